@@ -1,0 +1,25 @@
+/*
+ * groupops: grouped convolution, its transposed form and group normalization for inference engines.
+ *
+ * Start here. An engine describes its tensors (tensor.h) and the operation's attributes
+ * (attributes.h), makes a plan from them, packs its weights with the plan, and executes the plan on
+ * its buffers (plan.h). It can lend the library its own threads, memory and matrix product
+ * (host.h). Calls that can fail say how (status.h).
+ *
+ * The operations are those of the OpenVINO operation set: GroupConvolution-1,
+ * GroupConvolutionBackpropData-1 and GroupNormalization-12. A plain convolution is one group; a
+ * depthwise one has as many groups as channels.
+ *
+ * The library never prints, exits, or changes settings of the process, of OpenMP or of the BLAS.
+ */
+#ifndef GROUPOPS_GROUPOPS_H
+#define GROUPOPS_GROUPOPS_H
+
+#include <groupops/attributes.h>
+#include <groupops/host.h>
+#include <groupops/plan.h>
+#include <groupops/status.h>
+#include <groupops/tensor.h>
+#include <groupops/version.h>
+
+#endif

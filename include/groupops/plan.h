@@ -1,0 +1,148 @@
+/*
+ * groupops/plan.h: plan once, pack the filter once, execute often.
+ *
+ *     gops_plan *plan;
+ *     gops_filter *filter;
+ *     gops_conv_plan_create(&data, &weights, &attributes, NULL, &plan, &error);
+ *     gops_filter_create(plan, weight_values, &filter, &error);
+ *     gops_arguments arguments = {sizeof arguments, data_values, filter};
+ *     arguments.output = output_values;
+ *     gops_execute(plan, &arguments, &error);          // again and again, from any thread
+ *     gops_filter_destroy(filter);
+ *     gops_plan_destroy(plan);
+ *
+ * A plan and a packed filter are immutable once made: gops_execute and the queries may be called
+ * for one plan by many threads at once. Making, updating and destroying one is for one thread.
+ */
+#ifndef GROUPOPS_PLAN_H
+#define GROUPOPS_PLAN_H
+
+#include <groupops/attributes.h>
+#include <groupops/host.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gops_plan gops_plan;
+typedef struct gops_filter gops_filter;
+
+/* max_workspace without a bound. */
+#define GOPS_UNLIMITED INT64_MAX
+
+/* Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
+ * but the first, mean the default. */
+typedef struct gops_options {
+    size_t size; /* sizeof(gops_options) */
+    /* NULL or "auto": the plan chooses. Else an algorithm's name (gops_algorithm_name): refused
+     * with GOPS_UNSUPPORTED and the reason where it does not serve the shape. */
+    const char *algorithm;
+    /* How many threads may work on one gops_execute; 0: as many as OpenMP would use here. The
+     * result has the same bits for every number. */
+    int32_t threads;
+    /* The most bytes of workspace that one gops_execute may use, all threads together; 0: 4 MiB a
+     * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. A plan
+     * that cannot do with less than it needs for one thread is refused. */
+    int64_t max_workspace;
+    /* NULL: OpenMP, malloc and the linked CBLAS. Copied. */
+    const gops_host *host;
+} gops_options;
+
+/* Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
+ * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option;
+ * GOPS_UNSUPPORTED: a type or algorithm that is not offered; GOPS_OUT_OF_MEMORY. */
+GOPS_API gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
+                                           const gops_conv_attributes *attributes,
+                                           const gops_options *options, gops_plan **plan,
+                                           gops_error *error);
+GOPS_API gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *filter,
+                                             const gops_deconv_attributes *attributes,
+                                             const gops_options *options, gops_plan **plan,
+                                             gops_error *error);
+GOPS_API gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *scale,
+                                           const gops_tensor *bias,
+                                           const gops_norm_attributes *attributes,
+                                           const gops_options *options, gops_plan **plan,
+                                           gops_error *error);
+
+/* NULL is allowed. The filters made with the plan live on until they are destroyed themselves. */
+GOPS_API void gops_plan_destroy(gops_plan *plan);
+
+typedef struct gops_plan_info {
+    size_t size; /* set it to sizeof(gops_plan_info) before the call */
+    gops_shape shape;
+    const char *algorithm; /* its name; a constant string */
+    const char *why;       /* the choice in a sentence; lives as long as the plan */
+    int32_t threads;       /* the most that one gops_execute uses */
+    size_t workspace_bytes;
+    size_t filter_bytes; /* of the packed filter; 0 for a normalization */
+    /* Multiplications and additions of the definition, padding counted like data; a normalization
+     * counts 6 for an element. INT64_MAX where the count is larger. */
+    int64_t flops;
+} gops_plan_info;
+
+/* Fills *info. GOPS_INVALID: an argument is NULL or info->size is unknown. */
+GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info,
+                                        gops_error *error);
+
+/* Packs the weights of a convolution (values in the layout of its filter descriptor, read only
+ * during the call) into a filter that gops_execute takes. It serves the plan it was made with, and
+ * every plan with an equal filter layout. *filter is NULL after a failure. GOPS_INVALID: an
+ * argument is NULL or misaligned, the plan has no filter. GOPS_OUT_OF_MEMORY. */
+GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weights,
+                                        gops_filter **filter, gops_error *error);
+
+/* Packs other weights into the same memory, for a filter that changes from call to call; allocates
+ * nothing. No execution may be using the filter. */
+GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter,
+                                        const void *weights, gops_error *error);
+
+/* NULL is allowed. */
+GOPS_API void gops_filter_destroy(gops_filter *filter);
+
+/* What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
+ * elements; the output must not overlap any input, except that a normalization's may be its data.
+ */
+typedef struct gops_arguments {
+    size_t size; /* sizeof(gops_arguments) */
+    const void *data;
+    const gops_filter *filter; /* convolutions */
+    const void *scale;         /* normalization */
+    const void *bias;          /* normalization */
+    void *output;
+    /* NULL: gops_execute takes workspace_bytes (gops_plan_info) from the plan's allocator and gives
+     * them back. Else at least that many bytes at a multiple of GOPS_WORKSPACE_ALIGNMENT, for this
+     * call alone; then nothing is allocated. */
+    void *workspace;
+    size_t workspace_bytes;
+} gops_arguments;
+
+#define GOPS_WORKSPACE_ALIGNMENT 64
+
+/* Runs the plan. Reads the inputs, writes all of the output and the workspace and nothing else;
+ * takes no lock. GOPS_INVALID: an argument is NULL, misaligned or too small, or the filter was
+ * packed for another layout. GOPS_OUT_OF_MEMORY: no workspace was given and none could be had.
+ * GOPS_HOST_FAILED: parallel_for said so. */
+GOPS_API gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
+                                  gops_error *error);
+
+/* The algorithms by number, from 0; NULL beyond the last. Constant strings. */
+GOPS_API const char *gops_algorithm_name(int32_t index);
+
+/* The instruction sets that the library was built for, best last, from 0; NULL beyond the last.
+ * *runs, unless NULL, tells whether this processor has it. */
+GOPS_API const char *gops_isa_name(int32_t index, int *runs);
+
+/* The instruction set that plans made now use: the best that runs, or the one that the environment
+ * variable GROUPOPS_ISA names. NULL, and plan creation refused, when that is not one that runs. */
+GOPS_API const char *gops_isa(void);
+
+/* The BLAS that the library was linked with, as it names itself ("OpenBLAS 0.3.21 ..."); a constant
+ * string. */
+GOPS_API const char *gops_blas(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

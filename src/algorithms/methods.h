@@ -1,0 +1,11 @@
+/* algorithms/methods.h: the methods by name; each is described in its file. */
+#ifndef GOPS_ALGORITHMS_METHODS_H
+#define GOPS_ALGORITHMS_METHODS_H
+
+#include "plan/plan.h"
+
+extern const gops_method gops_gemm_conv;
+extern const gops_method gops_gemm_deconv;
+extern const gops_method gops_twopass_norm;
+
+#endif

@@ -1,0 +1,12 @@
+/* base/error.h: filling in a gops_error. */
+#ifndef GOPS_BASE_ERROR_H
+#define GOPS_BASE_ERROR_H
+
+#include <groupops/status.h>
+
+/* Returns `status`; writes it and the message unless error is NULL. The message names the attribute
+ * or argument, the axis and the values; no newline, no full stop. */
+__attribute__((format(printf, 3, 4))) gops_status gops_fail(gops_error *error, gops_status status,
+                                                            const char *format, ...);
+
+#endif

@@ -1,0 +1,15 @@
+/* base/host_default.h: a host with every hook in place, ours where the caller lent none. */
+#ifndef GOPS_BASE_HOST_DEFAULT_H
+#define GOPS_BASE_HOST_DEFAULT_H
+
+#include <groupops/host.h>
+#include <groupops/status.h>
+
+/* Completes `host` (NULL: nothing lent) into *complete: all hooks set but log and gemm, which may
+ * stay NULL. GOPS_INVALID: a size that is not ours, allocate without release or the reverse. */
+gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_error *error);
+
+/* The number of threads that OpenMP would use here. */
+int gops_default_threads(void);
+
+#endif

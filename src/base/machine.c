@@ -1,0 +1,27 @@
+/* base/machine.c: cache sizes from sysconf. */
+#define _GNU_SOURCE /* the names of the cache sizes */
+
+#include "base/machine.h"
+
+#include "base/checked.h"
+
+#include <unistd.h>
+
+/* What nearly every processor since 2015 has at least; used where the system does not tell (qemu,
+ * musl, some containers) and as lower bounds against nonsense. */
+enum {
+    USUAL_L1_BYTES = 32 << 10,
+    USUAL_L2_BYTES = 256 << 10,
+    LARGEST_L1_BYTES = 256 << 10,
+    LARGEST_L2_BYTES = 4 << 20,
+};
+
+gops_machine gops_machine_read(void) {
+    gops_machine machine = {USUAL_L1_BYTES, USUAL_L2_BYTES};
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    machine.l1_bytes =
+        gops_clamp(sysconf(_SC_LEVEL1_DCACHE_SIZE), USUAL_L1_BYTES, LARGEST_L1_BYTES);
+    machine.l2_bytes = gops_clamp(sysconf(_SC_LEVEL2_CACHE_SIZE), USUAL_L2_BYTES, LARGEST_L2_BYTES);
+#endif
+    return machine;
+}

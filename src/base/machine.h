@@ -1,0 +1,15 @@
+/* base/machine.h: what the processor's caches are, for choosing block sizes. */
+#ifndef GOPS_BASE_MACHINE_H
+#define GOPS_BASE_MACHINE_H
+
+#include <stdint.h>
+
+typedef struct gops_machine {
+    int64_t l1_bytes; /* data cache of one core */
+    int64_t l2_bytes; /* of one core */
+} gops_machine;
+
+/* Read from the system, with sensible values where it does not say. Cheap; no state. */
+gops_machine gops_machine_read(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* gemm/gemm.h: the matrix product, whoever provides it. */
+#ifndef GOPS_GEMM_GEMM_H
+#define GOPS_GEMM_GEMM_H
+
+#include <groupops/host.h>
+
+#include "types/types.h"
+
+/* One product C = A B (+ C where accumulate is not 0), row-major, in a compute type; see host.h. */
+typedef struct gops_product {
+    int32_t m, n, k;
+    const void *a;
+    int32_t lda;
+    const void *b;
+    int32_t ldb;
+    int accumulate;
+    void *c;
+    int32_t ldc;
+} gops_product;
+
+void gops_gemm_run(const gops_gemm *gemm, gops_compute compute, const gops_product *product);
+
+/* The linked CBLAS. */
+extern const gops_gemm gops_cblas;
+
+#endif

@@ -1,0 +1,261 @@
+/* geometry/checks.c: checks that the operations share. */
+#include "geometry/checks.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_error *error) {
+    if (tensor == NULL) {
+        return gops_fail(error, GOPS_INVALID, "%s is NULL", name);
+    }
+    if (gops_type_bytes(tensor->type) == 0) {
+        return gops_fail(error, GOPS_INVALID, "%s has type number %d, which is none", name,
+                         (int)tensor->type);
+    }
+    if (tensor->rank < 1 || tensor->rank > GOPS_MAX_RANK) {
+        return gops_fail(error, tensor->rank < 1 ? GOPS_INVALID : GOPS_UNSUPPORTED,
+                         "%s has rank %d; ranks 1 to %d are offered", name, (int)tensor->rank,
+                         GOPS_MAX_RANK);
+    }
+    for (int i = 0; i < tensor->rank; i++) {
+        if (tensor->dims[i] < 0) {
+            return gops_fail(error, GOPS_INVALID,
+                             "%s has dimension %lld on axis %d; it must not be "
+                             "negative",
+                             name, (long long)tensor->dims[i], i);
+        }
+    }
+    return GOPS_OK;
+}
+
+/* The size of a tensor in bytes, dimensions already checked. */
+static gops_status tensor_bytes(const char *name, const gops_tensor *tensor, int64_t *bytes,
+                                gops_error *error) {
+    int64_t product = (int64_t)gops_type_bytes(tensor->type);
+    /* A 0 makes the tensor empty, however large the other dimensions are. */
+    for (int i = 0; i < tensor->rank; i++) {
+        if (tensor->dims[i] == 0) {
+            *bytes = 0;
+            return GOPS_OK;
+        }
+    }
+    for (int i = 0; i < tensor->rank; i++) {
+        if (!gops_mul(product, tensor->dims[i], &product) || product > PTRDIFF_MAX) {
+            return gops_fail(error, GOPS_TOO_LARGE,
+                             "%s: the product of its first %d dimensions, in bytes, is above %lld",
+                             name, i + 1, (long long)PTRDIFF_MAX);
+        }
+    }
+    *bytes = product;
+    return GOPS_OK;
+}
+
+gops_status gops_tensor_bytes(const gops_tensor *tensor, size_t *bytes, gops_error *error) {
+    int64_t exact;
+    if (bytes == NULL) {
+        return gops_fail(error, GOPS_INVALID, "bytes is NULL");
+    }
+    gops_status status = gops_check_tensor("tensor", tensor, error);
+    if (status == GOPS_OK) {
+        status = tensor_bytes("tensor", tensor, &exact, error);
+    }
+    if (status == GOPS_OK) {
+        *bytes = (size_t)exact;
+    }
+    return status;
+}
+
+static gops_status check_ranks(const gops_conv_rules *rules, const gops_tensor *data,
+                               const gops_tensor *filter, gops_error *error) {
+    if (data->rank < 3) {
+        return gops_fail(error, GOPS_INVALID,
+                         "data has rank %d; %s needs at least 3: batch, channels, one spatial axis",
+                         (int)data->rank, rules->name);
+    }
+    if (data->rank > rules->max_axes + 2) {
+        return gops_fail(error, GOPS_UNSUPPORTED, "data has rank %d; %s is offered up to rank %d",
+                         (int)data->rank, rules->name, (int)rules->max_axes + 2);
+    }
+    if (filter->rank != data->rank + 1) {
+        return gops_fail(error, GOPS_INVALID,
+                         "filter has rank %d, data has rank %d; a filter of %s has one axis more "
+                         "than its data",
+                         (int)filter->rank, (int)data->rank, rules->name);
+    }
+    if (filter->type != data->type) {
+        return gops_fail(error, GOPS_INVALID,
+                         "filter is %s, data is %s; %s takes one type for both",
+                         gops_type_name(filter->type), gops_type_name(data->type), rules->name);
+    }
+    return GOPS_OK;
+}
+
+static gops_status check_channels(const gops_tensor *data, const gops_conv_geometry *geometry,
+                                  gops_error *error) {
+    int64_t channels;
+    if (geometry->groups == 0) {
+        return gops_fail(error, GOPS_INVALID, "filter has 0 GROUPS (axis 0); at least 1 is needed");
+    }
+    if (geometry->channels_in == 0) {
+        return gops_fail(error, GOPS_INVALID, "filter has C_IN 0; at least 1 is needed");
+    }
+    if (!gops_mul(geometry->groups, geometry->channels_in, &channels)) {
+        return gops_fail(
+            error, GOPS_TOO_LARGE, "filter has GROUPS %lld times C_IN %lld, above %lld",
+            (long long)geometry->groups, (long long)geometry->channels_in, (long long)INT64_MAX);
+    }
+    if (data->dims[1] != channels) {
+        return gops_fail(error, GOPS_INVALID,
+                         "data has %lld channels, filter has GROUPS %lld times C_IN %lld = %lld; "
+                         "they must be equal",
+                         (long long)data->dims[1], (long long)geometry->groups,
+                         (long long)geometry->channels_in, (long long)channels);
+    }
+    return GOPS_OK;
+}
+
+gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor *data,
+                                 const gops_tensor *filter, gops_conv_geometry *geometry,
+                                 gops_error *error) {
+    int64_t bytes;
+    gops_status status = gops_check_tensor("data", data, error);
+    if (status == GOPS_OK) {
+        status = gops_check_tensor("filter", filter, error);
+    }
+    if (status == GOPS_OK) {
+        status = check_ranks(rules, data, filter, error);
+    }
+    if (status != GOPS_OK) {
+        return status;
+    }
+    *geometry = (gops_conv_geometry){
+        .axes = data->rank - 2,
+        .batch = data->dims[0],
+        .groups = filter->dims[0],
+        .channels_in = filter->dims[rules->filter_in],
+        .channels_out = filter->dims[rules->filter_out],
+    };
+    status = check_channels(data, geometry, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    for (int i = 0; i < geometry->axes; i++) {
+        gops_axis *axis = &geometry->axis[i];
+        axis->data = data->dims[i + 2];
+        axis->kernel = filter->dims[i + 3];
+        if (axis->data == 0) {
+            return gops_fail(error, GOPS_INVALID,
+                             "data has size 0 on spatial axis %d; at least 1 is needed", i);
+        }
+        if (axis->kernel == 0) {
+            return gops_fail(error, GOPS_INVALID,
+                             "filter has kernel size 0 on spatial axis %d; at least 1 is needed",
+                             i);
+        }
+    }
+    status = tensor_bytes("data", data, &bytes, error);
+    if (status == GOPS_OK) {
+        status = tensor_bytes("filter", filter, &bytes, error);
+    }
+    return status;
+}
+
+gops_status gops_resolve_list(const char *name, const gops_list *list, int32_t axes, int64_t least,
+                              int64_t otherwise, int64_t values[GOPS_MAX_SPATIAL],
+                              gops_error *error) {
+    if (list->count != 0 && list->count != axes) {
+        return gops_fail(error, GOPS_INVALID, "%s has %d values; data has %d spatial %s", name,
+                         (int)list->count, (int)axes, axes == 1 ? "axis" : "axes");
+    }
+    for (int i = 0; i < axes; i++) {
+        values[i] = list->count == 0 ? otherwise : list->values[i];
+        if (values[i] < least) {
+            return gops_fail(error, GOPS_INVALID, "%s[%d] is %lld; it must be at least %lld", name,
+                             i, (long long)values[i], (long long)least);
+        }
+    }
+    return GOPS_OK;
+}
+
+gops_status gops_check_auto_pad(gops_auto_pad auto_pad, gops_error *error) {
+    if ((unsigned)auto_pad > GOPS_AUTO_PAD_VALID) {
+        return gops_fail(
+            error, GOPS_INVALID,
+            "auto_pad is %d; it must be 0 (explicit), 1 (same_upper), 2 (same_lower) or "
+            "3 (valid)",
+            (int)auto_pad);
+    }
+    return GOPS_OK;
+}
+
+gops_status gops_resolve_pads(gops_auto_pad auto_pad, const gops_list *pads_begin,
+                              const gops_list *pads_end, int32_t axes,
+                              int64_t begin[GOPS_MAX_SPATIAL], int64_t end[GOPS_MAX_SPATIAL],
+                              gops_error *error) {
+    static const gops_list left_out = {0};
+    int ignored = auto_pad != GOPS_AUTO_PAD_EXPLICIT;
+    gops_status status =
+        gops_resolve_list("pads_begin", ignored ? &left_out : pads_begin, axes, 0, 0, begin, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    return gops_resolve_list("pads_end", ignored ? &left_out : pads_end, axes, 0, 0, end, error);
+}
+
+gops_status gops_kernel_extent(const gops_axis *axis, int index, int64_t *extent,
+                               gops_error *error) {
+    if (!gops_mul(axis->kernel - 1, axis->dilation, extent) || !gops_add(*extent, 1, extent)) {
+        return gops_fail(
+            error, GOPS_TOO_LARGE,
+            "dilations[%d] is %lld with kernel size %lld; the kernel's extent is above "
+            "%lld",
+            index, (long long)axis->dilation, (long long)axis->kernel, (long long)INT64_MAX);
+    }
+    return GOPS_OK;
+}
+
+static void fill_shape(const gops_conv_geometry *geometry, const gops_tensor *output,
+                       gops_shape *shape) {
+    *shape = (gops_shape){.output = *output, .groups = geometry->groups};
+    shape->pads_begin.count = geometry->axes;
+    shape->pads_end.count = geometry->axes;
+    for (int i = 0; i < geometry->axes; i++) {
+        shape->pads_begin.values[i] = geometry->axis[i].pad_begin;
+        shape->pads_end.values[i] = geometry->axis[i].pad_end;
+    }
+}
+
+gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, int transposed,
+                        gops_shape *shape, gops_error *error) {
+    gops_tensor output = {type, geometry->axes + 2, {geometry->batch}};
+    int64_t bytes;
+    if (!gops_mul(geometry->groups, geometry->channels_out, &output.dims[1])) {
+        return gops_fail(
+            error, GOPS_TOO_LARGE, "filter has GROUPS %lld times C_OUT %lld, above %lld",
+            (long long)geometry->groups, (long long)geometry->channels_out, (long long)INT64_MAX);
+    }
+    geometry->data_pixels = geometry->output_pixels = geometry->taps = 1;
+    for (int i = 0; i < geometry->axes; i++) {
+        const gops_axis *axis = &geometry->axis[i];
+        output.dims[i + 2] = axis->output;
+        geometry->data_pixels = gops_mul_saturate(geometry->data_pixels, axis->data);
+        geometry->output_pixels = gops_mul_saturate(geometry->output_pixels, axis->output);
+        geometry->taps = gops_mul_saturate(geometry->taps, axis->kernel);
+    }
+    gops_status status = tensor_bytes("output", &output, &bytes, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    /* An empty tensor may have a product of pixels that does not fit; nothing is computed then. */
+    int64_t pixels = transposed ? geometry->data_pixels : geometry->output_pixels;
+    geometry->flops =
+        gops_mul_saturate(gops_mul_saturate(2, geometry->batch),
+                          gops_mul_saturate(geometry->groups, geometry->channels_out));
+    geometry->flops = gops_mul_saturate(geometry->flops, geometry->channels_in);
+    geometry->flops = gops_mul_saturate(geometry->flops, geometry->taps);
+    geometry->flops = gops_mul_saturate(geometry->flops, pixels);
+    if (shape != NULL) {
+        fill_shape(geometry, &output, shape);
+    }
+    return GOPS_OK;
+}

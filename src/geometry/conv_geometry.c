@@ -1,0 +1,114 @@
+/* geometry/conv_geometry.c: GroupConvolution-1. */
+#include "base/checked.h"
+#include "base/error.h"
+#include "geometry/checks.h"
+
+static const gops_conv_rules rules = {"GroupConvolution", 3, 2, 1};
+
+/* The pads of same_upper and same_lower: the least that give ceil(data / stride) outputs. */
+static gops_status same_pads(gops_axis *axis, int index, int64_t extent, int odd_at_begin,
+                             gops_error *error) {
+    int64_t reach;
+    axis->output = gops_ceil_div(axis->data, axis->stride);
+    /* (output - 1) * stride < data, so that the product cannot overflow; the sum can. */
+    if (!gops_add((axis->output - 1) * axis->stride, extent, &reach)) {
+        return gops_fail(error, GOPS_TOO_LARGE,
+                         "dilations[%d] is %lld with kernel size %lld; the last window ends above "
+                         "%lld",
+                         index, (long long)axis->dilation, (long long)axis->kernel,
+                         (long long)INT64_MAX);
+    }
+    int64_t total = gops_max(0, reach - axis->data);
+    axis->pad_begin = odd_at_begin ? total - total / 2 : total / 2;
+    axis->pad_end = total - axis->pad_begin;
+    return GOPS_OK;
+}
+
+static gops_status explicit_output(gops_axis *axis, int index, int64_t extent, gops_error *error) {
+    int64_t padded;
+    if (!gops_add(axis->data, axis->pad_begin, &padded) ||
+        !gops_add(padded, axis->pad_end, &padded)) {
+        return gops_fail(
+            error, GOPS_TOO_LARGE,
+            "pads_begin[%d] is %lld and pads_end[%d] is %lld; the padded size is above "
+            "%lld",
+            index, (long long)axis->pad_begin, index, (long long)axis->pad_end,
+            (long long)INT64_MAX);
+    }
+    if (extent > padded) {
+        return gops_fail(
+            error, GOPS_INVALID,
+            "the kernel spans %lld on spatial axis %d (size %lld, dilations[%d] %lld), "
+            "more than the padded data's %lld (%lld + %lld + %lld)",
+            (long long)extent, index, (long long)axis->kernel, index, (long long)axis->dilation,
+            (long long)padded, (long long)axis->pad_begin, (long long)axis->data,
+            (long long)axis->pad_end);
+    }
+    axis->output = (padded - extent) / axis->stride + 1;
+    return GOPS_OK;
+}
+
+static gops_status resolve_axis(gops_axis *axis, int index, gops_auto_pad auto_pad,
+                                gops_error *error) {
+    int64_t extent;
+    gops_status status = gops_kernel_extent(axis, index, &extent, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    switch (auto_pad) {
+    case GOPS_AUTO_PAD_SAME_UPPER:
+    case GOPS_AUTO_PAD_SAME_LOWER:
+        return same_pads(axis, index, extent, auto_pad == GOPS_AUTO_PAD_SAME_LOWER, error);
+    case GOPS_AUTO_PAD_VALID:
+        axis->pad_begin = axis->pad_end = 0;
+        break;
+    case GOPS_AUTO_PAD_EXPLICIT:
+        break;
+    }
+    return explicit_output(axis, index, extent, error);
+}
+
+gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter,
+                              const gops_conv_attributes *attributes, gops_conv_geometry *geometry,
+                              gops_shape *shape, gops_error *error) {
+    static const gops_conv_attributes defaults = {0};
+    int64_t strides[GOPS_MAX_SPATIAL], dilations[GOPS_MAX_SPATIAL];
+    int64_t pads_begin[GOPS_MAX_SPATIAL], pads_end[GOPS_MAX_SPATIAL];
+    gops_status status = gops_resolve_tensors(&rules, data, filter, geometry, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    const gops_conv_attributes *given = attributes != NULL ? attributes : &defaults;
+    int32_t axes = geometry->axes;
+    if ((status = gops_check_auto_pad(given->auto_pad, error)) != GOPS_OK ||
+        (status = gops_resolve_list("strides", &given->strides, axes, 1, 1, strides, error)) !=
+            GOPS_OK ||
+        (status = gops_resolve_list("dilations", &given->dilations, axes, 1, 1, dilations,
+                                    error)) != GOPS_OK ||
+        (status = gops_resolve_pads(given->auto_pad, &given->pads_begin, &given->pads_end, axes,
+                                    pads_begin, pads_end, error)) != GOPS_OK) {
+        return status;
+    }
+    for (int i = 0; i < axes; i++) {
+        gops_axis *axis = &geometry->axis[i];
+        axis->stride = strides[i];
+        axis->dilation = dilations[i];
+        axis->pad_begin = pads_begin[i];
+        axis->pad_end = pads_end[i];
+        status = resolve_axis(axis, i, given->auto_pad, error);
+        if (status != GOPS_OK) {
+            return status;
+        }
+    }
+    return gops_finish(geometry, data->type, 0, shape, error);
+}
+
+gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,
+                            const gops_conv_attributes *attributes, gops_shape *shape,
+                            gops_error *error) {
+    gops_conv_geometry geometry;
+    if (shape == NULL) {
+        return gops_fail(error, GOPS_INVALID, "shape is NULL");
+    }
+    return gops_conv_resolve(data, filter, attributes, &geometry, shape, error);
+}

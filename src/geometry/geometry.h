@@ -1,0 +1,59 @@
+/*
+ * geometry/geometry.h: attributes turned into numbers. Pure functions on integers; everything that
+ * auto_pad, output_shape and output_padding mean is decided in this folder and nowhere else.
+ */
+#ifndef GOPS_GEOMETRY_GEOMETRY_H
+#define GOPS_GEOMETRY_GEOMETRY_H
+
+#include <groupops/attributes.h>
+
+/* One spatial axis of a convolution or of its transposed form, all attributes resolved. */
+typedef struct gops_axis {
+    int64_t data;   /* X, the data's size */
+    int64_t kernel; /* K */
+    int64_t output; /* Y, the output's size */
+    int64_t stride;
+    int64_t dilation;
+    int64_t pad_begin;
+    int64_t pad_end;
+} gops_axis;
+
+/* A convolution: output pixel o reads data pixel o * stride + k * dilation - pad_begin.
+ * A transposed one: data pixel i adds to output pixel i * stride + k * dilation - pad_begin.
+ * Whatever falls outside is skipped. */
+typedef struct gops_conv_geometry {
+    int32_t axes;
+    gops_axis axis[GOPS_MAX_SPATIAL];
+    int64_t batch;
+    int64_t groups;
+    int64_t channels_in;  /* C_IN, of one group */
+    int64_t channels_out; /* C_OUT, of one group */
+    int64_t data_pixels;  /* the product of axis[].data */
+    int64_t output_pixels;
+    int64_t taps;  /* the product of axis[].kernel */
+    int64_t flops; /* saturated */
+} gops_conv_geometry;
+
+typedef struct gops_norm_geometry {
+    int64_t batch;
+    int64_t groups;
+    int64_t channels; /* of one group */
+    int64_t pixels;   /* of one channel */
+    double epsilon;
+    int64_t flops; /* saturated */
+} gops_norm_geometry;
+
+/* Each checks everything that the specification says about its arguments, fills in the geometry,
+ * and the shape unless that is NULL. Every size of a tensor in elements and bytes fits in an
+ * int64_t and a size_t afterwards. Errors as groupops/attributes.h lists them. */
+gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter,
+                              const gops_conv_attributes *attributes, gops_conv_geometry *geometry,
+                              gops_shape *shape, gops_error *error);
+gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filter,
+                                const gops_deconv_attributes *attributes,
+                                gops_conv_geometry *geometry, gops_shape *shape, gops_error *error);
+gops_status gops_norm_resolve(const gops_tensor *data, const gops_tensor *scale,
+                              const gops_tensor *bias, const gops_norm_attributes *attributes,
+                              gops_norm_geometry *geometry, gops_shape *shape, gops_error *error);
+
+#endif

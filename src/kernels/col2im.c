@@ -1,0 +1,17 @@
+/* kernels/col2im.c: lower/col2im.inc.h for each compute type. */
+#include "kernels/kernels.h"
+
+#include "base/checked.h"
+
+#define C float
+#define NAME(symbol) f32_##symbol
+#include "lower/col2im.inc.h"
+
+#define C double
+#define NAME(symbol) f64_##symbol
+#include "lower/col2im.inc.h"
+
+gops_col2im *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES] = {
+    [GOPS_COMPUTE_F32] = f32_col2im,
+    [GOPS_COMPUTE_F64] = f64_col2im,
+};

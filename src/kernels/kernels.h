@@ -1,0 +1,34 @@
+/*
+ * kernels/kernels.h: the code that is compiled once for each instruction set, behind one table.
+ *
+ * The build compiles types/type_rows.c and this folder's files (but dispatch.c) several times, each
+ * time with GOPS_ISA defined as the set's name; GOPS_ISA_NAME(x) makes the symbols differ.
+ */
+#ifndef GOPS_KERNELS_KERNELS_H
+#define GOPS_KERNELS_KERNELS_H
+
+#include "lower/scatter.h"
+#include "types/types.h"
+
+#define GOPS_PASTE_NAMES(symbol, isa) symbol##_##isa
+#define GOPS_PASTE(symbol, isa) GOPS_PASTE_NAMES(symbol, isa)
+#define GOPS_ISA_NAME(symbol) GOPS_PASTE(symbol, GOPS_ISA)
+
+typedef struct gops_kernels {
+    const char *isa;
+    /* The row of a type, or NULL where it is not offered. */
+    const gops_type_row *(*type_row)(gops_type type);
+    /* By compute type: adds a block of columns onto the output. lower/col2im.inc.h */
+    gops_col2im *const *col2im;
+} gops_kernels;
+
+/* The best table that runs here, or the one that GROUPOPS_ISA names; NULL where that is none. */
+const gops_kernels *gops_kernels_select(void);
+
+#ifdef GOPS_ISA
+extern const gops_kernels GOPS_ISA_NAME(gops_kernels);
+const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type);
+extern gops_col2im *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES];
+#endif
+
+#endif

@@ -1,0 +1,134 @@
+/* plan/execute.c: checks the arguments and spreads the plan's items over threads. */
+#include "plan/plan.h"
+
+#include "base/error.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* One execution in work; lives on the caller's stack. */
+typedef struct execution {
+    const gops_plan *plan;
+    gops_job job;
+    unsigned char *workspace;
+    atomic_llong next; /* the first item that nobody has taken */
+} execution;
+
+/* One slot takes items until none is left. Which slot does an item does not matter to the result,
+ * so the quicker thread does more of them. */
+static void run_slot(void *argument, int64_t slot) {
+    execution *running = argument;
+    const gops_plan *plan = running->plan;
+    void *workspace = running->workspace + slot * plan->slot_bytes;
+    for (;;) {
+        int64_t item = atomic_fetch_add_explicit(&running->next, 1, memory_order_relaxed);
+        if (item >= plan->items) {
+            return;
+        }
+        plan->method->run(plan, &running->job, item, workspace);
+    }
+}
+
+static gops_status check_buffer(const char *name, const void *buffer, size_t alignment,
+                                gops_error *error) {
+    if (buffer == NULL) {
+        return gops_fail(error, GOPS_INVALID, "arguments.%s is NULL", name);
+    }
+    if ((uintptr_t)buffer % alignment != 0) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.%s is not aligned to its elements' %zu bytes", name, alignment);
+    }
+    return GOPS_OK;
+}
+
+static gops_status check_inputs(const gops_plan *plan, const gops_arguments *given,
+                                gops_error *error) {
+    size_t alignment = gops_type_bytes(plan->type->type);
+    gops_status status;
+    if ((status = check_buffer("data", given->data, alignment, error)) != GOPS_OK ||
+        (status = check_buffer("output", given->output, alignment, error)) != GOPS_OK) {
+        return status;
+    }
+    if (plan->operation == GOPS_OPERATION_NORM) {
+        status = check_buffer("scale", given->scale, alignment, error);
+        return status == GOPS_OK ? check_buffer("bias", given->bias, alignment, error) : status;
+    }
+    if (given->filter == NULL) {
+        return gops_fail(error, GOPS_INVALID, "arguments.filter is NULL");
+    }
+    if (memcmp(&given->filter->layout, &plan->layout, sizeof plan->layout) != 0) {
+        return gops_fail(error, GOPS_INVALID, "arguments.filter was packed for another layout");
+    }
+    return GOPS_OK;
+}
+
+static gops_status check_workspace(const gops_plan *plan, const gops_arguments *given,
+                                   gops_error *error) {
+    size_t needed = (size_t)plan->slot_bytes * (size_t)plan->slots;
+    if (given->workspace == NULL) {
+        return GOPS_OK;
+    }
+    if (given->workspace_bytes < needed) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.workspace_bytes is %zu; the plan needs %zu",
+                         given->workspace_bytes, needed);
+    }
+    if ((uintptr_t)given->workspace % GOPS_WORKSPACE_ALIGNMENT != 0) {
+        return gops_fail(error, GOPS_INVALID, "arguments.workspace is not aligned to %d bytes",
+                         GOPS_WORKSPACE_ALIGNMENT);
+    }
+    return GOPS_OK;
+}
+
+static gops_status run(execution *running, gops_error *error) {
+    const gops_plan *plan = running->plan;
+    if (plan->slots == 1) {
+        run_slot(running, 0);
+        return GOPS_OK;
+    }
+    int failed = plan->host.parallel_for(plan->host.context, run_slot, running, plan->slots);
+    if (failed != 0) {
+        return gops_fail(error, GOPS_HOST_FAILED, "host.parallel_for returned %d", failed);
+    }
+    return GOPS_OK;
+}
+
+gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
+                         gops_error *error) {
+    gops_status status;
+    if (plan == NULL || arguments == NULL) {
+        return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "arguments");
+    }
+    if (arguments->size != sizeof *arguments) {
+        return gops_fail(error, GOPS_INVALID, "arguments.size is %zu; it must be %zu",
+                         arguments->size, sizeof *arguments);
+    }
+    if ((status = check_workspace(plan, arguments, error)) != GOPS_OK) {
+        return status;
+    }
+    if (plan->items == 0) {
+        return GOPS_OK; /* an empty output */
+    }
+    if ((status = check_inputs(plan, arguments, error)) != GOPS_OK) {
+        return status;
+    }
+    execution running = {
+        .plan = plan,
+        .job = {arguments->data, arguments->filter != NULL ? arguments->filter->packed : NULL,
+                arguments->scale, arguments->bias, arguments->output},
+        .workspace = arguments->workspace,
+    };
+    atomic_init(&running.next, 0);
+    size_t needed = (size_t)plan->slot_bytes * (size_t)plan->slots;
+    if (running.workspace != NULL || needed == 0) {
+        return run(&running, error);
+    }
+    running.workspace = plan->host.allocate(plan->host.context, needed, GOPS_WORKSPACE_ALIGNMENT);
+    if (running.workspace == NULL) {
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes",
+                         needed);
+    }
+    status = run(&running, error);
+    plan->host.release(plan->host.context, running.workspace);
+    return status;
+}

@@ -1,0 +1,78 @@
+/* plan/filter.c: packed filters. */
+#include "plan/plan.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+static gops_status check(const gops_plan *plan, const void *weights, gops_error *error) {
+    if (plan == NULL) {
+        return gops_fail(error, GOPS_INVALID, "plan is NULL");
+    }
+    if (plan->method->pack == NULL) {
+        return gops_fail(error, GOPS_INVALID,
+                         "the plan is of a normalization, which has no filter");
+    }
+    if (weights == NULL && plan->filter_bytes > 0) {
+        return gops_fail(error, GOPS_INVALID, "weights is NULL");
+    }
+    size_t alignment = gops_type_bytes(plan->type->type);
+    if ((uintptr_t)weights % alignment != 0) {
+        return gops_fail(error, GOPS_INVALID, "weights is not aligned to its elements' %zu bytes",
+                         alignment);
+    }
+    return GOPS_OK;
+}
+
+/* The packed values follow the header in the same piece of memory. */
+static size_t header_bytes(void) {
+    return (sizeof(gops_filter) + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
+           GOPS_WORKSPACE_ALIGNMENT;
+}
+
+gops_status gops_filter_create(const gops_plan *plan, const void *weights, gops_filter **filter,
+                               gops_error *error) {
+    if (filter == NULL) {
+        return gops_fail(error, GOPS_INVALID, "filter is NULL");
+    }
+    *filter = NULL;
+    gops_status status = check(plan, weights, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    size_t bytes = header_bytes() + (size_t)plan->filter_bytes;
+    unsigned char *memory =
+        plan->host.allocate(plan->host.context, bytes, GOPS_WORKSPACE_ALIGNMENT);
+    if (memory == NULL) {
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a packed filter of %zu bytes",
+                         bytes);
+    }
+    gops_filter *made = (gops_filter *)(void *)memory;
+    *made = (gops_filter){plan->layout, plan->host, memory + header_bytes()};
+    plan->method->pack(plan, weights, made->packed);
+    *filter = made;
+    return GOPS_OK;
+}
+
+gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter, const void *weights,
+                               gops_error *error) {
+    gops_status status = check(plan, weights, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    if (filter == NULL) {
+        return gops_fail(error, GOPS_INVALID, "filter is NULL");
+    }
+    if (memcmp(&filter->layout, &plan->layout, sizeof plan->layout) != 0) {
+        return gops_fail(error, GOPS_INVALID, "filter was packed for another layout");
+    }
+    plan->method->pack(plan, weights, filter->packed);
+    return GOPS_OK;
+}
+
+void gops_filter_destroy(gops_filter *filter) {
+    if (filter != NULL) {
+        gops_host host = filter->host;
+        host.release(host.context, filter);
+    }
+}

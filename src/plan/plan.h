@@ -1,0 +1,102 @@
+/*
+ * plan/plan.h: what is decided once for a shape, and how an algorithm plugs in.
+ *
+ * An algorithm is a gops_method for each operation that it serves: a file in algorithms/ and a row
+ * in algorithms/method_table.c. Its `prepare` decides, `pack` prepares the weights, `run` does one
+ * of the plan's work items. Items are independent of each other and of how many threads there are:
+ * each output element is written by one item, in one way.
+ */
+#ifndef GOPS_PLAN_PLAN_H
+#define GOPS_PLAN_PLAN_H
+
+#include <groupops/plan.h>
+
+#include "base/machine.h"
+#include "geometry/geometry.h"
+#include "kernels/kernels.h"
+
+#include <stddef.h>
+
+typedef enum gops_operation {
+    GOPS_OPERATION_CONV,
+    GOPS_OPERATION_DECONV,
+    GOPS_OPERATION_NORM,
+} gops_operation;
+
+/* What one execution works on, checked. */
+typedef struct gops_job {
+    const void *data;
+    const void *filter; /* as packed */
+    const void *scale;
+    const void *bias;
+    void *output;
+} gops_job;
+
+typedef struct gops_method {
+    const char *algorithm;
+    gops_operation operation;
+    /* Reads the plan's geometry, type, machine and kernels; fills in items, slot_bytes (at most
+     * slot_limit), filter_bytes, cost, why and its own parameters. GOPS_UNSUPPORTED, with the
+     * reason, where it does not serve the shape; GOPS_INVALID where slot_limit is too small. */
+    gops_status (*prepare)(gops_plan *plan, int64_t slot_limit, gops_error *error);
+    /* Writes filter_bytes of packed weights; NULL for an operation without weights. */
+    void (*pack)(const gops_plan *plan, const void *weights, void *packed);
+    /* Does one item; `workspace` is slot_bytes that no other call uses at the same time. */
+    void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
+} gops_method;
+
+/* All methods, ended by NULL; of two that cost the same the earlier one is chosen. */
+extern const gops_method *const gops_methods[];
+
+/* What a packed filter depends on: equal layouts, exchangeable filters. Compared byte by byte, so
+ * it has no padding and is filled with zeros first. */
+typedef struct gops_filter_layout {
+    const gops_method *method;
+    const gops_kernels *kernels;
+    int64_t groups, channels_in, channels_out;
+    int64_t kernel[GOPS_MAX_SPATIAL];
+    int64_t axes;
+    int64_t type;
+    int64_t variant; /* the method's own */
+} gops_filter_layout;
+
+enum {
+    GOPS_PARAMETER_BYTES = 640,
+    GOPS_WHY_BYTES = 200,
+    /* The default budget of a thread, from the contract in groupops/plan.h. */
+    GOPS_DEFAULT_SLOT_BYTES = 4 << 20,
+};
+
+struct gops_plan {
+    gops_operation operation;
+    int32_t slots;           /* items in work at once, at most: threads that have workspace */
+    gops_conv_geometry conv; /* conv and deconv */
+    gops_norm_geometry norm;
+    gops_shape shape;
+    const gops_kernels *kernels;
+    const gops_type_row *type;
+    gops_machine machine;
+    gops_host host; /* complete but for gemm and log */
+    gops_gemm gemm; /* complete */
+    const gops_method *method;
+    int64_t items;
+    int64_t slot_bytes; /* a multiple of GOPS_WORKSPACE_ALIGNMENT */
+    int64_t filter_bytes;
+    int64_t filter_variant;
+    double cost; /* estimated nanoseconds of one execution on one thread */
+    gops_filter_layout layout;
+    char why[GOPS_WHY_BYTES];
+    /* The method's own; each asserts that it fits. */
+    union {
+        max_align_t align;
+        unsigned char bytes[GOPS_PARAMETER_BYTES];
+    } parameters;
+};
+
+struct gops_filter {
+    gops_filter_layout layout;
+    gops_host host;
+    void *packed;
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* plan/plan_info.c: queries. */
+#include "plan/plan.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops_error *error) {
+    if (plan == NULL || info == NULL) {
+        return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "info");
+    }
+    if (info->size != sizeof *info) {
+        return gops_fail(error, GOPS_INVALID, "info.size is %zu; it must be %zu", info->size,
+                         sizeof *info);
+    }
+    *info = (gops_plan_info){
+        .size = sizeof *info,
+        .shape = plan->shape,
+        .algorithm = plan->method->algorithm,
+        .why = plan->why,
+        .threads = plan->slots,
+        .workspace_bytes = (size_t)plan->slot_bytes * (size_t)plan->slots,
+        .filter_bytes = (size_t)plan->filter_bytes,
+        .flops = plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops,
+    };
+    return GOPS_OK;
+}
+
+/* Several methods share a name, one for each operation: counts the first of each name. */
+const char *gops_algorithm_name(int32_t index) {
+    for (int i = 0; index >= 0 && gops_methods[i] != NULL; i++) {
+        int seen = 0;
+        for (int j = 0; j < i; j++) {
+            seen |= strcmp(gops_methods[j]->algorithm, gops_methods[i]->algorithm) == 0;
+        }
+        if (!seen && index-- == 0) {
+            return gops_methods[i]->algorithm;
+        }
+    }
+    return NULL;
+}
