@@ -56,15 +56,18 @@ typedef struct parameters {
 
 static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 
-static parameters *own(gops_plan *plan) {
+static parameters *own(gops_plan *plan)
+{
     return (parameters *)(void *)plan->parameters.bytes;
 }
 
-static const parameters *read_own(const gops_plan *plan) {
+static const parameters *read_own(const gops_plan *plan)
+{
     return (const parameters *)(const void *)plan->parameters.bytes;
 }
 
-static void fill_window(const gops_conv_geometry *conv, gops_window *window) {
+static void fill_window(const gops_conv_geometry *conv, gops_window *window)
+{
     for (int a = 0; a < 3; a++) {
         window->axis[a] = (gops_window_axis){1, 1, 1, 1, 1, 0};
     }
@@ -77,7 +80,8 @@ static void fill_window(const gops_conv_geometry *conv, gops_window *window) {
     window->taps = conv->taps;
 }
 
-static int is_pointwise(const gops_conv_geometry *conv) {
+static int is_pointwise(const gops_conv_geometry *conv)
+{
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
         if (axis->kernel != 1 || axis->stride != 1 || axis->pad_begin != 0 || axis->pad_end != 0) {
@@ -87,7 +91,8 @@ static int is_pointwise(const gops_conv_geometry *conv) {
     return 1;
 }
 
-static int64_t columns_bytes(const gops_plan *plan, const parameters *p) {
+static int64_t columns_bytes(const gops_plan *plan, const parameters *p)
+{
     if (p->pointwise) {
         return 0;
     }
@@ -95,7 +100,8 @@ static int64_t columns_bytes(const gops_plan *plan, const parameters *p) {
     return gops_mul_saturate(values, gops_compute_bytes(plan->type->compute));
 }
 
-static int64_t scratch_bytes(const gops_plan *plan, const parameters *p) {
+static int64_t scratch_bytes(const gops_plan *plan, const parameters *p)
+{
     if (p->direct) {
         return 0;
     }
@@ -104,7 +110,8 @@ static int64_t scratch_bytes(const gops_plan *plan, const parameters *p) {
 }
 
 /* Halves what takes most until the block fits. False where even the least does not. */
-static int fit(const gops_plan *plan, parameters *p, int64_t limit) {
+static int fit(const gops_plan *plan, parameters *p, int64_t limit)
+{
     for (;;) {
         int64_t columns = columns_bytes(plan, p), scratch = scratch_bytes(plan, p);
         if (columns <= limit - scratch - 2 * GOPS_WORKSPACE_ALIGNMENT || columns + scratch == 0) {
@@ -125,7 +132,8 @@ static int fit(const gops_plan *plan, parameters *p, int64_t limit) {
 }
 
 /* Blocks that stay in the second level cache beside the filter and the GEMM's own copies. */
-static void block_for_cache(const gops_plan *plan, parameters *p) {
+static void block_for_cache(const gops_plan *plan, parameters *p)
+{
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t room = plan->machine.l2_bytes / 2 / gops_compute_bytes(plan->type->compute);
     int64_t wide = gops_min(pixels, WIDE_BLOCK);
@@ -145,7 +153,8 @@ static void block_for_cache(const gops_plan *plan, parameters *p) {
     p->columns = gops_min(p->columns, pixels);
 }
 
-static void explain(gops_plan *plan, const parameters *p) {
+static void explain(gops_plan *plan, const parameters *p)
+{
     const char *gemm = plan->type->compute == GOPS_COMPUTE_F64 ? "DGEMM" : "SGEMM";
     long long m = (long long)plan->conv.channels_out, n = (long long)plan->conv.output_pixels;
     long long k = (long long)p->k;
@@ -162,7 +171,8 @@ static void explain(gops_plan *plan, const parameters *p) {
     }
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error) {
+static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+{
     parameters *p = own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     *p = (parameters){.k = conv->channels_in * conv->taps, .channels = conv->channels_out};
@@ -200,7 +210,8 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
 }
 
 /* The GEMM takes the weights as they lie; only their type may have to change. */
-static void pack(const gops_plan *plan, const void *weights, void *packed) {
+static void pack(const gops_plan *plan, const void *weights, void *packed)
+{
     plan->type->load(packed, weights, plan->filter_bytes / gops_compute_bytes(plan->type->compute));
 }
 
@@ -214,7 +225,8 @@ typedef struct block {
 
 /* Writes rows row0 to row1 of the block's columns, or finds them in the input. */
 static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, int64_t row1,
-                          void *workspace) {
+                          void *workspace)
+{
     const parameters *p = read_own(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_product product = {.k = (int32_t)(row1 - row0), .n = (int32_t)at->columns};
@@ -234,7 +246,8 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
 
 /* Converts the scratch block of channels first to first + count - 1 into the output. */
 static void store(const gops_plan *plan, const block *at, int64_t first, int64_t count,
-                  const unsigned char *scratch) {
+                  const unsigned char *scratch)
+{
     const int64_t compute = gops_compute_bytes(plan->type->compute);
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
     for (int64_t m = 0; m < count; m++) {
@@ -243,7 +256,8 @@ static void store(const gops_plan *plan, const block *at, int64_t first, int64_t
     }
 }
 
-static void run_block(const gops_plan *plan, const block *at, unsigned char *workspace) {
+static void run_block(const gops_plan *plan, const block *at, unsigned char *workspace)
+{
     const parameters *p = read_own(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = plan->conv.channels_out, pixels = plan->conv.output_pixels;
@@ -265,7 +279,8 @@ static void run_block(const gops_plan *plan, const block *at, unsigned char *wor
     }
 }
 
-static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace) {
+static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+{
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);

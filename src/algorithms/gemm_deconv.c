@@ -53,15 +53,18 @@ typedef struct parameters {
 
 static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 
-static parameters *own(gops_plan *plan) {
+static parameters *own(gops_plan *plan)
+{
     return (parameters *)(void *)plan->parameters.bytes;
 }
 
-static const parameters *read_own(const gops_plan *plan) {
+static const parameters *read_own(const gops_plan *plan)
+{
     return (const parameters *)(const void *)plan->parameters.bytes;
 }
 
-static void fill_scatter(const gops_conv_geometry *conv, gops_scatter *scatter) {
+static void fill_scatter(const gops_conv_geometry *conv, gops_scatter *scatter)
+{
     *scatter = (gops_scatter){.axes = conv->axes, .taps = conv->taps};
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
@@ -75,7 +78,8 @@ typedef struct sizes {
     int64_t columns, data, sums;
 } sizes;
 
-static sizes workspace_sizes(const gops_plan *plan, const parameters *p) {
+static sizes workspace_sizes(const gops_plan *plan, const parameters *p)
+{
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t rows = gops_mul_saturate(p->channels, plan->conv.taps);
     sizes s = {gops_mul_saturate(gops_mul_saturate(rows, p->columns), bytes), 0, 0};
@@ -86,7 +90,8 @@ static sizes workspace_sizes(const gops_plan *plan, const parameters *p) {
     return s;
 }
 
-static int64_t sum_sizes(sizes s) {
+static int64_t sum_sizes(sizes s)
+{
     int64_t sum;
     if (!gops_add(s.columns, s.data, &sum) || !gops_add(sum, s.sums, &sum) ||
         !gops_add(sum, 3 * GOPS_WORKSPACE_ALIGNMENT, &sum)) {
@@ -97,7 +102,8 @@ static int64_t sum_sizes(sizes s) {
 
 /* Cuts the bands of the output in half: along the present axis, or the next one within. False when
  * they are single pixels already. */
-static int halve_band(const gops_conv_geometry *conv, parameters *p) {
+static int halve_band(const gops_conv_geometry *conv, parameters *p)
+{
     while (p->band == 1 && p->cut + 1 < conv->axes) {
         p->cut++;
         p->band = conv->axis[p->cut].output;
@@ -115,7 +121,8 @@ static int halve_band(const gops_conv_geometry *conv, parameters *p) {
 }
 
 /* Halves what takes most until the block fits. False where even the least does not. */
-static int fit(const gops_plan *plan, parameters *p, int64_t limit) {
+static int fit(const gops_plan *plan, parameters *p, int64_t limit)
+{
     for (;;) {
         sizes s = workspace_sizes(plan, p);
         if (sum_sizes(s) <= limit) {
@@ -138,7 +145,8 @@ static int fit(const gops_plan *plan, parameters *p, int64_t limit) {
     }
 }
 
-static void block_for_cache(const gops_plan *plan, parameters *p) {
+static void block_for_cache(const gops_plan *plan, parameters *p)
+{
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t room = plan->machine.l2_bytes / 2 / gops_compute_bytes(plan->type->compute);
     p->channels = gops_clamp(gops_ceil_div(TALL_BLOCK, conv->taps), 1, gops_max(1, p->channels));
@@ -149,7 +157,8 @@ static void block_for_cache(const gops_plan *plan, parameters *p) {
     p->columns = gops_min(p->columns, conv->data_pixels);
 }
 
-static int64_t count_bands(const gops_conv_geometry *conv, const parameters *p) {
+static int64_t count_bands(const gops_conv_geometry *conv, const parameters *p)
+{
     int64_t bands = gops_ceil_div(conv->axis[p->cut].output, p->band);
     for (int a = 0; a < p->cut; a++) {
         bands *= conv->axis[a].output;
@@ -157,7 +166,8 @@ static int64_t count_bands(const gops_conv_geometry *conv, const parameters *p) 
     return bands;
 }
 
-static void explain(gops_plan *plan, const parameters *p) {
+static void explain(gops_plan *plan, const parameters *p)
+{
     snprintf(
         plan->why, sizeof plan->why,
         "%s and col2im in %lld blocks of %lld channels by %lld of %lld pixels, %lld bands: M %lld, "
@@ -168,7 +178,8 @@ static void explain(gops_plan *plan, const parameters *p) {
         (long long)p->depth);
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error) {
+static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+{
     parameters *p = own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     if (conv->taps > LARGEST_SIZE) {
@@ -210,7 +221,8 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
 }
 
 /* [G, C_IN, C_OUT*taps] becomes [G, C_OUT*taps, C_IN]. */
-static void pack(const gops_plan *plan, const void *weights, void *packed) {
+static void pack(const gops_plan *plan, const void *weights, void *packed)
+{
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
@@ -239,7 +251,8 @@ typedef struct piece {
 } piece;
 
 /* The data pixels of an axis that reach its outputs output0 to output1 - 1 with some tap. */
-static void data_box(gops_scatter_axis *axis, int64_t size) {
+static void data_box(gops_scatter_axis *axis, int64_t size)
+{
     const int64_t reach = (axis->kernel - 1) * axis->dilation;
     axis->data0 =
         gops_clamp(gops_ceil_div(axis->output0 + axis->pad - reach, axis->stride), 0, size);
@@ -248,7 +261,8 @@ static void data_box(gops_scatter_axis *axis, int64_t size) {
 }
 
 static void set_band(const gops_conv_geometry *conv, const parameters *p, int64_t band,
-                     gops_scatter *scatter) {
+                     gops_scatter *scatter)
+{
     const int64_t along = gops_ceil_div(conv->axis[p->cut].output, p->band);
     gops_scatter_axis *cut = &scatter->axis[p->cut];
     cut->output0 = band % along * p->band;
@@ -267,7 +281,8 @@ static void set_band(const gops_conv_geometry *conv, const parameters *p, int64_
 /* Converts pixels first to first + count - 1 of the data box, of one channel. Runs along the last
  * axis lie together. */
 static void load_box(const gops_plan *plan, const piece *at, const unsigned char *channel,
-                     int64_t first, int64_t count, unsigned char *to) {
+                     int64_t first, int64_t count, unsigned char *to)
+{
     const gops_scatter *scatter = &at->scatter;
     const gops_scatter_axis *last = &scatter->axis[scatter->axes - 1];
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
@@ -291,7 +306,8 @@ static void load_box(const gops_plan *plan, const piece *at, const unsigned char
 }
 
 /* columns = filter^T x data for pixels first to first + count - 1 of the box. */
-static void multiply(const gops_plan *plan, const piece *at, int64_t first, int64_t count) {
+static void multiply(const gops_plan *plan, const piece *at, int64_t first, int64_t count)
+{
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
@@ -326,7 +342,8 @@ static void multiply(const gops_plan *plan, const piece *at, int64_t first, int6
 
 /* Converts the sums of the band into the output, whose band is a run of each channel. */
 static void store_band(const gops_plan *plan, const piece *at, const unsigned char *sums,
-                       int64_t pixels) {
+                       int64_t pixels)
+{
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     int64_t offset = 0;
@@ -339,7 +356,8 @@ static void store_band(const gops_plan *plan, const piece *at, const unsigned ch
     }
 }
 
-static void run_piece(const gops_plan *plan, const piece *at) {
+static void run_piece(const gops_plan *plan, const piece *at)
+{
     const parameters *p = read_own(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     int64_t pixels = 1;
@@ -360,7 +378,8 @@ static void run_piece(const gops_plan *plan, const piece *at) {
     }
 }
 
-static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace) {
+static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+{
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);

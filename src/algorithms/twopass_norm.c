@@ -14,7 +14,8 @@
 #include <math.h>
 #include <stdio.h>
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error) {
+static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+{
     (void)slot_limit;
     (void)error;
     const gops_norm_geometry *norm = &plan->norm;
@@ -27,7 +28,8 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     return GOPS_OK;
 }
 
-static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace) {
+static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+{
     (void)workspace;
     const gops_norm_geometry *norm = &plan->norm;
     const gops_type_row *type = plan->type;

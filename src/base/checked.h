@@ -7,48 +7,58 @@
 
 /* Each returns false, and leaves *result alone or meaningless, when the exact value does not fit.
  */
-static inline bool gops_add(int64_t a, int64_t b, int64_t *result) {
+static inline bool gops_add(int64_t a, int64_t b, int64_t *result)
+{
     return !__builtin_add_overflow(a, b, result);
 }
 
-static inline bool gops_sub(int64_t a, int64_t b, int64_t *result) {
+static inline bool gops_sub(int64_t a, int64_t b, int64_t *result)
+{
     return !__builtin_sub_overflow(a, b, result);
 }
 
-static inline bool gops_mul(int64_t a, int64_t b, int64_t *result) {
+static inline bool gops_mul(int64_t a, int64_t b, int64_t *result)
+{
     return !__builtin_mul_overflow(a, b, result);
 }
 
 /* a * b, or INT64_MAX where that is larger; both at least 0. */
-static inline int64_t gops_mul_saturate(int64_t a, int64_t b) {
+static inline int64_t gops_mul_saturate(int64_t a, int64_t b)
+{
     int64_t result;
     return gops_mul(a, b, &result) ? result : INT64_MAX;
 }
 
-static inline int64_t gops_min(int64_t a, int64_t b) {
+static inline int64_t gops_min(int64_t a, int64_t b)
+{
     return a < b ? a : b;
 }
 
-static inline int64_t gops_max(int64_t a, int64_t b) {
+static inline int64_t gops_max(int64_t a, int64_t b)
+{
     return a > b ? a : b;
 }
 
-static inline int64_t gops_clamp(int64_t value, int64_t low, int64_t high) {
+static inline int64_t gops_clamp(int64_t value, int64_t low, int64_t high)
+{
     return gops_max(low, gops_min(value, high));
 }
 
 /* a / b rounded up, for b > 0 and any a. */
-static inline int64_t gops_ceil_div(int64_t a, int64_t b) {
+static inline int64_t gops_ceil_div(int64_t a, int64_t b)
+{
     return a / b + (a % b > 0);
 }
 
 /* a / b rounded down, for b > 0 and any a. */
-static inline int64_t gops_floor_div(int64_t a, int64_t b) {
+static inline int64_t gops_floor_div(int64_t a, int64_t b)
+{
     return a / b - (a % b < 0);
 }
 
 /* value rounded up to a multiple of step; both small enough. */
-static inline int64_t gops_round_up(int64_t value, int64_t step) {
+static inline int64_t gops_round_up(int64_t value, int64_t step)
+{
     return gops_ceil_div(value, step) * step;
 }
 

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-gops_status gops_fail(gops_error *error, gops_status status, const char *format, ...) {
+gops_status gops_fail(gops_error *error, gops_status status, const char *format, ...)
+{
     if (error != NULL) {
         va_list arguments;
         error->status = status;
@@ -16,7 +17,8 @@ gops_status gops_fail(gops_error *error, gops_status status, const char *format,
     return status;
 }
 
-const char *gops_status_name(gops_status status) {
+const char *gops_status_name(gops_status status)
+{
     static const char *const names[] = {
         [GOPS_OK] = "ok",
         [GOPS_INVALID] = "invalid",

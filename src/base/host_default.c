@@ -6,12 +6,14 @@
 #include <omp.h>
 #include <stdlib.h>
 
-int gops_default_threads(void) {
+int gops_default_threads(void)
+{
     return omp_get_max_threads();
 }
 
 static int openmp_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
-                      int64_t count) {
+                      int64_t count)
+{
     (void)context;
     /* A region even for one task: inside it the OpenMP settings are the task's own copy, which the
      * GEMM (gemm/cblas.c) may change without the host seeing it. */
@@ -22,7 +24,8 @@ static int openmp_for(void *context, void (*task)(void *argument, int64_t index)
     return 0;
 }
 
-static void *libc_allocate(void *context, size_t bytes, size_t alignment) {
+static void *libc_allocate(void *context, size_t bytes, size_t alignment)
+{
     (void)context;
     /* C11 asks for a size that is a multiple of the alignment. */
     if (bytes > SIZE_MAX - alignment) {
@@ -31,12 +34,14 @@ static void *libc_allocate(void *context, size_t bytes, size_t alignment) {
     return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-static void libc_release(void *context, void *memory) {
+static void libc_release(void *context, void *memory)
+{
     (void)context;
     free(memory);
 }
 
-gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_error *error) {
+gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_error *error)
+{
     *complete = (gops_host){sizeof *complete, NULL, NULL, NULL, NULL, NULL, NULL};
     if (host != NULL) {
         if (host->size != sizeof *host) {

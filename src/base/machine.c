@@ -16,7 +16,8 @@ enum {
     LARGEST_L2_BYTES = 4 << 20,
 };
 
-gops_machine gops_machine_read(void) {
+gops_machine gops_machine_read(void)
+{
     gops_machine machine = {USUAL_L1_BYTES, USUAL_L2_BYTES};
 #if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
     machine.l1_bytes =

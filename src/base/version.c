@@ -4,6 +4,7 @@
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 
-const char *gops_version(void) {
+const char *gops_version(void)
+{
     return TEXT(GOPS_VERSION_MAJOR) "." TEXT(GOPS_VERSION_MINOR) "." TEXT(GOPS_VERSION_PATCH);
 }

@@ -1,17 +1,20 @@
 /* gemm/gemm.c: hands a product to the table's function for its compute type. */
 #include "gemm/gemm.h"
 
-static void run_f32(const gops_gemm *gemm, const gops_product *p) {
+static void run_f32(const gops_gemm *gemm, const gops_product *p)
+{
     gemm->sgemm(gemm->context, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb,
                 p->accumulate ? 1.0f : 0.0f, p->c, p->ldc);
 }
 
-static void run_f64(const gops_gemm *gemm, const gops_product *p) {
+static void run_f64(const gops_gemm *gemm, const gops_product *p)
+{
     gemm->dgemm(gemm->context, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb,
                 p->accumulate ? 1.0 : 0.0, p->c, p->ldc);
 }
 
-void gops_gemm_run(const gops_gemm *gemm, gops_compute compute, const gops_product *product) {
+void gops_gemm_run(const gops_gemm *gemm, gops_compute compute, const gops_product *product)
+{
     static void (*const runs[GOPS_COMPUTES])(const gops_gemm *gemm, const gops_product *product) = {
         [GOPS_COMPUTE_F32] = run_f32,
         [GOPS_COMPUTE_F64] = run_f64,

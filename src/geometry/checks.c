@@ -4,7 +4,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_error *error) {
+gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_error *error)
+{
     if (tensor == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", name);
     }
@@ -30,7 +31,8 @@ gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_
 
 /* The size of a tensor in bytes, dimensions already checked. */
 static gops_status tensor_bytes(const char *name, const gops_tensor *tensor, int64_t *bytes,
-                                gops_error *error) {
+                                gops_error *error)
+{
     int64_t product = (int64_t)gops_type_bytes(tensor->type);
     /* A 0 makes the tensor empty, however large the other dimensions are. */
     for (int i = 0; i < tensor->rank; i++) {
@@ -50,7 +52,8 @@ static gops_status tensor_bytes(const char *name, const gops_tensor *tensor, int
     return GOPS_OK;
 }
 
-gops_status gops_tensor_bytes(const gops_tensor *tensor, size_t *bytes, gops_error *error) {
+gops_status gops_tensor_bytes(const gops_tensor *tensor, size_t *bytes, gops_error *error)
+{
     int64_t exact;
     if (bytes == NULL) {
         return gops_fail(error, GOPS_INVALID, "bytes is NULL");
@@ -66,7 +69,8 @@ gops_status gops_tensor_bytes(const gops_tensor *tensor, size_t *bytes, gops_err
 }
 
 static gops_status check_ranks(const gops_conv_rules *rules, const gops_tensor *data,
-                               const gops_tensor *filter, gops_error *error) {
+                               const gops_tensor *filter, gops_error *error)
+{
     if (data->rank < 3) {
         return gops_fail(error, GOPS_INVALID,
                          "data has rank %d; %s needs at least 3: batch, channels, one spatial axis",
@@ -91,7 +95,8 @@ static gops_status check_ranks(const gops_conv_rules *rules, const gops_tensor *
 }
 
 static gops_status check_channels(const gops_tensor *data, const gops_conv_geometry *geometry,
-                                  gops_error *error) {
+                                  gops_error *error)
+{
     int64_t channels;
     if (geometry->groups == 0) {
         return gops_fail(error, GOPS_INVALID, "filter has 0 GROUPS (axis 0); at least 1 is needed");
@@ -116,7 +121,8 @@ static gops_status check_channels(const gops_tensor *data, const gops_conv_geome
 
 gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor *data,
                                  const gops_tensor *filter, gops_conv_geometry *geometry,
-                                 gops_error *error) {
+                                 gops_error *error)
+{
     int64_t bytes;
     gops_status status = gops_check_tensor("data", data, error);
     if (status == GOPS_OK) {
@@ -162,7 +168,8 @@ gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor
 
 gops_status gops_resolve_list(const char *name, const gops_list *list, int32_t axes, int64_t least,
                               int64_t otherwise, int64_t values[GOPS_MAX_SPATIAL],
-                              gops_error *error) {
+                              gops_error *error)
+{
     if (list->count != 0 && list->count != axes) {
         return gops_fail(error, GOPS_INVALID, "%s has %d values; data has %d spatial %s", name,
                          (int)list->count, (int)axes, axes == 1 ? "axis" : "axes");
@@ -177,7 +184,8 @@ gops_status gops_resolve_list(const char *name, const gops_list *list, int32_t a
     return GOPS_OK;
 }
 
-gops_status gops_check_auto_pad(gops_auto_pad auto_pad, gops_error *error) {
+gops_status gops_check_auto_pad(gops_auto_pad auto_pad, gops_error *error)
+{
     if ((unsigned)auto_pad > GOPS_AUTO_PAD_VALID) {
         return gops_fail(
             error, GOPS_INVALID,
@@ -191,7 +199,8 @@ gops_status gops_check_auto_pad(gops_auto_pad auto_pad, gops_error *error) {
 gops_status gops_resolve_pads(gops_auto_pad auto_pad, const gops_list *pads_begin,
                               const gops_list *pads_end, int32_t axes,
                               int64_t begin[GOPS_MAX_SPATIAL], int64_t end[GOPS_MAX_SPATIAL],
-                              gops_error *error) {
+                              gops_error *error)
+{
     static const gops_list left_out = {0};
     int ignored = auto_pad != GOPS_AUTO_PAD_EXPLICIT;
     gops_status status =
@@ -202,8 +211,8 @@ gops_status gops_resolve_pads(gops_auto_pad auto_pad, const gops_list *pads_begi
     return gops_resolve_list("pads_end", ignored ? &left_out : pads_end, axes, 0, 0, end, error);
 }
 
-gops_status gops_kernel_extent(const gops_axis *axis, int index, int64_t *extent,
-                               gops_error *error) {
+gops_status gops_kernel_extent(const gops_axis *axis, int index, int64_t *extent, gops_error *error)
+{
     if (!gops_mul(axis->kernel - 1, axis->dilation, extent) || !gops_add(*extent, 1, extent)) {
         return gops_fail(
             error, GOPS_TOO_LARGE,
@@ -215,7 +224,8 @@ gops_status gops_kernel_extent(const gops_axis *axis, int index, int64_t *extent
 }
 
 static void fill_shape(const gops_conv_geometry *geometry, const gops_tensor *output,
-                       gops_shape *shape) {
+                       gops_shape *shape)
+{
     *shape = (gops_shape){.output = *output, .groups = geometry->groups};
     shape->pads_begin.count = geometry->axes;
     shape->pads_end.count = geometry->axes;
@@ -226,7 +236,8 @@ static void fill_shape(const gops_conv_geometry *geometry, const gops_tensor *ou
 }
 
 gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, int transposed,
-                        gops_shape *shape, gops_error *error) {
+                        gops_shape *shape, gops_error *error)
+{
     gops_tensor output = {type, geometry->axes + 2, {geometry->batch}};
     int64_t bytes;
     if (!gops_mul(geometry->groups, geometry->channels_out, &output.dims[1])) {

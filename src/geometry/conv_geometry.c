@@ -7,7 +7,8 @@ static const gops_conv_rules rules = {"GroupConvolution", 3, 2, 1};
 
 /* The pads of same_upper and same_lower: the least that give ceil(data / stride) outputs. */
 static gops_status same_pads(gops_axis *axis, int index, int64_t extent, int odd_at_begin,
-                             gops_error *error) {
+                             gops_error *error)
+{
     int64_t reach;
     axis->output = gops_ceil_div(axis->data, axis->stride);
     /* (output - 1) * stride < data, so that the product cannot overflow; the sum can. */
@@ -24,7 +25,8 @@ static gops_status same_pads(gops_axis *axis, int index, int64_t extent, int odd
     return GOPS_OK;
 }
 
-static gops_status explicit_output(gops_axis *axis, int index, int64_t extent, gops_error *error) {
+static gops_status explicit_output(gops_axis *axis, int index, int64_t extent, gops_error *error)
+{
     int64_t padded;
     if (!gops_add(axis->data, axis->pad_begin, &padded) ||
         !gops_add(padded, axis->pad_end, &padded)) {
@@ -49,7 +51,8 @@ static gops_status explicit_output(gops_axis *axis, int index, int64_t extent, g
 }
 
 static gops_status resolve_axis(gops_axis *axis, int index, gops_auto_pad auto_pad,
-                                gops_error *error) {
+                                gops_error *error)
+{
     int64_t extent;
     gops_status status = gops_kernel_extent(axis, index, &extent, error);
     if (status != GOPS_OK) {
@@ -70,7 +73,8 @@ static gops_status resolve_axis(gops_axis *axis, int index, gops_auto_pad auto_p
 
 gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter,
                               const gops_conv_attributes *attributes, gops_conv_geometry *geometry,
-                              gops_shape *shape, gops_error *error) {
+                              gops_shape *shape, gops_error *error)
+{
     static const gops_conv_attributes defaults = {0};
     int64_t strides[GOPS_MAX_SPATIAL], dilations[GOPS_MAX_SPATIAL];
     int64_t pads_begin[GOPS_MAX_SPATIAL], pads_end[GOPS_MAX_SPATIAL];
@@ -105,7 +109,8 @@ gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter
 
 gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,
                             const gops_conv_attributes *attributes, gops_shape *shape,
-                            gops_error *error) {
+                            gops_error *error)
+{
     gops_conv_geometry geometry;
     if (shape == NULL) {
         return gops_fail(error, GOPS_INVALID, "shape is NULL");

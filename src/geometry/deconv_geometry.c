@@ -15,7 +15,8 @@ typedef struct deconv_lists {
 } deconv_lists;
 
 static gops_status resolve_lists(const gops_deconv_attributes *given, int32_t axes,
-                                 deconv_lists *lists, gops_error *error) {
+                                 deconv_lists *lists, gops_error *error)
+{
     gops_status status;
     if ((status = gops_check_auto_pad(given->auto_pad, error)) != GOPS_OK) {
         return status;
@@ -46,14 +47,16 @@ static gops_status resolve_lists(const gops_deconv_attributes *given, int32_t ax
 }
 
 /* Cuts `total` into the two pads, the odd one at the beginning or the end. */
-static void distribute(gops_axis *axis, int64_t total, int odd_at_begin) {
+static void distribute(gops_axis *axis, int64_t total, int odd_at_begin)
+{
     total = gops_max(0, total);
     axis->pad_begin = odd_at_begin ? total - total / 2 : total / 2;
     axis->pad_end = total - axis->pad_begin;
 }
 
 /* The pads for an output of axis->output, of `grown` = full + output_padding. */
-static void pads_from_output(gops_axis *axis, int64_t grown, const gops_deconv_attributes *given) {
+static void pads_from_output(gops_axis *axis, int64_t grown, const gops_deconv_attributes *given)
+{
     int same_upper = given->auto_pad == GOPS_AUTO_PAD_SAME_UPPER;
     int same = same_upper || given->auto_pad == GOPS_AUTO_PAD_SAME_LOWER;
     int64_t total = grown - axis->output;
@@ -75,7 +78,8 @@ static void pads_from_output(gops_axis *axis, int64_t grown, const gops_deconv_a
 
 /* The rule onnx without output_shape: same_* aims at data * stride, and falls short of it where the
  * kernel is smaller than the stride. */
-static void pads_for_onnx_same(gops_axis *axis, int64_t grown, gops_auto_pad auto_pad) {
+static void pads_for_onnx_same(gops_axis *axis, int64_t grown, gops_auto_pad auto_pad)
+{
     int64_t aim;
     if (!gops_mul(axis->data, axis->stride, &aim)) {
         aim = INT64_MAX;
@@ -85,7 +89,8 @@ static void pads_for_onnx_same(gops_axis *axis, int64_t grown, gops_auto_pad aut
 
 /* stride * (data - 1) + extent + output_padding: the whole scatter result and what enlarges it. */
 static gops_status grown_size(const gops_axis *axis, int index, int64_t output_padding,
-                              int64_t *grown, gops_error *error) {
+                              int64_t *grown, gops_error *error)
+{
     int64_t extent, span;
     gops_status status = gops_kernel_extent(axis, index, &extent, error);
     if (status != GOPS_OK) {
@@ -103,7 +108,8 @@ static gops_status grown_size(const gops_axis *axis, int index, int64_t output_p
 }
 
 static gops_status resolve_axis(gops_axis *axis, int index, const gops_deconv_attributes *given,
-                                const deconv_lists *lists, gops_error *error) {
+                                const deconv_lists *lists, gops_error *error)
+{
     int64_t grown = 0, pads;
     gops_status status = grown_size(axis, index, lists->output_padding[index], &grown, error);
     if (status != GOPS_OK) {
@@ -136,8 +142,8 @@ static gops_status resolve_axis(gops_axis *axis, int index, const gops_deconv_at
 
 gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filter,
                                 const gops_deconv_attributes *attributes,
-                                gops_conv_geometry *geometry, gops_shape *shape,
-                                gops_error *error) {
+                                gops_conv_geometry *geometry, gops_shape *shape, gops_error *error)
+{
     static const gops_deconv_attributes defaults = {0};
     deconv_lists lists;
     gops_status status = gops_resolve_tensors(&rules, data, filter, geometry, error);
@@ -162,7 +168,8 @@ gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filt
 
 gops_status gops_deconv_shape(const gops_tensor *data, const gops_tensor *filter,
                               const gops_deconv_attributes *attributes, gops_shape *shape,
-                              gops_error *error) {
+                              gops_error *error)
+{
     gops_conv_geometry geometry;
     if (shape == NULL) {
         return gops_fail(error, GOPS_INVALID, "shape is NULL");

@@ -8,7 +8,8 @@
 /* data has 2 to 8 axes: batch, channels, and at most as many spatial ones as everywhere. */
 enum { MAX_NORM_RANK = GOPS_MAX_SPATIAL + 2 };
 
-static gops_status check_data(const gops_tensor *data, gops_error *error) {
+static gops_status check_data(const gops_tensor *data, gops_error *error)
+{
     size_t bytes;
     gops_status status = gops_check_tensor("data", data, error);
     if (status != GOPS_OK) {
@@ -40,7 +41,8 @@ static gops_status check_data(const gops_tensor *data, gops_error *error) {
 }
 
 static gops_status check_coefficients(const char *name, const gops_tensor *tensor,
-                                      const gops_tensor *data, gops_error *error) {
+                                      const gops_tensor *data, gops_error *error)
+{
     gops_status status = gops_check_tensor(name, tensor, error);
     if (status != GOPS_OK) {
         return status;
@@ -61,7 +63,8 @@ static gops_status check_coefficients(const char *name, const gops_tensor *tenso
 }
 
 static gops_status check_attributes(const gops_norm_attributes *attributes, int64_t channels,
-                                    gops_error *error) {
+                                    gops_error *error)
+{
     if (attributes == NULL) {
         return gops_fail(error, GOPS_INVALID,
                          "attributes is NULL; num_groups and epsilon are required");
@@ -85,7 +88,8 @@ static gops_status check_attributes(const gops_norm_attributes *attributes, int6
 
 gops_status gops_norm_resolve(const gops_tensor *data, const gops_tensor *scale,
                               const gops_tensor *bias, const gops_norm_attributes *attributes,
-                              gops_norm_geometry *geometry, gops_shape *shape, gops_error *error) {
+                              gops_norm_geometry *geometry, gops_shape *shape, gops_error *error)
+{
     /* The definition's work for one element: 1 for the mean, 3 for the variance, 2 for the rest. */
     enum { FLOPS_AN_ELEMENT = 6 };
     gops_status status;
@@ -116,7 +120,8 @@ gops_status gops_norm_resolve(const gops_tensor *data, const gops_tensor *scale,
 
 gops_status gops_norm_shape(const gops_tensor *data, const gops_tensor *scale,
                             const gops_tensor *bias, const gops_norm_attributes *attributes,
-                            gops_shape *shape, gops_error *error) {
+                            gops_shape *shape, gops_error *error)
+{
     gops_norm_geometry geometry;
     if (shape == NULL) {
         return gops_fail(error, GOPS_INVALID, "shape is NULL");

@@ -15,19 +15,22 @@ extern const gops_kernels gops_kernels_avx2;
 extern const gops_kernels gops_kernels_avx512;
 #endif
 
-static int runs_always(void) {
+static int runs_always(void)
+{
     return 1;
 }
 
 #ifdef GOPS_HAVE_ISA_AVX2
-static int runs_avx2(void) {
+static int runs_avx2(void)
+{
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("f16c");
 }
 #endif
 
 #ifdef GOPS_HAVE_ISA_AVX512
-static int runs_avx512(void) {
+static int runs_avx512(void)
+{
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512cd");
@@ -52,7 +55,8 @@ static const isa_row sets[] = {
 
 enum { SETS = sizeof sets / sizeof sets[0] };
 
-const gops_kernels *gops_kernels_select(void) {
+const gops_kernels *gops_kernels_select(void)
+{
     const char *wanted = getenv("GROUPOPS_ISA");
     for (int i = SETS - 1; i >= 0; i--) {
         int named = wanted == NULL || wanted[0] == 0 || strcmp(wanted, sets[i].kernels->isa) == 0;
@@ -63,7 +67,8 @@ const gops_kernels *gops_kernels_select(void) {
     return NULL;
 }
 
-const char *gops_isa_name(int32_t index, int *runs) {
+const char *gops_isa_name(int32_t index, int *runs)
+{
     if (index < 0 || index >= SETS) {
         return NULL;
     }
@@ -73,7 +78,8 @@ const char *gops_isa_name(int32_t index, int *runs) {
     return sets[index].kernels->isa;
 }
 
-const char *gops_isa(void) {
+const char *gops_isa(void)
+{
     const gops_kernels *kernels = gops_kernels_select();
     return kernels != NULL ? kernels->isa : NULL;
 }

@@ -12,7 +12,8 @@
  * count, and the order is the same on every machine and for every number of threads.
  */
 
-static double NAME(norm_lanes)(const double lanes[GOPS_NORM_LANES]) {
+static double NAME(norm_lanes)(const double lanes[GOPS_NORM_LANES])
+{
     double sum = 0;
     for (int j = 0; j < GOPS_NORM_LANES; j++) {
         sum += lanes[j];
@@ -22,7 +23,8 @@ static double NAME(norm_lanes)(const double lanes[GOPS_NORM_LANES]) {
 
 /* The sums of (x - center) and of its square over at most GOPS_NORM_BLOCK elements. */
 static void NAME(norm_block)(const T *data, int64_t count, double center, double *sum,
-                             double *squares) {
+                             double *squares)
+{
     double lane[GOPS_NORM_LANES] = {0}, square[GOPS_NORM_LANES] = {0};
     int64_t i = 0;
     for (; i + GOPS_NORM_LANES <= count; i += GOPS_NORM_LANES) {
@@ -42,14 +44,16 @@ static void NAME(norm_block)(const T *data, int64_t count, double center, double
 }
 
 static void NAME(norm_sums)(const T *data, int64_t count, double center, double *sum,
-                            double *squares) {
+                            double *squares)
+{
     *sum = *squares = 0;
     for (int64_t i = 0; i < count; i += GOPS_NORM_BLOCK) {
         NAME(norm_block)(data + i, gops_min(count - i, GOPS_NORM_BLOCK), center, sum, squares);
     }
 }
 
-static void NAME(norm_statistics)(const void *data, int64_t count, double *mean, double *variance) {
+static gops_moments NAME(norm_statistics)(const void *data, int64_t count)
+{
     double sum, squares, size = (double)count;
     /* Distances from the first element already: a sum of values 10^4 times their spread would spend
      * four of its digits on what they have in common. */
@@ -63,7 +67,8 @@ static void NAME(norm_statistics)(const void *data, int64_t count, double *mean,
 
 /* output = (data - mean) * factor + bias, factor = scale / sqrt(variance + epsilon). */
 static void NAME(norm_apply)(void *output, const void *data, int64_t count,
-                             const gops_moments *moments, double factor, double bias) {
+                             const gops_moments *moments, double factor, double bias)
+{
     const T *from = data;
     T *to = output;
     const double center = moments->center, rest = moments->rest;
@@ -72,6 +77,7 @@ static void NAME(norm_apply)(void *output, const void *data, int64_t count,
     }
 }
 
-static double NAME(value)(const void *from, int64_t index) {
+static double NAME(value)(const void *from, int64_t index)
+{
     return VALUE(((const T *)from)[index]);
 }

@@ -11,7 +11,8 @@
  */
 
 static inline void NAME(add_run)(C *restrict to, int64_t stride, const C *restrict from,
-                                 int64_t count) {
+                                 int64_t count)
+{
     if (stride == 1) {
         for (int64_t i = 0; i < count; i++) {
             to[i] += from[i];
@@ -26,7 +27,8 @@ static inline void NAME(add_run)(C *restrict to, int64_t stride, const C *restri
 /* The first output of the box's row that pixel `index` and tap `tap` of the outer axes meet in, or
  * -1. */
 static inline int64_t NAME(output_row)(const gops_scatter *scatter, const int64_t *index,
-                                       const int64_t *tap) {
+                                       const int64_t *tap)
+{
     int64_t row = 0;
     for (int a = 0; a < scatter->axes - 1; a++) {
         const gops_scatter_axis *axis = &scatter->axis[a];
@@ -42,7 +44,8 @@ static inline int64_t NAME(output_row)(const gops_scatter *scatter, const int64_
 
 /* One row of the matrix onto one channel. */
 static void NAME(col2im_row)(const gops_scatter *scatter, const gops_scatter_part *part,
-                             const int64_t *tap, const C *from, C *channel) {
+                             const int64_t *tap, const C *from, C *channel)
+{
     const int inner = scatter->axes - 1;
     const gops_scatter_axis *x = &scatter->axis[inner];
     const int64_t shift = tap[inner] * x->dilation - x->pad;
@@ -79,7 +82,8 @@ static void NAME(col2im_row)(const gops_scatter *scatter, const gops_scatter_par
 }
 
 static void NAME(col2im)(const gops_scatter *scatter, const gops_scatter_part *part,
-                         const void *columns, void *output, int64_t output_ld) {
+                         const void *columns, void *output, int64_t output_ld)
+{
     const C *row = columns;
     for (int64_t channel = 0; channel < part->channels; channel++) {
         int64_t tap[GOPS_MAX_SPATIAL] = {0};

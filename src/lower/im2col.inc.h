@@ -14,7 +14,8 @@
  */
 
 static inline void NAME(copy_run)(C *restrict to, const T *restrict from, int64_t stride,
-                                  int64_t count) {
+                                  int64_t count)
+{
     if (stride == 1) {
         for (int64_t i = 0; i < count; i++) {
             to[i] = LOAD(from[i]);
@@ -26,7 +27,8 @@ static inline void NAME(copy_run)(C *restrict to, const T *restrict from, int64_
     }
 }
 
-static inline void NAME(zero_run)(C *to, int64_t count) {
+static inline void NAME(zero_run)(C *to, int64_t count)
+{
     for (int64_t i = 0; i < count; i++) {
         to[i] = 0;
     }
@@ -34,7 +36,8 @@ static inline void NAME(zero_run)(C *to, int64_t count) {
 
 /* One row of the matrix: tap (kz, ky, kx) over the block's columns. */
 static void NAME(im2col_row)(const gops_window *window, const gops_columns *part, const T *channel,
-                             const int64_t tap[3], C *to) {
+                             const int64_t tap[3], C *to)
+{
     const gops_window_axis *az = &window->axis[0], *ay = &window->axis[1], *ax = &window->axis[2];
     /* The outputs whose tap meets data: 0 <= ox * stride + shift < data. */
     int64_t shift = tap[2] * ax->dilation - ax->pad;
@@ -70,7 +73,8 @@ static void NAME(im2col_row)(const gops_window *window, const gops_columns *part
 }
 
 static void NAME(im2col)(const gops_window *window, const gops_columns *part, const void *data,
-                         void *columns) {
+                         void *columns)
+{
     const int64_t ky = window->axis[1].kernel, kx = window->axis[2].kernel;
     for (int64_t r = part->row0; r < part->row1; r++) {
         int64_t tap = r % window->taps;

@@ -16,7 +16,8 @@ typedef struct execution {
 
 /* One slot takes items until none is left. Which slot does an item does not matter to the result,
  * so the quicker thread does more of them. */
-static void run_slot(void *argument, int64_t slot) {
+static void run_slot(void *argument, int64_t slot)
+{
     execution *running = argument;
     const gops_plan *plan = running->plan;
     void *workspace = running->workspace + slot * plan->slot_bytes;
@@ -30,7 +31,8 @@ static void run_slot(void *argument, int64_t slot) {
 }
 
 static gops_status check_buffer(const char *name, const void *buffer, size_t alignment,
-                                gops_error *error) {
+                                gops_error *error)
+{
     if (buffer == NULL) {
         return gops_fail(error, GOPS_INVALID, "arguments.%s is NULL", name);
     }
@@ -42,7 +44,8 @@ static gops_status check_buffer(const char *name, const void *buffer, size_t ali
 }
 
 static gops_status check_inputs(const gops_plan *plan, const gops_arguments *given,
-                                gops_error *error) {
+                                gops_error *error)
+{
     size_t alignment = gops_type_bytes(plan->type->type);
     gops_status status;
     if ((status = check_buffer("data", given->data, alignment, error)) != GOPS_OK ||
@@ -63,7 +66,8 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
 }
 
 static gops_status check_workspace(const gops_plan *plan, const gops_arguments *given,
-                                   gops_error *error) {
+                                   gops_error *error)
+{
     size_t needed = (size_t)plan->slot_bytes * (size_t)plan->slots;
     if (given->workspace == NULL) {
         return GOPS_OK;
@@ -80,7 +84,8 @@ static gops_status check_workspace(const gops_plan *plan, const gops_arguments *
     return GOPS_OK;
 }
 
-static gops_status run(execution *running, gops_error *error) {
+static gops_status run(execution *running, gops_error *error)
+{
     const gops_plan *plan = running->plan;
     if (plan->slots == 1) {
         run_slot(running, 0);
@@ -93,8 +98,8 @@ static gops_status run(execution *running, gops_error *error) {
     return GOPS_OK;
 }
 
-gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
-                         gops_error *error) {
+gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments, gops_error *error)
+{
     gops_status status;
     if (plan == NULL || arguments == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "arguments");

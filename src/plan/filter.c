@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static gops_status check(const gops_plan *plan, const void *weights, gops_error *error) {
+static gops_status check(const gops_plan *plan, const void *weights, gops_error *error)
+{
     if (plan == NULL) {
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
     }
@@ -25,13 +26,15 @@ static gops_status check(const gops_plan *plan, const void *weights, gops_error 
 }
 
 /* The packed values follow the header in the same piece of memory. */
-static size_t header_bytes(void) {
+static size_t header_bytes(void)
+{
     return (sizeof(gops_filter) + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
            GOPS_WORKSPACE_ALIGNMENT;
 }
 
 gops_status gops_filter_create(const gops_plan *plan, const void *weights, gops_filter **filter,
-                               gops_error *error) {
+                               gops_error *error)
+{
     if (filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "filter is NULL");
     }
@@ -55,7 +58,8 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights, gops_
 }
 
 gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter, const void *weights,
-                               gops_error *error) {
+                               gops_error *error)
+{
     gops_status status = check(plan, weights, error);
     if (status != GOPS_OK) {
         return status;
@@ -70,7 +74,8 @@ gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter, const
     return GOPS_OK;
 }
 
-void gops_filter_destroy(gops_filter *filter) {
+void gops_filter_destroy(gops_filter *filter)
+{
     if (filter != NULL) {
         gops_host host = filter->host;
         host.release(host.context, filter);

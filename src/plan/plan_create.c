@@ -17,7 +17,8 @@ typedef struct choices {
 } choices;
 
 static gops_status read_options(const gops_options *options, gops_plan *plan, choices *chosen,
-                                gops_error *error) {
+                                gops_error *error)
+{
     static const gops_options defaults = {sizeof defaults, NULL, 0, 0, NULL};
     const gops_options *given = options != NULL ? options : &defaults;
     if (given->size != sizeof *given) {
@@ -47,7 +48,8 @@ static gops_status read_options(const gops_options *options, gops_plan *plan, ch
     return status;
 }
 
-static gops_status check_algorithm(const char *name, gops_error *error) {
+static gops_status check_algorithm(const char *name, gops_error *error)
+{
     for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
         if (name == NULL || strcmp(gops_algorithm_name(i), name) == 0) {
             return GOPS_OK;
@@ -65,7 +67,8 @@ static gops_status check_algorithm(const char *name, gops_error *error) {
  * the last bits of the result, would: a quarter of a given budget is one thread's, all of it where
  * that is too little. */
 static gops_status prepare(gops_plan *plan, const gops_method *method, const choices *chosen,
-                           gops_error *error) {
+                           gops_error *error)
+{
     enum { SHARES = 4 };
     int64_t budget = chosen->max_workspace;
     gops_status status;
@@ -99,7 +102,8 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const cho
 }
 
 /* Prepares the cheapest method that serves the shape, or the one that was asked for. */
-static gops_status choose(gops_plan *plan, const choices *chosen, gops_error *error) {
+static gops_status choose(gops_plan *plan, const choices *chosen, gops_error *error)
+{
     gops_plan best;
     best.method = NULL;
     gops_status refusal =
@@ -125,7 +129,8 @@ static gops_status choose(gops_plan *plan, const choices *chosen, gops_error *er
     return GOPS_OK;
 }
 
-static void fill_layout(gops_plan *plan) {
+static void fill_layout(gops_plan *plan)
+{
     memset(&plan->layout, 0, sizeof plan->layout);
     plan->layout.method = plan->method;
     plan->layout.kernels = plan->kernels;
@@ -142,7 +147,8 @@ static void fill_layout(gops_plan *plan) {
 
 /* The rest of plan creation, the same for all operations; `draft` has its geometry and shape. */
 static gops_status create(gops_plan *draft, const gops_options *options, gops_plan **plan,
-                          gops_error *error) {
+                          gops_error *error)
+{
     choices chosen;
     gops_status status = read_options(options, draft, &chosen, error);
     if (status == GOPS_OK) {
@@ -181,8 +187,8 @@ static gops_status create(gops_plan *draft, const gops_options *options, gops_pl
 
 gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
                                   const gops_conv_attributes *attributes,
-                                  const gops_options *options, gops_plan **plan,
-                                  gops_error *error) {
+                                  const gops_options *options, gops_plan **plan, gops_error *error)
+{
     gops_plan draft = {.operation = GOPS_OPERATION_CONV};
     if (plan == NULL) {
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
@@ -196,7 +202,8 @@ gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *fi
 gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *filter,
                                     const gops_deconv_attributes *attributes,
                                     const gops_options *options, gops_plan **plan,
-                                    gops_error *error) {
+                                    gops_error *error)
+{
     gops_plan draft = {.operation = GOPS_OPERATION_DECONV};
     if (plan == NULL) {
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
@@ -209,8 +216,8 @@ gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *
 
 gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *scale,
                                   const gops_tensor *bias, const gops_norm_attributes *attributes,
-                                  const gops_options *options, gops_plan **plan,
-                                  gops_error *error) {
+                                  const gops_options *options, gops_plan **plan, gops_error *error)
+{
     gops_plan draft = {.operation = GOPS_OPERATION_NORM};
     if (plan == NULL) {
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
@@ -221,7 +228,8 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
     return status == GOPS_OK ? create(&draft, options, plan, error) : status;
 }
 
-void gops_plan_destroy(gops_plan *plan) {
+void gops_plan_destroy(gops_plan *plan)
+{
     if (plan != NULL) {
         gops_host host = plan->host;
         host.release(host.context, plan);

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops_error *error) {
+gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops_error *error)
+{
     if (plan == NULL || info == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "info");
     }
@@ -27,7 +28,8 @@ gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops
 }
 
 /* Several methods share a name, one for each operation: counts the first of each name. */
-const char *gops_algorithm_name(int32_t index) {
+const char *gops_algorithm_name(int32_t index)
+{
     for (int i = 0; index >= 0 && gops_methods[i] != NULL; i++) {
         int seen = 0;
         for (int j = 0; j < i; j++) {

@@ -4,11 +4,13 @@
 #include "lower/im2col.inc.h"
 #include "kernels/norm.inc.h"
 
-static void NAME(load)(void *to, const void *from, int64_t count) {
+static void NAME(load)(void *to, const void *from, int64_t count)
+{
     NAME(copy_run)(to, from, 1, count);
 }
 
-static void NAME(store)(void *to, const void *from, int64_t count) {
+static void NAME(store)(void *to, const void *from, int64_t count)
+{
     const C *values = from;
     T *stored = to;
     for (int64_t i = 0; i < count; i++) {

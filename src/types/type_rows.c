@@ -32,7 +32,8 @@ enum {
 #define ROW .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .plain = 1
 #include "types/type.inc.h"
 
-const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type) {
+const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type)
+{
     static const gops_type_row *const rows[] = {[GOPS_F32] = &f32_row, [GOPS_F64] = &f64_row};
     return (size_t)type < sizeof rows / sizeof rows[0] ? rows[type] : NULL;
 }

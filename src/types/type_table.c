@@ -18,15 +18,18 @@ static const type_name names[] = {
 
 enum { TYPES = sizeof names / sizeof names[0] };
 
-const char *gops_type_name(gops_type type) {
+const char *gops_type_name(gops_type type)
+{
     return gops_type_bytes(type) != 0 ? names[type].name : "unknown";
 }
 
-size_t gops_type_bytes(gops_type type) {
+size_t gops_type_bytes(gops_type type)
+{
     return (size_t)type < TYPES ? names[type].bytes : 0;
 }
 
-gops_type gops_type_from_name(const char *name) {
+gops_type gops_type_from_name(const char *name)
+{
     for (int type = 1; name != NULL && type < TYPES; type++) {
         if (strcmp(names[type].name, name) == 0) {
             return (gops_type)type;

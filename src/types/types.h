@@ -19,7 +19,8 @@ typedef enum gops_compute {
 } gops_compute;
 
 /* Bytes of one value of the compute type. */
-static inline int64_t gops_compute_bytes(gops_compute compute) {
+static inline int64_t gops_compute_bytes(gops_compute compute)
+{
     return compute == GOPS_COMPUTE_F64 ? 8 : 4;
 }
 
