@@ -146,7 +146,7 @@ static void block_for_cache(const gops_plan *plan, parameters *p)
     }
     int64_t images = gops_mul_saturate(plan->conv.batch, plan->conv.groups);
     int64_t blocks = gops_ceil_div(pixels, wide);
-    if (images < SHARES && pixels > SHARES * COLUMN_STEP) {
+    if (images > 0 && images < SHARES && pixels > SHARES * COLUMN_STEP) {
         blocks = gops_max(blocks, gops_ceil_div(SHARES, images));
     }
     p->columns = gops_round_up(gops_ceil_div(pixels, gops_max(1, blocks)), COLUMN_STEP);

@@ -105,25 +105,24 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const cho
 static gops_status choose(gops_plan *plan, const choices *chosen, gops_error *error)
 {
     gops_plan best;
+    /* Apart from the caller's error, which a method that merely lost must not touch. */
+    gops_error refusal;
     best.method = NULL;
-    gops_status refusal =
-        gops_fail(error, GOPS_UNSUPPORTED, "algorithm %s does not serve this operation",
-                  chosen->algorithm != NULL ? chosen->algorithm : "auto");
+    gops_fail(&refusal, GOPS_UNSUPPORTED, "algorithm %s does not serve this operation",
+              chosen->algorithm != NULL ? chosen->algorithm : "auto");
     for (const gops_method *const *method = gops_methods; *method != NULL; method++) {
         if ((*method)->operation != plan->operation ||
             (chosen->algorithm != NULL && strcmp((*method)->algorithm, chosen->algorithm) != 0)) {
             continue;
         }
         gops_plan candidate = *plan;
-        gops_status status = prepare(&candidate, *method, chosen, error);
-        if (status != GOPS_OK) {
-            refusal = status;
-        } else if (best.method == NULL || candidate.cost < best.cost) {
+        if (prepare(&candidate, *method, chosen, &refusal) == GOPS_OK &&
+            (best.method == NULL || candidate.cost < best.cost)) {
             best = candidate;
         }
     }
     if (best.method == NULL) {
-        return refusal;
+        return gops_fail(error, refusal.status, "%s", refusal.message);
     }
     *plan = best;
     return GOPS_OK;
