@@ -46,6 +46,15 @@ typedef struct gops_options {
     int64_t max_workspace;
     /* NULL: OpenMP, malloc and the linked CBLAS. Copied. */
     const gops_host *host;
+    /* The output's type where it is not that of data and filter: GOPS_I32 for i8 or u8 data with an
+     * i8 or u8 filter, what quantized engines call (ONNX ConvInteger). Both may then have zero
+     * points, which are taken off before multiplying: gops_arguments, gops_filter_create_quantized.
+     */
+    gops_type output_type;
+    /* Not 0: an f8e4m3 or f8e5m2 result beyond the largest finite value becomes that value, the OCP
+     * 8-bit floating point specification's saturating mode. 0, its other mode: NaN for f8e4m3,
+     * infinity for f8e5m2. */
+    int32_t saturate;
 } gops_options;
 
 /* Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
@@ -92,8 +101,16 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
 GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weights,
                                         gops_filter **filter, gops_error *error);
 
-/* Packs other weights into the same memory, for a filter that changes from call to call; allocates
- * nothing. No execution may be using the filter. */
+/* The same for a plan with an output_type: takes zero_points off the weights, one value of the
+ * filter's type for each of the G * C_OUT output channels, or a single one for all (`count` 1).
+ * NULL with count 0: none. GOPS_INVALID, besides: the plan has no output_type, count is none of
+ * these. */
+GOPS_API gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weights,
+                                                  const void *zero_points, int64_t count,
+                                                  gops_filter **filter, gops_error *error);
+
+/* Packs other weights into the same memory, without zero points, for a filter that changes from
+ * call to call; allocates nothing. No execution may be using the filter. */
 GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter,
                                         const void *weights, gops_error *error);
 
@@ -110,6 +127,9 @@ typedef struct gops_arguments {
     const void *scale;         /* normalization */
     const void *bias;          /* normalization */
     void *output;
+    /* With an output_type: one value of the data's type that stands for 0, in the padding too;
+     * NULL: 0. */
+    const void *data_zero_point;
     /* NULL: gops_execute takes workspace_bytes (gops_plan_info) from the plan's allocator and gives
      * them back. Else at least that many bytes at a multiple of GOPS_WORKSPACE_ALIGNMENT, for this
      * call alone; then nothing is allocated. */

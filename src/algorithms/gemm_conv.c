@@ -51,7 +51,9 @@ typedef struct parameters {
     int64_t channels; /* of C_OUT in one GEMM: all of them unless the scratch block is too large */
     int pointwise;    /* the columns are the input itself */
     int direct;       /* the GEMM writes the output itself */
-    int64_t scratch_from; /* in the workspace, behind the columns */
+    int64_t scratch_from; /* in the workspace, behind the columns: the product, or the sums of a
+                             wrapped plan */
+    int64_t spare_from;   /* behind that: a wrapped plan's products after the first */
 } parameters;
 
 static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
@@ -100,7 +102,7 @@ static int64_t columns_bytes(const gops_plan *plan, const parameters *p)
     return gops_mul_saturate(values, gops_compute_bytes(plan->type->compute));
 }
 
-static int64_t scratch_bytes(const gops_plan *plan, const parameters *p)
+static int64_t product_bytes(const gops_plan *plan, const parameters *p)
 {
     if (p->direct) {
         return 0;
@@ -109,12 +111,17 @@ static int64_t scratch_bytes(const gops_plan *plan, const parameters *p)
     return gops_mul_saturate(values, gops_compute_bytes(plan->type->compute));
 }
 
+static int64_t scratch_bytes(const gops_plan *plan, const parameters *p)
+{
+    return gops_mul_saturate(product_bytes(plan, p), plan->wrapped && p->rows < p->k ? 2 : 1);
+}
+
 /* Halves what takes most until the block fits. False where even the least does not. */
 static int fit(const gops_plan *plan, parameters *p, int64_t limit)
 {
     for (;;) {
         int64_t columns = columns_bytes(plan, p), scratch = scratch_bytes(plan, p);
-        if (columns <= limit - scratch - 2 * GOPS_WORKSPACE_ALIGNMENT || columns + scratch == 0) {
+        if (columns <= limit - scratch - 3 * GOPS_WORKSPACE_ALIGNMENT || columns + scratch == 0) {
             return 1;
         }
         if (p->columns > COLUMN_STEP) {
@@ -175,34 +182,38 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
 {
     parameters *p = own(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    *p = (parameters){.k = conv->channels_in * conv->taps, .channels = conv->channels_out};
+    *p = (parameters){.k = conv->k, .channels = conv->channels_out};
     fill_window(conv, &p->window);
     const int narrow = conv->output_pixels <= LARGEST_SIZE;
     p->pointwise = plan->type->plain && narrow && is_pointwise(conv);
-    p->direct = plan->type->plain && narrow;
+    p->direct = plan->type->plain && narrow; /* never wrapped: those types are not plain */
     p->rows = p->k;
     p->columns = conv->output_pixels;
     if (slot_limit != GOPS_UNLIMITED) {
         block_for_cache(plan, p);
     }
     p->rows = gops_min(p->rows, LARGEST_SIZE);
+    if (plan->wrapped) {
+        p->rows = gops_min(p->rows, plan->exact_k);
+    }
     p->columns = gops_min(p->columns, LARGEST_SIZE);
     p->channels = gops_min(p->channels, LARGEST_SIZE);
     if (!fit(plan, p, slot_limit)) {
         return gops_fail(error, GOPS_INVALID,
-                         "max_workspace: gemm needs at least %lld bytes for one thread",
+                         "max_workspace is %lld; gemm needs at least %lld bytes for one thread",
+                         (long long)slot_limit,
                          (long long)(columns_bytes(plan, p) + scratch_bytes(plan, p) +
-                                     2 * GOPS_WORKSPACE_ALIGNMENT));
+                                     3 * GOPS_WORKSPACE_ALIGNMENT));
     }
     p->blocks = gops_ceil_div(conv->output_pixels, p->columns);
     p->scratch_from = gops_round_up(columns_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
-    plan->slot_bytes =
-        gops_round_up(p->scratch_from + scratch_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
-    /* Without outputs there is nothing to do, whatever the pixels multiply to. */
-    plan->items = 0;
-    if (conv->batch > 0 && conv->channels_out > 0) {
-        plan->items = conv->batch * conv->groups * p->blocks;
+    p->spare_from =
+        p->scratch_from + gops_round_up(product_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
+    plan->slot_bytes = gops_round_up(p->spare_from, GOPS_WORKSPACE_ALIGNMENT);
+    if (plan->wrapped && p->rows < p->k) {
+        plan->slot_bytes += gops_round_up(product_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
     }
+    plan->items = conv->batch * conv->groups * p->blocks;
     plan->filter_bytes =
         conv->groups * conv->channels_out * p->k * gops_compute_bytes(plan->type->compute);
     explain(plan, p);
@@ -212,7 +223,8 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
 /* The GEMM takes the weights as they lie; only their type may have to change. */
 static void pack(const gops_plan *plan, const void *weights, void *packed)
 {
-    plan->type->load(packed, weights, plan->filter_bytes / gops_compute_bytes(plan->type->compute));
+    plan->filter_type->load(packed, weights,
+                            plan->filter_bytes / gops_compute_bytes(plan->type->compute));
 }
 
 /* One block of one image and group, where it lies. */
@@ -221,6 +233,7 @@ typedef struct block {
     const unsigned char *filter; /* of the group, in C */
     unsigned char *output;       /* of the group, in T */
     int64_t column0, columns;
+    double data_zero;
 } block;
 
 /* Writes rows row0 to row1 of the block's columns, or finds them in the input. */
@@ -234,12 +247,13 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
         product.b = at->data + (row0 * p->window.data_pixels + at->column0) * bytes;
         product.ldb = (int32_t)p->window.data_pixels;
     } else {
-        const gops_columns part = {row0, row1, at->column0, at->column0 + at->columns, at->columns};
+        const gops_columns part = {
+            row0, row1, at->column0, at->column0 + at->columns, at->columns, at->data_zero};
         plan->type->im2col(&p->window, &part, at->data, workspace);
         product.b = workspace;
         product.ldb = (int32_t)at->columns;
     }
-    product.accumulate = row0 > 0;
+    product.accumulate = row0 > 0 && !plan->wrapped;
     product.lda = (int32_t)p->k;
     return product;
 }
@@ -248,34 +262,65 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
 static void store(const gops_plan *plan, const block *at, int64_t first, int64_t count,
                   const unsigned char *scratch)
 {
+    const gops_type_row *type = plan->output_type;
     const int64_t compute = gops_compute_bytes(plan->type->compute);
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
+    const int64_t size = (int64_t)gops_type_bytes(type->type);
     for (int64_t m = 0; m < count; m++) {
-        int64_t to = (first + m) * plan->conv.output_pixels + at->column0;
-        plan->type->store(at->output + to * size, scratch + m * at->columns * compute, at->columns);
+        const int64_t to = (first + m) * plan->conv.output_pixels + at->column0;
+        (plan->wrapped ? type->store_wrapped : type->store)(
+            at->output + to * size, scratch + m * at->columns * compute, at->columns);
+    }
+}
+
+/* Channels m to m + count - 1 of a block whose GEMMs write to the workspace. */
+static void run_scratch(const gops_plan *plan, const block *at, int64_t m, int64_t count,
+                        unsigned char *workspace)
+{
+    const parameters *p = read_own(plan);
+    const gops_compute compute = plan->type->compute;
+    unsigned char *scratch = workspace + p->scratch_from;
+    for (int64_t row = 0; row < p->k; row += p->rows) {
+        gops_product product = lower(plan, at, row, gops_min(row + p->rows, p->k), workspace);
+        product.m = (int32_t)count;
+        product.a = at->filter + (m * p->k + row) * gops_compute_bytes(compute);
+        product.c = plan->wrapped && row > 0 ? workspace + p->spare_from : scratch;
+        product.ldc = (int32_t)at->columns;
+        gops_gemm_run(&plan->gemm, plan->kernels, compute, &product);
+        if (plan->wrapped) {
+            plan->kernels->wrap[compute](product.c, count * at->columns, row > 0 ? scratch : NULL);
+        }
+    }
+    store(plan, at, m, count, scratch);
+}
+
+/* A block whose GEMMs write the output itself. */
+static void run_direct(const gops_plan *plan, const block *at, unsigned char *workspace)
+{
+    const parameters *p = read_own(plan);
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t channels = plan->conv.channels_out, pixels = plan->conv.output_pixels;
+    for (int64_t row = 0; row < p->k; row += p->rows) {
+        gops_product product = lower(plan, at, row, gops_min(row + p->rows, p->k), workspace);
+        for (int64_t m = 0; m < channels; m += p->channels) {
+            product.m = (int32_t)gops_min(p->channels, channels - m);
+            product.a = at->filter + (m * p->k + row) * bytes;
+            product.c = at->output + (m * pixels + at->column0) * bytes;
+            product.ldc = (int32_t)pixels;
+            gops_gemm_run(&plan->gemm, plan->kernels, plan->type->compute, &product);
+        }
     }
 }
 
 static void run_block(const gops_plan *plan, const block *at, unsigned char *workspace)
 {
     const parameters *p = read_own(plan);
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t channels = plan->conv.channels_out, pixels = plan->conv.output_pixels;
-    unsigned char *scratch = workspace + p->scratch_from;
+    const int64_t channels = plan->conv.channels_out;
+    if (p->direct) {
+        run_direct(plan, at, workspace);
+        return;
+    }
     for (int64_t m = 0; m < channels; m += p->channels) {
-        const int64_t count = gops_min(p->channels, channels - m);
-        for (int64_t row = 0; row < p->k; row += p->rows) {
-            const int64_t row1 = gops_min(row + p->rows, p->k);
-            gops_product product = lower(plan, at, row, row1, workspace);
-            product.m = (int32_t)count;
-            product.a = at->filter + (m * p->k + row) * bytes;
-            product.c = p->direct ? at->output + (m * pixels + at->column0) * bytes : scratch;
-            product.ldc = (int32_t)(p->direct ? pixels : at->columns);
-            gops_gemm_run(&plan->gemm, plan->type->compute, &product);
-        }
-        if (!p->direct) {
-            store(plan, at, m, count, scratch);
-        }
+        run_scratch(plan, at, m, gops_min(p->channels, channels - m), workspace);
     }
 }
 
@@ -284,6 +329,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
+    const int64_t output_size = (int64_t)gops_type_bytes(plan->output_type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t image_group = item / p->blocks;
     const int64_t group = image_group % conv->groups;
@@ -293,11 +339,19 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
                 image_group * conv->channels_in * conv->data_pixels * size,
         .filter = (const unsigned char *)job->filter + group * conv->channels_out * p->k * bytes,
         .output = (unsigned char *)job->output +
-                  image_group * conv->channels_out * conv->output_pixels * size,
+                  image_group * conv->channels_out * conv->output_pixels * output_size,
         .column0 = column0,
         .columns = gops_min(p->columns, conv->output_pixels - column0),
+        .data_zero = job->data_zero,
     };
     run_block(plan, &at, workspace);
 }
 
-const gops_method gops_gemm_conv = {"gemm", GOPS_OPERATION_CONV, prepare, pack, run};
+const gops_method gops_gemm_conv = {
+    .algorithm = "gemm",
+    .operation = GOPS_OPERATION_CONV,
+    .prepare = prepare,
+    .pack = pack,
+    .run = run,
+    .wraps = 1,
+};

@@ -190,7 +190,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     *p = (parameters){
         .channels = gops_min(conv->channels_out, LARGEST_SIZE / conv->taps),
         .columns = gops_min(conv->data_pixels, LARGEST_SIZE),
-        .depth = gops_min(conv->channels_in, LARGEST_SIZE),
+        .depth = gops_min(conv->channels_in, plan->wrapped ? plan->exact_k : LARGEST_SIZE),
         .band = conv->axis[0].output,
         .band_pixels = conv->output_pixels,
         .in_place = plan->type->plain && conv->data_pixels <= LARGEST_SIZE,
@@ -201,19 +201,16 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     }
     if (!fit(plan, p, slot_limit)) {
         return gops_fail(error, GOPS_INVALID,
-                         "max_workspace: gemm needs at least %lld bytes for one thread",
-                         (long long)sum_sizes(workspace_sizes(plan, p)));
+                         "max_workspace is %lld; gemm needs at least %lld bytes for one thread",
+                         (long long)slot_limit, (long long)sum_sizes(workspace_sizes(plan, p)));
     }
     sizes s = workspace_sizes(plan, p);
     p->channel_blocks = gops_ceil_div(conv->channels_out, gops_max(1, p->channels));
     p->data_from = gops_round_up(s.columns, GOPS_WORKSPACE_ALIGNMENT);
     p->sums_from = p->data_from + gops_round_up(s.data, GOPS_WORKSPACE_ALIGNMENT);
     plan->slot_bytes = p->sums_from + gops_round_up(s.sums, GOPS_WORKSPACE_ALIGNMENT);
-    plan->items = 0;
-    if (conv->batch > 0 && conv->channels_out > 0) {
-        p->bands = count_bands(conv, p);
-        plan->items = conv->batch * conv->groups * p->channel_blocks * p->bands;
-    }
+    p->bands = count_bands(conv, p);
+    plan->items = conv->batch * conv->groups * p->channel_blocks * p->bands;
     plan->filter_bytes = conv->groups * conv->channels_out * conv->taps * conv->channels_in *
                          gops_compute_bytes(plan->type->compute);
     explain(plan, p);
@@ -224,7 +221,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
 static void pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
+    const int64_t size = (int64_t)gops_type_bytes(plan->filter_type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t rows = conv->channels_out * conv->taps;
     unsigned char *to = packed;
@@ -233,7 +230,7 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
             (const unsigned char *)weights + g * conv->channels_in * rows * size;
         for (int64_t r = 0; r < rows; r++) {
             for (int64_t c = 0; c < conv->channels_in; c++, to += bytes) {
-                plan->type->load(to, from + (c * rows + r) * size, 1);
+                plan->filter_type->load(to, from + (c * rows + r) * size, 1);
             }
         }
     }
@@ -247,6 +244,7 @@ typedef struct piece {
     unsigned char *output;       /* of the block of channels, in T */
     int64_t channels;
     int64_t pixels; /* in the data box */
+    double data_zero;
     unsigned char *workspace;
 } piece;
 
@@ -299,44 +297,69 @@ static void load_box(const gops_plan *plan, const piece *at, const unsigned char
         }
         offset += last->data0 + first % width;
         plan->type->load(to, channel + offset * size, run);
+        if (plan->type->take_off != NULL) {
+            plan->type->take_off(to, run, at->data_zero);
+        }
         to += run * bytes;
         first += run;
         count -= run;
     }
 }
 
-/* columns = filter^T x data for pixels first to first + count - 1 of the box. */
-static void multiply(const gops_plan *plan, const piece *at, int64_t first, int64_t count)
+/* columns (+)= filter^T x data for pixels first to first + count - 1 of the box and `depth` of C_IN
+ * from channel c on. */
+static void multiply(const gops_plan *plan, const piece *at, int64_t first, int64_t count,
+                     int64_t c, int64_t depth)
 {
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    for (int64_t c = 0; c < conv->channels_in; c += p->depth) {
-        const int64_t depth = gops_min(p->depth, conv->channels_in - c);
-        const unsigned char *data = at->data + c * conv->data_pixels * size;
-        gops_product product = {
-            .m = (int32_t)(at->channels * conv->taps),
-            .n = (int32_t)count,
-            .k = (int32_t)depth,
-            .a = at->filter + c * bytes,
-            .lda = (int32_t)conv->channels_in,
-            .b = data + first * size,
-            .ldb = (int32_t)conv->data_pixels,
-            .accumulate = c > 0,
-            .c = at->workspace,
-            .ldc = (int32_t)count,
-        };
-        if (!p->in_place) {
-            unsigned char *box = at->workspace + p->data_from;
-            for (int64_t i = 0; i < depth; i++) {
-                load_box(plan, at, data + i * conv->data_pixels * size, first, count,
-                         box + i * count * bytes);
-            }
-            product.b = box;
-            product.ldb = (int32_t)count;
+    const unsigned char *data = at->data + c * conv->data_pixels * size;
+    gops_product product = {
+        .m = (int32_t)(at->channels * conv->taps),
+        .n = (int32_t)count,
+        .k = (int32_t)depth,
+        .a = at->filter + c * bytes,
+        .lda = (int32_t)conv->channels_in,
+        .b = data + first * size,
+        .ldb = (int32_t)conv->data_pixels,
+        .accumulate = c > 0 && !plan->wrapped,
+        .c = at->workspace,
+        .ldc = (int32_t)count,
+    };
+    if (!p->in_place) {
+        unsigned char *box = at->workspace + p->data_from;
+        for (int64_t i = 0; i < depth; i++) {
+            load_box(plan, at, data + i * conv->data_pixels * size, first, count,
+                     box + i * count * bytes);
         }
-        gops_gemm_run(&plan->gemm, plan->type->compute, &product);
+        product.b = box;
+        product.ldb = (int32_t)count;
+    }
+    gops_gemm_run(&plan->gemm, plan->kernels, plan->type->compute, &product);
+}
+
+/* Adds pixels first to first + count - 1 of the box onto the sums. */
+static void add_block(const gops_plan *plan, const piece *at, int64_t first, int64_t count,
+                      unsigned char *sums, int64_t pixels)
+{
+    const parameters *p = read_own(plan);
+    const int64_t channels_in = plan->conv.channels_in;
+    const gops_compute compute = plan->type->compute;
+    const gops_scatter_part part = {at->channels, first, first + count, count};
+    for (int64_t c = 0; c < channels_in; c += p->depth) {
+        const int64_t depth = gops_min(p->depth, channels_in - c);
+        multiply(plan, at, first, count, c, depth);
+        if (plan->wrapped) {
+            plan->kernels->wrap[compute](at->workspace, at->channels * plan->conv.taps * count,
+                                         NULL);
+            plan->kernels->col2im[gops_compute_wrapped(compute)](&at->scatter, &part, at->workspace,
+                                                                 sums, pixels);
+        }
+    }
+    if (!plan->wrapped) {
+        plan->kernels->col2im[compute](&at->scatter, &part, at->workspace, sums, pixels);
     }
 }
 
@@ -344,15 +367,17 @@ static void multiply(const gops_plan *plan, const piece *at, int64_t first, int6
 static void store_band(const gops_plan *plan, const piece *at, const unsigned char *sums,
                        int64_t pixels)
 {
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
+    const gops_type_row *type = plan->output_type;
+    const int64_t size = (int64_t)gops_type_bytes(type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     int64_t offset = 0;
     for (int a = 0; a < plan->conv.axes; a++) {
         offset = offset * plan->conv.axis[a].output + at->scatter.axis[a].output0;
     }
     for (int64_t c = 0; c < at->channels; c++) {
-        plan->type->store(at->output + (c * plan->conv.output_pixels + offset) * size,
-                          sums + c * pixels * bytes, pixels);
+        (plan->wrapped ? type->store_wrapped
+                       : type->store)(at->output + (c * plan->conv.output_pixels + offset) * size,
+                                      sums + c * pixels * bytes, pixels);
     }
 }
 
@@ -368,10 +393,7 @@ static void run_piece(const gops_plan *plan, const piece *at)
     memset(sums, 0, (size_t)(at->channels * pixels * bytes));
     for (int64_t first = 0; first < at->pixels; first += p->columns) {
         const int64_t count = gops_min(p->columns, at->pixels - first);
-        const gops_scatter_part part = {at->channels, first, first + count, count};
-        multiply(plan, at, first, count);
-        plan->kernels->col2im[plan->type->compute](&at->scatter, &part, at->workspace, sums,
-                                                   pixels);
+        add_block(plan, at, first, count, sums, pixels);
     }
     if (!p->in_place) {
         store_band(plan, at, sums, pixels);
@@ -395,9 +417,11 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
         .filter = (const unsigned char *)job->filter +
                   (group * conv->channels_out + channel) * conv->taps * conv->channels_in * bytes,
         .output = (unsigned char *)job->output +
-                  (image_group * conv->channels_out + channel) * conv->output_pixels * size,
+                  (image_group * conv->channels_out + channel) * conv->output_pixels *
+                      (int64_t)gops_type_bytes(plan->output_type->type),
         .channels = gops_min(p->channels, conv->channels_out - channel),
         .pixels = 1,
+        .data_zero = job->data_zero,
         .workspace = workspace,
     };
     if (p->banded) {
@@ -409,4 +433,11 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     run_piece(plan, &at);
 }
 
-const gops_method gops_gemm_deconv = {"gemm", GOPS_OPERATION_DECONV, prepare, pack, run};
+const gops_method gops_gemm_deconv = {
+    .algorithm = "gemm",
+    .operation = GOPS_OPERATION_DECONV,
+    .prepare = prepare,
+    .pack = pack,
+    .run = run,
+    .wraps = 1,
+};

@@ -1,51 +1,149 @@
 /*
- * algorithms/twopass_norm.c: GroupNormalization, one work item per image and group.
- *
- * A group of channels is one contiguous run of the tensor. kernels/norm.inc.h finds its mean and
- * variance in two passes and then writes
+ * algorithms/twopass_norm.c: GroupNormalization: the moments of a group, then
  *
  *     output = (data - mean) * (scale / sqrt(variance + epsilon)) + bias
  *
- * channel by channel. Each element is read before it is written, and by the item that writes it, so
- * the output may be the data.
+ * A group of channels is one contiguous run of the tensor. kernels/norm.inc.h finds its mean and
+ * variance while reading it once; applying them reads it again, from the cache where the group fits
+ * there. That goes backwards through the channels, so that of a larger group at least the end,
+ * which was read last, still is in the cache.
+ *
+ * Usually there is one work item per image and group. Where these are few and large, a group is cut
+ * into pieces, which are first measured, one item each, and behind the barrier normalized, one item
+ * each. A piece's moments lie in the shared workspace; whoever needs those of the group merges all
+ * of them, in their order. Where the cuts are depends on the shape and the
+ * budget, never on the threads.
+ *
+ * Each element is read before it is written, and by the item that writes it, so the output may be
+ * the data.
  */
 #include "algorithms/methods.h"
 
+#include "base/checked.h"
+
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
+enum {
+    /* So many groups are shared evenly enough as they are. */
+    MANY_GROUPS = 16,
+    /* A piece of so many elements takes some 10 us to measure: a few times what starting a thread
+     * on it costs. */
+    LEAST_PIECE = 32768,
+    /* Merging so many moments costs less than a tenth of normalizing the least piece. */
+    MOST_PIECES = 64,
+};
+
+typedef struct parameters {
+    int64_t pieces;   /* of a group */
+    int64_t elements; /* of a piece, but for a shorter last one */
+} parameters;
+
+static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
+
+static parameters *own(gops_plan *plan)
+{
+    return (parameters *)(void *)plan->parameters.bytes;
+}
+
+static const parameters *read_own(const gops_plan *plan)
+{
+    return (const parameters *)(const void *)plan->parameters.bytes;
+}
+
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    (void)slot_limit;
     (void)error;
+    parameters *p = own(plan);
     const gops_norm_geometry *norm = &plan->norm;
-    plan->items = norm->batch * norm->groups;
+    /* An empty batch may have groups of any size. */
+    const int64_t size = gops_mul_saturate(norm->channels, norm->pixels);
+    const int64_t groups = norm->batch * norm->groups;
+    *p = (parameters){1, size};
+    plan->items = groups;
     plan->slot_bytes = 0;
     plan->filter_bytes = 0;
+    if (groups > 0 && groups < MANY_GROUPS && size >= 2 * LEAST_PIECE) {
+        const int64_t pieces = gops_min(size / LEAST_PIECE, MOST_PIECES);
+        const int64_t elements = gops_round_up(gops_ceil_div(size, pieces), LEAST_PIECE / 2);
+        const int64_t cuts = gops_ceil_div(size, elements);
+        const int64_t bytes =
+            gops_round_up(groups * cuts * (int64_t)sizeof(gops_moments), GOPS_WORKSPACE_ALIGNMENT);
+        if (bytes <= slot_limit) {
+            *p = (parameters){cuts, elements};
+            plan->shared_bytes = bytes;
+            plan->barrier = groups * cuts;
+            plan->items = 2 * plan->barrier;
+        }
+    }
     snprintf(plan->why, sizeof plan->why,
-             "mean, then variance about it, in f64, of %lld groups of %lld elements",
-             (long long)plan->items, (long long)(norm->channels * norm->pixels));
+             "moments, then values, in f64, of %lld groups of %lld elements in %lld pieces",
+             (long long)groups, (long long)size, (long long)p->pieces);
     return GOPS_OK;
+}
+
+/* Normalizes elements first to end - 1 of a group. */
+static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int64_t first,
+                  int64_t end, const gops_moments *moments)
+{
+    const gops_norm_geometry *norm = &plan->norm;
+    const gops_type_row *type = plan->type;
+    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    const int64_t start = group * norm->channels * norm->pixels * size;
+    const unsigned char *data = (const unsigned char *)job->data + start;
+    unsigned char *output = (unsigned char *)job->output + start;
+    const double inverse = 1 / sqrt(moments->squares / moments->count + norm->epsilon);
+    for (int64_t c = (end - 1) / norm->pixels; c >= first / norm->pixels; c--) {
+        const int64_t channel = group % norm->groups * norm->channels + c;
+        const double factor = type->value(job->scale, channel) * inverse;
+        const double bias = type->value(job->bias, channel);
+        const int64_t from = gops_max(first, c * norm->pixels);
+        const int64_t to = gops_min(end, (c + 1) * norm->pixels);
+        type->norm_apply(output + from * size, data + from * size, to - from, moments, factor,
+                         bias);
+    }
+}
+
+static gops_moments measure(const gops_plan *plan, const gops_job *job, int64_t group,
+                            int64_t first, int64_t end)
+{
+    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
+    const int64_t start = group * plan->norm.channels * plan->norm.pixels + first;
+    return plan->type->norm_statistics((const unsigned char *)job->data + start * size,
+                                       end - first);
 }
 
 static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
     (void)workspace;
-    const gops_norm_geometry *norm = &plan->norm;
-    const gops_type_row *type = plan->type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
-    const int64_t start = item * norm->channels * norm->pixels * size;
-    const unsigned char *data = (const unsigned char *)job->data + start;
-    unsigned char *output = (unsigned char *)job->output + start;
-    const int64_t first = item % norm->groups * norm->channels;
-    const gops_moments moments = type->norm_statistics(data, norm->channels * norm->pixels);
-    const double inverse = 1 / sqrt(moments.variance + norm->epsilon);
-    for (int64_t c = 0; c < norm->channels; c++) {
-        const double factor = type->value(job->scale, first + c) * inverse;
-        const double bias = type->value(job->bias, first + c);
-        const int64_t offset = c * norm->pixels * size;
-        type->norm_apply(output + offset, data + offset, norm->pixels, &moments, factor, bias);
+    const parameters *p = read_own(plan);
+    const int64_t size = plan->norm.channels * plan->norm.pixels;
+    const int measuring = item < plan->barrier;
+    const int64_t piece = measuring ? item : item - plan->barrier;
+    const int64_t group = piece / p->pieces;
+    const int64_t first = piece % p->pieces * p->elements;
+    const int64_t end = gops_min(first + p->elements, size);
+    gops_moments *shared = job->shared, whole;
+    if (measuring) {
+        shared[piece] = measure(plan, job, group, first, end);
+        return;
     }
+    if (p->pieces == 1) {
+        whole = measure(plan, job, group, first, end);
+    } else {
+        const gops_moments *parts = shared + group * p->pieces;
+        whole = parts[0];
+        for (int64_t i = 1; i < p->pieces; i++) {
+            gops_moments_merge(&whole, &parts[i]);
+        }
+    }
+    apply(plan, job, group, first, end, &whole);
 }
 
-const gops_method gops_twopass_norm = {"twopass", GOPS_OPERATION_NORM, prepare, NULL, run};
+const gops_method gops_twopass_norm = {
+    .algorithm = "twopass",
+    .operation = GOPS_OPERATION_NORM,
+    .prepare = prepare,
+    .run = run,
+};

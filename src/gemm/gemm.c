@@ -13,11 +13,15 @@ static void run_f64(const gops_gemm *gemm, const gops_product *p)
                 p->accumulate ? 1.0 : 0.0, p->c, p->ldc);
 }
 
-void gops_gemm_run(const gops_gemm *gemm, gops_compute compute, const gops_product *product)
+void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
+                   const gops_product *p)
 {
-    static void (*const runs[GOPS_COMPUTES])(const gops_gemm *gemm, const gops_product *product) = {
-        [GOPS_COMPUTE_F32] = run_f32,
-        [GOPS_COMPUTE_F64] = run_f64,
-    };
-    runs[compute](gemm, product);
+    if (compute == GOPS_COMPUTE_F32) {
+        run_f32(gemm, p);
+    } else if (compute == GOPS_COMPUTE_F64) {
+        run_f64(gemm, p);
+    } else {
+        kernels->integer_gemm[compute](p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->accumulate,
+                                       p->c, p->ldc);
+    }
 }

@@ -4,7 +4,7 @@
 
 #include <groupops/host.h>
 
-#include "types/types.h"
+#include "kernels/kernels.h"
 
 /* One product C = A B (+ C where accumulate is not 0), row-major, in a compute type; see host.h. */
 typedef struct gops_product {
@@ -18,7 +18,9 @@ typedef struct gops_product {
     int32_t ldc;
 } gops_product;
 
-void gops_gemm_run(const gops_gemm *gemm, gops_compute compute, const gops_product *product);
+/* Floating point through the table, integers by our own kernel. */
+void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
+                   const gops_product *p);
 
 /* The linked CBLAS. */
 extern const gops_gemm gops_cblas;

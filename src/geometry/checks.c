@@ -86,6 +86,28 @@ static gops_status check_ranks(const gops_conv_rules *rules, const gops_tensor *
                          "than its data",
                          (int)filter->rank, (int)data->rank, rules->name);
     }
+    return GOPS_OK;
+}
+
+static int is_8_bit_integer(gops_type type)
+{
+    return type == GOPS_I8 || type == GOPS_U8;
+}
+
+static gops_status check_types(const gops_conv_rules *rules, const gops_tensor *data,
+                               const gops_tensor *filter, gops_type output_type, gops_error *error)
+{
+    if (output_type != 0 && output_type != data->type) {
+        if (output_type == GOPS_I32 && is_8_bit_integer(data->type) &&
+            is_8_bit_integer(filter->type)) {
+            return GOPS_OK;
+        }
+        return gops_fail(
+            error, GOPS_UNSUPPORTED,
+            "output_type is %s, data is %s, filter is %s; another type than the data's "
+            "is offered as i32 from i8 or u8 data and filter",
+            gops_type_name(output_type), gops_type_name(data->type), gops_type_name(filter->type));
+    }
     if (filter->type != data->type) {
         return gops_fail(error, GOPS_INVALID,
                          "filter is %s, data is %s; %s takes one type for both",
@@ -120,8 +142,8 @@ static gops_status check_channels(const gops_tensor *data, const gops_conv_geome
 }
 
 gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor *data,
-                                 const gops_tensor *filter, gops_conv_geometry *geometry,
-                                 gops_error *error)
+                                 const gops_tensor *filter, gops_type output_type,
+                                 gops_conv_geometry *geometry, gops_error *error)
 {
     int64_t bytes;
     gops_status status = gops_check_tensor("data", data, error);
@@ -130,6 +152,9 @@ gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor
     }
     if (status == GOPS_OK) {
         status = check_ranks(rules, data, filter, error);
+    }
+    if (status == GOPS_OK) {
+        status = check_types(rules, data, filter, output_type, error);
     }
     if (status != GOPS_OK) {
         return status;
@@ -253,6 +278,7 @@ gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, int transp
         geometry->output_pixels = gops_mul_saturate(geometry->output_pixels, axis->output);
         geometry->taps = gops_mul_saturate(geometry->taps, axis->kernel);
     }
+    geometry->k = gops_mul_saturate(geometry->channels_in, geometry->taps);
     gops_status status = tensor_bytes("output", &output, &bytes, error);
     if (status != GOPS_OK) {
         return status;

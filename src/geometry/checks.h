@@ -18,8 +18,8 @@ gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_
 /* Checks data and filter against each other and fills in batch, groups, channels,
  * axis[].data and axis[].kernel. */
 gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor *data,
-                                 const gops_tensor *filter, gops_conv_geometry *geometry,
-                                 gops_error *error);
+                                 const gops_tensor *filter, gops_type output_type,
+                                 gops_conv_geometry *geometry, gops_error *error);
 
 /* Checks an attribute of one number an axis and writes its values, `otherwise` where it is left
  * out. Values below `least` are refused. */

@@ -72,13 +72,13 @@ static gops_status resolve_axis(gops_axis *axis, int index, gops_auto_pad auto_p
 }
 
 gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter,
-                              const gops_conv_attributes *attributes, gops_conv_geometry *geometry,
-                              gops_shape *shape, gops_error *error)
+                              const gops_conv_attributes *attributes, gops_type output_type,
+                              gops_conv_geometry *geometry, gops_shape *shape, gops_error *error)
 {
     static const gops_conv_attributes defaults = {0};
     int64_t strides[GOPS_MAX_SPATIAL], dilations[GOPS_MAX_SPATIAL];
     int64_t pads_begin[GOPS_MAX_SPATIAL], pads_end[GOPS_MAX_SPATIAL];
-    gops_status status = gops_resolve_tensors(&rules, data, filter, geometry, error);
+    gops_status status = gops_resolve_tensors(&rules, data, filter, output_type, geometry, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -104,7 +104,7 @@ gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter
             return status;
         }
     }
-    return gops_finish(geometry, data->type, 0, shape, error);
+    return gops_finish(geometry, output_type != 0 ? output_type : data->type, 0, shape, error);
 }
 
 gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,
@@ -115,5 +115,5 @@ gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,
     if (shape == NULL) {
         return gops_fail(error, GOPS_INVALID, "shape is NULL");
     }
-    return gops_conv_resolve(data, filter, attributes, &geometry, shape, error);
+    return gops_conv_resolve(data, filter, attributes, (gops_type)0, &geometry, shape, error);
 }

@@ -132,8 +132,8 @@ static gops_status resolve_axis(gops_axis *axis, int index, const gops_deconv_at
     axis->output = grown - pads;
     if (axis->output < 1) {
         return gops_fail(error, GOPS_INVALID,
-                         "pads_begin[%d] is %lld and pads_end[%d] is %lld; they leave an output of "
-                         "%lld from %lld on spatial axis %d",
+                         "pads_begin[%d] is %lld and pads_end[%d] is %lld; they leave %lld of %lld "
+                         "elements on spatial axis %d; at least 1 is needed",
                          index, (long long)axis->pad_begin, index, (long long)axis->pad_end,
                          (long long)axis->output, (long long)grown, index);
     }
@@ -141,12 +141,12 @@ static gops_status resolve_axis(gops_axis *axis, int index, const gops_deconv_at
 }
 
 gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filter,
-                                const gops_deconv_attributes *attributes,
+                                const gops_deconv_attributes *attributes, gops_type output_type,
                                 gops_conv_geometry *geometry, gops_shape *shape, gops_error *error)
 {
     static const gops_deconv_attributes defaults = {0};
     deconv_lists lists;
-    gops_status status = gops_resolve_tensors(&rules, data, filter, geometry, error);
+    gops_status status = gops_resolve_tensors(&rules, data, filter, output_type, geometry, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -163,7 +163,7 @@ gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filt
     if (status != GOPS_OK) {
         return status;
     }
-    return gops_finish(geometry, data->type, 1, shape, error);
+    return gops_finish(geometry, output_type != 0 ? output_type : data->type, 1, shape, error);
 }
 
 gops_status gops_deconv_shape(const gops_tensor *data, const gops_tensor *filter,
@@ -174,5 +174,5 @@ gops_status gops_deconv_shape(const gops_tensor *data, const gops_tensor *filter
     if (shape == NULL) {
         return gops_fail(error, GOPS_INVALID, "shape is NULL");
     }
-    return gops_deconv_resolve(data, filter, attributes, &geometry, shape, error);
+    return gops_deconv_resolve(data, filter, attributes, (gops_type)0, &geometry, shape, error);
 }

@@ -31,6 +31,7 @@ typedef struct gops_conv_geometry {
     int64_t data_pixels;  /* the product of axis[].data */
     int64_t output_pixels;
     int64_t taps;  /* the product of axis[].kernel */
+    int64_t k;     /* C_IN * taps; saturated where the filter is empty */
     int64_t flops; /* saturated */
 } gops_conv_geometry;
 
@@ -43,14 +44,16 @@ typedef struct gops_norm_geometry {
     int64_t flops; /* saturated */
 } gops_norm_geometry;
 
-/* Each checks everything that the specification says about its arguments, fills in the geometry,
+/* `output_type` is 0 where the output has the type of data and filter.
+ *
+ * Each checks everything that the specification says about its arguments, fills in the geometry,
  * and the shape unless that is NULL. Every size of a tensor in elements and bytes fits in an
  * int64_t and a size_t afterwards. Errors as groupops/attributes.h lists them. */
 gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter,
-                              const gops_conv_attributes *attributes, gops_conv_geometry *geometry,
-                              gops_shape *shape, gops_error *error);
+                              const gops_conv_attributes *attributes, gops_type output_type,
+                              gops_conv_geometry *geometry, gops_shape *shape, gops_error *error);
 gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filter,
-                                const gops_deconv_attributes *attributes,
+                                const gops_deconv_attributes *attributes, gops_type output_type,
                                 gops_conv_geometry *geometry, gops_shape *shape, gops_error *error);
 gops_status gops_norm_resolve(const gops_tensor *data, const gops_tensor *scale,
                               const gops_tensor *bias, const gops_norm_attributes *attributes,

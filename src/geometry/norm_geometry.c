@@ -25,6 +25,11 @@ static gops_status check_data(const gops_tensor *data, gops_error *error)
                          "data has rank %d; GroupNormalization is offered up to rank %d",
                          (int)data->rank, MAX_NORM_RANK);
     }
+    if (data->type > GOPS_F8E5M2) {
+        return gops_fail(error, GOPS_INVALID,
+                         "data is %s; GroupNormalization takes a floating point type",
+                         gops_type_name(data->type));
+    }
     for (int i = 2; i < data->rank; i++) {
         if (data->dims[i] == 0) {
             return gops_fail(error, GOPS_INVALID,

@@ -11,7 +11,17 @@
 #define NAME(symbol) f64_##symbol
 #include "lower/col2im.inc.h"
 
+#define C uint32_t
+#define NAME(symbol) u32_##symbol
+#include "lower/col2im.inc.h"
+
+#define C uint64_t
+#define NAME(symbol) u64_##symbol
+#include "lower/col2im.inc.h"
+
 gops_col2im *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = f32_col2im,
     [GOPS_COMPUTE_F64] = f64_col2im,
+    [GOPS_COMPUTE_U32] = u32_col2im,
+    [GOPS_COMPUTE_U64] = u64_col2im,
 };

@@ -4,6 +4,9 @@
 
 #include <groupops/plan.h>
 
+#ifdef GOPS_HAVE_ISA_AVX2
+#include <cpuid.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +26,10 @@ static int runs_always(void)
 #ifdef GOPS_HAVE_ISA_AVX2
 static int runs_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+    unsigned a, b, c = 0, d;
+    /* clang 14 does not know "f16c". */
+    int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 #endif
 

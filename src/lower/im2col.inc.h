@@ -1,4 +1,5 @@
-/* Wants T, C, LOAD(T value) -> C, NAME(symbol). */
+/* Wants T, C, LOAD(T value) -> C, NAME(symbol); may have LOAD_RUN(to, from, count), and SHIFTED
+ * where a zero point is to be taken off. */
 /*
  * lower/im2col.inc.h: copies a block of the input into matrix form and converts it on the way.
  *
@@ -17,15 +18,28 @@ static inline void NAME(copy_run)(C *restrict to, const T *restrict from, int64_
                                   int64_t count)
 {
     if (stride == 1) {
+#ifdef LOAD_RUN
+        LOAD_RUN(to, from, count);
+#else
         for (int64_t i = 0; i < count; i++) {
             to[i] = LOAD(from[i]);
         }
+#endif
     } else {
         for (int64_t i = 0; i < count; i++) {
             to[i] = LOAD(from[i * stride]);
         }
     }
 }
+
+#ifdef SHIFTED
+static inline void NAME(shift_run)(C *to, int64_t count, C zero)
+{
+    for (int64_t i = 0; i < count; i++) {
+        to[i] -= zero;
+    }
+}
+#endif
 
 static inline void NAME(zero_run)(C *to, int64_t count)
 {
@@ -60,6 +74,9 @@ static void NAME(im2col_row)(const gops_window *window, const gops_columns *part
             NAME(zero_run)(to, begin - ox);
             NAME(copy_run)
             (to + (begin - ox), from + (begin * ax->stride + shift), ax->stride, end - begin);
+#ifdef SHIFTED
+            NAME(shift_run)(to + (begin - ox), end - begin, (C)part->zero);
+#endif
             NAME(zero_run)(to + (end - ox), ox + count - end);
         }
         to += count;

@@ -29,6 +29,7 @@ typedef struct gops_columns {
     int64_t row0, row1;
     int64_t column0, column1;
     int64_t ld;
+    double zero; /* a quantized type's zero point, taken off each value; padding stays 0 */
 } gops_columns;
 
 #endif

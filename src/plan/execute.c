@@ -1,6 +1,7 @@
 /* plan/execute.c: checks the arguments and spreads the plan's items over threads. */
 #include "plan/plan.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 
 #include <stdatomic.h>
@@ -10,8 +11,9 @@
 typedef struct execution {
     const gops_plan *plan;
     gops_job job;
-    unsigned char *workspace;
-    atomic_llong next; /* the first item that nobody has taken */
+    unsigned char *workspace; /* of the first slot */
+    int64_t end;              /* of the items that may be taken now */
+    atomic_llong next;        /* the first item that nobody has taken */
 } execution;
 
 /* One slot takes items until none is left. Which slot does an item does not matter to the result,
@@ -20,10 +22,13 @@ static void run_slot(void *argument, int64_t slot)
 {
     execution *running = argument;
     const gops_plan *plan = running->plan;
-    void *workspace = running->workspace + slot * plan->slot_bytes;
+    void *workspace = NULL;
+    if (plan->slot_bytes > 0) {
+        workspace = running->workspace + slot * plan->slot_bytes;
+    }
     for (;;) {
         int64_t item = atomic_fetch_add_explicit(&running->next, 1, memory_order_relaxed);
-        if (item >= plan->items) {
+        if (item >= running->end) {
             return;
         }
         plan->method->run(plan, &running->job, item, workspace);
@@ -48,9 +53,14 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
 {
     size_t alignment = gops_type_bytes(plan->type->type);
     gops_status status;
+    const size_t output_alignment = gops_type_bytes(plan->output_type->type);
     if ((status = check_buffer("data", given->data, alignment, error)) != GOPS_OK ||
-        (status = check_buffer("output", given->output, alignment, error)) != GOPS_OK) {
+        (status = check_buffer("output", given->output, output_alignment, error)) != GOPS_OK) {
         return status;
+    }
+    if (given->data_zero_point != NULL && plan->type->take_off == NULL) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.data_zero_point is given; the plan has no output_type");
     }
     if (plan->operation == GOPS_OPERATION_NORM) {
         status = check_buffer("scale", given->scale, alignment, error);
@@ -68,7 +78,7 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
 static gops_status check_workspace(const gops_plan *plan, const gops_arguments *given,
                                    gops_error *error)
 {
-    size_t needed = (size_t)plan->slot_bytes * (size_t)plan->slots;
+    size_t needed = gops_workspace_bytes(plan);
     if (given->workspace == NULL) {
         return GOPS_OK;
     }
@@ -84,18 +94,45 @@ static gops_status check_workspace(const gops_plan *plan, const gops_arguments *
     return GOPS_OK;
 }
 
-static gops_status run(execution *running, gops_error *error)
+static double data_zero(const gops_plan *plan, const gops_arguments *given)
+{
+    float zero = 0;
+    if (given->data_zero_point != NULL) {
+        plan->type->load(&zero, given->data_zero_point, 1);
+    }
+    return (double)zero;
+}
+
+/* The items from `first` to end - 1, by as many slots as find one. */
+static gops_status run_items(execution *running, int64_t first, int64_t end, gops_error *error)
 {
     const gops_plan *plan = running->plan;
+    const int64_t slots = gops_min(plan->slots, end - first);
+    running->end = end;
+    atomic_store_explicit(&running->next, first, memory_order_relaxed);
     if (plan->slots == 1) {
         run_slot(running, 0);
         return GOPS_OK;
     }
-    int failed = plan->host.parallel_for(plan->host.context, run_slot, running, plan->slots);
+    int failed = plan->host.parallel_for(plan->host.context, run_slot, running, slots);
     if (failed != 0) {
         return gops_fail(error, GOPS_HOST_FAILED, "host.parallel_for returned %d", failed);
     }
     return GOPS_OK;
+}
+
+static gops_status run(execution *running, unsigned char *workspace, gops_error *error)
+{
+    const gops_plan *plan = running->plan;
+    running->job.shared = workspace;
+    running->workspace = workspace != NULL ? workspace + plan->shared_bytes : NULL;
+    if (plan->barrier > 0) {
+        gops_status status = run_items(running, 0, plan->barrier, error);
+        if (status != GOPS_OK) {
+            return status;
+        }
+    }
+    return run_items(running, plan->barrier, plan->items, error);
 }
 
 gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments, gops_error *error)
@@ -119,21 +156,24 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
     }
     execution running = {
         .plan = plan,
-        .job = {arguments->data, arguments->filter != NULL ? arguments->filter->packed : NULL,
-                arguments->scale, arguments->bias, arguments->output},
-        .workspace = arguments->workspace,
+        .job = {.data = arguments->data,
+                .filter = arguments->filter != NULL ? arguments->filter->packed : NULL,
+                .scale = arguments->scale,
+                .bias = arguments->bias,
+                .output = arguments->output,
+                .data_zero = data_zero(plan, arguments)},
     };
     atomic_init(&running.next, 0);
-    size_t needed = (size_t)plan->slot_bytes * (size_t)plan->slots;
-    if (running.workspace != NULL || needed == 0) {
-        return run(&running, error);
+    size_t needed = gops_workspace_bytes(plan);
+    if (arguments->workspace != NULL || needed == 0) {
+        return run(&running, arguments->workspace, error);
     }
-    running.workspace = plan->host.allocate(plan->host.context, needed, GOPS_WORKSPACE_ALIGNMENT);
-    if (running.workspace == NULL) {
+    void *workspace = plan->host.allocate(plan->host.context, needed, GOPS_WORKSPACE_ALIGNMENT);
+    if (workspace == NULL) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes",
                          needed);
     }
-    status = run(&running, error);
-    plan->host.release(plan->host.context, running.workspace);
+    status = run(&running, workspace, error);
+    plan->host.release(plan->host.context, workspace);
     return status;
 }

@@ -17,7 +17,7 @@ static gops_status check(const gops_plan *plan, const void *weights, gops_error 
     if (weights == NULL && plan->filter_bytes > 0) {
         return gops_fail(error, GOPS_INVALID, "weights is NULL");
     }
-    size_t alignment = gops_type_bytes(plan->type->type);
+    size_t alignment = gops_type_bytes(plan->filter_type->type);
     if ((uintptr_t)weights % alignment != 0) {
         return gops_fail(error, GOPS_INVALID, "weights is not aligned to its elements' %zu bytes",
                          alignment);
@@ -52,9 +52,56 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights, gops_
     }
     gops_filter *made = (gops_filter *)(void *)memory;
     *made = (gops_filter){plan->layout, plan->host, memory + header_bytes()};
-    plan->method->pack(plan, weights, made->packed);
+    if (plan->filter_bytes > 0) {
+        plan->method->pack(plan, weights, made->packed);
+    }
     *filter = made;
     return GOPS_OK;
+}
+
+/* Such a plan's packed weights are floats, C_IN * taps of them for each output channel
+ * (gops_method). */
+static void take_off_zero_points(const gops_plan *plan, const void *zero_points, int64_t count,
+                                 void *packed)
+{
+    const int64_t channels = plan->conv.groups * plan->conv.channels_out;
+    const int64_t size = (int64_t)gops_type_bytes(plan->filter_type->type);
+    const int64_t run = plan->conv.k;
+    for (int64_t c = 0; c < channels; c++) {
+        float zero;
+        plan->filter_type->load(
+            &zero, (const unsigned char *)zero_points + (count == 1 ? 0 : c) * size, 1);
+        plan->filter_type->take_off((float *)packed + c * run, run, (double)zero);
+    }
+}
+
+gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weights,
+                                         const void *zero_points, int64_t count,
+                                         gops_filter **filter, gops_error *error)
+{
+    gops_status status = gops_filter_create(plan, weights, filter, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    const int64_t channels = plan->conv.groups * plan->conv.channels_out;
+    if (plan->filter_type->take_off == NULL) {
+        status =
+            gops_fail(error, GOPS_INVALID, "the plan has no output_type; zero points need one");
+    } else if ((zero_points == NULL) != (count == 0) ||
+               (count != 0 && count != 1 && count != channels)) {
+        status = gops_fail(
+            error, GOPS_INVALID,
+            "zero_points is %s and count is %lld; it must be none, 1 or the %lld output "
+            "channels",
+            zero_points == NULL ? "NULL" : "given", (long long)count, (long long)channels);
+    }
+    if (status != GOPS_OK) {
+        gops_filter_destroy(*filter);
+        *filter = NULL;
+    } else if (count != 0 && plan->filter_bytes > 0) {
+        take_off_zero_points(plan, zero_points, count, (*filter)->packed);
+    }
+    return status;
 }
 
 gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter, const void *weights,
@@ -70,7 +117,9 @@ gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter, const
     if (memcmp(&filter->layout, &plan->layout, sizeof plan->layout) != 0) {
         return gops_fail(error, GOPS_INVALID, "filter was packed for another layout");
     }
-    plan->method->pack(plan, weights, filter->packed);
+    if (plan->filter_bytes > 0) {
+        plan->method->pack(plan, weights, filter->packed);
+    }
     return GOPS_OK;
 }
 

@@ -4,7 +4,8 @@
  * An algorithm is a gops_method for each operation that it serves: a file in algorithms/ and a row
  * in algorithms/method_table.c. Its `prepare` decides, `pack` prepares the weights, `run` does one
  * of the plan's work items. Items are independent of each other and of how many threads there are:
- * each output element is written by one item, in one way.
+ * each output element is written by one item, in one way. Where items need what others found, the
+ * plan has a barrier between them and shared workspace to pass it in.
  */
 #ifndef GOPS_PLAN_PLAN_H
 #define GOPS_PLAN_PLAN_H
@@ -30,19 +31,25 @@ typedef struct gops_job {
     const void *scale;
     const void *bias;
     void *output;
+    void *shared;     /* the plan's shared_bytes of workspace, for all items */
+    double data_zero; /* taken off the data */
 } gops_job;
 
 typedef struct gops_method {
     const char *algorithm;
     gops_operation operation;
-    /* Reads the plan's geometry, type, machine and kernels; fills in items, slot_bytes (at most
-     * slot_limit), filter_bytes, cost, why and its own parameters. GOPS_UNSUPPORTED, with the
+    /* Reads the plan's geometry, type, machine and kernels; fills in items, slot_bytes (with
+     * shared_bytes at most slot_limit), filter_bytes, cost, why and its own parameters, and, where
+     * it wants them, barrier and shared_bytes, which are 0 before. GOPS_UNSUPPORTED, with the
      * reason, where it does not serve the shape; GOPS_INVALID where slot_limit is too small. */
     gops_status (*prepare)(gops_plan *plan, int64_t slot_limit, gops_error *error);
     /* Writes filter_bytes of packed weights; NULL for an operation without weights. */
     void (*pack)(const gops_plan *plan, const void *weights, void *packed);
     /* Does one item; `workspace` is slot_bytes that no other call uses at the same time. */
     void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
+    /* Serves plans that are `wrapped`, whose filter it packs in runs of C_IN * taps values, one for
+     * each output channel. */
+    int wraps;
 } gops_method;
 
 /* All methods, ended by NULL; of two that cost the same the earlier one is chosen. */
@@ -56,13 +63,14 @@ typedef struct gops_filter_layout {
     int64_t groups, channels_in, channels_out;
     int64_t kernel[GOPS_MAX_SPATIAL];
     int64_t axes;
-    int64_t type;
+    int64_t data_type, filter_type;
+    int64_t output_type;
     int64_t variant; /* the method's own */
 } gops_filter_layout;
 
 enum {
     GOPS_PARAMETER_BYTES = 640,
-    GOPS_WHY_BYTES = 200,
+    GOPS_WHY_BYTES = 400,
     /* The default budget of a thread, from the contract in groupops/plan.h. */
     GOPS_DEFAULT_SLOT_BYTES = 4 << 20,
 };
@@ -74,13 +82,22 @@ struct gops_plan {
     gops_norm_geometry norm;
     gops_shape shape;
     const gops_kernels *kernels;
-    const gops_type_row *type;
+    const gops_type_row *type;        /* of the data, and in general of all */
+    const gops_type_row *filter_type; /* has the same compute type */
+    const gops_type_row *output_type;
+    /* Integers that are not computed in C alone: sums may outgrow it (K is beyond exact_k), or the
+     * output has a type of its own. They go on in gops_compute_wrapped(compute) and are stored by
+     * output_type->store_wrapped. */
+    int wrapped;
+    int64_t exact_k; /* products that C sums exactly */
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */
     gops_gemm gemm; /* complete */
     const gops_method *method;
     int64_t items;
-    int64_t slot_bytes; /* a multiple of GOPS_WORKSPACE_ALIGNMENT */
+    int64_t barrier;      /* items from this one on begin when all before it have ended; 0: none */
+    int64_t slot_bytes;   /* a multiple of GOPS_WORKSPACE_ALIGNMENT, as is shared_bytes */
+    int64_t shared_bytes; /* of the workspace, in front of the slots */
     int64_t filter_bytes;
     int64_t filter_variant;
     double cost; /* estimated nanoseconds of one execution on one thread */
@@ -92,6 +109,12 @@ struct gops_plan {
         unsigned char bytes[GOPS_PARAMETER_BYTES];
     } parameters;
 };
+
+/* Bytes that one execution needs. */
+static inline size_t gops_workspace_bytes(const gops_plan *plan)
+{
+    return (size_t)plan->shared_bytes + (size_t)plan->slot_bytes * (size_t)plan->slots;
+}
 
 struct gops_filter {
     gops_filter_layout layout;

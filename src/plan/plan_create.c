@@ -7,6 +7,7 @@
 #include "gemm/gemm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The options with every default filled in. */
@@ -19,7 +20,7 @@ typedef struct choices {
 static gops_status read_options(const gops_options *options, gops_plan *plan, choices *chosen,
                                 gops_error *error)
 {
-    static const gops_options defaults = {sizeof defaults, NULL, 0, 0, NULL};
+    static const gops_options defaults = {.size = sizeof defaults};
     const gops_options *given = options != NULL ? options : &defaults;
     if (given->size != sizeof *given) {
         return gops_fail(error, GOPS_INVALID, "options.size is %zu; it must be %zu", given->size,
@@ -63,6 +64,18 @@ static gops_status check_algorithm(const char *name, gops_error *error)
     return gops_fail(error, GOPS_INVALID, "algorithm is \"%s\"; it must be one of %s", name, known);
 }
 
+/* A plan without outputs packs nothing, so that its filter must not fit another plan. */
+enum { EMPTY_VARIANT = -1 };
+
+static int is_empty(const gops_tensor *tensor)
+{
+    int empty = 0;
+    for (int i = 0; i < tensor->rank; i++) {
+        empty |= tensor->dims[i] == 0;
+    }
+    return empty;
+}
+
 /* How the budget is divided must not depend on the number of threads, or the blocks, and with them
  * the last bits of the result, would: a quarter of a given budget is one thread's, all of it where
  * that is too little. */
@@ -74,6 +87,15 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const cho
     gops_status status;
     plan->method = method;
     plan->filter_variant = 0;
+    if (is_empty(&plan->shape.output)) {
+        plan->items = plan->slot_bytes = plan->filter_bytes = 0;
+        plan->filter_variant = EMPTY_VARIANT;
+        plan->slots = 1;
+        snprintf(plan->why, sizeof plan->why, "the output is empty");
+        return GOPS_OK;
+    }
+    plan->barrier = 0;
+    plan->shared_bytes = 0;
     if (budget == 0 || budget == GOPS_UNLIMITED) {
         status =
             method->prepare(plan, budget == 0 ? GOPS_DEFAULT_SLOT_BYTES : GOPS_UNLIMITED, error);
@@ -87,12 +109,13 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const cho
         }
         plan->slots = chosen->threads;
         if (status == GOPS_OK && plan->slot_bytes > 0) {
-            plan->slots = (int32_t)gops_min(plan->slots, budget / plan->slot_bytes);
+            plan->slots =
+                (int32_t)gops_min(plan->slots, (budget - plan->shared_bytes) / plan->slot_bytes);
         }
     }
     if (status == GOPS_OK) {
         plan->slots = (int32_t)gops_clamp(plan->items, 1, plan->slots);
-        if (plan->slot_bytes > PTRDIFF_MAX / plan->slots) {
+        if (plan->slot_bytes > (PTRDIFF_MAX - plan->shared_bytes) / plan->slots) {
             return gops_fail(error, GOPS_TOO_LARGE,
                              "workspace of %lld bytes for each of %d threads is above %lld",
                              (long long)plan->slot_bytes, (int)plan->slots, (long long)PTRDIFF_MAX);
@@ -113,6 +136,16 @@ static gops_status choose(gops_plan *plan, const choices *chosen, gops_error *er
     for (const gops_method *const *method = gops_methods; *method != NULL; method++) {
         if ((*method)->operation != plan->operation ||
             (chosen->algorithm != NULL && strcmp((*method)->algorithm, chosen->algorithm) != 0)) {
+            continue;
+        }
+        if (plan->wrapped && !(*method)->wraps) {
+            gops_fail(
+                &refusal, GOPS_UNSUPPORTED,
+                "algorithm %s serves %s to K = %lld and %s output; here K is %lld and the output "
+                "is %s",
+                (*method)->algorithm, gops_type_name(plan->type->type), (long long)plan->exact_k,
+                gops_type_name(plan->type->type), (long long)(plan->conv.k),
+                gops_type_name(plan->output_type->type));
             continue;
         }
         gops_plan candidate = *plan;
@@ -137,16 +170,70 @@ static void fill_layout(gops_plan *plan)
     plan->layout.channels_in = plan->conv.channels_in;
     plan->layout.channels_out = plan->conv.channels_out;
     plan->layout.axes = plan->conv.axes;
-    plan->layout.type = plan->type->type;
+    plan->layout.data_type = plan->type->type;
+    plan->layout.filter_type = plan->filter_type->type;
+    plan->layout.output_type = plan->output_type->type;
     plan->layout.variant = plan->filter_variant;
     for (int i = 0; i < plan->conv.axes; i++) {
         plan->layout.kernel[i] = plan->conv.axis[i].kernel;
     }
 }
 
+/* Read before the options are checked as a whole: the geometry comes first, and needs it. */
+static gops_type wanted_output(const gops_options *options)
+{
+    return options != NULL && options->size == sizeof *options ? options->output_type
+                                                               : (gops_type)0;
+}
+
+static void set_types(gops_plan *plan, gops_type data, gops_type filter, int saturate)
+{
+    const gops_type output = plan->shape.output.type;
+    const int own_output = output != data;
+    const gops_type_variant variant = own_output ? GOPS_TYPE_SHIFTED
+                                      : saturate ? GOPS_TYPE_SATURATING
+                                                 : GOPS_TYPE_USUAL;
+    plan->type = plan->kernels->type_row(data, variant);
+    plan->filter_type = plan->kernels->type_row(filter, variant);
+    plan->output_type = plan->kernels->type_row(output, variant);
+    plan->exact_k = gops_min(plan->type->exact_k, plan->filter_type->exact_k);
+    plan->wrapped = own_output;
+    if (plan->operation != GOPS_OPERATION_NORM) {
+        plan->wrapped |= plan->conv.k > plan->exact_k;
+    }
+}
+
+/* Puts in front of `why` how the type is computed, where that is not simply in itself. */
+static void explain_type(gops_plan *plan)
+{
+    static const char *const computes[GOPS_COMPUTES] = {[GOPS_COMPUTE_F32] = "SGEMM",
+                                                        [GOPS_COMPUTE_F64] = "DGEMM",
+                                                        [GOPS_COMPUTE_U32] = "integers",
+                                                        [GOPS_COMPUTE_U64] = "integers"};
+    char method[GOPS_WHY_BYTES];
+    const char *name = gops_type_name(plan->type->type);
+    const long long k = (long long)(plan->conv.k);
+    if (plan->operation == GOPS_OPERATION_NORM || plan->type->type <= GOPS_F32) {
+        return;
+    }
+    memcpy(method, plan->why, sizeof method);
+    if (plan->type->plain) {
+        snprintf(plan->why, sizeof plan->why, "%s: integers modulo 2^%d, exact; %.300s", name,
+                 (int)gops_type_bytes(plan->type->type) * 8, method);
+    } else if (plan->type->exact_k != INT64_MAX) {
+        snprintf(plan->why, sizeof plan->why,
+                 "%s%s: %s, exact to K = %lld, here K = %lld%s; %.300s", name,
+                 plan->output_type != plan->type ? " to i32" : "", computes[plan->type->compute],
+                 (long long)plan->exact_k, k, k > plan->exact_k ? " in exact pieces" : "", method);
+    } else {
+        snprintf(plan->why, sizeof plan->why,
+                 "%s: multiplied and added in f32, rounded once; %.300s", name, method);
+    }
+}
+
 /* The rest of plan creation, the same for all operations; `draft` has its geometry and shape. */
-static gops_status create(gops_plan *draft, const gops_options *options, gops_plan **plan,
-                          gops_error *error)
+static gops_status create(gops_plan *draft, gops_type data, gops_type filter,
+                          const gops_options *options, gops_plan **plan, gops_error *error)
 {
     choices chosen;
     gops_status status = read_options(options, draft, &chosen, error);
@@ -159,19 +246,17 @@ static gops_status create(gops_plan *draft, const gops_options *options, gops_pl
     draft->kernels = gops_kernels_select();
     if (draft->kernels == NULL) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "GROUPOPS_ISA names an instruction set that does not run here");
+                         "GROUPOPS_ISA is \"%s\"; it must name an instruction set that runs here",
+                         getenv("GROUPOPS_ISA"));
     }
-    draft->type = draft->kernels->type_row(draft->shape.output.type);
-    if (draft->type == NULL) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "type %s is not offered for this operation",
-                         gops_type_name(draft->shape.output.type));
-    }
+    set_types(draft, data, filter, options != NULL && options->saturate);
     draft->machine = gops_machine_read();
     status = choose(draft, &chosen, error);
     if (status != GOPS_OK) {
         return status;
     }
     fill_layout(draft);
+    explain_type(draft);
     *plan = draft->host.allocate(draft->host.context, sizeof **plan, GOPS_WORKSPACE_ALIGNMENT);
     if (*plan == NULL) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a plan of %zu bytes",
@@ -193,9 +278,10 @@ gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *fi
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
     }
     *plan = NULL;
-    gops_status status =
-        gops_conv_resolve(data, filter, attributes, &draft.conv, &draft.shape, error);
-    return status == GOPS_OK ? create(&draft, options, plan, error) : status;
+    gops_status status = gops_conv_resolve(data, filter, attributes, wanted_output(options),
+                                           &draft.conv, &draft.shape, error);
+    return status == GOPS_OK ? create(&draft, data->type, filter->type, options, plan, error)
+                             : status;
 }
 
 gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *filter,
@@ -208,9 +294,10 @@ gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
     }
     *plan = NULL;
-    gops_status status =
-        gops_deconv_resolve(data, filter, attributes, &draft.conv, &draft.shape, error);
-    return status == GOPS_OK ? create(&draft, options, plan, error) : status;
+    gops_status status = gops_deconv_resolve(data, filter, attributes, wanted_output(options),
+                                             &draft.conv, &draft.shape, error);
+    return status == GOPS_OK ? create(&draft, data->type, filter->type, options, plan, error)
+                             : status;
 }
 
 gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *scale,
@@ -224,7 +311,8 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
     *plan = NULL;
     gops_status status =
         gops_norm_resolve(data, scale, bias, attributes, &draft.norm, &draft.shape, error);
-    return status == GOPS_OK ? create(&draft, options, plan, error) : status;
+    return status == GOPS_OK ? create(&draft, data->type, data->type, options, plan, error)
+                             : status;
 }
 
 void gops_plan_destroy(gops_plan *plan)

@@ -20,7 +20,7 @@ gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops
         .algorithm = plan->method->algorithm,
         .why = plan->why,
         .threads = plan->slots,
-        .workspace_bytes = (size_t)plan->slot_bytes * (size_t)plan->slots,
+        .workspace_bytes = gops_workspace_bytes(plan),
         .filter_bytes = (size_t)plan->filter_bytes,
         .flops = plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops,
     };

@@ -1,13 +1,28 @@
-/* types/type_rows.c: the rows of the element types. To add a type, add its two conversions and its
- * row here. Compiled once for each instruction set. */
+/*
+ * types/type_rows.c: the rows of the element types. To add a type, add its two conversions and its
+ * row here. Compiled once for each instruction set.
+ *
+ * Floating point types below f32 are multiplied and added in f32. Integers are exact modulo 2^bits:
+ * 8-bit ones in f32 while no sum can leave 24 bits, 16-bit ones in f64 while none can leave 53;
+ * exact_k says how many products that is, and beyond it K is cut (algorithms). 32- and 64-bit ones
+ * are multiplied as unsigned integers, whose arithmetic is modular already.
+ */
 #include "kernels/kernels.h"
 
 #include "base/checked.h"
+#include "types/small_float.h"
 #include "types/types.h"
+#include "kernels/vector.h"
+
+#include <string.h>
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 enum {
-    GOPS_NORM_LANES = 16, /* two AVX-512 vectors of double: enough chains to hide the additions */
-    GOPS_NORM_BLOCK = 4096,
+    GOPS_NORM_LANES = 32, /* four AVX-512 vectors of double: enough chains to hide the additions */
+    GOPS_NORM_BLOCK = 4096, /* of f64 elements fill the smallest first level cache */
 };
 
 #define SAME(value) (value)
@@ -19,7 +34,7 @@ enum {
 #define VALUE (double)
 #define ROUND (float)
 #define NAME(symbol) f32_##symbol
-#define ROW .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .plain = 1
+#define ROW .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T double
@@ -29,11 +44,223 @@ enum {
 #define VALUE SAME
 #define ROUND SAME
 #define NAME(symbol) f64_##symbol
-#define ROW .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .plain = 1
+#define ROW .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
-const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type)
+#ifdef __F16C__
+static inline void f16_load_run(float *to, const uint16_t *from, int64_t count)
 {
-    static const gops_type_row *const rows[] = {[GOPS_F32] = &f32_row, [GOPS_F64] = &f64_row};
-    return (size_t)type < sizeof rows / sizeof rows[0] ? rows[type] : NULL;
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        __m128i codes = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(codes));
+    }
+    for (; i < count; i++) {
+        to[i] = _cvtsh_ss(from[i]);
+    }
+}
+
+static inline void f16_store_run(uint16_t *to, const float *from, int64_t count)
+{
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        __m128i codes = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
+        _mm_storeu_si128((__m128i *)(void *)(to + i), codes);
+    }
+    for (; i < count; i++) {
+        to[i] = _cvtss_sh(from[i], _MM_FROUND_TO_NEAREST_INT);
+    }
+}
+#define LOAD_RUN f16_load_run
+#define STORE_RUN f16_store_run
+#endif
+#define T uint16_t
+#define C float
+#define LOAD gops_f16_load
+#define STORE gops_f16_store
+#define VALUE (double)gops_f16_load
+#define ROUND(value) gops_f16_store(gops_round_to_odd(value))
+#define NAME(symbol) f16_##symbol
+#define ROW .type = GOPS_F16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint16_t
+#define C float
+#define LOAD gops_bf16_load
+#define STORE gops_bf16_store
+#define VALUE (double)gops_bf16_load
+#define ROUND(value) gops_bf16_store(gops_round_to_odd(value))
+#define NAME(symbol) bf16_##symbol
+#define ROW .type = GOPS_BF16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD gops_f8e4m3_load
+#define STORE gops_f8e4m3_store
+#define VALUE (double)gops_f8e4m3_load
+#define ROUND(value) gops_f8e4m3_store(gops_round_to_odd(value))
+#define NAME(symbol) f8e4m3_##symbol
+#define ROW .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD gops_f8e4m3_load
+#define STORE gops_f8e4m3_saturate
+#define VALUE (double)gops_f8e4m3_load
+#define ROUND(value) gops_f8e4m3_saturate(gops_round_to_odd(value))
+#define NAME(symbol) f8e4m3_saturating_##symbol
+#define ROW .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD gops_f8e5m2_load
+#define STORE gops_f8e5m2_store
+#define VALUE (double)gops_f8e5m2_load
+#define ROUND(value) gops_f8e5m2_store(gops_round_to_odd(value))
+#define NAME(symbol) f8e5m2_##symbol
+#define ROW .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD gops_f8e5m2_load
+#define STORE gops_f8e5m2_saturate
+#define VALUE (double)gops_f8e5m2_load
+#define ROUND(value) gops_f8e5m2_saturate(gops_round_to_odd(value))
+#define NAME(symbol) f8e5m2_saturating_##symbol
+#define ROW .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+/* 2^24 / 2^14: a product of two i8 is at most 2^14. */
+#define T int8_t
+#define C float
+#define LOAD (float)
+#define STORE(value) (int8_t)(int32_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) i8_##symbol
+#define ROW .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 1 << 10
+#include "types/type.inc.h"
+
+/* 2^24 / 255^2, rounded down. */
+#define T uint8_t
+#define C float
+#define LOAD (float)
+#define STORE(value) (uint8_t)(int32_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) u8_##symbol
+#define ROW .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#include "types/type.inc.h"
+
+/* 2^53 / 2^30. */
+#define T int16_t
+#define C double
+#define LOAD (double)
+#define STORE(value) (int16_t)(int64_t)(value)
+#define WRAPPED uint64_t
+#define NAME(symbol) i16_##symbol
+#define ROW .type = GOPS_I16, .compute = GOPS_COMPUTE_F64, .exact_k = 1 << 23
+#include "types/type.inc.h"
+
+/* 2^53 / 65535^2, rounded down. */
+#define T uint16_t
+#define C double
+#define LOAD (double)
+#define STORE(value) (uint16_t)(int64_t)(value)
+#define WRAPPED uint64_t
+#define NAME(symbol) u16_##symbol
+#define ROW .type = GOPS_U16, .compute = GOPS_COMPUTE_F64, .exact_k = 2097216
+#include "types/type.inc.h"
+
+#define T uint32_t
+#define C uint32_t
+#define LOAD SAME
+#define STORE SAME
+#define WRAPPED uint32_t
+#define NAME(symbol) i32_##symbol
+#define ROW .type = GOPS_I32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint32_t
+#define C uint32_t
+#define LOAD SAME
+#define STORE SAME
+#define WRAPPED uint32_t
+#define NAME(symbol) u32_##symbol
+#define ROW .type = GOPS_U32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint64_t
+#define C uint64_t
+#define LOAD SAME
+#define STORE SAME
+#define WRAPPED uint64_t
+#define NAME(symbol) i64_##symbol
+#define ROW .type = GOPS_I64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint64_t
+#define C uint64_t
+#define LOAD SAME
+#define STORE SAME
+#define WRAPPED uint64_t
+#define NAME(symbol) u64_##symbol
+#define ROW .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+/* The 8-bit integers less a zero point: differences of up to 255 either way. */
+#define T int8_t
+#define C float
+#define LOAD (float)
+#define SHIFTED
+#define STORE(value) (int8_t)(int32_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) i8_shifted_##symbol
+#define ROW .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#include "types/type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD (float)
+#define SHIFTED
+#define STORE(value) (uint8_t)(int32_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) u8_shifted_##symbol
+#define ROW .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#include "types/type.inc.h"
+
+const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_variant variant)
+{
+    static const gops_type_row *const rows[GOPS_TYPE_VARIANTS][GOPS_U64 + 1] = {
+        {
+            [GOPS_F64] = &f64_row,
+            [GOPS_F32] = &f32_row,
+            [GOPS_F16] = &f16_row,
+            [GOPS_BF16] = &bf16_row,
+            [GOPS_F8E4M3] = &f8e4m3_row,
+            [GOPS_F8E5M2] = &f8e5m2_row,
+            [GOPS_I8] = &i8_row,
+            [GOPS_I16] = &i16_row,
+            [GOPS_I32] = &i32_row,
+            [GOPS_I64] = &i64_row,
+            [GOPS_U8] = &u8_row,
+            [GOPS_U16] = &u16_row,
+            [GOPS_U32] = &u32_row,
+            [GOPS_U64] = &u64_row,
+        },
+        [GOPS_TYPE_SATURATING] =
+            {
+                [GOPS_F8E4M3] = &f8e4m3_saturating_row,
+                [GOPS_F8E5M2] = &f8e5m2_saturating_row,
+            },
+        [GOPS_TYPE_SHIFTED] =
+            {
+                [GOPS_I8] = &i8_shifted_row,
+                [GOPS_U8] = &u8_shifted_row,
+            },
+    };
+    const gops_type_row *row = rows[variant][type];
+    return row != NULL ? row : rows[GOPS_TYPE_USUAL][type];
 }

@@ -11,37 +11,54 @@
 #include <groupops/tensor.h>
 
 #include "lower/window.h"
+#include "types/moments.h"
 
 typedef enum gops_compute {
     GOPS_COMPUTE_F32,
     GOPS_COMPUTE_F64,
-    GOPS_COMPUTES /* how many there are */
+    GOPS_COMPUTE_U32, /* integers modulo 2^32 */
+    GOPS_COMPUTE_U64, /* integers modulo 2^64 */
+    GOPS_COMPUTES     /* how many there are */
 } gops_compute;
 
 /* Bytes of one value of the compute type. */
 static inline int64_t gops_compute_bytes(gops_compute compute)
 {
-    return compute == GOPS_COMPUTE_F64 ? 8 : 4;
+    return compute == GOPS_COMPUTE_F64 || compute == GOPS_COMPUTE_U64 ? 8 : 4;
 }
 
-/* The moments of a group; its mean is center + rest. */
-typedef struct gops_moments {
-    double center, rest;
-    double variance;
-} gops_moments;
+/* The unsigned compute type of the same size, in which sums of integers beyond exact_k go on. */
+static inline gops_compute gops_compute_wrapped(gops_compute compute)
+{
+    return gops_compute_bytes(compute) == 8 ? GOPS_COMPUTE_U64 : GOPS_COMPUTE_U32;
+}
+
+/* Some types have a second row. */
+typedef enum gops_type_variant {
+    GOPS_TYPE_USUAL,
+    GOPS_TYPE_SATURATING, /* 8-bit floats: overflow becomes the largest finite value */
+    GOPS_TYPE_SHIFTED,    /* 8-bit integers: im2col takes off gops_columns.zero */
+    GOPS_TYPE_VARIANTS    /* how many there are */
+} gops_type_variant;
 
 typedef struct gops_type_row {
     gops_type type;
     gops_compute compute;
     /* T and C are the same format: data needs no conversion and may be used where it lies. */
     int plain;
+    /* The sum of so many products is exact in C, or of any number (INT64_MAX). */
+    int64_t exact_k;
     /* `count` values that lie together, T to C and C to T; rounds once, to nearest even. */
     void (*load)(void *to, const void *from, int64_t count);
     void (*store)(void *to, const void *from, int64_t count);
+    /* Integers: from gops_compute_wrapped(compute), modulo 2^bits; NULL for floating point. */
+    void (*store_wrapped)(void *to, const void *from, int64_t count);
+    /* The shifted variant: takes `zero` off loaded values. NULL for all others. */
+    void (*take_off)(void *values, int64_t count, double zero);
     /* lower/im2col.inc.h */
     void (*im2col)(const gops_window *window, const gops_columns *part, const void *data,
                    void *columns);
-    /* kernels/norm.inc.h */
+    /* kernels/norm.inc.h; NULL for integers */
     gops_moments (*norm_statistics)(const void *data, int64_t count);
     void (*norm_apply)(void *output, const void *data, int64_t count, const gops_moments *moments,
                        double factor, double bias);
