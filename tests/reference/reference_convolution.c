@@ -1,0 +1,246 @@
+#include "reference.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "test_elements.h"
+#include "test_memory.h"
+
+/* Both operands as numbers, and the sums of every output element. */
+typedef struct sums {
+    const gops_reference_geometry *g;
+    int is_real;
+    long double *data, *filter;
+    uint64_t *data_integer, *filter_integer;
+    long double *value, *magnitude;
+    int64_t *terms;
+    uint64_t *integer;
+} sums;
+
+void gops_reference_result_destroy(gops_reference_result *result)
+{
+    free(result->value);
+    free(result->bound);
+    free(result->integer);
+    *result = (gops_reference_result){.value = NULL};
+}
+
+static void *zeros(int64_t count, size_t bytes)
+{
+    void *memory = calloc((size_t)count + 1, bytes);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+static int64_t product(const int64_t *sizes, int32_t count)
+{
+    int64_t result = 1;
+    for (int32_t i = 0; i < count; i++)
+        result *= sizes[i];
+    return result;
+}
+
+static long double *as_reals(gops_type type, const void *elements, int64_t count)
+{
+    long double *values = zeros(count, sizeof *values);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = gops_test_get_real(type, elements, i);
+    return values;
+}
+
+static uint64_t *as_integers(gops_type type, const void *elements, int64_t count)
+{
+    uint64_t *values = zeros(count, sizeof *values);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = gops_test_get_integer(type, elements, i);
+    return values;
+}
+
+static sums sums_start(const gops_reference_geometry *g, gops_type data_type, const void *data,
+                       gops_type filter_type, const void *filter)
+{
+    int64_t data_count = g->batch * g->groups * g->c_in * product(g->data, g->spatial);
+    int64_t filter_count = g->groups * g->c_out * g->c_in * product(g->kernel, g->spatial);
+    int64_t output_count = gops_test_elements(&g->output);
+    sums s = {.g = g, .is_real = gops_test_type_is_real(g->output.type)};
+    if (s.is_real) {
+        s.data = as_reals(data_type, data, data_count);
+        s.filter = as_reals(filter_type, filter, filter_count);
+        s.value = zeros(output_count, sizeof *s.value);
+        s.magnitude = zeros(output_count, sizeof *s.magnitude);
+        s.terms = zeros(output_count, sizeof *s.terms);
+    } else {
+        s.data_integer = as_integers(data_type, data, data_count);
+        s.filter_integer = as_integers(filter_type, filter, filter_count);
+        s.integer = zeros(output_count, sizeof *s.integer);
+    }
+    return s;
+}
+
+static void subtract_zero_points(sums *s, const gops_reference_zero_points *zero_points,
+                                 int c_out_before_c_in)
+{
+    const gops_reference_geometry *g = s->g;
+    int64_t kernel = product(g->kernel, g->spatial);
+    int64_t data_count = g->batch * g->groups * g->c_in * product(g->data, g->spatial);
+    int64_t filter_count = g->groups * g->c_out * g->c_in * kernel;
+    for (int64_t i = 0; i < data_count; i++)
+        s->data_integer[i] -= (uint64_t)zero_points->data;
+    for (int64_t i = 0; zero_points->filter != NULL && i < filter_count; i++) {
+        int64_t group = i / (kernel * g->c_in * g->c_out);
+        int64_t co = c_out_before_c_in ? i / (kernel * g->c_in) % g->c_out : i / kernel % g->c_out;
+        s->filter_integer[i] -= (uint64_t)zero_points->filter[group * g->c_out + co];
+    }
+}
+
+static void add_term(sums *s, int64_t output, int64_t data, int64_t filter)
+{
+    if (s->is_real) {
+        long double term = s->data[data] * s->filter[filter];
+        s->value[output] += term;
+        s->magnitude[output] += fabsl(term);
+        s->terms[output]++;
+    } else {
+        s->integer[output] += s->data_integer[data] * s->filter_integer[filter];
+    }
+}
+
+/* Moves `at` to the next position in row-major order; 0 after the last one. */
+static int next_position(int64_t *at, const int64_t *sizes, int32_t count)
+{
+    for (int32_t axis = count - 1; axis >= 0; axis--) {
+        if (++at[axis] < sizes[axis])
+            return 1;
+        at[axis] = 0;
+    }
+    return 0;
+}
+
+/* Where kernel element k of the window at position p lies on the other side of a convolution with
+ * these sizes, as a row-major index; -1 when it lies outside. */
+static int64_t window_index(const gops_reference_geometry *g, const int64_t *p, const int64_t *k,
+                            const int64_t *sizes)
+{
+    int64_t index = 0;
+    for (int32_t i = 0; i < g->spatial; i++) {
+        int64_t at = p[i] * g->stride[i] + k[i] * g->dilation[i] - g->pads_begin[i];
+        if (at < 0 || at >= sizes[i])
+            return -1;
+        index = index * sizes[i] + at;
+    }
+    return index;
+}
+
+/* output[n, co, p] = sum over ci, k of data[n, ci, window(p, k)] filter[co, ci, k] */
+static void conv_channel(sums *s, int64_t n, int64_t group, int64_t co)
+{
+    const gops_reference_geometry *g = s->g;
+    int64_t data_size = product(g->data, g->spatial);
+    int64_t kernel_size = product(g->kernel, g->spatial);
+    int64_t output_channel = group * g->c_out + co;
+    int64_t p[GOPS_MAX_SPATIAL] = {0};
+    int64_t output = (n * g->groups * g->c_out + output_channel) * product(g->result, g->spatial);
+    do {
+        int64_t k[GOPS_MAX_SPATIAL] = {0};
+        int64_t k_index = 0;
+        do {
+            int64_t inside = window_index(g, p, k, g->data);
+            for (int64_t ci = 0; inside >= 0 && ci < g->c_in; ci++) {
+                int64_t data_channel = n * g->groups * g->c_in + group * g->c_in + ci;
+                int64_t filter = (output_channel * g->c_in + ci) * kernel_size + k_index;
+                add_term(s, output, data_channel * data_size + inside, filter);
+            }
+            k_index++;
+        } while (next_position(k, g->kernel, g->spatial));
+        output++;
+    } while (next_position(p, g->result, g->spatial));
+}
+
+/* output[n, co, window(p, k)] += data[n, ci, p] filter[ci, co, k] for every ci, p, k */
+static void deconv_channel(sums *s, int64_t n, int64_t group, int64_t co)
+{
+    const gops_reference_geometry *g = s->g;
+    int64_t data_size = product(g->data, g->spatial);
+    int64_t kernel_size = product(g->kernel, g->spatial);
+    int64_t output_size = product(g->result, g->spatial);
+    int64_t output_channel = (n * g->groups + group) * g->c_out + co;
+    int64_t p[GOPS_MAX_SPATIAL] = {0};
+    int64_t p_index = 0;
+    do {
+        int64_t k[GOPS_MAX_SPATIAL] = {0};
+        int64_t k_index = 0;
+        do {
+            int64_t inside = window_index(g, p, k, g->result);
+            for (int64_t ci = 0; inside >= 0 && ci < g->c_in; ci++) {
+                int64_t data_channel = (n * g->groups + group) * g->c_in + ci;
+                int64_t filter = ((group * g->c_in + ci) * g->c_out + co) * kernel_size + k_index;
+                add_term(s, output_channel * output_size + inside,
+                         data_channel * data_size + p_index, filter);
+            }
+            k_index++;
+        } while (next_position(k, g->kernel, g->spatial));
+        p_index++;
+    } while (next_position(p, g->data, g->spatial));
+}
+
+/* The bound that reference.h derives, for one element. */
+static long double bound_of(gops_type type, long double value, long double magnitude, int64_t terms)
+{
+    gops_type accumulator = type == GOPS_F64 ? GOPS_F64 : GOPS_F32;
+    long double ku = (long double)terms * gops_test_unit_roundoff(accumulator);
+    long double own = (long double)terms * (LDBL_EPSILON / 2) * magnitude;
+    long double sum =
+        ku / (1 - ku) * magnitude + (long double)terms * gops_test_smallest(accumulator) / 2;
+    long double store =
+        gops_test_unit_roundoff(type) * (fabsl(value) + sum) + gops_test_smallest(type) / 2;
+    return sum + store + own;
+}
+
+static void sums_finish(sums *s, gops_reference_result *result)
+{
+    gops_type type = s->g->output.type;
+    *result = (gops_reference_result){s->g->output, s->value, s->magnitude, s->integer};
+    for (int64_t i = 0; s->is_real && i < gops_test_elements(&s->g->output); i++)
+        result->bound[i] = bound_of(type, s->value[i], s->magnitude[i], s->terms[i]);
+    free(s->data);
+    free(s->filter);
+    free(s->data_integer);
+    free(s->filter_integer);
+    free(s->terms);
+}
+
+typedef void channel_function(sums *s, int64_t n, int64_t group, int64_t co);
+
+static void every_channel(sums *s, channel_function *channel)
+{
+    for (int64_t n = 0; n < s->g->batch; n++)
+        for (int64_t group = 0; group < s->g->groups; group++)
+            for (int64_t co = 0; co < s->g->c_out; co++)
+                channel(s, n, group, co);
+}
+
+void gops_reference_conv(const gops_reference_geometry *geometry, gops_type data_type,
+                         const void *data, gops_type filter_type, const void *filter,
+                         const gops_reference_zero_points *zero_points,
+                         gops_reference_result *result)
+{
+    sums s = sums_start(geometry, data_type, data, filter_type, filter);
+    if (zero_points != NULL)
+        subtract_zero_points(&s, zero_points, 1);
+    every_channel(&s, conv_channel);
+    sums_finish(&s, result);
+}
+
+void gops_reference_deconv(const gops_reference_geometry *geometry, gops_type data_type,
+                           const void *data, gops_type filter_type, const void *filter,
+                           const gops_reference_zero_points *zero_points,
+                           gops_reference_result *result)
+{
+    sums s = sums_start(geometry, data_type, data, filter_type, filter);
+    if (zero_points != NULL)
+        subtract_zero_points(&s, zero_points, 0);
+    every_channel(&s, deconv_channel);
+    sums_finish(&s, result);
+}

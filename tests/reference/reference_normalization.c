@@ -1,0 +1,112 @@
+#include "reference.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "test_elements.h"
+#include "test_memory.h"
+
+/*
+ * The bound. Write m and v for the exact mean and variance of a group of n elements, d = x - m,
+ * D = max |d|, r = 1 / sqrt(v + epsilon), so that y = s r d + b. u is the unit roundoff in which an
+ * element is computed (that of f64 for f64, else that of f32), w that of the statistics, 2^-53.
+ *
+ * Mean. design.md asks that a mean far above the spread costs nothing, so the sums must run over
+ * differences x - x0 from some x0 within the data, |x - x0| <= 2 D (or be as good as that), and
+ * 10^7 elements may not cost more than a few ulp either, so an element may pass through h additions
+ * and no more, with h = 4 sqrt(n) + 32: sums of blocks of sqrt(n) elements have 2 sqrt(n), and the
+ * other half is for blocks of another length.
+ * Then
+ *     |mean - m| <= e,   e = 2 (h + 3) w D.
+ * Variance. Around a mean that is off by at most e, the mean square is v + e^2, each square adds
+ * two roundings, the sum h: its relative error is at most (h + 4) w + e^2 / (v + epsilon). The
+ * square root halves it; adding epsilon, the root and the reciprocal round once each, in w:
+ *     q = ((h + 4) w + e^2 / (v + epsilon)) / 2 + 3 w.
+ * Element. x - mean, the rounding of r to the type computed in, the product with it, and the one
+ * with s: 4 roundings of s r d; the sum with b: one of y. Storing: one rounding v_T of y. So
+ *     |computed - y| <= |s| r (e + (q + 4 u) (|d| + e)) (1 + 8 u) + (u + v_T) |y| + eta_T / 2.
+ * (1 + 8 u) covers the products of roundings. What lies below: r d may underflow, by eta |s| at
+ * most.
+ *
+ * The reference itself sums differences from the first element pairwise in long double; its error
+ * is that of the same formulas with w = LDBL_EPSILON / 2, and less than a thousandth of the bound.
+ */
+
+enum { PAIRWISE_BASE = 8 };
+
+typedef struct group {
+    const long double *difference; /* x - x0 */
+    int64_t count;
+    long double mean; /* of the differences */
+    long double variance;
+    long double largest; /* |x - m| */
+} group;
+
+static long double sum_powers(const long double *x, int64_t count, long double mean, int power)
+{
+    if (count > PAIRWISE_BASE)
+        return sum_powers(x, count / 2, mean, power) +
+               sum_powers(x + count / 2, count - count / 2, mean, power);
+    long double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += power == 2 ? (x[i] - mean) * (x[i] - mean) : x[i];
+    return sum;
+}
+
+static group statistics(const long double *difference, int64_t count)
+{
+    group g = {difference, count, 0, 0, 0};
+    g.mean = sum_powers(difference, count, 0, 1) / (long double)count;
+    g.variance = sum_powers(difference, count, g.mean, 2) / (long double)count;
+    for (int64_t i = 0; i < count; i++)
+        g.largest = fmaxl(g.largest, fabsl(difference[i] - g.mean));
+    return g;
+}
+
+static long double bound_of(gops_type type, const group *g, long double epsilon, long double d,
+                            long double s, long double b)
+{
+    long double u = gops_test_unit_roundoff(type == GOPS_F64 ? GOPS_F64 : GOPS_F32);
+    long double eta = gops_test_smallest(type == GOPS_F64 ? GOPS_F64 : GOPS_F32);
+    long double w = gops_test_unit_roundoff(GOPS_F64);
+    long double h = 4 * sqrtl((long double)g->count) + 32;
+    long double r = 1 / sqrtl(g->variance + epsilon);
+    long double y = s * r * d + b;
+    long double e = 2 * (h + 3) * w * g->largest;
+    long double q = ((h + 4) * w + e * e * r * r) / 2 + 3 * w;
+    long double element = fabsl(s) * r * (e + (q + 4 * u) * (fabsl(d) + e)) * (1 + 8 * u);
+    long double roundings = (u + gops_test_unit_roundoff(type)) * fabsl(y);
+    return element + roundings + gops_test_smallest(type) / 2 + eta * fabsl(s);
+}
+
+void gops_reference_norm(const gops_tensor *data, const void *values, const void *scale,
+                         const void *bias, const gops_norm_attributes *attributes,
+                         gops_reference_result *result)
+{
+    int64_t count = gops_test_elements(data);
+    int64_t channels = data->dims[1];
+    int64_t per_channel = count == 0 ? 0 : count / (data->dims[0] * channels);
+    int64_t per_group = per_channel * (channels / attributes->num_groups);
+    long double *differences = gops_test_allocate((size_t)per_group * sizeof *differences);
+    *result = (gops_reference_result){.tensor = *data};
+    result->value = gops_test_allocate((size_t)count * sizeof *result->value);
+    result->bound = gops_test_allocate((size_t)count * sizeof *result->bound);
+    for (int64_t start = 0; start < count; start += per_group) {
+        long double x0 = gops_test_get_real(data->type, values, start);
+        for (int64_t i = 0; i < per_group; i++)
+            differences[i] = gops_test_get_real(data->type, values, start + i) - x0;
+        group g = statistics(differences, per_group);
+        long double root = sqrtl(g.variance + (long double)attributes->epsilon);
+        for (int64_t i = 0; i < per_group; i++) {
+            int64_t channel = (start + i) / per_channel % channels;
+            long double d = differences[i] - g.mean;
+            long double s = gops_test_get_real(data->type, scale, channel);
+            long double b = gops_test_get_real(data->type, bias, channel);
+            result->value[start + i] = s * d / root + b;
+            result->bound[start + i] =
+                bound_of(data->type, &g, (long double)attributes->epsilon, d, s, b);
+        }
+    }
+    free(differences);
+}

@@ -1,0 +1,285 @@
+#include "problem.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "test_compare.h"
+#include "test_elements.h"
+#include "test_main.h"
+
+static const char *const operation_names[] = {"conv", "deconv", "norm"};
+
+__attribute__((format(printf, 2, 3))) static void append(gops_problem_text *text,
+                                                         const char *format, ...)
+{
+    size_t used = strlen(text->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text->text + used, sizeof text->text - used, format, arguments);
+    va_end(arguments);
+}
+
+static void append_numbers(gops_problem_text *text, const char *name, const int64_t *numbers,
+                           int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        append(text, "%s%s%s%" PRId64, i == 0 ? " --" : ",", i == 0 ? name : "", i == 0 ? "=" : "",
+               numbers[i]);
+}
+
+static void append_list(gops_problem_text *text, const char *name, const gops_list *list)
+{
+    append_numbers(text, name, list->values, list->count);
+}
+
+static void append_auto_pad(gops_problem_text *text, gops_auto_pad auto_pad)
+{
+    static const char *const names[] = {"explicit", "same_upper", "same_lower", "valid"};
+    if (auto_pad != GOPS_AUTO_PAD_EXPLICIT)
+        append(text, " --auto-pad=%s", names[auto_pad]);
+}
+
+static void append_attributes(const gops_problem *problem, gops_problem_text *text)
+{
+    static const char *const rules[] = {"spec", "openvino", "onnx"};
+    const gops_conv_attributes *c = &problem->conv;
+    const gops_deconv_attributes *d = &problem->deconv;
+    int deconv = problem->operation == GOPS_PROBLEM_DECONV;
+    if (problem->operation == GOPS_PROBLEM_NORM) {
+        append(text, " --num-groups=%" PRId64 " --epsilon=%.17g", problem->norm.num_groups,
+               problem->norm.epsilon);
+        return;
+    }
+    append_numbers(text, "filter", problem->filter.dims, problem->filter.rank);
+    append_list(text, "strides", deconv ? &d->strides : &c->strides);
+    append_list(text, "dilations", deconv ? &d->dilations : &c->dilations);
+    append_list(text, "pads-begin", deconv ? &d->pads_begin : &c->pads_begin);
+    append_list(text, "pads-end", deconv ? &d->pads_end : &c->pads_end);
+    append_auto_pad(text, deconv ? d->auto_pad : c->auto_pad);
+    if (deconv) {
+        append_list(text, "output-padding", &d->output_padding);
+        append_list(text, "output-shape", &d->output_shape);
+        append(text, " --output-shape-rule=%s", rules[d->output_shape_rule]);
+    }
+}
+
+const char *gops_problem_describe(const gops_problem *problem, gops_problem_text *text)
+{
+    text->text[0] = '\0';
+    append(text, "%s --type=%s", operation_names[problem->operation],
+           gops_test_type_name(problem->data.type));
+    append_numbers(text, "data", problem->data.dims, problem->data.rank);
+    append_attributes(problem, text);
+    if (problem->algorithm != NULL)
+        append(text, " --algorithm=%s", problem->algorithm);
+    if (problem->threads != 0)
+        append(text, " --threads=%d", (int)problem->threads);
+    if (problem->max_workspace != 0)
+        append(text, " --max-workspace=%" PRId64, problem->max_workspace);
+    return text->text;
+}
+
+gops_tensor gops_problem_coefficients(const gops_problem *problem)
+{
+    return GOPS_TEST_TENSOR(problem->data.type, problem->data.dims[1]);
+}
+
+gops_status gops_problem_shape(const gops_problem *problem, gops_shape *shape, gops_error *error)
+{
+    gops_tensor c = gops_problem_coefficients(problem);
+    switch (problem->operation) {
+    case GOPS_PROBLEM_CONV:
+        return gops_conv_shape(&problem->data, &problem->filter, &problem->conv, shape, error);
+    case GOPS_PROBLEM_DECONV:
+        return gops_deconv_shape(&problem->data, &problem->filter, &problem->deconv, shape, error);
+    default:
+        return gops_norm_shape(&problem->data, &c, &c, &problem->norm, shape, error);
+    }
+}
+
+gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error)
+{
+    gops_options options = {
+        .size = sizeof options,
+        .algorithm = problem->algorithm,
+        .threads = problem->threads,
+        .max_workspace = problem->max_workspace,
+        .host = problem->host,
+    };
+    gops_tensor c = gops_problem_coefficients(problem);
+    switch (problem->operation) {
+    case GOPS_PROBLEM_CONV:
+        return gops_conv_plan_create(&problem->data, &problem->filter, &problem->conv, &options,
+                                     plan, error);
+    case GOPS_PROBLEM_DECONV:
+        return gops_deconv_plan_create(&problem->data, &problem->filter, &problem->deconv, &options,
+                                       plan, error);
+    default:
+        return gops_norm_plan_create(&problem->data, &c, &c, &problem->norm, &options, plan, error);
+    }
+}
+
+int gops_problem_reference_shape(const gops_problem *problem, gops_reference_geometry *geometry,
+                                 gops_tensor *output)
+{
+    int legal = 1;
+    if (problem->operation == GOPS_PROBLEM_NORM) {
+        *output = problem->data;
+        return 1;
+    }
+    if (problem->operation == GOPS_PROBLEM_CONV)
+        legal = gops_reference_conv_geometry(&problem->data, &problem->filter, &problem->conv,
+                                             geometry);
+    else
+        legal = gops_reference_deconv_geometry(&problem->data, &problem->filter, &problem->deconv,
+                                               geometry);
+    *output = geometry->output;
+    return legal;
+}
+
+static gops_test_guarded random_buffer(const gops_tensor *tensor, gops_test_random *random)
+{
+    int64_t count = gops_test_elements(tensor);
+    gops_test_guarded buffer =
+        gops_test_guarded_create((size_t)count * gops_test_type_bytes(tensor->type));
+    if (random != NULL)
+        gops_test_random_fill(random, tensor->type, buffer.memory, count);
+    return buffer;
+}
+
+gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
+                                                 const gops_tensor *output,
+                                                 gops_test_random *random)
+{
+    gops_problem_buffers buffers = {.data = random_buffer(&problem->data, random)};
+    if (problem->operation == GOPS_PROBLEM_NORM) {
+        /* A mean beside the spread: none, a large one, a huge one. */
+        static const long double means[] = {0, 100, 1e4};
+        long double mean = means[gops_test_random_range(random, 0, 2)];
+        for (int64_t i = 0; i < gops_test_elements(&problem->data); i++) {
+            long double x = gops_test_get_real(problem->data.type, buffers.data.memory, i);
+            gops_test_set_real(problem->data.type, buffers.data.memory, i, x + mean);
+        }
+        gops_tensor c = gops_problem_coefficients(problem);
+        buffers.scale = random_buffer(&c, random);
+        buffers.bias = random_buffer(&c, random);
+    } else {
+        buffers.weights = random_buffer(&problem->filter, random);
+    }
+    buffers.output = random_buffer(output, NULL);
+    return buffers;
+}
+
+void gops_problem_buffers_destroy(gops_problem_buffers *buffers)
+{
+    gops_test_guarded *all[] = {&buffers->data, &buffers->weights, &buffers->scale, &buffers->bias,
+                                &buffers->output};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i]->mapping != NULL)
+            gops_test_guarded_destroy(all[i]);
+}
+
+void gops_problem_reference(const gops_problem *problem, const gops_problem_buffers *buffers,
+                            gops_reference_result *result)
+{
+    gops_reference_geometry geometry;
+    gops_tensor output;
+    gops_type type = problem->data.type;
+    gops_problem_reference_shape(problem, &geometry, &output);
+    if (problem->operation == GOPS_PROBLEM_CONV)
+        gops_reference_conv(&geometry, type, buffers->data.memory, type, buffers->weights.memory,
+                            NULL, result);
+    else if (problem->operation == GOPS_PROBLEM_DECONV)
+        gops_reference_deconv(&geometry, type, buffers->data.memory, type, buffers->weights.memory,
+                              NULL, result);
+    else
+        gops_reference_norm(&problem->data, buffers->data.memory, buffers->scale.memory,
+                            buffers->bias.memory, &problem->norm, result);
+}
+
+gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *plan,
+                                 const gops_problem_buffers *buffers,
+                                 const gops_test_guarded *workspace, size_t workspace_bytes,
+                                 gops_error *error)
+{
+    gops_filter *filter = NULL;
+    gops_arguments arguments = {.size = sizeof arguments};
+    if (problem->operation != GOPS_PROBLEM_NORM) {
+        gops_status status = gops_filter_create(plan, buffers->weights.memory, &filter, error);
+        if (status != GOPS_OK)
+            return status;
+    }
+    arguments.data = buffers->data.memory;
+    arguments.filter = filter;
+    arguments.scale = buffers->scale.memory;
+    arguments.bias = buffers->bias.memory;
+    arguments.output = buffers->output.memory;
+    if (workspace != NULL) {
+        arguments.workspace = workspace->memory;
+        arguments.workspace_bytes = workspace_bytes;
+    }
+    gops_status status = gops_execute(plan, &arguments, error);
+    gops_filter_destroy(filter);
+    return status;
+}
+
+gops_status gops_problem_run(const gops_problem *problem, const gops_problem_buffers *buffers,
+                             gops_error *error)
+{
+    gops_plan *plan;
+    gops_status status = gops_problem_plan(problem, &plan, error);
+    if (status == GOPS_OK)
+        status = gops_problem_execute(problem, plan, buffers, NULL, 0, error);
+    gops_plan_destroy(plan);
+    return status;
+}
+
+int gops_problem_compare(const gops_problem *problem, const gops_reference_result *result,
+                         const void *output)
+{
+    gops_problem_text text;
+    const char *what = gops_problem_describe(problem, &text);
+    if (gops_test_type_is_real(result->tensor.type))
+        return gops_test_compare(what, &result->tensor, output, result->value, result->bound);
+    return gops_test_compare_integers(what, &result->tensor, output, result->integer);
+}
+
+static int same_shape(const gops_tensor *a, const gops_tensor *b)
+{
+    return a->type == b->type && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
+}
+
+int gops_problem_check(const gops_problem *problem, gops_test_random *random)
+{
+    gops_problem_text text;
+    gops_test_text got, expected;
+    gops_reference_geometry geometry;
+    gops_tensor output;
+    gops_shape shape = {.groups = 0};
+    gops_error error = {GOPS_OK, ""};
+    const char *what = gops_problem_describe(problem, &text);
+    if (!gops_test_check(gops_problem_reference_shape(problem, &geometry, &output),
+                         "%s: the reference refuses it", what))
+        return 0;
+    gops_status status = gops_problem_shape(problem, &shape, &error);
+    if (!gops_test_check(status == GOPS_OK, "%s: refused: %s", what, error.message) ||
+        !gops_test_check(same_shape(&shape.output, &output), "%s: output %s, expected %s", what,
+                         gops_test_describe(&shape.output, &got),
+                         gops_test_describe(&output, &expected)))
+        return 0;
+    gops_problem_buffers buffers = gops_problem_buffers_create(problem, &output, random);
+    gops_reference_result result;
+    status = gops_problem_run(problem, &buffers, &error);
+    int good = gops_test_check(status == GOPS_OK, "%s: %s", what, error.message);
+    if (good) {
+        gops_problem_reference(problem, &buffers, &result);
+        good = gops_test_check(gops_problem_compare(problem, &result, buffers.output.memory),
+                               "%s: wrong values", what);
+        gops_reference_result_destroy(&result);
+    }
+    gops_problem_buffers_destroy(&buffers);
+    return good;
+}

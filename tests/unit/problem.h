@@ -1,0 +1,88 @@
+/*
+ * problem.h: one operation on tensors with attributes and options, as the tests pass it around.
+ */
+#ifndef GROUPOPS_TEST_PROBLEM_H
+#define GROUPOPS_TEST_PROBLEM_H
+
+#include <groupops/plan.h>
+
+#include "reference.h"
+#include "test_memory.h"
+#include "test_random.h"
+
+typedef enum gops_problem_operation {
+    GOPS_PROBLEM_CONV,
+    GOPS_PROBLEM_DECONV,
+    GOPS_PROBLEM_NORM
+} gops_problem_operation;
+
+typedef struct gops_problem {
+    gops_problem_operation operation;
+    gops_tensor data;
+    gops_tensor filter; /* convolutions */
+    gops_conv_attributes conv;
+    gops_deconv_attributes deconv;
+    gops_norm_attributes norm;
+    /* Options; zeros are the defaults. */
+    const char *algorithm;
+    int32_t threads;
+    int64_t max_workspace;
+    const gops_host *host;
+} gops_problem;
+
+/* Input and output buffers of a problem, guarded, with random inputs. */
+typedef struct gops_problem_buffers {
+    gops_test_guarded data;
+    gops_test_guarded weights;
+    gops_test_guarded scale;
+    gops_test_guarded bias;
+    gops_test_guarded output;
+} gops_problem_buffers;
+
+/* The problem as the words after `groupops plan` and the options that are not the defaults. */
+typedef struct gops_problem_text {
+    char text[1024];
+} gops_problem_text;
+const char *gops_problem_describe(const gops_problem *problem, gops_problem_text *text);
+
+/* A descriptor [C] of the type of the data. */
+gops_tensor gops_problem_coefficients(const gops_problem *problem);
+
+gops_status gops_problem_shape(const gops_problem *problem, gops_shape *shape, gops_error *error);
+gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error);
+
+/* The reference's shape: 1, or 0 where the problem is to be refused. A normalization's is that of
+ * its data. `geometry` is filled in for convolutions. */
+int gops_problem_reference_shape(const gops_problem *problem, gops_reference_geometry *geometry,
+                                 gops_tensor *output);
+
+/* Buffers for an output of that shape; the inputs come from `random`. */
+gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
+                                                 const gops_tensor *output,
+                                                 gops_test_random *random);
+void gops_problem_buffers_destroy(gops_problem_buffers *buffers);
+
+/* What the reference computes from the buffers. */
+void gops_problem_reference(const gops_problem *problem, const gops_problem_buffers *buffers,
+                            gops_reference_result *result);
+
+/* Executes a plan on the buffers: packs the filter, executes, destroys the filter. `workspace` not
+ * NULL is handed over as workspace. */
+gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *plan,
+                                 const gops_problem_buffers *buffers,
+                                 const gops_test_guarded *workspace, size_t workspace_bytes,
+                                 gops_error *error);
+
+/* Makes the plan, executes it, destroys it. */
+gops_status gops_problem_run(const gops_problem *problem, const gops_problem_buffers *buffers,
+                             gops_error *error);
+
+/* Compares the output with the reference's result, by bounds or by equality, whichever the type
+ * asks for. Prints and returns 0 when they differ. */
+int gops_problem_compare(const gops_problem *problem, const gops_reference_result *result,
+                         const void *output);
+
+/* All of it: shape, random inputs, run, compare, each asserted. Returns whether all held. */
+int gops_problem_check(const gops_problem *problem, gops_test_random *random);
+
+#endif

@@ -1,0 +1,186 @@
+#include "random_problem.h"
+
+#include <string.h>
+
+#include "test_elements.h"
+
+enum { MOST_PRODUCTS = 100000, MOST_ELEMENTS = 30000 };
+
+/* Hands out the sizes of one problem. */
+typedef struct sizes {
+    gops_test_random *random;
+    uint64_t used; /* bit i: primes[i] is some axis already */
+} sizes;
+
+static const int64_t primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29,
+                                 31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
+enum { PRIMES = sizeof primes / sizeof primes[0] };
+
+/* A prime up to `most` that no other axis has; any number up to `most` where none is left. */
+static int64_t take(sizes *s, int64_t most)
+{
+    int choices[PRIMES];
+    int count = 0;
+    for (int i = 0; i < PRIMES; i++)
+        if (primes[i] <= most && (s->used >> i & 1) == 0)
+            choices[count++] = i;
+    if (count == 0)
+        return gops_test_random_range(s->random, 1, most);
+    int chosen = choices[gops_test_random_range(s->random, 0, count - 1)];
+    s->used |= UINT64_C(1) << chosen;
+    return primes[chosen];
+}
+
+/* Mostly as above; sometimes 1 or a number that is no prime. */
+static int64_t size_up_to(sizes *s, int64_t most)
+{
+    if (gops_test_random_chance(s->random, 15))
+        return gops_test_random_range(s->random, 1, most);
+    return take(s, most);
+}
+
+static gops_list list_of(gops_test_random *random, int32_t axes, int64_t low, int64_t high,
+                         int left_out_percent)
+{
+    gops_list list = {0};
+    if (gops_test_random_chance(random, left_out_percent))
+        return list;
+    list.count = axes;
+    for (int32_t i = 0; i < axes; i++)
+        list.values[i] = gops_test_random_range(random, low, high);
+    return list;
+}
+
+static gops_auto_pad any_auto_pad(gops_test_random *random)
+{
+    if (gops_test_random_chance(random, 50))
+        return GOPS_AUTO_PAD_EXPLICIT;
+    return (gops_auto_pad)gops_test_random_range(random, 1, 3);
+}
+
+/* Data and filter; C_IN and C_OUT lie on axes `in` and `out` of the filter. */
+static void random_tensors(gops_problem *problem, gops_type type, int32_t axes, int in, int out,
+                           gops_test_random *random)
+{
+    static const int64_t most[GOPS_MAX_SPATIAL] = {71, 29, 13, 7, 5, 5};
+    sizes s = {random, 0};
+    int depthwise = gops_test_random_chance(random, 20);
+    int pointwise = gops_test_random_chance(random, 10);
+    int64_t batch = gops_test_random_chance(random, 50) ? 1 : gops_test_random_range(random, 2, 3);
+    int64_t groups = gops_test_random_chance(random, 35) ? 1 : take(&s, depthwise ? 19 : 7);
+    int64_t c_in = depthwise ? 1 : size_up_to(&s, 13);
+    int64_t c_out = depthwise ? gops_test_random_range(random, 1, 3) : size_up_to(&s, 13);
+    if (gops_test_random_chance(random, 1))
+        batch = 0;
+    if (gops_test_random_chance(random, 1))
+        c_out = 0;
+    problem->data = (gops_tensor){type, 2 + axes, {batch, groups * c_in}};
+    problem->filter = (gops_tensor){type, 3 + axes, {groups}};
+    problem->filter.dims[in] = c_in;
+    problem->filter.dims[out] = c_out;
+    for (int32_t i = 0; i < axes; i++) {
+        problem->data.dims[2 + i] = size_up_to(&s, most[axes - 1]);
+        problem->filter.dims[3 + i] = pointwise ? 1 : size_up_to(&s, axes == 1 ? 13 : 5);
+    }
+}
+
+static void random_conv(gops_problem *problem, gops_type type, gops_test_random *random)
+{
+    int32_t axes = (int32_t)gops_test_random_range(random, 1, 3);
+    random_tensors(problem, type, axes, 2, 1, random);
+    gops_conv_attributes *a = &problem->conv;
+    a->strides = list_of(random, axes, 1, 4, 40);
+    a->dilations = list_of(random, axes, 1, 3, 50);
+    a->pads_begin = list_of(random, axes, 0, 6, 40);
+    a->pads_end = list_of(random, axes, 0, 6, 40);
+    a->auto_pad = any_auto_pad(random);
+}
+
+static void random_deconv(gops_problem *problem, gops_type type, gops_test_random *random)
+{
+    int32_t axes = (int32_t)gops_test_random_range(random, 1, 3);
+    if (gops_test_random_chance(random, 25))
+        axes = (int32_t)gops_test_random_range(random, 4, 6);
+    random_tensors(problem, type, axes, 1, 2, random);
+    gops_deconv_attributes *a = &problem->deconv;
+    a->strides = list_of(random, axes, 1, axes < 4 ? 4 : 2, 40);
+    a->dilations = list_of(random, axes, 1, 3, 50);
+    a->pads_begin = list_of(random, axes, 0, 4, 40);
+    a->pads_end = list_of(random, axes, 0, 4, 40);
+    a->output_padding = list_of(random, axes, 0, 3, 60);
+    a->auto_pad = any_auto_pad(random);
+    a->output_shape_rule = (gops_output_shape_rule)gops_test_random_range(random, 0, 2);
+    if (!gops_test_random_chance(random, 40))
+        return;
+    /* An output_shape from 1 to a little beyond the whole scatter result. */
+    a->output_shape.count = axes;
+    for (int32_t i = 0; i < axes; i++) {
+        int64_t stride = a->strides.count == 0 ? 1 : a->strides.values[i];
+        int64_t dilation = a->dilations.count == 0 ? 1 : a->dilations.values[i];
+        int64_t full = stride * (problem->data.dims[2 + i] - 1) +
+                       (problem->filter.dims[3 + i] - 1) * dilation + 1;
+        int64_t low = gops_test_random_chance(random, 80) ? full - 4 : 1;
+        a->output_shape.values[i] = gops_test_random_range(random, low < 1 ? 1 : low, full + 3);
+    }
+}
+
+static void random_norm(gops_problem *problem, gops_type type, gops_test_random *random)
+{
+    static const int64_t most[] = {0, 71, 29, 13, 7, 5, 3};
+    int32_t axes = (int32_t)gops_test_random_range(random, 0, GOPS_MAX_SPATIAL);
+    sizes s = {random, 0};
+    int64_t groups = gops_test_random_chance(random, 30) ? 1 : take(&s, 7);
+    int64_t channels = groups * size_up_to(&s, 11);
+    int64_t batch = gops_test_random_chance(random, 1) ? 0 : gops_test_random_range(random, 1, 3);
+    problem->data = (gops_tensor){type, 2 + axes, {batch, channels}};
+    for (int32_t i = 0; i < axes; i++)
+        problem->data.dims[2 + i] = size_up_to(&s, most[axes]);
+    problem->norm.num_groups = groups;
+    problem->norm.epsilon =
+        (double[]){1e-12, 1e-5, 1e-3, 0.1, 3.7}[gops_test_random_range(random, 0, 4)];
+}
+
+static int64_t product(const int64_t *factors, int32_t count)
+{
+    int64_t result = 1;
+    for (int32_t i = 0; i < count; i++)
+        result *= factors[i];
+    return result;
+}
+
+/* How many products the reference has to form. */
+static int64_t products(const gops_problem *problem, const gops_reference_geometry *g)
+{
+    int64_t positions =
+        product(problem->operation == GOPS_PROBLEM_CONV ? g->result : g->data, g->spatial);
+    return g->batch * g->groups * g->c_out * g->c_in * product(g->kernel, g->spatial) * positions;
+}
+
+static int is_small(const gops_problem *problem)
+{
+    gops_reference_geometry g;
+    gops_tensor output;
+    if (!gops_problem_reference_shape(problem, &g, &output))
+        return 0;
+    if (gops_test_elements(&problem->data) > MOST_ELEMENTS ||
+        gops_test_elements(&output) > MOST_ELEMENTS)
+        return 0;
+    return problem->operation == GOPS_PROBLEM_NORM || products(problem, &g) <= MOST_PRODUCTS;
+}
+
+gops_problem gops_random_problem(gops_problem_operation operation, gops_type type,
+                                 gops_test_random *random)
+{
+    gops_problem problem;
+    do {
+        memset(&problem, 0, sizeof problem);
+        problem.operation = operation;
+        if (operation == GOPS_PROBLEM_CONV)
+            random_conv(&problem, type, random);
+        else if (operation == GOPS_PROBLEM_DECONV)
+            random_deconv(&problem, type, random);
+        else
+            random_norm(&problem, type, random);
+    } while (!is_small(&problem));
+    return problem;
+}

@@ -1,0 +1,17 @@
+/*
+ * random_problem.h: random problems for the three operations, small enough for the reference.
+ *
+ * Every axis has another prime as its size where it can have one. Roughly one attribute in three is
+ * left out; values beyond what makes sense (pads that auto_pad ignores, kernels larger than the
+ * data, pads larger than the kernel, strides larger than the kernel) occur too.
+ */
+#ifndef GROUPOPS_TEST_RANDOM_PROBLEM_H
+#define GROUPOPS_TEST_RANDOM_PROBLEM_H
+
+#include "problem.h"
+
+/* Legal problems by the reference geometry, of at most a hundred thousand multiplications. */
+gops_problem gops_random_problem(gops_problem_operation operation, gops_type type,
+                                 gops_test_random *random);
+
+#endif

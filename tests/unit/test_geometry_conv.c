@@ -1,0 +1,200 @@
+/* GroupConvolution: output shapes and pads worked out by hand. */
+#include <string.h>
+
+#include "problem.h"
+#include "test_elements.h"
+#include "test_main.h"
+
+/* One spatial axis of a convolution and what must come of it. */
+typedef struct axis_case {
+    int64_t data, kernel, stride, dilation;
+    gops_auto_pad auto_pad;
+    int64_t given_begin, given_end;
+    int64_t output, begin, end;
+} axis_case;
+
+#define EXPLICIT GOPS_AUTO_PAD_EXPLICIT
+#define UPPER GOPS_AUTO_PAD_SAME_UPPER
+#define LOWER GOPS_AUTO_PAD_SAME_LOWER
+#define VALID GOPS_AUTO_PAD_VALID
+
+static const axis_case axis_cases[] = {
+    /* X  K  s  d  auto_pad  given  ->  Y  pads */
+    {10, 3, 1, 1, EXPLICIT, 0, 0, 8, 0, 0},
+    {10, 3, 1, 1, VALID, 0, 0, 8, 0, 0},
+    {10, 3, 1, 1, UPPER, 0, 0, 10, 1, 1},
+    {10, 3, 1, 1, LOWER, 0, 0, 10, 1, 1},
+    /* An odd total: (10 - 1) + 4 - 10 = 3. */
+    {10, 4, 1, 1, UPPER, 0, 0, 10, 1, 2},
+    {10, 4, 1, 1, LOWER, 0, 0, 10, 2, 1},
+    /* Strides: 5 * 2 + 3 - 11 = 2, 4 * 2 + 3 - 10 = 1, 3 * 3 + 2 - 10 = 1. */
+    {11, 3, 2, 1, UPPER, 0, 0, 6, 1, 1},
+    {11, 3, 2, 1, LOWER, 0, 0, 6, 1, 1},
+    {10, 3, 2, 1, UPPER, 0, 0, 5, 0, 1},
+    {10, 3, 2, 1, LOWER, 0, 0, 5, 1, 0},
+    {10, 2, 3, 1, UPPER, 0, 0, 4, 0, 1},
+    {10, 2, 3, 1, LOWER, 0, 0, 4, 1, 0},
+    {10, 3, 2, 1, VALID, 0, 0, 4, 0, 0},
+    {11, 3, 2, 1, VALID, 0, 0, 5, 0, 0},
+    /* 3 * 3 + 1 - 11 = -1 counts as 0. */
+    {11, 1, 3, 1, UPPER, 0, 0, 4, 0, 0},
+    {11, 1, 3, 1, LOWER, 0, 0, 4, 0, 0},
+    {11, 1, 3, 1, VALID, 0, 0, 4, 0, 0},
+    /* Dilation: extents 9 and 10. */
+    {13, 3, 2, 4, UPPER, 0, 0, 7, 4, 4},
+    {13, 4, 1, 3, UPPER, 0, 0, 13, 4, 5},
+    {13, 4, 1, 3, LOWER, 0, 0, 13, 5, 4},
+    {13, 4, 1, 3, VALID, 0, 0, 4, 0, 0},
+    {13, 4, 2, 3, EXPLICIT, 1, 2, 4, 1, 2},
+    /* A kernel larger than the data. */
+    {3, 7, 1, 1, UPPER, 0, 0, 3, 3, 3},
+    {3, 8, 1, 1, UPPER, 0, 0, 3, 3, 4},
+    {3, 8, 1, 1, LOWER, 0, 0, 3, 4, 3},
+    {3, 7, 1, 1, EXPLICIT, 2, 2, 1, 2, 2},
+    {3, 7, 1, 1, EXPLICIT, 1, 5, 3, 1, 5},
+    /* Pads larger than the kernel: windows that see padding alone. */
+    {2, 3, 1, 1, EXPLICIT, 5, 7, 12, 5, 7},
+    /* Asymmetric pads; a stride that leaves the end over; a stride beyond the data. */
+    {10, 3, 2, 1, EXPLICIT, 3, 1, 6, 3, 1},
+    {10, 3, 2, 1, EXPLICIT, 1, 3, 6, 1, 3},
+    {10, 3, 4, 1, EXPLICIT, 0, 0, 2, 0, 0},
+    {10, 3, 97, 1, EXPLICIT, 0, 0, 1, 0, 0},
+    {10, 3, 97, 1, UPPER, 0, 0, 1, 0, 0},
+    {1, 1, 1, 1, EXPLICIT, 0, 0, 1, 0, 0},
+    /* Any auto_pad but explicit ignores the pads that are given, bad ones included. */
+    {10, 4, 1, 1, UPPER, 7, 9, 10, 1, 2},
+    {10, 4, 1, 1, LOWER, 7, 9, 10, 2, 1},
+    {10, 4, 1, 1, VALID, 7, 9, 7, 0, 0},
+    {10, 4, 1, 1, VALID, -3, -4, 7, 0, 0},
+};
+
+enum { AXIS_CASES = sizeof axis_cases / sizeof axis_cases[0] };
+
+static gops_list one(int64_t value)
+{
+    return (gops_list){1, {value}};
+}
+
+static void check_axis(const axis_case *c, int number)
+{
+    gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, c->data);
+    gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 5, 7, 3, c->kernel);
+    gops_conv_attributes attributes = {.strides = one(c->stride),
+                                       .pads_begin = one(c->given_begin),
+                                       .pads_end = one(c->given_end),
+                                       .dilations = one(c->dilation),
+                                       .auto_pad = c->auto_pad};
+    gops_shape s;
+    gops_error error = {GOPS_OK, ""};
+    gops_status status = gops_conv_shape(&data, &filter, &attributes, &s, &error);
+    if (!gops_test_check(status == GOPS_OK, "axis case %d: %s", number, error.message))
+        return;
+    gops_test_check(s.output.rank == 3 && s.output.type == GOPS_F32 && s.output.dims[0] == 2 &&
+                        s.output.dims[1] == 35 && s.groups == 5,
+                    "axis case %d: wrong batch, channels or groups", number);
+    gops_test_check(s.output.dims[2] == c->output && s.pads_begin.count == 1 &&
+                        s.pads_begin.values[0] == c->begin && s.pads_end.count == 1 &&
+                        s.pads_end.values[0] == c->end,
+                    "axis case %d: output %lld with pads %lld %lld, expected %lld with %lld %lld",
+                    number, (long long)s.output.dims[2], (long long)s.pads_begin.values[0],
+                    (long long)s.pads_end.values[0], (long long)c->output, (long long)c->begin,
+                    (long long)c->end);
+}
+
+static void every_axis_alone(void)
+{
+    for (int i = 0; i < AXIS_CASES; i++)
+        check_axis(&axis_cases[i], i);
+}
+
+/* The cases with the same auto_pad side by side, as the axes of a 2D and of a 3D convolution. */
+static void every_axis_beside_others(void)
+{
+    for (int i = 0; i < AXIS_CASES; i++) {
+        const axis_case *axes[3] = {&axis_cases[i], &axis_cases[i], &axis_cases[i]};
+        int32_t spatial = 2 + i % 2;
+        for (int j = 0, found = 1; j < AXIS_CASES && found < spatial; j++)
+            if (axis_cases[(i + j) % AXIS_CASES].auto_pad == axis_cases[i].auto_pad && j != 0)
+                axes[found++] = &axis_cases[(i + j) % AXIS_CASES];
+        gops_tensor data = {GOPS_F64, 2 + spatial, {3, 14}};
+        gops_tensor filter = {GOPS_F64, 3 + spatial, {7, 5, 2}};
+        gops_conv_attributes attributes = {
+            {spatial, {0}}, {spatial, {0}}, {spatial, {0}}, {spatial, {0}}, axes[0]->auto_pad};
+        for (int j = 0; j < spatial; j++) {
+            data.dims[2 + j] = axes[j]->data;
+            filter.dims[3 + j] = axes[j]->kernel;
+            attributes.strides.values[j] = axes[j]->stride;
+            attributes.dilations.values[j] = axes[j]->dilation;
+            attributes.pads_begin.values[j] = axes[j]->given_begin;
+            attributes.pads_end.values[j] = axes[j]->given_end;
+        }
+        gops_shape s;
+        gops_error error = {GOPS_OK, ""};
+        gops_status status = gops_conv_shape(&data, &filter, &attributes, &s, &error);
+        int good = gops_test_check(status == GOPS_OK, "case %d: %s", i, error.message);
+        for (int j = 0; good && j < spatial; j++)
+            good = gops_test_check(s.output.dims[2 + j] == axes[j]->output &&
+                                       s.pads_begin.values[j] == axes[j]->begin &&
+                                       s.pads_end.values[j] == axes[j]->end,
+                                   "case %d, axis %d", i, j);
+    }
+}
+
+/* data [1, 2, 3, 4], filter [1, 10]: the windows, written down. */
+static void values(gops_auto_pad auto_pad, int64_t begin, int64_t end, int64_t stride,
+                   int64_t count, const float *expected)
+{
+    float numbers[4] = {1, 2, 3, 4};
+    float weights[2] = {1, 10};
+    float output[8] = {0};
+    gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
+                            .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 4),
+                            .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 1, 2),
+                            .conv = {one(stride), one(begin), one(end), {0}, auto_pad}};
+    gops_problem_buffers buffers = {
+        .data.memory = numbers, .weights.memory = weights, .output.memory = output};
+    gops_error error = {GOPS_OK, ""};
+    gops_status status = gops_problem_run(&problem, &buffers, &error);
+    gops_test_check(status == GOPS_OK, "%s", error.message);
+    for (int64_t i = 0; i < count; i++)
+        gops_test_check(output[i] == expected[i], "auto_pad %d, output[%lld] is %g, expected %g",
+                        (int)auto_pad, (long long)i, (double)output[i], (double)expected[i]);
+}
+
+static void values_by_hand(void)
+{
+    values(EXPLICIT, 0, 0, 1, 3, (const float[]){21, 32, 43});
+    values(VALID, 2, 2, 1, 3, (const float[]){21, 32, 43});
+    values(UPPER, 0, 0, 1, 4, (const float[]){21, 32, 43, 4});
+    values(LOWER, 0, 0, 1, 4, (const float[]){10, 21, 32, 43});
+    values(EXPLICIT, 2, 1, 1, 6, (const float[]){0, 10, 21, 32, 43, 4});
+    values(EXPLICIT, 1, 2, 2, 3, (const float[]){10, 32, 4});
+}
+
+/* Attributes left out, and no attributes at all, mean the defaults. */
+static void defaults(void)
+{
+    gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 6, 7, 11);
+    gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 3, 5, 2, 3, 4);
+    gops_conv_attributes empty = {.auto_pad = EXPLICIT};
+    gops_shape a, b;
+    gops_error error = {GOPS_OK, ""};
+    gops_test_check(gops_conv_shape(&data, &filter, &empty, &a, &error) == GOPS_OK, "%s",
+                    error.message);
+    gops_test_check(gops_conv_shape(&data, &filter, NULL, &b, NULL) == GOPS_OK, "attributes NULL");
+    gops_test_check(memcmp(a.output.dims, (int64_t[]){2, 15, 5, 8}, 4 * sizeof(int64_t)) == 0,
+                    "output of the defaults");
+    gops_test_check(memcmp(a.output.dims, b.output.dims, 4 * sizeof(int64_t)) == 0,
+                    "output without attributes");
+    gops_test_check(a.pads_begin.count == 2 && a.pads_begin.values[1] == 0, "pads");
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {{"every_axis_alone", every_axis_alone},
+                                           {"every_axis_beside_others", every_axis_beside_others},
+                                           {"values_by_hand", values_by_hand},
+                                           {"defaults", defaults},
+                                           {NULL, NULL}};
+    return gops_test_main("geometry of GroupConvolution", cases);
+}

@@ -1,0 +1,160 @@
+/* GroupNormalization where a careless method loses its digits, against long double. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "problem.h"
+#include "test_compare.h"
+#include "test_elements.h"
+#include "test_main.h"
+
+static const gops_type types[] = {GOPS_F64, GOPS_F32};
+enum { TYPES = sizeof types / sizeof types[0] };
+
+static gops_problem problem_of(gops_type type, int64_t batch, int64_t channels, int64_t pixels,
+                               int64_t groups, double epsilon)
+{
+    return (gops_problem){.operation = GOPS_PROBLEM_NORM,
+                          .data = GOPS_TEST_TENSOR(type, batch, channels, pixels),
+                          .norm = {groups, epsilon}};
+}
+
+/* Executes on the buffers as they are, in place too, and compares. */
+static void check(const gops_problem *problem, gops_problem_buffers *buffers)
+{
+    gops_reference_result result;
+    gops_error error = {GOPS_OK, ""};
+    gops_problem_text text;
+    const char *what = gops_problem_describe(problem, &text);
+    size_t bytes =
+        (size_t)gops_test_elements(&problem->data) * gops_test_type_bytes(problem->data.type);
+    gops_problem_reference(problem, buffers, &result);
+    gops_test_check(gops_problem_run(problem, buffers, &error) == GOPS_OK, "%s", error.message);
+    gops_test_check(gops_problem_compare(problem, &result, buffers->output.memory),
+                    "%s: wrong values", what);
+    gops_problem_buffers in_place = *buffers;
+    in_place.output = in_place.data;
+    gops_test_check(gops_problem_run(problem, &in_place, &error) == GOPS_OK, "%s", error.message);
+    gops_test_check(memcmp(buffers->data.memory, buffers->output.memory, bytes) == 0,
+                    "%s: other bytes in place", what);
+    gops_reference_result_destroy(&result);
+}
+
+/* Data of the given mean and spread, uniformly distributed. */
+static void with_mean(gops_problem problem, long double mean, long double spread)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 61);
+    gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &problem.data, &random);
+    for (int64_t i = 0; i < gops_test_elements(&problem.data); i++)
+        gops_test_set_real(problem.data.type, buffers.data.memory, i,
+                           mean + spread * (long double)gops_test_random_real(&random));
+    check(&problem, &buffers);
+    gops_problem_buffers_destroy(&buffers);
+}
+
+static void large_mean(void)
+{
+    static const int64_t pixels[] = {1, 7, 97, 4099, 30011};
+    for (int t = 0; t < TYPES; t++)
+        for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++) {
+            gops_problem p = problem_of(types[t], 2, 15, pixels[i], 5, 1e-5);
+            with_mean(p, 1e4L, 1);
+            with_mean(p, -1e4L, 1);
+            with_mean(p, 1e4L, 1e-2L);
+            with_mean(p, 3, 1e4L);
+        }
+}
+
+static void ten_million_elements(void)
+{
+    for (int t = 0; t < TYPES; t++)
+        with_mean(problem_of(types[t], 1, 10, 1000003, 1, 1e-5), 1e4L, 1);
+}
+
+static void huge_and_tiny_values(void)
+{
+    for (int t = 0; t < TYPES; t++) {
+        gops_problem p = problem_of(types[t], 3, 14, 101, 2, 1e-5);
+        with_mean(p, 0, 1e30L);
+        with_mean(p, 1e30L, 1e30L);
+        with_mean(p, -1e30L, 1e27L);
+        with_mean(p, 0, 1e-30L);
+        p.norm.epsilon = 1e-30;
+        with_mean(p, 0, 1e-15L);
+        p.norm.epsilon = 1e30;
+        with_mean(p, 2, 3);
+    }
+}
+
+/* One value far away from all others, first or last. */
+static void one_far_away(void)
+{
+    for (int t = 0; t < TYPES; t++)
+        for (int last = 0; last <= 1; last++) {
+            gops_test_random random = gops_test_random_start(gops_test_seed(), 62);
+            gops_problem p = problem_of(types[t], 1, 3, 10007, 1, 1e-5);
+            gops_problem_buffers b = gops_problem_buffers_create(&p, &p.data, &random);
+            gops_test_set_real(types[t], b.data.memory, last ? gops_test_elements(&p.data) - 1 : 0,
+                               1e7L);
+            check(&p, &b);
+            gops_problem_buffers_destroy(&b);
+        }
+}
+
+/* A group of one element, or of equal ones: the difference from the mean is 0 and the output is
+ * exactly the bias. */
+static void nothing_but_the_mean(gops_problem problem, long double value)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 63);
+    gops_problem_text text;
+    gops_problem_buffers b = gops_problem_buffers_create(&problem, &problem.data, &random);
+    gops_error error = {GOPS_OK, ""};
+    int64_t pixels = problem.data.dims[2], channels = problem.data.dims[1];
+    int64_t groups = problem.norm.num_groups;
+    long double bound[4096] = {0}, expected[4096];
+    for (int64_t i = 0; i < gops_test_elements(&problem.data); i++) {
+        long double of_group = (long double)(i / pixels / (channels / groups) + 1) * value;
+        gops_test_set_real(problem.data.type, b.data.memory, i, of_group);
+        expected[i] = gops_test_get_real(problem.data.type, b.bias.memory, i / pixels % channels);
+    }
+    gops_test_check(gops_problem_run(&problem, &b, &error) == GOPS_OK, "%s", error.message);
+    gops_test_check(gops_test_compare(gops_problem_describe(&problem, &text), &problem.data,
+                                      b.output.memory, expected, bound),
+                    "not the bias");
+    gops_problem_buffers_destroy(&b);
+}
+
+static void one_element_or_equal_ones(void)
+{
+    for (int t = 0; t < TYPES; t++)
+        for (int i = 0; i < 4; i++) {
+            long double value = (const long double[]){0.1L, 1e4L, -1e30L, 0}[i];
+            nothing_but_the_mean(problem_of(types[t], 2, 7, 1, 7, 1e-5), value);
+            nothing_but_the_mean(problem_of(types[t], 2, 14, 41, 2, 1e-5), value);
+            nothing_but_the_mean(problem_of(types[t], 1, 3, 1009, 1, 1e-12), value);
+        }
+}
+
+/* Rank 2 to 8, and data whose groups differ in everything. */
+static void ranks(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 64);
+    for (int t = 0; t < TYPES; t++)
+        for (int32_t rank = 2; rank <= 8; rank++) {
+            gops_problem p = {.operation = GOPS_PROBLEM_NORM,
+                              .data = {types[t], rank, {3, 35, 2, 5, 1, 3, 2, 7}},
+                              .norm = {7, 1e-3}};
+            gops_problem_check(&p, &random);
+        }
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {{"large_mean", large_mean},
+                                           {"ten_million_elements", ten_million_elements},
+                                           {"huge_and_tiny_values", huge_and_tiny_values},
+                                           {"one_far_away", one_far_away},
+                                           {"one_element_or_equal_ones", one_element_or_equal_ones},
+                                           {"ranks", ranks},
+                                           {NULL, NULL}};
+    return gops_test_main("GroupNormalization", cases);
+}

@@ -1,0 +1,209 @@
+/* Options: what they are refused for, the algorithms' and instruction sets' names, budgets. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <groupops/version.h>
+
+#include "refusal.h"
+#include "test_elements.h"
+#include "test_main.h"
+
+static gops_problem conv_problem(void)
+{
+    return (gops_problem){.operation = GOPS_PROBLEM_CONV,
+                          .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 15, 29, 31),
+                          .filter = GOPS_TEST_TENSOR(GOPS_F32, 3, 7, 5, 3, 2)};
+}
+
+static void refuse(const gops_options *options, gops_status status, const char *message)
+{
+    gops_problem p = conv_problem();
+    gops_plan *plan = (gops_plan *)&p;
+    gops_error error = gops_fresh_error();
+    gops_check_refusal("options",
+                       gops_conv_plan_create(&p.data, &p.filter, NULL, options, &plan, &error),
+                       &error, status, message);
+    gops_test_check(plan == NULL, "a plan came out");
+}
+
+static void refusals(void)
+{
+    gops_options good = {.size = sizeof good};
+    gops_options o = good;
+    char message[256];
+    o.size = 0;
+    snprintf(message, sizeof message, "options.size is 0; it must be %zu", sizeof o);
+    refuse(&o, GOPS_INVALID, message);
+    o = good;
+    o.threads = -1;
+    refuse(&o, GOPS_INVALID, "threads is -1; it must not be negative");
+    o = good;
+    o.max_workspace = -4096;
+    refuse(&o, GOPS_INVALID, "max_workspace is -4096; it must not be negative");
+    o = good;
+    o.algorithm = "winograd";
+    snprintf(message, sizeof message, "algorithm is \"winograd\"; it must be one of auto");
+    for (int i = 0; gops_algorithm_name(i) != NULL; i++) {
+        strcat(message, ", ");
+        strcat(message, gops_algorithm_name(i));
+    }
+    refuse(&o, GOPS_INVALID, message);
+    o.algorithm = "twopass";
+    refuse(&o, GOPS_UNSUPPORTED, "algorithm twopass does not serve this operation");
+}
+
+static int no_parallel(void *context, void (*task)(void *argument, int64_t index), void *argument,
+                       int64_t count)
+{
+    (void)context;
+    (void)task;
+    (void)argument;
+    (void)count;
+    return 7;
+}
+
+static void host_refusals(void)
+{
+    gops_test_heap heap;
+    gops_test_heap_start(&heap);
+    gops_gemm gemm = {.size = sizeof gemm};
+    gops_host host = gops_test_heap_host(&heap);
+    gops_options o = {.size = sizeof o, .host = &host};
+    char message[160];
+    host.size = 3;
+    snprintf(message, sizeof message, "host.size is 3; it must be %zu", sizeof host);
+    refuse(&o, GOPS_INVALID, message);
+    host = gops_test_heap_host(&heap);
+    host.release = NULL;
+    refuse(&o, GOPS_INVALID, "host.allocate is set without host.release; they go together");
+    host = gops_test_heap_host(&heap);
+    host.allocate = NULL;
+    refuse(&o, GOPS_INVALID, "host.release is set without host.allocate; they go together");
+    host = gops_test_heap_host(&heap);
+    host.gemm = &gemm;
+    snprintf(message, sizeof message, "host.gemm needs size %zu (it has %zu), an sgemm and a dgemm",
+             sizeof gemm, sizeof gemm);
+    refuse(&o, GOPS_INVALID, message);
+    gops_test_check(heap.calls == 0, "a refused plan allocated");
+    /* A parallel_for that fails fails the execution, not the plan. */
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 41);
+    gops_problem p = conv_problem();
+    gops_reference_geometry g;
+    gops_tensor output;
+    gops_error error = gops_fresh_error();
+    host = gops_test_heap_host(&heap);
+    host.parallel_for = no_parallel;
+    p.host = &host;
+    p.threads = 3;
+    gops_problem_reference_shape(&p, &g, &output);
+    gops_problem_buffers buffers = gops_problem_buffers_create(&p, &output, &random);
+    gops_check_refusal("parallel_for", gops_problem_run(&p, &buffers, &error), &error,
+                       GOPS_HOST_FAILED, "host.parallel_for returned 7");
+    gops_test_check(heap.live == 0 && heap.misuses == 0, "%lld allocations left",
+                    (long long)heap.live);
+    gops_problem_buffers_destroy(&buffers);
+}
+
+/* Every budget is either kept or refused with the number that would do; that number does. */
+static void budgets(void)
+{
+    gops_problem problems[] = {
+        conv_problem(),
+        {.operation = GOPS_PROBLEM_DECONV,
+         .data = GOPS_TEST_TENSOR(GOPS_F64, 1, 15, 29, 31),
+         .filter = GOPS_TEST_TENSOR(GOPS_F64, 3, 5, 7, 3, 2)},
+    };
+    for (int i = 0; i < 2; i++) {
+        gops_problem p = problems[i];
+        gops_plan *plan;
+        gops_error error = {GOPS_OK, ""};
+        long long needed = 0;
+        p.algorithm = "gemm";
+        p.max_workspace = 1;
+        gops_status status = gops_problem_plan(&p, &plan, &error);
+        gops_test_check(status == GOPS_INVALID && plan == NULL, "a plan with 1 byte of workspace");
+        int read =
+            sscanf(error.message,
+                   "max_workspace is 1; gemm needs at least %lld bytes for one thread", &needed);
+        gops_test_check(read == 1 && strstr(error.message, "bytes for one thread") != NULL, "%s",
+                        error.message);
+        for (int64_t budget = needed; budget < 1 << 22 && budget > 0; budget = budget * 5 / 3 + 1) {
+            gops_plan_info info = {.size = sizeof info};
+            p.max_workspace = budget;
+            p.threads = 1 + (int32_t)(budget % 3);
+            status = gops_problem_plan(&p, &plan, &error);
+            if (!gops_test_check(status == GOPS_OK, "%lld: %s", (long long)budget, error.message))
+                continue;
+            gops_plan_get_info(plan, &info, NULL);
+            gops_test_check((int64_t)info.workspace_bytes <= budget,
+                            "%zu bytes with a budget of %lld", info.workspace_bytes,
+                            (long long)budget);
+            gops_plan_destroy(plan);
+        }
+    }
+}
+
+static void names(void)
+{
+    int gemm = 0;
+    for (int i = 0; gops_algorithm_name(i) != NULL; i++) {
+        gemm += strcmp(gops_algorithm_name(i), "gemm") == 0;
+        for (int j = 0; j < i; j++)
+            gops_test_check(strcmp(gops_algorithm_name(i), gops_algorithm_name(j)) != 0, "%s twice",
+                            gops_algorithm_name(i));
+    }
+    gops_test_check(gemm == 1, "gemm is listed %d times", gemm);
+    gops_test_check(gops_algorithm_name(-1) == NULL && gops_algorithm_name(INT32_MAX) == NULL,
+                    "names beyond the ends");
+    int runs = -1;
+    gops_test_check(strcmp(gops_isa_name(0, &runs), "portable") == 0 && runs == 1,
+                    "the first instruction set is %s, and runs is %d", gops_isa_name(0, NULL),
+                    runs);
+    gops_test_check(gops_isa_name(-1, NULL) == NULL && gops_isa_name(INT32_MAX, NULL) == NULL,
+                    "instruction sets beyond the ends");
+    gops_test_check(gops_blas()[0] != '\0', "a BLAS without a name");
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", GOPS_VERSION_MAJOR, GOPS_VERSION_MINOR,
+             GOPS_VERSION_PATCH);
+    gops_test_check(strcmp(gops_version(), version) == 0, "version %s", gops_version());
+}
+
+/* Every instruction set that runs gives right results; one that does not exist is refused. */
+static void instruction_sets(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 42);
+    gops_problem p = conv_problem();
+    gops_problem n = {.operation = GOPS_PROBLEM_NORM, .data = p.data, .norm = {5, 1e-5}};
+    const char *before = getenv("GROUPOPS_ISA");
+    char *saved = before != NULL ? strdup(before) : NULL;
+    int runs;
+    for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
+        setenv("GROUPOPS_ISA", gops_isa_name(i, NULL), 1);
+        gops_test_check((gops_isa() != NULL) == runs, "%s", gops_isa_name(i, NULL));
+        if (!runs)
+            continue;
+        gops_test_check(strcmp(gops_isa(), gops_isa_name(i, NULL)) == 0, "%s instead of %s",
+                        gops_isa(), gops_isa_name(i, NULL));
+        gops_problem_check(&p, &random);
+        gops_problem_check(&n, &random);
+    }
+    setenv("GROUPOPS_ISA", "6502", 1);
+    gops_options o = {.size = sizeof o};
+    gops_test_check(gops_isa() == NULL, "%s instead of none", gops_isa());
+    refuse(&o, GOPS_UNSUPPORTED,
+           "GROUPOPS_ISA is \"6502\"; it must name an instruction set that runs here");
+    unsetenv("GROUPOPS_ISA");
+    gops_test_check(gops_isa() != NULL, "no instruction set");
+    if (saved != NULL)
+        setenv("GROUPOPS_ISA", saved, 1);
+    free(saved);
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {
+        {"refusals", refusals}, {"host_refusals", host_refusals},       {"budgets", budgets},
+        {"names", names},       {"instruction_sets", instruction_sets}, {NULL, NULL}};
+    return gops_test_main("options", cases);
+}

@@ -1,0 +1,223 @@
+/* The same bytes for any number of threads, and one plan executed by many threads at once. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "problem.h"
+#include "test_compare.h"
+#include "test_elements.h"
+#include "test_main.h"
+
+#define LIST(...)                                                                                  \
+    {                                                                                              \
+        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                                        \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+/* Shapes with more blocks of columns than any number of threads below, or with fewer. */
+static gops_problem problems[] = {
+    {.operation = GOPS_PROBLEM_CONV,
+     .data = {GOPS_F32, 4, {1, 34, 83, 97}},
+     .filter = {GOPS_F32, 5, {2, 13, 17, 3, 5}},
+     .conv = {.pads_begin = LIST(1, 2), .pads_end = LIST(1, 2)}},
+    {.operation = GOPS_PROBLEM_CONV,
+     .data = {GOPS_F64, 4, {3, 35, 41, 43}},
+     .filter = {GOPS_F64, 5, {7, 3, 5, 3, 2}},
+     .conv = {.strides = LIST(2, 1), .dilations = LIST(1, 3)}},
+    {.operation = GOPS_PROBLEM_CONV,
+     .data = {GOPS_F32, 4, {1, 61, 67, 71}},
+     .filter = {GOPS_F32, 5, {1, 59, 61, 1, 1}}},
+    {.operation = GOPS_PROBLEM_CONV,
+     .data = {GOPS_F32, 5, {1, 19, 13, 17, 23}},
+     .filter = {GOPS_F32, 6, {19, 1, 1, 3, 3, 3}},
+     .conv = {.auto_pad = GOPS_AUTO_PAD_SAME_UPPER}},
+    {.operation = GOPS_PROBLEM_CONV, /* one output, K = 15,000: K is cut where that is done */
+     .data = {GOPS_F32, 3, {1, 3000, 5}},
+     .filter = {GOPS_F32, 4, {1, 7, 3000, 5}}},
+    {.operation = GOPS_PROBLEM_DECONV,
+     .data = {GOPS_F32, 4, {1, 34, 41, 43}},
+     .filter = {GOPS_F32, 5, {2, 17, 13, 3, 5}},
+     .deconv = {.strides = LIST(2, 3), .pads_begin = LIST(1, 0), .output_padding = LIST(1, 2)}},
+    {.operation = GOPS_PROBLEM_DECONV,
+     .data = {GOPS_F64, 5, {2, 15, 7, 11, 13}},
+     .filter = {GOPS_F64, 6, {3, 5, 7, 2, 3, 5}},
+     .deconv = {.dilations = LIST(3, 1, 2)}},
+    {.operation = GOPS_PROBLEM_DECONV,
+     .data = {GOPS_F32, 4, {1, 257, 19, 17}},
+     .filter = {GOPS_F32, 5, {1, 257, 5, 5, 7}},
+     .deconv = {.strides = LIST(3, 2)}},
+    {.operation = GOPS_PROBLEM_NORM, .data = {GOPS_F32, 4, {3, 35, 61, 59}}, .norm = {7, 1e-5}},
+    {.operation = GOPS_PROBLEM_NORM, /* fewer groups than threads */
+     .data = {GOPS_F32, 3, {1, 6, 99991}},
+     .norm = {2, 1e-3}},
+    {.operation = GOPS_PROBLEM_NORM, .data = {GOPS_F64, 4, {1, 5, 211, 223}}, .norm = {1, 1e-5}},
+};
+
+enum { PROBLEMS = sizeof problems / sizeof problems[0] };
+
+static const int32_t thread_counts[] = {1, 2, 3, 8};
+enum { COUNTS = sizeof thread_counts / sizeof thread_counts[0] };
+
+static gops_problem_buffers start(const gops_problem *problem, gops_tensor *output)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 21);
+    gops_reference_geometry g;
+    gops_problem_reference_shape(problem, &g, output);
+    return gops_problem_buffers_create(problem, output, &random);
+}
+
+static size_t bytes_of(const gops_tensor *tensor)
+{
+    return (size_t)gops_test_elements(tensor) * gops_test_type_bytes(tensor->type);
+}
+
+/* Runs the problem as it stands into the output; 0 where the algorithm does not serve it. */
+static int run(const gops_problem *problem, const gops_problem_buffers *buffers, size_t bytes)
+{
+    gops_problem_text text;
+    gops_error error = {GOPS_OK, ""};
+    memset(buffers->output.memory, 0xff, bytes);
+    gops_status status = gops_problem_run(problem, buffers, &error);
+    if (status == GOPS_UNSUPPORTED && problem->algorithm != NULL)
+        return 0;
+    return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(problem, &text),
+                           error.message);
+}
+
+/* One algorithm and budget: 1 thread against the reference, then every other number against 1. */
+static void same_bytes(gops_problem *problem, const gops_reference_result *result,
+                       const gops_problem_buffers *buffers, const gops_tensor *output)
+{
+    gops_problem_text text;
+    size_t bytes = bytes_of(output);
+    problem->threads = 1;
+    if (!run(problem, buffers, bytes))
+        return;
+    gops_test_check(gops_problem_compare(problem, result, buffers->output.memory), "wrong values");
+    void *one = gops_test_allocate(bytes);
+    memcpy(one, buffers->output.memory, bytes);
+    for (int i = 1; i < COUNTS; i++) {
+        problem->threads = thread_counts[i];
+        if (run(problem, buffers, bytes))
+            gops_test_check(gops_test_compare_bytes(gops_problem_describe(problem, &text), output,
+                                                    buffers->output.memory, one),
+                            "%d threads give other bytes than 1", (int)problem->threads);
+    }
+    free(one);
+}
+
+static void same_bytes_for_any_threads(void)
+{
+    static const int64_t budgets[] = {0, 1 << 20, GOPS_UNLIMITED};
+    for (int p = 0; p < PROBLEMS; p++) {
+        gops_problem problem = problems[p];
+        gops_tensor output;
+        gops_reference_result result;
+        gops_problem_buffers buffers = start(&problem, &output);
+        gops_problem_reference(&problem, &buffers, &result);
+        for (int i = 0; i == 0 || gops_algorithm_name(i - 1) != NULL; i++) {
+            problem.algorithm = i == 0 ? NULL : gops_algorithm_name(i - 1);
+            for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
+                problem.max_workspace = budgets[b];
+                same_bytes(&problem, &result, &buffers, &output);
+            }
+        }
+        gops_reference_result_destroy(&result);
+        gops_problem_buffers_destroy(&buffers);
+    }
+}
+
+enum { CALLERS = 5, CALLS = 6 };
+
+typedef struct caller {
+    const gops_plan *plan;
+    const gops_filter *filter;
+    const gops_problem_buffers *buffers;
+    const void *expected;
+    size_t bytes;
+    int own_workspace;
+    int wrong;
+} caller;
+
+/* Executes the common plan again and again, into an output of its own. */
+static void *call(void *argument)
+{
+    caller *c = argument;
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan_get_info(c->plan, &info, NULL);
+    gops_arguments arguments = {.size = sizeof arguments,
+                                .data = c->buffers->data.memory,
+                                .filter = c->filter,
+                                .scale = c->buffers->scale.memory,
+                                .bias = c->buffers->bias.memory,
+                                .output = gops_test_allocate(c->bytes)};
+    if (c->own_workspace && info.workspace_bytes > 0) {
+        arguments.workspace = aligned_alloc(
+            GOPS_WORKSPACE_ALIGNMENT, (info.workspace_bytes + GOPS_WORKSPACE_ALIGNMENT - 1) /
+                                          GOPS_WORKSPACE_ALIGNMENT * GOPS_WORKSPACE_ALIGNMENT);
+        arguments.workspace_bytes = info.workspace_bytes;
+    }
+    for (int i = 0; i < CALLS; i++) {
+        memset(arguments.output, 0xff, c->bytes);
+        if (gops_execute(c->plan, &arguments, NULL) != GOPS_OK ||
+            memcmp(arguments.output, c->expected, c->bytes) != 0)
+            c->wrong++;
+    }
+    free(arguments.workspace);
+    free(arguments.output);
+    return NULL;
+}
+
+static void call_from_many(const gops_problem *problem, const gops_plan *plan,
+                           const gops_problem_buffers *buffers, size_t bytes)
+{
+    gops_problem_text text;
+    caller callers[CALLERS];
+    pthread_t threads[CALLERS];
+    gops_filter *filter = NULL;
+    if (problem->operation != GOPS_PROBLEM_NORM)
+        gops_test_check(gops_filter_create(plan, buffers->weights.memory, &filter, NULL) == GOPS_OK,
+                        "filter");
+    for (int i = 0; i < CALLERS; i++) {
+        callers[i] = (caller){plan, filter, buffers, buffers->output.memory, bytes, i % 2, 0};
+        gops_test_check(pthread_create(&threads[i], NULL, call, &callers[i]) == 0, "no thread");
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        pthread_join(threads[i], NULL);
+        gops_test_check(callers[i].wrong == 0, "%s: %d of %d calls of thread %d went wrong",
+                        gops_problem_describe(problem, &text), callers[i].wrong, (int)CALLS, i);
+    }
+    gops_filter_destroy(filter);
+}
+
+/* Plans with one thread and with three, executed by five threads at once. */
+static void one_plan_for_many_threads(void)
+{
+    for (int p = 0; p < PROBLEMS; p++) {
+        gops_tensor output;
+        gops_problem problem = problems[p];
+        gops_problem_buffers buffers = start(&problem, &output);
+        problem.threads = 1 + p % 2 * 2;
+        gops_plan *plan = NULL;
+        gops_error error = {GOPS_OK, ""};
+        gops_status status = gops_problem_plan(&problem, &plan, &error);
+        if (status == GOPS_OK)
+            status = gops_problem_execute(&problem, plan, &buffers, NULL, 0, &error);
+        if (gops_test_check(status == GOPS_OK, "%s", error.message))
+            call_from_many(&problem, plan, &buffers, bytes_of(&output));
+        gops_plan_destroy(plan);
+        gops_problem_buffers_destroy(&buffers);
+    }
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {
+        {"same_bytes_for_any_threads", same_bytes_for_any_threads},
+        {"one_plan_for_many_threads", one_plan_for_many_threads},
+        {NULL, NULL}};
+    return gops_test_main("threads", cases);
+}
