@@ -1,0 +1,262 @@
+#include "onnx_check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <groupops/plan.h>
+
+#include "test_compare.h"
+#include "test_elements.h"
+#include "test_main.h"
+#include "test_memory.h"
+
+/* What was published, in a form that results can be compared with. */
+typedef struct target {
+    const gops_onnx_problem *problem;
+    gops_tensor tensor;
+    long double *value; /* floating point types: less the bias */
+    long double *bound_published;
+    long double *bound_result; /* of two results, each computed with rounding */
+    uint64_t *integer;         /* integer types */
+} target;
+
+static int64_t terms(const gops_onnx_problem *problem)
+{
+    int64_t per_output = gops_test_elements(&problem->filter) / problem->filter.dims[0];
+    bool transposed = problem->source->kind == GOPS_ONNX_CONV_TRANSPOSE;
+    return per_output / problem->filter.dims[transposed ? 2 : 1];
+}
+
+static int64_t channel_of(const gops_tensor *output, int64_t index)
+{
+    int64_t image = gops_test_elements(output) / output->dims[0];
+    return index % image / (image / output->dims[1]);
+}
+
+/*
+ * The reference's bound holds for a sum of K products in any order. Whoever added a bias b had one
+ * term more, which may have been the first and so have seen all K + 1 additions, and every
+ * addition rounded a sum that had it in it: (K + 1) u (|b| + |sum|) more, in the published type.
+ * ours - published is at most the sum of both errors.
+ */
+static void set_real_target(target *t)
+{
+    const gops_onnx_problem *problem = t->problem;
+    const gops_onnx_array *published = &problem->source->output;
+    int64_t count = gops_test_elements(&t->tensor);
+    long double ku = (long double)(terms(problem) + 1) * gops_test_unit_roundoff(t->tensor.type);
+    t->value = gops_test_allocate((size_t)count * sizeof *t->value);
+    t->bound_published = gops_test_allocate((size_t)count * sizeof *t->bound_published);
+    t->bound_result = gops_test_allocate((size_t)count * sizeof *t->bound_result);
+    for (int64_t i = 0; i < count; i++) {
+        long double bias = problem->bias == NULL ? 0
+                                                 : gops_test_get_real(problem->bias->tensor.type,
+                                                                      problem->bias->values,
+                                                                      channel_of(&t->tensor, i));
+        long double of_bias = bias == 0 ? 0 : ku * (fabsl(bias) + fabsl(problem->exact.value[i]));
+        t->value[i] = gops_test_get_real(t->tensor.type, published->values, i) - bias;
+        t->bound_published[i] = problem->exact.bound[i] + of_bias;
+        t->bound_result[i] = t->bound_published[i] + problem->exact.bound[i];
+    }
+}
+
+/* The number that a scalar, or element `index` of a vector, holds. */
+static long double scale_at(const gops_onnx_array *scale, int64_t index)
+{
+    return gops_test_get_real(scale->tensor.type, scale->values, scale->count == 1 ? 0 : index);
+}
+
+/* QLinearConv's last step: y = saturate(round(sum * x_scale * w_scale / y_scale) + y_zero_point),
+ * rounded half to even. */
+static uint64_t requantize(const gops_onnx_problem *problem, int64_t index, int32_t sum)
+{
+    enum { X_SCALE = 1, W_SCALE = 4, Y_SCALE = 6, Y_ZERO_POINT = 7 };
+    const gops_onnx_array *inputs = problem->source->inputs;
+    const gops_tensor *output = &problem->source->output.tensor;
+    int64_t channel = channel_of(output, index);
+    bool is_signed = gops_test_type_is_signed(output->type);
+    if (problem->bias != NULL)
+        sum += (int32_t)gops_test_get_integer(GOPS_I32, problem->bias->values, channel);
+    long double y = rintl((long double)sum * scale_at(&inputs[X_SCALE], 0) *
+                          scale_at(&inputs[W_SCALE], channel) / scale_at(&inputs[Y_SCALE], 0));
+    y += (long double)(int64_t)gops_test_get_integer(inputs[Y_ZERO_POINT].tensor.type,
+                                                     inputs[Y_ZERO_POINT].values, 0);
+    y = fminl(fmaxl(y, is_signed ? -128 : 0), is_signed ? 127 : 255);
+    return (uint64_t)(int64_t)y;
+}
+
+static void set_integer_target(target *t)
+{
+    const gops_onnx_array *published = &t->problem->source->output;
+    int64_t count = gops_test_elements(&t->tensor);
+    t->integer = gops_test_allocate((size_t)count * sizeof *t->integer);
+    for (int64_t i = 0; i < count; i++)
+        t->integer[i] = gops_test_get_integer(published->tensor.type, published->values, i);
+}
+
+static target target_create(const gops_onnx_problem *problem)
+{
+    target t = {.problem = problem, .tensor = problem->source->output.tensor};
+    if (gops_test_type_is_real(t.tensor.type))
+        set_real_target(&t);
+    else
+        set_integer_target(&t);
+    return t;
+}
+
+static void target_free(target *t)
+{
+    free(t->value);
+    free(t->bound_published);
+    free(t->bound_result);
+    free(t->integer);
+}
+
+/* `output` has the published shape and the type of the problem's data. */
+static int compare(const char *what, const target *t, const void *output)
+{
+    const gops_onnx_problem *problem = t->problem;
+    if (gops_test_type_is_real(t->tensor.type))
+        return gops_test_compare(what, &t->tensor, output, t->value, t->bound_result);
+    if (problem->source->kind != GOPS_ONNX_QLINEAR_CONV)
+        return gops_test_compare_integers(what, &t->tensor, output, t->integer);
+    int64_t count = gops_test_elements(&t->tensor);
+    void *quantized = gops_test_allocate((size_t)count * gops_test_type_bytes(t->tensor.type));
+    for (int64_t i = 0; i < count; i++)
+        gops_test_set_integer(t->tensor.type, quantized, i,
+                              requantize(problem, i, ((const int32_t *)output)[i]));
+    int equal = gops_test_compare_integers(what, &t->tensor, quantized, t->integer);
+    free(quantized);
+    return equal;
+}
+
+/* Before the library is asked: does the reference agree with what was published? */
+static void check_reference(const target *t)
+{
+    const gops_onnx_problem *problem = t->problem;
+    const char *name = problem->source->name;
+    int64_t count = gops_test_elements(&t->tensor);
+    int good;
+    if (gops_test_type_is_real(t->tensor.type)) {
+        good = 1;
+        for (int64_t i = 0; i < count; i++)
+            good &= fabsl(t->value[i] - problem->exact.value[i]) <= t->bound_published[i];
+    } else {
+        int32_t *sums = gops_test_allocate((size_t)count * sizeof *sums);
+        for (int64_t i = 0; i < count; i++)
+            gops_test_set_integer(GOPS_I32, sums, i, problem->exact.integer[i]);
+        good = compare(name, t, sums);
+        free(sums);
+    }
+    gops_test_check(good, "%s: the reference disagrees with the published output", name);
+}
+
+static gops_status create_plan(const gops_onnx_problem *problem, const gops_options *options,
+                               gops_plan **plan, gops_error *error)
+{
+    if (problem->source->kind == GOPS_ONNX_CONV_TRANSPOSE)
+        return gops_deconv_plan_create(&problem->data, &problem->filter, &problem->deconv, options,
+                                       plan, error);
+    return gops_conv_plan_create(&problem->data, &problem->filter, &problem->conv, options, plan,
+                                 error);
+}
+
+static gops_status run(const gops_onnx_problem *problem, const gops_plan *plan, void *output,
+                       gops_error *error)
+{
+    gops_filter *filter;
+    gops_status status = gops_filter_create(plan, problem->filter_values, &filter, error);
+    if (status != GOPS_OK)
+        return status;
+    gops_arguments arguments = {
+        .size = sizeof arguments, .data = problem->data_values, .filter = filter, .output = output};
+    status = gops_execute(plan, &arguments, error);
+    gops_filter_destroy(filter);
+    return status;
+}
+
+static bool same_dims(const gops_tensor *a, const gops_tensor *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
+}
+
+static void check_plan(const target *t, const gops_plan *plan, const char *what)
+{
+    gops_error error = {GOPS_OK, ""};
+    gops_plan_info info = {.size = sizeof info};
+    gops_status status = gops_plan_get_info(plan, &info, &error);
+    if (!gops_test_check(status == GOPS_OK, "%s: %s", what, error.message) ||
+        !gops_test_check(same_dims(&info.shape.output, &t->tensor),
+                         "%s: the plan has another output shape than the published", what))
+        return;
+    size_t element = gops_test_type_bytes(info.shape.output.type);
+    gops_test_guarded output =
+        gops_test_guarded_create((size_t)gops_test_elements(&t->tensor) * element);
+    status = run(t->problem, plan, output.memory, &error);
+    if (gops_test_check(status == GOPS_OK, "%s: %s", what, error.message))
+        gops_test_check(compare(what, t, output.memory), "%s", what);
+    gops_test_guarded_destroy(&output);
+}
+
+/* Whether the algorithm takes the problem. */
+static bool check_algorithm(const target *t, const char *algorithm, int32_t threads,
+                            int64_t max_workspace)
+{
+    gops_options options = {.size = sizeof options,
+                            .algorithm = algorithm,
+                            .threads = threads,
+                            .max_workspace = max_workspace};
+    char what[GOPS_ONNX_WHY];
+    snprintf(what, sizeof what, "%s by %s, %d threads, workspace %lld", t->problem->source->name,
+             algorithm, (int)threads, (long long)max_workspace);
+    gops_error error = {GOPS_OK, ""};
+    gops_plan *plan;
+    gops_status status = create_plan(t->problem, &options, &plan, &error);
+    if (status == GOPS_UNSUPPORTED)
+        return false;
+    if (gops_test_check(status == GOPS_OK, "%s: %s", what, error.message))
+        check_plan(t, plan, what);
+    gops_plan_destroy(plan);
+    return true;
+}
+
+/* Asked with the smallest convolution there is, so that a refused shape is not taken for a type
+ * that is not offered. */
+static bool is_offered(gops_type type)
+{
+    gops_tensor data = GOPS_TEST_TENSOR(type, 1, 1, 1);
+    gops_tensor filter = GOPS_TEST_TENSOR(type, 1, 1, 1, 1);
+    gops_plan *plan;
+    gops_status status = gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, NULL);
+    gops_plan_destroy(plan);
+    return status != GOPS_UNSUPPORTED;
+}
+
+void gops_onnx_check(const gops_onnx_problem *problem, gops_onnx_tally *tally)
+{
+    gops_onnx_kind kind = problem->source->kind;
+    gops_type type = problem->data.type;
+    target t = target_create(problem);
+    check_reference(&t);
+    if (type != GOPS_F32 && type != GOPS_F64 && !is_offered(type)) {
+        tally->not_offered[kind]++;
+        printf("  not checked: %s: the library does not offer %s yet\n", problem->source->name,
+               gops_test_type_name(type));
+    } else {
+        gops_test_check(check_algorithm(&t, "auto", 0, 0), "%s is refused", problem->source->name);
+        const char *algorithm;
+        for (int32_t i = 0; (algorithm = gops_algorithm_name(i)) != NULL; i++) {
+            bool taken = check_algorithm(&t, algorithm, 1, 0);
+            if (taken) {
+                check_algorithm(&t, algorithm, 2, 0);
+                check_algorithm(&t, algorithm, 3, GOPS_UNLIMITED);
+            }
+            if (i < GOPS_ONNX_ALGORITHMS)
+                tally->by_algorithm[i] += taken;
+        }
+        tally->checked[kind]++;
+    }
+    target_free(&t);
+}
