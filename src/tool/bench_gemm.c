@@ -1,0 +1,95 @@
+/* bench_gemm.c: records the matrix products of one execution, and runs them again. */
+#include "bench_gemm.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <stdlib.h>
+
+void gops_gemm_trace_begin(gops_gemm_trace *trace)
+{
+    *trace = (gops_gemm_trace){.calls = NULL};
+    pthread_mutex_init(&trace->lock, NULL);
+}
+
+void gops_gemm_trace_end(gops_gemm_trace *trace)
+{
+    pthread_mutex_destroy(&trace->lock);
+    free(trace->calls);
+}
+
+static void call_blas(const gops_gemm_call *call)
+{
+    if (call->element_bytes == sizeof(float)) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, call->m, call->n, call->k, 1.0f,
+                    call->a, call->lda, call->b, call->ldb, (float)call->beta, call->c, call->ldc);
+    } else {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, call->m, call->n, call->k, 1.0,
+                    call->a, call->lda, call->b, call->ldb, call->beta, call->c, call->ldc);
+    }
+}
+
+/* Under the lock. */
+static bool append(gops_gemm_trace *trace, const gops_gemm_call *call)
+{
+    if (trace->count == trace->capacity) {
+        const size_t capacity = trace->capacity * 2 + 64;
+        gops_gemm_call *calls = realloc(trace->calls, capacity * sizeof *calls);
+        if (calls == NULL) {
+            return false;
+        }
+        trace->calls = calls;
+        trace->capacity = capacity;
+    }
+    trace->calls[trace->count++] = *call;
+    if (trace->threads <= call->thread) {
+        trace->threads = call->thread + 1;
+    }
+    return true;
+}
+
+static void record(gops_gemm_trace *trace, const gops_gemm_call *call)
+{
+    pthread_mutex_lock(&trace->lock);
+    trace->out_of_memory = !append(trace, call) || trace->out_of_memory;
+    pthread_mutex_unlock(&trace->lock);
+    call_blas(call);
+}
+
+static void record_f32(void *context, int32_t m, int32_t n, int32_t k, const float *a, int32_t lda,
+                       const float *b, int32_t ldb, float beta, float *c, int32_t ldc)
+{
+    const gops_gemm_call call = {sizeof *c, omp_get_thread_num(), m, n, k, lda, ldb, ldc, a, b, c,
+                                 beta};
+    record(context, &call);
+}
+
+static void record_f64(void *context, int32_t m, int32_t n, int32_t k, const double *a, int32_t lda,
+                       const double *b, int32_t ldb, double beta, double *c, int32_t ldc)
+{
+    const gops_gemm_call call = {sizeof *c, omp_get_thread_num(), m, n, k, lda, ldb, ldc, a, b, c,
+                                 beta};
+    record(context, &call);
+}
+
+gops_gemm gops_gemm_trace_table(gops_gemm_trace *trace)
+{
+    return (gops_gemm){sizeof(gops_gemm), record_f32, record_f64, trace};
+}
+
+void gops_gemm_trace_replay(const gops_gemm_trace *trace)
+{
+    if (trace->threads == 0) {
+        return;
+    }
+#pragma omp parallel num_threads(trace->threads)
+    {
+        const int thread = omp_get_thread_num();
+        /* The task's own setting, which a BLAS over OpenMP follows; it ends with the region. */
+        omp_set_num_threads(1);
+        for (size_t i = 0; i < trace->count; i++) {
+            if (trace->calls[i].thread == thread) {
+                call_blas(&trace->calls[i]);
+            }
+        }
+    }
+}

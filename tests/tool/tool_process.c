@@ -1,0 +1,174 @@
+/* tool_process.c: runs the groupops command. */
+#include "tool_process.h"
+
+#include "test_main.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_WORDS = 64 };
+
+static char folder[] = "/tmp/groupops-tool-XXXXXX";
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+/* In the child. */
+static void limit(__rlimit_resource_t resource, size_t most)
+{
+    const struct rlimit both = {most, most};
+    if (most != 0 && setrlimit(resource, &both) != 0)
+        _exit(126);
+}
+
+/* In the child: never returns. */
+static void become_tool(char **words, const tool_surroundings *surroundings, int out, int err)
+{
+    if (surroundings != NULL && surroundings->out_path != NULL)
+        out = open(surroundings->out_path, O_WRONLY);
+    if (surroundings != NULL) {
+        limit(RLIMIT_FSIZE, surroundings->most_file_bytes);
+        limit(RLIMIT_AS, surroundings->most_memory);
+    }
+    if (surroundings != NULL && surroundings->variable != NULL &&
+        setenv(surroundings->variable, surroundings->value, 1) != 0)
+        _exit(126);
+    if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+        _exit(126);
+    execv(TOOL_PATH, words);
+    _exit(127);
+}
+
+/* The two ends of a terminal. */
+static void open_terminal(int *ours, int *theirs)
+{
+    *ours = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (*ours < 0 || grantpt(*ours) != 0 || unlockpt(*ours) != 0)
+        die("posix_openpt");
+    *theirs = open(ptsname(*ours), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (*theirs < 0)
+        die("ptsname");
+}
+
+/* What went to a terminal; a few lines fit into what the system keeps of it. */
+static void read_terminal(int ours, int theirs, char *text, size_t bytes)
+{
+    const ssize_t count = read(ours, text, bytes - 1);
+    text[count > 0 ? count : 0] = '\0';
+    close(ours);
+    close(theirs);
+}
+
+static void read_back(int descriptor, char *text, size_t bytes)
+{
+    const ssize_t count = pread(descriptor, text, bytes, 0);
+    if (count < 0 || (size_t)count == bytes) {
+        fprintf(stderr, "the tool wrote more than the test takes\n");
+        exit(EXIT_FAILURE);
+    }
+    text[count] = '\0';
+    close(descriptor);
+}
+
+static void split(char *line, char **words)
+{
+    int count = 0;
+    char *rest = NULL;
+    words[count++] = TOOL_PATH;
+    for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        if (count == MOST_WORDS) {
+            fprintf(stderr, "a test runs the tool with too many words\n");
+            exit(EXIT_FAILURE);
+        }
+        words[count++] = word;
+    }
+    words[count] = NULL;
+}
+
+void tool_run(tool_result *result, const char *line, const tool_surroundings *surroundings)
+{
+    char *words[MOST_WORDS + 1];
+    char *copy = strdup(line);
+    const int out = memfd_create("out", MFD_CLOEXEC);
+    const int on_terminal = surroundings != NULL && surroundings->on_terminal;
+    int err = -1;
+    int terminal = -1;
+    struct rusage usage;
+    int status;
+    if (on_terminal)
+        open_terminal(&terminal, &err);
+    else
+        err = memfd_create("err", MFD_CLOEXEC);
+    if (copy == NULL || out < 0 || err < 0)
+        die("tool_run");
+    split(copy, words);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child < 0)
+        die("fork");
+    if (child == 0)
+        become_tool(words, surroundings, out, err);
+    if (wait4(child, &status, 0, &usage) != child)
+        die("wait4");
+    free(copy);
+    result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    result->peak_kib = usage.ru_maxrss;
+    read_back(out, result->out, sizeof result->out);
+    if (on_terminal)
+        read_terminal(terminal, err, result->err, sizeof result->err);
+    else
+        read_back(err, result->err, sizeof result->err);
+}
+
+void tool_expect(const char *line, int exit_code, const char *err)
+{
+    tool_result result;
+    tool_run(&result, line, NULL);
+    gops_test_check(result.exit_code == exit_code, "groupops %s: exit code %d instead of %d (%s)",
+                    line, result.exit_code, exit_code, result.err);
+    gops_test_check(strcmp(result.err, err) == 0,
+                    "groupops %s: standard error is\n%sinstead of\n%s", line, result.err, err);
+}
+
+void tool_folder_enter(void)
+{
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
+        die(folder);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+void tool_folder_leave(void)
+{
+    if (chdir("/") != 0 || nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
+        die(folder);
+}
+
+int tool_folder_count(void)
+{
+    int count = 0;
+    DIR *open_folder = opendir(".");
+    if (open_folder == NULL)
+        die(folder);
+    while (readdir(open_folder) != NULL)
+        count++;
+    closedir(open_folder);
+    return count - 2; /* "." and ".." */
+}
