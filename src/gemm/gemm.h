@@ -25,4 +25,8 @@ void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_comp
 /* The linked CBLAS. */
 extern const gops_gemm gops_cblas;
 
+/* How many threads may call it at once. Debian's OpenBLAS has buffers for 128 and ends the process
+ * at some 160; half of that leaves room for the host's own calls. */
+enum { GOPS_CBLAS_CALLERS = 64 };
+
 #endif

@@ -45,6 +45,9 @@ static gops_status read_options(const gops_options *options, gops_plan *plan, ch
     if (status == GOPS_OK) {
         plan->gemm = plan->host.gemm != NULL ? *plan->host.gemm : gops_cblas;
         plan->host.gemm = NULL; /* the caller's table may be gone when we come back to it */
+        if (plan->gemm.sgemm == gops_cblas.sgemm) {
+            chosen->threads = (int32_t)gops_min(chosen->threads, GOPS_CBLAS_CALLERS);
+        }
     }
     return status;
 }
