@@ -1,6 +1,6 @@
 # Finds the CBLAS that GROUPOPS_BLAS names, and sets
 #   groupops_blas_libraries     full path of its shared library
-#   groupops_blas_include_dirs  a folder in which <cblas.h> is its own header
+#   groupops_blas_include_dirs  a folder with its <cblas.h> (and <blis.h>)
 #   groupops_blas_definitions   GOPS_BLAS_OPENBLAS=1, GOPS_BLAS_BLIS=1 or GOPS_BLAS_REFERENCE=1
 #   groupops_blas_pinned        the folder to find the library in at run time; empty when that is
 #                               left to the system
@@ -26,13 +26,16 @@ if(GROUPOPS_BLAS STREQUAL "reference")
   set(kind reference)
   set(folder blas)
   set(library_name blas)
-  set(header_names cblas-netlib.h cblas.h)
+  set(headers cblas.h=cblas-netlib.h,cblas.h)
   set(package libblas-dev)
 else()
   string(REGEX MATCH "^[a-z]+" kind ${GROUPOPS_BLAS})
   set(folder ${GROUPOPS_BLAS})
   set(library_name ${kind})
-  set(header_names cblas-${kind}.h cblas.h)
+  set(headers cblas.h=cblas.h)
+  if(kind STREQUAL "blis") # its threads are asked for per call, by functions of its own
+    list(APPEND headers blis.h=blis.h)
+  endif()
   set(package lib${GROUPOPS_BLAS}-dev)
 endif()
 
@@ -53,21 +56,25 @@ if(NOT blas_library)
                       "(Debian package ${package})")
 endif()
 
-# The header lies in a folder named after the flavour; for "openblas" and "blis" that is the
-# flavour which the alternative stands for now.
+# The headers lie in a folder named after the flavour; for "openblas" and "blis" that is the
+# flavour which the alternative stands for now. A folder of our own refers to them by full path, so
+# that no other <cblas.h> on the include path can take their place.
 file(REAL_PATH ${blas_library} blas_file)
 cmake_path(GET blas_file PARENT_PATH parent)
 cmake_path(GET parent FILENAME flavour)
-find_path(blas_include_dir NAMES cblas.h PATH_SUFFIXES ${flavour} ${kind} NO_CACHE)
-find_file(blas_header NAMES ${header_names} PATHS ${blas_include_dir} PATH_SUFFIXES ${flavour} ${kind}
-          NO_CACHE)
-if(NOT blas_header)
-  message(FATAL_ERROR "GROUPOPS_BLAS is ${GROUPOPS_BLAS}, but its cblas.h was not found "
-                      "(Debian package ${package})")
-endif()
 set(groupops_blas_include_dirs ${PROJECT_BINARY_DIR}/blas-${GROUPOPS_BLAS})
-file(CONFIGURE OUTPUT ${groupops_blas_include_dirs}/cblas.h CONTENT "#include \"@blas_header@\"\n"
-     @ONLY)
+foreach(header IN LISTS headers)
+  string(REGEX REPLACE "=.*" "" name ${header})
+  string(REGEX REPLACE ".*=" "" candidates ${header})
+  string(REPLACE "," ";" candidates ${candidates})
+  find_file(found NAMES ${candidates} PATH_SUFFIXES ${flavour} ${kind} NO_CACHE)
+  if(NOT found)
+    message(FATAL_ERROR "GROUPOPS_BLAS is ${GROUPOPS_BLAS}, but its ${name} was not found "
+                        "(Debian package ${package})")
+  endif()
+  file(CONFIGURE OUTPUT ${groupops_blas_include_dirs}/${name} CONTENT "#include \"@found@\"\n" @ONLY)
+  unset(found)
+endforeach()
 
 set(groupops_blas_libraries ${blas_library})
 string(TOUPPER GOPS_BLAS_${kind}=1 groupops_blas_definitions)
@@ -82,6 +89,6 @@ return 0; }" ${links})
 unset(CMAKE_REQUIRED_LIBRARIES)
 unset(CMAKE_REQUIRED_INCLUDES)
 if(NOT ${links})
-  message(FATAL_ERROR "${blas_library} with ${blas_header} offers no cblas_sgemm")
+  message(FATAL_ERROR "${blas_file} offers no cblas_sgemm")
 endif()
 message(STATUS "BLAS: ${GROUPOPS_BLAS}, ${blas_file}")

@@ -1,0 +1,50 @@
+# What `cmake --install` lays down beside the tool: both libraries, the headers, the CMake package
+# and the pkg-config file. All of it may be moved, or installed with another --prefix.
+
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/groupops)
+
+install(TARGETS groupops groupops_static EXPORT groupops
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/groupops DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN *.h)
+install(EXPORT groupops NAMESPACE groupops:: DESTINATION ${package_dir} FILE groupops-targets.cmake)
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/groupops-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/groupops-config.cmake
+                              INSTALL_DESTINATION ${package_dir}
+                              NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/groupops-config-version.cmake
+                                 COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/groupops-config.cmake
+              ${PROJECT_BINARY_DIR}/groupops-config-version.cmake
+        DESTINATION ${package_dir})
+
+# A static consumer needs what the shared library names itself. A pinned BLAS is given with its
+# folder, for the linker and for the run.
+set(private_libraries "")
+foreach(library IN LISTS groupops_runtime)
+  if(IS_ABSOLUTE ${library})
+    cmake_path(GET library PARENT_PATH folder)
+    cmake_path(GET library STEM name)
+    string(REGEX REPLACE "^lib" "" name ${name})
+    if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+      string(APPEND private_libraries " -L${folder} -Wl,-rpath,${folder}")
+    endif()
+    string(APPEND private_libraries " -l${name}")
+  else()
+    string(APPEND private_libraries " -l${library}")
+  endif()
+endforeach()
+string(STRIP "${private_libraries}" private_libraries)
+file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" prefix_from_pc ${prefix_from_pc})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/groupops.pc.in ${PROJECT_BINARY_DIR}/groupops.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/groupops.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+              ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})

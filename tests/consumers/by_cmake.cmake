@@ -1,0 +1,16 @@
+# Configures, builds and runs PROJECT against the package in PREFIX.
+file(REMOVE_RECURSE ${BUILD})
+string(TOUPPER ${LANGUAGE} upper)
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -S ${PROJECT} -B ${BUILD} -G ${GENERATOR}
+          -DCMAKE_${upper}_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${PREFIX}
+          -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+file(STRINGS ${BUILD}/CMakeCache.txt found REGEX "^groupops_DIR:")
+if(NOT found STREQUAL "groupops_DIR:PATH=${PREFIX}/${LIBDIR}/cmake/groupops")
+  message(FATAL_ERROR "another package was found: ${found}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+foreach(library groupops groupops_static)
+  execute_process(COMMAND ${BUILD}/consumer_${library} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

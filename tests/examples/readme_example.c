@@ -1,0 +1,31 @@
+#include <groupops/groupops.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void) /* a ResNeXt layer: 32 groups of 4 channels, 3 x 3, padded by 1 */
+{
+    gops_tensor data = {GOPS_F32, 4, {1, 128, 56, 56}};
+    gops_tensor filter = {GOPS_F32, 5, {32, 4, 4, 3, 3}};
+    gops_conv_attributes attributes = {.pads_begin = {2, {1, 1}}, .pads_end = {2, {1, 1}}};
+    float *x = calloc(128 * 56 * 56, sizeof *x), *y = calloc(128 * 56 * 56, sizeof *y);
+    float *weights = calloc(32 * 4 * 4 * 3 * 3, sizeof *weights);
+
+    gops_plan *plan = NULL;
+    gops_filter *packed = NULL;
+    gops_error error;
+    gops_plan_info info = {.size = sizeof info};
+    if (x == NULL || y == NULL || weights == NULL ||
+        gops_conv_plan_create(&data, &filter, &attributes, NULL, &plan, &error) != GOPS_OK ||
+        gops_plan_get_info(plan, &info, &error) != GOPS_OK ||
+        gops_filter_create(plan, weights, &packed, &error) != GOPS_OK) {
+        return 1; /* error.message says why */
+    }
+    gops_arguments arguments = {.size = sizeof arguments, .data = x, .filter = packed, .output = y};
+    gops_status status = gops_execute(plan, &arguments, &error); /* as often as you like */
+    const int64_t *dims = info.shape.output.dims;
+    printf("output %d x %d x %d x %d by %s: %s\n", (int)dims[0], (int)dims[1], (int)dims[2],
+           (int)dims[3], info.algorithm, info.why);
+    gops_filter_destroy(packed);
+    gops_plan_destroy(plan);
+    return free(x), free(y), free(weights), status;
+}
