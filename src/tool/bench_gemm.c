@@ -1,6 +1,8 @@
 /* bench_gemm.c: records the matrix products of one execution, and runs them again. */
 #include "bench_gemm.h"
 
+#include "blas_threads.h"
+
 #include <cblas.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@ void gops_gemm_trace_end(gops_gemm_trace *trace)
     free(trace->calls);
 }
 
-static void call_blas(const gops_gemm_call *call)
+static void call_unlocked(const gops_gemm_call *call)
 {
     if (call->element_bytes == sizeof(float)) {
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, call->m, call->n, call->k, 1.0f,
@@ -26,6 +28,17 @@ static void call_blas(const gops_gemm_call *call)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, call->m, call->n, call->k, 1.0,
                     call->a, call->lda, call->b, call->ldb, call->beta, call->c, call->ldc);
     }
+}
+
+/* The library takes turns as well where the BLAS needs it. */
+static void call_blas(const gops_gemm_call *call, bool locked)
+{
+    if (!locked) {
+        call_unlocked(call);
+        return;
+    }
+#pragma omp critical(gops_blas)
+    call_unlocked(call);
 }
 
 /* Under the lock. */
@@ -52,7 +65,7 @@ static void record(gops_gemm_trace *trace, const gops_gemm_call *call)
     pthread_mutex_lock(&trace->lock);
     trace->out_of_memory = !append(trace, call) || trace->out_of_memory;
     pthread_mutex_unlock(&trace->lock);
-    call_blas(call);
+    call_blas(call, gops_blas_needs_lock());
 }
 
 static void record_f32(void *context, int32_t m, int32_t n, int32_t k, const float *a, int32_t lda,
@@ -81,6 +94,7 @@ void gops_gemm_trace_replay(const gops_gemm_trace *trace)
     if (trace->threads == 0) {
         return;
     }
+    const bool locked = gops_blas_needs_lock() && trace->threads > 1;
 #pragma omp parallel num_threads(trace->threads)
     {
         const int thread = omp_get_thread_num();
@@ -88,7 +102,7 @@ void gops_gemm_trace_replay(const gops_gemm_trace *trace)
         omp_set_num_threads(1);
         for (size_t i = 0; i < trace->count; i++) {
             if (trace->calls[i].thread == thread) {
-                call_blas(&trace->calls[i]);
+                call_blas(&trace->calls[i], locked);
             }
         }
     }

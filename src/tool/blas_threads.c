@@ -14,7 +14,7 @@ typedef void set_dim(int64_t threads); /* BLIS's dim_t */
 typedef int get_int(void);
 
 /* What openblas_get_parallel returns. */
-enum { OPENBLAS_WITH_OPENMP = 2 };
+enum { OPENBLAS_SERIAL = 0, OPENBLAS_WITH_OPENMP = 2 };
 
 /* ISO C has no conversion of a data pointer to a function's. */
 static void find(const char *name, void *function_pointer)
@@ -39,4 +39,11 @@ void gops_blas_one_thread(void)
     if (blis != NULL) {
         blis(1);
     }
+}
+
+bool gops_blas_needs_lock(void)
+{
+    get_int *parallel;
+    find("openblas_get_parallel", &parallel);
+    return parallel != NULL && parallel() == OPENBLAS_SERIAL;
 }
