@@ -19,6 +19,41 @@ void gops_gemm_trace_end(gops_gemm_trace *trace)
     free(trace->calls);
 }
 
+void gops_gemm_trace_clear(gops_gemm_trace *trace)
+{
+    trace->count = 0;
+    trace->threads = 0;
+}
+
+double gops_gemm_trace_longest(const gops_gemm_trace *trace)
+{
+    double longest = 0;
+    for (int thread = 0; thread < trace->threads; thread++) {
+        double sum = 0;
+        for (size_t i = 0; i < trace->count; i++) {
+            const gops_gemm_call *call = &trace->calls[i];
+            if (call->thread == thread) {
+                sum += (double)call->m * (double)call->n * (double)call->k;
+            }
+        }
+        longest = sum > longest ? sum : longest;
+    }
+    return longest;
+}
+
+void gops_gemm_trace_swap(gops_gemm_trace *a, gops_gemm_trace *b)
+{
+    const gops_gemm_trace old = *a;
+    a->calls = b->calls;
+    a->count = b->count;
+    a->capacity = b->capacity;
+    a->threads = b->threads;
+    b->calls = old.calls;
+    b->count = old.count;
+    b->capacity = old.capacity;
+    b->threads = old.threads;
+}
+
 static void call_unlocked(const gops_gemm_call *call)
 {
     if (call->element_bytes == sizeof(float)) {

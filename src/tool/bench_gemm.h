@@ -33,6 +33,15 @@ typedef struct gops_gemm_trace {
 void gops_gemm_trace_begin(gops_gemm_trace *trace);
 void gops_gemm_trace_end(gops_gemm_trace *trace);
 
+/* Forgets the calls. */
+void gops_gemm_trace_clear(gops_gemm_trace *trace);
+
+/* The multiplications of the thread that has most of them. */
+double gops_gemm_trace_longest(const gops_gemm_trace *trace);
+
+/* Exchanges the calls of two traces. */
+void gops_gemm_trace_swap(gops_gemm_trace *a, gops_gemm_trace *b);
+
 /* A GEMM table that runs the product by the BLAS and appends it to the trace. */
 gops_gemm gops_gemm_trace_table(gops_gemm_trace *trace);
 

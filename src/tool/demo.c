@@ -159,15 +159,28 @@ static void print_step(const gops_demo_step *step)
            step->output, step->algorithm, step->milliseconds);
 }
 
-/* Copies each colour's LL from the subbands into the channels of `low`, or back. */
-static void copy_low(const gops_planes *bands, const gops_planes *low, bool back)
+/* Moves each colour's LL out of the subbands. Not a number takes its place until put_low, so that
+ * a reconstruction that is right has come through every level. */
+static void take_low(const gops_planes *bands, const gops_planes *low)
+{
+    int64_t plane = low->height * low->width;
+
+    for (int64_t colour = 0; colour < low->channels; colour++) {
+        float *band = gops_planes_channel(bands, GOPS_WAVELET_BANDS * colour);
+        memcpy(gops_planes_channel(low, colour), band, (size_t)plane * sizeof *band);
+        for (int64_t i = 0; i < plane; i++) {
+            band[i] = NAN;
+        }
+    }
+}
+
+static void put_low(const gops_planes *bands, const gops_planes *low)
 {
     size_t bytes = (size_t)(low->height * low->width) * sizeof *low->values;
 
     for (int64_t colour = 0; colour < low->channels; colour++) {
-        float *band = gops_planes_channel(bands, GOPS_WAVELET_BANDS * colour);
-        float *plane = gops_planes_channel(low, colour);
-        memcpy(back ? band : plane, back ? plane : band, bytes);
+        memcpy(gops_planes_channel(bands, GOPS_WAVELET_BANDS * colour),
+               gops_planes_channel(low, colour), bytes);
     }
 }
 
@@ -188,7 +201,7 @@ static gops_status split_levels(work *w, int32_t threads, gops_error *error)
             status =
                 gops_planes_create(w->original.channels, bands->height, bands->width, &low, error);
             if (status == GOPS_OK) {
-                copy_low(bands, &low, false);
+                take_low(bands, &low);
             }
         }
     }
@@ -210,7 +223,7 @@ static gops_status join_levels(work *w, int32_t threads, gops_error *error)
         }
         print_step(&step);
         if (level > 0) {
-            copy_low(finer, &joined, true);
+            put_low(finer, &joined);
             gops_planes_release(&joined);
         } else {
             w->reconstruction = joined;

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,12 +101,10 @@ static int take_object(const char **text, int depth, char *keys, size_t bytes)
         const char *key = *text + 1;
         if (!take_string(text))
             return 0;
-        const size_t used = keys != NULL ? strlen(keys) : 0;
-        const size_t length = (size_t)(*text - 1 - key);
-        if (keys != NULL && used + length + 2 <= bytes) {
-            memcpy(keys + used, " ", used != 0);
-            memcpy(keys + used + (used != 0), key, length);
-            keys[used + (used != 0) + length] = '\0';
+        if (keys != NULL) {
+            const size_t used = strlen(keys);
+            snprintf(keys + used, bytes - used, "%s%.*s", used != 0 ? " " : "",
+                     (int)(*text - 1 - key), key);
         }
         if (!take(text, ':') || !take_value(text, depth))
             return 0;

@@ -28,6 +28,13 @@ typedef struct gops_problem {
     int32_t threads;
     int64_t max_workspace;
     const gops_host *host;
+    gops_type output_type;
+    int32_t saturate;
+    /* With output_type: what gops_arguments.data_zero_point and gops_filter_create_quantized get;
+     * NULL and 0: nothing. */
+    const int64_t *data_zero_point;
+    const int64_t *filter_zero_points;
+    int64_t filter_zero_point_count;
 } gops_problem;
 
 /* Input and output buffers of a problem, guarded, with random inputs. */

@@ -3,7 +3,7 @@
  *
  * GROUPOPS_TEST_SEED brings a run back; GROUPOPS_TEST_RANDOM=NUMBER besides runs the problem of
  * that number alone; GROUPOPS_TEST_RANDOM_COUNT=NUMBER sets how many problems there are altogether
- * (for valgrind; without it 5,200).
+ * (for valgrind; without it 8,400, so that each type gets more than 500).
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -16,9 +16,13 @@
 #include "test_elements.h"
 #include "test_main.h"
 
-enum { COUNT = 5200, MOST_ALGORITHMS = 16, MOST_FAILURES = 10 };
+enum { COUNT = 8400, MOST_ALGORITHMS = 16, MOST_FAILURES = 10 };
 
-static const gops_type types[] = {GOPS_F32, GOPS_F64};
+/* The floating point types first: a normalization takes no others. */
+static const gops_type types[] = {GOPS_F32,    GOPS_F64, GOPS_F16, GOPS_BF16, GOPS_F8E4M3,
+                                  GOPS_F8E5M2, GOPS_I8,  GOPS_U8,  GOPS_I16,  GOPS_U16,
+                                  GOPS_I32,    GOPS_U32, GOPS_I64, GOPS_U64};
+enum { TYPES = sizeof types / sizeof types[0], REAL_TYPES = 6, MOST_CHANNELS = 512 };
 
 /* How often each algorithm, 0 for auto, took a problem of the operation in work. */
 static int64_t accepted[MOST_ALGORITHMS + 1];
@@ -151,19 +155,44 @@ static int run_algorithm(gops_problem *problem, int index, int64_t number,
     return good;
 }
 
+/* Makes some problems of 8-bit integers those of a quantized engine: i8 and u8 mixed, zero points,
+ * an i32 output. */
+static void quantize(gops_problem *problem, int64_t *zero_points, gops_test_random *random)
+{
+    gops_type data = problem->data.type;
+    if ((data != GOPS_I8 && data != GOPS_U8) || gops_test_random_chance(random, 50))
+        return;
+    problem->output_type = GOPS_I32;
+    problem->filter.type = gops_test_random_chance(random, 50) ? GOPS_I8 : GOPS_U8;
+    int out = problem->operation == GOPS_PROBLEM_CONV ? 1 : 2;
+    int64_t channels = problem->filter.dims[0] * problem->filter.dims[out];
+    int64_t counts[] = {0, 1, channels < MOST_CHANNELS ? channels : 0};
+    problem->filter_zero_point_count = counts[gops_test_random_range(random, 0, 2)];
+    problem->filter_zero_points = zero_points + 1;
+    problem->data_zero_point = gops_test_random_chance(random, 70) ? zero_points : NULL;
+    for (int64_t i = 0; i <= problem->filter_zero_point_count; i++) {
+        int is_signed = (i == 0 ? data : problem->filter.type) == GOPS_I8;
+        zero_points[i] =
+            gops_test_random_range(random, is_signed ? -128 : 0, is_signed ? 127 : 255);
+    }
+}
+
 static int run_problem(gops_problem *problem, int64_t number, gops_test_random *random)
 {
     gops_reference_geometry g;
     gops_tensor output;
     gops_shape shape;
     gops_error error = {GOPS_OK, ""};
+    int64_t zero_points[1 + MOST_CHANNELS];
     note_how_to_repeat(problem, number);
-    gops_problem_reference_shape(problem, &g, &output);
     gops_status status = gops_problem_shape(problem, &shape, &error);
+    gops_problem_reference_shape(problem, &g, &output);
     int good = gops_test_check(status == GOPS_OK, "shape refused: %s", error.message) &&
                gops_test_check(shape_is(problem, &shape, &g, &output), "wrong shape or pads");
     if (!good)
         return 0;
+    quantize(problem, zero_points, random);
+    gops_problem_reference_shape(problem, &g, &output);
     gops_problem_buffers buffers = gops_problem_buffers_create(problem, &output, random);
     gops_reference_result result;
     gops_problem_reference(problem, &buffers, &result);
@@ -192,7 +221,7 @@ static void run_operation(gops_problem_operation operation, int percent)
             continue;
         gops_test_random random =
             gops_test_random_start(gops_test_seed(), (uint64_t)i * 3 + (uint64_t)operation);
-        gops_type type = types[i % (int64_t)(sizeof types / sizeof types[0])];
+        gops_type type = types[i % (operation == GOPS_PROBLEM_NORM ? REAL_TYPES : TYPES)];
         gops_problem problem = gops_random_problem(operation, type, &random);
         if (!run_problem(&problem, i, &random)) {
             printf("%s", how_to_repeat);
