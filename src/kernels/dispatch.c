@@ -6,6 +6,7 @@
 
 #ifdef GOPS_HAVE_ISA_AVX2
 #include <cpuid.h>
+#include <stdatomic.h>
 #endif
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,24 @@ static int runs_always(void)
 }
 
 #ifdef GOPS_HAVE_ISA_AVX2
+/* Asked once: a virtual machine takes microseconds over CPUID, and a plan should not. Threads that
+ * ask at the same time find the same. clang 14's __builtin_cpu_supports does not know "f16c". */
+static int has_f16c(void)
+{
+    enum { UNKNOWN, ABSENT, PRESENT };
+    static atomic_int known = UNKNOWN;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == UNKNOWN) {
+        unsigned a, b, c = 0, d;
+        answer = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0 ? PRESENT : ABSENT;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == PRESENT;
+}
+
 static int runs_avx2(void)
 {
-    unsigned a, b, c = 0, d;
-    /* clang 14 does not know "f16c". */
-    int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
-    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 #endif
 

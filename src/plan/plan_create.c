@@ -79,6 +79,17 @@ static int is_empty(const gops_tensor *tensor)
     return empty;
 }
 
+/* Threads that the work is worth: waking one and waiting for it costs some microseconds, and far
+ * more on a busy machine, so that each should have WORTH_NS to do. */
+static int64_t worth_threads(const gops_plan *plan)
+{
+    enum { WORTH_NS = 10000, FLOPS_A_NS = 20 };
+    const int64_t flops =
+        plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops;
+    const double work = plan->cost > 0 ? plan->cost : (double)(flops / FLOPS_A_NS);
+    return 1 + (int64_t)((work < 1e15 ? work : 1e15) / WORTH_NS);
+}
+
 /* How the budget is divided must not depend on the number of threads, or the blocks, and with them
  * the last bits of the result, would: a quarter of a given budget is one thread's, all of it where
  * that is too little. */
@@ -117,7 +128,8 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const cho
         }
     }
     if (status == GOPS_OK) {
-        plan->slots = (int32_t)gops_clamp(plan->items, 1, plan->slots);
+        plan->slots =
+            (int32_t)gops_clamp(gops_min(plan->items, worth_threads(plan)), 1, plan->slots);
         if (plan->slot_bytes > (PTRDIFF_MAX - plan->shared_bytes) / plan->slots) {
             return gops_fail(error, GOPS_TOO_LARGE,
                              "workspace of %lld bytes for each of %d threads is above %lld",
@@ -127,12 +139,28 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const cho
     return status;
 }
 
+/* Prepares `candidate`, a copy of the plan so far, by the method. */
+static gops_status consider(gops_plan *candidate, const gops_method *method, const choices *chosen,
+                            gops_error *refusal)
+{
+    if (candidate->wrapped && !method->wraps) {
+        const char *type = gops_type_name(candidate->type->type);
+        return gops_fail(
+            refusal, GOPS_UNSUPPORTED,
+            "algorithm %s serves %s to K = %lld and %s output; here K is %lld and the output is %s",
+            method->algorithm, type, (long long)candidate->exact_k, type,
+            (long long)candidate->conv.k, gops_type_name(candidate->output_type->type));
+    }
+    return prepare(candidate, method, chosen, refusal);
+}
+
 /* Prepares the cheapest method that serves the shape, or the one that was asked for. */
 static gops_status choose(gops_plan *plan, const choices *chosen, gops_error *error)
 {
-    gops_plan best;
-    /* Apart from the caller's error, which a method that merely lost must not touch. */
-    gops_error refusal;
+    gops_plan best, candidate;
+    /* Apart from the caller's error, which a method that merely lost must not touch. What counts of
+     * several is a refusal that the caller can mend. */
+    gops_error refusal, last;
     best.method = NULL;
     gops_fail(&refusal, GOPS_UNSUPPORTED, "algorithm %s does not serve this operation",
               chosen->algorithm != NULL ? chosen->algorithm : "auto");
@@ -141,19 +169,12 @@ static gops_status choose(gops_plan *plan, const choices *chosen, gops_error *er
             (chosen->algorithm != NULL && strcmp((*method)->algorithm, chosen->algorithm) != 0)) {
             continue;
         }
-        if (plan->wrapped && !(*method)->wraps) {
-            gops_fail(
-                &refusal, GOPS_UNSUPPORTED,
-                "algorithm %s serves %s to K = %lld and %s output; here K is %lld and the output "
-                "is %s",
-                (*method)->algorithm, gops_type_name(plan->type->type), (long long)plan->exact_k,
-                gops_type_name(plan->type->type), (long long)(plan->conv.k),
-                gops_type_name(plan->output_type->type));
-            continue;
-        }
-        gops_plan candidate = *plan;
-        if (prepare(&candidate, *method, chosen, &refusal) == GOPS_OK &&
-            (best.method == NULL || candidate.cost < best.cost)) {
+        candidate = *plan;
+        if (consider(&candidate, *method, chosen, &last) != GOPS_OK) {
+            if (refusal.status == GOPS_UNSUPPORTED) {
+                refusal = last;
+            }
+        } else if (best.method == NULL || candidate.cost < best.cost) {
             best = candidate;
         }
     }

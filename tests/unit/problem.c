@@ -115,6 +115,8 @@ gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gop
         .threads = problem->threads,
         .max_workspace = problem->max_workspace,
         .host = problem->host,
+        .output_type = problem->output_type,
+        .saturate = problem->saturate,
     };
     gops_tensor c = gops_problem_coefficients(problem);
     switch (problem->operation) {

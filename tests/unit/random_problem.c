@@ -4,7 +4,7 @@
 
 #include "test_elements.h"
 
-enum { MOST_PRODUCTS = 100000, MOST_ELEMENTS = 30000 };
+enum { MOST_PRODUCTS = 50000, MOST_ELEMENTS = 30000 };
 
 /* Hands out the sizes of one problem. */
 typedef struct sizes {

@@ -10,7 +10,7 @@
 
 #include "problem.h"
 
-/* Legal problems by the reference geometry, of at most a hundred thousand multiplications. */
+/* Legal problems by the reference geometry, of at most fifty thousand multiplications. */
 gops_problem gops_random_problem(gops_problem_operation operation, gops_type type,
                                  gops_test_random *random);
 

@@ -103,7 +103,7 @@ static gops_problem deconv_problem(gops_type type)
 static gops_problem norm_problem(void)
 {
     return (gops_problem){.operation = GOPS_PROBLEM_NORM,
-                          .data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 11, 13),
+                          .data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 59, 61),
                           .norm = {3, 1e-5},
                           .threads = 2};
 }

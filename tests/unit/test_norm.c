@@ -1,4 +1,5 @@
 /* GroupNormalization where a careless method loses its digits, against long double. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 #include "test_elements.h"
 #include "test_main.h"
 
-static const gops_type types[] = {GOPS_F64, GOPS_F32};
+static const gops_type types[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
+                                  GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 static gops_problem problem_of(gops_type type, int64_t batch, int64_t channels, int64_t pixels,
@@ -39,9 +41,14 @@ static void check(const gops_problem *problem, gops_problem_buffers *buffers)
     gops_reference_result_destroy(&result);
 }
 
-/* Data of the given mean and spread, uniformly distributed. */
+/* Data of the given mean and spread, uniformly distributed. Nothing where the type does not reach.
+ */
 static void with_mean(gops_problem problem, long double mean, long double spread)
 {
+    uint64_t largest;
+    gops_test_set_real(problem.data.type, &largest, 0, fabsl(mean) + spread);
+    if (!isfinite(gops_test_get_real(problem.data.type, &largest, 0)))
+        return;
     gops_test_random random = gops_test_random_start(gops_test_seed(), 61);
     gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &problem.data, &random);
     for (int64_t i = 0; i < gops_test_elements(&problem.data); i++)
@@ -61,13 +68,18 @@ static void large_mean(void)
             with_mean(p, -1e4L, 1);
             with_mean(p, 1e4L, 1e-2L);
             with_mean(p, 3, 1e4L);
+            with_mean(p, 100, 1);
+            with_mean(p, -100, 30);
+            with_mean(p, 3, 1);
         }
 }
 
 static void ten_million_elements(void)
 {
-    for (int t = 0; t < TYPES; t++)
-        with_mean(problem_of(types[t], 1, 10, 1000003, 1, 1e-5), 1e4L, 1);
+    for (int t = 0; t < TYPES; t++) {
+        long double mean = types[t] == GOPS_F8E4M3 ? 400 : 1e4L;
+        with_mean(problem_of(types[t], 1, 10, 1000003, 1, 1e-5), mean, 1);
+    }
 }
 
 static void huge_and_tiny_values(void)
@@ -128,6 +140,8 @@ static void one_element_or_equal_ones(void)
     for (int t = 0; t < TYPES; t++)
         for (int i = 0; i < 4; i++) {
             long double value = (const long double[]){0.1L, 1e4L, -1e30L, 0}[i];
+            if (types[t] != GOPS_F64 && types[t] != GOPS_F32 && types[t] != GOPS_BF16)
+                value = (const long double[]){0.1L, 17, -3, 0}[i];
             nothing_but_the_mean(problem_of(types[t], 2, 7, 1, 7, 1e-5), value);
             nothing_but_the_mean(problem_of(types[t], 2, 14, 41, 2, 1e-5), value);
             nothing_but_the_mean(problem_of(types[t], 1, 3, 1009, 1, 1e-12), value);
