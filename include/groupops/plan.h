@@ -27,6 +27,26 @@ extern "C" {
 typedef struct gops_plan gops_plan;
 typedef struct gops_filter gops_filter;
 
+/* What is applied to each output value before it is rounded to the output's type. */
+typedef enum gops_activation_kind {
+    GOPS_ACTIVATION_NONE = 0,
+    GOPS_ACTIVATION_RELU = 1,       /* max(x, 0) */
+    GOPS_ACTIVATION_CLAMP = 2,      /* min(max(x, alpha), beta); relu6: 0 and 6 */
+    GOPS_ACTIVATION_LEAKY_RELU = 3, /* x, or alpha * x where x is negative */
+    GOPS_ACTIVATION_SIGMOID = 4,    /* 1 / (1 + exp(-x)) */
+    GOPS_ACTIVATION_TANH = 5,
+    GOPS_ACTIVATION_HARD_SWISH = 6, /* x * min(max(x + 3, 0), 6) / 6 */
+    GOPS_ACTIVATION_SWISH = 7,      /* x / (1 + exp(-alpha * x)); SiLU: alpha 1 */
+    GOPS_ACTIVATION_GELU = 8        /* x * (1 + erf(x / sqrt(2))) / 2 */
+} gops_activation_kind;
+
+/* NaN stays NaN in all of them. Integers take none, relu and clamp. */
+typedef struct gops_activation {
+    gops_activation_kind kind;
+    double alpha;
+    double beta;
+} gops_activation;
+
 /* max_workspace without a bound. */
 #define GOPS_UNLIMITED INT64_MAX
 
@@ -55,6 +75,7 @@ typedef struct gops_options {
      * 8-bit floating point specification's saturating mode. 0, its other mode: NaN for f8e4m3,
      * infinity for f8e5m2. */
     int32_t saturate;
+    gops_activation activation;
 } gops_options;
 
 /* Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
@@ -118,15 +139,24 @@ GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_filter *filt
 GOPS_API void gops_filter_destroy(gops_filter *filter);
 
 /* What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
- * elements; the output must not overlap any input, except that a normalization's may be its data.
+ * elements; the output must not overlap any input, except that a normalization's may be its data,
+ * and that any may be the residual.
  */
 typedef struct gops_arguments {
     size_t size; /* sizeof(gops_arguments) */
     const void *data;
     const gops_filter *filter; /* convolutions */
     const void *scale;         /* normalization */
-    const void *bias;          /* normalization */
+    /* Normalization: required. Convolutions: NULL, or one value of the output's type for each of
+     * the G * C_OUT output channels, which is added. */
+    const void *bias;
     void *output;
+    /* NULL, or a tensor like the output, added before the activation. */
+    const void *residual;
+    /* Normalization, NULL or written: [N, num_groups] means and population variances, doubles for
+     * f64 data and floats for all others. */
+    void *mean;
+    void *variance;
     /* With an output_type: one value of the data's type that stands for 0, in the padding too;
      * NULL: 0. */
     const void *data_zero_point;

@@ -6,6 +6,12 @@
 
 extern const gops_method gops_gemm_conv;
 extern const gops_method gops_gemm_deconv;
+extern const gops_method gops_implicit_conv;
+extern const gops_method gops_phase_deconv;
+extern const gops_method gops_direct_bundle_deconv;
+extern const gops_method gops_direct_conv;
+extern const gops_method gops_direct_deconv;
+extern const gops_method gops_direct_bundle_conv;
 extern const gops_method gops_twopass_norm;
 
 #endif

@@ -20,6 +20,7 @@
 #include "algorithms/methods.h"
 
 #include "base/checked.h"
+#include "store/store.h"
 
 #include <assert.h>
 #include <math.h>
@@ -102,6 +103,18 @@ static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int
         const int64_t to = gops_min(end, (c + 1) * norm->pixels);
         type->norm_apply(output + from * size, data + from * size, to - from, moments, factor,
                          bias);
+        if (job->fused) {
+            gops_store_again(plan, job, group * norm->channels * norm->pixels + from, to - from);
+        }
+    }
+}
+
+static void write_moment(const gops_plan *plan, void *to, int64_t group, double value)
+{
+    if (to != NULL && plan->type->type == GOPS_F64) {
+        ((double *)to)[group] = value;
+    } else if (to != NULL) {
+        ((float *)to)[group] = (float)value;
     }
 }
 
@@ -137,6 +150,10 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
         for (int64_t i = 1; i < p->pieces; i++) {
             gops_moments_merge(&whole, &parts[i]);
         }
+    }
+    if (first == 0) {
+        write_moment(plan, job->mean, group, whole.center + whole.rest);
+        write_moment(plan, job->variance, group, whole.squares / whole.count);
     }
     apply(plan, job, group, first, end, &whole);
 }

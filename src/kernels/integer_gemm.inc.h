@@ -1,4 +1,7 @@
-/* Wants C, an unsigned integer type, LANES, how many make a vector, and NAME(symbol). */
+/* Wants C, an unsigned integer type; LANES, how many make a vector; SUM, the type of a vector of
+ * sums; ADD(sum, a, row), which adds the products of the number a and the vector row; TOTAL(sum),
+ * the vector; LOAD_PART(from, count) and STORE_PART(to, count, vector) for the first `count` lanes;
+ * ROWS, 4 or 8, and VECTORS, how large a tile is; NAME(symbol). Takes the macros away. */
 /*
  * kernels/integer_gemm.inc.h: the matrix product of integers modulo 2^bits.
  *
@@ -6,58 +9,93 @@
  * the product is exact with no more than a multiplication and an addition each. A tile of ROWS x
  * VECTORS vectors of the result is kept in registers while k runs: a row of B is loaded once for
  * ROWS rows of A, each element of A is spread over a vector. B's block comes from im2col and is in
- * the cache.
+ * the second level cache. What is left over at the bottom is done by wider tiles of 4 and 2
+ * rows and a row by itself, at the right by single vectors and the part of one.
  *
- * The alternative was limbs: i32 as two 16-bit limbs is three DGEMMs, i64 as four is ten, exact to
- * K = 2^21. Measured on a Zen 5 (AVX-512, ms, this kernel / DGEMMs alone, without splitting and
- * joining limbs), M x N x K: see integer_gemm.c.
+ * The alternative was limbs of 16 bits in DGEMMs, whose sums are exact to K = 2^21: three of them
+ * for 32 bits, ten for 64. tests/types/bench_integers measures both in turns, on a Zen 5 with the
+ * Haswell kernels of OpenBLAS 0.3.21, one thread, milliseconds, least of 60 rounds; the DGEMMs are
+ * without cutting and joining the limbs.
+ *
+ *        M x N x K        bits    avx512    avx2   portable   DGEMMs
+ *     128 x  784 x 1152    32      1.14     3.13    18.5       12.4
+ *                          64      2.40    12.3     47.1       42.6
+ *       8 x  784 x   72    32      0.0042   0.0090   0.056      0.070
+ *                          64      0.0084   0.046    0.128      0.212
+ *       1 x 3136 x    9    32      0.0010   0.0012   0.0036     0.012
+ *                          64      0.0021   0.0039   0.0083     0.045
+ *
+ * Only the portable code loses, and on the largest product alone; a processor without AVX2 is not
+ * worth a second way.
  */
 
-typedef C NAME(vector)
-    __attribute__((vector_size(LANES * sizeof(C)), aligned(sizeof(C)), may_alias));
+enum { NAME(WIDEST) = 6 }; /* vectors of one row of a tile */
+#define WIDEST NAME(WIDEST)
 
-enum { NAME(ROWS) = 4, NAME(VECTORS) = 3 };
-
-static inline void NAME(tile)(int64_t k, const C *a, int64_t lda, const C *b, int64_t ldb,
-                              int accumulate, C *c, int64_t ldc)
+static inline __attribute__((always_inline)) void NAME(tile)(int rows, int vectors, int part,
+                                                             int64_t k, const C *a, int64_t lda,
+                                                             const C *b, int64_t ldb,
+                                                             int accumulate, C *c, int64_t ldc)
 {
-    NAME(vector) sums[NAME(ROWS)][NAME(VECTORS)] = {{{0}}};
+    SUM sums[WIDEST * ROWS];
+    memset(sums, 0, sizeof sums);
     for (int64_t p = 0; p < k; p++) {
-        NAME(vector) row[NAME(VECTORS)];
-        for (int v = 0; v < NAME(VECTORS); v++) {
-            row[v] = *(const NAME(vector) *)(b + p * ldb + v * LANES);
+        NAME(vector) row[WIDEST];
+        for (int v = 0; v < vectors; v++) {
+            row[v] = part == 0 ? *(const NAME(vector) *)(b + p * ldb + v * LANES)
+                               : (NAME(vector))LOAD_PART(b + p * ldb, part);
         }
-        for (int i = 0; i < NAME(ROWS); i++) {
-            for (int v = 0; v < NAME(VECTORS); v++) {
-                sums[i][v] += a[i * lda + p] * row[v];
+        for (int i = 0; i < rows; i++) {
+            for (int v = 0; v < vectors; v++) {
+                ADD(sums[i * vectors + v], a[i * lda + p], row[v]);
             }
         }
     }
-    for (int i = 0; i < NAME(ROWS); i++) {
-        for (int v = 0; v < NAME(VECTORS); v++) {
-            NAME(vector) *to = (NAME(vector) *)(c + i * ldc + v * LANES);
+    for (int i = 0; i < rows; i++) {
+        for (int v = 0; v < vectors; v++) {
+            C *to = c + i * ldc + v * LANES;
+            NAME(vector) total = (NAME(vector))TOTAL(sums[i * vectors + v]);
             if (accumulate) {
-                sums[i][v] += *to;
+                total += part == 0 ? *(const NAME(vector) *)to : (NAME(vector))LOAD_PART(to, part);
             }
-            *to = sums[i][v];
+            if (part == 0) {
+                *(NAME(vector) *)to = total;
+            } else {
+                STORE_PART(to, part, total);
+            }
         }
     }
 }
 
-/* What the tiles leave over at the right and at the bottom. */
-static void NAME(edge)(int64_t m, int64_t n, int64_t k, const C *a, int64_t lda, const C *b,
-                       int64_t ldb, int accumulate, C *c, int64_t ldc)
+/* `rows` rows of the result. */
+static inline __attribute__((always_inline)) void NAME(strip)(int rows, int vectors, int64_t n,
+                                                              int64_t k, const C *a, int64_t lda,
+                                                              const C *b, int64_t ldb,
+                                                              int accumulate, C *c, int64_t ldc)
 {
-    for (int64_t i = 0; i < m; i++) {
-        C *restrict to = c + i * ldc;
-        if (!accumulate) {
-            memset(to, 0, (size_t)n * sizeof(C));
-        }
-        for (int64_t p = 0; p < k; p++) {
-            const C factor = a[i * lda + p];
-            for (int64_t j = 0; j < n; j++) {
-                to[j] += factor * b[p * ldb + j];
-            }
+    int64_t j = 0;
+    for (; j + vectors * LANES <= n; j += vectors * LANES) {
+        NAME(tile)(rows, vectors, 0, k, a, lda, b + j, ldb, accumulate, c + j, ldc);
+    }
+    for (; j + LANES <= n; j += LANES) {
+        NAME(tile)(rows, 1, 0, k, a, lda, b + j, ldb, accumulate, c + j, ldc);
+    }
+    if (j < n) {
+        NAME(tile)(rows, 1, (int)(n - j), k, a, lda, b + j, ldb, accumulate, c + j, ldc);
+    }
+}
+
+/* One row of the result, which stays in the first level cache; B is read in the order in which it
+ * lies. A tile of one row is slower by a half. */
+static void NAME(row)(int64_t n, int64_t k, const C *a, const C *b, int64_t ldb, int accumulate,
+                      C *restrict c)
+{
+    if (!accumulate) {
+        memset(c, 0, (size_t)n * sizeof(C));
+    }
+    for (int64_t p = 0; p < k; p++) {
+        for (int64_t j = 0; j < n; j++) {
+            c[j] += a[p] * b[p * ldb + j];
         }
     }
 }
@@ -65,21 +103,36 @@ static void NAME(edge)(int64_t m, int64_t n, int64_t k, const C *a, int64_t lda,
 static void NAME(integer_gemm)(int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
                                const void *b, int64_t ldb, int accumulate, void *c, int64_t ldc)
 {
-    const C *left = a, *right = b;
+    const C *left = a;
     C *to = c;
-    const int64_t width = NAME(VECTORS) * LANES;
-    int64_t i = 0, wide = n / width * width;
-    for (; i + NAME(ROWS) <= m; i += NAME(ROWS)) {
-        for (int64_t j = 0; j < wide; j += width) {
-            NAME(tile)(k, left + i * lda, lda, right + j, ldb, accumulate, to + i * ldc + j, ldc);
-        }
-        NAME(edge)
-        (NAME(ROWS), n - wide, k, left + i * lda, lda, right + wide, ldb, accumulate,
-         to + i * ldc + wide, ldc);
+    int64_t i = 0;
+    for (; i + ROWS <= m; i += ROWS) {
+        NAME(strip)
+        (ROWS, VECTORS, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
     }
-    NAME(edge)(m - i, n, k, left + i * lda, lda, right, ldb, accumulate, to + i * ldc, ldc);
+    if (ROWS > 4 && m - i >= 4) {
+        NAME(strip)
+        (4, 2 * VECTORS, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
+        i += 4;
+    }
+    for (; m - i >= 2; i += 2) {
+        NAME(strip)
+        (2, ROWS * VECTORS < 8 ? 2 : 4, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc,
+         ldc);
+    }
+    if (i < m) {
+        NAME(row)(n, k, left + i * lda, b, ldb, accumulate, to + i * ldc);
+    }
 }
 
+#undef WIDEST
 #undef C
 #undef LANES
+#undef SUM
+#undef ADD
+#undef TOTAL
+#undef LOAD_PART
+#undef STORE_PART
+#undef ROWS
+#undef VECTORS
 #undef NAME

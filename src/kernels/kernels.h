@@ -7,7 +7,9 @@
 #ifndef GOPS_KERNELS_KERNELS_H
 #define GOPS_KERNELS_KERNELS_H
 
+#include "kernels/direct.h"
 #include "kernels/integer_gemm.h"
+#include "kernels/tile.h"
 #include "lower/scatter.h"
 #include "types/types.h"
 
@@ -17,15 +19,20 @@
 
 typedef struct gops_kernels {
     const char *isa;
+    int64_t vector_bytes; /* of the widest register */
     /* The row of a type, or NULL where it is not offered. */
     const gops_type_row *(*type_row)(gops_type type, gops_type_variant variant);
     /* By compute type: adds a block of columns onto the output. lower/col2im.inc.h */
     gops_col2im *const *col2im;
+    /* By compute type: kernels/tile.h */
+    const gops_tiles *const *tiles;
     /* By compute type, GOPS_COMPUTE_U32 and U64: the matrix product. kernels/integer_gemm.inc.h */
     gops_integer_gemm *const *integer_gemm;
     /* By compute type, F32 and F64, whose values are integers: turns them into the unsigned type of
      * the same size where they lie, or adds them to `sums` as such unless that is NULL. */
     gops_wrap *const *wrap;
+    /* By compute type: rows of depthwise convolutions. kernels/direct.inc.h */
+    const gops_direct_kernels *direct;
 } gops_kernels;
 
 /* The best table that runs here, or the one that GROUPOPS_ISA names; NULL where that is none. */
@@ -35,8 +42,10 @@ const gops_kernels *gops_kernels_select(void);
 extern const gops_kernels GOPS_ISA_NAME(gops_kernels);
 const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_variant variant);
 extern gops_col2im *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES];
+extern const gops_tiles *const GOPS_ISA_NAME(gops_tile_table)[GOPS_COMPUTES];
 extern gops_integer_gemm *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
 extern gops_wrap *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
+extern const gops_direct_kernels GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES];
 #endif
 
 #endif

@@ -1,4 +1,6 @@
-/* Wants T, VALUE(T value) -> double, ROUND(double value) -> T, NAME(symbol). */
+/* Wants T, VALUE(T value) -> double, ROUND(double value) -> T, NAME(symbol). May have
+ * ROUND_IN_BLOCKS: VALUE and ROUND are load_block (lower/im2col.inc.h), and store_block
+ * (types/type.inc.h) after gops_round_to_odd. */
 /*
  * kernels/norm.inc.h: the arithmetic of group normalization.
  *
@@ -30,9 +32,19 @@ typedef double NAME(doubles) __attribute__((vector_size(GOPS_VECTOR_BYTES)));
 static inline __attribute__((always_inline)) void NAME(norm_load)(const T *from, NAME(doubles) * to)
 {
     double values[GOPS_NORM_LANES];
+#ifdef ROUND_IN_BLOCKS
+    C loaded[GOPS_NORM_LANES];
+    for (int j = 0; j < GOPS_NORM_LANES; j += 16) {
+        NAME(load_block)(loaded + j, from + j, 16);
+    }
+    for (int j = 0; j < GOPS_NORM_LANES; j++) {
+        values[j] = (double)loaded[j];
+    }
+#else
     for (int j = 0; j < GOPS_NORM_LANES; j++) {
         values[j] = VALUE(from[j]);
     }
+#endif
     memcpy(to, values, sizeof values);
 }
 
@@ -116,7 +128,18 @@ static inline __attribute__((always_inline)) void NAME(norm_apply_run)(T *to, co
                                                                        double factor, double bias)
 {
     const double center = moments->center, rest = moments->rest;
-    for (int64_t i = 0; i < count; i++) {
+    int64_t i = 0;
+#ifdef ROUND_IN_BLOCKS
+    for (; i + 16 <= count; i += 16) {
+        C loaded[16], rounded[16];
+        NAME(load_block)(loaded, from + i, 16);
+        for (int j = 0; j < 16; j++) {
+            rounded[j] = gops_round_to_odd(((double)loaded[j] - center - rest) * factor + bias);
+        }
+        NAME(store_block)(to + i, rounded, 16);
+    }
+#endif
+    for (; i < count; i++) {
         to[i] = ROUND((VALUE(from[i]) - center - rest) * factor + bias);
     }
 }

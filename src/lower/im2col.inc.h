@@ -1,4 +1,4 @@
-/* Wants T, C, LOAD(T value) -> C, NAME(symbol); may have LOAD_RUN(to, from, count), and SHIFTED
+/* Wants T, C, LOAD(T value) -> C, NAME(symbol); may have LOAD_BLOCK(to, from, length), and SHIFTED
  * where a zero point is to be taken off. */
 /*
  * lower/im2col.inc.h: copies a block of the input into matrix form and converts it on the way.
@@ -14,17 +14,29 @@
  * the work is: zeros, a run, zeros, for each row of output pixels that the block touches.
  */
 
+static inline __attribute__((always_inline)) void
+NAME(load_block)(C *restrict to, const T *restrict from, int length)
+{
+#ifdef LOAD_BLOCK
+    LOAD_BLOCK(to, from, length);
+#elif defined(WIDEN)
+    int32_t wide[16];
+    WIDEN(wide, from, length);
+    for (int i = 0; i < length; i++) {
+        to[i] = LOAD(wide[i]);
+    }
+#else
+    for (int i = 0; i < length; i++) {
+        to[i] = LOAD(from[i]);
+    }
+#endif
+}
+
 static inline void NAME(copy_run)(C *restrict to, const T *restrict from, int64_t stride,
                                   int64_t count)
 {
     if (stride == 1) {
-#ifdef LOAD_RUN
-        LOAD_RUN(to, from, count);
-#else
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = LOAD(from[i]);
-        }
-#endif
+        GOPS_IN_BLOCKS(NAME(load_block), to, from, count, LOAD)
     } else {
         for (int64_t i = 0; i < count; i++) {
             to[i] = LOAD(from[i * stride]);

@@ -48,6 +48,34 @@ static gops_status check_buffer(const char *name, const void *buffer, size_t ali
     return GOPS_OK;
 }
 
+/* The same, for a buffer that may be left out. */
+static gops_status check_optional(const char *name, const void *buffer, size_t alignment,
+                                  gops_error *error)
+{
+    return buffer == NULL ? GOPS_OK : check_buffer(name, buffer, alignment, error);
+}
+
+static gops_status check_extras(const gops_plan *plan, const gops_arguments *given,
+                                gops_error *error)
+{
+    const size_t alignment = gops_type_bytes(plan->output_type->type);
+    const size_t moment = plan->type->type == GOPS_F64 ? sizeof(double) : sizeof(float);
+    gops_status status;
+    if ((status = check_optional("residual", given->residual, alignment, error)) != GOPS_OK) {
+        return status;
+    }
+    if (plan->operation == GOPS_OPERATION_NORM) {
+        status = check_optional("mean", given->mean, moment, error);
+        return status == GOPS_OK ? check_optional("variance", given->variance, moment, error)
+                                 : status;
+    }
+    if (given->mean != NULL || given->variance != NULL) {
+        return gops_fail(error, GOPS_INVALID, "arguments.%s is given; only a normalization has one",
+                         given->mean != NULL ? "mean" : "variance");
+    }
+    return check_optional("bias", given->bias, alignment, error);
+}
+
 static gops_status check_inputs(const gops_plan *plan, const gops_arguments *given,
                                 gops_error *error)
 {
@@ -61,6 +89,9 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
     if (given->data_zero_point != NULL && plan->type->take_off == NULL) {
         return gops_fail(error, GOPS_INVALID,
                          "arguments.data_zero_point is given; the plan has no output_type");
+    }
+    if ((status = check_extras(plan, given, error)) != GOPS_OK) {
+        return status;
     }
     if (plan->operation == GOPS_OPERATION_NORM) {
         status = check_buffer("scale", given->scale, alignment, error);
@@ -92,6 +123,12 @@ static gops_status check_workspace(const gops_plan *plan, const gops_arguments *
                          GOPS_WORKSPACE_ALIGNMENT);
     }
     return GOPS_OK;
+}
+
+static int is_fused(const gops_plan *plan, const gops_arguments *given)
+{
+    const int bias = given->bias != NULL && plan->operation != GOPS_OPERATION_NORM;
+    return bias || given->residual != NULL || plan->activation.kind != GOPS_ACTIVATION_NONE;
 }
 
 static double data_zero(const gops_plan *plan, const gops_arguments *given)
@@ -160,6 +197,10 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
                 .filter = arguments->filter != NULL ? arguments->filter->packed : NULL,
                 .scale = arguments->scale,
                 .bias = arguments->bias,
+                .residual = arguments->residual,
+                .fused = is_fused(plan, arguments),
+                .mean = arguments->mean,
+                .variance = arguments->variance,
                 .output = arguments->output,
                 .data_zero = data_zero(plan, arguments)},
     };

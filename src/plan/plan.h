@@ -33,6 +33,10 @@ typedef struct gops_job {
     void *output;
     void *shared;     /* the plan's shared_bytes of workspace, for all items */
     double data_zero; /* taken off the data */
+    const void *residual;
+    int fused; /* bias, residual or activation are to be applied when storing: store/store.h */
+    void *mean;
+    void *variance;
 } gops_job;
 
 typedef struct gops_method {
@@ -90,6 +94,7 @@ struct gops_plan {
      * output_type->store_wrapped. */
     int wrapped;
     int64_t exact_k; /* products that C sums exactly */
+    gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */
     gops_gemm gemm; /* complete */

@@ -6,6 +6,7 @@
 #include "base/host_default.h"
 #include "gemm/gemm.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,51 @@ static void set_types(gops_plan *plan, gops_type data, gops_type filter, int sat
     }
 }
 
+/* Integers are clamped to bounds that are integers of theirs. */
+static gops_status check_bound(const gops_plan *plan, const char *name, double bound,
+                               gops_error *error)
+{
+    const gops_type type = plan->output_type->type;
+    const int bits = (int)gops_type_bytes(type) * 8;
+    const double low = type >= GOPS_U8 ? 0 : -ldexp(1, bits - 1);
+    const double beyond = ldexp(1, type >= GOPS_U8 ? bits : bits - 1);
+    if (bound >= low && bound < beyond && floor(bound) == bound) {
+        return GOPS_OK;
+    }
+    return gops_fail(error, GOPS_INVALID,
+                     "activation.%s is %g; clamp of %s takes whole numbers of %s", name, bound,
+                     gops_type_name(type), gops_type_name(type));
+}
+
+static gops_status read_activation(gops_plan *plan, const gops_options *options, gops_error *error)
+{
+    if (options != NULL) {
+        plan->activation = options->activation;
+    }
+    const gops_activation *given = &plan->activation;
+    const int integer = plan->output_type->store_wrapped != NULL;
+    if ((unsigned)given->kind > GOPS_ACTIVATION_GELU) {
+        return gops_fail(error, GOPS_INVALID, "activation.kind is %d; it must be from 0 to %d",
+                         (int)given->kind, GOPS_ACTIVATION_GELU);
+    }
+    if (given->kind == GOPS_ACTIVATION_CLAMP && !(given->alpha <= given->beta)) {
+        return gops_fail(
+            error, GOPS_INVALID,
+            "activation.alpha is %g and activation.beta is %g; clamp needs alpha <= beta",
+            given->alpha, given->beta);
+    }
+    if (integer && given->kind > GOPS_ACTIVATION_CLAMP) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "activation.kind is %d; %s takes none (0), relu (1) and clamp (2)",
+                         (int)given->kind, gops_type_name(plan->output_type->type));
+    }
+    if (integer && given->kind == GOPS_ACTIVATION_CLAMP) {
+        gops_status status = check_bound(plan, "alpha", given->alpha, error);
+        return status == GOPS_OK ? check_bound(plan, "beta", given->beta, error) : status;
+    }
+    return GOPS_OK;
+}
+
 /* Puts in front of `why` how the type is computed, where that is not simply in itself. */
 static void explain_type(gops_plan *plan)
 {
@@ -274,6 +320,10 @@ static gops_status create(gops_plan *draft, gops_type data, gops_type filter,
                          getenv("GROUPOPS_ISA"));
     }
     set_types(draft, data, filter, options != NULL && options->saturate);
+    status = read_activation(draft, options, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
     draft->machine = gops_machine_read();
     status = choose(draft, &chosen, error);
     if (status != GOPS_OK) {

@@ -78,11 +78,11 @@ static inline float gops_with_sign(float magnitude, uint32_t sign)
 }
 
 /* A NaN comes out quiet, as the processor's conversions make it. */
-static inline float gops_f16_load(uint16_t code)
+static inline float gops_f16_load(uint32_t code)
 {
     const uint32_t quiet = (code & 0x7fff) > 0x7c00 ? 0x200 : 0;
-    return gops_with_sign(gops_small_load((code & 0x7fff) | quiet, 10, 15, 0x7c00),
-                          (uint32_t)(code & 0x8000) << 16);
+    return gops_with_sign(gops_small_load((code & 0x7fff) | quiet, 10, 15, 0x7c00), (code & 0x8000)
+                                                                                        << 16);
 }
 
 static inline uint16_t gops_f16_store(float value)
@@ -106,12 +106,12 @@ static inline uint16_t gops_bf16_store(float value)
 }
 
 /* No infinities; S.1111.111 is NaN, all else is finite. */
-static inline float gops_f8e4m3_load(uint8_t code)
+static inline float gops_f8e4m3_load(uint32_t code)
 {
     const uint32_t magnitude = code & 0x7f;
-    const uint32_t nan = magnitude == 0x7f ? 0x7fc00000 : 0;
     const float value = gops_small_load(magnitude, 3, 7, 0x80);
-    return gops_float_of(gops_bits_of(value) | nan | (uint32_t)(code & 0x80) << 24);
+    const uint32_t bits = magnitude == 0x7f ? 0x7fc00000 : gops_bits_of(value);
+    return gops_float_of(bits | (code & 0x80) << 24);
 }
 
 static inline uint8_t gops_f8e4m3_store_to(float value, uint32_t top)
@@ -132,12 +132,10 @@ static inline uint8_t gops_f8e4m3_saturate(float value)
     return gops_f8e4m3_store_to(value, 0x7e);
 }
 
-static inline float gops_f8e5m2_load(uint8_t code)
+/* The upper half of an f16. */
+static inline float gops_f8e5m2_load(uint32_t code)
 {
-    const uint32_t magnitude = code & 0x7f;
-    const uint32_t quiet = magnitude > 0x7c ? 2 : 0;
-    return gops_with_sign(gops_small_load(magnitude | quiet, 2, 15, 0x7c), (uint32_t)(code & 0x80)
-                                                                               << 24);
+    return gops_f16_load(code << 8);
 }
 
 static inline uint8_t gops_f8e5m2_store_to(float value, uint32_t top)
@@ -161,7 +159,7 @@ static inline uint8_t gops_f8e5m2_saturate(float value)
 
 /* A double as the float to round further from: cut off toward 0, and with its last bit set when
  * anything was cut. Rounding that to a format with at least two bits less is rounding the double.
- */
+ * What is below the normal floats may become 0. */
 static inline float gops_round_to_odd(double value)
 {
     const float nearest = (float)value;
@@ -170,6 +168,21 @@ static inline float gops_round_to_odd(double value)
     const uint32_t bits = gops_bits_of(nearest);
     const uint32_t cut = magnitude > exact ? bits - 1 : bits;
     return gops_float_of(magnitude == exact || value != value ? bits : cut | 1);
+}
+
+/* bf16 has float's denormals, which a caller's flush-to-zero mode would lose on the way through a
+ * float. They are multiples of 2^-133: adding 2^-81, whose last place that is, rounds to one and
+ * leaves it in the low bits. */
+static inline uint16_t gops_bf16_round(double value)
+{
+    const double step = 0x1p-81, magnitude = value < 0 ? -value : value;
+    const double moved = magnitude + step;
+    uint64_t bits, moved_bits;
+    memcpy(&bits, &value, sizeof bits);
+    memcpy(&moved_bits, &moved, sizeof moved_bits);
+    const uint16_t tiny = (uint16_t)((moved_bits & 0xff) | (bits >> 48 & 0x8000));
+    const uint16_t normal = gops_bf16_store(gops_round_to_odd(value));
+    return magnitude < 0x1p-126 ? tiny : normal;
 }
 
 #endif

@@ -1,9 +1,24 @@
-/* Wants T, C, LOAD(T) -> C, STORE(C) -> T, NAME(symbol), and ROW: the initializer of type, compute,
- * plain and exact_k. Floating point types: VALUE(T) -> double and ROUND(double) -> T; integers:
- * WRAPPED, the unsigned type of C's size. May have LOAD_RUN(to, from, count) and STORE_RUN(to,
- * from, count), the conversions of a run of values, and SHIFTED. Defines the row NAME(row) and
- * takes the macros away. */
+/* Wants T, C, LOAD(T) -> C, STORE(C) -> T, NAME(symbol), and ROW: the initializer of name, type,
+ * compute, plain and exact_k. Floating point types: VALUE(T) -> double and ROUND(double) -> T;
+ * integers: WRAPPED, the unsigned type of C's size. May have LOAD_BLOCK(to, from, length) and
+ * STORE_BLOCK(to, from, length), conversions of 16, 8 or 4 values, ELEMENT, and SHIFTED. Defines
+ * the row NAME(row) and takes the macros away. */
 #include "lower/im2col.inc.h"
+#include "lower/frame.inc.h"
+#include "store/fuse.inc.h"
+
+static inline __attribute__((always_inline)) void
+NAME(store_block)(T *restrict to, const C *restrict from, int length)
+{
+#ifdef STORE_BLOCK
+    STORE_BLOCK(to, from, length);
+#else
+    for (int i = 0; i < length; i++) {
+        to[i] = STORE(from[i]);
+    }
+#endif
+}
+
 #ifdef VALUE
 #include "kernels/norm.inc.h"
 #endif
@@ -15,26 +30,24 @@ static void NAME(load)(void *to, const void *from, int64_t count)
 
 static void NAME(store)(void *to, const void *from, int64_t count)
 {
-#ifdef STORE_RUN
-    STORE_RUN(to, from, count);
-#else
-    const C *values = from;
-    T *stored = to;
-    for (int64_t i = 0; i < count; i++) {
-        stored[i] = STORE(values[i]);
-    }
-#endif
+    GOPS_IN_BLOCKS(NAME(store_block), (T *)to, (const C *)from, count, STORE)
 }
 
 #ifdef WRAPPED
-static void NAME(store_wrapped)(void *to, const void *from, int64_t count)
+#define CUT_OFF(value) (T)(value)
+static inline __attribute__((always_inline)) void
+NAME(store_wrapped_block)(T *restrict to, const WRAPPED *restrict from, int length)
 {
-    const WRAPPED *values = from;
-    T *stored = to;
-    for (int64_t i = 0; i < count; i++) {
-        stored[i] = (T)values[i];
+    for (int i = 0; i < length; i++) {
+        to[i] = CUT_OFF(from[i]);
     }
 }
+
+static void NAME(store_wrapped)(void *to, const void *from, int64_t count)
+{
+    GOPS_IN_BLOCKS(NAME(store_wrapped_block), (T *)to, (const WRAPPED *)from, count, CUT_OFF)
+}
+#undef CUT_OFF
 #endif
 
 #ifdef SHIFTED
@@ -46,9 +59,12 @@ static void NAME(take_off)(void *values, int64_t count, double zero)
 
 static const gops_type_row NAME(row) = {
     ROW,
+    .bytes = sizeof(T),
     .load = NAME(load),
     .store = NAME(store),
     .im2col = NAME(im2col),
+    .frame = NAME(frame),
+    .fuse = NAME(fuse),
 #ifdef SHIFTED
     .take_off = NAME(take_off),
 #endif
@@ -70,7 +86,10 @@ static const gops_type_row NAME(row) = {
 #undef ROUND
 #undef NAME
 #undef ROW
-#undef LOAD_RUN
-#undef STORE_RUN
+#undef LOAD_BLOCK
+#undef WIDEN
+#undef ROUND_IN_BLOCKS
+#undef STORE_BLOCK
 #undef WRAPPED
+#undef ELEMENT
 #undef SHIFTED

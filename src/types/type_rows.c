@@ -10,8 +10,13 @@
 #include "kernels/kernels.h"
 
 #include "base/checked.h"
+#include "types/blocks.h"
+#include "types/integer_bits.h"
 #include "types/small_float.h"
+#include "types/widen.h"
 #include "types/types.h"
+
+#include <math.h>
 #include "kernels/vector.h"
 
 #include <string.h>
@@ -34,7 +39,8 @@ enum {
 #define VALUE (double)
 #define ROUND (float)
 #define NAME(symbol) f32_##symbol
-#define ROW .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .plain = 1, .exact_k = INT64_MAX
+#define ROW                                                                                        \
+    .name = "f32", .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T double
@@ -44,44 +50,61 @@ enum {
 #define VALUE SAME
 #define ROUND SAME
 #define NAME(symbol) f64_##symbol
-#define ROW .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .plain = 1, .exact_k = INT64_MAX
+#define ROW                                                                                        \
+    .name = "f64", .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #ifdef __F16C__
-static inline void f16_load_run(float *to, const uint16_t *from, int64_t count)
+static inline __attribute__((always_inline)) void f16c_load(float *to, const uint16_t *from,
+                                                            int length)
 {
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8) {
+    if (length == 4) {
+        _mm_storeu_ps(to, _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)from)));
+    }
+    for (int i = 0; i + 8 <= length; i += 8) {
         __m128i codes = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(codes));
     }
-    for (; i < count; i++) {
-        to[i] = _cvtsh_ss(from[i]);
-    }
 }
 
-static inline void f16_store_run(uint16_t *to, const float *from, int64_t count)
+static inline __attribute__((always_inline)) void f16c_store(uint16_t *to, const float *from,
+                                                             int length)
 {
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8) {
+    if (length == 4) {
+        __m128i codes = _mm_cvtps_ph(_mm_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT);
+        _mm_storel_epi64((__m128i *)(void *)to, codes);
+    }
+    for (int i = 0; i + 8 <= length; i += 8) {
         __m128i codes = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
         _mm_storeu_si128((__m128i *)(void *)(to + i), codes);
     }
-    for (; i < count; i++) {
-        to[i] = _cvtss_sh(from[i], _MM_FROUND_TO_NEAREST_INT);
-    }
 }
-#define LOAD_RUN f16_load_run
-#define STORE_RUN f16_store_run
+
+static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, const uint8_t *from,
+                                                                   int length)
+{
+    uint16_t upper[16];
+    for (int i = 0; i < length; i++) {
+        upper[i] = (uint16_t)(from[i] << 8);
+    }
+    f16c_load(to, upper, length);
+}
+
+#define LOAD_BLOCK f16c_load
+#define STORE_BLOCK f16c_store
 #endif
 #define T uint16_t
 #define C float
-#define LOAD gops_f16_load
+#define LOAD(code) gops_f16_load((uint32_t)(code))
+#ifndef __F16C__
+#define WIDEN gops_widen_u16
+#endif
 #define STORE gops_f16_store
 #define VALUE (double)gops_f16_load
 #define ROUND(value) gops_f16_store(gops_round_to_odd(value))
+#define ROUND_IN_BLOCKS
 #define NAME(symbol) f16_##symbol
-#define ROW .type = GOPS_F16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f16", .type = GOPS_F16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint16_t
@@ -89,98 +112,120 @@ static inline void f16_store_run(uint16_t *to, const float *from, int64_t count)
 #define LOAD gops_bf16_load
 #define STORE gops_bf16_store
 #define VALUE (double)gops_bf16_load
-#define ROUND(value) gops_bf16_store(gops_round_to_odd(value))
+#define ROUND gops_bf16_round
 #define NAME(symbol) bf16_##symbol
-#define ROW .type = GOPS_BF16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "bf16", .type = GOPS_BF16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint8_t
 #define C float
-#define LOAD gops_f8e4m3_load
+#define LOAD(code) gops_f8e4m3_load((uint32_t)(code))
+#define WIDEN gops_widen_u8
 #define STORE gops_f8e4m3_store
 #define VALUE (double)gops_f8e4m3_load
 #define ROUND(value) gops_f8e4m3_store(gops_round_to_odd(value))
+#define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e4m3_##symbol
-#define ROW .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint8_t
 #define C float
-#define LOAD gops_f8e4m3_load
+#define LOAD(code) gops_f8e4m3_load((uint32_t)(code))
+#define WIDEN gops_widen_u8
 #define STORE gops_f8e4m3_saturate
 #define VALUE (double)gops_f8e4m3_load
 #define ROUND(value) gops_f8e4m3_saturate(gops_round_to_odd(value))
+#define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e4m3_saturating_##symbol
-#define ROW .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint8_t
 #define C float
-#define LOAD gops_f8e5m2_load
+#define LOAD(code) gops_f8e5m2_load((uint32_t)(code))
+#ifdef __F16C__
+#define LOAD_BLOCK f8e5m2_f16c_load
+#else
+#define WIDEN gops_widen_u8
+#endif
 #define STORE gops_f8e5m2_store
 #define VALUE (double)gops_f8e5m2_load
 #define ROUND(value) gops_f8e5m2_store(gops_round_to_odd(value))
+#define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e5m2_##symbol
-#define ROW .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint8_t
 #define C float
-#define LOAD gops_f8e5m2_load
+#define LOAD(code) gops_f8e5m2_load((uint32_t)(code))
+#ifdef __F16C__
+#define LOAD_BLOCK f8e5m2_f16c_load
+#else
+#define WIDEN gops_widen_u8
+#endif
 #define STORE gops_f8e5m2_saturate
 #define VALUE (double)gops_f8e5m2_load
 #define ROUND(value) gops_f8e5m2_saturate(gops_round_to_odd(value))
+#define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e5m2_saturating_##symbol
-#define ROW .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 /* 2^24 / 2^14: a product of two i8 is at most 2^14. */
 #define T int8_t
 #define C float
 #define LOAD (float)
+#define WIDEN gops_widen_i8
 #define STORE(value) (int8_t)(int32_t)(value)
 #define WRAPPED uint32_t
 #define NAME(symbol) i8_##symbol
-#define ROW .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 1 << 10
+#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 1 << 10
 #include "types/type.inc.h"
 
 /* 2^24 / 255^2, rounded down. */
 #define T uint8_t
 #define C float
 #define LOAD (float)
+#define WIDEN gops_widen_u8
 #define STORE(value) (uint8_t)(int32_t)(value)
 #define WRAPPED uint32_t
 #define NAME(symbol) u8_##symbol
-#define ROW .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
 #include "types/type.inc.h"
 
 /* 2^53 / 2^30. */
 #define T int16_t
 #define C double
 #define LOAD (double)
-#define STORE(value) (int16_t)(int64_t)(value)
+#define WIDEN gops_widen_i16
+#define STORE(value) (int16_t) gops_integer_bits(value)
 #define WRAPPED uint64_t
 #define NAME(symbol) i16_##symbol
-#define ROW .type = GOPS_I16, .compute = GOPS_COMPUTE_F64, .exact_k = 1 << 23
+#define ROW .name = "i16", .type = GOPS_I16, .compute = GOPS_COMPUTE_F64, .exact_k = 1 << 23
 #include "types/type.inc.h"
 
 /* 2^53 / 65535^2, rounded down. */
 #define T uint16_t
 #define C double
 #define LOAD (double)
-#define STORE(value) (uint16_t)(int64_t)(value)
+#define WIDEN gops_widen_u16
+#define STORE(value) (uint16_t) gops_integer_bits(value)
 #define WRAPPED uint64_t
 #define NAME(symbol) u16_##symbol
-#define ROW .type = GOPS_U16, .compute = GOPS_COMPUTE_F64, .exact_k = 2097216
+#define ROW .name = "u16", .type = GOPS_U16, .compute = GOPS_COMPUTE_F64, .exact_k = 2097216
 #include "types/type.inc.h"
 
 #define T uint32_t
 #define C uint32_t
+#define ELEMENT int32_t
 #define LOAD SAME
 #define STORE SAME
 #define WRAPPED uint32_t
 #define NAME(symbol) i32_##symbol
-#define ROW .type = GOPS_I32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
+#define ROW                                                                                        \
+    .name = "i32", .type = GOPS_I32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint32_t
@@ -189,16 +234,19 @@ static inline void f16_store_run(uint16_t *to, const float *from, int64_t count)
 #define STORE SAME
 #define WRAPPED uint32_t
 #define NAME(symbol) u32_##symbol
-#define ROW .type = GOPS_U32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
+#define ROW                                                                                        \
+    .name = "u32", .type = GOPS_U32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint64_t
 #define C uint64_t
+#define ELEMENT int64_t
 #define LOAD SAME
 #define STORE SAME
 #define WRAPPED uint64_t
 #define NAME(symbol) i64_##symbol
-#define ROW .type = GOPS_I64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
+#define ROW                                                                                        \
+    .name = "i64", .type = GOPS_I64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint64_t
@@ -207,33 +255,37 @@ static inline void f16_store_run(uint16_t *to, const float *from, int64_t count)
 #define STORE SAME
 #define WRAPPED uint64_t
 #define NAME(symbol) u64_##symbol
-#define ROW .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
+#define ROW                                                                                        \
+    .name = "u64", .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 /* The 8-bit integers less a zero point: differences of up to 255 either way. */
 #define T int8_t
 #define C float
 #define LOAD (float)
+#define WIDEN gops_widen_i8
 #define SHIFTED
 #define STORE(value) (int8_t)(int32_t)(value)
 #define WRAPPED uint32_t
 #define NAME(symbol) i8_shifted_##symbol
-#define ROW .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
 #include "types/type.inc.h"
 
 #define T uint8_t
 #define C float
 #define LOAD (float)
+#define WIDEN gops_widen_u8
 #define SHIFTED
 #define STORE(value) (uint8_t)(int32_t)(value)
 #define WRAPPED uint32_t
 #define NAME(symbol) u8_shifted_##symbol
-#define ROW .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
 #include "types/type.inc.h"
 
 const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_variant variant)
 {
-    static const gops_type_row *const rows[GOPS_TYPE_VARIANTS][GOPS_U64 + 1] = {
+    enum { MOST_TYPES = 32 }; /* their numbers are below */
+    static const gops_type_row *const rows[GOPS_TYPE_VARIANTS][MOST_TYPES] = {
         {
             [GOPS_F64] = &f64_row,
             [GOPS_F32] = &f32_row,
@@ -261,6 +313,9 @@ const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_var
                 [GOPS_U8] = &u8_shifted_row,
             },
     };
+    if ((size_t)type >= MOST_TYPES) {
+        return NULL;
+    }
     const gops_type_row *row = rows[variant][type];
     return row != NULL ? row : rows[GOPS_TYPE_USUAL][type];
 }

@@ -8,8 +8,9 @@
 #ifndef GOPS_TYPES_TYPES_H
 #define GOPS_TYPES_TYPES_H
 
-#include <groupops/tensor.h>
+#include <groupops/plan.h>
 
+#include "lower/frame.h"
 #include "lower/window.h"
 #include "types/moments.h"
 
@@ -42,7 +43,9 @@ typedef enum gops_type_variant {
 } gops_type_variant;
 
 typedef struct gops_type_row {
+    const char *name;
     gops_type type;
+    int32_t bytes; /* of an element */
     gops_compute compute;
     /* T and C are the same format: data needs no conversion and may be used where it lies. */
     int plain;
@@ -58,6 +61,13 @@ typedef struct gops_type_row {
     /* lower/im2col.inc.h */
     void (*im2col)(const gops_window *window, const gops_columns *part, const void *data,
                    void *columns);
+    /* lower/frame.inc.h */
+    void (*frame)(const gops_frame *frame, const int64_t *origin, int64_t channels,
+                  const void *data, void *to);
+    /* store/fuse.inc.h: floating point values in C, integers in T; bias is one value of T or NULL,
+     * residual `count` of them or NULL */
+    void (*fuse)(void *values, const void *bias, const void *residual, int64_t count,
+                 const gops_activation *activation);
     /* kernels/norm.inc.h; NULL for integers */
     gops_moments (*norm_statistics)(const void *data, int64_t count);
     void (*norm_apply)(void *output, const void *data, int64_t count, const gops_moments *moments,

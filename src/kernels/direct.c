@@ -1,0 +1,180 @@
+/* kernels/direct.c: the sliding-window kernels of each compute type. */
+#include "kernels/direct.h"
+
+#include "base/checked.h"
+#include "kernels/kernels.h"
+#include "kernels/vector.h"
+
+#include <string.h>
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+/* Keeps gcc from folding a load into each of the multiplications that use it, which would make as
+ * many loads of it as there are rows in a tile. */
+#if defined(__AVX512F__)
+#define GOPS_IN_REGISTER(x) __asm__("" : "+v"(x))
+#elif defined(__x86_64__)
+#define GOPS_IN_REGISTER(x) __asm__("" : "+x"(x))
+#elif defined(__aarch64__)
+#define GOPS_IN_REGISTER(x) __asm__("" : "+w"(x))
+#else
+#define GOPS_IN_REGISTER(x) (void)0
+#endif
+
+/* The largest tiles: rows, vectors. */
+enum { GOPS_DIRECT_ROWS = 7, GOPS_DIRECT_VECTORS = 8, GOPS_BUNDLE_PIXELS = 14 };
+
+/* What interleaves the lower and the upper halves of two vectors of 2 to 16 lanes. */
+#define LOW_2 0, 2
+#define HIGH_2 1, 3
+#define LOW_4 0, 4, 1, 5
+#define HIGH_4 2, 6, 3, 7
+#define LOW_8 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_8 4, 12, 5, 13, 6, 14, 7, 15
+#define LOW_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#if GOPS_VECTOR_BYTES == 64
+#define LOW_OF_4_BYTES LOW_16
+#define HIGH_OF_4_BYTES HIGH_16
+#define LOW_OF_8_BYTES LOW_8
+#define HIGH_OF_8_BYTES HIGH_8
+#elif GOPS_VECTOR_BYTES == 32
+#define LOW_OF_4_BYTES LOW_8
+#define HIGH_OF_4_BYTES HIGH_8
+#define LOW_OF_8_BYTES LOW_4
+#define HIGH_OF_8_BYTES HIGH_4
+#else
+#define LOW_OF_4_BYTES LOW_4
+#define HIGH_OF_4_BYTES HIGH_4
+#define LOW_OF_8_BYTES LOW_2
+#define HIGH_OF_8_BYTES HIGH_2
+#endif
+
+#ifdef __clang__
+#define GOPS_UNROLL _Pragma("unroll")
+#else
+#define GOPS_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+/* Stores the first lanes of a vector of `bytes` bytes, fewer than all, elements of `size` bytes. */
+static inline __attribute__((always_inline)) void
+gops_store_part(void *to, const void *vector, const int bytes, const int size, int64_t lanes)
+{
+#if defined(__AVX512F__)
+    const __mmask16 some = (__mmask16)((1u << lanes) - 1);
+    if (bytes == 64 && size == 4) {
+        _mm512_mask_storeu_ps(to, some, *(const __m512 *)vector);
+    } else if (bytes == 64) {
+        _mm512_mask_storeu_pd(to, (__mmask8)some, *(const __m512d *)vector);
+    } else if (size == 4) {
+        _mm256_mask_storeu_ps(to, (__mmask8)some, *(const __m256 *)vector);
+    } else {
+        _mm256_mask_storeu_pd(to, (__mmask8)some, *(const __m256d *)vector);
+    }
+#elif defined(__AVX2__)
+    static const int32_t masks[] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+    const int32_t *from = masks + 8 - lanes * size / 4;
+    if (bytes == 32) {
+        _mm256_maskstore_ps(to, _mm256_loadu_si256((const __m256i *)(const void *)from),
+                            *(const __m256 *)vector);
+    } else {
+        _mm_maskstore_ps(to, _mm_loadu_si128((const __m128i *)(const void *)from),
+                         *(const __m128 *)vector);
+    }
+#else
+    (void)bytes;
+    memcpy(to, vector, (size_t)(lanes * size));
+#endif
+}
+
+#define C float
+#define BYTES GOPS_VECTOR_BYTES
+#define NAME(symbol) f32_##symbol
+#define TALL
+#include "kernels/direct.inc.h"
+#define C float
+#define NAME(symbol) f32_##symbol
+#include "kernels/direct_lines.inc.h"
+#define C float
+#define BYTES GOPS_VECTOR_BYTES
+#define NAME(symbol) f32_##symbol
+#define LOW LOW_OF_4_BYTES
+#define HIGH HIGH_OF_4_BYTES
+#include "kernels/direct_bundle.inc.h"
+
+/* Half as wide, for images of at most so many columns. */
+#if GOPS_VECTOR_BYTES > 16
+#define C float
+#define BYTES (GOPS_VECTOR_BYTES / 2)
+#define NAME(symbol) f32_half_##symbol
+#define TALL
+#include "kernels/direct.inc.h"
+
+static void f32_rows_fitted(const gops_direct_rows *a)
+{
+    if (a->width <= f32_half_LANES) {
+        f32_half_rows(a);
+    } else {
+        f32_rows(a);
+    }
+}
+#else
+#define f32_rows_fitted f32_rows
+#endif
+
+#define C double
+#define BYTES GOPS_VECTOR_BYTES
+#define NAME(symbol) f64_##symbol
+#include "kernels/direct.inc.h"
+#define C double
+#define NAME(symbol) f64_##symbol
+#include "kernels/direct_lines.inc.h"
+#define C double
+#define BYTES GOPS_VECTOR_BYTES
+#define NAME(symbol) f64_##symbol
+#define LOW LOW_OF_8_BYTES
+#define HIGH HIGH_OF_8_BYTES
+#include "kernels/direct_bundle.inc.h"
+
+#define C uint32_t
+#define BYTES GOPS_VECTOR_BYTES
+#define NAME(symbol) u32_##symbol
+#include "kernels/direct.inc.h"
+#define C uint32_t
+#define NAME(symbol) u32_##symbol
+#include "kernels/direct_lines.inc.h"
+#define C uint32_t
+#define BYTES GOPS_VECTOR_BYTES
+#define NAME(symbol) u32_##symbol
+#define LOW LOW_OF_4_BYTES
+#define HIGH HIGH_OF_4_BYTES
+#include "kernels/direct_bundle.inc.h"
+
+#define C uint64_t
+#define BYTES GOPS_VECTOR_BYTES
+#define NAME(symbol) u64_##symbol
+#include "kernels/direct.inc.h"
+#define C uint64_t
+#define NAME(symbol) u64_##symbol
+#include "kernels/direct_lines.inc.h"
+#define C uint64_t
+#define BYTES GOPS_VECTOR_BYTES
+#define NAME(symbol) u64_##symbol
+#define LOW LOW_OF_8_BYTES
+#define HIGH HIGH_OF_8_BYTES
+#include "kernels/direct_bundle.inc.h"
+
+#define GOPS_DIRECT_KERNELS(name, rows_function)                                                   \
+    {                                                                                              \
+        .rows = rows_function, .copy = name##_copy, .interleave = name##_interleave,               \
+        .lanes = name##_BUNDLE, .bundle_rows = name##_bundle_rows, .bundle_in = name##_bundle_in,  \
+        .bundle_out = name##_bundle_out                                                            \
+    }
+
+const gops_direct_kernels GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES] = {
+    [GOPS_COMPUTE_F32] = GOPS_DIRECT_KERNELS(f32, f32_rows_fitted),
+    [GOPS_COMPUTE_F64] = GOPS_DIRECT_KERNELS(f64, f64_rows),
+    [GOPS_COMPUTE_U32] = GOPS_DIRECT_KERNELS(u32, u32_rows),
+    [GOPS_COMPUTE_U64] = GOPS_DIRECT_KERNELS(u64, u64_rows),
+};

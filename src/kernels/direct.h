@@ -1,0 +1,84 @@
+/* kernels/direct.h: the sliding-window kernels of one channel; their method is in
+ * kernels/direct.inc.h. */
+#ifndef GOPS_KERNELS_DIRECT_H
+#define GOPS_KERNELS_DIRECT_H
+
+#include "types/types.h"
+
+#include <stdint.h>
+
+enum {
+    /* The most that a kernel reads beyond the last element of a row that it needs, in bytes: the
+     * other lanes of its widest tile. */
+    GOPS_DIRECT_SLACK = 8 * 64,
+};
+
+/* Rows of outputs. All distances are in elements of the compute type.
+ *
+ *     output[r * output_pitch + x] =
+ *         sum over segments s, 0 <= k < chunk:
+ *             weight * data[offset[s] + r * step + k * pitch + x]
+ *       + sum over single taps: weight * data[offset + r * step + x]
+ *
+ * with the segments' offsets first and the weights in the same order, `chunk` for a segment. */
+typedef struct gops_direct_rows {
+    const void *data;
+    const int64_t *offsets;
+    const void *weights;
+    void *output;
+    int64_t segments, singles;
+    int64_t chunk; /* 2, 3, 5 or 7 taps; 3, 5 or 7 with stride 2; 1 without segments */
+    int64_t step;  /* pitch, or 2 * pitch: stride 2; without segments anything */
+    int64_t pitch;
+    int64_t output_pitch;
+    int64_t rows, width; /* both at least 1 */
+} gops_direct_rows;
+
+/* Rows that are copied, every stride-th element of them: to[r * to_pitch + i] =
+ * from[r * from_pitch + i * stride]. With `second`, for stride 2, those between go there:
+ * second[r * to_pitch + i] = from[r * from_pitch + i * 2 + 1], where i * 2 + 1 is within. */
+typedef struct gops_direct_copy {
+    const void *from;
+    void *to;
+    void *second;
+    int64_t from_pitch, to_pitch;
+    int64_t rows;
+    int64_t length; /* of a row of `from`, from its first element to the last one that is read */
+    int64_t stride;
+} gops_direct_copy;
+
+/* A tap of a bundle: where its data and its weight are. */
+typedef struct gops_bundle_tap {
+    int64_t data, weight;
+} gops_bundle_tap;
+
+/* Rows of outputs of as many channels as a vector has lanes. All distances are in vectors.
+ *     output[r * output_pitch + x * output_step] =
+ *         sum over taps: weights[tap.weight] * data[tap.data + r * y_step + x * x_step] */
+typedef struct gops_direct_bundle {
+    const void *data;
+    const gops_bundle_tap *taps;
+    const void *weights;
+    void *output;
+    int64_t count; /* of the taps */
+    int64_t y_step, x_step;
+    int64_t output_pitch, output_step;
+    int64_t rows, width;
+} gops_direct_bundle;
+
+typedef struct gops_direct_kernels {
+    void (*rows)(const gops_direct_rows *rows);
+    void (*copy)(const gops_direct_copy *copy);
+    /* to[i * ways + w] = from[w * pitch + i] */
+    void (*interleave)(void *to, const void *from, int64_t pitch, int64_t ways, int64_t count);
+    /* Small images, kernels/direct_bundle.inc.h; `lanes` channels in a bundle. */
+    int64_t lanes;
+    void (*bundle_rows)(const gops_direct_bundle *bundle);
+    /* copy[positions[i]] = pixel i of `channels` channels, which are `pitch` elements apart */
+    void (*bundle_in)(void *copy, const int64_t *positions, const void *from, int64_t pitch,
+                      int64_t channels, int64_t pixels);
+    /* pixel i of `channels` channels = sums[i] */
+    void (*bundle_out)(void *to, int64_t pitch, const void *sums, int64_t channels, int64_t pixels);
+} gops_direct_kernels;
+
+#endif

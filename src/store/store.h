@@ -1,0 +1,18 @@
+/* store/store.h: the last step of every convolution: what is fused, the rounding, the output. */
+#ifndef GOPS_STORE_STORE_H
+#define GOPS_STORE_STORE_H
+
+#include "plan/plan.h"
+
+/* Finishes `count` outputs of one channel that lie together, from output element `first` on,
+ * counted over the whole tensor; `channel` is group * C_OUT + output channel. `values` are in the
+ * compute type (that of wrapped sums where the plan is wrapped), may be changed, and may be the
+ * output itself where the types are plain. */
+void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
+                int64_t count, void *values);
+
+/* The same for `count` outputs that a normalization has stored already, rounded to its type, which
+ * is a floating point one: adds the residual, applies the activation, rounds again. */
+void gops_store_again(const gops_plan *plan, const gops_job *job, int64_t first, int64_t count);
+
+#endif
