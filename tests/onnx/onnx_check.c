@@ -222,6 +222,71 @@ static bool check_algorithm(const target *t, const char *algorithm, int32_t thre
     return true;
 }
 
+/* The zero points of a quantized operator; count 0 where it has none. */
+static const gops_onnx_array *zero_point(const gops_onnx_case *source, int place)
+{
+    static const gops_onnx_array none = {.values = NULL};
+    return source->inputs[place].values != NULL ? &source->inputs[place] : &none;
+}
+
+/* The call that the library has for such operators: 8-bit operands as they were published, zero
+ * points handed over, an i32 output. */
+static gops_status run_quantized(const gops_onnx_problem *problem, const gops_options *options,
+                                 void *output, gops_error *error)
+{
+    const gops_onnx_case *source = problem->source;
+    const bool linear = source->kind == GOPS_ONNX_QLINEAR_CONV;
+    const gops_onnx_array *weights = &source->inputs[linear ? 3 : 1];
+    const gops_onnx_array *of_weights = zero_point(source, linear ? 5 : 3);
+    const gops_tensor *data = &source->inputs[0].tensor;
+    gops_tensor filter = problem->filter;
+    gops_plan *plan;
+    gops_filter *packed = NULL;
+    filter.type = weights->tensor.type;
+    gops_status status =
+        gops_conv_plan_create(data, &filter, &problem->conv, options, &plan, error);
+    if (status == GOPS_OK)
+        status = gops_filter_create_quantized(plan, weights->values, of_weights->values,
+                                              (int64_t)of_weights->count, &packed, error);
+    if (status == GOPS_OK) {
+        const gops_arguments arguments = {.size = sizeof arguments,
+                                          .data = source->inputs[0].values,
+                                          .filter = packed,
+                                          .output = output,
+                                          .data_zero_point = zero_point(source, 2)->values};
+        status = gops_execute(plan, &arguments, error);
+    }
+    gops_filter_destroy(packed);
+    gops_plan_destroy(plan);
+    return status;
+}
+
+static void check_quantized(const target *t)
+{
+    static const int64_t budgets[] = {0, GOPS_UNLIMITED};
+    int taken = 0;
+    for (int32_t i = -1; i < 0 || gops_algorithm_name(i) != NULL; i++) {
+        for (int b = 0; b < 2; b++) {
+            const gops_options options = {.size = sizeof options,
+                                          .algorithm = i < 0 ? NULL : gops_algorithm_name(i),
+                                          .max_workspace = budgets[b],
+                                          .output_type = GOPS_I32};
+            gops_error error = {GOPS_OK, ""};
+            char what[GOPS_ONNX_WHY];
+            gops_test_guarded output =
+                gops_test_guarded_create((size_t)gops_test_elements(&t->tensor) * sizeof(int32_t));
+            gops_status status = run_quantized(t->problem, &options, output.memory, &error);
+            snprintf(what, sizeof what, "%s quantized by %s: %.200s", t->problem->source->name,
+                     i < 0 ? "auto" : options.algorithm, error.message);
+            if (status != GOPS_UNSUPPORTED)
+                taken += gops_test_check(status == GOPS_OK && compare(what, t, output.memory), "%s",
+                                         what);
+            gops_test_guarded_destroy(&output);
+        }
+    }
+    gops_test_check(taken >= 4, "%s: auto and gemm must take it", t->problem->source->name);
+}
+
 /* Asked with the smallest convolution there is, so that a refused shape is not taken for a type
  * that is not offered. */
 static bool is_offered(gops_type type)
@@ -246,6 +311,8 @@ void gops_onnx_check(const gops_onnx_problem *problem, gops_onnx_tally *tally)
                gops_test_type_name(type));
     } else {
         gops_test_check(check_algorithm(&t, "auto", 0, 0), "%s is refused", problem->source->name);
+        if (kind == GOPS_ONNX_CONV_INTEGER || kind == GOPS_ONNX_QLINEAR_CONV)
+            check_quantized(&t);
         const char *algorithm;
         for (int32_t i = 0; (algorithm = gops_algorithm_name(i)) != NULL; i++) {
             bool taken = check_algorithm(&t, algorithm, 1, 0);

@@ -5,7 +5,8 @@
  * Conv and ConvTranspose go to the library in the type they are published in. Their bias, which
  * the library's operations have not, is taken off the published output instead of being added to
  * ours: that costs no rounding. ConvInteger and QLinearConv subtract zero points first, in the i32
- * that both define; what the library computes then is exact.
+ * that both define; what the library computes then is exact. onnx_check.c besides hands the
+ * operands to the library as they were published, zero points and all.
  */
 #ifndef GROUPOPS_TESTS_ONNX_PROBLEM_H
 #define GROUPOPS_TESTS_ONNX_PROBLEM_H

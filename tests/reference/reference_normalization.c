@@ -14,10 +14,9 @@
  *
  * Mean. design.md asks that a mean far above the spread costs nothing, so the sums must run over
  * differences x - x0 from some x0 within the data, |x - x0| <= 2 D (or be as good as that), and
- * 10^7 elements may not cost more than a few ulp either, so an element may pass through h additions
- * and no more, with h = 4 sqrt(n) + 32: sums of blocks of sqrt(n) elements have 2 sqrt(n), and the
- * other half is for blocks of another length.
- * Then
+ * 10^7 elements may not cost more than a few ulp either, so the sums must be as good as pairwise
+ * ones, in which an element passes through h additions, h = log2(n) + 16 (16 elements added in
+ * turn at the bottom). Then
  *     |mean - m| <= e,   e = 2 (h + 3) w D.
  * Variance. Around a mean that is off by at most e, the mean square is v + e^2, each square adds
  * two roundings, the sum h: its relative error is at most (h + 4) w + e^2 / (v + epsilon). The
@@ -36,11 +35,12 @@
 enum { PAIRWISE_BASE = 8 };
 
 typedef struct group {
-    const long double *difference; /* x - x0 */
-    int64_t count;
-    long double mean; /* of the differences */
+    long double mean; /* of the differences from x0 */
     long double variance;
     long double largest; /* |x - m| */
+    long double r, e, q; /* as above */
+    long double u, v_t;
+    long double eta, eta_t;
 } group;
 
 static long double sum_powers(const long double *x, int64_t count, long double mean, int power)
@@ -54,30 +54,32 @@ static long double sum_powers(const long double *x, int64_t count, long double m
     return sum;
 }
 
-static group statistics(const long double *difference, int64_t count)
+static group statistics(gops_type type, const long double *difference, int64_t count,
+                        long double epsilon)
 {
-    group g = {difference, count, 0, 0, 0};
+    gops_type computed = type == GOPS_F64 ? GOPS_F64 : GOPS_F32;
+    long double w = gops_test_unit_roundoff(GOPS_F64);
+    long double h = log2l((long double)count) + 16;
+    group g = {.u = gops_test_unit_roundoff(computed),
+               .v_t = gops_test_unit_roundoff(type),
+               .eta = gops_test_smallest(computed),
+               .eta_t = gops_test_smallest(type)};
     g.mean = sum_powers(difference, count, 0, 1) / (long double)count;
     g.variance = sum_powers(difference, count, g.mean, 2) / (long double)count;
     for (int64_t i = 0; i < count; i++)
         g.largest = fmaxl(g.largest, fabsl(difference[i] - g.mean));
+    g.r = 1 / sqrtl(g.variance + epsilon);
+    g.e = 2 * (h + 3) * w * g.largest;
+    g.q = ((h + 4) * w + g.e * g.e * g.r * g.r) / 2 + 3 * w;
     return g;
 }
 
-static long double bound_of(gops_type type, const group *g, long double epsilon, long double d,
-                            long double s, long double b)
+static long double bound_of(const group *g, long double d, long double s, long double y)
 {
-    long double u = gops_test_unit_roundoff(type == GOPS_F64 ? GOPS_F64 : GOPS_F32);
-    long double eta = gops_test_smallest(type == GOPS_F64 ? GOPS_F64 : GOPS_F32);
-    long double w = gops_test_unit_roundoff(GOPS_F64);
-    long double h = 4 * sqrtl((long double)g->count) + 32;
-    long double r = 1 / sqrtl(g->variance + epsilon);
-    long double y = s * r * d + b;
-    long double e = 2 * (h + 3) * w * g->largest;
-    long double q = ((h + 4) * w + e * e * r * r) / 2 + 3 * w;
-    long double element = fabsl(s) * r * (e + (q + 4 * u) * (fabsl(d) + e)) * (1 + 8 * u);
-    long double roundings = (u + gops_test_unit_roundoff(type)) * fabsl(y);
-    return element + roundings + gops_test_smallest(type) / 2 + eta * fabsl(s);
+    long double u = g->u;
+    long double element =
+        fabsl(s) * g->r * (g->e + (g->q + 4 * u) * (fabsl(d) + g->e)) * (1 + 8 * u);
+    return element + (u + g->v_t) * fabsl(y) + g->eta_t / 2 + g->eta * fabsl(s);
 }
 
 void gops_reference_norm(const gops_tensor *data, const void *values, const void *scale,
@@ -96,16 +98,15 @@ void gops_reference_norm(const gops_tensor *data, const void *values, const void
         long double x0 = gops_test_get_real(data->type, values, start);
         for (int64_t i = 0; i < per_group; i++)
             differences[i] = gops_test_get_real(data->type, values, start + i) - x0;
-        group g = statistics(differences, per_group);
-        long double root = sqrtl(g.variance + (long double)attributes->epsilon);
+        group g = statistics(data->type, differences, per_group, (long double)attributes->epsilon);
         for (int64_t i = 0; i < per_group; i++) {
             int64_t channel = (start + i) / per_channel % channels;
             long double d = differences[i] - g.mean;
             long double s = gops_test_get_real(data->type, scale, channel);
             long double b = gops_test_get_real(data->type, bias, channel);
-            result->value[start + i] = s * d / root + b;
-            result->bound[start + i] =
-                bound_of(data->type, &g, (long double)attributes->epsilon, d, s, b);
+            long double y = s * d * g.r + b;
+            result->value[start + i] = y;
+            result->bound[start + i] = bound_of(&g, d, s, y);
         }
     }
     free(differences);

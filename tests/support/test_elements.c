@@ -137,6 +137,8 @@ static uint64_t small_float_bits(gops_type type, long double value)
         return sign | nan_bits;
     if (isinf(value))
         return sign | overflow;
+    if (value == 0)
+        return sign;
     int exponent;
     frexpl(value, &exponent);
     exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
@@ -197,6 +199,12 @@ long double gops_test_smallest(gops_type type)
 {
     const format *f = format_of(type);
     return ldexpl(1.0L, 2 - (1 << (f->exponent_bits - 1)) - f->fraction_bits);
+}
+
+int gops_test_long_double_is_wide(void)
+{
+    volatile long double one = 1, little = 0x1p-60L;
+    return one + little != one;
 }
 
 int64_t gops_test_elements(const gops_tensor *tensor)

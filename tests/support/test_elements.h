@@ -32,6 +32,10 @@ long double gops_test_unit_roundoff(gops_type type);
 /* The smallest number above 0 of a floating point type. */
 long double gops_test_smallest(gops_type type);
 
+/* Whether long double arithmetic has more than the 53 bits of double, as the references want it.
+ * valgrind computes with 53 and does not know infinite long doubles. */
+int gops_test_long_double_is_wide(void);
+
 /* The product of the dimensions. */
 int64_t gops_test_elements(const gops_tensor *tensor);
 

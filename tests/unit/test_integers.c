@@ -14,8 +14,9 @@ static const gops_type types[] = {GOPS_I8,  GOPS_U8,  GOPS_I16, GOPS_U16,
                                   GOPS_I32, GOPS_U32, GOPS_I64, GOPS_U64};
 enum { TYPES = sizeof types / sizeof types[0] };
 
-/* The smallest or the largest number of the type, or all random ones of these two. */
-typedef enum filling { SMALLEST, LARGEST, MIXED } filling;
+/* The smallest or the largest number of the type everywhere, at random, or the largest one at the
+ * end: a single odd product among sums of even ones. */
+typedef enum filling { SMALLEST, LARGEST, MIXED, LAST_LARGEST } filling;
 
 static void fill(const gops_tensor *tensor, void *elements, filling how, gops_test_random *random)
 {
@@ -24,7 +25,9 @@ static void fill(const gops_tensor *tensor, void *elements, filling how, gops_te
     uint64_t smallest = gops_test_type_is_signed(tensor->type) ? top : 0;
     uint64_t largest = smallest - 1;
     for (int64_t i = 0; i < gops_test_elements(tensor); i++) {
-        int small = how == SMALLEST || (how == MIXED && gops_test_random_chance(random, 50));
+        int last = i == gops_test_elements(tensor) - 1;
+        int small = how == SMALLEST || (how == LAST_LARGEST && !last) ||
+                    (how == MIXED && gops_test_random_chance(random, 50));
         gops_test_set_integer(tensor->type, elements, i, small ? smallest : largest);
     }
 }
@@ -65,6 +68,7 @@ static void every_filling(gops_problem problem)
     extremes(problem, LARGEST, LARGEST);
     extremes(problem, SMALLEST, LARGEST);
     extremes(problem, MIXED, MIXED);
+    extremes(problem, LAST_LARGEST, LAST_LARGEST);
 }
 
 static gops_problem conv_of(gops_type type, int64_t c_in, int64_t kernel)
@@ -83,7 +87,8 @@ static gops_problem deconv_of(gops_type type, int64_t c_in, int64_t kernel)
 
 /*
  * f32 holds sums of 8-bit products exactly to 2^24: 1,024 of (-128)^2, 258 of 255^2. f64 holds
- * those of 16-bit products to 2^53, which is 2^23 of (-2^15)^2 and 2^21 of 65535^2: the next test.
+ * those of 16-bit products to 2^53, which is 2^23 of (-2^15)^2 and 2^21 of 65535^2 (2,097,216 to be
+ * exact): the next test.
  */
 static void around_the_bounds(void)
 {
@@ -111,14 +116,16 @@ static void beyond_2_53(void)
     static const struct {
         gops_type type;
         int64_t depth;
-    } rows[] = {{GOPS_U16, (1 << 21) + 77}, {GOPS_I16, (1 << 23) + 77}};
-    for (int i = 0; i < 2; i++) {
+    } rows[] = {{GOPS_U16, 2097216}, {GOPS_U16, 2097217},       {GOPS_U16, 2097216 + 77},
+                {GOPS_I16, 1 << 23}, {GOPS_I16, (1 << 23) + 1}, {GOPS_I16, (1 << 23) + 77}};
+    for (int i = 0; i < 6; i++) {
         gops_problem p = {.operation = GOPS_PROBLEM_CONV,
                           .data = GOPS_TEST_TENSOR(rows[i].type, 1, rows[i].depth, 1),
                           .filter = GOPS_TEST_TENSOR(rows[i].type, 1, 1, rows[i].depth, 1)};
         extremes(p, rows[i].type == GOPS_U16 ? LARGEST : SMALLEST,
                  rows[i].type == GOPS_U16 ? LARGEST : SMALLEST);
         extremes(p, MIXED, MIXED);
+        extremes(p, LAST_LARGEST, LAST_LARGEST);
     }
 }
 
@@ -135,6 +142,17 @@ static void quantized(void)
         p.filter.type = eight[f];
         p.output_type = GOPS_I32;
         every_filling(p);
+        /* With a zero point at the other end of the type, a difference is up to 255: 258 products.
+         */
+        for (int64_t depth = 257; depth <= 260; depth++) {
+            gops_problem q = i & 16 ? deconv_of(eight[d], depth, 1) : conv_of(eight[d], depth, 1);
+            q.filter.type = eight[f];
+            q.output_type = GOPS_I32;
+            q.data_zero_point = &data_zero;
+            q.filter_zero_points = filter_zeros;
+            q.filter_zero_point_count = 1;
+            every_filling(q);
+        }
         p.data_zero_point = &data_zero;
         every_filling(p);
         p.filter_zero_points = filter_zeros;

@@ -215,6 +215,8 @@ static void run_operation(gops_problem_operation operation, int percent)
     int64_t count = environment_number("GROUPOPS_TEST_RANDOM_COUNT", COUNT) * percent / 100;
     int64_t run = 0;
     int failures = 0;
+    if (gops_isa() == NULL)
+        gops_test_skip("%s does not run on this processor", getenv("GROUPOPS_ISA"));
     memset(accepted, 0, sizeof accepted);
     for (int64_t i = 0; i < count && failures < MOST_FAILURES; i++) {
         if (only >= 0 && i != only)

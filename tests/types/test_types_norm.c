@@ -1,0 +1,142 @@
+/*
+ * GroupNormalization of every floating point type where a careless method loses its digits: a mean
+ * far above the spread, ten million elements to a group, values as large as the type has, one
+ * element; on every instruction set, in place and not, against long double within the bound that
+ * tests/reference derives.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "problem.h"
+#include "test_elements.h"
+#include "test_main.h"
+
+typedef struct real_type {
+    gops_type type;
+    long double largest; /* a power of ten in its range */
+} real_type;
+
+static const real_type types[] = {{GOPS_F64, 1e30L}, {GOPS_F32, 1e30L},   {GOPS_BF16, 1e30L},
+                                  {GOPS_F16, 1e4L},  {GOPS_F8E5M2, 1e4L}, {GOPS_F8E4M3, 100}};
+enum { TYPES = sizeof types / sizeof types[0] };
+
+static gops_problem problem_of(gops_type type, int64_t batch, int64_t channels, int64_t pixels,
+                               int64_t groups)
+{
+    return (gops_problem){.operation = GOPS_PROBLEM_NORM,
+                          .data = GOPS_TEST_TENSOR(type, batch, channels, pixels),
+                          .norm = {groups, 1e-5}};
+}
+
+static void run_in_place(const gops_problem *problem, const gops_problem_buffers *buffers)
+{
+    gops_error error = {GOPS_OK, ""};
+    gops_problem_text text;
+    const size_t bytes =
+        (size_t)gops_test_elements(&problem->data) * gops_test_type_bytes(problem->data.type);
+    gops_problem_buffers in_place = *buffers;
+    in_place.data = buffers->output;
+    memcpy(buffers->output.memory, buffers->data.memory, bytes);
+    gops_test_check(gops_problem_run(problem, &in_place, &error) == GOPS_OK, "%s in place: %s",
+                    gops_problem_describe(problem, &text), error.message);
+}
+
+static void check(const gops_problem *problem, const gops_problem_buffers *buffers)
+{
+    gops_reference_result result;
+    gops_error error = {GOPS_OK, ""};
+    int runs;
+    gops_problem_reference(problem, buffers, &result);
+    for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
+        for (int in_place = 0; runs && in_place <= 1; in_place++) {
+            setenv("GROUPOPS_ISA", gops_isa_name(i, NULL), 1);
+            if (in_place) {
+                run_in_place(problem, buffers);
+            } else {
+                gops_test_check(gops_problem_run(problem, buffers, &error) == GOPS_OK, "%s",
+                                error.message);
+            }
+            gops_test_check(gops_problem_compare(problem, &result, buffers->output.memory),
+                            "wrong on %s%s", gops_isa_name(i, NULL), in_place ? " in place" : "");
+        }
+    }
+    unsetenv("GROUPOPS_ISA");
+    gops_reference_result_destroy(&result);
+}
+
+/* Uniformly distributed around the mean, and rounded to the type. */
+static void with_mean(gops_problem problem, long double mean, long double spread)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 65);
+    gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &problem.data, &random);
+    for (int64_t i = 0; i < gops_test_elements(&problem.data); i++) {
+        gops_test_set_real(problem.data.type, buffers.data.memory, i,
+                           mean + spread * (long double)gops_test_random_real(&random));
+    }
+    check(&problem, &buffers);
+    gops_problem_buffers_destroy(&buffers);
+}
+
+/* Mean 10^4, spread 1, where the type tells such values apart; in the narrow ones most are equal
+ * and the differences are those of the format. */
+static void large_mean(void)
+{
+    static const int64_t pixels[] = {1, 7, 33, 97, 4099, 10007};
+    for (int t = 0; t < TYPES; t++) {
+        const long double mean = types[t].type == GOPS_F8E4M3 ? 300 : 1e4L;
+        for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++) {
+            const gops_problem p = problem_of(types[t].type, 2, 15, pixels[i], 5);
+            with_mean(p, mean, 1);
+            with_mean(p, -mean, mean / 8);
+            with_mean(p, 3, 40);
+        }
+    }
+}
+
+static void largest_values(void)
+{
+    for (int t = 0; t < TYPES; t++) {
+        const gops_problem p = problem_of(types[t].type, 3, 14, 101, 2);
+        with_mean(p, 0, types[t].largest);
+        with_mean(p, types[t].largest, types[t].largest);
+        with_mean(p, -types[t].largest, types[t].largest / 16);
+    }
+}
+
+static void ten_million_elements(void)
+{
+    for (int t = 2; t < TYPES; t++) { /* tests/unit/test_norm.c has f64 and f32 */
+        const long double mean = types[t].type == GOPS_F8E4M3 ? 300 : 1e4L;
+        with_mean(problem_of(types[t].type, 1, 10, 1000003, 1), mean, mean / 1e4L);
+    }
+}
+
+/* A group of one element is its own mean: the output is the bias, exactly. */
+static void one_element(void)
+{
+    for (int t = 0; t < TYPES; t++) {
+        gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
+        const gops_problem p = problem_of(types[t].type, 3, 7, 1, 7);
+        gops_problem_buffers b = gops_problem_buffers_create(&p, &p.data, &random);
+        gops_error error = {GOPS_OK, ""};
+        gops_test_check(gops_problem_run(&p, &b, &error) == GOPS_OK, "%s", error.message);
+        for (int64_t i = 0; i < 21; i++) {
+            const long double got = gops_test_get_real(p.data.type, b.output.memory, i);
+            const long double bias = gops_test_get_real(p.data.type, b.bias.memory, i % 7);
+            gops_test_check(got == bias, "%s: %Lg, the bias is %Lg",
+                            gops_test_type_name(p.data.type), got, bias);
+        }
+        gops_problem_buffers_destroy(&b);
+    }
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {{"large_mean", large_mean},
+                                           {"largest_values", largest_values},
+                                           {"ten_million_elements", ten_million_elements},
+                                           {"one_element", one_element},
+                                           {NULL, NULL}};
+    return gops_test_main("GroupNormalization of every type", cases);
+}
