@@ -1,0 +1,212 @@
+/* ort.c: ONNX Runtime, loaded when the program runs. */
+#include "contestant.h"
+#include "ort_api.h"
+#include "ort_model.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the whole process. */
+static struct {
+    ort_slot *const *api;
+    ort_env *env;
+} runtime;
+
+typedef struct onnxruntime {
+    ort_memory_info *memory;
+    ort_session *session;
+    ort_value *input;
+    ort_value *result;
+    float *output;
+    int depth;
+} onnxruntime;
+
+static bool works(ort_status *status, gops_peer_note *note)
+{
+    if (status == NULL) {
+        return true;
+    }
+    gops_peer_refuse(note, "%s",
+                     ((ort_get_error_message *)runtime.api[ORT_GET_ERROR_MESSAGE])(status));
+    ((ort_release *)runtime.api[ORT_RELEASE_STATUS])(status);
+    return false;
+}
+
+static void release(int slot, void *object)
+{
+    if (object != NULL) {
+        ((ort_release *)runtime.api[slot])(object);
+    }
+}
+
+static bool load(gops_peer_note *note)
+{
+    if (runtime.env != NULL) {
+        return true;
+    }
+    if (gops_places.onnxruntime == NULL) {
+        return gops_peer_refuse(note, "its library was not given (npm onnxruntime-node)");
+    }
+    void *library = dlopen(gops_places.onnxruntime, RTLD_NOW | RTLD_LOCAL);
+    void *entry = library != NULL ? dlsym(library, "OrtGetApiBase") : NULL;
+    ort_get_api_base *get_api_base;
+    if (entry == NULL) {
+        return gops_peer_refuse(note, "%s", dlerror());
+    }
+    memcpy(&get_api_base, &entry, sizeof entry); /* ISO C has no such conversion */
+    runtime.api = get_api_base()->get_api(ORT_VERSION);
+    if (runtime.api == NULL) {
+        return gops_peer_refuse(note, "version %s is too old", get_api_base()->get_version());
+    }
+    return works(
+        ((ort_create_env *)runtime.api[ORT_CREATE_ENV])(ORT_LEVEL_ERROR, "groupops", &runtime.env),
+        note);
+}
+
+void gops_ort_shut_down(void)
+{
+    if (runtime.api != NULL) {
+        release(ORT_RELEASE_ENV, runtime.env);
+        runtime.env = NULL;
+    }
+}
+
+static void destroy(void *state)
+{
+    onnxruntime *self = state;
+    release(ORT_RELEASE_VALUE, self->input);
+    release(ORT_RELEASE_VALUE, self->result);
+    release(ORT_RELEASE_SESSION, self->session);
+    release(ORT_RELEASE_MEMORY_INFO, self->memory);
+    free(self->output);
+    free(self);
+}
+
+static bool set_options(ort_session_options *options, int threads, gops_peer_note *note)
+{
+    /* Its threads go on spinning after a run, and would take the processor from whoever is measured
+     * next. */
+    return works(((ort_set_option *)runtime.api[ORT_SET_OPTIMIZATION_LEVEL])(options,
+                                                                             ORT_OPTIMIZE_ALL),
+                 note) &&
+           works(((ort_set_option *)runtime.api[ORT_SET_INTRA_OP_THREADS])(options, threads),
+                 note) &&
+           works(((ort_set_option *)runtime.api[ORT_SET_INTER_OP_THREADS])(options, 1), note) &&
+           works(((ort_add_session_config_entry *)runtime.api[ORT_ADD_SESSION_CONFIG_ENTRY])(
+                     options, "session.force_spinning_stop", "1"),
+                 note);
+}
+
+static bool open_session(onnxruntime *self, const gops_peer_problem *problem, gops_peer_note *note)
+{
+    ort_session_options *options = NULL;
+    gops_ort_bytes model;
+    if (!gops_ort_model(problem, self->depth, &model)) {
+        return gops_peer_refuse(note, "no memory");
+    }
+    const bool done =
+        works(((ort_create_session_options *)runtime.api[ORT_CREATE_SESSION_OPTIONS])(&options),
+              note) &&
+        set_options(options, problem->threads, note) &&
+        works(((ort_create_session_from_array *)runtime.api[ORT_CREATE_SESSION_FROM_ARRAY])(
+                  runtime.env, model.bytes, model.size, options, &self->session),
+              note);
+    release(ORT_RELEASE_SESSION_OPTIONS, options);
+    gops_ort_bytes_release(&model);
+    return done;
+}
+
+static bool wrap(const onnxruntime *self, const gops_tensor *tensor, float *values, size_t elements,
+                 ort_value **value, gops_peer_note *note)
+{
+    return works(((ort_create_tensor *)runtime.api[ORT_CREATE_TENSOR])(
+                     self->memory, values, elements * sizeof(float), tensor->dims,
+                     (size_t)tensor->rank, ORT_FLOAT, value),
+                 note);
+}
+
+static bool make(onnxruntime *self, const gops_peer_problem *problem, gops_peer_note *note)
+{
+    self->output = gops_peer_floats(problem->output_elements);
+    if (self->output == NULL) {
+        return gops_peer_refuse(note, "no memory");
+    }
+    if (!works(((ort_create_cpu_memory_info *)runtime.api[ORT_CREATE_CPU_MEMORY_INFO])(
+                   ORT_DEVICE_ALLOCATOR, ORT_DEFAULT_MEMORY, &self->memory),
+               note) ||
+        !open_session(self, problem, note) ||
+        !wrap(self, &problem->inputs[0], problem->values[0], problem->data_elements, &self->input,
+              note) ||
+        !wrap(self, &problem->output, self->output, problem->output_elements, &self->result,
+              note)) {
+        return false;
+    }
+    gops_peer_refuse(note, self->depth > 1 ? "chain of %d" : "single layer", self->depth);
+    return true;
+}
+
+static void *prepare(const gops_peer_problem *problem, int depth, gops_peer_note *note)
+{
+    if (!load(note)) {
+        return NULL;
+    }
+    onnxruntime *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        gops_peer_refuse(note, "no memory");
+        return NULL;
+    }
+    self->depth = depth;
+    if (!make(self, problem, note)) {
+        destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+static void *prepare_chain(const gops_peer_problem *problem, gops_peer_note *note)
+{
+    return prepare(problem, problem->depth, note);
+}
+
+/* One layer that has to begin and end with plain tensors; where there is no chain, that is what
+ * prepare_chain makes already. */
+static void *prepare_single(const gops_peer_problem *problem, gops_peer_note *note)
+{
+    if (problem->depth == 1) {
+        gops_peer_refuse(note, "the same as onnxruntime");
+        return NULL;
+    }
+    return prepare(problem, 1, note);
+}
+
+static bool run(void *state, int reps, double *ms, gops_peer_note *note)
+{
+    onnxruntime *self = state;
+    static const char *const input_names[] = {GOPS_ORT_INPUT};
+    static const char *const output_names[] = {GOPS_ORT_OUTPUT};
+    const ort_value *const inputs[] = {self->input};
+    ort_run *execute = (ort_run *)runtime.api[ORT_RUN];
+    for (int i = 0; i < reps; i++) {
+        const double start = gops_peer_now();
+        if (!works(execute(self->session, NULL, input_names, inputs, 1, output_names, 1,
+                           &self->result),
+                   note)) {
+            return false;
+        }
+        ms[i] = (gops_peer_now() - start) / self->depth;
+    }
+    return true;
+}
+
+static const float *output(void *state, int *depth)
+{
+    const onnxruntime *self = state;
+    *depth = self->depth;
+    return self->output;
+}
+
+const gops_contestant gops_contestant_onnxruntime = {"onnxruntime", prepare_chain, run, output,
+                                                     destroy};
+const gops_contestant gops_contestant_onnxruntime_single = {"onnxruntime-single", prepare_single,
+                                                            run, output, destroy};

@@ -1,0 +1,234 @@
+/* peers.c: compares the library with others, layer by layer, and writes what it measured as CSV. */
+#include "measure.h"
+
+#include "blas_threads.h"
+#include "suite.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_NUMBERS = 8,
+    MOST_ROUNDS = 1000,
+    LARGEST_TENSOR_BYTES = 512 << 20, /* so that twenty of them fit into the memory of a desktop */
+};
+
+typedef struct numbers {
+    int count;
+    int64_t values[MOST_NUMBERS];
+} numbers;
+
+typedef struct arguments {
+    gops_measure_options measure;
+    numbers batches; /* 0: as the suite has it */
+    numbers threads;
+    const char *layers; /* a part of their names; NULL: all */
+    int wrong_results;
+} arguments;
+
+static const char usage[] =
+    "usage: peers [--batch=N,...] [--threads=N,...] [--rounds=N] [--turn-ms=T]\n"
+    "             [--only=CONTESTANT,...] [--layers=PART-OF-NAME] [--onnxruntime=LIBRARY]\n"
+    "             [--python=PROGRAM --torch-worker=torch_worker.py] SUITE.txt...\n"
+    "Writes CSV on standard output. Exit status 1 when a result is wrong.\n";
+
+static bool read_numbers(const char *text, int64_t least, numbers *read)
+{
+    char *end;
+    read->count = 0;
+    for (;; text = end + 1) {
+        const int64_t value = strtoll(text, &end, 10);
+        if (end == text || value < least || read->count == MOST_NUMBERS) {
+            return false;
+        }
+        read->values[read->count++] = value;
+        if (*end != ',') {
+            return *end == '\0';
+        }
+    }
+}
+
+static bool read_flag(const char *word, arguments *read)
+{
+    const char *value = strchr(word, '=');
+    numbers one = {0, {0}};
+    if (value++ == NULL) {
+        return false;
+    }
+    const size_t length = (size_t)(value - word);
+    if (strncmp(word, "--batch=", length) == 0) {
+        return read_numbers(value, 0, &read->batches);
+    }
+    if (strncmp(word, "--threads=", length) == 0) {
+        return read_numbers(value, 1, &read->threads);
+    }
+    if (strncmp(word, "--rounds=", length) == 0) {
+        const bool done = read_numbers(value, 1, &one) && one.values[0] <= MOST_ROUNDS;
+        read->measure.rounds = (int)one.values[0];
+        return done;
+    }
+    if (strncmp(word, "--turn-ms=", length) == 0) {
+        read->measure.turn_ms = strtod(value, NULL);
+        return read->measure.turn_ms > 0;
+    }
+    struct {
+        const char *name;
+        const char **text;
+    } texts[] = {
+        {"--only=", &read->measure.only},
+        {"--layers=", &read->layers},
+        {"--onnxruntime=", &gops_places.onnxruntime},
+        {"--python=", &gops_places.python},
+        {"--torch-worker=", &gops_places.torch_worker},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strlen(texts[i].name) == length && strncmp(word, texts[i].name, length) == 0) {
+            *texts[i].text = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_dims(const gops_tensor *tensor)
+{
+    for (int i = 0; i < tensor->rank; i++) {
+        printf("%s%" PRId64, i == 0 ? "" : "x", tensor->dims[i]);
+    }
+}
+
+/* " s2x2" where one of them is not `usual`. */
+static void print_list(const char *name, const gops_list *list, int64_t usual)
+{
+    bool is_usual = true;
+    for (int i = 0; i < list->count; i++) {
+        is_usual = is_usual && list->values[i] == usual;
+    }
+    for (int i = 0; !is_usual && i < list->count; i++) {
+        printf("%s%" PRId64, i == 0 ? name : "x", list->values[i]);
+    }
+}
+
+static void print_shapes(const gops_peer_problem *problem)
+{
+    print_dims(&problem->inputs[0]);
+    if (problem->operation->bit == GOPS_OF_NORM) {
+        printf(" g%" PRId64, problem->groups);
+        return;
+    }
+    printf(" * ");
+    print_dims(&problem->inputs[1]);
+    print_list(" s", &problem->strides, 1);
+    print_list(" d", &problem->dilations, 1);
+    print_list(" p", &problem->pads_begin, 0);
+}
+
+/* The network is what stands before the '/' in a layer's name. */
+static void print_row(const gops_peer_problem *problem, const gops_measured *row)
+{
+    const char *slash = strchr(problem->name, '/');
+    printf("%s,%.*s,%s,%s,", problem->name, slash != NULL ? (int)(slash - problem->name) : 0,
+           problem->name, gops_peer_problem_kind(problem), problem->operation->name);
+    print_shapes(problem);
+    printf(",%.6f,%d,%s,", (double)problem->flops * 1e-9, problem->threads, row->contestant->name);
+    if (row->present) {
+        printf("%.6f,%.6f,", row->ms_min, row->ms_median);
+    } else {
+        printf(",,");
+    }
+    if (row->error >= 0) {
+        printf("%.3g", row->error);
+    }
+    printf(",%s\n", row->note.text);
+}
+
+/* Every contestant has tensors of its own. */
+static bool is_too_large(const gops_bench_layer *layer, int64_t batch)
+{
+    const gops_tool_dims *data = &layer->settings.data;
+    double bytes = sizeof(float) * (batch != 0 ? (double)batch : (double)data->dims[0]);
+    for (int i = 1; i < data->rank; i++) {
+        bytes *= (double)data->dims[i];
+    }
+    return bytes > LARGEST_TENSOR_BYTES;
+}
+
+static bool measure_layer(const gops_bench_layer *layer, int64_t batch, arguments *asked,
+                          gops_tool_error *error)
+{
+    gops_measured measured[GOPS_MOST_CONTESTANTS];
+    gops_peer_problem problem;
+    if (!gops_peer_problem_create(layer, batch, &problem, error)) {
+        return false;
+    }
+    for (int i = 0; i < asked->threads.count; i++) {
+        problem.settings.threads = problem.threads = (int)asked->threads.values[i];
+        const int count = gops_measure(&problem, &asked->measure, measured);
+        for (int row = 0; row < count; row++) {
+            print_row(&problem, &measured[row]);
+            asked->wrong_results += !(measured[row].error <= 1); /* NaN is wrong, too */
+        }
+        fflush(stdout);
+    }
+    gops_peer_problem_destroy(&problem);
+    return true;
+}
+
+static bool measure_suite(const char *path, arguments *asked, gops_tool_error *error)
+{
+    gops_suite suite;
+    bool done = gops_suite_read(path, &suite, error);
+    for (size_t i = 0; done && i < suite.count; i++) {
+        const gops_bench_layer *layer = &suite.layers[i];
+        if (asked->layers != NULL && strstr(layer->name, asked->layers) == NULL) {
+            continue;
+        }
+        for (int batch = 0; done && batch < asked->batches.count; batch++) {
+            if (is_too_large(layer, asked->batches.values[batch])) {
+                fprintf(stderr, "%s: left out, too large\n", layer->name);
+                continue;
+            }
+            fprintf(stderr, "[%zu/%zu] %s\n", i + 1, suite.count, layer->name);
+            done = measure_layer(layer, asked->batches.values[batch], asked, error);
+        }
+    }
+    gops_suite_release(&suite);
+    return done;
+}
+
+int main(int count, char **words)
+{
+    arguments asked = {
+        .measure = {.rounds = 5, .turn_ms = 10},
+        .batches = {1, {0}},
+        .threads = {2, {1, 2}},
+    };
+    gops_tool_error error;
+    int word = 1;
+    for (; word < count && strncmp(words[word], "--", 2) == 0; word++) {
+        if (!read_flag(words[word], &asked)) {
+            fputs(usage, stderr);
+            return GOPS_EXIT_USAGE;
+        }
+    }
+    if (word == count) {
+        fputs(usage, stderr);
+        return GOPS_EXIT_USAGE;
+    }
+    signal(SIGPIPE, SIG_IGN); /* a worker that ends is an answer, too */
+    gops_blas_one_thread();
+    printf("layer,network,kind,op,shapes,gflop,threads,contestant,ms_min,ms_median,error,note\n");
+    bool done = true;
+    for (; done && word < count; word++) {
+        done = measure_suite(words[word], &asked, &error);
+    }
+    if (!done) {
+        gops_tool_print_error(&error);
+    }
+    gops_torch_shut_down();
+    gops_ort_shut_down();
+    return done && asked.wrong_results == 0 ? GOPS_EXIT_DONE : GOPS_EXIT_FAILED;
+}
