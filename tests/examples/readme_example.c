@@ -27,5 +27,8 @@ int main(void) /* a ResNeXt layer: 32 groups of 4 channels, 3 x 3, padded by 1 *
            (int)dims[3], info.algorithm, info.why);
     gops_filter_destroy(packed);
     gops_plan_destroy(plan);
-    return free(x), free(y), free(weights), status;
+    free(x);
+    free(y);
+    free(weights);
+    return status != GOPS_OK;
 }
