@@ -79,6 +79,11 @@ const char *gops_problem_describe(const gops_problem *problem, gops_problem_text
         append(text, " --threads=%d", (int)problem->threads);
     if (problem->max_workspace != 0)
         append(text, " --max-workspace=%" PRId64, problem->max_workspace);
+    if (problem->with_bias || problem->with_residual ||
+        problem->activation.kind != GOPS_ACTIVATION_NONE)
+        append(text, " (bias %d, residual %d, activation %d %g %g)", problem->with_bias,
+               problem->with_residual, (int)problem->activation.kind, problem->activation.alpha,
+               problem->activation.beta);
     if (problem->saturate)
         append(text, " (saturating)");
     if (problem->output_type != 0)
@@ -117,6 +122,7 @@ gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gop
         .host = problem->host,
         .output_type = problem->output_type,
         .saturate = problem->saturate,
+        .activation = problem->activation,
     };
     gops_tensor c = gops_problem_coefficients(problem);
     switch (problem->operation) {
@@ -181,14 +187,20 @@ gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
     } else {
         buffers.weights = random_buffer(&problem->filter, random);
     }
+    if (problem->operation != GOPS_PROBLEM_NORM && problem->with_bias) {
+        gops_tensor c = GOPS_TEST_TENSOR(output->type, output->dims[1]);
+        buffers.bias = random_buffer(&c, random);
+    }
+    if (problem->with_residual)
+        buffers.residual = random_buffer(output, random);
     buffers.output = random_buffer(output, NULL);
     return buffers;
 }
 
 void gops_problem_buffers_destroy(gops_problem_buffers *buffers)
 {
-    gops_test_guarded *all[] = {&buffers->data, &buffers->weights, &buffers->scale, &buffers->bias,
-                                &buffers->output};
+    gops_test_guarded *all[] = {&buffers->data, &buffers->weights,  &buffers->scale,
+                                &buffers->bias, &buffers->residual, &buffers->output};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i]->mapping != NULL)
             gops_test_guarded_destroy(all[i]);
@@ -225,6 +237,9 @@ void gops_problem_reference(const gops_problem *problem, const gops_problem_buff
         gops_reference_norm(&problem->data, buffers->data.memory, buffers->scale.memory,
                             buffers->bias.memory, &problem->norm, result);
     free(zeros);
+    gops_reference_fuse(result,
+                        problem->operation != GOPS_PROBLEM_NORM ? buffers->bias.memory : NULL,
+                        buffers->residual.memory, &problem->activation);
 }
 
 static gops_status create_filter(const gops_problem *problem, const gops_plan *plan,
@@ -265,6 +280,7 @@ gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *p
     arguments.filter = filter;
     arguments.scale = buffers->scale.memory;
     arguments.bias = buffers->bias.memory;
+    arguments.residual = buffers->residual.memory;
     arguments.output = buffers->output.memory;
     if (workspace != NULL) {
         arguments.workspace = workspace->memory;

@@ -6,7 +6,7 @@
 
 #include <groupops/plan.h>
 
-#include "reference.h"
+#include "reference_fusion.h"
 #include "test_memory.h"
 #include "test_random.h"
 
@@ -35,6 +35,10 @@ typedef struct gops_problem {
     const int64_t *data_zero_point;
     const int64_t *filter_zero_points;
     int64_t filter_zero_point_count;
+    /* Fused into the store. with_bias is for convolutions. */
+    gops_activation activation;
+    int with_bias;
+    int with_residual;
 } gops_problem;
 
 /* Input and output buffers of a problem, guarded, with random inputs. */
@@ -43,6 +47,7 @@ typedef struct gops_problem_buffers {
     gops_test_guarded weights;
     gops_test_guarded scale;
     gops_test_guarded bias;
+    gops_test_guarded residual;
     gops_test_guarded output;
 } gops_problem_buffers;
 

@@ -184,3 +184,25 @@ gops_problem gops_random_problem(gops_problem_operation operation, gops_type typ
     } while (!is_small(&problem));
     return problem;
 }
+
+void gops_random_fusion(gops_problem *problem, gops_test_random *random)
+{
+    gops_type type = problem->output_type != 0 ? problem->output_type : problem->data.type;
+    int most = gops_test_type_is_real(type) ? GOPS_ACTIVATION_GELU : GOPS_ACTIVATION_CLAMP;
+    gops_activation *a = &problem->activation;
+    if (gops_test_random_chance(random, 50))
+        return;
+    problem->with_bias =
+        problem->operation != GOPS_PROBLEM_NORM && gops_test_random_chance(random, 50);
+    problem->with_residual = gops_test_random_chance(random, 40);
+    a->kind = (gops_activation_kind)gops_test_random_range(random, 0, most);
+    if (a->kind == GOPS_ACTIVATION_CLAMP && gops_test_type_is_real(type)) {
+        a->alpha = -0.75;
+        a->beta = 1.3;
+    } else if (a->kind == GOPS_ACTIVATION_CLAMP) {
+        a->alpha = gops_test_type_is_signed(type) ? -53 : 17;
+        a->beta = 101;
+    } else {
+        a->alpha = a->kind == GOPS_ACTIVATION_SWISH ? 1.7 : 0.3;
+    }
+}

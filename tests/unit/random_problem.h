@@ -14,4 +14,7 @@
 gops_problem gops_random_problem(gops_problem_operation operation, gops_type type,
                                  gops_test_random *random);
 
+/* Gives half of all problems something fused into the store. */
+void gops_random_fusion(gops_problem *problem, gops_test_random *random);
+
 #endif

@@ -138,7 +138,7 @@ static void quantized(void)
         int d = i & 1, f = i >> 1 & 1;
         int64_t data_zero = extreme[d][i >> 2 & 1];
         int64_t filter_zeros[3] = {extreme[f][i >> 3 & 1], extreme[f][0], extreme[f][1]};
-        gops_problem p = i & 16 ? deconv_of(eight[d], 1031, 5) : conv_of(eight[d], 1031, 5);
+        gops_problem p = i & 16 ? deconv_of(eight[d], 523, 3) : conv_of(eight[d], 523, 3);
         p.filter.type = eight[f];
         p.output_type = GOPS_I32;
         every_filling(p);

@@ -1,0 +1,24 @@
+/*
+ * reference_fusion.h: what is fused into the store, as plain loops over its definition.
+ */
+#ifndef GROUPOPS_REFERENCE_FUSION_H
+#define GROUPOPS_REFERENCE_FUSION_H
+
+#include <groupops/plan.h>
+
+#include "reference.h"
+
+/* Turns a result into that of activation(result + bias + residual), and its bounds with it. `bias`,
+ * NULL or one value of the result's type for each of its channels (axis 1); `residual`, NULL or a
+ * tensor like the result.
+ *
+ * The bound: with u and eta as in reference.h for the type that is computed in, the two additions
+ * cost u times the magnitudes of their results; a function with Lipschitz constant L turns an error
+ * e into at most L e, and evaluating it costs some u of its value, counted where each is defined;
+ * storing it costs one rounding to the type. (The result's own bound counts such a rounding
+ * already: a normalization rounds before it fuses, a convolution does not.)
+ */
+void gops_reference_fuse(gops_reference_result *result, const void *bias, const void *residual,
+                         const gops_activation *activation);
+
+#endif
