@@ -38,7 +38,7 @@ typedef struct parameters {
     int64_t bundle_block; /* of an item */
     int64_t copy_bytes;   /* what lies in the workspace, in this order */
     int64_t sums_bytes;
-    int64_t staging_bytes; /* data and results in the compute type, unless they are plain */
+    int64_t staging_bytes; /* data and results that cannot be used where they lie */
     int64_t positions_bytes;
     int64_t taps_bytes;
 } parameters;
@@ -76,13 +76,11 @@ static void fill(const gops_plan *plan, parameters *p)
         }
         pixels = gops_mul_saturate(pixels, p->padded[a]);
     }
-    const int64_t plain = plan->type->plain && plan->output_type->plain;
     p->bundles = gops_ceil_div(conv->groups, p->lanes);
     /* One more: where the data beyond the windows goes. */
     p->copy_bytes = bytes_of(pixels < INT64_MAX ? pixels + 1 : pixels, p->lanes * size);
     p->sums_bytes = bytes_of(conv->output_pixels, p->lanes * size);
-    p->staging_bytes =
-        plain ? 0 : bytes_of(gops_max(conv->data_pixels, conv->output_pixels), p->lanes * size);
+    p->staging_bytes = bytes_of(gops_max(conv->data_pixels, conv->output_pixels), p->lanes * size);
     p->positions_bytes = bytes_of(conv->data_pixels, (int64_t)sizeof(int64_t));
     p->taps_bytes = bytes_of(conv->taps, (int64_t)sizeof(gops_bundle_tap));
 }
@@ -281,12 +279,13 @@ static void run_filters(const gops_plan *plan, const parts *at, const unsigned c
 static void store_channels(const gops_plan *plan, const gops_job *job, const parts *at,
                            int64_t channel, int64_t channels, int64_t first)
 {
-    const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_direct_kernels *kernels = &plan->kernels->direct[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t pixels = conv->output_pixels, filters = conv->channels_out;
-    const int plain = p->staging_bytes == 0;
+    /* What is added when storing must still be there. */
+    const int overwrites = job->fused && job->residual == job->output;
+    const int plain = plan->output_type->plain && !overwrites;
     unsigned char *values = plain ? (unsigned char *)job->output + first * bytes : at->staging;
     const int64_t pitch = plain ? filters * pixels : pixels;
     kernels->bundle_out(values, pitch, at->sums, channels, pixels);
@@ -309,7 +308,7 @@ static void run_bundle(const gops_plan *plan, const gops_job *job, const parts *
         (const unsigned char *)job->filter + group / p->lanes * filters * filter_bytes;
     const void *data = (const unsigned char *)job->data +
                        plane * conv->data_pixels * (int64_t)gops_type_bytes(plan->type->type);
-    if (p->staging_bytes > 0) {
+    if (!plan->type->plain) {
         plan->type->load(at->staging, data, channels * conv->data_pixels);
         data = at->staging;
     }

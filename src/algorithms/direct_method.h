@@ -34,7 +34,7 @@ typedef struct gops_direct_axis {
 typedef struct gops_direct {
     gops_direct_axis axis[3]; /* Z, Y, X; those that the operation lacks have length 1 */
     int transposed;
-    int in_place;          /* the kernel writes the output itself */
+    int in_place;          /* the kernel can write the output itself */
     int64_t phases;        /* of the copy along x */
     int64_t phase_pitch;   /* all pitches count elements of the compute type */
     int64_t row_pitch;     /* of the copy */

@@ -66,11 +66,9 @@ static int64_t lay_out(const gops_plan *plan, gops_direct *p)
     int64_t copy = gops_mul_saturate(gops_mul_saturate(extent(&p->axis[0]), p->plane_pitch), size);
     p->copy_bytes = round_bytes(add_saturate(copy, GOPS_DIRECT_SLACK));
     p->output_pitch = x->block;
-    p->sums_bytes = 0;
-    if (!p->in_place) {
-        int64_t sums = gops_mul_saturate(gops_mul_saturate(x->block, y->block), x->classes);
-        p->sums_bytes = round_bytes(gops_mul_saturate(sums, size));
-    }
+    /* There even if it is in_place: a residual may be the output. */
+    int64_t sums = gops_mul_saturate(gops_mul_saturate(x->block, y->block), x->classes);
+    p->sums_bytes = round_bytes(gops_mul_saturate(sums, size));
     p->line_bytes =
         round_bytes(gops_mul_saturate(gops_max(extent(x), x->block * x->classes), size));
     p->weights_bytes = round_bytes(gops_mul_saturate(plan->conv.taps, size));
@@ -94,11 +92,17 @@ static void cut(gops_direct_axis *axis, int64_t block)
     axis->block = gops_ceil_div(axis->count, axis->blocks);
 }
 
-/* Halves the blocks along an axis, if they are longer than `least`, until the workspace fits. */
-static void shrink(const gops_plan *plan, gops_direct *p, int axis, int64_t least, int64_t room)
+/* Halves the blocks along an axis, if they are longer than `least`, until the workspace fits, what
+ * is not used of it left out if it is for a cache. */
+static void shrink(const gops_plan *plan, gops_direct *p, int axis, int64_t least, int64_t room,
+                   int cached)
 {
     gops_direct_axis *a = &p->axis[axis];
-    while (lay_out(plan, p) > room && a->block > gops_max(1, least)) {
+    while (a->block > gops_max(1, least)) {
+        const int64_t bytes = lay_out(plan, p);
+        if (bytes - (cached && p->in_place ? p->sums_bytes : 0) <= room) {
+            return;
+        }
         cut(a, gops_max(least, a->block / 2));
     }
 }
@@ -114,7 +118,7 @@ static void choose_blocks(const gops_plan *plan, gops_direct *p)
         const int64_t halo = axis->reach / axis->step;
         const int64_t least[] = {halo / 2 + 1, gops_max(halo, TILE_ROWS),
                                  gops_max(halo, LEAST_COLUMNS)};
-        shrink(plan, p, a, least[a], a == 0 ? l2 : l1);
+        shrink(plan, p, a, least[a], a == 0 ? l2 : l1, 1);
     }
     /* Whole tiles. */
     if (y->block > 2 * TILE_ROWS && y->blocks > 1) {
@@ -182,7 +186,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     p->planes = plan->conv.batch * plan->conv.groups;
     choose_blocks(plan, p);
     for (int a = 0; a < 3; a++) {
-        shrink(plan, p, a, 1, slot_limit);
+        shrink(plan, p, a, 1, slot_limit, 0);
     }
     plan->slot_bytes = lay_out(plan, p);
     if (plan->slot_bytes > slot_limit) {

@@ -221,7 +221,9 @@ static void run_plane(const block *at, const gops_direct_class *classes, const u
         return;
     }
     first += output_index(at, 1, begin, y_class) * row;
-    if (p->in_place) {
+    /* What is added when storing must still be there. */
+    const int overwrites = at->job->fused && at->job->residual == at->job->output;
+    if (p->in_place && !overwrites) {
         run_in_place(at, classes, plane, begin, count, first, pitch);
         return;
     }

@@ -53,6 +53,7 @@ typedef struct gops_segments {
     int64_t spots; /* of one segment */
     int64_t last;  /* where the last of them begins */
     int64_t count;
+    int64_t direct; /* tiles can write the output themselves */
 } gops_segments;
 
 /* One product over a chunk of spots and a block of channels. */

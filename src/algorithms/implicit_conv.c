@@ -1,10 +1,11 @@
 /*
  * algorithms/implicit_conv.c: GroupConvolution without the column matrix; algorithms/implicit.h.
  *
- * Row (channel, tap) of the column matrix is the frame of that channel, shifted by the tap: with
- * the strides' phases apart, pixel o and tap k meet at position o + k * dilation / stride of phase
- * k * dilation % stride on every axis, so that the shift does not depend on o. All that is left of
- * im2col is the table of C_IN * taps shifts.
+ * Row (channel, tap) of the column matrix is the frame of that channel, shifted by the tap: pixel o
+ * and tap k meet at o * stride + k * dilation of the padded data, and the second term does not
+ * depend on o. The pixels form wants neighbouring outputs to read neighbours; for it the phases of
+ * the strides lie apart, and the two meet at position o + k * dilation / stride of phase
+ * k * dilation % stride. All that is left of im2col is the table of C_IN * taps shifts.
  *
  * Which form and size of tile is quickest depends on C_OUT, the width of the output and the
  * processor's vectors; `prepare` lays out each and keeps the one whose estimate is least.
@@ -224,7 +225,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
         int64_t shift = 0, phase = 0;
         for (int a = 0; a < conv->axes; a++) {
             const int64_t reach = tap[a] * conv->axis[a].dilation;
-            if (p->in_place) {
+            if (p->in_place || !p->pixels) {
                 shift += reach * (p->pitch[a] / conv->axis[a].stride);
             } else {
                 const int64_t phases = p->frame.axis[a].phases;
@@ -293,7 +294,7 @@ static void run_chunk(piece *at, int64_t first, int64_t *list, int64_t *places)
     const gops_plan *plan = at->plan;
     const gops_implicit *p = read_own(plan);
     gops_implicit_pass *pass = &at->pass;
-    const int direct = p->direct && !at->job->fused;
+    const int direct = at->segments.direct && !at->job->fused;
     const int64_t pixels = plan->conv.output_pixels;
     const unsigned char *weights = at->filter;
     for (int64_t c = 0; c < at->channels; c += pass->width) {

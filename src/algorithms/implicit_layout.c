@@ -27,22 +27,28 @@ static int fill_frame(gops_implicit *p, int axes, const gops_implicit_axis *axis
     for (int a = axes - 1; a >= 0; a--) {
         const gops_implicit_axis *from = &axis[a];
         gops_frame_axis *to = &frame->axis[a];
-        *to = (gops_frame_axis){
-            .data = from->data,
-            .stride = from->stride,
-            .turn = from->dilation % from->stride,
-            .phases = gops_min(from->kernel, period(from->stride, from->dilation)),
-        };
-        if (p->in_place) {
-            p->pitch[a] = from->stride * frame->data_pixels;
-        } else {
-            p->pitch[a] = frame->positions;
-        }
-        frame->data_pixels *= from->data;
         if (!gops_mul(from->kernel - 1, from->dilation, &reach)) {
             return 0;
         }
-        to->length = count[a] + reach / from->stride;
+        p->pitch[a] = p->pixels && !p->in_place
+                          ? frame->positions
+                          : from->stride * (p->in_place ? frame->data_pixels : frame->positions);
+        frame->data_pixels *= from->data;
+        if (p->pixels) {
+            *to = (gops_frame_axis){
+                .data = from->data,
+                .stride = from->stride,
+                .turn = from->dilation % from->stride,
+                .phases = gops_min(from->kernel, period(from->stride, from->dilation)),
+                .length = count[a] + reach / from->stride,
+            };
+        } else { /* single pixels need not lie together */
+            *to = (gops_frame_axis){.data = from->data, .stride = 1, .phases = 1};
+            if (!gops_mul(count[a] - 1, from->stride, &to->length) ||
+                !gops_add(to->length, reach + 1, &to->length)) {
+                return 0;
+            }
+        }
         if (!gops_mul(frame->positions, to->length, &frame->positions) ||
             !gops_mul(phases, to->phases, &phases)) {
             return 0;
@@ -127,11 +133,7 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_implicit_axis
         return rows * length;
     }
     const int64_t spots = rows * gops_ceil_div(length, lanes);
-    /* The last band may be shorter than the others. */
-    const int64_t over = axis[p->cut].pixels % p->band;
-    const int64_t least =
-        over != 0 && p->cut >= axes - p->merged ? length / count[p->cut] * over : length;
-    p->direct = can_direct && least >= lanes;
+    p->direct = can_direct && length >= lanes;
     if (p->merged > 1 || axes < 2 || p->in_place) {
         return spots;
     }
@@ -189,6 +191,7 @@ int64_t gops_implicit_workspace(gops_implicit *p, int64_t frame_values, int64_t 
  * units do in one. Other processors differ by a factor that is much the same for all methods. */
 static const double NS_PER_CYCLE = 0.26;
 static const double MULTIPLIES_PER_CYCLE = 2, LOADS_PER_CYCLE = 2;
+static const double NS_PER_ITEM = 400;    /* tables, boxes, the copy's beginning */
 static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the loop's end */
 static const double CYCLES_PER_SUM = 2;   /* storing a vector, and its share of what follows */
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
@@ -222,7 +225,7 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
                   tile_cycles(tile, p->pixels, tiles->lanes, depth);
         c += gops_max(1, blocks) * width;
     }
-    return cycles * NS_PER_CYCLE;
+    return cycles * NS_PER_CYCLE + NS_PER_ITEM;
 }
 
 double gops_implicit_copy_cost(double values, double runs)

@@ -61,7 +61,7 @@ void gops_implicit_multiply(const gops_implicit_pass *pass)
 gops_segments gops_implicit_segments(const gops_implicit *p, int axes, int64_t lanes,
                                      const gops_box *box)
 {
-    gops_segments s = {1, 1, 1, 1, p->pixels ? lanes : 1, 1, 0, 1};
+    gops_segments s = {1, 1, 1, 1, p->pixels ? lanes : 1, 1, 0, 1, 0};
     for (int a = 0; a < axes; a++) {
         if (a < axes - p->merged) {
             s.count *= box->count[a];
@@ -77,7 +77,9 @@ gops_segments gops_implicit_segments(const gops_implicit *p, int axes, int64_t l
         s.length = (s.rows - 1) * s.pitch + s.width;
     }
     s.spots = gops_ceil_div(s.length, s.step);
-    s.last = p->direct ? s.length - s.step : (s.spots - 1) * s.step;
+    /* A shorter last band may hold less than a vector. */
+    s.direct = p->direct && s.length >= s.step;
+    s.last = s.direct ? s.length - s.step : (s.spots - 1) * s.step;
     return s;
 }
 

@@ -176,10 +176,11 @@ static int lay_out(const gops_plan *plan, const totals *sum, const gops_tile *ti
     const double outputs = (double)channels * (double)conv->output_pixels;
     const double item =
         products_cost(plan, p, spots) + gops_implicit_copy_cost((double)frame, runs);
-    *cost =
-        (double)images *
-        (item * (double)(implicit->bands * implicit->parts) +
-         2 * gops_implicit_copy_cost(outputs, outputs / (double)conv->axis[conv->axes - 1].output));
+    /* A run of the output is found, interleaved and perhaps cut: as much as six runs of a copy. */
+    static const double COPIES_PER_RUN = 6;
+    const double rows = outputs / (double)conv->axis[conv->axes - 1].output;
+    *cost = (double)images * (item * (double)(implicit->bands * implicit->parts) +
+                              gops_implicit_copy_cost(2 * outputs, COPIES_PER_RUN * rows));
     return *slot_bytes <= slot_limit;
 }
 

@@ -2,7 +2,8 @@
  * lower/frame.h: the padded copy of a group's input that the implicit product reads.
  *
  * A frame holds a box of the data, with zeros where the box reaches outside, in the compute type,
- * one channel after the other. Along an axis with a stride, every stride-th pixel lies together:
+ * one channel after the other. Where the pixels form of the tiles wants it, along an axis with a
+ * stride, every stride-th pixel lies together:
  * the pixels of one residue of the stride are a phase, and only phases that a tap meets are there.
  * So outputs that are neighbours read neighbours, whatever the stride. In a channel the phases of
  * all axes come first, then the positions: [phase z][phase y][phase x][z][y][x].

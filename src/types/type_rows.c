@@ -102,7 +102,6 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 #define STORE gops_f16_store
 #define VALUE (double)gops_f16_load
 #define ROUND(value) gops_f16_store(gops_round_to_odd(value))
-#define ROUND_IN_BLOCKS
 #define NAME(symbol) f16_##symbol
 #define ROW .name = "f16", .type = GOPS_F16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
@@ -152,7 +151,6 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 #define STORE gops_f8e5m2_store
 #define VALUE (double)gops_f8e5m2_load
 #define ROUND(value) gops_f8e5m2_store(gops_round_to_odd(value))
-#define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e5m2_##symbol
 #define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
@@ -168,7 +166,6 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 #define STORE gops_f8e5m2_saturate
 #define VALUE (double)gops_f8e5m2_load
 #define ROUND(value) gops_f8e5m2_saturate(gops_round_to_odd(value))
-#define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e5m2_saturating_##symbol
 #define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"

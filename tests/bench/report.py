@@ -78,16 +78,18 @@ def table(layers):
 
 
 def threads_findings(layers):
-    """Layers that a second thread helps too little."""
-    one = {(layer.name, layer.shapes): layer.ours for layer in layers if layer.threads == 1}
+    """Layers that a second thread helps too little; beside it, what it does for a copy."""
+    alone = {(layer.name, layer.shapes): layer for layer in layers if layer.threads == 1}
     for layer in layers:
-        alone = one.get((layer.name, layer.shapes))
-        if layer.threads != 2 or alone is None:
+        one = alone.get((layer.name, layer.shapes))
+        if layer.threads != 2 or one is None:
             continue
-        speedup = alone / layer.ours
-        least = results.LEAST_SPEEDUP if alone > results.LONG_MS else 1.0
+        speedup = one.ours / layer.ours
+        least = results.LEAST_SPEEDUP if one.ours > results.LONG_MS else 1.0
         if speedup < least:
-            yield f"{layer.name} ({layer.shapes}): {speedup:.2f}× with 2 threads, ≥ {least} asked"
+            copy = one.least.get("copy", 0) / layer.least.get("copy", 1)
+            yield (f"{layer.name} ({layer.shapes}): {speedup:.2f}× with 2 threads, ≥ {least} asked"
+                   + (f"; a copy of the data: {copy:.2f}×" if copy else ""))
 
 
 def findings(layers):
