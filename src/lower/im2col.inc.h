@@ -37,6 +37,10 @@ static inline void NAME(copy_run)(C *restrict to, const T *restrict from, int64_
 {
     if (stride == 1) {
         GOPS_IN_BLOCKS(NAME(load_block), to, from, count, LOAD)
+    } else if (stride == 2) { /* a constant, which the compiler turns into shuffles */
+        for (int64_t i = 0; i < count; i++) {
+            to[i] = LOAD(from[2 * i]);
+        }
     } else {
         for (int64_t i = 0; i < count; i++) {
             to[i] = LOAD(from[i * stride]);

@@ -8,6 +8,20 @@ if(count LESS 20)
   message(FATAL_ERROR "${EXPORTED} holds ${count} names only")
 endif()
 
+# What the headers declare, to the name.
+file(GLOB headers ${HEADERS}/*.h)
+set(declared "")
+foreach(header IN LISTS headers)
+  file(READ ${header} text)
+  string(REGEX MATCHALL "\nGOPS_API[^(]*[ *]gops_[a-z0-9_]+\\(" declarations "${text}")
+  list(TRANSFORM declarations REPLACE ".*[ *](gops_[a-z0-9_]+).*" "\\1")
+  list(APPEND declared ${declarations})
+endforeach()
+list(SORT declared)
+if(NOT declared STREQUAL wanted)
+  message(SEND_ERROR "the headers declare ${declared}\nbut ${EXPORTED} lists ${wanted}")
+endif()
+
 symbol_names(exported --dynamic --defined-only)
 list(REMOVE_ITEM exported GROUPOPS_0.1) # the version itself
 set(missing ${wanted})
