@@ -86,7 +86,8 @@ static void fill(const gops_plan *plan, parameters *p)
 }
 
 /* Estimated nanoseconds on one thread: constants fitted to 23 layers of f32 of 7 to 56 columns on a
- * Zen 5 with AVX-512, which they meet within 12%. */
+ * Zen 5 with AVX-512, which they meet within 20% (the transposed
+ * form is 20% to 40% slower than they say). */
 static double estimate(const gops_plan *plan, const parameters *p)
 {
     static const double item = 47, pixel_in = 1.74, pixel_out = 1.02, tap = 0.24, tap_row = 0.12;

@@ -129,8 +129,8 @@ static void choose_blocks(const gops_plan *plan, gops_direct *p)
 }
 
 /* Estimated nanoseconds on one thread: constants fitted to 28 layers of f32 from 1 to 1152 channels
- * and 7 to 512 columns on a Zen 5 with AVX-512, which they meet within 25%; scaled with the width
- * of the vectors for others. */
+ * and 7 to 512 columns on a Zen 5 with AVX-512, which they meet within 30% on a shared machine;
+ * scaled with the width of the vectors for others. */
 static double estimate(const gops_plan *plan, const gops_direct *p)
 {
     static const double item = 78, filter = 30, row = 0.7, vector = 1.0, split_vector = 1.3,
@@ -191,8 +191,8 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     plan->slot_bytes = lay_out(plan, p);
     if (plan->slot_bytes > slot_limit) {
         return gops_fail(error, GOPS_INVALID,
-                         "max_workspace: direct needs at least %lld bytes for one thread",
-                         (long long)plan->slot_bytes);
+                         "max_workspace is %lld; direct needs at least %lld bytes for one thread",
+                         (long long)slot_limit, (long long)plan->slot_bytes);
     }
     const int64_t blocks = p->axis[0].blocks * p->axis[1].blocks * p->axis[2].blocks;
     p->plane_block = gops_clamp(gops_mul_saturate(p->planes, blocks) / SHARES, 1, MOST_PLANES);

@@ -87,6 +87,11 @@ int64_t gops_implicit_width(const gops_tile *tiles, int pixels, int64_t tile, in
 /* C_OUT, and what pads the last block. */
 int64_t gops_implicit_padded(const gops_implicit *p, const gops_tiles *tiles, int64_t channels);
 
+/* Refuses a plan for which no tile could be laid out: for its budget where `roomy` says that one
+ * could be without a bound. */
+gops_status gops_implicit_refuse(const gops_plan *plan, int64_t slot_limit, int roomy,
+                                 gops_error *error);
+
 /* implicit_store.c */
 
 /* Writes a block of weights as a tile reads them: to[k * width + i] = weight k of channel i for

@@ -137,7 +137,8 @@ static void explain(gops_plan *plan, const gops_implicit *p)
              (long long)p->depth, (long long)p->depth_block, (long long)p->bands, plan->cost / 1e6);
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+/* Lays out the form and tile that cost least; 0 where none fits. */
+static int find_best(gops_plan *plan, int64_t slot_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
@@ -163,10 +164,15 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
             }
         }
     }
-    if (!found) {
-        return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; implicit needs more for one thread",
-                         (long long)slot_limit);
+    return found;
+}
+
+static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    if (!find_best(plan, slot_limit)) {
+        return gops_implicit_refuse(plan, slot_limit, find_best(plan, GOPS_UNLIMITED), error);
     }
     const gops_implicit *p = read_own(plan);
     plan->items = conv->batch * conv->groups * p->parts * p->bands;

@@ -2,6 +2,7 @@
 #include "algorithms/implicit.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 
 #include <stddef.h>
 
@@ -134,4 +135,19 @@ int64_t gops_implicit_padded(const gops_implicit *p, const gops_tiles *tiles, in
     const int64_t last = channels % p->tile;
     return p->pixels || last == 0 ? channels
                                   : channels - last + gops_implicit_width(list, 0, p->tile, last);
+}
+
+gops_status gops_implicit_refuse(const gops_plan *plan, int64_t slot_limit, int roomy,
+                                 gops_error *error)
+{
+    if (roomy) {
+        return gops_fail(error, GOPS_INVALID,
+                         "max_workspace is %lld; implicit needs more for one thread",
+                         (long long)slot_limit);
+    }
+    return gops_fail(
+        error, GOPS_UNSUPPORTED,
+        "implicit does not serve C_IN %lld with %lld taps: what one output pixel reads is "
+        "more than the second level cache holds",
+        (long long)plan->conv.channels_in, (long long)plan->conv.taps);
 }

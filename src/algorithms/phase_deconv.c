@@ -212,18 +212,13 @@ static void explain(gops_plan *plan, const gops_phase_parameters *p, const total
              (long long)p->implicit.bands, plan->cost / 1e6);
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+/* Lays out the form and tile that cost least; 0 where none fits. */
+static int find_best(gops_plan *plan, const totals *sum, int64_t slot_limit)
 {
-    gops_phase_parameters *p = (gops_phase_parameters *)(void *)plan->parameters.bytes;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
-    totals sum;
+    gops_phase_parameters *p = (gops_phase_parameters *)(void *)plan->parameters.bytes;
     int found = 0;
-    if (!count_products(conv, &sum)) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "implicit takes strides of at most %d output phases in %d products",
-                         MOST_PHASES, MOST_PRODUCTS);
-    }
     for (int pixels = 0; pixels < 2; pixels++) {
         const gops_tile *tile = pixels ? tiles->pixels : tiles->channels;
         int64_t width = 0;
@@ -232,11 +227,11 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
             int64_t slot_bytes;
             double cost;
             if (tile->channels == width || tile->channels - (pixels ? 1 : tiles->lanes) >=
-                                               gops_max(1, conv->channels_out) * sum.most) {
+                                               gops_max(1, conv->channels_out) * sum->most) {
                 continue;
             }
             width = tile->channels;
-            if (lay_out(plan, &sum, tile, pixels, slot_limit, &candidate, &slot_bytes, &cost) &&
+            if (lay_out(plan, sum, tile, pixels, slot_limit, &candidate, &slot_bytes, &cost) &&
                 (!found || cost < plan->cost)) {
                 *p = candidate;
                 plan->slot_bytes = slot_bytes;
@@ -245,10 +240,21 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
             }
         }
     }
-    if (!found) {
-        return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; implicit needs more for one thread",
-                         (long long)slot_limit);
+    return found;
+}
+
+static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+{
+    gops_phase_parameters *p = (gops_phase_parameters *)(void *)plan->parameters.bytes;
+    const gops_conv_geometry *conv = &plan->conv;
+    totals sum;
+    if (!count_products(conv, &sum)) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "implicit takes strides of at most %d output phases in %d products",
+                         MOST_PHASES, MOST_PRODUCTS);
+    }
+    if (!find_best(plan, &sum, slot_limit)) {
+        return gops_implicit_refuse(plan, slot_limit, find_best(plan, &sum, GOPS_UNLIMITED), error);
     }
     plan->filter_variant = encode(conv, &p->implicit);
     if (plan->filter_variant < 0) {

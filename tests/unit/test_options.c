@@ -96,6 +96,9 @@ static void host_refusals(void)
     host.parallel_for = no_parallel;
     p.host = &host;
     p.threads = 3;
+    p.data.dims[2] = 229; /* enough work for three threads */
+    p.data.dims[3] = 233;
+    p.data.dims[0] = 41; /* work that is worth more than one thread */
     gops_problem_reference_shape(&p, &g, &output);
     gops_problem_buffers buffers = gops_problem_buffers_create(&p, &output, &random);
     gops_check_refusal("parallel_for", gops_problem_run(&p, &buffers, &error), &error,
