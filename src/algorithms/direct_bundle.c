@@ -346,6 +346,7 @@ const gops_method gops_direct_bundle_deconv = {
     .prepare = prepare,
     .pack = pack,
     .run = run,
+    .modular = 1,
 };
 
 const gops_method gops_direct_bundle_conv = {
@@ -354,4 +355,5 @@ const gops_method gops_direct_bundle_conv = {
     .prepare = prepare,
     .pack = pack,
     .run = run,
+    .modular = 1,
 };

@@ -217,6 +217,7 @@ const gops_method gops_direct_conv = {
     .prepare = prepare,
     .pack = pack,
     .run = gops_direct_run,
+    .modular = 1,
 };
 
 const gops_method gops_direct_deconv = {
@@ -225,4 +226,5 @@ const gops_method gops_direct_deconv = {
     .prepare = prepare,
     .pack = pack,
     .run = gops_direct_run,
+    .modular = 1,
 };

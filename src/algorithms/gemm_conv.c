@@ -163,7 +163,7 @@ static void block_for_cache(const gops_plan *plan, parameters *p)
 
 static void explain(gops_plan *plan, const parameters *p)
 {
-    const char *gemm = plan->type->compute == GOPS_COMPUTE_F64 ? "DGEMM" : "SGEMM";
+    const char *gemm = gops_gemm_name(plan->type->compute);
     long long m = (long long)plan->conv.channels_out, n = (long long)plan->conv.output_pixels;
     long long k = (long long)p->k;
     if (p->blocks == 1 && p->rows == p->k) {

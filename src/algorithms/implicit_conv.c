@@ -385,4 +385,5 @@ const gops_method gops_implicit_conv = {
     .prepare = prepare,
     .pack = pack,
     .run = run,
+    .modular = 1,
 };

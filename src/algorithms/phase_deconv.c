@@ -314,4 +314,5 @@ const gops_method gops_phase_deconv = {
     .prepare = prepare,
     .pack = pack,
     .run = gops_phase_run,
+    .modular = 1,
 };

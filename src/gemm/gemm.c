@@ -25,3 +25,14 @@ void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_comp
                                        p->c, p->ldc);
     }
 }
+
+const char *gops_gemm_name(gops_compute compute)
+{
+    static const char *const names[GOPS_COMPUTES] = {
+        [GOPS_COMPUTE_F32] = "SGEMM",
+        [GOPS_COMPUTE_F64] = "DGEMM",
+        [GOPS_COMPUTE_U32] = "integer product",
+        [GOPS_COMPUTE_U64] = "integer product",
+    };
+    return names[compute];
+}

@@ -18,6 +18,9 @@ typedef struct gops_product {
     int32_t ldc;
 } gops_product;
 
+/* What makes the product of a compute type, for messages. */
+const char *gops_gemm_name(gops_compute compute);
+
 /* Floating point through the table, integers by our own kernel. */
 void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
                    const gops_product *p);

@@ -18,15 +18,15 @@
  * without cutting and joining the limbs.
  *
  *        M x N x K        bits    avx512    avx2   portable   DGEMMs
- *     128 x  784 x 1152    32      1.14     3.13    18.5       12.4
- *                          64      2.40    12.3     47.1       42.6
- *       8 x  784 x   72    32      0.0042   0.0090   0.056      0.070
- *                          64      0.0084   0.046    0.128      0.212
- *       1 x 3136 x    9    32      0.0010   0.0012   0.0036     0.012
- *                          64      0.0021   0.0039   0.0083     0.045
+ *     128 x  784 x 1152    32      1.28     2.69    14.4       12.7
+ *                          64      2.36    12.5     32.7       42.7
+ *       8 x  784 x   72    32      0.0046   0.0092   0.056      0.073
+ *                          64      0.0093   0.047    0.129      0.245
+ *       1 x 3136 x    9    32      0.0008   0.0011   0.0034     0.0145
+ *                          64      0.0021   0.0039   0.0079     0.046
  *
- * Only the portable code loses, and on the largest product alone; a processor without AVX2 is not
- * worth a second way.
+ * Only the portable code loses, and on the largest product of i32 alone; a processor without AVX2
+ * is not worth a second way.
  */
 
 enum { NAME(WIDEST) = 6 }; /* vectors of one row of a tile */

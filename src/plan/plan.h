@@ -54,6 +54,8 @@ typedef struct gops_method {
     /* Serves plans that are `wrapped`, whose filter it packs in runs of C_IN * taps values, one for
      * each output channel. */
     int wraps;
+    /* Multiplies by kernels of our own, which take integers too: works on GOPS_TYPE_MODULAR. */
+    int modular;
 } gops_method;
 
 /* All methods, ended by NULL; of two that cost the same the earlier one is chosen. */

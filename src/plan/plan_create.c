@@ -144,6 +144,14 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const cho
 static gops_status consider(gops_plan *candidate, const gops_method *method, const choices *chosen,
                             gops_error *refusal)
 {
+    if (method->modular && candidate->output_type == candidate->type &&
+        candidate->type->store_wrapped != NULL) {
+        const gops_type_row *row =
+            candidate->kernels->type_row(candidate->type->type, GOPS_TYPE_MODULAR);
+        candidate->type = candidate->filter_type = candidate->output_type = row;
+        candidate->exact_k = row->exact_k;
+        candidate->wrapped = 0;
+    }
     if (candidate->wrapped && !method->wraps) {
         const char *type = gops_type_name(candidate->type->type);
         return gops_fail(
@@ -276,10 +284,6 @@ static gops_status read_activation(gops_plan *plan, const gops_options *options,
 /* Puts in front of `why` how the type is computed, where that is not simply in itself. */
 static void explain_type(gops_plan *plan)
 {
-    static const char *const computes[GOPS_COMPUTES] = {[GOPS_COMPUTE_F32] = "SGEMM",
-                                                        [GOPS_COMPUTE_F64] = "DGEMM",
-                                                        [GOPS_COMPUTE_U32] = "integers",
-                                                        [GOPS_COMPUTE_U64] = "integers"};
     char method[GOPS_WHY_BYTES];
     const char *name = gops_type_name(plan->type->type);
     const long long k = (long long)(plan->conv.k);
@@ -287,14 +291,15 @@ static void explain_type(gops_plan *plan)
         return;
     }
     memcpy(method, plan->why, sizeof method);
-    if (plan->type->plain) {
+    if (plan->type->compute >= GOPS_COMPUTE_U32) {
         snprintf(plan->why, sizeof plan->why, "%s: integers modulo 2^%d, exact; %.300s", name,
-                 (int)gops_type_bytes(plan->type->type) * 8, method);
+                 (int)gops_compute_bytes(plan->type->compute) * 8, method);
     } else if (plan->type->exact_k != INT64_MAX) {
         snprintf(plan->why, sizeof plan->why,
                  "%s%s: %s, exact to K = %lld, here K = %lld%s; %.300s", name,
-                 plan->output_type != plan->type ? " to i32" : "", computes[plan->type->compute],
-                 (long long)plan->exact_k, k, k > plan->exact_k ? " in exact pieces" : "", method);
+                 plan->output_type != plan->type ? " to i32" : "",
+                 gops_gemm_name(plan->type->compute), (long long)plan->exact_k, k,
+                 k > plan->exact_k ? " in exact pieces" : "", method);
     } else {
         snprintf(plan->why, sizeof plan->why,
                  "%s: multiplied and added in f32, rounded once; %.300s", name, method);
@@ -385,6 +390,13 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
     *plan = NULL;
     gops_status status =
         gops_norm_resolve(data, scale, bias, attributes, &draft.norm, &draft.shape, error);
+    const gops_type output = wanted_output(options);
+    if (status == GOPS_OK && output != 0 && output != data->type) {
+        return gops_fail(
+            error, GOPS_UNSUPPORTED,
+            "output_type is %s, data is %s; a normalization's output has its data's type",
+            gops_type_name(output), gops_type_name(data->type));
+    }
     return status == GOPS_OK ? create(&draft, data->type, data->type, options, plan, error)
                              : status;
 }

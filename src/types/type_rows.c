@@ -256,6 +256,48 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
     .name = "u64", .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
+/* The 8- and 16-bit integers for our own kernels, which multiply 32-bit integers nearly as fast as
+ * floats: sums modulo 2^32 hold the result modulo 2^8 or 2^16, whatever K is. */
+#define T int8_t
+#define C uint32_t
+#define LOAD (uint32_t)(int32_t)
+#define WIDEN gops_widen_i8
+#define STORE(value) (int8_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) i8_modular_##symbol
+#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint8_t
+#define C uint32_t
+#define LOAD (uint32_t)(int32_t)
+#define WIDEN gops_widen_u8
+#define STORE(value) (uint8_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) u8_modular_##symbol
+#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T int16_t
+#define C uint32_t
+#define LOAD (uint32_t)(int32_t)
+#define WIDEN gops_widen_i16
+#define STORE(value) (int16_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) i16_modular_##symbol
+#define ROW .name = "i16", .type = GOPS_I16, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
+#define T uint16_t
+#define C uint32_t
+#define LOAD (uint32_t)(int32_t)
+#define WIDEN gops_widen_u16
+#define STORE(value) (uint16_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) u16_modular_##symbol
+#define ROW .name = "u16", .type = GOPS_U16, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#include "types/type.inc.h"
+
 /* The 8-bit integers less a zero point: differences of up to 255 either way. */
 #define T int8_t
 #define C float
@@ -308,6 +350,13 @@ const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_var
             {
                 [GOPS_I8] = &i8_shifted_row,
                 [GOPS_U8] = &u8_shifted_row,
+            },
+        [GOPS_TYPE_MODULAR] =
+            {
+                [GOPS_I8] = &i8_modular_row,
+                [GOPS_I16] = &i16_modular_row,
+                [GOPS_U8] = &u8_modular_row,
+                [GOPS_U16] = &u16_modular_row,
             },
     };
     if ((size_t)type >= MOST_TYPES) {

@@ -39,6 +39,7 @@ typedef enum gops_type_variant {
     GOPS_TYPE_USUAL,
     GOPS_TYPE_SATURATING, /* 8-bit floats: overflow becomes the largest finite value */
     GOPS_TYPE_SHIFTED,    /* 8-bit integers: im2col takes off gops_columns.zero */
+    GOPS_TYPE_MODULAR,    /* 8- and 16-bit integers: computed in integers, not for a BLAS */
     GOPS_TYPE_VARIANTS    /* how many there are */
 } gops_type_variant;
 
