@@ -3,70 +3,12 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/host_default.h"
 #include "gemm/gemm.h"
+#include "plan/options.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The options with every default filled in. */
-typedef struct choices {
-    const char *algorithm; /* NULL: auto */
-    int32_t threads;
-    int64_t max_workspace; /* 0: the default */
-} choices;
-
-static gops_status read_options(const gops_options *options, gops_plan *plan, choices *chosen,
-                                gops_error *error)
-{
-    static const gops_options defaults = {.size = sizeof defaults};
-    const gops_options *given = options != NULL ? options : &defaults;
-    if (given->size != sizeof *given) {
-        return gops_fail(error, GOPS_INVALID, "options.size is %zu; it must be %zu", given->size,
-                         sizeof *given);
-    }
-    if (given->threads < 0) {
-        return gops_fail(error, GOPS_INVALID, "threads is %d; it must not be negative",
-                         (int)given->threads);
-    }
-    if (given->max_workspace < 0) {
-        return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; it must not be negative",
-                         (long long)given->max_workspace);
-    }
-    *chosen = (choices){given->algorithm, given->threads, given->max_workspace};
-    if (chosen->algorithm != NULL && strcmp(chosen->algorithm, "auto") == 0) {
-        chosen->algorithm = NULL;
-    }
-    if (chosen->threads == 0) {
-        chosen->threads = gops_default_threads();
-    }
-    gops_status status = gops_host_complete(given->host, &plan->host, error);
-    if (status == GOPS_OK) {
-        plan->gemm = plan->host.gemm != NULL ? *plan->host.gemm : gops_cblas;
-        plan->host.gemm = NULL; /* the caller's table may be gone when we come back to it */
-        if (plan->gemm.sgemm == gops_cblas.sgemm) {
-            chosen->threads = (int32_t)gops_min(chosen->threads, GOPS_CBLAS_CALLERS);
-        }
-    }
-    return status;
-}
-
-static gops_status check_algorithm(const char *name, gops_error *error)
-{
-    for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
-        if (name == NULL || strcmp(gops_algorithm_name(i), name) == 0) {
-            return GOPS_OK;
-        }
-    }
-    char known[128] = "auto";
-    for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, ", %s", gops_algorithm_name(i));
-    }
-    return gops_fail(error, GOPS_INVALID, "algorithm is \"%s\"; it must be one of %s", name, known);
-}
 
 /* A plan without outputs packs nothing, so that its filter must not fit another plan. */
 enum { EMPTY_VARIANT = -1 };
@@ -94,7 +36,7 @@ static int64_t worth_threads(const gops_plan *plan)
 /* How the budget is divided must not depend on the number of threads, or the blocks, and with them
  * the last bits of the result, would: a quarter of a given budget is one thread's, all of it where
  * that is too little. */
-static gops_status prepare(gops_plan *plan, const gops_method *method, const choices *chosen,
+static gops_status prepare(gops_plan *plan, const gops_method *method, const gops_choices *chosen,
                            gops_error *error)
 {
     enum { SHARES = 4 };
@@ -141,8 +83,8 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const cho
 }
 
 /* Prepares `candidate`, a copy of the plan so far, by the method. */
-static gops_status consider(gops_plan *candidate, const gops_method *method, const choices *chosen,
-                            gops_error *refusal)
+static gops_status consider(gops_plan *candidate, const gops_method *method,
+                            const gops_choices *chosen, gops_error *refusal)
 {
     if (method->modular && candidate->output_type == candidate->type &&
         candidate->type->store_wrapped != NULL) {
@@ -164,7 +106,7 @@ static gops_status consider(gops_plan *candidate, const gops_method *method, con
 }
 
 /* Prepares the cheapest method that serves the shape, or the one that was asked for. */
-static gops_status choose(gops_plan *plan, const choices *chosen, gops_error *error)
+static gops_status choose(gops_plan *plan, const gops_choices *chosen, gops_error *error)
 {
     gops_plan best, candidate;
     /* Apart from the caller's error, which a method that merely lost must not touch. What counts of
@@ -212,13 +154,6 @@ static void fill_layout(gops_plan *plan)
     }
 }
 
-/* Read before the options are checked as a whole: the geometry comes first, and needs it. */
-static gops_type wanted_output(const gops_options *options)
-{
-    return options != NULL && options->size == sizeof *options ? options->output_type
-                                                               : (gops_type)0;
-}
-
 static void set_types(gops_plan *plan, gops_type data, gops_type filter, int saturate)
 {
     const gops_type output = plan->shape.output.type;
@@ -234,51 +169,6 @@ static void set_types(gops_plan *plan, gops_type data, gops_type filter, int sat
     if (plan->operation != GOPS_OPERATION_NORM) {
         plan->wrapped |= plan->conv.k > plan->exact_k;
     }
-}
-
-/* Integers are clamped to bounds that are integers of theirs. */
-static gops_status check_bound(const gops_plan *plan, const char *name, double bound,
-                               gops_error *error)
-{
-    const gops_type type = plan->output_type->type;
-    const int bits = (int)gops_type_bytes(type) * 8;
-    const double low = type >= GOPS_U8 ? 0 : -ldexp(1, bits - 1);
-    const double beyond = ldexp(1, type >= GOPS_U8 ? bits : bits - 1);
-    if (bound >= low && bound < beyond && floor(bound) == bound) {
-        return GOPS_OK;
-    }
-    return gops_fail(error, GOPS_INVALID,
-                     "activation.%s is %g; clamp of %s takes whole numbers of %s", name, bound,
-                     gops_type_name(type), gops_type_name(type));
-}
-
-static gops_status read_activation(gops_plan *plan, const gops_options *options, gops_error *error)
-{
-    if (options != NULL) {
-        plan->activation = options->activation;
-    }
-    const gops_activation *given = &plan->activation;
-    const int integer = plan->output_type->store_wrapped != NULL;
-    if ((unsigned)given->kind > GOPS_ACTIVATION_GELU) {
-        return gops_fail(error, GOPS_INVALID, "activation.kind is %d; it must be from 0 to %d",
-                         (int)given->kind, GOPS_ACTIVATION_GELU);
-    }
-    if (given->kind == GOPS_ACTIVATION_CLAMP && !(given->alpha <= given->beta)) {
-        return gops_fail(
-            error, GOPS_INVALID,
-            "activation.alpha is %g and activation.beta is %g; clamp needs alpha <= beta",
-            given->alpha, given->beta);
-    }
-    if (integer && given->kind > GOPS_ACTIVATION_CLAMP) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "activation.kind is %d; %s takes none (0), relu (1) and clamp (2)",
-                         (int)given->kind, gops_type_name(plan->output_type->type));
-    }
-    if (integer && given->kind == GOPS_ACTIVATION_CLAMP) {
-        gops_status status = check_bound(plan, "alpha", given->alpha, error);
-        return status == GOPS_OK ? check_bound(plan, "beta", given->beta, error) : status;
-    }
-    return GOPS_OK;
 }
 
 /* Puts in front of `why` how the type is computed, where that is not simply in itself. */
@@ -310,11 +200,8 @@ static void explain_type(gops_plan *plan)
 static gops_status create(gops_plan *draft, gops_type data, gops_type filter,
                           const gops_options *options, gops_plan **plan, gops_error *error)
 {
-    choices chosen;
-    gops_status status = read_options(options, draft, &chosen, error);
-    if (status == GOPS_OK) {
-        status = check_algorithm(chosen.algorithm, error);
-    }
+    gops_choices chosen;
+    gops_status status = gops_read_options(options, draft, &chosen, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -325,7 +212,7 @@ static gops_status create(gops_plan *draft, gops_type data, gops_type filter,
                          getenv("GROUPOPS_ISA"));
     }
     set_types(draft, data, filter, options != NULL && options->saturate);
-    status = read_activation(draft, options, error);
+    status = gops_read_activation(draft, options, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -357,7 +244,7 @@ gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *fi
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
     }
     *plan = NULL;
-    gops_status status = gops_conv_resolve(data, filter, attributes, wanted_output(options),
+    gops_status status = gops_conv_resolve(data, filter, attributes, gops_wanted_output(options),
                                            &draft.conv, &draft.shape, error);
     return status == GOPS_OK ? create(&draft, data->type, filter->type, options, plan, error)
                              : status;
@@ -373,7 +260,7 @@ gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
     }
     *plan = NULL;
-    gops_status status = gops_deconv_resolve(data, filter, attributes, wanted_output(options),
+    gops_status status = gops_deconv_resolve(data, filter, attributes, gops_wanted_output(options),
                                              &draft.conv, &draft.shape, error);
     return status == GOPS_OK ? create(&draft, data->type, filter->type, options, plan, error)
                              : status;
@@ -390,7 +277,7 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
     *plan = NULL;
     gops_status status =
         gops_norm_resolve(data, scale, bias, attributes, &draft.norm, &draft.shape, error);
-    const gops_type output = wanted_output(options);
+    const gops_type output = gops_wanted_output(options);
     if (status == GOPS_OK && output != 0 && output != data->type) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,

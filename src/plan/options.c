@@ -1,0 +1,112 @@
+/* plan/options.c: reads the options. */
+#include "plan/options.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/host_default.h"
+#include "gemm/gemm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static gops_status check_algorithm(const char *name, gops_error *error)
+{
+    for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
+        if (name == NULL || strcmp(gops_algorithm_name(i), name) == 0) {
+            return GOPS_OK;
+        }
+    }
+    char known[128] = "auto";
+    for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, ", %s", gops_algorithm_name(i));
+    }
+    return gops_fail(error, GOPS_INVALID, "algorithm is \"%s\"; it must be one of %s", name, known);
+}
+
+gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_choices *chosen,
+                              gops_error *error)
+{
+    static const gops_options defaults = {.size = sizeof defaults};
+    const gops_options *given = options != NULL ? options : &defaults;
+    if (given->size != sizeof *given) {
+        return gops_fail(error, GOPS_INVALID, "options.size is %zu; it must be %zu", given->size,
+                         sizeof *given);
+    }
+    if (given->threads < 0) {
+        return gops_fail(error, GOPS_INVALID, "threads is %d; it must not be negative",
+                         (int)given->threads);
+    }
+    if (given->max_workspace < 0) {
+        return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; it must not be negative",
+                         (long long)given->max_workspace);
+    }
+    *chosen = (gops_choices){given->algorithm, given->threads, given->max_workspace};
+    if (chosen->algorithm != NULL && strcmp(chosen->algorithm, "auto") == 0) {
+        chosen->algorithm = NULL;
+    }
+    if (chosen->threads == 0) {
+        chosen->threads = gops_default_threads();
+    }
+    gops_status status = gops_host_complete(given->host, &plan->host, error);
+    if (status == GOPS_OK) {
+        plan->gemm = plan->host.gemm != NULL ? *plan->host.gemm : gops_cblas;
+        plan->host.gemm = NULL; /* the caller's table may be gone when we come back to it */
+        if (plan->gemm.sgemm == gops_cblas.sgemm) {
+            chosen->threads = (int32_t)gops_min(chosen->threads, GOPS_CBLAS_CALLERS);
+        }
+    }
+    return status == GOPS_OK ? check_algorithm(chosen->algorithm, error) : status;
+}
+
+/* Integers are clamped to bounds that are integers of theirs. */
+static gops_status check_bound(const gops_plan *plan, const char *name, double bound,
+                               gops_error *error)
+{
+    const gops_type type = plan->output_type->type;
+    const int bits = (int)gops_type_bytes(type) * 8;
+    const double low = type >= GOPS_U8 ? 0 : -ldexp(1, bits - 1);
+    const double beyond = ldexp(1, type >= GOPS_U8 ? bits : bits - 1);
+    if (bound >= low && bound < beyond && floor(bound) == bound) {
+        return GOPS_OK;
+    }
+    return gops_fail(error, GOPS_INVALID,
+                     "activation.%s is %g; clamp of %s takes whole numbers of %s", name, bound,
+                     gops_type_name(type), gops_type_name(type));
+}
+
+gops_status gops_read_activation(gops_plan *plan, const gops_options *options, gops_error *error)
+{
+    if (options != NULL) {
+        plan->activation = options->activation;
+    }
+    const gops_activation *given = &plan->activation;
+    const int integer = plan->output_type->store_wrapped != NULL;
+    if ((unsigned)given->kind > GOPS_ACTIVATION_GELU) {
+        return gops_fail(error, GOPS_INVALID, "activation.kind is %d; it must be from 0 to %d",
+                         (int)given->kind, GOPS_ACTIVATION_GELU);
+    }
+    if (given->kind == GOPS_ACTIVATION_CLAMP && !(given->alpha <= given->beta)) {
+        return gops_fail(
+            error, GOPS_INVALID,
+            "activation.alpha is %g and activation.beta is %g; clamp needs alpha <= beta",
+            given->alpha, given->beta);
+    }
+    if (integer && given->kind > GOPS_ACTIVATION_CLAMP) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "activation.kind is %d; %s takes none (0), relu (1) and clamp (2)",
+                         (int)given->kind, gops_type_name(plan->output_type->type));
+    }
+    if (integer && given->kind == GOPS_ACTIVATION_CLAMP) {
+        gops_status status = check_bound(plan, "alpha", given->alpha, error);
+        return status == GOPS_OK ? check_bound(plan, "beta", given->beta, error) : status;
+    }
+    return GOPS_OK;
+}
+
+gops_type gops_wanted_output(const gops_options *options)
+{
+    return options != NULL && options->size == sizeof *options ? options->output_type
+                                                               : (gops_type)0;
+}

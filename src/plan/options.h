@@ -1,0 +1,25 @@
+/* plan/options.h: gops_options checked, every default filled in. */
+#ifndef GOPS_PLAN_OPTIONS_H
+#define GOPS_PLAN_OPTIONS_H
+
+#include "plan/plan.h"
+
+/* The options with every default filled in. */
+typedef struct gops_choices {
+    const char *algorithm; /* NULL: auto */
+    int32_t threads;
+    int64_t max_workspace; /* 0: the default */
+} gops_choices;
+
+/* Fills in the plan's host and GEMM table, and *chosen. Errors as groupops/plan.h lists them. */
+gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_choices *chosen,
+                              gops_error *error);
+
+/* Fills in the plan's activation, whose types are set, and checks that they go together. */
+gops_status gops_read_activation(gops_plan *plan, const gops_options *options, gops_error *error);
+
+/* output_type, or 0; read before the options are checked as a whole, since the geometry comes first
+ * and needs it. */
+gops_type gops_wanted_output(const gops_options *options);
+
+#endif
