@@ -61,6 +61,13 @@ static inline __attribute__((always_inline)) void f16c_load(float *to, const uin
     if (length == 4) {
         _mm_storeu_ps(to, _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)from)));
     }
+#ifdef __AVX512F__
+    if (length == 16) {
+        _mm512_storeu_ps(to,
+                         _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)from)));
+        return;
+    }
+#endif
     for (int i = 0; i + 8 <= length; i += 8) {
         __m128i codes = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(codes));
@@ -74,6 +81,13 @@ static inline __attribute__((always_inline)) void f16c_store(uint16_t *to, const
         __m128i codes = _mm_cvtps_ph(_mm_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT);
         _mm_storel_epi64((__m128i *)(void *)to, codes);
     }
+#ifdef __AVX512F__
+    if (length == 16) {
+        _mm256_storeu_si256((__m256i *)(void *)to,
+                            _mm512_cvtps_ph(_mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
+        return;
+    }
+#endif
     for (int i = 0; i + 8 <= length; i += 8) {
         __m128i codes = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
         _mm_storeu_si128((__m128i *)(void *)(to + i), codes);
