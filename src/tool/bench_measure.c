@@ -220,6 +220,7 @@ static void conclude(const bench_subject *subject, gops_bench_result *result)
     result->ms_median = (samples[(reps - 1) / 2] + samples[reps / 2]) / 2;
     result->gflops = (double)subject->info.flops / (result->ms_min * 1e6);
     result->gbytes_per_s = (double)subject->tensor_bytes / (result->ms_min * 1e6);
+    result->times_f32 = 0;
     result->has_gemm = subject->trace.count != 0;
 }
 

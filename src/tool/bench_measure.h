@@ -22,6 +22,7 @@ typedef struct gops_bench_result {
     double gbytes_per_s; /* inputs read and output written once each, by ms_min */
     bool has_gemm;       /* whether there were matrix products to run by themselves */
     double gemm_ms_min;
+    double times_f32; /* ms_min over that of the suite's layer KIND/f32; 0: there is none */
 } gops_bench_result;
 
 /* Plans, packs the filter, executes once to warm up, then times executions until there are both

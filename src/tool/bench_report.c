@@ -12,12 +12,12 @@ static double lowering_percent(const gops_bench_result *result)
     return (result->ms_min / result->gemm_ms_min - 1) * 100;
 }
 
-void gops_bench_report_begin(bool json, bool bare_gemm)
+void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32)
 {
     if (!json) {
-        printf("%-34s %-6s %-7s %-9s %7s %10s %10s %9s %8s %12s%s\n", "name", "op", "type",
+        printf("%-34s %-6s %-7s %-9s %7s %10s %10s %9s %8s %12s%s%s\n", "name", "op", "type",
                "algorithm", "threads", "ms min", "ms median", "GFLOP/s", "GB/s", "workspace B",
-               bare_gemm ? "   GEMM ms  lowering" : "");
+               bare_gemm ? "   GEMM ms  lowering" : "", times_f32 ? "   x f32" : "");
     }
 }
 
@@ -29,6 +29,9 @@ static void report_text(const gops_bench_layer *layer, const gops_bench_result *
            result->workspace_bytes);
     if (result->has_gemm) {
         printf(" %9.4f %8.1f%%", result->gemm_ms_min, lowering_percent(result));
+    }
+    if (result->times_f32 > 0) {
+        printf(" %7.2f", result->times_f32);
     }
     printf("\n");
 }
@@ -60,6 +63,9 @@ static void report_json(const gops_bench_layer *layer, const gops_bench_result *
     } else if (layer->settings.bare_gemm) {
         gops_json_null(&json, "gemm_ms_min");
         gops_json_null(&json, "lowering_percent");
+    }
+    if (result->times_f32 > 0) {
+        gops_json_real(&json, "times_f32", result->times_f32);
     }
     gops_json_end(&json);
 }

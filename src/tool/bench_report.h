@@ -5,7 +5,7 @@
 #include "bench_measure.h"
 
 /* The table's first line; nothing for JSON. */
-void gops_bench_report_begin(bool json, bool bare_gemm);
+void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32);
 
 /* One line, written at once; false when it cannot be. */
 bool gops_bench_report(bool json, const gops_bench_layer *layer, const gops_bench_result *result,

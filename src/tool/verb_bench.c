@@ -5,6 +5,7 @@
 #include "verbs.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* On a terminal, what is being measured; wiped out again before the result's line. */
@@ -33,7 +34,7 @@ static bool bench_one(const gops_command *command, gops_tool_error *error)
     if (!done) {
         return false;
     }
-    gops_bench_report_begin(settings->json, settings->bare_gemm);
+    gops_bench_report_begin(settings->json, settings->bare_gemm, false);
     return gops_bench_report(settings->json, &layer, &result, error);
 }
 
@@ -48,15 +49,42 @@ static void apply_command(gops_bench_layer *layer, const gops_settings *settings
     layer->settings.bare_gemm = layer->settings.bare_gemm && layer->operation->bit != GOPS_OF_NORM;
 }
 
+/* A suite that runs one layer in several types names it KIND/TYPE and begins with f32. */
+typedef struct baseline {
+    const char *name; /* of the last KIND/f32 */
+    double ms_min;
+} baseline;
+
+static bool is_baseline(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash != NULL && strcmp(slash, "/f32") == 0;
+}
+
+static double times_f32(baseline *f32, const char *name, double ms_min)
+{
+    const char *slash = strrchr(name, '/');
+    if (is_baseline(name)) {
+        *f32 = (baseline){name, ms_min};
+    }
+    if (slash == NULL || f32->name == NULL ||
+        strncmp(name, f32->name, (size_t)(slash - name) + 1) != 0) {
+        return 0;
+    }
+    return ms_min / f32->ms_min;
+}
+
 static bool bench_suite(const gops_command *command, gops_suite *suite, gops_tool_error *error)
 {
     const bool json = command->settings.json;
-    bool bare_gemm = false;
+    bool bare_gemm = false, has_f32 = false;
+    baseline f32 = {NULL, 0};
     for (size_t i = 0; i < suite->count; i++) {
         apply_command(&suite->layers[i], &command->settings);
         bare_gemm = bare_gemm || suite->layers[i].settings.bare_gemm;
+        has_f32 = has_f32 || is_baseline(suite->layers[i].name);
     }
-    gops_bench_report_begin(json, bare_gemm);
+    gops_bench_report_begin(json, bare_gemm, has_f32);
     fflush(stdout);
     for (size_t i = 0; i < suite->count; i++) {
         const gops_bench_layer *layer = &suite->layers[i];
@@ -68,6 +96,7 @@ static bool bench_suite(const gops_command *command, gops_suite *suite, gops_too
             const gops_tool_error reason = *error;
             return gops_tool_refuse(error, reason.exit_code, "%s: %s", layer->name, reason.message);
         }
+        result.times_f32 = times_f32(&f32, layer->name, result.ms_min);
         if (!gops_bench_report(json, layer, &result, error)) {
             return false;
         }
