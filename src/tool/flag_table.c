@@ -57,7 +57,7 @@ const gops_flag gops_flags[] = {
      "element type (run: what u1 or u2 of the files stand for; else f32)"},
     {"algorithm", gops_read_algorithm, ATTRIBUTES, ALL, 0, FIELD(algorithm), "NAME",
      "of those that info shows (default auto)"},
-    {"threads", gops_read_threads, ATTRIBUTES, ALL, 0, FIELD(threads), "NUMBER",
+    {"threads", gops_read_threads, ATTRIBUTES | GOPS_IN_IR, ALL, 0, FIELD(threads), "NUMBER",
      "the most for one execution (default 0: as OpenMP)"},
     {"max-workspace", gops_read_bytes, ATTRIBUTES, ALL, 0, FIELD(max_workspace), "BYTES",
      "the most, or unlimited (default 0: 4 MiB a thread)"},
@@ -72,6 +72,8 @@ const gops_flag gops_flags[] = {
      FIELD(bare_gemm), "", "times the BLAS calls by themselves, too"},
     {"json", NULL, GOPS_IN_PLAN | GOPS_IN_BENCH, ALL, 0, FIELD(json), "",
      "one JSON object (bench: a line for each layer)"},
+    {"output-dir", gops_read_text, GOPS_IN_IR, ALL, 0, FIELD(output_dir), "DIR",
+     "where the outputs go, NAME.npy each (default .)"},
     {NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 

@@ -16,6 +16,7 @@ enum {
     GOPS_IN_INFO = 8,
     GOPS_IN_DEMO = 16,
     GOPS_IN_LAYER = 32,
+    GOPS_IN_IR = 64,
 };
 
 /* What it may go with: the operations, and GOPS_OF_SUITE for `bench` without one. */

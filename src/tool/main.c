@@ -2,6 +2,7 @@
 #include "blas_threads.h"
 #include "demo.h"
 #include "flags.h"
+#include "verb_ir.h"
 #include "verbs.h"
 
 #include <groupops/version.h>
@@ -38,6 +39,11 @@ static const verb verbs[] = {
     {"demo", GOPS_IN_DEMO, NULL, gops_tool_demo, 0,
      "demo [PICTURE.png] [--output=FILE.png] [--threads=N]",
      "takes a picture apart with the three operations and puts it together again"},
+#endif
+#if defined(GOPS_TOOL_IR)
+    {"ir", GOPS_IN_IR, NULL, gops_tool_ir, 0,
+     "ir MODEL.xml [--input=NAME=X.npy]... [--output-dir=DIR] [--threads=N]",
+     "runs an OpenVINO IR made of these operations"},
 #endif
     {NULL, 0, NULL, NULL, 0, NULL, NULL},
 };

@@ -46,6 +46,8 @@ typedef struct gops_settings {
     int64_t reps;
     double seconds;
     bool bare_gemm;
+    /* ir */
+    const char *output_dir;
     /* Bit i is set when row i of the flag table was given. */
     uint64_t given;
 } gops_settings;

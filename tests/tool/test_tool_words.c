@@ -19,7 +19,7 @@ static void refused_words(void)
     } cases[] = {
         {"", "a verb is missing; groupops --help shows them"},
         {"conv", "\"conv\" is no verb; groupops --help shows them"},
-        {"ir", "\"ir\" is no verb; groupops --help shows them"},
+        {"walk", "\"walk\" is no verb; groupops --help shows them"},
         {"--json", "\"--json\" is no verb; groupops --help shows them"},
         {"plan", "plan needs an operation: plan conv|deconv|norm --data=SHAPE --filter=SHAPE "
                  "[flags]"},

@@ -1,0 +1,90 @@
+/* ir_run.h: a model as it is executed.
+ *
+ * First every layer is prepared, in order: shapes are inferred and compared with those that the
+ * file states, plans are made, sizes are checked against the .bin. Only then is memory for elements
+ * taken, and let go again after its last use. */
+#ifndef GOPS_TOOL_IR_RUN_H
+#define GOPS_TOOL_IR_RUN_H
+
+#include "ir_model.h"
+#include "npy.h"
+
+#include <groupops/plan.h>
+
+/* An input of the command line: --input=NAME=FILE. */
+typedef struct gops_ir_given {
+    const char *text; /* "NAME=FILE" */
+    bool used;
+} gops_ir_given;
+
+/* Where an argument of gops_execute comes from: the number of an input, or NONE. */
+enum { GOPS_IR_NONE = -1 };
+
+typedef struct gops_ir_step {
+    const char *algorithm; /* for the table */
+    gops_tensor output;
+    size_t bytes;
+    void *elements;
+    int users; /* inputs that have yet to read the elements */
+    double milliseconds;
+    /* A layer that runs by a plan. */
+    gops_plan *plan;
+    gops_plan_info info;
+    int weights; /* the filter; NONE with ones != 0: that many times the number 1 */
+    int data, scale, bias, residual;
+    int64_t ones;
+    /* Parameter */
+    gops_npy_file file;
+    /* Const */
+    int64_t offset;
+} gops_ir_step;
+
+typedef struct gops_ir_run {
+    const gops_ir_model *model;
+    gops_ir_step *step; /* one for each layer of the model */
+    gops_ir_given *given;
+    int given_count;
+    gops_options options;
+    char *bin_path;
+    int bin; /* a descriptor; -1 until a Const is met */
+    int64_t bin_bytes;
+    uint64_t live_bytes; /* of all elements and packed filters */
+    uint64_t most_bytes; /* the machine's memory */
+} gops_ir_run;
+
+/* Prepares layer `index`: fills its step but for the elements. */
+typedef bool gops_ir_prepare(gops_ir_run *run, int index, gops_tool_error *error);
+gops_ir_prepare gops_ir_prepare_parameter, gops_ir_prepare_const, gops_ir_prepare_result,
+    gops_ir_prepare_conv, gops_ir_prepare_group_conv, gops_ir_prepare_deconv,
+    gops_ir_prepare_group_deconv, gops_ir_prepare_norm, gops_ir_prepare_add, gops_ir_prepare_relu,
+    gops_ir_prepare_reshape;
+
+/* Reads the elements of a prepared Const. */
+bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_tool_error *error);
+
+/* The numbers of an input that must come from a Const of i32 or i64 of rank 1: how many; -1 after a
+ * refusal. `what` names it. */
+int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const char *what,
+                           int64_t values[GOPS_MAX_RANK], gops_tool_error *error);
+
+/* The tensor that an input takes. */
+const gops_tensor *gops_ir_input(const gops_ir_run *run, int index, int input);
+
+/* Fails with "layer ...: " before the message. */
+bool gops_ir_refuse(const gops_ir_run *run, int index, gops_tool_error *error, const char *format,
+                    ...) __attribute__((format(printf, 4, 5)));
+
+/* Prepares all layers in order, and compares shapes with those stated. */
+bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error);
+
+/* Executes them; the elements that Results take stay. */
+bool gops_ir_execute_all(gops_ir_run *run, gops_tool_error *error);
+
+/* Writes a .npy file for each Result. Two that would have the same name are refused by
+ * gops_ir_check_names. `folder` is made where it does not exist. */
+bool gops_ir_check_names(const gops_ir_run *run, gops_tool_error *error);
+bool gops_ir_write_outputs(const gops_ir_run *run, const char *folder, gops_tool_error *error);
+
+void gops_ir_run_release(gops_ir_run *run);
+
+#endif
