@@ -159,6 +159,65 @@ static void ranks(void)
         }
 }
 
+/* The mean and variance of group `g` from the data, two passes in long double. */
+static void moments_of(const gops_tensor *data, const void *values, int64_t g, int64_t size,
+                       long double *mean, long double *variance)
+{
+    *mean = *variance = 0;
+    for (int64_t i = 0; i < size; i++)
+        *mean += gops_test_get_real(data->type, values, g * size + i) / (long double)size;
+    for (int64_t i = 0; i < size; i++) {
+        long double distance = gops_test_get_real(data->type, values, g * size + i) - *mean;
+        *variance += distance * distance / (long double)size;
+    }
+}
+
+/* What an execution writes to arguments.mean and arguments.variance. Both are computed in f64 and
+ * rounded once: a few u of f64 of what is summed, and one rounding. */
+static void check_moments(gops_type type, int64_t channels, int64_t pixels)
+{
+    enum { BATCH = 2, GROUPS = 3 };
+    gops_problem p = problem_of(type, BATCH, channels, pixels, GROUPS, 1e-5);
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 65);
+    gops_problem_buffers b = gops_problem_buffers_create(&p, &p.data, &random);
+    gops_plan *plan;
+    gops_error error = {GOPS_OK, ""};
+    double means[BATCH * GROUPS], variances[BATCH * GROUPS];
+    gops_arguments arguments = {.size = sizeof arguments,
+                                .data = b.data.memory,
+                                .scale = b.scale.memory,
+                                .bias = b.bias.memory,
+                                .output = b.output.memory,
+                                .mean = means,
+                                .variance = variances};
+    gops_type kept = type == GOPS_F64 ? GOPS_F64 : GOPS_F32;
+    long double u = gops_test_unit_roundoff(kept) + 64 * gops_test_unit_roundoff(GOPS_F64);
+    if (gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_OK &&
+                            gops_execute(plan, &arguments, &error) == GOPS_OK,
+                        "%s", error.message)) {
+        for (int64_t g = 0; g < BATCH * GROUPS; g++) {
+            long double mean, variance, got;
+            moments_of(&p.data, b.data.memory, g, channels / GROUPS * pixels, &mean, &variance);
+            got = gops_test_get_real(kept, means, g);
+            gops_test_check(fabsl(got - mean) <= u * (fabsl(mean) + sqrtl(variance)),
+                            "mean of group %d: %.21Lg, not %.21Lg", (int)g, got, mean);
+            got = gops_test_get_real(kept, variances, g);
+            gops_test_check(fabsl(got - variance) <= u * variance,
+                            "variance of group %d: %.21Lg, not %.21Lg", (int)g, got, variance);
+        }
+    }
+    gops_plan_destroy(plan);
+    gops_problem_buffers_destroy(&b);
+}
+
+static void moments(void)
+{
+    for (int t = 0; t < TYPES; t++) {
+        check_moments(types[t], 15, 41);
+        check_moments(types[t], 3, 70001); /* groups that are cut into pieces */
+    }
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"large_mean", large_mean},
@@ -167,6 +226,7 @@ int main(void)
                                            {"one_far_away", one_far_away},
                                            {"one_element_or_equal_ones", one_element_or_equal_ones},
                                            {"ranks", ranks},
+                                           {"moments", moments},
                                            {NULL, NULL}};
     return gops_test_main("GroupNormalization", cases);
 }
