@@ -58,7 +58,8 @@ void gops_ir_release(gops_ir_model *model);
 
 /* Reads the whole .xml file into memory that the caller frees. In a start-tag, outside of quotes,
  * three dots that follow a space are left out, as the specification's pages have them in place of
- * attributes, and a lone layer that ends after its <output> is closed. A document type declaration, and with it every entity, is refused. */
+ * attributes, and a lone layer that ends after its <output> is closed. A document type declaration,
+ * and with it every entity, is refused. */
 bool gops_ir_read_text(const char *path, char **text, size_t *count, gops_tool_error *error);
 
 /* Parses it. The message in `error` goes on after the file's name. */
