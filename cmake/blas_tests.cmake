@@ -2,6 +2,9 @@
 # and has the same soname: by LD_LIBRARY_PATH, which goes before a RUNPATH. (Another soname needs
 # another build: `cmake/dev blas`.)
 
+if(CMAKE_CROSSCOMPILING) # cmake/cross.cmake has one flavour, and an LD_LIBRARY_PATH of its own
+  return()
+endif()
 string(REGEX MATCH "^[a-z]+" kind ${GROUPOPS_BLAS})
 cmake_path(GET groupops_blas_libraries FILENAME file)
 foreach(flavour openmp pthread serial)

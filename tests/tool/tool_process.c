@@ -16,6 +16,11 @@
 
 enum { MOST_WORDS = 64 };
 
+/* What runs the tool of a build for another processor; words with a space between them. */
+#ifndef TOOL_EMULATOR
+#define TOOL_EMULATOR ""
+#endif
+
 static char folder[] = "/tmp/groupops-tool-XXXXXX";
 
 static void die(const char *what)
@@ -46,7 +51,7 @@ static void become_tool(char **words, const tool_surroundings *surroundings, int
         _exit(126);
     if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
         _exit(126);
-    execv(TOOL_PATH, words);
+    execvp(words[0], words); /* a path, or an emulator's name */
     _exit(127);
 }
 
@@ -81,24 +86,24 @@ static void read_back(int descriptor, char *text, size_t bytes)
     close(descriptor);
 }
 
-static void split(char *line, char **words)
+/* Appends the line's words. */
+static void split(char *line, char **words, int *count)
 {
-    int count = 0;
     char *rest = NULL;
-    words[count++] = TOOL_PATH;
     for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
-        if (count == MOST_WORDS) {
+        if (*count == MOST_WORDS) {
             fprintf(stderr, "a test runs the tool with too many words\n");
             exit(EXIT_FAILURE);
         }
-        words[count++] = word;
+        words[(*count)++] = word;
     }
-    words[count] = NULL;
 }
 
 void tool_run(tool_result *result, const char *line, const tool_surroundings *surroundings)
 {
     char *words[MOST_WORDS + 1];
+    char emulator[] = TOOL_EMULATOR;
+    int word_count = 0;
     char *copy = strdup(line);
     const int out = memfd_create("out", MFD_CLOEXEC);
     const int on_terminal = surroundings != NULL && surroundings->on_terminal;
@@ -112,7 +117,10 @@ void tool_run(tool_result *result, const char *line, const tool_surroundings *su
         err = memfd_create("err", MFD_CLOEXEC);
     if (copy == NULL || out < 0 || err < 0)
         die("tool_run");
-    split(copy, words);
+    split(emulator, words, &word_count);
+    words[word_count++] = TOOL_PATH;
+    split(copy, words, &word_count);
+    words[word_count] = NULL;
     fflush(stdout);
     const pid_t child = fork();
     if (child < 0)

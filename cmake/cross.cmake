@@ -1,0 +1,35 @@
+# Builds for another processor, with Debian's cross compilers, and runs its tests under qemu-user:
+# GROUPOPS_CROSS is aarch64, s390x (big endian) or i386 (32 bits). `./cmake/dev cross NAME` brings
+# what it takes: the libraries for that processor are unpacked in build/cross-NAME-packages, so that
+# no foreign architecture has to be added to the system.
+
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES GROUPOPS_CROSS)
+set(GROUPOPS_CROSS aarch64 CACHE STRING "The processor to build for: aarch64, s390x or i386")
+set_property(CACHE GROUPOPS_CROSS PROPERTY STRINGS aarch64 s390x i386)
+
+set(processor ${GROUPOPS_CROSS})
+if(GROUPOPS_CROSS STREQUAL "i386")
+  set(processor i686)
+endif()
+set(triple ${processor}-linux-gnu)
+cmake_path(SET packages NORMALIZE
+           ${CMAKE_CURRENT_LIST_DIR}/../build/cross-${GROUPOPS_CROSS}-packages)
+
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR ${processor})
+set(CMAKE_C_COMPILER ${triple}-gcc)
+set(CMAKE_FIND_ROOT_PATH ${packages})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY BOTH) # OpenMP's lies with the compiler
+
+# Debian names folders of i386 libraries after i386, its compiler after i686.
+set(libraries ${packages}/usr/lib/${GROUPOPS_CROSS}-linux-gnu)
+set(CMAKE_LIBRARY_ARCHITECTURE ${GROUPOPS_CROSS}-linux-gnu)
+set(ENV{PKG_CONFIG_LIBDIR} ${libraries}/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${packages})
+set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,-rpath-link,${libraries}) # what the BLAS needs itself
+set(CMAKE_SHARED_LINKER_FLAGS_INIT -Wl,-rpath-link,${libraries})
+set(CMAKE_CROSSCOMPILING_EMULATOR
+    qemu-${GROUPOPS_CROSS};-L;/usr/${triple};-E;LD_LIBRARY_PATH=${libraries})
