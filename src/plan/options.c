@@ -25,7 +25,7 @@ static gops_status check_algorithm(const char *name, gops_error *error)
     return gops_fail(error, GOPS_INVALID, "algorithm is \"%s\"; it must be one of %s", name, known);
 }
 
-gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_choices *chosen,
+gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_request *wanted,
                               gops_error *error)
 {
     static const gops_options defaults = {.size = sizeof defaults};
@@ -42,22 +42,22 @@ gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops
         return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; it must not be negative",
                          (long long)given->max_workspace);
     }
-    *chosen = (gops_choices){given->algorithm, given->threads, given->max_workspace};
-    if (chosen->algorithm != NULL && strcmp(chosen->algorithm, "auto") == 0) {
-        chosen->algorithm = NULL;
+    *wanted = (gops_request){given->algorithm, given->threads, given->max_workspace};
+    if (wanted->algorithm != NULL && strcmp(wanted->algorithm, "auto") == 0) {
+        wanted->algorithm = NULL;
     }
-    if (chosen->threads == 0) {
-        chosen->threads = gops_default_threads();
+    if (wanted->threads == 0) {
+        wanted->threads = gops_default_threads();
     }
     gops_status status = gops_host_complete(given->host, &plan->host, error);
     if (status == GOPS_OK) {
         plan->gemm = plan->host.gemm != NULL ? *plan->host.gemm : gops_cblas;
         plan->host.gemm = NULL; /* the caller's table may be gone when we come back to it */
         if (plan->gemm.sgemm == gops_cblas.sgemm) {
-            chosen->threads = (int32_t)gops_min(chosen->threads, GOPS_CBLAS_CALLERS);
+            wanted->threads = (int32_t)gops_min(wanted->threads, GOPS_CBLAS_CALLERS);
         }
     }
-    return status == GOPS_OK ? check_algorithm(chosen->algorithm, error) : status;
+    return status == GOPS_OK ? check_algorithm(wanted->algorithm, error) : status;
 }
 
 /* Integers are clamped to bounds that are integers of theirs. */

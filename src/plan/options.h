@@ -5,14 +5,14 @@
 #include "plan/plan.h"
 
 /* The options with every default filled in. */
-typedef struct gops_choices {
+typedef struct gops_request {
     const char *algorithm; /* NULL: auto */
     int32_t threads;
     int64_t max_workspace; /* 0: the default */
-} gops_choices;
+} gops_request;
 
-/* Fills in the plan's host and GEMM table, and *chosen. Errors as groupops/plan.h lists them. */
-gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_choices *chosen,
+/* Fills in the plan's host and GEMM table, and *wanted. Errors as groupops/plan.h lists them. */
+gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_request *wanted,
                               gops_error *error);
 
 /* Fills in the plan's activation, whose types are set, and checks that they go together. */
