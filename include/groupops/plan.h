@@ -95,6 +95,20 @@ GOPS_API gops_status gops_norm_plan_create(const gops_tensor *data, const gops_t
                                            const gops_options *options, gops_plan **plan,
                                            gops_error *error);
 
+/* Makes the plan for another batch or other spatial sizes: `data` has the type, rank and channels
+ * that `plan` was made for; attributes, options and host are those of `plan`. What was packed with
+ * one is a filter for the other, so nothing is packed again, and so the algorithm is the same, or
+ * one with the same packing. Costs no more than making a plan does: microseconds. `output_shape`,
+ * for a transposed convolution, replaces the attribute; NULL keeps it. `plan` may be in use by
+ * other threads, and may be destroyed before *reshaped. *reshaped is NULL after a failure.
+ *
+ * Errors are those of making the plan. GOPS_UNSUPPORTED, besides: the packing does not serve the
+ * new shape within max_workspace, or `plan` has an empty output and hence packed nothing; the new
+ * shape then needs a plan and a filter of its own. */
+GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
+                                       const gops_list *output_shape, gops_plan **reshaped,
+                                       gops_error *error);
+
 /* NULL is allowed. The filters made with the plan live on until they are destroyed themselves. */
 GOPS_API void gops_plan_destroy(gops_plan *plan);
 
@@ -140,7 +154,7 @@ GOPS_API void gops_filter_destroy(gops_filter *filter);
 
 /* What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
  * elements; the output must not overlap any input, except that a normalization's may be its data,
- * and that any may be the residual.
+ * and that any may be the residual; those then have the output's stride.
  */
 typedef struct gops_arguments {
     size_t size; /* sizeof(gops_arguments) */
@@ -165,6 +179,12 @@ typedef struct gops_arguments {
      * call alone; then nothing is allocated. */
     void *workspace;
     size_t workspace_bytes;
+    /* Elements from the beginning of one image to that of the next, for a tensor that is a slice of
+     * the channels of a larger one, so that concat and split need no copy; 0: dense. At least the
+     * elements of an image. Whoever shares memory with the output shares its stride. */
+    int64_t data_stride;
+    int64_t output_stride;
+    int64_t residual_stride;
 } gops_arguments;
 
 #define GOPS_WORKSPACE_ALIGNMENT 64

@@ -124,33 +124,13 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     const int64_t all = conv->batch * p->bundles;
     p->bundle_block = gops_clamp(all / SHARES, 1, MOST_BUNDLES);
     plan->items = gops_ceil_div(all, p->bundle_block);
-    plan->filter_bytes = p->bundles * p->lanes * conv->channels_out * conv->taps *
-                         gops_compute_bytes(plan->type->compute);
+    plan->filter_bytes = gops_direct_filter_bytes(plan);
     plan->cost = estimate(plan, p);
     snprintf(plan->why, sizeof plan->why,
              "one channel a group, small images: bundles of %lld channels, one in each lane of a "
              "vector, of %lld pixels and %lld outputs",
              (long long)p->lanes, (long long)conv->data_pixels, (long long)conv->output_pixels);
     return GOPS_OK;
-}
-
-/* [G, C_OUT, taps] becomes [bundles, C_OUT, taps, lanes]; lanes without a group get zeros. */
-static void pack(const gops_plan *plan, const void *weights, void *packed)
-{
-    const parameters *p = read_own(plan);
-    const gops_conv_geometry *conv = &plan->conv;
-    const int64_t size = (int64_t)gops_type_bytes(plan->filter_type->type);
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t run = conv->channels_out * conv->taps;
-    memset(packed, 0, (size_t)plan->filter_bytes);
-    for (int64_t g = 0; g < conv->groups; g++) {
-        unsigned char *bundle =
-            (unsigned char *)packed + (g / p->lanes * run * p->lanes + g % p->lanes) * bytes;
-        for (int64_t i = 0; i < run; i++) {
-            plan->filter_type->load(bundle + i * p->lanes * bytes,
-                                    (const unsigned char *)weights + (g * run + i) * size, 1);
-        }
-    }
 }
 
 /* The parts of an item's workspace. */
@@ -284,10 +264,8 @@ static void store_channels(const gops_plan *plan, const gops_job *job, const par
     const gops_direct_kernels *kernels = &plan->kernels->direct[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t pixels = conv->output_pixels, filters = conv->channels_out;
-    /* What is added when storing must still be there. */
-    const int overwrites = job->fused && job->residual == job->output;
-    const int plain = plan->output_type->plain && !overwrites;
-    unsigned char *values = plain ? (unsigned char *)job->output + first * bytes : at->staging;
+    const int plain = plan->output_type->plain && !gops_adds_in_place(job);
+    unsigned char *values = plain ? gops_output_at(plan, job, first) : at->staging;
     const int64_t pitch = plain ? filters * pixels : pixels;
     kernels->bundle_out(values, pitch, at->sums, channels, pixels);
     for (int64_t c = 0; c < channels && (!plain || job->fused); c++) {
@@ -305,10 +283,10 @@ static void run_bundle(const gops_plan *plan, const gops_job *job, const parts *
     const gops_direct_kernels *kernels = &plan->kernels->direct[plan->type->compute];
     const int64_t plane = image * conv->groups + group, filters = conv->channels_out;
     const int64_t filter_bytes = conv->taps * p->lanes * gops_compute_bytes(plan->type->compute);
-    const unsigned char *weights =
-        (const unsigned char *)job->filter + group / p->lanes * filters * filter_bytes;
-    const void *data = (const unsigned char *)job->data +
-                       plane * conv->data_pixels * (int64_t)gops_type_bytes(plan->type->type);
+    const unsigned char *weights = (const unsigned char *)job->filter +
+                                   gops_direct_bundles_from(plan) +
+                                   group / p->lanes * filters * filter_bytes;
+    const void *data = gops_data_at(plan, job, image, plane * conv->data_pixels);
     if (!plan->type->plain) {
         plan->type->load(at->staging, data, channels * conv->data_pixels);
         data = at->staging;
@@ -344,7 +322,7 @@ const gops_method gops_direct_bundle_deconv = {
     .algorithm = "direct",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare,
-    .pack = pack,
+    .pack = gops_direct_pack,
     .run = run,
     .modular = 1,
 };
@@ -353,7 +331,7 @@ const gops_method gops_direct_bundle_conv = {
     .algorithm = "direct",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare,
-    .pack = pack,
+    .pack = gops_direct_pack,
     .run = run,
     .modular = 1,
 };

@@ -104,6 +104,12 @@ static inline int64_t gops_direct_output(const gops_direct_axis *axis, int trans
 /* algorithms/direct_tables.c: fills in the classes, offsets and order. */
 void gops_direct_tables(const gops_direct *p, const gops_direct_workspace *parts);
 
+/* algorithms/direct_pack.c: the weights as both direct methods want them, so that a filter serves
+ * whichever is chosen for a size: in their own order, and from a byte on in that of bundles. */
+int64_t gops_direct_filter_bytes(const gops_plan *plan);
+int64_t gops_direct_bundles_from(const gops_plan *plan);
+void gops_direct_pack(const gops_plan *plan, const void *weights, void *packed);
+
 /* algorithms/direct_run.c */
 void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
 

@@ -199,25 +199,17 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     const int64_t blocks = p->axis[0].blocks * p->axis[1].blocks * p->axis[2].blocks;
     p->plane_block = gops_clamp(gops_mul_saturate(p->planes, blocks) / SHARES, 1, MOST_PLANES);
     plan->items = gops_ceil_div(p->planes, p->plane_block) * blocks;
-    plan->filter_bytes = plan->conv.groups * plan->conv.channels_out * plan->conv.taps *
-                         gops_compute_bytes(plan->type->compute);
+    plan->filter_bytes = gops_direct_filter_bytes(plan);
     plan->cost = estimate(plan, p);
     explain(plan, p);
     return GOPS_OK;
-}
-
-/* The weights stay in their order; an item brings those of a channel into that of its tables. */
-static void pack(const gops_plan *plan, const void *weights, void *packed)
-{
-    plan->filter_type->load(packed, weights,
-                            plan->filter_bytes / gops_compute_bytes(plan->type->compute));
 }
 
 const gops_method gops_direct_conv = {
     .algorithm = "direct",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare,
-    .pack = pack,
+    .pack = gops_direct_pack,
     .run = gops_direct_run,
     .modular = 1,
 };
@@ -226,7 +218,7 @@ const gops_method gops_direct_deconv = {
     .algorithm = "direct",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare,
-    .pack = pack,
+    .pack = gops_direct_pack,
     .run = gops_direct_run,
     .modular = 1,
 };

@@ -198,12 +198,12 @@ static void run_in_place(const block *at, const gops_direct_class *class,
                          const unsigned char *plane, int64_t begin, int64_t count, int64_t first,
                          int64_t pitch)
 {
-    unsigned char *output = (unsigned char *)at->job->output;
     first += output_index(at, 2, 0, 0);
-    run_rows(at, class, plane, begin, count, output + first * at->output_size, pitch);
-    for (int64_t y = 0; at->job->fused && y < count; y++, first += pitch) {
-        gops_store(at->plan, at->job, at->channel, first, at->count[2],
-                   output + first * at->output_size);
+    unsigned char *output = gops_output_at(at->plan, at->job, first);
+    run_rows(at, class, plane, begin, count, output, pitch);
+    for (int64_t y = 0; at->job->fused && y < count; y++) {
+        gops_store(at->plan, at->job, at->channel, first + y * pitch, at->count[2],
+                   output + y * pitch * at->output_size);
     }
 }
 
@@ -221,9 +221,7 @@ static void run_plane(const block *at, const gops_direct_class *classes, const u
         return;
     }
     first += output_index(at, 1, begin, y_class) * row;
-    /* What is added when storing must still be there. */
-    const int overwrites = at->job->fused && at->job->residual == at->job->output;
-    if (p->in_place && !overwrites) {
+    if (p->in_place && !gops_adds_in_place(at->job)) {
         run_in_place(at, classes, plane, begin, count, first, pitch);
         return;
     }
@@ -306,8 +304,7 @@ void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, v
     memset(at.parts.copy, 0, (size_t)p->copy_bytes);
     const int64_t end = gops_min((item + 1) * p->plane_block, p->planes);
     for (int64_t plane = item * p->plane_block; plane < end; plane++) {
-        copy_block(&at,
-                   (const unsigned char *)job->data + plane * conv->data_pixels * at.data_size);
+        copy_block(&at, gops_data_at(plan, job, plane / conv->groups, plane * conv->data_pixels));
         for (int64_t c = 0; c < conv->channels_out; c++) {
             at.channel = plane % conv->groups * conv->channels_out + c;
             at.start = (plane * conv->channels_out + c) * conv->output_pixels;

@@ -323,8 +323,10 @@ static void run_direct(const gops_plan *plan, const block *at, unsigned char *wo
     const parameters *p = read_own(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = plan->conv.channels_out, pixels = plan->conv.output_pixels;
+    const int adds = gops_adds_in_place(at->job);
     for (int64_t row = 0; row < p->k; row += p->rows) {
         gops_product product = lower(plan, at, row, gops_min(row + p->rows, p->k), workspace);
+        product.accumulate |= adds;
         for (int64_t m = 0; m < channels; m += p->channels) {
             product.m = (int32_t)gops_min(p->channels, channels - m);
             product.a = at->filter + (m * p->k + row) * bytes;
@@ -334,7 +336,11 @@ static void run_direct(const gops_plan *plan, const block *at, unsigned char *wo
         }
     }
     if (at->job->fused) {
-        finish(plan, at, 0, channels, at->output + at->column0 * bytes, pixels);
+        gops_job rest = *at->job;
+        block after = *at;
+        rest.residual = adds ? NULL : rest.residual;
+        after.job = &rest;
+        finish(plan, &after, 0, channels, at->output + at->column0 * bytes, pixels);
     }
 }
 
@@ -355,8 +361,6 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 {
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
-    const int64_t output_size = (int64_t)gops_type_bytes(plan->output_type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t image_group = item / p->blocks;
     const int64_t group = image_group % conv->groups;
@@ -365,11 +369,10 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
         .job = job,
         .image = image_group / conv->groups,
         .channel = group * conv->channels_out,
-        .data = (const unsigned char *)job->data +
-                image_group * conv->channels_in * conv->data_pixels * size,
+        .data = gops_data_at(plan, job, image_group / conv->groups,
+                             image_group * conv->channels_in * conv->data_pixels),
         .filter = (const unsigned char *)job->filter + group * conv->channels_out * p->k * bytes,
-        .output = (unsigned char *)job->output +
-                  image_group * conv->channels_out * conv->output_pixels * output_size,
+        .output = gops_output_at(plan, job, image_group * conv->channels_out * conv->output_pixels),
         .column0 = column0,
         .columns = gops_min(p->columns, conv->output_pixels - column0),
         .data_zero = job->data_zero,

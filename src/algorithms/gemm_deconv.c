@@ -407,13 +407,20 @@ static void run_piece(const gops_plan *plan, const piece *at)
         pixels *= at->scatter.axis[a].output1 - at->scatter.axis[a].output0;
     }
     unsigned char *sums = p->in_place ? at->output : at->workspace + p->sums_from;
-    memset(sums, 0, (size_t)(at->channels * pixels * bytes));
+    const int adds = p->in_place && gops_adds_in_place(at->job);
+    if (!adds) {
+        memset(sums, 0, (size_t)(at->channels * pixels * bytes));
+    }
     for (int64_t first = 0; first < at->pixels; first += p->columns) {
         const int64_t count = gops_min(p->columns, at->pixels - first);
         add_block(plan, at, first, count, sums, pixels);
     }
     if (!p->in_place || at->job->fused) {
-        finish(plan, at, sums, pixels);
+        gops_job rest = *at->job;
+        piece after = *at;
+        rest.residual = adds ? NULL : rest.residual;
+        after.job = &rest;
+        finish(plan, &after, sums, pixels);
     }
 }
 
@@ -421,7 +428,6 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 {
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t band = item % p->bands;
     const int64_t channel = item / p->bands % p->channel_blocks * p->channels;
@@ -433,13 +439,11 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
         .channel = group * conv->channels_out + channel,
         .first_channel = first_channel,
         .scatter = p->scatter,
-        .data = (const unsigned char *)job->data +
-                image_group * conv->channels_in * conv->data_pixels * size,
+        .data = gops_data_at(plan, job, image_group / conv->groups,
+                             image_group * conv->channels_in * conv->data_pixels),
         .filter = (const unsigned char *)job->filter +
                   (group * conv->channels_out + channel) * conv->taps * conv->channels_in * bytes,
-        .output =
-            (unsigned char *)job->output +
-            first_channel * conv->output_pixels * (int64_t)gops_type_bytes(plan->output_type->type),
+        .output = gops_output_at(plan, job, first_channel * conv->output_pixels),
         .channels = gops_min(p->channels, conv->channels_out - channel),
         .pixels = 1,
         .data_zero = job->data_zero,

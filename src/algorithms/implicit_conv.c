@@ -137,6 +137,12 @@ static void explain(gops_plan *plan, const gops_implicit *p)
              (long long)p->depth, (long long)p->depth_block, (long long)p->bands, plan->cost / 1e6);
 }
 
+/* What the packing depends on beside the shape of the filter. */
+static int64_t variant(int64_t tile, int pixels)
+{
+    return tile * 2 + pixels;
+}
+
 /* Lays out the form and tile that cost least; 0 where none fits. */
 static int find_best(gops_plan *plan, int64_t slot_limit)
 {
@@ -155,6 +161,9 @@ static int find_best(gops_plan *plan, int64_t slot_limit)
                 continue;
             }
             width = tile->channels;
+            if (plan->wanted_variant != 0 && plan->wanted_variant != variant(width, pixels)) {
+                continue;
+            }
             if (lay_out(plan, tile, pixels, slot_limit, &candidate, &slot_bytes, &cost) &&
                 (!found || cost < plan->cost)) {
                 *own(plan) = candidate;
@@ -176,7 +185,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     }
     const gops_implicit *p = read_own(plan);
     plan->items = conv->batch * conv->groups * p->parts * p->bands;
-    plan->filter_variant = p->pixels ? -p->tile : p->tile;
+    plan->filter_variant = variant(p->tile, p->pixels);
     plan->filter_bytes = conv->groups * gops_implicit_padded(p, tiles, conv->channels_out) *
                          conv->k * gops_compute_bytes(plan->type->compute);
     explain(plan, p);
@@ -274,7 +283,6 @@ static void store(const piece *at, int64_t first, int64_t c, int64_t count)
     const gops_implicit *p = read_own(plan);
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
     const gops_implicit_pass *pass = &at->pass;
-    const int64_t size = (int64_t)gops_type_bytes(plan->output_type->type);
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t element = at->element + c * pixels;
     if (p->pixels) {
@@ -282,7 +290,7 @@ static void store(const piece *at, int64_t first, int64_t c, int64_t count)
                                 count,      at->channel + c, element};
         gops_implicit_store_rows(plan, at->job, &at->segments, &rows);
     } else if (plan->type->plain && !at->job->fused) {
-        unsigned char *to = (unsigned char *)at->job->output + (element + first) * size;
+        void *to = gops_output_at(plan, at->job, element + first);
         tiles->transpose(to, pixels, pass->sums, pass->width, count, pass->count);
     } else {
         unsigned char *turned = at->workspace + p->turned_from;
@@ -317,8 +325,7 @@ static void run_chunk(piece *at, int64_t first, int64_t *list, int64_t *places)
         pass->sums = at->workspace + p->sums_from;
         pass->sums_ld = p->chunk * at->segments.step;
         if (direct) {
-            pass->sums =
-                (unsigned char *)at->job->output + (at->element + c * pixels) * pass->bytes;
+            pass->sums = gops_output_at(plan, at->job, at->element + c * pixels);
             pass->sums_ld = pixels;
         }
         gops_implicit_multiply(pass);
@@ -333,14 +340,13 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const gops_implicit *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t image_group = item / p->bands / p->parts;
     const int64_t channel = item / p->bands % p->parts * p->part;
     const int64_t padded = gops_implicit_padded(p, tiles, conv->channels_out);
     const int64_t group = image_group % conv->groups;
-    const unsigned char *data = (const unsigned char *)job->data +
-                                image_group * conv->channels_in * conv->data_pixels * size;
+    const void *data = gops_data_at(plan, job, image_group / conv->groups,
+                                    image_group * conv->channels_in * conv->data_pixels);
     piece at = {
         .plan = plan,
         .job = job,

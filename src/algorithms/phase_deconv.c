@@ -231,6 +231,11 @@ static int find_best(gops_plan *plan, const totals *sum, int64_t slot_limit)
                 continue;
             }
             width = tile->channels;
+            candidate.implicit = (gops_implicit){.tile = width, .pixels = (int8_t)pixels};
+            if (plan->wanted_variant != 0 &&
+                plan->wanted_variant != encode(conv, &candidate.implicit)) {
+                continue;
+            }
             if (lay_out(plan, sum, tile, pixels, slot_limit, &candidate, &slot_bytes, &cost) &&
                 (!found || cost < plan->cost)) {
                 *p = candidate;

@@ -126,7 +126,6 @@ void gops_phase_run(const gops_plan *plan, const gops_job *job, int64_t item, vo
     const gops_implicit *implicit = &p->implicit;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t image_group = item / implicit->bands / implicit->parts;
     const int64_t channel = item / implicit->bands % implicit->parts * implicit->part;
@@ -148,8 +147,8 @@ void gops_phase_run(const gops_plan *plan, const gops_job *job, int64_t item, vo
     fill_tables(&at);
     gops_implicit_pass pass = {
         .tiles = gops_implicit_tiles(implicit, tiles),
-        .frame = find_frame(&at, (const unsigned char *)job->data +
-                                     image_group * conv->channels_in * conv->data_pixels * size),
+        .frame = find_frame(&at, gops_data_at(plan, job, image_group / conv->groups,
+                                              image_group * conv->channels_in * conv->data_pixels)),
         .depth_block = implicit->depth_block,
         .streams = p->weights * bytes > plan->machine.l2_bytes / 2,
         .bytes = bytes,

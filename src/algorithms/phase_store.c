@@ -67,8 +67,7 @@ static void store_run(const gops_phase_piece *at, const pixel_run *run, int64_t 
         }
         const int64_t to = at->element + (c0 + c) * conv->output_pixels + row + first + begin;
         if (whole) {
-            tiles->interleave((unsigned char *)at->job->output + to * bytes, rows, last->stride,
-                              run->count);
+            tiles->interleave(gops_output_at(plan, at->job, to), rows, last->stride, run->count);
         } else {
             tiles->interleave(line, rows, last->stride, run->count);
             gops_store(plan, at->job, at->channel + c0 + c, to, end - begin, line + begin * bytes);

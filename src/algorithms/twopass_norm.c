@@ -25,6 +25,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     /* So many groups are shared evenly enough as they are. */
@@ -84,16 +85,37 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     return GOPS_OK;
 }
 
+/* One run of a channel, from element `first` of the tensor on. A residual that lies where the
+ * outputs go is kept, some elements at a time. */
+static void apply_run(const gops_plan *plan, const gops_job *job, int64_t image, int64_t first,
+                      int64_t count, const gops_moments *moments, double factor, double bias)
+{
+    enum { CHUNK = 256 };
+    uint64_t kept[CHUNK];
+    const gops_type_row *type = plan->type;
+    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    const int64_t most = gops_adds_in_place(job) ? CHUNK : count;
+    for (int64_t i = first; i < first + count; i += most) {
+        const int64_t part = gops_min(most, first + count - i);
+        unsigned char *to = gops_output_at(plan, job, i);
+        const void *residual = job->residual != NULL ? gops_residual_at(plan, job, i) : NULL;
+        if (most == CHUNK) {
+            residual = memcpy(kept, residual, (size_t)(part * size));
+        }
+        type->norm_apply(to, gops_data_at(plan, job, image, i), part, moments, factor, bias);
+        if (job->fused) {
+            gops_store_again(plan, to, residual, part);
+        }
+    }
+}
+
 /* Normalizes elements first to end - 1 of a group. */
 static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int64_t first,
                   int64_t end, const gops_moments *moments)
 {
     const gops_norm_geometry *norm = &plan->norm;
     const gops_type_row *type = plan->type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
-    const int64_t start = group * norm->channels * norm->pixels * size;
-    const unsigned char *data = (const unsigned char *)job->data + start;
-    unsigned char *output = (unsigned char *)job->output + start;
+    const int64_t start = group * norm->channels * norm->pixels;
     const double inverse = 1 / sqrt(moments->squares / moments->count + norm->epsilon);
     for (int64_t c = (end - 1) / norm->pixels; c >= first / norm->pixels; c--) {
         const int64_t channel = group % norm->groups * norm->channels + c;
@@ -101,11 +123,7 @@ static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int
         const double bias = type->value(job->bias, channel);
         const int64_t from = gops_max(first, c * norm->pixels);
         const int64_t to = gops_min(end, (c + 1) * norm->pixels);
-        type->norm_apply(output + from * size, data + from * size, to - from, moments, factor,
-                         bias);
-        if (job->fused) {
-            gops_store_again(plan, job, group * norm->channels * norm->pixels + from, to - from);
-        }
+        apply_run(plan, job, group / norm->groups, start + from, to - from, moments, factor, bias);
     }
 }
 
@@ -121,9 +139,9 @@ static void write_moment(const gops_plan *plan, void *to, int64_t group, double 
 static gops_moments measure(const gops_plan *plan, const gops_job *job, int64_t group,
                             int64_t first, int64_t end)
 {
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
-    const int64_t start = group * plan->norm.channels * plan->norm.pixels + first;
-    return plan->type->norm_statistics((const unsigned char *)job->data + start * size,
+    const gops_norm_geometry *norm = &plan->norm;
+    const int64_t start = group * norm->channels * norm->pixels + first;
+    return plan->type->norm_statistics(gops_data_at(plan, job, group / norm->groups, start),
                                        end - first);
 }
 

@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A plan without outputs packs nothing, so that its filter must not fit another plan. */
-enum { EMPTY_VARIANT = -1 };
-
 static int is_empty(const gops_tensor *tensor)
 {
     int empty = 0;
@@ -43,7 +40,7 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const gop
     plan->filter_variant = 0;
     if (is_empty(&plan->shape.output)) {
         plan->items = plan->slot_bytes = plan->filter_bytes = 0;
-        plan->filter_variant = EMPTY_VARIANT;
+        plan->filter_variant = GOPS_EMPTY_VARIANT;
         plan->slots = 1;
         snprintf(plan->why, sizeof plan->why, "the output is empty");
         return GOPS_OK;
@@ -114,7 +111,8 @@ gops_status gops_choose(gops_plan *plan, const gops_request *wanted, gops_error 
               wanted->algorithm != NULL ? wanted->algorithm : "auto");
     for (const gops_method *const *method = gops_methods; *method != NULL; method++) {
         if ((*method)->operation != plan->operation ||
-            (wanted->algorithm != NULL && strcmp((*method)->algorithm, wanted->algorithm) != 0)) {
+            (wanted->algorithm != NULL && strcmp((*method)->algorithm, wanted->algorithm) != 0) ||
+            (wanted->packing != NULL && (*method)->pack != wanted->packing)) {
             continue;
         }
         candidate = *plan;

@@ -42,10 +42,12 @@ gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops
         return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; it must not be negative",
                          (long long)given->max_workspace);
     }
-    *wanted = (gops_request){given->algorithm, given->threads, given->max_workspace};
+    *wanted = (gops_request){given->algorithm, given->threads, given->max_workspace, NULL};
     if (wanted->algorithm != NULL && strcmp(wanted->algorithm, "auto") == 0) {
         wanted->algorithm = NULL;
     }
+    plan->activation = given->activation;
+    plan->saturate = given->saturate != 0;
     if (wanted->threads == 0) {
         wanted->threads = gops_default_threads();
     }
@@ -76,11 +78,8 @@ static gops_status check_bound(const gops_plan *plan, const char *name, double b
                      gops_type_name(type), gops_type_name(type));
 }
 
-gops_status gops_read_activation(gops_plan *plan, const gops_options *options, gops_error *error)
+gops_status gops_check_activation(const gops_plan *plan, gops_error *error)
 {
-    if (options != NULL) {
-        plan->activation = options->activation;
-    }
     const gops_activation *given = &plan->activation;
     const int integer = plan->output_type->store_wrapped != NULL;
     if ((unsigned)given->kind > GOPS_ACTIVATION_GELU) {

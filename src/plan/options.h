@@ -9,14 +9,17 @@ typedef struct gops_request {
     const char *algorithm; /* NULL: auto */
     int32_t threads;
     int64_t max_workspace; /* 0: the default */
+    /* Not NULL: only methods that pack with this (gops_method.pack). */
+    void (*packing)(const gops_plan *plan, const void *weights, void *packed);
 } gops_request;
 
-/* Fills in the plan's host and GEMM table, and *wanted. Errors as groupops/plan.h lists them. */
+/* Fills in the plan's host, GEMM table, activation and saturate, and *wanted. Errors as
+ * groupops/plan.h lists them. */
 gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_request *wanted,
                               gops_error *error);
 
-/* Fills in the plan's activation, whose types are set, and checks that they go together. */
-gops_status gops_read_activation(gops_plan *plan, const gops_options *options, gops_error *error);
+/* Checks that the plan's activation and types, which are set, go together. */
+gops_status gops_check_activation(const gops_plan *plan, gops_error *error);
 
 /* output_type, or 0; read before the options are checked as a whole, since the geometry comes first
  * and needs it. */

@@ -31,6 +31,9 @@ typedef struct gops_job {
     const void *scale;
     const void *bias;
     void *output;
+    /* Elements between the end of one image and the beginning of the next, 0 where they are dense;
+     * gops_data_at and its like count them in. */
+    int64_t data_gap, output_gap, residual_gap;
     void *shared;     /* the plan's shared_bytes of workspace, for all items */
     double data_zero; /* taken off the data */
     const void *residual;
@@ -47,7 +50,8 @@ typedef struct gops_method {
      * it wants them, barrier and shared_bytes, which are 0 before. GOPS_UNSUPPORTED, with the
      * reason, where it does not serve the shape; GOPS_INVALID where slot_limit is too small. */
     gops_status (*prepare)(gops_plan *plan, int64_t slot_limit, gops_error *error);
-    /* Writes filter_bytes of packed weights; NULL for an operation without weights. */
+    /* Writes filter_bytes of packed weights; NULL for an operation without weights. Methods that
+     * have this function in common take each other's filters. */
     void (*pack)(const gops_plan *plan, const void *weights, void *packed);
     /* Does one item; `workspace` is slot_bytes that no other call uses at the same time. */
     void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
@@ -64,7 +68,7 @@ extern const gops_method *const gops_methods[];
 /* What a packed filter depends on: equal layouts, exchangeable filters. Compared byte by byte, so
  * it has no padding and is filled with zeros first. */
 typedef struct gops_filter_layout {
-    const gops_method *method;
+    void (*pack)(const gops_plan *plan, const void *weights, void *packed);
     const gops_kernels *kernels;
     int64_t groups, channels_in, channels_out;
     int64_t kernel[GOPS_MAX_SPATIAL];
@@ -74,9 +78,24 @@ typedef struct gops_filter_layout {
     int64_t variant; /* the method's own */
 } gops_filter_layout;
 
+/* What a plan was made of, beside its data: from it a plan for other data can be made. */
+typedef struct gops_origin {
+    gops_tensor filter;
+    union {
+        gops_conv_attributes conv;
+        gops_deconv_attributes deconv;
+        gops_norm_attributes norm;
+    } attributes;
+    int32_t threads;
+    int64_t max_workspace;
+} gops_origin;
+
 enum {
     GOPS_PARAMETER_BYTES = 640,
     GOPS_WHY_BYTES = 400,
+    /* The filter_variant of a plan without outputs, which packs nothing: its filter must not fit
+     * another plan. */
+    GOPS_EMPTY_VARIANT = -1,
     /* The default budget of a thread, from the contract in groupops/plan.h. */
     GOPS_DEFAULT_SLOT_BYTES = 4 << 20,
 };
@@ -96,17 +115,23 @@ struct gops_plan {
      * output_type->store_wrapped. */
     int wrapped;
     int64_t exact_k; /* products that C sums exactly */
+    int saturate;    /* gops_options */
     gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */
     gops_gemm gemm; /* complete */
     const gops_method *method;
+    int64_t image_data;    /* elements of one image of the data */
+    int64_t image_outputs; /* and of the output */
     int64_t items;
     int64_t barrier;      /* items from this one on begin when all before it have ended; 0: none */
     int64_t slot_bytes;   /* a multiple of GOPS_WORKSPACE_ALIGNMENT, as is shared_bytes */
     int64_t shared_bytes; /* of the workspace, in front of the slots */
     int64_t filter_bytes;
     int64_t filter_variant;
+    /* Not 0: the filter_variant that `prepare` must lead to, or refuse. */
+    int64_t wanted_variant;
+    gops_origin origin;
     double cost; /* estimated nanoseconds of one execution on one thread */
     gops_filter_layout layout;
     char why[GOPS_WHY_BYTES];
@@ -121,6 +146,37 @@ struct gops_plan {
 static inline size_t gops_workspace_bytes(const gops_plan *plan)
 {
     return (size_t)plan->shared_bytes + (size_t)plan->slot_bytes * (size_t)plan->slots;
+}
+
+/* Where a tensor's element lies, counted as if the tensor were dense; `image` is the one it is of.
+ */
+static inline const void *gops_data_at(const gops_plan *plan, const gops_job *job, int64_t image,
+                                       int64_t element)
+{
+    return (const unsigned char *)job->data +
+           (element + image * job->data_gap) * (int64_t)gops_type_bytes(plan->type->type);
+}
+
+static inline void *gops_output_at(const gops_plan *plan, const gops_job *job, int64_t element)
+{
+    const int64_t image = job->output_gap != 0 ? element / plan->image_outputs : 0;
+    return (unsigned char *)job->output +
+           (element + image * job->output_gap) * (int64_t)gops_type_bytes(plan->output_type->type);
+}
+
+static inline const void *gops_residual_at(const gops_plan *plan, const gops_job *job,
+                                           int64_t element)
+{
+    const int64_t image = job->residual_gap != 0 ? element / plan->image_outputs : 0;
+    return (const unsigned char *)job->residual +
+           (element + image * job->residual_gap) *
+               (int64_t)gops_type_bytes(plan->output_type->type);
+}
+
+/* The residual is where the outputs go: it must be added before or while they are written. */
+static inline int gops_adds_in_place(const gops_job *job)
+{
+    return job->residual != NULL && job->residual == job->output;
 }
 
 struct gops_filter {

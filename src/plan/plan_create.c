@@ -1,11 +1,10 @@
 /* plan/plan_create.c: makes plans: checks the options, has a method chosen, fills in the rest. */
-#include "plan/plan.h"
+#include "plan/plan_create.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "gemm/gemm.h"
 #include "plan/choose.h"
-#include "plan/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 static void fill_layout(gops_plan *plan)
 {
     memset(&plan->layout, 0, sizeof plan->layout);
-    plan->layout.method = plan->method;
+    plan->layout.pack = plan->method->pack;
     plan->layout.kernels = plan->kernels;
     plan->layout.groups = plan->conv.groups;
     plan->layout.channels_in = plan->conv.channels_in;
@@ -26,6 +25,23 @@ static void fill_layout(gops_plan *plan)
     plan->layout.variant = plan->filter_variant;
     for (int i = 0; i < plan->conv.axes; i++) {
         plan->layout.kernel[i] = plan->conv.axis[i].kernel;
+    }
+}
+
+/* The images' distances where they are dense. An empty batch has none. */
+static void count_image(gops_plan *plan)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_norm_geometry *norm = &plan->norm;
+    if (plan->operation == GOPS_OPERATION_NORM) {
+        plan->image_data = gops_mul_saturate(norm->groups, norm->channels);
+        plan->image_data = gops_mul_saturate(plan->image_data, norm->pixels);
+        plan->image_outputs = plan->image_data;
+    } else {
+        plan->image_data = gops_mul_saturate(conv->groups, conv->channels_in);
+        plan->image_data = gops_mul_saturate(plan->image_data, conv->data_pixels);
+        plan->image_outputs = gops_mul_saturate(conv->groups, conv->channels_out);
+        plan->image_outputs = gops_mul_saturate(plan->image_outputs, conv->output_pixels);
     }
 }
 
@@ -71,28 +87,17 @@ static void explain_type(gops_plan *plan)
     }
 }
 
-/* The rest of plan creation, the same for all operations; `draft` has its geometry and shape. */
-static gops_status create(gops_plan *draft, gops_type data, gops_type filter,
-                          const gops_options *options, gops_plan **plan, gops_error *error)
+gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_request *wanted,
+                             gops_plan **plan, gops_error *error)
 {
-    gops_request wanted;
-    gops_status status = gops_read_options(options, draft, &wanted, error);
+    set_types(draft, data, draft->origin.filter.type, draft->saturate);
+    gops_status status = gops_check_activation(draft, error);
     if (status != GOPS_OK) {
         return status;
     }
-    draft->kernels = gops_kernels_select();
-    if (draft->kernels == NULL) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "GROUPOPS_ISA is \"%s\"; it must name an instruction set that runs here",
-                         getenv("GROUPOPS_ISA"));
-    }
-    set_types(draft, data, filter, options != NULL && options->saturate);
-    status = gops_read_activation(draft, options, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    count_image(draft);
     draft->machine = gops_machine_read();
-    status = gops_choose(draft, &wanted, error);
+    status = gops_choose(draft, wanted, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -110,6 +115,27 @@ static gops_status create(gops_plan *draft, gops_type data, gops_type filter,
     return GOPS_OK;
 }
 
+/* The rest of plan creation, the same for all operations; `draft` has its geometry and shape, and
+ * of its origin the descriptor and the attributes. */
+static gops_status create(gops_plan *draft, gops_type data, const gops_options *options,
+                          gops_plan **plan, gops_error *error)
+{
+    gops_request wanted;
+    gops_status status = gops_read_options(options, draft, &wanted, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    draft->kernels = gops_kernels_select();
+    if (draft->kernels == NULL) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "GROUPOPS_ISA is \"%s\"; it must name an instruction set that runs here",
+                         getenv("GROUPOPS_ISA"));
+    }
+    draft->origin.threads = wanted.threads;
+    draft->origin.max_workspace = wanted.max_workspace;
+    return gops_plan_finish(draft, data, &wanted, plan, error);
+}
+
 gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
                                   const gops_conv_attributes *attributes,
                                   const gops_options *options, gops_plan **plan, gops_error *error)
@@ -121,8 +147,14 @@ gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *fi
     *plan = NULL;
     gops_status status = gops_conv_resolve(data, filter, attributes, gops_wanted_output(options),
                                            &draft.conv, &draft.shape, error);
-    return status == GOPS_OK ? create(&draft, data->type, filter->type, options, plan, error)
-                             : status;
+    if (status != GOPS_OK) {
+        return status;
+    }
+    draft.origin.filter = *filter;
+    if (attributes != NULL) {
+        draft.origin.attributes.conv = *attributes;
+    }
+    return create(&draft, data->type, options, plan, error);
 }
 
 gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *filter,
@@ -137,8 +169,14 @@ gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *
     *plan = NULL;
     gops_status status = gops_deconv_resolve(data, filter, attributes, gops_wanted_output(options),
                                              &draft.conv, &draft.shape, error);
-    return status == GOPS_OK ? create(&draft, data->type, filter->type, options, plan, error)
-                             : status;
+    if (status != GOPS_OK) {
+        return status;
+    }
+    draft.origin.filter = *filter;
+    if (attributes != NULL) {
+        draft.origin.attributes.deconv = *attributes;
+    }
+    return create(&draft, data->type, options, plan, error);
 }
 
 gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *scale,
@@ -159,8 +197,12 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
             "output_type is %s, data is %s; a normalization's output has its data's type",
             gops_type_name(output), gops_type_name(data->type));
     }
-    return status == GOPS_OK ? create(&draft, data->type, data->type, options, plan, error)
-                             : status;
+    if (status != GOPS_OK) {
+        return status;
+    }
+    draft.origin.filter = *scale;
+    draft.origin.attributes.norm = *attributes;
+    return create(&draft, data->type, options, plan, error);
 }
 
 void gops_plan_destroy(gops_plan *plan)

@@ -3,32 +3,61 @@
 
 #include "base/checked.h"
 
+#include <string.h>
+
+/* Integers are stored before the rest is added to them, so a residual that lies there is kept. */
+static void store_integers(const gops_plan *plan, const gops_job *job, const void *bias,
+                           const void *residual, void *to, const void *values, int64_t count)
+{
+    enum { CHUNK = 256 };
+    uint64_t kept[CHUNK];
+    const gops_type_row *type = plan->output_type;
+    const gops_compute compute =
+        plan->wrapped ? gops_compute_wrapped(plan->type->compute) : plan->type->compute;
+    const int64_t size = (int64_t)gops_type_bytes(type->type), bytes = gops_compute_bytes(compute);
+    const int64_t most = job->fused && gops_adds_in_place(job) ? CHUNK : count;
+    for (int64_t i = 0; i < count; i += most) {
+        const int64_t part = gops_min(most, count - i);
+        unsigned char *run = (unsigned char *)to + i * size;
+        const void *added = residual != NULL ? (const unsigned char *)residual + i * size : NULL;
+        if (added != NULL && most == CHUNK) {
+            added = memcpy(kept, added, (size_t)(part * size));
+        }
+        if (to != values) {
+            (plan->wrapped ? type->store_wrapped
+                           : type->store)(run, (const unsigned char *)values + i * bytes, part);
+        }
+        if (job->fused) {
+            type->fuse(run, bias, added, part, &plan->activation);
+        }
+    }
+}
+
 void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
                 int64_t count, void *values)
 {
     const gops_type_row *type = plan->output_type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
-    const int integer = type->store_wrapped != NULL;
-    unsigned char *to = (unsigned char *)job->output + first * size;
+    void *to = gops_output_at(plan, job, first);
     const void *bias = NULL, *residual = NULL;
     if (job->bias != NULL) {
-        bias = (const unsigned char *)job->bias + channel * size;
+        bias = (const unsigned char *)job->bias + channel * (int64_t)gops_type_bytes(type->type);
     }
     if (job->residual != NULL) {
-        residual = (const unsigned char *)job->residual + first * size;
+        residual = gops_residual_at(plan, job, first);
     }
-    if (job->fused && !integer) {
+    if (type->store_wrapped != NULL) {
+        store_integers(plan, job, bias, residual, to, values, count);
+        return;
+    }
+    if (job->fused) {
         type->fuse(values, bias, residual, count, &plan->activation);
     }
     if (to != values) {
-        (plan->wrapped ? type->store_wrapped : type->store)(to, values, count);
-    }
-    if (job->fused && integer) {
-        type->fuse(to, bias, residual, count, &plan->activation);
+        type->store(to, values, count);
     }
 }
 
-void gops_store_again(const gops_plan *plan, const gops_job *job, int64_t first, int64_t count)
+void gops_store_again(const gops_plan *plan, void *to, const void *residual, int64_t count)
 {
     enum { CHUNK = 256 };
     union {
@@ -37,15 +66,13 @@ void gops_store_again(const gops_plan *plan, const gops_job *job, int64_t first,
     } chunk; /* whichever the compute type is */
     const gops_type_row *type = plan->output_type;
     const int64_t size = (int64_t)gops_type_bytes(type->type);
-    for (int64_t i = first; i < first + count; i += CHUNK) {
-        const int64_t part = gops_min(CHUNK, first + count - i);
-        unsigned char *to = (unsigned char *)job->output + i * size;
-        const void *residual = NULL;
-        if (job->residual != NULL) {
-            residual = (const unsigned char *)job->residual + i * size;
-        }
-        type->load(&chunk, to, part);
-        type->fuse(&chunk, NULL, residual, part, &plan->activation);
-        type->store(to, &chunk, part);
+    for (int64_t i = 0; i < count; i += CHUNK) {
+        const int64_t part = gops_min(CHUNK, count - i);
+        unsigned char *run = (unsigned char *)to + i * size;
+        type->load(&chunk, run, part);
+        type->fuse(&chunk, NULL,
+                   residual != NULL ? (const unsigned char *)residual + i * size : NULL, part,
+                   &plan->activation);
+        type->store(run, &chunk, part);
     }
 }

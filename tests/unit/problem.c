@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "problem_view.h"
 #include "test_compare.h"
 #include "test_elements.h"
 #include "test_main.h"
@@ -86,6 +87,11 @@ const char *gops_problem_describe(const gops_problem *problem, gops_problem_text
                problem->activation.beta);
     if (problem->saturate)
         append(text, " (saturating)");
+    if (problem->data_gap != 0 || problem->output_gap != 0 || problem->residual_gap != 0)
+        append(text, " (gaps: data %" PRId64 ", output %" PRId64 ", residual %" PRId64 ")",
+               problem->data_gap, problem->output_gap, problem->residual_gap);
+    if (problem->residual_in_place)
+        append(text, " (added in place)");
     if (problem->output_type != 0)
         append(text, " (filter %s, output %s, zero points: data %" PRId64 ", filter %" PRId64 ")",
                gops_test_type_name(problem->filter.type), gops_test_type_name(problem->output_type),
@@ -267,7 +273,9 @@ gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *p
     gops_arguments arguments = {.size = sizeof arguments};
     uint64_t zero_point;
     if (problem->operation != GOPS_PROBLEM_NORM) {
-        gops_status status = create_filter(problem, plan, buffers->weights.memory, &filter, error);
+        const gops_plan *packer = problem->packer != NULL ? problem->packer : plan;
+        gops_status status =
+            create_filter(problem, packer, buffers->weights.memory, &filter, error);
         if (status != GOPS_OK)
             return status;
     }
@@ -286,7 +294,9 @@ gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *p
         arguments.workspace = workspace->memory;
         arguments.workspace_bytes = workspace_bytes;
     }
+    gops_problem_view view = gops_problem_view_enter(problem, buffers, &arguments);
     gops_status status = gops_execute(plan, &arguments, error);
+    gops_problem_view_leave(problem, &view, buffers);
     gops_filter_destroy(filter);
     return status;
 }

@@ -39,6 +39,13 @@ typedef struct gops_problem {
     gops_activation activation;
     int with_bias;
     int with_residual;
+    /* Elements between the images of a tensor that is a slice of a larger one. */
+    int64_t data_gap;
+    int64_t output_gap;
+    int64_t residual_gap;
+    int residual_in_place; /* the residual lies where the output goes */
+    /* NULL, or the plan that packs the filter, where it is not the one that is executed. */
+    const gops_plan *packer;
 } gops_problem;
 
 /* Input and output buffers of a problem, guarded, with random inputs. */

@@ -206,3 +206,23 @@ void gops_random_fusion(gops_problem *problem, gops_test_random *random)
         a->alpha = a->kind == GOPS_ACTIVATION_SWISH ? 1.7 : 0.3;
     }
 }
+
+void gops_random_view(gops_problem *problem, gops_test_random *random)
+{
+    if (gops_test_random_chance(random, 25))
+        problem->data_gap = gops_test_random_range(random, 1, 97);
+    if (gops_test_random_chance(random, 25))
+        problem->output_gap = gops_test_random_range(random, 1, 97);
+    if (gops_test_random_chance(random, 25))
+        problem->residual_gap = gops_test_random_range(random, 1, 97);
+    problem->residual_in_place = problem->with_residual && gops_test_random_chance(random, 30);
+}
+
+gops_tensor gops_random_other_data(const gops_problem *problem, gops_test_random *random)
+{
+    gops_tensor other = problem->data;
+    other.dims[0] = gops_test_random_range(random, 1, 3);
+    for (int i = 2; i < other.rank; i++)
+        other.dims[i] += gops_test_random_range(random, 0, 19);
+    return other;
+}

@@ -17,4 +17,10 @@ gops_problem gops_random_problem(gops_problem_operation operation, gops_type typ
 /* Gives half of all problems something fused into the store. */
 void gops_random_fusion(gops_problem *problem, gops_test_random *random);
 
+/* Makes some problems' tensors slices of larger ones, and some residuals the output itself. */
+void gops_random_view(gops_problem *problem, gops_test_random *random);
+
+/* Other data for the plan that `problem` is reshaped from: another batch, other spatial sizes. */
+gops_tensor gops_random_other_data(const gops_problem *problem, gops_test_random *random);
+
 #endif

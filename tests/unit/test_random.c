@@ -109,6 +109,36 @@ static int execute(const gops_problem *problem, const gops_plan *plan,
     return good;
 }
 
+static int64_t reshaped, not_reshaped;
+
+/* The same by a plan that is a reshaped one of other data, and with the filter of that. */
+static int execute_reshaped(const gops_problem *problem, const gops_problem_buffers *buffers,
+                            const gops_reference_result *result, gops_test_random *random)
+{
+    gops_problem other = *problem;
+    gops_plan *from, *plan;
+    gops_error error = {GOPS_OK, ""};
+    other.data = gops_random_other_data(problem, random);
+    if (gops_problem_plan(&other, &from, NULL) != GOPS_OK)
+        return 1; /* such data may not be legal, or not be served */
+    gops_status status = gops_plan_reshape(from, &problem->data, NULL, &plan, &error);
+    int good =
+        gops_test_check(status == GOPS_OK || status == GOPS_UNSUPPORTED,
+                        "not reshaped from [%" PRId64 ", ..., %" PRId64 "]: %s", other.data.dims[0],
+                        other.data.dims[other.data.rank - 1], error.message);
+    if (status == GOPS_OK) {
+        other = *problem;
+        other.packer = problem->operation == GOPS_PROBLEM_NORM ? NULL : from;
+        good = execute(&other, plan, buffers, result, random);
+        reshaped++;
+    } else {
+        not_reshaped++;
+    }
+    gops_plan_destroy(plan);
+    gops_plan_destroy(from);
+    return good;
+}
+
 /* One algorithm with random options. It may be refused for the shape, unless it is auto or gemm,
  * and for a workspace that is too small. */
 static int run_algorithm(gops_problem *problem, int index, int64_t number,
@@ -152,6 +182,8 @@ static int run_algorithm(gops_problem *problem, int index, int64_t number,
            good;
     good = execute(problem, plan, buffers, result, random) && good;
     gops_plan_destroy(plan);
+    if (good && gops_test_random_chance(random, 30))
+        good = execute_reshaped(problem, buffers, result, random);
     return good;
 }
 
@@ -218,6 +250,7 @@ static void run_operation(gops_problem_operation operation, int percent)
     if (gops_isa() == NULL)
         gops_test_skip("%s does not run on this processor", getenv("GROUPOPS_ISA"));
     memset(accepted, 0, sizeof accepted);
+    reshaped = not_reshaped = 0;
     for (int64_t i = 0; i < count && failures < MOST_FAILURES; i++) {
         if (only >= 0 && i != only)
             continue;
@@ -226,6 +259,7 @@ static void run_operation(gops_problem_operation operation, int percent)
         gops_type type = types[i % (operation == GOPS_PROBLEM_NORM ? REAL_TYPES : TYPES)];
         gops_problem problem = gops_random_problem(operation, type, &random);
         gops_random_fusion(&problem, &random);
+        gops_random_view(&problem, &random);
         if (!run_problem(&problem, i, &random)) {
             printf("%s", how_to_repeat);
             failures++;
@@ -235,7 +269,7 @@ static void run_operation(gops_problem_operation operation, int percent)
     printf("%s: %" PRId64 " problems; auto took %" PRId64, case_names[operation], run, accepted[0]);
     for (int i = 0; gops_algorithm_name(i) != NULL; i++)
         printf(", %s %" PRId64, gops_algorithm_name(i), accepted[i + 1]);
-    printf("\n");
+    printf("; %" PRId64 " reshaped, %" PRId64 " not\n", reshaped, not_reshaped);
     gops_test_check(run > 0, "no problem was run");
 }
 

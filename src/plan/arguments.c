@@ -1,0 +1,197 @@
+/* plan/arguments.c: checks what an execution is given. */
+#include "plan/arguments.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+#include <string.h>
+
+static gops_status check_buffer(const char *name, const void *buffer, size_t alignment,
+                                gops_error *error)
+{
+    if (buffer == NULL) {
+        return gops_fail(error, GOPS_INVALID, "arguments.%s is NULL", name);
+    }
+    if ((uintptr_t)buffer % alignment != 0) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.%s is not aligned to its elements' %zu bytes", name, alignment);
+    }
+    return GOPS_OK;
+}
+
+/* The same, for a buffer that may be left out. */
+static gops_status check_optional(const char *name, const void *buffer, size_t alignment,
+                                  gops_error *error)
+{
+    return buffer == NULL ? GOPS_OK : check_buffer(name, buffer, alignment, error);
+}
+
+static gops_status check_extras(const gops_plan *plan, const gops_arguments *given,
+                                gops_error *error)
+{
+    const size_t alignment = gops_type_bytes(plan->output_type->type);
+    const size_t moment = plan->type->type == GOPS_F64 ? sizeof(double) : sizeof(float);
+    gops_status status;
+    if ((status = check_optional("residual", given->residual, alignment, error)) != GOPS_OK) {
+        return status;
+    }
+    if (plan->operation == GOPS_OPERATION_NORM) {
+        status = check_optional("mean", given->mean, moment, error);
+        return status == GOPS_OK ? check_optional("variance", given->variance, moment, error)
+                                 : status;
+    }
+    if (given->mean != NULL || given->variance != NULL) {
+        return gops_fail(error, GOPS_INVALID, "arguments.%s is given; only a normalization has one",
+                         given->mean != NULL ? "mean" : "variance");
+    }
+    return check_optional("bias", given->bias, alignment, error);
+}
+
+static gops_status check_inputs(const gops_plan *plan, const gops_arguments *given,
+                                gops_error *error)
+{
+    size_t alignment = gops_type_bytes(plan->type->type);
+    gops_status status;
+    const size_t output_alignment = gops_type_bytes(plan->output_type->type);
+    if ((status = check_buffer("data", given->data, alignment, error)) != GOPS_OK ||
+        (status = check_buffer("output", given->output, output_alignment, error)) != GOPS_OK) {
+        return status;
+    }
+    if (given->data_zero_point != NULL && plan->type->take_off == NULL) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.data_zero_point is given; the plan has no output_type");
+    }
+    if ((status = check_extras(plan, given, error)) != GOPS_OK) {
+        return status;
+    }
+    if (plan->operation == GOPS_OPERATION_NORM) {
+        status = check_buffer("scale", given->scale, alignment, error);
+        return status == GOPS_OK ? check_buffer("bias", given->bias, alignment, error) : status;
+    }
+    if (given->filter == NULL) {
+        return gops_fail(error, GOPS_INVALID, "arguments.filter is NULL");
+    }
+    if (memcmp(&given->filter->layout, &plan->layout, sizeof plan->layout) != 0) {
+        return gops_fail(error, GOPS_INVALID, "arguments.filter was packed for another layout");
+    }
+    return GOPS_OK;
+}
+
+static gops_status check_workspace(const gops_plan *plan, const gops_arguments *given,
+                                   gops_error *error)
+{
+    size_t needed = gops_workspace_bytes(plan);
+    if (given->workspace == NULL) {
+        return GOPS_OK;
+    }
+    if (given->workspace_bytes < needed) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.workspace_bytes is %zu; the plan needs %zu",
+                         given->workspace_bytes, needed);
+    }
+    if ((uintptr_t)given->workspace % GOPS_WORKSPACE_ALIGNMENT != 0) {
+        return gops_fail(error, GOPS_INVALID, "arguments.workspace is not aligned to %d bytes",
+                         GOPS_WORKSPACE_ALIGNMENT);
+    }
+    return GOPS_OK;
+}
+
+/* What the strides add to a dense tensor. That of the only image, or of none, does not matter. */
+static gops_status read_stride(const char *name, int64_t stride, int64_t image, int64_t batch,
+                               size_t size, int64_t *gap, gops_error *error)
+{
+    int64_t last;
+    *gap = 0;
+    if (stride == 0) {
+        return GOPS_OK;
+    }
+    if (stride < image) {
+        return gops_fail(error, GOPS_INVALID, "arguments.%s is %lld; an image has %lld elements",
+                         name, (long long)stride, (long long)image);
+    }
+    if (!gops_mul(stride, batch, &last) || last > PTRDIFF_MAX / (int64_t)size) {
+        return gops_fail(error, GOPS_TOO_LARGE, "arguments.%s is %lld for %lld images", name,
+                         (long long)stride, (long long)batch);
+    }
+    *gap = batch > 1 ? stride - image : 0;
+    return GOPS_OK;
+}
+
+static gops_status read_strides(const gops_plan *plan, const gops_arguments *given, gops_job *job,
+                                gops_error *error)
+{
+    const int64_t batch =
+        plan->operation == GOPS_OPERATION_NORM ? plan->norm.batch : plan->conv.batch;
+    const size_t size = gops_type_bytes(plan->output_type->type);
+    gops_status status = read_stride("data_stride", given->data_stride, plan->image_data, batch,
+                                     gops_type_bytes(plan->type->type), &job->data_gap, error);
+    if (status == GOPS_OK) {
+        status = read_stride("output_stride", given->output_stride, plan->image_outputs, batch,
+                             size, &job->output_gap, error);
+    }
+    if (status == GOPS_OK) {
+        status = read_stride("residual_stride", given->residual_stride, plan->image_outputs, batch,
+                             size, &job->residual_gap, error);
+    }
+    if (status == GOPS_OK && job->residual == job->output && job->residual_gap != job->output_gap) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.residual is the output, but its stride differs: %lld, %lld",
+                         (long long)given->residual_stride, (long long)given->output_stride);
+    }
+    if (status == GOPS_OK && job->data == job->output && job->data_gap != job->output_gap) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.data is the output, but its stride differs: %lld, %lld",
+                         (long long)given->data_stride, (long long)given->output_stride);
+    }
+    return status;
+}
+
+static int is_fused(const gops_plan *plan, const gops_arguments *given)
+{
+    const int bias = given->bias != NULL && plan->operation != GOPS_OPERATION_NORM;
+    return bias || given->residual != NULL || plan->activation.kind != GOPS_ACTIVATION_NONE;
+}
+
+static double data_zero(const gops_plan *plan, const gops_arguments *given)
+{
+    float zero = 0;
+    if (given->data_zero_point != NULL) {
+        plan->type->load(&zero, given->data_zero_point, 1);
+    }
+    return (double)zero;
+}
+
+gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *arguments,
+                                gops_job *job, gops_error *error)
+{
+    gops_status status;
+    if (plan == NULL || arguments == NULL) {
+        return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "arguments");
+    }
+    if (arguments->size != sizeof *arguments) {
+        return gops_fail(error, GOPS_INVALID, "arguments.size is %zu; it must be %zu",
+                         arguments->size, sizeof *arguments);
+    }
+    if ((status = check_workspace(plan, arguments, error)) != GOPS_OK) {
+        return status;
+    }
+    if (plan->items == 0) {
+        return GOPS_OK; /* an empty output */
+    }
+    if ((status = check_inputs(plan, arguments, error)) != GOPS_OK) {
+        return status;
+    }
+    *job = (gops_job){
+        .data = arguments->data,
+        .filter = arguments->filter != NULL ? arguments->filter->packed : NULL,
+        .scale = arguments->scale,
+        .bias = arguments->bias,
+        .residual = arguments->residual,
+        .fused = is_fused(plan, arguments),
+        .mean = arguments->mean,
+        .variance = arguments->variance,
+        .output = arguments->output,
+        .data_zero = data_zero(plan, arguments),
+    };
+    return read_strides(plan, arguments, job, error);
+}
