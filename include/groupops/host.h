@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <groupops/export.h>
+#include <groupops/status.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +59,13 @@ typedef struct gops_host {
     gops_log *log; /* NULL: silence */
     void *context; /* passed to all but the GEMMs */
 } gops_host;
+
+/* The host of plans made from now on whose options name none; NULL: none, as before the first call.
+ * A plan whose options do name a host has nothing of this one. It is for the program to set,
+ * once, at its start: a library that calls it decides for all others in the process. Copied, with
+ * its GEMM table; plans keep what they were made with. May be called from any thread.
+ * GOPS_INVALID: a size that is wrong, allocate without release, a GEMM table with a hole. */
+GOPS_API gops_status gops_set_default_host(const gops_host *host, gops_error *error);
 
 #ifdef __cplusplus
 }

@@ -109,6 +109,31 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
                                        const gops_list *output_shape, gops_plan **reshaped,
                                        gops_error *error);
 
+/* Plans of one operation for the shapes that come by: reshapes of one plan, the latest used ones
+ * kept. All functions may be called by many threads at once; they take a lock, which is not held
+ * while a plan executes. */
+typedef struct gops_plan_cache gops_plan_cache;
+
+/* Makes an empty cache of reshapes of `plan`, which is copied. `capacity`, at least 1, bounds the
+ * plans that are kept, of some 3 KB each; more are made only for as long as they are in use.
+ * *cache is NULL after a failure. GOPS_INVALID: an argument is NULL, capacity is below 1 or above
+ * 65536. GOPS_OUT_OF_MEMORY. */
+GOPS_API gops_status gops_plan_cache_create(const gops_plan *plan, int32_t capacity,
+                                            gops_plan_cache **cache, gops_error *error);
+
+/* Finds or makes the reshape for `data` and `output_shape` (gops_plan_reshape), for the caller to
+ * use until gops_plan_cache_release. *plan is NULL after a failure; errors are those of
+ * gops_plan_reshape. */
+GOPS_API gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
+                                         const gops_list *output_shape, const gops_plan **plan,
+                                         gops_error *error);
+
+/* Ends the use of a plan that gops_plan_cache_get gave. */
+GOPS_API void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *plan);
+
+/* NULL is allowed. Every plan must have been released. */
+GOPS_API void gops_plan_cache_destroy(gops_plan_cache *cache);
+
 /* NULL is allowed. The filters made with the plan live on until they are destroyed themselves. */
 GOPS_API void gops_plan_destroy(gops_plan *plan);
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 int gops_default_threads(void)
@@ -40,28 +41,77 @@ static void libc_release(void *context, void *memory)
     free(memory);
 }
 
-gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_error *error)
+static gops_status check(const gops_host *host, gops_error *error)
 {
-    *complete = (gops_host){sizeof *complete, NULL, NULL, NULL, NULL, NULL, NULL};
-    if (host != NULL) {
-        if (host->size != sizeof *host) {
-            return gops_fail(error, GOPS_INVALID, "host.size is %zu; it must be %zu", host->size,
-                             sizeof *host);
-        }
-        if ((host->allocate == NULL) != (host->release == NULL)) {
-            return gops_fail(error, GOPS_INVALID,
-                             "host.%s is set without host.%s; they go together",
-                             host->allocate != NULL ? "allocate" : "release",
-                             host->allocate != NULL ? "release" : "allocate");
-        }
-        if (host->gemm != NULL && (host->gemm->size != sizeof *host->gemm ||
-                                   host->gemm->sgemm == NULL || host->gemm->dgemm == NULL)) {
-            return gops_fail(error, GOPS_INVALID,
-                             "host.gemm needs size %zu (it has %zu), an sgemm and a dgemm",
-                             sizeof *host->gemm, host->gemm->size);
-        }
-        *complete = *host;
+    if (host->size != sizeof *host) {
+        return gops_fail(error, GOPS_INVALID, "host.size is %zu; it must be %zu", host->size,
+                         sizeof *host);
     }
+    if ((host->allocate == NULL) != (host->release == NULL)) {
+        return gops_fail(error, GOPS_INVALID, "host.%s is set without host.%s; they go together",
+                         host->allocate != NULL ? "allocate" : "release",
+                         host->allocate != NULL ? "release" : "allocate");
+    }
+    if (host->gemm != NULL && (host->gemm->size != sizeof *host->gemm ||
+                               host->gemm->sgemm == NULL || host->gemm->dgemm == NULL)) {
+        return gops_fail(error, GOPS_INVALID,
+                         "host.gemm needs size %zu (it has %zu), an sgemm and a dgemm",
+                         sizeof *host->gemm, host->gemm->size);
+    }
+    return GOPS_OK;
+}
+
+/* The default host, and its table in place of the pointer to one. */
+typedef struct lent {
+    gops_host host;
+    gops_gemm gemm;
+} lent;
+
+static lent by_default;
+static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static lent copy(const gops_host *host)
+{
+    lent copied = {.gemm = {.size = 0}};
+    if (host != NULL) {
+        copied.host = *host;
+        if (host->gemm != NULL) {
+            copied.gemm = *host->gemm;
+        }
+        copied.host.gemm = NULL; /* the caller's table may be gone when we come back to it */
+    }
+    return copied;
+}
+
+gops_status gops_set_default_host(const gops_host *host, gops_error *error)
+{
+    const gops_status status = host != NULL ? check(host, error) : GOPS_OK;
+    if (status == GOPS_OK) {
+        pthread_mutex_lock(&default_lock);
+        by_default = copy(host);
+        pthread_mutex_unlock(&default_lock);
+    }
+    return status;
+}
+
+gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_gemm *gemm,
+                               gops_error *error)
+{
+    lent found;
+    if (host != NULL) {
+        const gops_status status = check(host, error);
+        if (status != GOPS_OK) {
+            return status;
+        }
+        found = copy(host);
+    } else {
+        pthread_mutex_lock(&default_lock);
+        found = by_default;
+        pthread_mutex_unlock(&default_lock);
+    }
+    *complete = found.host;
+    *gemm = found.gemm;
+    complete->size = sizeof *complete;
     if (complete->parallel_for == NULL) {
         complete->parallel_for = openmp_for;
     }

@@ -5,9 +5,12 @@
 #include <groupops/host.h>
 #include <groupops/status.h>
 
-/* Completes `host` (NULL: nothing lent) into *complete: all hooks set but log and gemm, which may
- * stay NULL. GOPS_INVALID: a size that is not ours, allocate without release or the reverse. */
-gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_error *error);
+/* Completes `host` (NULL: the default host, which may lend nothing) into *complete: all hooks set
+ * but log, which may stay NULL, and gemm, which is NULL: the table goes to *gemm, whose functions
+ * are NULL where none was lent. GOPS_INVALID: a size that is not ours, allocate without release or
+ * the reverse, a GEMM table with a hole. */
+gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_gemm *gemm,
+                               gops_error *error);
 
 /* The number of threads that OpenMP would use here. */
 int gops_default_threads(void);

@@ -51,10 +51,11 @@ gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops
     if (wanted->threads == 0) {
         wanted->threads = gops_default_threads();
     }
-    gops_status status = gops_host_complete(given->host, &plan->host, error);
+    gops_status status = gops_host_complete(given->host, &plan->host, &plan->gemm, error);
     if (status == GOPS_OK) {
-        plan->gemm = plan->host.gemm != NULL ? *plan->host.gemm : gops_cblas;
-        plan->host.gemm = NULL; /* the caller's table may be gone when we come back to it */
+        if (plan->gemm.sgemm == NULL) {
+            plan->gemm = gops_cblas;
+        }
         if (plan->gemm.sgemm == gops_cblas.sgemm) {
             wanted->threads = (int32_t)gops_min(wanted->threads, GOPS_CBLAS_CALLERS);
         }

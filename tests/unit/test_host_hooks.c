@@ -351,6 +351,48 @@ static void execution_allocates_nothing(void)
     allocates_nothing(norm_problem());
 }
 
+/* Until it is taken back, the default host is that of every plan whose options name none, and of
+ * no other. */
+static void default_host(void)
+{
+    gops_test_heap heap, other;
+    gops_problem problem = conv_problem(GOPS_F32);
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 55);
+    products seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    lent_threads lent = {.calls = 0};
+    gops_test_heap_start(&heap);
+    gops_test_heap_start(&other);
+    gops_host host = gops_test_heap_host(&heap), own = gops_test_heap_host(&other);
+    gops_error error = gops_fresh_error();
+    {
+        gops_gemm gemm = {sizeof gemm, plain_sgemm, plain_dgemm, &seen};
+        host.gemm = &gemm;
+        gops_test_check(gops_set_default_host(&host, NULL) == GOPS_OK, "refused");
+    }
+    gops_problem_check(&problem, &random);
+    gops_test_check(seen.calls > 0 && heap.calls > 0, "%lld GEMMs, %lld allocations",
+                    (long long)seen.calls, (long long)heap.calls);
+    int64_t calls = heap.calls, multiplied = seen.calls;
+    problem.host = &own;
+    gops_problem_check(&problem, &random);
+    gops_test_check(heap.calls == calls && seen.calls == multiplied && other.calls > 0,
+                    "a plan with a host of its own used the default one");
+    problem.host = NULL;
+    gops_host threads = {.size = sizeof threads, .parallel_for = serial_for, .context = &lent};
+    gops_set_default_host(&threads, NULL);
+    gops_problem_check(&problem, &random);
+    gops_test_check(lent.calls > 0 && heap.calls == calls, "the first default host is still used");
+    threads.size = 1;
+    char message[64];
+    snprintf(message, sizeof message, "host.size is 1; it must be %zu", sizeof threads);
+    gops_check_refusal("size", gops_set_default_host(&threads, &error), &error, GOPS_INVALID,
+                       message);
+    gops_set_default_host(NULL, NULL);
+    int64_t loops = lent.calls;
+    gops_problem_check(&problem, &random);
+    gops_test_check(lent.calls == loops && heap.live == 0, "the default host was not taken back");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
@@ -360,6 +402,7 @@ int main(void)
         {"lent_parallel_for", lent_parallel_for},
         {"out_of_memory", out_of_memory},
         {"execution_allocates_nothing", execution_allocates_nothing},
+        {"default_host", default_host},
         {NULL, NULL}};
     return gops_test_main("what a host lends", cases);
 }
