@@ -11,6 +11,23 @@
  *     gops_filter_destroy(filter);
  *     gops_plan_destroy(plan);
  *
+ * Numbers. Floating point types follow IEEE 754 for every algorithm and instruction set alike:
+ * - A convolution's output is the sum, begun with +0, of the products of weights with data elements
+ *   that are there. Padding takes part in nothing: where a window hangs over the border, a NaN or
+ *   infinite weight there adds nothing. (A packed filter with such weights is executed by plain
+ *   loops over the definition, whatever the plan's algorithm.) A NaN or infinity in the data
+ * reaches every output whose window covers it: 0 times either is NaN.
+ * - A sum whose terms are all zeros, of any signs, is +0. One that underflows is a zero of either
+ *   sign. Where partial sums outgrow the accumulator (f64 for f64, f32 for all others), the output
+ *   is infinite or NaN; which one depends on the order of the sum, and so on the algorithm.
+ * - Denormals count, in all types. Where the calling thread flushes them to zero or reads them as
+ *   zero (MXCSR, FPCR), all threads of the plan do so too, round as it does, and have their own
+ *   modes back afterwards; f16 and 8-bit floats, whose denormals are normal numbers of the
+ *   accumulator, keep theirs. Threads that a BLAS starts by itself (OpenBLAS built with pthreads,
+ *   unless OPENBLAS_NUM_THREADS is 1) keep their modes. Tolerances hold for rounding to nearest.
+ * - A NaN or infinity in the data of a normalization makes its image's group NaN, one in scale or
+ *   bias its channel as the formula says; so does a variance that outgrows f64 (f64 alone can).
+ *
  * A plan and a packed filter are immutable once made: gops_execute and the queries may be called
  * for one plan by many threads at once. Making, updating and destroying one is for one thread.
  */
@@ -40,7 +57,8 @@ typedef enum gops_activation_kind {
     GOPS_ACTIVATION_GELU = 8        /* x * (1 + erf(x / sqrt(2))) / 2 */
 } gops_activation_kind;
 
-/* NaN stays NaN in all of them. Integers take none, relu and clamp. */
+/* NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity
+ * becomes NaN in hard_swish, swish and gelu. Integers take none, relu and clamp. */
 typedef struct gops_activation {
     gops_activation_kind kind;
     double alpha;

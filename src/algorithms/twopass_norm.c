@@ -94,12 +94,13 @@ static void apply_run(const gops_plan *plan, const gops_job *job, int64_t image,
     uint64_t kept[CHUNK];
     const gops_type_row *type = plan->type;
     const int64_t size = (int64_t)gops_type_bytes(type->type);
-    const int64_t most = gops_adds_in_place(job) ? CHUNK : count;
+    const int keep = gops_adds_in_place(job);
+    const int64_t most = keep ? CHUNK : count;
     for (int64_t i = first; i < first + count; i += most) {
         const int64_t part = gops_min(most, first + count - i);
         unsigned char *to = gops_output_at(plan, job, i);
         const void *residual = job->residual != NULL ? gops_residual_at(plan, job, i) : NULL;
-        if (most == CHUNK) {
+        if (keep) {
             residual = memcpy(kept, residual, (size_t)(part * size));
         }
         type->norm_apply(to, gops_data_at(plan, job, image, i), part, moments, factor, bias);
@@ -116,7 +117,10 @@ static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int
     const gops_norm_geometry *norm = &plan->norm;
     const gops_type_row *type = plan->type;
     const int64_t start = group * norm->channels * norm->pixels;
-    const double inverse = 1 / sqrt(moments->squares / moments->count + norm->epsilon);
+    const double variance = moments->squares / moments->count;
+    /* A variance that outgrew f64 says nothing about the outputs; it must not make them the bias.
+     */
+    const double inverse = isfinite(variance) ? 1 / sqrt(variance + norm->epsilon) : NAN;
     for (int64_t c = (end - 1) / norm->pixels; c >= first / norm->pixels; c--) {
         const int64_t channel = group % norm->groups * norm->channels + c;
         const double factor = type->value(job->scale, channel) * inverse;

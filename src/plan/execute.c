@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/float_state.h"
 
 #include <stdatomic.h>
 
@@ -10,6 +11,9 @@
 typedef struct execution {
     const gops_plan *plan;
     gops_job job;
+    void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
+    int64_t items;
+    gops_float_state modes;   /* the caller's */
     unsigned char *workspace; /* of the first slot */
     int64_t end;              /* of the items that may be taken now */
     atomic_llong next;        /* the first item that nobody has taken */
@@ -25,13 +29,15 @@ static void run_slot(void *argument, int64_t slot)
     if (plan->slot_bytes > 0) {
         workspace = running->workspace + slot * plan->slot_bytes;
     }
+    const gops_float_state own = gops_float_enter(running->modes);
     for (;;) {
         int64_t item = atomic_fetch_add_explicit(&running->next, 1, memory_order_relaxed);
         if (item >= running->end) {
-            return;
+            break;
         }
-        plan->method->run(plan, &running->job, item, workspace);
+        running->run(plan, &running->job, item, workspace);
     }
+    gops_float_leave(own, running->modes);
 }
 
 /* The items from `first` to end - 1, by as many slots as find one. */
@@ -63,7 +69,7 @@ static gops_status run(execution *running, unsigned char *workspace, gops_error 
             return status;
         }
     }
-    return run_items(running, plan->barrier, plan->items, error);
+    return run_items(running, plan->barrier, running->items, error);
 }
 
 gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments, gops_error *error)
@@ -73,6 +79,10 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
     if (status != GOPS_OK || plan->items == 0) {
         return status;
     }
+    const int plain = arguments->filter != NULL && arguments->filter->plain;
+    running.run = plain ? gops_plain_run : plan->method->run;
+    running.items = plain ? gops_plain_items(plan) : plan->items;
+    running.modes = gops_float_read();
     atomic_init(&running.next, 0);
     size_t needed = gops_workspace_bytes(plan);
     if (arguments->workspace != NULL || needed == 0) {

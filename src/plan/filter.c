@@ -1,8 +1,10 @@
 /* plan/filter.c: packed filters. */
 #include "plan/plan.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <string.h>
 
 static gops_status check(const gops_plan *plan, const void *weights, gops_error *error)
@@ -23,6 +25,61 @@ static gops_status check(const gops_plan *plan, const void *weights, gops_error 
                          alignment);
     }
     return GOPS_OK;
+}
+
+static int any_nonfinite_f32(const uint32_t *bits, int64_t count)
+{
+    uint32_t found = 0;
+    for (int64_t i = 0; i < count; i++) {
+        found |= (bits[i] & 0x7f800000) == 0x7f800000;
+    }
+    return found != 0;
+}
+
+static int any_nonfinite_f64(const uint64_t *bits, int64_t count)
+{
+    const uint64_t exponent = (uint64_t)0x7ff << 52;
+    uint64_t found = 0;
+    for (int64_t i = 0; i < count; i++) {
+        found |= (bits[i] & exponent) == exponent;
+    }
+    return found != 0;
+}
+
+/* Whether a weight is NaN or infinite. */
+static int any_nonfinite(const gops_plan *plan, const unsigned char *weights, int64_t count)
+{
+    enum { CHUNK = 512 };
+    union {
+        uint32_t f32[CHUNK];
+        uint64_t f64[CHUNK];
+    } chunk; /* whichever the compute type is */
+    const gops_type_row *type = plan->filter_type;
+    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    int found = 0;
+    for (int64_t i = 0; i < count && !found; i += CHUNK) {
+        const int64_t part = gops_min(CHUNK, count - i);
+        type->load(&chunk, weights + i * size, part);
+        found = type->compute == GOPS_COMPUTE_F64 ? any_nonfinite_f64(chunk.f64, part)
+                                                  : any_nonfinite_f32(chunk.f32, part);
+    }
+    return found;
+}
+
+static void pack(const gops_plan *plan, const void *weights, gops_filter *filter)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t count = conv->groups * conv->channels_out * conv->channels_in * conv->taps;
+    const int integers = plan->filter_type->store_wrapped != NULL;
+    filter->plain = !integers && any_nonfinite(plan, weights, count);
+    if (filter->plain) {
+        /* No method packs a weight into less than it came in. */
+        const int64_t bytes = count * (int64_t)gops_type_bytes(plan->filter_type->type);
+        assert(bytes <= plan->filter_bytes);
+        memcpy(filter->packed, weights, (size_t)bytes);
+    } else {
+        plan->method->pack(plan, weights, filter->packed);
+    }
 }
 
 /* The packed values follow the header in the same piece of memory. */
@@ -51,9 +108,9 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights, gops_
                          bytes);
     }
     gops_filter *made = (gops_filter *)(void *)memory;
-    *made = (gops_filter){plan->layout, plan->host, memory + header_bytes()};
+    *made = (gops_filter){plan->layout, plan->host, memory + header_bytes(), 0};
     if (plan->filter_bytes > 0) {
-        plan->method->pack(plan, weights, made->packed);
+        pack(plan, weights, made);
     }
     *filter = made;
     return GOPS_OK;
@@ -118,7 +175,7 @@ gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter, const
         return gops_fail(error, GOPS_INVALID, "filter was packed for another layout");
     }
     if (plan->filter_bytes > 0) {
-        plan->method->pack(plan, weights, filter->packed);
+        pack(plan, weights, filter);
     }
     return GOPS_OK;
 }

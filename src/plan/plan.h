@@ -179,10 +179,15 @@ static inline int gops_adds_in_place(const gops_job *job)
     return job->residual != NULL && job->residual == job->output;
 }
 
+/* algorithms/plain_conv.c: what runs instead of the method where a filter is `plain`. */
+int64_t gops_plain_items(const gops_plan *plan);
+void gops_plain_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
+
 struct gops_filter {
     gops_filter_layout layout;
     gops_host host;
     void *packed;
+    int plain; /* has NaN or infinite weights: they lie in `packed` as they were given */
 };
 
 #endif

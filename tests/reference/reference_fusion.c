@@ -15,14 +15,14 @@ typedef struct evaluated {
 
 static evaluated evaluate(const gops_activation *a, long double x)
 {
-    long double alpha = a->alpha, raised = fminl(fmaxl(x + 3, 0), 6);
+    long double alpha = a->alpha, raised = x < -3 ? 0 : x > 3 ? 6 : x + 3;
     switch (a->kind) {
     case GOPS_ACTIVATION_NONE:
         break;
     case GOPS_ACTIVATION_RELU:
         return (evaluated){x < 0 ? 0 : x, 1, 0};
     case GOPS_ACTIVATION_CLAMP: /* bounds are rounded to the type that is computed in */
-        return (evaluated){fminl(fmaxl(x, alpha), a->beta), 1, 1};
+        return (evaluated){x < alpha ? alpha : x > a->beta ? (long double)a->beta : x, 1, 1};
     case GOPS_ACTIVATION_LEAKY_RELU: /* the slope is rounded too */
         return (evaluated){x < 0 ? alpha * x : x, fmaxl(1, fabsl(alpha)), 2};
     case GOPS_ACTIVATION_SIGMOID:

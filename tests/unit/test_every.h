@@ -1,0 +1,15 @@
+/* test_every.h: one problem planned for every algorithm and instruction set. */
+#ifndef GROUPOPS_TEST_EVERY_H
+#define GROUPOPS_TEST_EVERY_H
+
+#include "problem.h"
+
+/* What to do with each plan. Returns 0 to go no further. */
+typedef int gops_test_each(void *context, const gops_plan *plan);
+
+/* Plans the problem for every instruction set that runs here (all of the others where GROUPOPS_ISA
+ * is set: that one) and every algorithm that takes it, and hands each plan to `each`. Returns how
+ * many there were. */
+int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *context);
+
+#endif
