@@ -4,7 +4,8 @@
  * Start here. An engine describes its tensors (tensor.h) and the operation's attributes
  * (attributes.h), makes a plan from them, packs its weights with the plan, and executes the plan on
  * its buffers (plan.h). It can lend the library its own threads, memory and matrix product
- * (host.h). Calls that can fail say how (status.h).
+ * (host.h), and have algorithms measured instead of estimated (choices.h). Calls that can fail say
+ * how (status.h).
  *
  * The operations are those of the OpenVINO operation set: GroupConvolution-1,
  * GroupConvolutionBackpropData-1 and GroupNormalization-12. A plain convolution is one group; a
@@ -16,6 +17,7 @@
 #define GROUPOPS_GROUPOPS_H
 
 #include <groupops/attributes.h>
+#include <groupops/choices.h>
 #include <groupops/host.h>
 #include <groupops/plan.h>
 #include <groupops/status.h>

@@ -35,6 +35,7 @@
 #define GROUPOPS_PLAN_H
 
 #include <groupops/attributes.h>
+#include <groupops/choices.h>
 #include <groupops/host.h>
 
 #ifdef __cplusplus
@@ -72,8 +73,11 @@ typedef struct gops_activation {
  * but the first, mean the default. */
 typedef struct gops_options {
     size_t size; /* sizeof(gops_options) */
-    /* NULL or "auto": the plan chooses. Else an algorithm's name (gops_algorithm_name): refused
-     * with GOPS_UNSUPPORTED and the reason where it does not serve the shape. */
+    /* NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
+     * algorithm that serves the shape, on buffers of its own as large as the tensors and with the
+     * plan's threads, some ten times or for a millisecond each, and keeps the fastest. Else an
+     * algorithm's name (gops_algorithm_name): refused with GOPS_UNSUPPORTED and the reason where it
+     * does not serve the shape. */
     const char *algorithm;
     /* How many threads may work on one gops_execute; 0: as many as OpenMP would use here. The
      * result has the same bits for every number. */
@@ -94,11 +98,15 @@ typedef struct gops_options {
      * infinity for f8e5m2. */
     int32_t saturate;
     gops_activation activation;
+    /* NULL, or choices that were measured before (groupops/choices.h), for "auto" and "fastest";
+     * the latter adds what it finds. Used while the plan is created, and not kept. */
+    gops_choices *choices;
 } gops_options;
 
 /* Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
  * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option;
- * GOPS_UNSUPPORTED: a type or algorithm that is not offered; GOPS_OUT_OF_MEMORY. */
+ * GOPS_UNSUPPORTED: a type or algorithm that is not offered; GOPS_OUT_OF_MEMORY; with "fastest",
+ * GOPS_HOST_FAILED: parallel_for said so. */
 GOPS_API gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
                                            const gops_conv_attributes *attributes,
                                            const gops_options *options, gops_plan **plan,

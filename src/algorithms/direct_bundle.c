@@ -320,6 +320,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 
 const gops_method gops_direct_bundle_deconv = {
     .algorithm = "direct",
+    .form = "bundles",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare,
     .pack = gops_direct_pack,
@@ -329,6 +330,7 @@ const gops_method gops_direct_bundle_deconv = {
 
 const gops_method gops_direct_bundle_conv = {
     .algorithm = "direct",
+    .form = "bundles",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare,
     .pack = gops_direct_pack,

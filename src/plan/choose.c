@@ -3,6 +3,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "plan/choices.h"
+#include "plan/fastest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -99,34 +101,182 @@ static gops_status consider(gops_plan *candidate, const gops_method *method,
     return prepare(candidate, method, wanted, refusal);
 }
 
-/* Prepares the cheapest method that serves the shape, or the one that was asked for. */
-gops_status gops_choose(gops_plan *plan, const gops_request *wanted, gops_error *error)
+static void fill_layout(gops_plan *plan)
 {
-    gops_plan best, candidate;
+    memset(&plan->layout, 0, sizeof plan->layout);
+    plan->layout.pack = plan->method->pack;
+    plan->layout.kernels = plan->kernels;
+    plan->layout.groups = plan->conv.groups;
+    plan->layout.channels_in = plan->conv.channels_in;
+    plan->layout.channels_out = plan->conv.channels_out;
+    plan->layout.axes = plan->conv.axes;
+    plan->layout.data_type = plan->type->type;
+    plan->layout.filter_type = plan->filter_type->type;
+    plan->layout.output_type = plan->output_type->type;
+    plan->layout.variant = plan->filter_variant;
+    for (int i = 0; i < plan->conv.axes; i++) {
+        plan->layout.kernel[i] = plan->conv.axis[i].kernel;
+    }
+}
+
+/* Where a search for methods that serve a plan has got to. */
+typedef struct search {
+    const gops_plan *plan;
+    const gops_request *wanted;
+    const gops_method *only; /* NULL: any */
+    const gops_method *const *next;
     /* Apart from the caller's error, which a method that merely lost must not touch. What counts of
      * several is a refusal that the caller can mend. */
-    gops_error refusal, last;
-    best.method = NULL;
-    gops_fail(&refusal, GOPS_UNSUPPORTED, "algorithm %s does not serve this operation",
+    gops_error refusal;
+} search;
+
+static search begin(const gops_plan *plan, const gops_request *wanted, const gops_method *only)
+{
+    search made = {.plan = plan, .wanted = wanted, .only = only, .next = gops_methods};
+    gops_fail(&made.refusal, GOPS_UNSUPPORTED, "algorithm %s does not serve this operation",
               wanted->algorithm != NULL ? wanted->algorithm : "auto");
-    for (const gops_method *const *method = gops_methods; *method != NULL; method++) {
-        if ((*method)->operation != plan->operation ||
-            (wanted->algorithm != NULL && strcmp((*method)->algorithm, wanted->algorithm) != 0) ||
-            (wanted->packing != NULL && (*method)->pack != wanted->packing)) {
+    return made;
+}
+
+static int is_asked_for(const search *at, const gops_method *method)
+{
+    const gops_request *wanted = at->wanted;
+    return method->operation == at->plan->operation && (at->only == NULL || at->only == method) &&
+           (wanted->packing == NULL || wanted->packing == method->pack) &&
+           (wanted->algorithm == NULL || strcmp(method->algorithm, wanted->algorithm) == 0);
+}
+
+/* Prepares `candidate` by the next method that serves the plan; 0 where there is none left. */
+static int find_next(search *at, gops_plan *candidate)
+{
+    gops_error last;
+    for (; *at->next != NULL; at->next++) {
+        if (!is_asked_for(at, *at->next)) {
             continue;
         }
-        candidate = *plan;
-        if (consider(&candidate, *method, wanted, &last) != GOPS_OK) {
-            if (refusal.status == GOPS_UNSUPPORTED) {
-                refusal = last;
-            }
-        } else if (best.method == NULL || candidate.cost < best.cost) {
+        *candidate = *at->plan;
+        if (consider(candidate, *at->next, at->wanted, &last) == GOPS_OK) {
+            fill_layout(candidate);
+            at->next++;
+            return 1;
+        }
+        if (at->refusal.status == GOPS_UNSUPPORTED) {
+            at->refusal = last;
+        }
+    }
+    return 0;
+}
+
+/* The one that is estimated to cost least. */
+static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted,
+                                   const gops_method *only, gops_error *error)
+{
+    gops_plan best, candidate;
+    search at = begin(plan, wanted, only);
+    best.method = NULL;
+    while (find_next(&at, &candidate)) {
+        if (best.method == NULL || candidate.cost < best.cost) {
             best = candidate;
         }
     }
     if (best.method == NULL) {
-        return gops_fail(error, refusal.status, "%s", refusal.message);
+        return gops_fail(error, at.refusal.status, "%s", at.refusal.message);
     }
     *plan = best;
     return GOPS_OK;
+}
+
+static void explain_measured(gops_plan *plan, const gops_trial *trials, int count)
+{
+    char method[GOPS_WHY_BYTES];
+    memcpy(method, plan->why, sizeof method);
+    int length = snprintf(plan->why, sizeof plan->why, "the fastest as measured:");
+    for (int i = 0; i < count; i++) {
+        const gops_method *tried = trials[i].plan.method;
+        length +=
+            snprintf(plan->why + length, sizeof plan->why - (size_t)length, "%s %s%s%s %.4f ms",
+                     i > 0 ? "," : "", tried->algorithm, tried->form != NULL ? "/" : "",
+                     tried->form != NULL ? tried->form : "", trials[i].ns / 1e6);
+    }
+    snprintf(plan->why + length, sizeof plan->why - (size_t)length, "; %.200s", method);
+}
+
+/* As many methods of one operation as there may be. */
+enum { MOST_TRIALS = 8 };
+
+static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_request *wanted,
+                                gops_error *error)
+{
+    search at = begin(plan, wanted, NULL);
+    int count = 0, best = 0;
+    while (count < MOST_TRIALS && find_next(&at, &trials[count].plan)) {
+        trials[count].filter = NULL;
+        trials[count++].ns = 0;
+    }
+    if (count == 0) {
+        return gops_fail(error, at.refusal.status, "%s", at.refusal.message);
+    }
+    if (count > 1) {
+        const gops_status status = gops_measure_trials(trials, count, error);
+        if (status != GOPS_OK) {
+            return status;
+        }
+    }
+    for (int i = 1; i < count; i++) {
+        best = trials[i].ns < trials[best].ns ? i : best;
+    }
+    *plan = trials[best].plan;
+    if (count > 1) {
+        explain_measured(plan, trials, count);
+    }
+    return GOPS_OK;
+}
+
+static gops_status choose_fastest(gops_plan *plan, const gops_request *wanted, gops_error *error)
+{
+    const gops_host host = plan->host;
+    if (is_empty(&plan->shape.output)) {
+        return choose_cheapest(plan, wanted, NULL, error);
+    }
+    gops_trial *trials =
+        host.allocate(host.context, MOST_TRIALS * sizeof *trials, GOPS_WORKSPACE_ALIGNMENT);
+    if (trials == NULL) {
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for %d plans", MOST_TRIALS);
+    }
+    const gops_status status = choose_among(plan, trials, wanted, error);
+    host.release(host.context, trials);
+    return status;
+}
+
+/* As it was chosen before; 0 where that is not known, or does not serve any more. */
+static int choose_saved(gops_plan *plan, const gops_request *wanted, const char *key)
+{
+    char method[GOPS_WHY_BYTES];
+    const gops_method *saved = gops_choices_find(wanted->choices, key);
+    if (saved == NULL || choose_cheapest(plan, wanted, saved, NULL) != GOPS_OK) {
+        return 0;
+    }
+    memcpy(method, plan->why, sizeof method);
+    snprintf(plan->why, sizeof plan->why, "the fastest when it was measured; %.300s", method);
+    return 1;
+}
+
+gops_status gops_choose(gops_plan *plan, const gops_request *wanted, gops_error *error)
+{
+    char key[GOPS_CHOICE_KEY_BYTES];
+    const int saves = wanted->choices != NULL && wanted->algorithm == NULL;
+    if (saves) {
+        gops_choice_key(plan, wanted, key);
+        if (choose_saved(plan, wanted, key)) {
+            return GOPS_OK;
+        }
+    }
+    if (!wanted->fastest) {
+        return choose_cheapest(plan, wanted, NULL, error);
+    }
+    const gops_status status = choose_fastest(plan, wanted, error);
+    if (status == GOPS_OK && saves) {
+        return gops_choices_put(wanted->choices, key, strlen(key), plan->method, error);
+    }
+    return status;
 }

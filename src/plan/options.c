@@ -17,7 +17,7 @@ static gops_status check_algorithm(const char *name, gops_error *error)
             return GOPS_OK;
         }
     }
-    char known[128] = "auto";
+    char known[128] = "auto, fastest";
     for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, ", %s", gops_algorithm_name(i));
@@ -42,9 +42,15 @@ gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops
         return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; it must not be negative",
                          (long long)given->max_workspace);
     }
-    *wanted = (gops_request){given->algorithm, given->threads, given->max_workspace, NULL};
-    if (wanted->algorithm != NULL && strcmp(wanted->algorithm, "auto") == 0) {
-        wanted->algorithm = NULL;
+    *wanted = (gops_request){.algorithm = given->algorithm,
+                             .choices = given->choices,
+                             .threads = given->threads,
+                             .max_workspace = given->max_workspace};
+    if (wanted->algorithm != NULL) {
+        wanted->fastest = strcmp(wanted->algorithm, "fastest") == 0;
+        if (wanted->fastest || strcmp(wanted->algorithm, "auto") == 0) {
+            wanted->algorithm = NULL;
+        }
     }
     plan->activation = given->activation;
     plan->saturate = given->saturate != 0;

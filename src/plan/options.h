@@ -6,7 +6,9 @@
 
 /* The options with every default filled in. */
 typedef struct gops_request {
-    const char *algorithm; /* NULL: auto */
+    const char *algorithm; /* NULL: auto or fastest */
+    int fastest;
+    gops_choices *choices; /* NULL: none */
     int32_t threads;
     int64_t max_workspace; /* 0: the default */
     /* Not NULL: only methods that pack with this (gops_method.pack). */

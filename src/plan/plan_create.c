@@ -10,24 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fill_layout(gops_plan *plan)
-{
-    memset(&plan->layout, 0, sizeof plan->layout);
-    plan->layout.pack = plan->method->pack;
-    plan->layout.kernels = plan->kernels;
-    plan->layout.groups = plan->conv.groups;
-    plan->layout.channels_in = plan->conv.channels_in;
-    plan->layout.channels_out = plan->conv.channels_out;
-    plan->layout.axes = plan->conv.axes;
-    plan->layout.data_type = plan->type->type;
-    plan->layout.filter_type = plan->filter_type->type;
-    plan->layout.output_type = plan->output_type->type;
-    plan->layout.variant = plan->filter_variant;
-    for (int i = 0; i < plan->conv.axes; i++) {
-        plan->layout.kernel[i] = plan->conv.axis[i].kernel;
-    }
-}
-
 /* The images' distances where they are dense. An empty batch has none. */
 static void count_image(gops_plan *plan)
 {
@@ -101,7 +83,6 @@ gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_reques
     if (status != GOPS_OK) {
         return status;
     }
-    fill_layout(draft);
     explain_type(draft);
     *plan = draft->host.allocate(draft->host.context, sizeof **plan, GOPS_WORKSPACE_ALIGNMENT);
     if (*plan == NULL) {

@@ -63,8 +63,9 @@ gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
         .origin = plan->origin,
         .wanted_variant = plan->filter_variant,
     };
-    const gops_request wanted = {NULL, plan->origin.threads, plan->origin.max_workspace,
-                                 plan->method->pack};
+    const gops_request wanted = {.threads = plan->origin.threads,
+                                 .max_workspace = plan->origin.max_workspace,
+                                 .packing = plan->method->pack};
     gops_status status = resolve(plan, data, output_shape, &draft, error);
     if (status == GOPS_OK) {
         status = gops_plan_finish(&draft, data->type, &wanted, reshaped, error);

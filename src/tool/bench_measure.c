@@ -148,10 +148,11 @@ static bool record_gemm(bench_subject *subject, gops_tool_error *error)
     gops_gemm_trace attempt;
     const gops_gemm table = gops_gemm_trace_table(&attempt);
     const gops_host host = {.size = sizeof host, .gemm = &table};
-    const gops_bench_layer *layer = subject->layer;
+    gops_settings settings = subject->layer->settings;
     gops_plan *plan;
     gops_plan_info info;
-    if (!gops_operation_plan(layer->operation, &layer->settings, subject->inputs, &host, &plan,
+    settings.algorithm = subject->info.algorithm;
+    if (!gops_operation_plan(subject->layer->operation, &settings, subject->inputs, &host, &plan,
                              &info, error)) {
         return false;
     }

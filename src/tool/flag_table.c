@@ -56,11 +56,14 @@ const gops_flag gops_flags[] = {
     {"type", gops_read_type, ATTRIBUTES, ALL, 0, FIELD(type), "TYPE",
      "element type (run: what u1 or u2 of the files stand for; else f32)"},
     {"algorithm", gops_read_algorithm, ATTRIBUTES, ALL, 0, FIELD(algorithm), "NAME",
-     "of those that info shows (default auto)"},
+     "of those that info shows, or fastest, by measuring (default auto)"},
     {"threads", gops_read_threads, ATTRIBUTES | GOPS_IN_IR, ALL, 0, FIELD(threads), "NUMBER",
      "the most for one execution (default 0: as OpenMP)"},
     {"max-workspace", gops_read_bytes, ATTRIBUTES, ALL, 0, FIELD(max_workspace), "BYTES",
      "the most, or unlimited (default 0: 4 MiB a thread)"},
+
+    {"choices", gops_read_text, GOPS_IN_RUN | GOPS_IN_PLAN | GOPS_IN_BENCH, ALL, 0,
+     FIELD(choices_file), "FILE", "what was measured before; fastest adds to it"},
 
     {"suite", gops_read_text, GOPS_IN_BENCH, GOPS_OF_SUITE, GOPS_OF_SUITE, FIELD(suite), "NAME",
      "the layers of a suite, by its name or the path of its file"},

@@ -202,9 +202,9 @@ bool gops_read_type(const gops_flag *flag, const char *value, void *field, char 
 bool gops_read_algorithm(const gops_flag *flag, const char *value, void *field, char *why)
 {
     (void)flag;
-    bool known = strcmp(value, "auto") == 0;
+    bool known = strcmp(value, "auto") == 0 || strcmp(value, "fastest") == 0;
     const char *name;
-    wrong(why, "is none of: auto");
+    wrong(why, "is none of: auto, fastest");
     for (int32_t i = 0; (name = gops_algorithm_name(i)) != NULL; i++) {
         known = known || strcmp(value, name) == 0;
         append_name(why, name);

@@ -18,6 +18,6 @@ gops_flag_reader gops_read_real;      /* double */
 gops_flag_reader gops_read_seconds;   /* double, at least 0, finite */
 gops_flag_reader gops_read_choice;    /* int: the place in flag->value, "a|b|c" */
 gops_flag_reader gops_read_type;      /* int: a gops_type */
-gops_flag_reader gops_read_algorithm; /* const char *: "auto" or one of the library's */
+gops_flag_reader gops_read_algorithm; /* const char *: "auto", "fastest" or one of the library's */
 
 #endif

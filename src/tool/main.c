@@ -1,5 +1,6 @@
 /* main.c: the groupops command: reads the command line and calls the verb. */
 #include "blas_threads.h"
+#include "choices_file.h"
 #include "demo.h"
 #include "flags.h"
 #include "verb_ir.h"
@@ -145,7 +146,15 @@ static bool run_verb(const verb *row, int count, char **words, gops_tool_error *
         }
     }
     gops_blas_one_thread();
-    return read_command(row, count, words, &command, error) && row->execute(&command, error);
+    if (!read_command(row, count, words, &command, error) ||
+        !gops_choices_file_read(&command.settings, error)) {
+        return false;
+    }
+    if (!row->execute(&command, error)) {
+        gops_choices_file_drop(&command.settings);
+        return false;
+    }
+    return gops_choices_file_write(&command.settings, error);
 }
 
 static bool run_words(int count, char **words, gops_tool_error *error)

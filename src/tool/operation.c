@@ -107,6 +107,7 @@ bool gops_operation_plan(const gops_operation *operation, const gops_settings *s
         .threads = settings->threads,
         .max_workspace = settings->max_workspace,
         .host = host,
+        .choices = settings->choices,
     };
     gops_error refusal;
     info->size = sizeof *info;

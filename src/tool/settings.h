@@ -3,6 +3,7 @@
 #define GOPS_TOOL_SETTINGS_H
 
 #include <groupops/attributes.h>
+#include <groupops/choices.h>
 
 #include <stdbool.h>
 
@@ -40,6 +41,9 @@ typedef struct gops_settings {
     const char *algorithm;
     int32_t threads;
     int64_t max_workspace;
+    const char *choices_file;
+    gops_choices *choices; /* read from it; NULL: none */
+    int64_t choices_read;  /* how many there were */
     bool json;
     /* bench */
     const char *suite;

@@ -42,6 +42,7 @@ static bool bench_one(const gops_command *command, gops_tool_error *error)
 static void apply_command(gops_bench_layer *layer, const gops_settings *settings)
 {
     gops_flags_override(&layer->settings, settings);
+    layer->settings.choices = settings->choices;
     layer->settings.reps = settings->reps;
     layer->settings.seconds = settings->seconds;
     layer->settings.given |= settings->given;

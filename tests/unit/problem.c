@@ -123,6 +123,7 @@ gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gop
     gops_options options = {
         .size = sizeof options,
         .algorithm = problem->algorithm,
+        .choices = problem->choices,
         .threads = problem->threads,
         .max_workspace = problem->max_workspace,
         .host = problem->host,

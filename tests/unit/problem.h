@@ -28,6 +28,7 @@ typedef struct gops_problem {
     int32_t threads;
     int64_t max_workspace;
     const gops_host *host;
+    gops_choices *choices;
     gops_type output_type;
     int32_t saturate;
     /* With output_type: what gops_arguments.data_zero_point and gops_filter_create_quantized get;

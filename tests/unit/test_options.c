@@ -43,7 +43,7 @@ static void refusals(void)
     refuse(&o, GOPS_INVALID, "max_workspace is -4096; it must not be negative");
     o = good;
     o.algorithm = "winograd";
-    snprintf(message, sizeof message, "algorithm is \"winograd\"; it must be one of auto");
+    snprintf(message, sizeof message, "algorithm is \"winograd\"; it must be one of auto, fastest");
     for (int i = 0; gops_algorithm_name(i) != NULL; i++) {
         strcat(message, ", ");
         strcat(message, gops_algorithm_name(i));

@@ -148,6 +148,8 @@ static int run_algorithm(gops_problem *problem, int index, int64_t number,
     gops_plan *plan;
     gops_error error = {GOPS_OK, ""};
     problem->algorithm = index == 0 ? NULL : gops_algorithm_name(index - 1);
+    if (index == 0 && gops_test_random_chance(random, 1))
+        problem->algorithm = "fastest"; /* takes a millisecond or more each */
     problem->threads = (int32_t)gops_test_random_range(random, 1, 3);
     problem->max_workspace = 0;
     if (gops_test_random_chance(random, 25))

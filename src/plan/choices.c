@@ -1,0 +1,222 @@
+/* plan/choices.c: a sorted list of choices. */
+#include "plan/choices.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/host_default.h"
+#include "gemm/gemm.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first choice whose key is not below this one. */
+static int64_t place_of(const gops_choices *choices, const char *key)
+{
+    int64_t low = 0, high = choices->count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (strcmp(choices->list[middle]->key, key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static int is_at(const gops_choices *choices, int64_t place, const char *key)
+{
+    return place < choices->count && strcmp(choices->list[place]->key, key) == 0;
+}
+
+const gops_method *gops_choices_find(const gops_choices *choices, const char *key)
+{
+    const int64_t place = place_of(choices, key);
+    return is_at(choices, place, key) ? choices->list[place]->method : NULL;
+}
+
+gops_status gops_choices_reserve(gops_choices *choices, int64_t more, gops_error *error)
+{
+    enum { LEAST_ROOM = 16 };
+    const gops_host *host = &choices->host;
+    if (choices->count + more <= choices->room) {
+        return GOPS_OK;
+    }
+    const int64_t room = gops_max(choices->count + more, gops_max(2 * choices->room, LEAST_ROOM));
+    gops_choice **list = host->allocate(host->context, (size_t)room * sizeof(gops_choice *),
+                                        GOPS_WORKSPACE_ALIGNMENT);
+    if (list == NULL) {
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for %lld choices", (long long)room);
+    }
+    if (choices->list != NULL) {
+        memcpy(list, choices->list, (size_t)choices->count * sizeof(gops_choice *));
+        host->release(host->context, choices->list);
+    }
+    choices->list = list;
+    choices->room = room;
+    return GOPS_OK;
+}
+
+/* There is room for one more. */
+static void insert(gops_choices *choices, gops_choice *choice)
+{
+    const int64_t place = place_of(choices, choice->key);
+    if (is_at(choices, place, choice->key)) {
+        choices->host.release(choices->host.context, choices->list[place]);
+    } else {
+        memmove(&choices->list[place + 1], &choices->list[place],
+                (size_t)(choices->count - place) * sizeof(gops_choice *));
+        choices->count++;
+    }
+    choices->list[place] = choice;
+}
+
+gops_status gops_choices_put(gops_choices *choices, const char *key, size_t length,
+                             const gops_method *method, gops_error *error)
+{
+    const gops_status status = gops_choices_reserve(choices, 1, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    gops_choice *choice = choices->host.allocate(choices->host.context, sizeof *choice + length + 1,
+                                                 GOPS_WORKSPACE_ALIGNMENT);
+    if (choice == NULL) {
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a choice");
+    }
+    choice->method = method;
+    memcpy(choice->key, key, length);
+    choice->key[length] = '\0';
+    insert(choices, choice);
+    return GOPS_OK;
+}
+
+void gops_choices_move(gops_choices *from, gops_choices *to)
+{
+    for (int64_t i = 0; i < from->count; i++) {
+        insert(to, from->list[i]);
+    }
+    from->count = 0;
+}
+
+void gops_choices_clear(gops_choices *choices)
+{
+    const gops_host *host = &choices->host;
+    for (int64_t i = 0; i < choices->count; i++) {
+        host->release(host->context, choices->list[i]);
+    }
+    if (choices->list != NULL) {
+        host->release(host->context, choices->list);
+    }
+    choices->list = NULL;
+    choices->count = choices->room = 0;
+}
+
+gops_status gops_choices_create(const gops_host *host, gops_choices **choices, gops_error *error)
+{
+    gops_host complete;
+    gops_gemm unused;
+    if (choices == NULL) {
+        return gops_fail(error, GOPS_INVALID, "choices is NULL");
+    }
+    *choices = NULL;
+    const gops_status status = gops_host_complete(host, &complete, &unused, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    *choices = complete.allocate(complete.context, sizeof **choices, GOPS_WORKSPACE_ALIGNMENT);
+    if (*choices == NULL) {
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the choices");
+    }
+    **choices = (gops_choices){complete, NULL, 0, 0};
+    return GOPS_OK;
+}
+
+void gops_choices_destroy(gops_choices *choices)
+{
+    if (choices != NULL) {
+        const gops_host host = choices->host;
+        gops_choices_clear(choices);
+        host.release(host.context, choices);
+    }
+}
+
+int64_t gops_choices_count(const gops_choices *choices)
+{
+    return choices != NULL ? choices->count : 0;
+}
+
+const char *const gops_operation_names[] = {
+    [GOPS_OPERATION_CONV] = "conv",
+    [GOPS_OPERATION_DECONV] = "deconv",
+    [GOPS_OPERATION_NORM] = "norm",
+};
+
+/* A line that is being written. */
+typedef struct line {
+    char *text;
+    size_t length;
+} line;
+
+__attribute__((format(printf, 2, 3))) static void append(line *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    to->length += (size_t)vsnprintf(to->text + to->length, GOPS_CHOICE_KEY_BYTES - to->length,
+                                    format, arguments);
+    va_end(arguments);
+}
+
+/* One number of each axis: the member at `offset` bytes of gops_axis. */
+static void append_axes(line *to, const gops_conv_geometry *conv, size_t offset)
+{
+    for (int i = 0; i < conv->axes; i++) {
+        int64_t value;
+        memcpy(&value, (const char *)&conv->axis[i] + offset, sizeof value);
+        append(to, ",%lld", (long long)value);
+    }
+}
+
+static void append_list(line *to, const char *name, const gops_conv_geometry *conv, size_t offset)
+{
+    append(to, " %s=", name);
+    const size_t comma = to->length;
+    append_axes(to, conv, offset);
+    memmove(to->text + comma, to->text + comma + 1, to->length - comma); /* with its 0 */
+    to->length--;
+}
+
+static void append_conv(line *to, const gops_plan *plan)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int transposed = plan->operation == GOPS_OPERATION_DECONV;
+    const long long in = conv->channels_in, out = conv->channels_out, groups = conv->groups;
+    append(to, " data=%lld,%lld", (long long)conv->batch, groups * in);
+    append_axes(to, conv, offsetof(gops_axis, data));
+    append(to, " filter=%lld,%lld,%lld", groups, transposed ? in : out, transposed ? out : in);
+    append_axes(to, conv, offsetof(gops_axis, kernel));
+    append_list(to, "strides", conv, offsetof(gops_axis, stride));
+    append_list(to, "dilations", conv, offsetof(gops_axis, dilation));
+    append_list(to, "pads-begin", conv, offsetof(gops_axis, pad_begin));
+    append_list(to, "output", conv, offsetof(gops_axis, output));
+}
+
+void gops_choice_key(const gops_plan *plan, const gops_request *wanted,
+                     char key[GOPS_CHOICE_KEY_BYTES])
+{
+    const gops_norm_geometry *norm = &plan->norm;
+    line to = {key, 0};
+    append(&to, "%s", gops_operation_names[plan->operation]);
+    if (plan->operation == GOPS_OPERATION_NORM) {
+        append(&to, " data=%lld,%lld,%lld num-groups=%lld", (long long)norm->batch,
+               (long long)(norm->groups * norm->channels), (long long)norm->pixels,
+               (long long)norm->groups);
+    } else {
+        append_conv(&to, plan);
+    }
+    append(&to, " types=%s,%s,%s", gops_type_name(plan->type->type),
+           gops_type_name(plan->filter_type->type), gops_type_name(plan->output_type->type));
+    append(&to, " isa=%s threads=%d workspace=%lld gemm=%s", plan->kernels->isa,
+           (int)wanted->threads, (long long)wanted->max_workspace,
+           plan->gemm.sgemm == gops_cblas.sgemm ? "blas" : "host");
+}
