@@ -27,12 +27,11 @@ static int fill_frame(gops_implicit *p, int axes, const gops_implicit_axis *axis
     for (int a = axes - 1; a >= 0; a--) {
         const gops_implicit_axis *from = &axis[a];
         gops_frame_axis *to = &frame->axis[a];
-        if (!gops_mul(from->kernel - 1, from->dilation, &reach)) {
+        const int64_t inner = p->in_place ? frame->data_pixels : frame->positions;
+        if (!gops_mul(from->kernel - 1, from->dilation, &reach) ||
+            !gops_mul(p->pixels && !p->in_place ? 1 : from->stride, inner, &p->pitch[a])) {
             return 0;
         }
-        p->pitch[a] = p->pixels && !p->in_place
-                          ? frame->positions
-                          : from->stride * (p->in_place ? frame->data_pixels : frame->positions);
         frame->data_pixels *= from->data;
         if (p->pixels) {
             *to = (gops_frame_axis){

@@ -27,6 +27,35 @@ static void count_image(gops_plan *plan)
     }
 }
 
+/* A plan packs and copies tensors in elements of up to 8 bytes, with channels and rows rounded up to
+ * tiles of less than 128. Below this bound none of its own sizes leaves 63 bits; it is 2^17 times
+ * what a machine of today can hold. */
+static gops_status check_amounts(const gops_plan *plan, gops_error *error)
+{
+    static const int64_t most = INT64_C(1) << 52;
+    const gops_conv_geometry *conv = &plan->conv;
+    const int norm = plan->operation == GOPS_OPERATION_NORM;
+    const int64_t batch = norm ? plan->norm.batch : conv->batch;
+    const struct {
+        const char *name;
+        int64_t elements;
+    } amounts[] = {
+        {"data", gops_mul_saturate(batch, plan->image_data)},
+        {"output", gops_mul_saturate(batch, plan->image_outputs)},
+        {"filter", norm ? 0
+                        : gops_mul_saturate(gops_mul_saturate(conv->groups, conv->channels_out),
+                                            conv->k)},
+    };
+    for (size_t i = 0; i < sizeof amounts / sizeof amounts[0] && amounts[1].elements > 0; i++) {
+        if (amounts[i].elements > most) {
+            return gops_fail(error, GOPS_TOO_LARGE,
+                             "%s has %lld elements; plans are made for up to %lld", amounts[i].name,
+                             (long long)amounts[i].elements, (long long)most);
+        }
+    }
+    return GOPS_OK;
+}
+
 static void set_types(gops_plan *plan, gops_type data, gops_type filter, int saturate)
 {
     const gops_type output = plan->shape.output.type;
@@ -78,9 +107,11 @@ gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_reques
         return status;
     }
     count_image(draft);
+    if ((status = check_amounts(draft, error)) != GOPS_OK) {
+        return status;
+    }
     draft->machine = gops_machine_read();
-    status = gops_choose(draft, wanted, error);
-    if (status != GOPS_OK) {
+    if ((status = gops_choose(draft, wanted, error)) != GOPS_OK) {
         return status;
     }
     explain_type(draft);

@@ -61,7 +61,8 @@ static void with_mean(gops_problem problem, long double mean, long double spread
 
 static void large_mean(void)
 {
-    static const int64_t pixels[] = {1, 7, 97, 4099};
+    /* 256: the piece in which a residual is kept that lies in the output. */
+    static const int64_t pixels[] = {1, 7, 97, 256, 4099};
     for (int t = 0; t < TYPES; t++)
         for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++) {
             gops_problem p = problem_of(types[t], 2, 15, pixels[i], 5, 1e-5);
