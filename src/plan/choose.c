@@ -193,10 +193,10 @@ static void explain_measured(gops_plan *plan, const gops_trial *trials, int coun
     int length = snprintf(plan->why, sizeof plan->why, "the fastest as measured:");
     for (int i = 0; i < count; i++) {
         const gops_method *tried = trials[i].plan.method;
-        length +=
-            snprintf(plan->why + length, sizeof plan->why - (size_t)length, "%s %s%s%s %.4f ms",
-                     i > 0 ? "," : "", tried->algorithm, tried->form != NULL ? "/" : "",
-                     tried->form != NULL ? tried->form : "", trials[i].ns / 1e6);
+        length += snprintf(plan->why + length, sizeof plan->why - (size_t)length,
+                           "%s %s%s%s %.4f ms (estimated %.4f)", i > 0 ? "," : "", tried->algorithm,
+                           tried->form != NULL ? "/" : "", tried->form != NULL ? tried->form : "",
+                           trials[i].ns / 1e6, trials[i].plan.cost / 1e6);
     }
     snprintf(plan->why + length, sizeof plan->why - (size_t)length, "; %.200s", method);
 }
