@@ -93,7 +93,7 @@ static void refused(void)
     tool_expect("plan " LAYER " --choices=c.txt --algorithm=fastest", 1,
                 "groupops: c.txt: line 2 of the choices was damaged: its sum is not that of its "
                 "text\n");
-    tool_expect("ir x.xml --choices=c.txt", 2, "groupops: --choices does not go with ir\n");
+    tool_expect("info --choices=c.txt", 2, "groupops: --choices does not go with info\n");
     tool_expect("plan " LAYER " --algorithm=fastest --choices=no/c.txt", 1,
                 "groupops: no/c.txt: it cannot be written: No such file or directory\n");
     /* Of a plan that fails nothing is written. */
