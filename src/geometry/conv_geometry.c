@@ -103,6 +103,9 @@ gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter
         if (status != GOPS_OK) {
             return status;
         }
+        if (axis->output == 1) {
+            axis->stride = 1; /* takes no step, and may have been larger than anything else */
+        }
     }
     return gops_finish(geometry, output_type != 0 ? output_type : data->type, 0, shape, error);
 }
