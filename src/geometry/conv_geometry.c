@@ -103,9 +103,8 @@ gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter
         if (status != GOPS_OK) {
             return status;
         }
-        if (axis->output == 1) {
-            axis->stride = 1; /* takes no step, and may have been larger than anything else */
-        }
+        /* A stride that takes no step may have been larger than any size here. */
+        axis->stride = gops_min(axis->stride, axis->pad_begin + axis->data + axis->pad_end);
     }
     return gops_finish(geometry, output_type != 0 ? output_type : data->type, 0, shape, error);
 }

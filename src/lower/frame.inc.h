@@ -74,8 +74,9 @@ static void NAME(frame)(const gops_frame *frame, const int64_t *origin, int64_t 
             of->last = gops_clamp(gops_ceil_div(axis->data - start, axis->stride), of->first,
                                   axis->length);
             of->block = block;
-            of->step = axis->stride * pixels;
-            of->from = of->first < of->last ? start * pixels + of->first * of->step : 0;
+            /* A stride beyond the data takes no step inside of it. */
+            of->step = gops_min(axis->stride, axis->data) * pixels;
+            of->from = of->first < of->last ? (start + of->first * axis->stride) * pixels : 0;
             block *= axis->length;
             pixels *= axis->data;
         }

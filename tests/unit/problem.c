@@ -1,6 +1,7 @@
 #include "problem.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,6 +220,20 @@ static int64_t output_channels(const gops_problem *problem)
     return problem->filter.dims[0] * problem->filter.dims[deconv ? 2 : 1];
 }
 
+/* Sums may grow on a residual that is in their place: it is one of their terms, and each addition
+ * may round it. */
+static void count_residual_as_term(const gops_reference_geometry *g, const void *residual,
+                                   gops_reference_result *result)
+{
+    const gops_type type = result->tensor.type;
+    long double terms = (long double)g->c_in;
+    for (int32_t i = 0; i < g->spatial; i++)
+        terms *= (long double)g->kernel[i];
+    for (int64_t i = 0; i < gops_test_elements(&result->tensor); i++)
+        result->bound[i] += terms * gops_test_unit_roundoff(type == GOPS_F64 ? type : GOPS_F32) *
+                            fabsl(gops_test_get_real(type, residual, i));
+}
+
 void gops_problem_reference(const gops_problem *problem, const gops_problem_buffers *buffers,
                             gops_reference_result *result)
 {
@@ -244,6 +259,9 @@ void gops_problem_reference(const gops_problem *problem, const gops_problem_buff
         gops_reference_norm(&problem->data, buffers->data.memory, buffers->scale.memory,
                             buffers->bias.memory, &problem->norm, result);
     free(zeros);
+    if (problem->residual_in_place && problem->operation != GOPS_PROBLEM_NORM &&
+        gops_test_type_is_real(type))
+        count_residual_as_term(&geometry, buffers->residual.memory, result);
     gops_reference_fuse(result,
                         problem->operation != GOPS_PROBLEM_NORM ? buffers->bias.memory : NULL,
                         buffers->residual.memory, &problem->activation);

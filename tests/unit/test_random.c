@@ -52,10 +52,10 @@ static uint64_t hash(const gops_test_guarded *buffer)
 {
     uint64_t h = 0;
     const unsigned char *bytes = buffer->memory;
-    const unsigned char *end = (const unsigned char *)buffer->mapping + buffer->mapping_bytes;
     if (buffer->mapping == NULL)
         return 0;
     /* The mapping ends with the guard page, a page after the buffer. */
+    const unsigned char *end = (const unsigned char *)buffer->mapping + buffer->mapping_bytes;
     for (end -= sysconf(_SC_PAGESIZE); bytes < end; bytes++)
         h = (h ^ *bytes) * UINT64_C(0x100000001b3);
     return h;
