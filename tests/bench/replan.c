@@ -1,0 +1,84 @@
+/* replan.c: what a new shape costs an engine: a plan for each of a thousand other batches and sizes
+ * from one plan, whose filter they share. */
+#include "clock.h"
+#include "peer_problem.h"
+
+#include "suite.h"
+
+#include <groupops/plan.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHAPES = 1000, MOST_BATCH = 8, MOST_ADDED = 13 };
+
+static int in_order(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Shape `i` of the thousand: all batches, and sizes from the layer's own up. */
+static gops_tensor other_shape(const gops_tensor *data, int i)
+{
+    gops_tensor other = *data;
+    other.dims[0] = 1 + i % MOST_BATCH;
+    for (int a = 2; a < other.rank; a++) {
+        other.dims[a] += i / MOST_BATCH % MOST_ADDED + a * (i / MOST_BATCH / MOST_ADDED);
+    }
+    return other;
+}
+
+static bool time_layer(const gops_peer_problem *problem, gops_tool_error *error)
+{
+    double us[SHAPES];
+    gops_plan *plan;
+    gops_plan_info info;
+    int refused = 0;
+    if (!gops_operation_plan(problem->operation, &problem->settings, problem->inputs, NULL, &plan,
+                             &info, error)) {
+        return false;
+    }
+    for (int i = 0; i < SHAPES; i++) {
+        gops_plan *made;
+        const gops_tensor data = other_shape(&problem->inputs[0], i);
+        const double start = gops_peer_now();
+        refused += gops_plan_reshape(plan, &data, NULL, &made, NULL) != GOPS_OK;
+        us[i] = (gops_peer_now() - start) * 1e3;
+        gops_plan_destroy(made);
+    }
+    qsort(us, SHAPES, sizeof us[0], in_order);
+    printf("%-34s %-9s %9.2f %9.2f %9d\n", problem->name, info.algorithm, us[SHAPES / 2],
+           us[SHAPES * 99 / 100], refused);
+    gops_plan_destroy(plan);
+    return true;
+}
+
+int main(int count, char **words)
+{
+    gops_tool_error error;
+    if (count < 2) {
+        fputs("usage: replan SUITE.txt...\n", stderr);
+        return GOPS_EXIT_USAGE;
+    }
+    printf("%-34s %-9s %9s %9s %9s\n", "layer, 1000 shapes", "algorithm", "median us", "99th us",
+           "refused");
+    for (int word = 1; word < count; word++) {
+        gops_suite suite;
+        bool done = gops_suite_read(words[word], &suite, &error);
+        for (size_t i = 0; done && i < suite.count; i++) {
+            gops_peer_problem problem;
+            done = gops_peer_problem_create(&suite.layers[i], 0, &problem, &error);
+            if (done) {
+                done = time_layer(&problem, &error);
+                gops_peer_problem_destroy(&problem);
+            }
+        }
+        gops_suite_release(&suite);
+        if (!done) {
+            gops_tool_print_error(&error);
+            return error.exit_code;
+        }
+    }
+    return GOPS_EXIT_DONE;
+}
