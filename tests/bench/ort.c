@@ -1,6 +1,6 @@
 /* ort.c: ONNX Runtime, loaded when the program runs. */
 #include "contestant.h"
-#include "ort_api.h"
+#include "engines/onnxruntime/ort_abi.h"
 #include "ort_model.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 
 /* Of the whole process. */
 static struct {
-    ort_slot *const *api;
+    const ort_api *api;
     ort_env *env;
 } runtime;
 
@@ -27,17 +27,9 @@ static bool works(ort_status *status, gops_peer_note *note)
     if (status == NULL) {
         return true;
     }
-    gops_peer_refuse(note, "%s",
-                     ((ort_get_error_message *)runtime.api[ORT_GET_ERROR_MESSAGE])(status));
-    ((ort_release *)runtime.api[ORT_RELEASE_STATUS])(status);
+    gops_peer_refuse(note, "%s", runtime.api->get_error_message(status));
+    runtime.api->release_status(status);
     return false;
-}
-
-static void release(int slot, void *object)
-{
-    if (object != NULL) {
-        ((ort_release *)runtime.api[slot])(object);
-    }
 }
 
 static bool load(gops_peer_note *note)
@@ -55,19 +47,17 @@ static bool load(gops_peer_note *note)
         return gops_peer_refuse(note, "%s", dlerror());
     }
     memcpy(&get_api_base, &entry, sizeof entry); /* ISO C has no such conversion */
-    runtime.api = get_api_base()->get_api(ORT_VERSION);
+    runtime.api = get_api_base()->get_api(ORT_VERSION_BASE);
     if (runtime.api == NULL) {
         return gops_peer_refuse(note, "version %s is too old", get_api_base()->get_version());
     }
-    return works(
-        ((ort_create_env *)runtime.api[ORT_CREATE_ENV])(ORT_LEVEL_ERROR, "groupops", &runtime.env),
-        note);
+    return works(runtime.api->create_env(ORT_LOG_ERROR, "groupops", &runtime.env), note);
 }
 
 void gops_ort_shut_down(void)
 {
     if (runtime.api != NULL) {
-        release(ORT_RELEASE_ENV, runtime.env);
+        runtime.api->release_env(runtime.env);
         runtime.env = NULL;
     }
 }
@@ -75,10 +65,10 @@ void gops_ort_shut_down(void)
 static void destroy(void *state)
 {
     onnxruntime *self = state;
-    release(ORT_RELEASE_VALUE, self->input);
-    release(ORT_RELEASE_VALUE, self->result);
-    release(ORT_RELEASE_SESSION, self->session);
-    release(ORT_RELEASE_MEMORY_INFO, self->memory);
+    runtime.api->release_value(self->input);
+    runtime.api->release_value(self->result);
+    runtime.api->release_session(self->session);
+    runtime.api->release_memory_info(self->memory);
     free(self->output);
     free(self);
 }
@@ -87,42 +77,35 @@ static bool set_options(ort_session_options *options, int threads, gops_peer_not
 {
     /* Its threads go on spinning after a run, and would take the processor from whoever is measured
      * next. */
-    return works(((ort_set_option *)runtime.api[ORT_SET_OPTIMIZATION_LEVEL])(options,
-                                                                             ORT_OPTIMIZE_ALL),
-                 note) &&
-           works(((ort_set_option *)runtime.api[ORT_SET_INTRA_OP_THREADS])(options, threads),
-                 note) &&
-           works(((ort_set_option *)runtime.api[ORT_SET_INTER_OP_THREADS])(options, 1), note) &&
-           works(((ort_add_session_config_entry *)runtime.api[ORT_ADD_SESSION_CONFIG_ENTRY])(
-                     options, "session.force_spinning_stop", "1"),
+    return works(runtime.api->set_optimization_level(options, ORT_OPTIMIZE_ALL), note) &&
+           works(runtime.api->set_intra_op_threads(options, threads), note) &&
+           works(runtime.api->set_inter_op_threads(options, 1), note) &&
+           works(runtime.api->add_session_config(options, "session.force_spinning_stop", "1"),
                  note);
 }
 
 static bool open_session(onnxruntime *self, const gops_peer_problem *problem, gops_peer_note *note)
 {
     ort_session_options *options = NULL;
-    gops_ort_bytes model;
+    gops_onnx_buffer model;
     if (!gops_ort_model(problem, self->depth, &model)) {
         return gops_peer_refuse(note, "no memory");
     }
-    const bool done =
-        works(((ort_create_session_options *)runtime.api[ORT_CREATE_SESSION_OPTIONS])(&options),
-              note) &&
-        set_options(options, problem->threads, note) &&
-        works(((ort_create_session_from_array *)runtime.api[ORT_CREATE_SESSION_FROM_ARRAY])(
-                  runtime.env, model.bytes, model.size, options, &self->session),
-              note);
-    release(ORT_RELEASE_SESSION_OPTIONS, options);
-    gops_ort_bytes_release(&model);
+    const bool done = works(runtime.api->create_session_options(&options), note) &&
+                      set_options(options, problem->threads, note) &&
+                      works(runtime.api->create_session_from_array(
+                                runtime.env, model.bytes, model.size, options, &self->session),
+                            note);
+    runtime.api->release_session_options(options);
+    free(model.bytes);
     return done;
 }
 
 static bool wrap(const onnxruntime *self, const gops_tensor *tensor, float *values, size_t elements,
                  ort_value **value, gops_peer_note *note)
 {
-    return works(((ort_create_tensor *)runtime.api[ORT_CREATE_TENSOR])(
-                     self->memory, values, elements * sizeof(float), tensor->dims,
-                     (size_t)tensor->rank, ORT_FLOAT, value),
+    return works(runtime.api->create_tensor(self->memory, values, elements * sizeof(float),
+                                            tensor->dims, (size_t)tensor->rank, ORT_FLOAT, value),
                  note);
 }
 
@@ -132,8 +115,8 @@ static bool make(onnxruntime *self, const gops_peer_problem *problem, gops_peer_
     if (self->output == NULL) {
         return gops_peer_refuse(note, "no memory");
     }
-    if (!works(((ort_create_cpu_memory_info *)runtime.api[ORT_CREATE_CPU_MEMORY_INFO])(
-                   ORT_DEVICE_ALLOCATOR, ORT_DEFAULT_MEMORY, &self->memory),
+    if (!works(runtime.api->create_cpu_memory_info(ORT_DEVICE_ALLOCATOR, ORT_DEFAULT_MEMORY,
+                                                   &self->memory),
                note) ||
         !open_session(self, problem, note) ||
         !wrap(self, &problem->inputs[0], problem->values[0], problem->data_elements, &self->input,
@@ -186,11 +169,10 @@ static bool run(void *state, int reps, double *ms, gops_peer_note *note)
     static const char *const input_names[] = {GOPS_ORT_INPUT};
     static const char *const output_names[] = {GOPS_ORT_OUTPUT};
     const ort_value *const inputs[] = {self->input};
-    ort_run *execute = (ort_run *)runtime.api[ORT_RUN];
     for (int i = 0; i < reps; i++) {
         const double start = gops_peer_now();
-        if (!works(execute(self->session, NULL, input_names, inputs, 1, output_names, 1,
-                           &self->result),
+        if (!works(runtime.api->run(self->session, NULL, input_names, inputs, 1, output_names, 1,
+                                    &self->result),
                    note)) {
             return false;
         }

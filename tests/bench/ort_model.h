@@ -3,24 +3,15 @@
 #ifndef GROUPOPS_BENCH_ORT_MODEL_H
 #define GROUPOPS_BENCH_ORT_MODEL_H
 
+#include "onnx_builder.h"
 #include "peer_problem.h"
-
-#include <stdint.h>
 
 /* The names of its only input and output that is fed. */
 #define GOPS_ORT_INPUT "x"
 #define GOPS_ORT_OUTPUT "y"
 
-typedef struct gops_ort_bytes {
-    uint8_t *bytes;
-    size_t size;
-    size_t capacity;
-    bool out_of_memory;
-} gops_ort_bytes;
-
 /* Opset 21: Conv, ConvTranspose or GroupNormalization, `depth` of them, with the values of the
- * problem as constants. False when there is no memory. */
-bool gops_ort_model(const gops_peer_problem *problem, int depth, gops_ort_bytes *model);
-void gops_ort_bytes_release(gops_ort_bytes *bytes);
+ * problem as constants. The caller frees the bytes. False when there is no memory. */
+bool gops_ort_model(const gops_peer_problem *problem, int depth, gops_onnx_buffer *model);
 
 #endif

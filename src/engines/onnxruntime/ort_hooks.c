@@ -1,0 +1,100 @@
+/* ort_hooks.c: the runtime's threads and memory as the hooks of groupops/host.h. */
+#include "ort_runtime.h"
+
+#include <stdatomic.h>
+
+/* The call of the runtime that this thread is in. */
+static _Thread_local const ort_kernel_context *entered;
+
+void gops_ort_enter(const ort_kernel_context *context)
+{
+    entered = context;
+}
+
+void gops_ort_leave(void)
+{
+    entered = NULL;
+}
+
+typedef struct work {
+    void (*task)(void *argument, int64_t index);
+    void *argument;
+} work;
+
+static void do_one(void *argument, size_t index)
+{
+    const work *todo = argument;
+    todo->task(todo->argument, (int64_t)index);
+}
+
+static bool succeeded(const gops_ort_runtime *runtime, ort_status *status)
+{
+    if (status != NULL) {
+        runtime->api->release_status(status);
+    }
+    return status == NULL;
+}
+
+static int parallel_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
+                        int64_t count)
+{
+    const gops_ort_runtime *runtime = context;
+    work todo = {task, argument};
+    return succeeded(runtime,
+                     runtime->api->context_parallel_for(entered, do_one, (size_t)count, 0, &todo))
+               ? 0
+               : 1;
+}
+
+/* The session's arena, which a call has to be asked for; of the first threads to ask, one keeps it.
+ */
+static ort_allocator *find_scratch(gops_ort_runtime *runtime)
+{
+    ort_allocator *found = atomic_load_explicit(&runtime->scratch, memory_order_acquire);
+    ort_allocator *before = NULL;
+    if (found != NULL ||
+        !succeeded(runtime, runtime->api->context_allocator(entered, runtime->memory, &found)) ||
+        found == NULL || atomic_compare_exchange_strong(&runtime->scratch, &before, found)) {
+        return found;
+    }
+    runtime->api->release_allocator(found);
+    return before;
+}
+
+/* The runtime promises no alignment. In front of what we hand out is the address that it gave. */
+static void *allocate(void *context, size_t bytes, size_t alignment)
+{
+    gops_ort_runtime *runtime = context;
+    ort_allocator *from = entered != NULL ? find_scratch(runtime) : runtime->allocator;
+    void *memory = NULL;
+    if (from == NULL || bytes > SIZE_MAX - alignment - sizeof memory) {
+        return NULL;
+    }
+    const size_t all = bytes + alignment + sizeof memory;
+    if (!succeeded(runtime, runtime->api->allocator_alloc(from, all, &memory)) || memory == NULL) {
+        return NULL;
+    }
+    const uintptr_t first = (uintptr_t)memory + sizeof memory;
+    void **aligned = (void **)((first + alignment - 1) / alignment * alignment);
+    aligned[-1] = memory;
+    return aligned;
+}
+
+/* What gops_execute takes it gives back before it returns, so `entered` is as it was then. */
+static void release(void *context, void *memory)
+{
+    gops_ort_runtime *runtime = context;
+    ort_allocator *from = entered != NULL ? find_scratch(runtime) : runtime->allocator;
+    succeeded(runtime, runtime->api->allocator_free(from, ((void **)memory)[-1]));
+}
+
+gops_host gops_ort_host(gops_ort_runtime *runtime)
+{
+    return (gops_host){
+        .size = sizeof(gops_host),
+        .parallel_for = parallel_for,
+        .allocate = allocate,
+        .release = release,
+        .context = runtime,
+    };
+}

@@ -1,0 +1,230 @@
+/* ort_operation.c: reads the three operators of ONNX into the attributes of the library. */
+#include "ort_operation.h"
+
+#include "ort_attributes.h"
+
+#include <string.h>
+
+ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_value_info *info,
+                                  gops_tensor *tensor, bool *known)
+{
+    const ort_api *api = runtime->api;
+    const ort_type_info *type = NULL;
+    const ort_tensor_info *described = NULL;
+    ort_element element = ORT_UNDEFINED;
+    size_t rank = 0;
+    ort_status *status;
+    *tensor = (gops_tensor){0};
+    *known = false;
+    if ((status = api->get_value_type(info, &type)) != NULL ||
+        (status = api->cast_to_tensor_info(type, &described)) != NULL || described == NULL) {
+        return status; /* a sequence or a map is described by nothing */
+    }
+    if ((status = api->get_element_type(described, &element)) != NULL ||
+        (status = api->get_rank(described, &rank)) != NULL) {
+        return status;
+    }
+    tensor->type = gops_ort_type(element);
+    if (rank > 0 && rank <= GOPS_MAX_RANK) { /* rank 0 is also what an unknown rank looks like */
+        tensor->rank = (int32_t)rank;
+        status = api->get_dims(described, tensor->dims, rank);
+        *known = status == NULL;
+    }
+    return status;
+}
+
+/* Counts of lists that are not those of the others, or of the data's axes, are for the runtime's
+ * own provider to refuse. */
+static bool lists_fit(const gops_list *const *lists, size_t count, int32_t axes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (lists[i]->count != 0 && axes != 0 && lists[i]->count != axes) {
+            return false;
+        }
+        for (int32_t k = 0; k < lists[i]->count; k++) {
+            if (lists[i]->values[k] < 0) { /* ONNX Runtime takes negative pads; the library none */
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool read_conv(gops_ort_attributes *from, gops_ort_operation *operation, int32_t axes)
+{
+    gops_conv_attributes *conv = &operation->conv;
+    const gops_list *const lists[] = {&operation->kernel, &conv->strides, &conv->dilations,
+                                      &conv->pads_begin, &conv->pads_end};
+    gops_ort_attribute_list(from, "kernel_shape", &operation->kernel);
+    gops_ort_attribute_list(from, "strides", &conv->strides);
+    gops_ort_attribute_list(from, "dilations", &conv->dilations);
+    gops_ort_attribute_pads(from, "pads", &conv->pads_begin, &conv->pads_end);
+    gops_ort_attribute_auto_pad(from, &conv->auto_pad);
+    gops_ort_attribute_int(from, "group", &operation->groups);
+    return operation->groups > 0 && lists_fit(lists, sizeof lists / sizeof lists[0], axes);
+}
+
+static bool read_deconv(gops_ort_attributes *from, gops_ort_operation *operation, int32_t axes)
+{
+    gops_deconv_attributes *deconv = &operation->deconv;
+    const gops_list *const lists[] = {&deconv->output_padding, &deconv->output_shape};
+    if (!read_conv(from, operation, axes)) {
+        return false;
+    }
+    gops_ort_attribute_list(from, "output_padding", &deconv->output_padding);
+    gops_ort_attribute_list(from, "output_shape", &deconv->output_shape);
+    deconv->strides = operation->conv.strides;
+    deconv->dilations = operation->conv.dilations;
+    deconv->pads_begin = operation->conv.pads_begin;
+    deconv->pads_end = operation->conv.pads_end;
+    deconv->auto_pad = operation->conv.auto_pad;
+    deconv->output_shape_rule = GOPS_OUTPUT_SHAPE_ONNX;
+    return lists_fit(lists, sizeof lists / sizeof lists[0], axes);
+}
+
+static bool read_norm(gops_ort_attributes *from, gops_ort_operation *operation, int version)
+{
+    float epsilon = 1e-5F; /* the operator's default */
+    gops_ort_attribute_float(from, "epsilon", &epsilon);
+    gops_ort_attribute_int(from, "num_groups", &operation->norm.num_groups);
+    operation->norm.epsilon = (double)epsilon;
+    operation->scale_of_groups = version < 21;
+    return operation->norm.num_groups > 0 && epsilon > 0 && version >= 18;
+}
+
+static bool find_kind(const gops_ort_node *node, gops_ort_kind *kind)
+{
+    static const char *const types[] = {
+        [GOPS_ORT_CONV] = "Conv",
+        [GOPS_ORT_DECONV] = "ConvTranspose",
+        [GOPS_ORT_NORM] = "GroupNormalization",
+    };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(node->type, types[i]) == 0) {
+            *kind = (gops_ort_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gops_ort_filter_tensor(const gops_ort_operation *operation, const gops_tensor *weights,
+                            gops_tensor *filter)
+{
+    const gops_list *kernel = &operation->kernel;
+    const int32_t axes = weights->rank - 2;
+    if (axes < 1 || axes > GOPS_MAX_SPATIAL || weights->dims[0] % operation->groups != 0 ||
+        (kernel->count != 0 && kernel->count != axes)) {
+        return false;
+    }
+    *filter = (gops_tensor){.type = weights->type, .rank = weights->rank + 1};
+    filter->dims[0] = operation->groups;
+    filter->dims[1] = weights->dims[0] / operation->groups;
+    for (int32_t i = 1; i < weights->rank; i++) {
+        filter->dims[i + 1] = weights->dims[i];
+        if (i >= 2 && kernel->count != 0 && kernel->values[i - 2] != weights->dims[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+gops_status gops_ort_shape(const gops_ort_operation *operation, const gops_tensor *data,
+                           const gops_tensor *filter, gops_shape *shape, gops_error *error)
+{
+    switch (operation->kind) {
+    case GOPS_ORT_CONV:
+        return gops_conv_shape(data, filter, &operation->conv, shape, error);
+    case GOPS_ORT_DECONV:
+        return gops_deconv_shape(data, filter, &operation->deconv, shape, error);
+    default:
+        return gops_norm_shape(data, filter, filter, &operation->norm, shape, error);
+    }
+}
+
+static bool is_open(const gops_tensor *tensor)
+{
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->dims[i] < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the model gives all shapes, they are tried: what the library refuses is left to the
+ * runtime's own provider. Shapes left open are refused when they come, if they must be. */
+static bool shapes_serve(const gops_ort_operation *operation, const gops_tensor *data,
+                         const gops_tensor *weights, bool known)
+{
+    gops_tensor filter = {0};
+    gops_shape shape;
+    if (operation->kind == GOPS_ORT_NORM) {
+        if (!known || is_open(data) || data->rank < 2) {
+            return !known || data->rank >= 2;
+        }
+        filter = (gops_tensor){data->type, 1, {data->dims[1]}};
+    } else if (!known || is_open(data) || weights->rank == 0 || is_open(weights)) {
+        return true;
+    } else if (!gops_ort_filter_tensor(operation, weights, &filter)) {
+        return false;
+    }
+    return gops_ort_shape(operation, data, &filter, &shape, NULL) == GOPS_OK;
+}
+
+/* Conv goes to 3 spatial axes, ConvTranspose to 6, a normalization to rank 8. */
+static bool rank_serves(gops_ort_kind kind, int32_t rank)
+{
+    const int32_t most = kind == GOPS_ORT_CONV ? 3 : GOPS_MAX_SPATIAL;
+    return rank <= 2 + most && rank >= (kind == GOPS_ORT_NORM ? 2 : 3);
+}
+
+ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                    gops_ort_claim *claim, bool *serves)
+{
+    gops_ort_operation *operation = &claim->operation;
+    gops_ort_attributes from = {runtime, node, NULL, false};
+    gops_tensor tensors[GOPS_ORT_INPUTS] = {0};
+    bool known[GOPS_ORT_INPUTS] = {false};
+    *claim = (gops_ort_claim){.operation = {.groups = 1}, .node_count = 1};
+    *serves = false;
+    if (!find_kind(node, &operation->kind) || node->output_count != 1 || node->input_count < 2 ||
+        node->input_count > 3) {
+        return NULL;
+    }
+    for (size_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == NULL) {
+            continue;
+        }
+        ort_status *status =
+            gops_ort_value_tensor(runtime, node->inputs[i], &tensors[i], &known[i]);
+        if (status != NULL) {
+            return status;
+        }
+        claim->inputs[i] = node->input_names[i];
+        claim->infos[i] = node->inputs[i];
+        if (tensors[i].type == (gops_type)0 || tensors[i].type != tensors[0].type) {
+            return NULL;
+        }
+    }
+    claim->output = node->output_names[0];
+    operation->type = tensors[GOPS_ORT_DATA].type;
+    const gops_tensor *ranked =
+        &tensors[known[GOPS_ORT_DATA] || operation->kind == GOPS_ORT_NORM ? GOPS_ORT_DATA
+                                                                          : GOPS_ORT_FILTER];
+    const int needed = operation->kind == GOPS_ORT_NORM ? GOPS_ORT_BIAS : GOPS_ORT_FILTER;
+    if (claim->inputs[GOPS_ORT_DATA] == NULL || claim->inputs[GOPS_ORT_FILTER] == NULL ||
+        claim->inputs[needed] == NULL ||
+        (ranked->rank > 0 && !rank_serves(operation->kind, ranked->rank))) {
+        return NULL;
+    }
+    const int32_t axes = ranked->rank > 0 ? ranked->rank - 2 : 0;
+    const bool reads = operation->kind == GOPS_ORT_CONV ? read_conv(&from, operation, axes)
+                       : operation->kind == GOPS_ORT_DECONV
+                           ? read_deconv(&from, operation, axes)
+                           : read_norm(&from, operation, node->version);
+    *serves = from.status == NULL && reads && !from.strange &&
+              shapes_serve(operation, &tensors[GOPS_ORT_DATA], &tensors[GOPS_ORT_FILTER],
+                           known[GOPS_ORT_DATA]);
+    return from.status;
+}

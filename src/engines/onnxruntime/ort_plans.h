@@ -1,0 +1,61 @@
+/* ort_plans.h: the plans of one claim: for every shape that comes, with as few packings of the
+ * weights as the shapes allow. */
+#ifndef GROUPOPS_ENGINES_ORT_PLANS_H
+#define GROUPOPS_ENGINES_ORT_PLANS_H
+
+#include "ort_operation.h"
+
+#include <pthread.h>
+
+/* A packed filter for weights that change from call to call. */
+typedef struct gops_ort_packed {
+    gops_filter *filter;
+    struct gops_ort_packed *next;
+} gops_ort_packed;
+
+/* A plan, and the plans for other shapes that its packed weights serve. */
+typedef struct gops_ort_packing {
+    gops_tensor data, filter; /* what the plan was made for */
+    gops_plan *plan;
+    gops_plan_cache *others; /* NULL before there is another shape */
+    gops_filter *constant;   /* the packed weights where they never change */
+    gops_ort_packed *spare;  /* packed filters that nobody is using, where they change */
+    int64_t users;           /* calls that are running one of the plans */
+    uint64_t last_use;
+    struct gops_ort_packing *next;
+} gops_ort_packing;
+
+typedef struct gops_ort_plans {
+    gops_ort_runtime *runtime;
+    const gops_ort_operation *operation;
+    pthread_mutex_t
+        lock; /* of all below and of the lists; held to look up, never while executing */
+    gops_ort_packing *first;
+    int64_t count;
+    uint64_t clock;
+} gops_ort_plans;
+
+/* A plan in use by a call. */
+typedef struct gops_ort_taken {
+    gops_ort_packing *packing;
+    const gops_plan *plan;
+    gops_tensor output;
+} gops_ort_taken;
+
+bool gops_ort_plans_open(gops_ort_runtime *runtime, const gops_ort_operation *operation,
+                         gops_ort_plans *plans);
+void gops_ort_plans_close(gops_ort_plans *plans);
+
+/* The plan for the shapes; `constant` are the weights where they never change, else NULL. It stays
+ * until given back. */
+gops_status gops_ort_plans_take(gops_ort_plans *plans, const gops_tensor *data,
+                                const gops_tensor *filter, const void *constant,
+                                gops_ort_taken *taken, gops_error *error);
+void gops_ort_plans_give_back(gops_ort_plans *plans, const gops_ort_taken *taken);
+
+/* A filter of the plan's with these weights, for one call. */
+gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken, const void *weights,
+                          gops_ort_packed **packed, gops_error *error);
+void gops_ort_unpack(gops_ort_plans *plans, const gops_ort_taken *taken, gops_ort_packed *packed);
+
+#endif

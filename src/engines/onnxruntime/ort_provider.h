@@ -1,0 +1,12 @@
+/* ort_provider.h: the execution provider of one session. */
+#ifndef GROUPOPS_ENGINES_ORT_PROVIDER_H
+#define GROUPOPS_ENGINES_ORT_PROVIDER_H
+
+#include "ort_runtime.h"
+
+/* `runtime` outlives it. */
+ort_status *gops_ort_provider_create(const gops_ort_runtime *runtime, ort_ep **ep);
+/* NULL is allowed. */
+void gops_ort_provider_destroy(ort_ep *ep);
+
+#endif

@@ -1,0 +1,224 @@
+/* ort_runtime.c: looks at the runtime's tables before anything is called through them. */
+#include "ort_runtime.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define SLOT(member)                                                                               \
+    {                                                                                              \
+        ORT_SLOT(member), #member                                                                  \
+    }
+
+/* What the provider calls. tensor_reference is not among them: older runtimes lack it. */
+static const struct {
+    size_t slot;
+    const char *name;
+} used[] = {
+    SLOT(create_status),
+    SLOT(get_error_code),
+    SLOT(get_tensor_data),
+    SLOT(cast_to_tensor_info),
+    SLOT(get_element_type),
+    SLOT(get_rank),
+    SLOT(get_dims),
+    SLOT(get_tensor_info),
+    SLOT(create_cpu_memory_info),
+    SLOT(allocator_alloc),
+    SLOT(allocator_free),
+    SLOT(get_default_allocator),
+    SLOT(context_input),
+    SLOT(context_output),
+    SLOT(release_status),
+    SLOT(release_memory_info),
+    SLOT(release_tensor_info),
+    SLOT(release_allocator),
+    SLOT(read_attribute),
+    SLOT(context_parallel_for),
+    SLOT(context_allocator),
+    SLOT(get_value_name),
+    SLOT(get_value_type),
+    SLOT(get_hardware_type),
+    SLOT(get_ep_api),
+    SLOT(get_initializer),
+    SLOT(is_constant_initializer),
+    SLOT(graph_output_count),
+    SLOT(graph_outputs),
+    SLOT(graph_node_count),
+    SLOT(graph_nodes),
+    SLOT(node_name),
+    SLOT(node_type),
+    SLOT(node_domain),
+    SLOT(node_version),
+    SLOT(node_input_count),
+    SLOT(node_inputs),
+    SLOT(node_output_count),
+    SLOT(node_outputs),
+    SLOT(node_implicit_count),
+    SLOT(node_attribute),
+    SLOT(attribute_type),
+};
+
+ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const char *format, ...)
+{
+    char message[GOPS_MESSAGE_BYTES + 256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return runtime->api->create_status(code, message);
+}
+
+ort_status *gops_ort_refused(const gops_ort_runtime *runtime, const char *name,
+                             const gops_error *error)
+{
+    const ort_code code = error->status == GOPS_INVALID       ? ORT_INVALID_ARGUMENT
+                          : error->status == GOPS_UNSUPPORTED ? ORT_NOT_IMPLEMENTED
+                                                              : ORT_FAIL;
+    return gops_ort_fail(runtime, code, "groupops, node \"%s\": %s", name, error->message);
+}
+
+/* A runtime that is too old still has the means to say so, in its first version's table. */
+static ort_status *too_old(const ort_api_base *base)
+{
+    const gops_ort_runtime first = {.api = base->get_api(1)};
+    if (first.api == NULL || first.api->create_status == NULL) {
+        return NULL;
+    }
+    return gops_ort_fail(&first, ORT_NOT_IMPLEMENTED,
+                         "groupops needs version %d of the interface; ONNX Runtime %s is older",
+                         ORT_VERSION_PLUGINS, base->get_version());
+}
+
+static ort_status *check_slots(const gops_ort_runtime *runtime)
+{
+    ort_slot *const *slots = (ort_slot *const *)(const void *)runtime->api;
+    for (size_t i = 0; i < sizeof used / sizeof used[0]; i++) {
+        if (slots[used[i].slot] == NULL) {
+            return gops_ort_fail(runtime, ORT_NOT_IMPLEMENTED,
+                                 "groupops: this ONNX Runtime has nothing in slot %zu, %s",
+                                 used[i].slot, used[i].name);
+        }
+    }
+    return NULL;
+}
+
+/* Asked for a table that it does not have, a runtime complains on standard error; so its name,
+ * which is "1." and the version of the interface, is asked first. */
+static bool is_as_new_as(const ort_api_base *base, int version)
+{
+    int minor = 0;
+    return sscanf(base->get_version(), "1.%d", &minor) == 1 && minor >= version;
+}
+
+static ort_status *open(const ort_api_base *base, gops_ort_runtime *runtime)
+{
+    ort_status *status = check_slots(runtime);
+    if (status != NULL) {
+        return status;
+    }
+    runtime->ep_api = runtime->api->get_ep_api();
+    if (runtime->ep_api == NULL || runtime->ep_api->create_ep_device == NULL ||
+        runtime->ep_api->claim_fused == NULL) {
+        return gops_ort_fail(runtime, ORT_NOT_IMPLEMENTED,
+                             "groupops: this ONNX Runtime has no interface for providers");
+    }
+    const ort_api *newer =
+        is_as_new_as(base, ORT_VERSION_REFERENCES) ? base->get_api(ORT_VERSION_REFERENCES) : NULL;
+    runtime->has_references = newer != NULL && newer->tensor_reference != NULL;
+    if (runtime->has_references) {
+        runtime->api = newer;
+    }
+    status = runtime->api->get_default_allocator(&runtime->allocator);
+    if (status != NULL) {
+        return status;
+    }
+    return runtime->api->create_cpu_memory_info(ORT_DEVICE_ALLOCATOR, ORT_DEFAULT_MEMORY,
+                                                &runtime->memory);
+}
+
+bool gops_ort_runtime_open(const ort_api_base *base, gops_ort_runtime *runtime, ort_status **status)
+{
+    *runtime = (gops_ort_runtime){.api = base->get_api(ORT_VERSION_PLUGINS)};
+    if (runtime->api == NULL) {
+        *status = too_old(base);
+        return false;
+    }
+    if (runtime->api->create_status == NULL) {
+        *status = NULL;
+        return false;
+    }
+    *status = open(base, runtime);
+    return *status == NULL;
+}
+
+void gops_ort_runtime_close(gops_ort_runtime *runtime)
+{
+    if (runtime->memory != NULL) {
+        runtime->api->release_memory_info(runtime->memory);
+        runtime->memory = NULL;
+    }
+}
+
+gops_type gops_ort_type(ort_element element)
+{
+    switch (element) {
+    case ORT_FLOAT:
+        return GOPS_F32;
+    case ORT_DOUBLE:
+        return GOPS_F64;
+    case ORT_FLOAT16:
+        return GOPS_F16;
+    default:
+        return (gops_type)0;
+    }
+}
+
+static ort_status *take(const gops_ort_runtime *runtime, ort_element element, const int64_t *dims,
+                        size_t rank, gops_tensor *tensor)
+{
+    tensor->type = gops_ort_type(element);
+    if (tensor->type == (gops_type)0 || rank > GOPS_MAX_RANK) {
+        return gops_ort_fail(runtime, ORT_NOT_IMPLEMENTED,
+                             "groupops: a tensor of element type %d and rank %zu", (int)element,
+                             rank);
+    }
+    tensor->rank = (int32_t)rank;
+    for (size_t i = 0; i < rank; i++) {
+        tensor->dims[i] = dims[i];
+    }
+    return NULL;
+}
+
+/* As runtimes of version 23 have it: by a copy that has to be given back. */
+static ort_status *describe_by_copy(const gops_ort_runtime *runtime, const ort_value *value,
+                                    gops_tensor *tensor)
+{
+    const ort_api *api = runtime->api;
+    ort_tensor_info *info;
+    ort_element element = ORT_UNDEFINED;
+    int64_t dims[GOPS_MAX_RANK];
+    size_t rank = 0;
+    ort_status *status = api->get_tensor_info(value, &info);
+    if (status != NULL) {
+        return status;
+    }
+    if ((status = api->get_element_type(info, &element)) == NULL &&
+        (status = api->get_rank(info, &rank)) == NULL && rank <= GOPS_MAX_RANK) {
+        status = api->get_dims(info, dims, rank);
+    }
+    api->release_tensor_info(info);
+    return status != NULL ? status : take(runtime, element, dims, rank, tensor);
+}
+
+ort_status *gops_ort_describe(const gops_ort_runtime *runtime, const ort_value *value,
+                              gops_tensor *tensor)
+{
+    ort_element element;
+    const int64_t *dims;
+    size_t rank;
+    if (!runtime->has_references) {
+        return describe_by_copy(runtime, value, tensor);
+    }
+    ort_status *status = runtime->api->tensor_reference(value, &element, &dims, &rank);
+    return status != NULL ? status : take(runtime, element, dims, rank, tensor);
+}

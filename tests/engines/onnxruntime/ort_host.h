@@ -1,0 +1,62 @@
+/*
+ * ort_host.h: a host of ONNX Runtime, as C programs are: it loads the library, registers our
+ * provider, opens sessions with it and without, and runs them. What the runtime refuses ends the
+ * running case as failed, but for the calls that are asked for their status.
+ */
+#ifndef GROUPOPS_TESTS_ORT_HOST_H
+#define GROUPOPS_TESTS_ORT_HOST_H
+
+#include "engines/onnxruntime/ort_abi.h"
+#include "onnx_builder.h"
+
+#include <groupops/tensor.h>
+
+enum { GOPS_ORT_MOST_TENSORS = 4 };
+
+/* The library to register instead of the provider itself; before anything else. */
+void gops_ort_use(const char *path);
+
+/* The runtime's table; with an environment in which the provider library is registered. The case is
+ * skipped where the npm package is not there. Made once for the process. */
+const ort_api *gops_ort_load(void);
+ort_env *gops_ort_env(void);
+/* The base that the runtime exports. */
+const ort_api_base *gops_ort_base(void);
+/* Releases all of it; without a runtime nothing. */
+void gops_ort_unload(void);
+
+/* Whether a call succeeded; prints the message, and counts a failed assertion, where it did not. */
+bool gops_ort_works(ort_status *status, const char *what);
+/* Whether it was refused with a message that has the text in it. */
+bool gops_ort_is_refused(ort_status *status, const char *text, const char *what);
+
+typedef struct gops_ort_session_settings {
+    const char *provider; /* NULL: the runtime alone; else the registered name */
+    int level;            /* of graph optimization */
+    int threads;
+} gops_ort_session_settings;
+
+ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_settings *settings,
+                          ort_session **session);
+
+typedef struct gops_ort_tensor {
+    const char *name;
+    ort_element element;
+    int rank;
+    const int64_t *dims;
+    void *data;
+} gops_ort_tensor;
+
+ort_value *gops_ort_value(const gops_ort_tensor *tensor);
+
+/* Runs with these inputs; *output is what the runtime made for "y". */
+ort_status *gops_ort_run(ort_session *session, const gops_ort_tensor *inputs, size_t count,
+                         ort_value **output);
+
+/* The descriptor and the values. */
+const void *gops_ort_values(ort_value *value, gops_tensor *tensor);
+
+/* How many nodes of the model the provider was given; printed one by one where `print`. */
+int gops_ort_claimed(const ort_session *session, bool print);
+
+#endif

@@ -1,0 +1,138 @@
+/* That the provider computes on the session's threads and in the runtime's memory, and survives
+ * their failing: by counts taken between it and the runtime. */
+#include "ort_counting.h"
+#include "ort_layer.h"
+
+#include "test_main.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static gops_ort_counts *counts(void)
+{
+    void *library = dlopen(GROUPOPS_ORT_COUNTING, RTLD_NOW | RTLD_NOLOAD);
+    return library != NULL ? dlsym(library, GOPS_ORT_COUNTS) : NULL;
+}
+
+/* Of this process. */
+static int threads(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    while (folder != NULL && readdir(folder) != NULL) {
+        count++;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return count;
+}
+
+/* Large enough to be worth two threads, and in need of a workspace: its input is padded. */
+static const gops_ort_layer large = {
+    .type = "Conv",
+    .opset = 21,
+    .element = GOPS_F32,
+    .axes = 2,
+    .batch = 3,
+    .groups = 4,
+    .channels_in = 7,
+    .channels_out = 5,
+    .data = {41, 43},
+    .kernel = {3, 5},
+    .pads_begin = {true, {1, 2}},
+    .pads_end = {true, {1, 2}},
+};
+
+static ort_status *run(const gops_ort_opened *made)
+{
+    ort_value *output = NULL;
+    ort_status *status = gops_ort_layer_run(&made->layer, made->layer.element, &made->values,
+                                            made->session, &output);
+    gops_ort_load()->release_value(output);
+    return status;
+}
+
+static void counted(void)
+{
+    enum { RUNS = 10 };
+    gops_ort_opened made;
+    gops_ort_load();
+    gops_ort_counts *seen = counts();
+    if (!gops_test_check(seen != NULL, "the counting library is not loaded") ||
+        !gops_ort_layer_open(&large, 2, &made) || !gops_ort_works(run(&made), "the first run")) {
+        return;
+    }
+    const int threads_before = threads();
+    const long long loops = seen->parallel_fors, tasks = seen->tasks;
+    const long long taken = seen->allocations, given_back = seen->releases;
+    for (int i = 0; i < RUNS; i++) {
+        gops_ort_works(run(&made), "a run");
+    }
+    gops_test_check(seen->parallel_fors - loops == RUNS, "%lld parallel loops in %d runs",
+                    seen->parallel_fors - loops, RUNS);
+    gops_test_check(seen->tasks - tasks >= 2 * RUNS, "%lld tasks in %d runs", seen->tasks - tasks,
+                    RUNS);
+    gops_test_check(seen->allocations - taken == RUNS, "%lld allocations in %d runs",
+                    seen->allocations - taken, RUNS);
+    gops_test_check(seen->releases - given_back == RUNS, "%lld given back in %d runs",
+                    seen->releases - given_back, RUNS);
+    gops_test_check(seen->scratch_allocators == 1, "the session's arena was asked for %lld times",
+                    (long long)seen->scratch_allocators);
+    gops_test_check(threads() == threads_before, "%d threads have become %d", threads_before,
+                    threads());
+    gops_ort_layer_close(&made);
+    printf("(%d runs: %lld parallel loops of %lld tasks, %lld allocations) ", RUNS,
+           seen->parallel_fors - loops, seen->tasks - tasks, seen->allocations - taken);
+    gops_test_check(seen->allocations == seen->releases, "%lld allocations, %lld given back",
+                    (long long)seen->allocations, (long long)seen->releases);
+}
+
+/* Each allocation and each parallel loop fails in turn, while the model is loaded and in a run. */
+static void failing(void)
+{
+    gops_ort_layer layers[] = {large, large};
+    layers[1].fed_weights = true;
+    gops_ort_load();
+    gops_ort_counts *seen = counts();
+    for (size_t i = 0; seen != NULL && i < 2; i++) {
+        const long long before = seen->allocations;
+        for (long long fail = 1; fail <= 5; fail++) {
+            gops_ort_opened made;
+            seen->fail_allocation = seen->allocations + fail;
+            if (gops_ort_layer_open(&layers[i], 2, &made)) {
+                const long long at = seen->fail_allocation;
+                const bool ahead = seen->allocations < at;
+                ort_status *status = run(&made);
+                if (ahead && seen->allocations >= at) {
+                    gops_ort_is_refused(status, "no memory", "a run without memory");
+                } else {
+                    gops_ort_works(status, "a run");
+                }
+                seen->fail_allocation = 0;
+                gops_ort_works(run(&made), "a run after one that failed");
+            }
+            gops_ort_layer_close(&made);
+        }
+        gops_test_check(seen->allocations > before, "nothing was allocated");
+        gops_ort_opened made;
+        seen->fail_allocation = 0;
+        if (gops_ort_layer_open(&layers[i], 2, &made)) {
+            seen->fail_parallel_for = seen->parallel_fors + 1;
+            gops_ort_is_refused(run(&made), "parallel_for", "a run without threads");
+            gops_ort_works(run(&made), "a run after one that failed");
+        }
+        gops_ort_layer_close(&made);
+    }
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {{"counted", counted}, {"failing", failing}, {NULL, NULL}};
+    gops_ort_use(GROUPOPS_ORT_COUNTING);
+    const int status = gops_test_main("ONNX Runtime, hooks", cases);
+    gops_ort_unload();
+    return status;
+}

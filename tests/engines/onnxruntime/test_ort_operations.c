@@ -1,0 +1,415 @@
+/* The provider against the runtime's own one, on models of one operator with random attributes:
+ * over every level of graph optimization, with one thread and two. */
+#include "ort_layer.h"
+
+#include "test_compare.h"
+#include "test_elements.h"
+#include "test_main.h"
+#include "test_memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 1024 };
+
+/* How far an output may be from the oracle's, which is computed in f32; `activated` is the value
+ * that the activation was applied to. */
+static long double bound_of(const gops_ort_layer *layer, long double expected,
+                            long double activated)
+{
+    static const char *const exact[] = {"Relu", "Clip", "LeakyRelu"};
+    long double bound = 0;
+    bool is_exact = layer->activation == NULL;
+    for (size_t i = 0; i < sizeof exact / sizeof exact[0] && !is_exact; i++) {
+        is_exact = strcmp(layer->activation, exact[i]) == 0;
+    }
+    if (!is_exact) {
+        /* Both sides approximate exp, tanh and erf to some units in the last place of values around
+         * 1, and some multiply that by x. */
+        bound += 16 * gops_test_unit_roundoff(GOPS_F32) * (1 + fabsl(activated));
+    }
+    if (strcmp(layer->type, "GroupNormalization") == 0) {
+        /* The oracle sums each group's n values, and their squares, in f32. Values are below 1 and
+         * the deviation is that of a uniform distribution, 0.58. */
+        int64_t n = layer->channels_in;
+        for (int i = 0; i < layer->axes; i++) {
+            n *= layer->data[i];
+        }
+        bound += 4 * (long double)(n + 10) * gops_test_unit_roundoff(GOPS_F32);
+    }
+    if (layer->element == GOPS_F16) {
+        bound += gops_test_unit_roundoff(GOPS_F16) * fabsl(expected) + gops_test_smallest(GOPS_F16);
+    }
+    return bound;
+}
+
+typedef struct oracle {
+    ort_value *output;
+    ort_value *activated; /* without the activation; NULL: the same */
+} oracle;
+
+static bool compare(const gops_ort_layer *layer, const char *what, const oracle *asked,
+                    ort_value *got_value)
+{
+    gops_tensor expected_tensor, tensor;
+    const void *expected_data = gops_ort_values(asked->output, &expected_tensor);
+    const void *activated =
+        asked->activated != NULL ? gops_ort_values(asked->activated, &tensor) : expected_data;
+    const void *got = gops_ort_values(got_value, &tensor);
+    bool same = expected_tensor.rank == tensor.rank && tensor.type == layer->element;
+    for (int i = 0; same && i < tensor.rank; i++) {
+        same = tensor.dims[i] == expected_tensor.dims[i];
+    }
+    if (!gops_test_check(same, "%s: the output's shape or type is another", what)) {
+        return false;
+    }
+    const int64_t count = gops_test_elements(&tensor);
+    long double *expected = gops_test_allocate((size_t)(2 * count + 1) * sizeof *expected);
+    for (int64_t i = 0; i < count; i++) {
+        expected[i] = gops_test_get_real(GOPS_F32, expected_data, i);
+        expected[count + i] =
+            bound_of(layer, expected[i], gops_test_get_real(GOPS_F32, activated, i));
+    }
+    same = gops_test_check(gops_test_compare(what, &tensor, got, expected, expected + count),
+                           "%s: the values differ", what);
+    free(expected);
+    return same;
+}
+
+/* What the runtime alone makes of the layer, in f32, which it has kernels for. */
+static ort_value *ask_once(const gops_ort_layer *layer, const char *what,
+                           const gops_ort_values_of_layer *values)
+{
+    const gops_ort_session_settings alone = {NULL, ORT_OPTIMIZE_NONE, 1};
+    ort_session *session = NULL;
+    ort_value *output = NULL;
+    gops_onnx_buffer model;
+    gops_ort_layer_model(layer, GOPS_F32, values, &model);
+    if (gops_ort_works(gops_ort_open(&model, &alone, &session), what)) {
+        gops_ort_works(gops_ort_layer_run(layer, GOPS_F32, values, session, &output), what);
+        gops_ort_load()->release_session(session);
+    }
+    free(model.bytes);
+    return output;
+}
+
+static oracle ask_oracle(const gops_ort_layer *layer, const char *what,
+                         const gops_ort_values_of_layer *values)
+{
+    gops_ort_layer before = *layer;
+    before.activation = NULL;
+    return (oracle){ask_once(layer, what, values),
+                    layer->activation != NULL ? ask_once(&before, what, values) : NULL};
+}
+
+static void forget(const oracle *asked)
+{
+    gops_ort_load()->release_value(asked->output);
+    gops_ort_load()->release_value(asked->activated);
+}
+
+static int nodes_of(const gops_ort_layer *layer)
+{
+    const bool swish = layer->activation != NULL && strcmp(layer->activation, "Swish") == 0;
+    return 1 + layer->residual + (layer->activation != NULL) + swish;
+}
+
+static bool check_session(const gops_ort_layer *layer, const char *what,
+                          const gops_ort_values_of_layer *values, const gops_onnx_buffer *model,
+                          const gops_ort_session_settings *settings, const oracle *expected)
+{
+    const ort_api *api = gops_ort_load();
+    ort_session *session = NULL;
+    ort_value *output = NULL;
+    if (!gops_ort_works(gops_ort_open(model, settings, &session), what)) {
+        return false;
+    }
+    const int claimed = gops_ort_claimed(session, false);
+    bool right =
+        gops_test_check(claimed == nodes_of(layer), "%s: %d of %d nodes were claimed", what,
+                        claimed, nodes_of(layer)) &&
+        gops_ort_works(gops_ort_layer_run(layer, layer->element, values, session, &output), what) &&
+        compare(layer, what, expected, output);
+    api->release_value(output);
+    api->release_session(session);
+    return right;
+}
+
+static void make_residual(const gops_ort_layer *layer, gops_ort_values_of_layer *values,
+                          gops_test_random *random)
+{
+    gops_ort_layer alone = *layer;
+    char name[NAME_BYTES];
+    alone.residual = false;
+    alone.activation = NULL;
+    ort_value *output = ask_once(&alone, gops_ort_layer_name(&alone, name, sizeof name), values);
+    gops_ort_values(output, &values->residual.tensor);
+    const int64_t count = gops_test_elements(&values->residual.tensor);
+    values->residual.values = gops_test_allocate((size_t)(count + 1) * sizeof(double));
+    for (int64_t i = 0; i < count; i++) {
+        values->residual.values[i] = (double)gops_test_random_range(random, -40, 40) / 8;
+    }
+    gops_ort_load()->release_value(output);
+}
+
+/* At all levels of optimization and with one thread and two, or at the one of number `some`. */
+static bool check_layer(const gops_ort_layer *layer, gops_test_random *random, int some)
+{
+    static const int levels[] = {ORT_OPTIMIZE_NONE, 1, 2, 3, ORT_OPTIMIZE_ALL};
+    enum { SETTINGS = 2 * sizeof levels / sizeof levels[0] };
+    gops_ort_values_of_layer values;
+    gops_onnx_buffer model;
+    char name[NAME_BYTES], what[NAME_BYTES + 64];
+    bool right = true;
+    gops_ort_layer_name(layer, name, sizeof name);
+    gops_ort_layer_fill(layer, random, &values);
+    if (layer->residual) {
+        make_residual(layer, &values, random);
+    }
+    const oracle expected = ask_oracle(layer, name, &values);
+    gops_ort_layer_model(layer, layer->element, &values, &model);
+    for (int i = 0; i < SETTINGS && expected.output != NULL && right; i++) {
+        const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, levels[i / 2],
+                                                    1 + i % 2};
+        if (some < 0 || i == some % SETTINGS) {
+            snprintf(what, sizeof what, "%s, level %d, %d threads", name, settings.level,
+                     settings.threads);
+            right = check_session(layer, what, &values, &model, &settings, &expected);
+        }
+    }
+    forget(&expected);
+    gops_ort_layer_free(&values);
+    free(model.bytes);
+    return right && expected.output != NULL;
+}
+
+static void draw_numbers(gops_test_random *random, const gops_ort_layer *layer, int percent,
+                         int64_t low, int64_t high, gops_ort_numbers *numbers)
+{
+    numbers->given = gops_test_random_chance(random, percent);
+    for (int i = 0; i < layer->axes; i++) {
+        numbers->values[i] = numbers->given ? gops_test_random_range(random, low, high) : low;
+    }
+}
+
+static gops_ort_layer draw_conv(gops_test_random *random, const char *type)
+{
+    static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+    static const int opsets[] = {8, 11, 21};
+    gops_ort_layer layer = {
+        .type = type,
+        .opset = opsets[gops_test_random_range(random, 0, 2)],
+        .element = GOPS_F32,
+        .axes = (int)gops_test_random_range(random, 1, 3),
+        .batch = gops_test_random_range(random, 1, 3),
+        .groups = gops_test_random_range(random, 1, 5),
+        .channels_in = gops_test_random_range(random, 1, 5),
+        .channels_out = gops_test_random_range(random, 1, 5),
+        .says_kernel = gops_test_random_chance(random, 50),
+        .bias = gops_test_random_chance(random, 50),
+        .fed_weights = gops_test_random_chance(random, 25),
+        .open = gops_test_random_chance(random, 25),
+    };
+    for (int i = 0; i < layer.axes; i++) {
+        layer.kernel[i] = gops_test_random_range(random, 1, 4);
+        layer.data[i] = gops_test_random_range(random, 7, 13);
+    }
+    draw_numbers(random, &layer, 60, 1, 3, &layer.strides);
+    draw_numbers(random, &layer, 40, 1, 2, &layer.dilations);
+    if (gops_test_random_chance(random, 50)) {
+        layer.auto_pad = auto_pads[gops_test_random_range(random, 0, 3)];
+        /* The oracle refuses the two together. */
+        layer.dilations.given = layer.dilations.given && layer.auto_pad[0] != 'S';
+        if (!layer.dilations.given) {
+            layer.dilations = (gops_ort_numbers){false, {1, 1, 1}};
+        }
+    }
+    if (layer.auto_pad == NULL || strcmp(layer.auto_pad, "NOTSET") == 0) {
+        draw_numbers(random, &layer, 70, 0, 2, &layer.pads_begin);
+        draw_numbers(random, &layer, 100, 0, 2, &layer.pads_end);
+        layer.pads_end.given = layer.pads_begin.given;
+    }
+    return layer;
+}
+
+enum { CASES = 80 };
+
+static void conv(void)
+{
+    gops_ort_load();
+    for (int i = 0; i < CASES; i++) {
+        gops_test_random random = gops_test_random_start(gops_test_seed(), (uint64_t)i);
+        const gops_ort_layer layer = draw_conv(&random, "Conv");
+        if (!check_layer(&layer, &random, i < 10 ? -1 : i)) {
+            return;
+        }
+    }
+}
+
+static gops_ort_layer draw_deconv(gops_test_random *random)
+{
+    gops_ort_layer layer = draw_conv(random, "ConvTranspose");
+    if (gops_test_random_chance(random, 30)) {
+        /* Smaller than the stride or the dilation, as the operator wants it. */
+        layer.output_padding.given = layer.strides.given;
+        for (int i = 0; i < layer.axes; i++) {
+            layer.output_padding.values[i] =
+                gops_test_random_range(random, 0, layer.strides.values[i] - 1);
+        }
+    }
+    if (gops_test_random_chance(random, 30)) {
+        layer.output_shape.given = true;
+        for (int i = 0; i < layer.axes; i++) {
+            const int64_t full = layer.strides.values[i] * (layer.data[i] - 1) +
+                                 (layer.kernel[i] - 1) * layer.dilations.values[i] + 1;
+            layer.output_shape.values[i] = full - gops_test_random_range(random, 0, 3);
+        }
+        layer.pads_begin.given = layer.pads_end.given = false;
+    }
+    return layer;
+}
+
+static void deconv(void)
+{
+    gops_ort_load();
+    for (int i = 0; i < CASES; i++) {
+        gops_test_random random = gops_test_random_start(gops_test_seed(), 1000 + (uint64_t)i);
+        const gops_ort_layer layer = draw_deconv(&random);
+        if (!check_layer(&layer, &random, i < 10 ? -1 : i)) {
+            return;
+        }
+    }
+}
+
+static gops_ort_layer draw_norm(gops_test_random *random)
+{
+    gops_ort_layer layer = {
+        .type = "GroupNormalization",
+        .opset = gops_test_random_chance(random, 50) ? 18 : 21,
+        .element = GOPS_F32,
+        .axes = (int)gops_test_random_range(random, 1, 3),
+        .batch = gops_test_random_range(random, 1, 3),
+        .groups = gops_test_random_range(random, 1, 5),
+        .channels_in = gops_test_random_range(random, 1, 7),
+        .bias = true,
+        .fed_weights = gops_test_random_chance(random, 25),
+        .open = gops_test_random_chance(random, 25),
+        .strides = {gops_test_random_chance(random, 50), {0}},
+    };
+    layer.channels_out = layer.channels_in;
+    for (int i = 0; i < layer.axes; i++) {
+        layer.data[i] = gops_test_random_range(random, 3, 11);
+    }
+    return layer;
+}
+
+static void norm(void)
+{
+    gops_ort_load();
+    for (int i = 0; i < CASES; i++) {
+        gops_test_random random = gops_test_random_start(gops_test_seed(), 2000 + (uint64_t)i);
+        const gops_ort_layer layer = draw_norm(&random);
+        if (!check_layer(&layer, &random, i < 10 ? -1 : i)) {
+            return;
+        }
+    }
+}
+
+/* Other element types: f64 whose sums are exact, and f16, rounded once. */
+static void types(void)
+{
+    static const gops_type elements[] = {GOPS_F64, GOPS_F16};
+    gops_ort_load();
+    for (int i = 0; i < 60; i++) {
+        gops_test_random random = gops_test_random_start(gops_test_seed(), 3000 + (uint64_t)i);
+        gops_ort_layer layer = i % 3 == 0   ? draw_conv(&random, "Conv")
+                               : i % 3 == 1 ? draw_deconv(&random)
+                                            : draw_norm(&random);
+        layer.element = elements[i % 2];
+        if (!check_layer(&layer, &random, i)) {
+            return;
+        }
+    }
+}
+
+static void fused(void)
+{
+    static const char *const activations[] = {NULL,   "Relu", "Clip",      "LeakyRelu", "Sigmoid",
+                                              "Tanh", "Gelu", "HardSwish", "Swish"};
+    enum { KINDS = sizeof activations / sizeof activations[0] };
+    gops_ort_load();
+    for (int i = 0; i < 6 * KINDS; i++) {
+        gops_test_random random = gops_test_random_start(gops_test_seed(), 4000 + (uint64_t)i);
+        gops_ort_layer layer = i / KINDS % 3 == 0   ? draw_conv(&random, "Conv")
+                               : i / KINDS % 3 == 1 ? draw_deconv(&random)
+                                                    : draw_norm(&random);
+        layer.opset = 21;
+        layer.activation = activations[i % KINDS];
+        layer.residual = i / KINDS % 2 == 1;
+        layer.open = layer.open && !layer.residual;
+        /* Shape inference, which knows what may be added, and the oracle differ about it. */
+        layer.output_shape.given = false;
+        if (!check_layer(&layer, &random, i)) {
+            return;
+        }
+    }
+}
+
+/* One session, many shapes, more than it keeps plans for, and back to the first ones. */
+static void shapes(void)
+{
+    const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 2};
+    const ort_api *api = gops_ort_load();
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 5000);
+    for (int kind = 0; kind < 3; kind++) {
+        gops_ort_layer layer = kind == 0   ? draw_conv(&random, "Conv")
+                               : kind == 1 ? draw_deconv(&random)
+                                           : draw_norm(&random);
+        gops_ort_values_of_layer values;
+        gops_onnx_buffer model;
+        ort_session *session = NULL;
+        char name[NAME_BYTES];
+        layer.open = true;
+        layer.output_shape.given = false;
+        gops_ort_layer_fill(&layer, &random, &values);
+        gops_ort_layer_model(&layer, layer.element, &values, &model);
+        bool right = gops_ort_works(gops_ort_open(&model, &with, &session), "opening");
+        for (int i = 0; i < 50 && right; i++) {
+            ort_value *output = NULL;
+            gops_ort_values_of_layer fed = values;
+            layer.batch = 1 + i % 3;
+            layer.data[0] = 9 + i % 25;
+            gops_test_random same = gops_test_random_start(gops_test_seed(), 6000);
+            gops_ort_layer_name(&layer, name, sizeof name);
+            gops_ort_layer_fill(&layer, &same, &fed);
+            free(fed.weights.values);
+            free(fed.bias.values);
+            fed.weights = values.weights;
+            fed.bias = values.bias;
+            const oracle expected = ask_oracle(&layer, name, &fed);
+            right = expected.output != NULL &&
+                    gops_ort_works(
+                        gops_ort_layer_run(&layer, layer.element, &fed, session, &output), name) &&
+                    compare(&layer, name, &expected, output);
+            forget(&expected);
+            api->release_value(output);
+            free(fed.data.values);
+        }
+        api->release_session(session);
+        gops_ort_layer_free(&values);
+        free(model.bytes);
+    }
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {
+        {"conv", conv},   {"deconv", deconv}, {"norm", norm}, {"types", types},
+        {"fused", fused}, {"shapes", shapes}, {NULL, NULL},
+    };
+    const int status = gops_test_main("ONNX Runtime, one operator", cases);
+    gops_ort_unload();
+    return status;
+}

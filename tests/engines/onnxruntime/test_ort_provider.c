@@ -1,0 +1,243 @@
+/* What the provider refuses, and what it leaves to the runtime. */
+#include "ort_layer.h"
+
+#include "test_main.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A runtime whose tables are `table` from version `oldest` on. */
+static struct {
+    ort_api table;
+    uint32_t oldest;
+    bool none; /* not even the first version */
+} fake;
+
+static const ort_api *fake_get_api(uint32_t version)
+{
+    return fake.none || (version > 1 && version < fake.oldest)  ? NULL
+           : version == 1 || fake.oldest <= ORT_VERSION_PLUGINS ? &fake.table
+                                                                : NULL;
+}
+
+static const char *fake_get_version(void)
+{
+    return "1.99.0";
+}
+
+static ort_create_ep_factories *find_create(ort_release_ep_factory **give_back)
+{
+    ort_create_ep_factories *create = NULL;
+    void *library = dlopen(GROUPOPS_ORT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *found = library != NULL ? dlsym(library, "CreateEpFactories") : NULL;
+    void *other = library != NULL ? dlsym(library, "ReleaseEpFactory") : NULL;
+    gops_test_check(found != NULL && other != NULL, "the provider's functions are not there");
+    memcpy(&create, &found, sizeof create); /* ISO C has no such conversion */
+    memcpy(give_back, &other, sizeof *give_back);
+    return create;
+}
+
+static ort_status *load_fake(size_t most, size_t *count)
+{
+    static const ort_api_base base = {fake_get_api, fake_get_version};
+    ort_release_ep_factory *give_back;
+    ort_create_ep_factories *create = find_create(&give_back);
+    ort_ep_factory *made[1] = {NULL};
+    *count = 99;
+    if (create == NULL || give_back == NULL) {
+        return NULL;
+    }
+    ort_status *status = create("groupops", &base, NULL, made, most, count);
+    if (made[0] != NULL) {
+        give_back(made[0]);
+    }
+    return status;
+}
+
+static void start_fake(void)
+{
+    memcpy(&fake.table, gops_ort_load(), sizeof fake.table);
+    fake.oldest = ORT_VERSION_PLUGINS;
+    fake.none = false;
+}
+
+static void old_runtime(void)
+{
+    size_t count;
+    start_fake();
+    gops_ort_works(load_fake(1, &count), "a runtime that is new enough");
+    gops_test_check(count == 1, "%zu factories", count);
+    gops_ort_is_refused(load_fake(0, &count), "no room", "no room for a factory");
+    gops_test_check(count == 0, "%zu factories without room", count);
+    fake.oldest = ORT_VERSION_PLUGINS + 1;
+    gops_ort_is_refused(load_fake(1, &count), "older", "an old runtime");
+    gops_test_check(count == 0, "%zu factories for an old runtime", count);
+    fake.none = true;
+    gops_ort_works(load_fake(1, &count), "a runtime that cannot even make a status");
+    gops_test_check(count == 0, "%zu factories for no runtime", count);
+}
+
+/* Every slot of the table empty in turn: those that the provider calls are refused by name. */
+static void empty_slots(void)
+{
+    enum { SLOTS = sizeof(ort_api) / sizeof(ort_slot *) };
+    int refused = 0;
+    size_t count;
+    start_fake();
+    for (size_t slot = 1; slot < SLOTS; slot++) {
+        ort_slot **slots = (ort_slot **)(void *)&fake.table;
+        ort_slot *const kept = slots[slot];
+        char expected[32];
+        slots[slot] = NULL;
+        ort_status *status = load_fake(1, &count);
+        snprintf(expected, sizeof expected, "slot %zu,", slot);
+        gops_test_check(count == (status == NULL), "slot %zu: %zu factories", slot, count);
+        if (status != NULL) {
+            gops_ort_is_refused(status, expected, "an empty slot");
+            refused++;
+        }
+        slots[slot] = kept;
+    }
+    gops_test_check(refused >= 40, "only %d slots are looked at", refused);
+}
+
+/* Runs on data of other dimensions than the session was opened for. */
+static ort_status *run_on(const gops_ort_opened *made, const int64_t *dims, const int64_t *weights)
+{
+    static float zeros[4096];
+    const gops_tensor *w = &made->values.weights.tensor;
+    const gops_ort_tensor inputs[] = {
+        {"x", ORT_FLOAT, 4, dims, zeros},
+        {"w", ORT_FLOAT, w->rank, weights != NULL ? weights : w->dims, zeros},
+        {"b", ORT_FLOAT, 1, made->values.bias.tensor.dims, zeros},
+    };
+    ort_value *output = NULL;
+    ort_status *status = gops_ort_run(
+        made->session, inputs, made->layer.fed_weights ? made->layer.bias ? 3 : 2 : 1, &output);
+    gops_ort_load()->release_value(output);
+    return status;
+}
+
+static const gops_ort_layer plain = {
+    .type = "Conv",
+    .opset = 21,
+    .element = GOPS_F32,
+    .axes = 2,
+    .batch = 2,
+    .groups = 3,
+    .channels_in = 2,
+    .channels_out = 5,
+    .data = {7, 11},
+    .kernel = {3, 4},
+    .open = true,
+};
+
+static void shapes(void)
+{
+    gops_ort_layer layer = plain;
+    gops_ort_opened made;
+    gops_ort_load();
+    if (gops_ort_layer_open(&layer, 2, &made)) {
+        gops_ort_works(run_on(&made, (const int64_t[]){2, 6, 7, 11}, NULL), "the shape it has");
+        gops_ort_is_refused(run_on(&made, (const int64_t[]){2, 6, 2, 11}, NULL), "groupops",
+                            "data smaller than the kernel");
+        gops_ort_is_refused(run_on(&made, (const int64_t[]){2, 5, 7, 11}, NULL), "groupops",
+                            "another number of channels");
+        gops_ort_is_refused(run_on(&made, (const int64_t[]){2, 6, 0, 11}, NULL), "groupops",
+                            "an empty axis");
+        gops_ort_works(run_on(&made, (const int64_t[]){0, 6, 7, 11}, NULL), "an empty batch");
+        gops_ort_works(run_on(&made, (const int64_t[]){1, 6, 5, 9}, NULL), "another shape");
+    }
+    gops_ort_layer_close(&made);
+    layer.type = "GroupNormalization";
+    layer.channels_out = 2;
+    layer.bias = true;
+    if (gops_ort_layer_open(&layer, 1, &made)) {
+        gops_ort_is_refused(run_on(&made, (const int64_t[]){2, 7, 7, 11}, NULL),
+                            "one value for each channel", "channels that scale has no values for");
+        gops_ort_works(run_on(&made, (const int64_t[]){2, 6, 3, 5}, NULL), "another shape");
+    }
+    gops_ort_layer_close(&made);
+}
+
+/* Weights that the model leaves open are refused when they come. */
+static void weights(void)
+{
+    gops_ort_layer layer = plain;
+    gops_ort_opened made;
+    gops_ort_load();
+    layer.fed_weights = true;
+    layer.open_weights = true;
+    if (gops_ort_layer_open(&layer, 2, &made)) {
+        const int64_t data[] = {2, 6, 7, 11};
+        gops_ort_works(run_on(&made, data, NULL), "the shape it has");
+        gops_ort_is_refused(run_on(&made, data, (const int64_t[]){14, 2, 3, 4}), "groupops",
+                            "output channels that the groups do not divide");
+        gops_ort_is_refused(run_on(&made, data, (const int64_t[]){15, 3, 3, 4}), "groupops",
+                            "input channels that are not the data's");
+        for (int64_t i = 1; i <= 7; i++) { /* more packings than are kept */
+            gops_ort_works(run_on(&made, data, (const int64_t[]){15, 2, 1, i}), "another kernel");
+        }
+        gops_ort_works(run_on(&made, data, NULL), "the shape it has");
+    }
+    gops_ort_layer_close(&made);
+}
+
+/* Conv whose result is read twice, or is an output itself, is claimed without what follows. */
+static void read_twice(void)
+{
+    const int64_t dims[] = {1, 2, 5, 7}, w_dims[] = {2, 1, 1, 1};
+    const float w[] = {2, 3};
+    gops_ort_load();
+    for (int is_output = 0; is_output < 2; is_output++) {
+        const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1};
+        gops_onnx_builder builder;
+        gops_onnx_buffer model;
+        ort_session *session = NULL;
+        ort_value *output = NULL;
+        gops_tensor tensor;
+        float x[70];
+        gops_test_random random = gops_test_random_start(gops_test_seed(), 2);
+        gops_test_random_fill(&random, GOPS_F32, x, 70);
+        gops_onnx_build(&builder, 21);
+        gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, dims);
+        gops_onnx_build_constant(&builder, "w", GOPS_ONNX_FLOAT, 4, w_dims, w, sizeof w);
+        gops_onnx_build_node(&builder, "Conv", "c", (const char *[]){"x", "w"}, 2);
+        gops_onnx_build_int(&builder, "group", 2);
+        gops_onnx_build_node(&builder, "Relu", "r", (const char *[]){"c"}, 1);
+        gops_onnx_build_node(&builder, "Sub", "y", (const char *[]){"r", is_output ? "x" : "c"}, 2);
+        gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, 4, dims);
+        if (is_output) {
+            gops_onnx_build_output(&builder, "c", GOPS_ONNX_FLOAT, 4, dims);
+        }
+        gops_onnx_build_end(&builder, &model);
+        const gops_ort_tensor input = {"x", ORT_FLOAT, 4, dims, x};
+        if (gops_ort_works(gops_ort_open(&model, &with, &session), "opening") &&
+            gops_ort_works(gops_ort_run(session, &input, 1, &output), "a run")) {
+            const int claimed = gops_ort_claimed(session, false);
+            gops_test_check(claimed == 1, "%d nodes claimed", claimed);
+            const float *y = gops_ort_values(output, &tensor);
+            for (int i = 0; i < 70; i++) {
+                const float c = x[i] * w[i / 35], r = c > 0 ? c : 0;
+                gops_test_check(y[i] == r - (is_output ? x[i] : c), "output %d is %g", i,
+                                (double)y[i]);
+            }
+        }
+        gops_ort_load()->release_value(output);
+        gops_ort_load()->release_session(session);
+        free(model.bytes);
+    }
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {
+        {"old_runtime", old_runtime}, {"empty_slots", empty_slots}, {"shapes", shapes},
+        {"weights", weights},         {"read_twice", read_twice},   {NULL, NULL},
+    };
+    const int status = gops_test_main("ONNX Runtime, provider", cases);
+    gops_ort_unload();
+    return status;
+}
