@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "kernels/direct.h"
 #include "store/store.h"
+#include "store/trim.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -139,6 +140,9 @@ typedef struct parts {
     int64_t *positions;
     gops_bundle_tap *taps;
     int64_t single_class; /* how many taps, where there is but one class; else 0 */
+    const void *bounds;   /* NULL, or what the kernel applies with the biases */
+    gops_trim_values bias;
+    const gops_job *whole; /* with the bias */
 } parts;
 
 static parts divide(const parameters *p, unsigned char *workspace)
@@ -235,6 +239,8 @@ static void run_class(const gops_plan *plan, const parts *at, const int64_t rho[
             .output_step = axis[2].classes,
             .rows = end[1] - begin[1],
             .width = end[2] - begin[2],
+            .bounds = at->bounds,
+            .bias = &at->bias,
         };
         kernels->bundle_rows(&bundle);
     }
@@ -275,7 +281,7 @@ static void store_channels(const gops_plan *plan, const gops_job *job, const par
 }
 
 /* `channels` groups of one image from `group` on, the lanes of a bundle. */
-static void run_bundle(const gops_plan *plan, const gops_job *job, const parts *at, int64_t image,
+static void run_bundle(const gops_plan *plan, const gops_job *job, parts *at, int64_t image,
                        int64_t group, int64_t channels)
 {
     const parameters *p = read_own(plan);
@@ -294,6 +300,10 @@ static void run_bundle(const gops_plan *plan, const gops_job *job, const parts *
     kernels->bundle_in(at->copy, at->positions, data, conv->data_pixels, channels,
                        conv->data_pixels);
     for (int64_t m = 0; m < filters; m++) {
+        if (at->bounds != NULL) {
+            gops_trim_bias(plan, at->whole, group * filters + m, filters, channels, p->lanes,
+                           &at->bias);
+        }
         run_filters(plan, at, weights + m * filter_bytes);
         store_channels(plan, job, at, group * filters + m, channels,
                        (plane * filters + m) * conv->output_pixels);
@@ -305,8 +315,14 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     static const int64_t first_class[3] = {0};
+    const gops_trim trim = gops_trim_read(plan, job);
     parts at = divide(p, workspace);
     const int64_t end = gops_min((item + 1) * p->bundle_block, conv->batch * p->bundles);
+    at.whole = job;
+    if (trim.applies) {
+        at.bounds = &trim.bounds;
+        job = &trim.rest;
+    }
     memset(at.copy, 0, (size_t)p->copy_bytes);
     fill_positions(p, at.positions);
     if (p->axis[0].classes * p->axis[1].classes * p->axis[2].classes == 1) {

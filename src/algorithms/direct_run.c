@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "kernels/direct.h"
 #include "store/store.h"
+#include "store/trim.h"
 
 #include <string.h>
 
@@ -13,6 +14,8 @@ typedef struct block {
     const gops_direct *p;
     const gops_direct_kernels *kernels;
     const gops_job *job;
+    const void *bounds; /* NULL, or what the kernel applies with the bias */
+    gops_trim_values bias;
     gops_direct_workspace parts;
     int64_t channel; /* group * C_OUT + output channel, and where its outputs begin in the tensor */
     int64_t start;
@@ -159,6 +162,8 @@ static void run_rows(const block *at, const gops_direct_class *class, const unsi
             .output_pitch = output_pitch * ways,
             .rows = gops_ceil_div(count - way, ways),
             .width = at->count[2],
+            .bounds = at->bounds,
+            .bias = &at->bias,
         };
         at->kernels->rows(&rows);
     }
@@ -282,10 +287,12 @@ void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, v
 {
     const gops_direct *p = gops_direct_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
+    const gops_trim trim = gops_trim_read(plan, job);
     block at = {
         .plan = plan,
         .p = p,
-        .job = job,
+        .job = trim.applies ? &trim.rest : job,
+        .bounds = trim.applies ? &trim.bounds : NULL,
         .kernels = &plan->kernels->direct[plan->type->compute],
         .parts = divide(p, workspace),
         .size = gops_compute_bytes(plan->type->compute),
@@ -308,6 +315,7 @@ void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, v
         for (int64_t c = 0; c < conv->channels_out; c++) {
             at.channel = plane % conv->groups * conv->channels_out + c;
             at.start = (plane * conv->channels_out + c) * conv->output_pixels;
+            gops_trim_bias(plan, job, at.channel, 1, 1, 1, &at.bias);
             order_weights(&at,
                           (const unsigned char *)job->filter + at.channel * conv->taps * at.size);
             run_channel(&at);

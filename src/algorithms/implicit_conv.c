@@ -16,6 +16,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "store/store.h"
+#include "store/trim.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -226,6 +227,8 @@ typedef struct piece {
     int64_t element;             /* of the output: the box's first pixel in that channel */
     int64_t channels;
     unsigned char *workspace;
+    const gops_job *whole; /* job, and what the tiles do of it */
+    const gops_trim *trim;
     gops_implicit_pass pass;
 } piece;
 
@@ -311,6 +314,7 @@ static void run_chunk(piece *at, int64_t first, int64_t *list, int64_t *places)
     const int direct = at->segments.direct && !at->job->fused;
     const int64_t pixels = plan->conv.output_pixels;
     const unsigned char *weights = at->filter;
+    gops_trim_values bias;
     for (int64_t c = 0; c < at->channels; c += pass->width) {
         const int64_t left = at->channels - c;
         const int64_t width = gops_implicit_width(pass->tiles, p->pixels, p->tile, left);
@@ -320,6 +324,12 @@ static void run_chunk(piece *at, int64_t first, int64_t *list, int64_t *places)
                                      list, places);
         }
         pass->width = width;
+        if (at->trim->applies) {
+            gops_trim_bias(plan, at->whole, at->channel + c, 1, gops_min(width, left), width,
+                           &bias);
+            pass->bounds = &at->trim->bounds;
+            pass->bias = &bias;
+        }
         pass->weights = weights;
         weights += width * p->depth * pass->bytes;
         pass->sums = at->workspace + p->sums_from;
@@ -347,9 +357,12 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const int64_t group = image_group % conv->groups;
     const void *data = gops_data_at(plan, job, image_group / conv->groups,
                                     image_group * conv->channels_in * conv->data_pixels);
+    const gops_trim trim = gops_trim_read(plan, job);
     piece at = {
         .plan = plan,
-        .job = job,
+        .job = trim.applies ? &trim.rest : job,
+        .whole = job,
+        .trim = &trim,
         .filter = (const unsigned char *)job->filter + (group * padded + channel) * conv->k * bytes,
         .channel = group * conv->channels_out + channel,
         .channels = gops_min(p->part, conv->channels_out - channel),

@@ -36,6 +36,7 @@ void gops_implicit_multiply(const gops_implicit_pass *pass)
         .frame = pass->frame,
         .sums = pass->sums,
         .sums_ld = pass->sums_ld,
+        .bias = pass->bias,
     };
     const gops_tile *full = tile_for(pass->tiles, pass->width, INT64_MAX);
     const gops_tile *rest = tile_for(pass->tiles, pass->width, pass->count % full->spots);
@@ -44,6 +45,7 @@ void gops_implicit_multiply(const gops_implicit_pass *pass)
         work.depth = gops_min(pass->depth_block, pass->depth - k);
         work.weights = pass->weights + k * pass->width * pass->bytes;
         work.accumulate = k > 0;
+        work.bounds = k + work.depth == pass->depth ? pass->bounds : NULL;
         const unsigned char *const next =
             (const unsigned char *)work.weights + work.depth * pass->width * pass->bytes;
         const int64_t next_depth = gops_min(pass->depth_block, pass->depth - k - work.depth);

@@ -32,6 +32,9 @@ typedef struct gops_direct_rows {
     int64_t pitch;
     int64_t output_pitch;
     int64_t rows, width; /* both at least 1 */
+    /* NULL, or two values: the sums plus *bias are put between them. store/trim.h */
+    const void *bounds;
+    const void *bias;
 } gops_direct_rows;
 
 /* Rows that are copied, every stride-th element of them: to[r * to_pitch + i] =
@@ -64,6 +67,7 @@ typedef struct gops_direct_bundle {
     int64_t y_step, x_step;
     int64_t output_pitch, output_step;
     int64_t rows, width;
+    const void *bounds, *bias; /* as for the rows, a bias in each lane */
 } gops_direct_bundle;
 
 typedef struct gops_direct_kernels {

@@ -30,6 +30,8 @@ static inline __attribute__((always_inline)) NAME(vector) NAME(read)(const C *fr
     return *(const NAME(loose) *)(const void *)from;
 }
 
+#include "kernels/trim.inc.h"
+
 /* The first `lanes` of them, at most NAME(LANES). */
 static inline __attribute__((always_inline)) void NAME(write)(C *to, NAME(vector) value,
                                                               int64_t lanes)
@@ -81,6 +83,19 @@ NAME(tile)(const gops_direct_rows *a, const C *data, C *output, int64_t lanes, c
             GOPS_UNROLL
             for (int v = 0; v < V; v++) {
                 sum[r][v] += NAME(read)(row + v * NAME(LANES)) * *weight;
+            }
+        }
+    }
+    if (a->bounds != NULL) {
+        const C *bounds = a->bounds;
+        const NAME(vector) add = *(const C *)a->bias - (NAME(vector)){0};
+        const NAME(vector) low = bounds[0] - (NAME(vector)){0};
+        const NAME(vector) high = bounds[1] - (NAME(vector)){0};
+        GOPS_UNROLL
+        for (int r = 0; r < R; r++) {
+            GOPS_UNROLL
+            for (int v = 0; v < V; v++) {
+                sum[r][v] = NAME(trimmed)(sum[r][v], add, low, high);
             }
         }
     }

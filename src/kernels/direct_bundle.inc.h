@@ -122,6 +122,16 @@ NAME(bundle_tile)(const gops_direct_bundle *a, const NAME(bundle) * data, NAME(b
             sum[i] += *from * w;
         }
     }
+    if (a->bounds != NULL) {
+        const C *bounds = a->bounds;
+        const NAME(bundle) low = bounds[0] - (NAME(bundle)){0};
+        const NAME(bundle) high = bounds[1] - (NAME(bundle)){0};
+        const NAME(bundle) add = *(const NAME(loose_bundle) *)a->bias;
+        GOPS_UNROLL
+        for (int i = 0; i < PIXELS; i++) {
+            sum[i] = NAME(trimmed)(sum[i], add, low, high);
+        }
+    }
     GOPS_UNROLL
     for (int i = 0; i < PIXELS; i++, output += a->output_step) {
         *output = sum[i];

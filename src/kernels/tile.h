@@ -27,6 +27,10 @@ typedef struct gops_tile_work {
     const int64_t *places;
     int64_t sums_ld;
     int64_t accumulate; /* not 0: adds to the sums that are there */
+    /* NULL, or two values: the sums plus the bias, one value a channel, are put between them when
+     * they are stored. store/trim.h */
+    const void *bounds;
+    const void *bias;
 } gops_tile_work;
 
 typedef void gops_tile_run(const gops_tile_work *work);

@@ -24,10 +24,32 @@ static inline NAME(vector) NAME(spread)(C value)
     return value - (NAME(vector)){0};
 }
 
+#include "kernels/trim.inc.h"
+
+/* What is fused, on sums that are complete. A vector of sums has a channel in each lane, or all of
+ * its lanes are of one channel. */
+static inline __attribute__((always_inline)) void NAME(trim)(const gops_tile_work *work,
+                                                             const int vectors, const int spots,
+                                                             const int channel_lanes,
+                                                             NAME(vector) * sum)
+{
+    const C *bounds = work->bounds, *bias = work->bias;
+    const NAME(vector) low = NAME(spread)(bounds[0]), high = NAME(spread)(bounds[1]);
+    UNROLL for (int i = 0; i < vectors; i++)
+    {
+        const NAME(vector) add =
+            channel_lanes ? *(const NAME(vector) *)(bias + i * LANES) : NAME(spread)(bias[i]);
+        UNROLL for (int j = 0; j < spots; j++)
+        {
+            sum[i * spots + j] = NAME(trimmed)(sum[i * spots + j], add, low, high);
+        }
+    }
+}
+
 /* Vectors of sums to where the tile's work says: from[i * spots + j] to places[j] + i * step. */
-static inline __attribute__((always_inline)) void NAME(put)(const gops_tile_work *work,
-                                                            const int vectors, const int spots,
-                                                            const int64_t step, NAME(vector) * from)
+static inline __attribute__((always_inline)) void
+NAME(put)(const gops_tile_work *work, const int vectors, const int spots, const int64_t step,
+          const int channel_lanes, NAME(vector) * from)
 {
     C *at[GOPS_MOST_SPOTS];
     UNROLL for (int j = 0; j < spots; j++)
@@ -42,6 +64,9 @@ static inline __attribute__((always_inline)) void NAME(put)(const gops_tile_work
                 from[i * spots + j] += *(const NAME(vector) *)(at[j] + i * step);
             }
         }
+    }
+    if (work->bounds != NULL) {
+        NAME(trim)(work, vectors, spots, channel_lanes, from);
     }
     UNROLL for (int j = 0; j < spots; j++)
     {
@@ -83,7 +108,7 @@ static inline __attribute__((always_inline)) void NAME(pixels)(const gops_tile_w
             }
         }
     }
-    NAME(put)(work, channels, spots, work->sums_ld, sum);
+    NAME(put)(work, channels, spots, work->sums_ld, 0, sum);
 }
 
 /* All steps of k. Where `runs` is not 0 the tile is two runs of neighbouring pixels, one after each
@@ -134,5 +159,5 @@ static inline __attribute__((always_inline)) void NAME(channels)(const gops_tile
     } else {
         NAME(channel_steps)(work, vectors, spots, 0, sum);
     }
-    NAME(put)(work, vectors, spots, LANES, sum);
+    NAME(put)(work, vectors, spots, LANES, 1, sum);
 }

@@ -10,4 +10,32 @@
 #define GOPS_VECTOR_BYTES 16
 #endif
 
+/* Vectors: a where the mask, the result of a comparison, holds, and b elsewhere. (C has no ?: of
+ * vectors; compilers make a masked move of this.) */
+#define GOPS_SELECT(mask, a, b)                                                                    \
+    ((__typeof__(a))(((__typeof__(mask))(a) & (mask)) | ((__typeof__(mask))(b) & ~(mask))))
+
+/* For _Generic: the instructions for x < low ? low : x and x > high ? high : x, called with x as
+ * their second argument, which is what they answer for NaN and for two zeros. */
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define GOPS_RAISES                                                                                \
+    __m512:                                                                                        \
+    _mm512_max_ps, __m512d : _mm512_max_pd, __m256 : _mm256_max_ps,
+#define GOPS_LOWERS                                                                                \
+    __m512:                                                                                        \
+    _mm512_min_ps, __m512d : _mm512_min_pd, __m256 : _mm256_min_ps,
+#elif defined(__AVX__)
+#include <immintrin.h>
+#define GOPS_RAISES                                                                                \
+    __m256:                                                                                        \
+    _mm256_max_ps, __m256d : _mm256_max_pd,
+#define GOPS_LOWERS                                                                                \
+    __m256:                                                                                        \
+    _mm256_min_ps, __m256d : _mm256_min_pd,
+#else
+#define GOPS_RAISES
+#define GOPS_LOWERS
+#endif
+
 #endif

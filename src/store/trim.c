@@ -1,0 +1,49 @@
+/* store/trim.c: what of the fused steps the kernels do; store/trim.h. */
+#include "store/trim.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static void set(gops_trim_values *values, gops_compute compute, int i, double value)
+{
+    if (compute == GOPS_COMPUTE_F32) {
+        values->f32[i] = (float)value;
+    } else {
+        values->f64[i] = value;
+    }
+}
+
+gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job)
+{
+    const gops_activation *activation = &plan->activation;
+    const gops_compute compute = plan->type->compute;
+    const int clamps = activation->kind == GOPS_ACTIVATION_CLAMP;
+    const int relu = activation->kind == GOPS_ACTIVATION_RELU;
+    gops_trim trim;
+    trim.applies = job->fused && job->residual == NULL && plan->type->store_wrapped == NULL &&
+                   (clamps || relu || activation->kind == GOPS_ACTIVATION_NONE);
+    if (trim.applies) {
+        set(&trim.bounds, compute, 0, clamps ? activation->alpha : relu ? 0 : -INFINITY);
+        set(&trim.bounds, compute, 1, clamps ? activation->beta : INFINITY);
+        trim.rest = *job;
+        trim.rest.fused = 0;
+        trim.rest.bias = NULL;
+    }
+    return trim;
+}
+
+void gops_trim_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,
+                    int64_t count, int64_t padded, gops_trim_values *bias)
+{
+    const gops_type_row *type = plan->output_type;
+    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    const int64_t bytes = gops_compute_bytes(type->compute);
+    assert(padded <= GOPS_TRIM_CHANNELS);
+    const int64_t given = job->bias != NULL ? count : 0;
+    for (int64_t i = 0; i < given; i++) {
+        type->load((unsigned char *)bias + i * bytes,
+                   (const unsigned char *)job->bias + (channel + i * step) * size, 1);
+    }
+    memset((unsigned char *)bias + given * bytes, 0, (size_t)((padded - given) * bytes));
+}

@@ -1,0 +1,39 @@
+/*
+ * store/trim.h: bias and bounds, which kernels apply to their sums while these are in registers:
+ *
+ *     value = min(max(sum + bias, low), high)
+ *
+ * What engines fuse most, bias with relu or relu6, is of that form; it costs a kernel three
+ * instructions for each vector that it stores, and no pass over the output. All else that is fused
+ * goes through gops_store. The formula and its order are those of store/fuse.inc.h, so that the
+ * bits are the same either way.
+ */
+#ifndef GOPS_STORE_TRIM_H
+#define GOPS_STORE_TRIM_H
+
+#include "plan/plan.h"
+
+/* The most channels of a tile. */
+enum { GOPS_TRIM_CHANNELS = 64 };
+
+/* In the compute type, float or double, as are the kernels' pointers to them. */
+typedef union gops_trim_values {
+    float f32[GOPS_TRIM_CHANNELS];
+    double f64[GOPS_TRIM_CHANNELS];
+} gops_trim_values;
+
+typedef struct gops_trim {
+    int applies;             /* else the rest has no meaning */
+    gops_trim_values bounds; /* low, high */
+    gops_job rest;           /* the job without what the kernel does */
+} gops_trim;
+
+/* Whether all that is fused is of the form, for floating point types; and if so, the rest. */
+gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job);
+
+/* The biases of `count` channels, `step` apart from `channel` on, and zeros for those of `padded`
+ * beyond them. Without a bias: zeros. */
+void gops_trim_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,
+                    int64_t count, int64_t padded, gops_trim_values *bias);
+
+#endif
