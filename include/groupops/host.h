@@ -4,6 +4,11 @@
  * All of it is optional. A plan copies the gops_host it is given (and the GEMM table it points to),
  * so the struct may live on the stack; the functions and their contexts must outlive the plan and
  * the filters made with it. Every hook may be called from several threads at once.
+ *
+ * After a fork, the child may execute plans of one thread and plans whose host lends a parallel_for
+ * that works there. GCC's OpenMP does not survive the fork of a process that has used it: a plan of
+ * several threads over it hangs in the child (LLVM's OpenMP starts anew). The shared library may be
+ * unloaded when all that was made with it is destroyed.
  */
 #ifndef GROUPOPS_HOST_H
 #define GROUPOPS_HOST_H

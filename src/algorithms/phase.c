@@ -39,7 +39,8 @@ static void read_phase(const gops_axis *axis, int64_t phase, gops_phase_axis *to
     if (tap < axis->kernel) {
         to->taps = gops_ceil_div(axis->kernel - tap, turn);
         to->shift = tap * axis->dilation / axis->stride;
-        to->step = turn * axis->dilation / axis->stride;
+        /* A single tap takes no step, and turn is not bounded by the kernel's size then. */
+        to->step = to->taps > 1 ? turn * axis->dilation / axis->stride : 0;
     }
 }
 

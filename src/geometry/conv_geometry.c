@@ -103,8 +103,9 @@ gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter
         if (status != GOPS_OK) {
             return status;
         }
-        /* A stride that takes no step may have been larger than any size here. */
+        /* What takes no step may have been larger than any size here. */
         axis->stride = gops_min(axis->stride, axis->pad_begin + axis->data + axis->pad_end);
+        axis->dilation = axis->kernel > 1 ? axis->dilation : 1;
     }
     return gops_finish(geometry, output_type != 0 ? output_type : data->type, 0, shape, error);
 }

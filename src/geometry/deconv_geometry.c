@@ -159,6 +159,8 @@ gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filt
         axis->pad_begin = lists.pads_begin[i];
         axis->pad_end = lists.pads_end[i];
         status = resolve_axis(axis, i, given, &lists, error);
+        /* What takes no step may have been larger than any size here. */
+        axis->dilation = axis->kernel > 1 ? axis->dilation : 1;
     }
     if (status != GOPS_OK) {
         return status;
