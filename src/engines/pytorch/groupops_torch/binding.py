@@ -1,0 +1,177 @@
+"""The part of include/groupops/ that the module uses, declared for ctypes."""
+
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_void_p
+
+MOST_SPATIAL = 6
+MOST_RANK = MOST_SPATIAL + 3
+MESSAGE_BYTES = 320
+WORKSPACE_ALIGNMENT = 64
+
+OK, INVALID, UNSUPPORTED = 0, 1, 2
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("status", c_int), ("message", c_char * MESSAGE_BYTES)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("type", c_int), ("rank", c_int32), ("dims", c_int64 * MOST_RANK)]
+
+
+class List(ctypes.Structure):
+    _fields_ = [("count", c_int32), ("values", c_int64 * MOST_SPATIAL)]
+
+
+class ConvAttributes(ctypes.Structure):
+    _fields_ = [("strides", List), ("pads_begin", List), ("pads_end", List), ("dilations", List), ("auto_pad", c_int)]
+
+
+class DeconvAttributes(ctypes.Structure):
+    _fields_ = [
+        ("strides", List),
+        ("pads_begin", List),
+        ("pads_end", List),
+        ("dilations", List),
+        ("output_padding", List),
+        ("output_shape", List),
+        ("auto_pad", c_int),
+        ("output_shape_rule", c_int),
+    ]
+
+
+class NormAttributes(ctypes.Structure):
+    _fields_ = [("num_groups", c_int64), ("epsilon", c_double)]
+
+
+class Activation(ctypes.Structure):
+    _fields_ = [("kind", c_int), ("alpha", c_double), ("beta", c_double)]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("algorithm", c_char_p),
+        ("threads", c_int32),
+        ("max_workspace", c_int64),
+        ("host", c_void_p),
+        ("output_type", c_int),
+        ("saturate", c_int32),
+        ("activation", Activation),
+        ("choices", c_void_p),
+    ]
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [("output", Tensor), ("pads_begin", List), ("pads_end", List), ("groups", c_int64)]
+
+
+class PlanInfo(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("shape", Shape),
+        ("algorithm", c_char_p),
+        ("why", c_char_p),
+        ("threads", c_int32),
+        ("workspace_bytes", c_size_t),
+        ("filter_bytes", c_size_t),
+        ("flops", c_int64),
+    ]
+
+
+class Arguments(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("data", c_void_p),
+        ("filter", c_void_p),
+        ("scale", c_void_p),
+        ("bias", c_void_p),
+        ("output", c_void_p),
+        ("residual", c_void_p),
+        ("mean", c_void_p),
+        ("variance", c_void_p),
+        ("data_zero_point", c_void_p),
+        ("workspace", c_void_p),
+        ("workspace_bytes", c_size_t),
+        ("data_stride", c_int64),
+        ("output_stride", c_int64),
+        ("residual_stride", c_int64),
+    ]
+
+
+class GroupopsError(RuntimeError):
+    """What the library refused, with its message; `status` is the gops_status."""
+
+    def __init__(self, status, message):
+        super().__init__("groupops: " + message)
+        self.status = status
+
+
+def library_path():
+    """Where the library is loaded from; a bare name is for the system's loader to find."""
+    given = os.environ.get("GROUPOPS_LIBRARY")
+    if given:
+        return given
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libgroupops.so")
+    return beside if os.path.exists(beside) else "libgroupops.so.0"
+
+
+def _load():
+    library = ctypes.CDLL(library_path())
+    plan = POINTER(c_void_p)
+    error = POINTER(Error)
+    for name, parameters in {
+        "conv_plan_create": [POINTER(Tensor), POINTER(Tensor), POINTER(ConvAttributes), POINTER(Options), plan, error],
+        "deconv_plan_create": [
+            POINTER(Tensor), POINTER(Tensor), POINTER(DeconvAttributes), POINTER(Options), plan, error,
+        ],
+        "norm_plan_create": [
+            POINTER(Tensor), POINTER(Tensor), POINTER(Tensor), POINTER(NormAttributes), POINTER(Options), plan, error,
+        ],
+        "plan_get_info": [c_void_p, POINTER(PlanInfo), error],
+        "plan_cache_create": [c_void_p, c_int32, plan, error],
+        "plan_cache_get": [c_void_p, POINTER(Tensor), c_void_p, plan, error],
+        "filter_create": [c_void_p, c_void_p, plan, error],
+        "execute": [c_void_p, POINTER(Arguments), error],
+    }.items():
+        function = getattr(library, "gops_" + name)
+        function.argtypes = parameters
+        function.restype = c_int
+    for name, parameters in {
+        "plan_destroy": [c_void_p],
+        "plan_cache_destroy": [c_void_p],
+        "plan_cache_release": [c_void_p, c_void_p],
+        "filter_destroy": [c_void_p],
+    }.items():
+        function = getattr(library, "gops_" + name)
+        function.argtypes = parameters
+        function.restype = None
+    return library
+
+
+_library = None
+
+
+def call(name, *arguments):
+    """Calls a function that can fail, and raises what it says."""
+    global _library
+    if _library is None:
+        _library = _load()
+    error = Error()
+    status = getattr(_library, "gops_" + name)(*arguments, byref(error))
+    if status != OK:
+        raise GroupopsError(status, error.message.decode())
+
+
+def release(name, *arguments):
+    """Calls a function that gives something back, which cannot fail."""
+    getattr(_library, "gops_" + name)(*arguments)
+
+
+def tensor(number, dims):
+    return Tensor(number, len(dims), (c_int64 * MOST_RANK)(*dims))
+
+
+def numbers(values):
+    return List(len(values), (c_int64 * MOST_SPATIAL)(*values))

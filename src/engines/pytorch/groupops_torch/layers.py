@@ -1,0 +1,112 @@
+"""A layer: its plans for the shapes that come by, and its packed weights."""
+
+import ctypes
+from ctypes import byref, c_void_p
+
+import torch
+
+from groupops_torch import binding
+
+# By dtype: the library's number for it (include/groupops/tensor.h).
+TYPES = {torch.float64: 1, torch.float32: 2, torch.float16: 3, torch.bfloat16: 4}
+
+# Shapes that a layer keeps plans for. A plan is some 3 KB and made in microseconds.
+PLANS = 16
+
+
+def _address(tensor):
+    return None if tensor is None else tensor.data_ptr()
+
+
+class Layer:
+    """Plans from one plan (gops_plan_cache), and the filter packed with it, if there is one."""
+
+    def __init__(self, plan, weight=None):
+        self._cache = c_void_p()
+        self._filter = c_void_p()
+        try:
+            if weight is not None:
+                binding.call("filter_create", plan, weight.data_ptr(), byref(self._filter))
+            binding.call("plan_cache_create", plan, PLANS, byref(self._cache))
+        finally:
+            binding.release("plan_destroy", plan)
+
+    def __del__(self):
+        # At the interpreter's end the module may be gone before its last layers.
+        if binding is not None and self._cache:
+            binding.release("plan_cache_destroy", self._cache)
+        if binding is not None and self._filter:
+            binding.release("filter_destroy", self._filter)
+
+    def run(self, data, dims, output_dims, scale=None, bias=None, mean=None, variance=None):
+        """The output for `data`, which is contiguous and has the sizes `dims` to the library. An
+        output_dims of None takes the plan's."""
+        plan = c_void_p()
+        described = binding.tensor(TYPES[data.dtype], dims)
+        binding.call("plan_cache_get", self._cache, byref(described), None, byref(plan))
+        try:
+            info = binding.PlanInfo(size=ctypes.sizeof(binding.PlanInfo))
+            binding.call("plan_get_info", plan, byref(info))
+            if output_dims is None:
+                output_dims = info.shape.output.dims[: info.shape.output.rank]
+            output = torch.empty(output_dims, dtype=data.dtype)
+            # From PyTorch's allocator, like all that its own kernels take.
+            room = info.workspace_bytes + binding.WORKSPACE_ALIGNMENT
+            workspace = torch.empty(room, dtype=torch.uint8)
+            at = workspace.data_ptr()
+            at += -at % binding.WORKSPACE_ALIGNMENT
+            arguments = binding.Arguments(
+                size=ctypes.sizeof(binding.Arguments),
+                data=data.data_ptr(),
+                filter=self._filter,
+                scale=_address(scale),
+                bias=_address(bias),
+                output=output.data_ptr(),
+                mean=_address(mean),
+                variance=_address(variance),
+                workspace=at,
+                workspace_bytes=info.workspace_bytes,
+            )
+            binding.call("execute", plan, byref(arguments))
+        finally:
+            binding.release("plan_cache_release", self._cache, plan)
+        return output
+
+
+def options():
+    return binding.Options(size=ctypes.sizeof(binding.Options), threads=torch.get_num_threads())
+
+
+def convolution(data, weight, stride, padding, dilation, transposed, output_padding, groups):
+    """A layer for weight, [G C_OUT, C_IN, k...] or transposed [G C_IN, C_OUT, k...]."""
+    number = TYPES[data.dtype]
+    filter_dims = [groups, weight.shape[0] // groups, *weight.shape[1:]]
+    described = binding.tensor(number, list(data.shape)), binding.tensor(number, filter_dims)
+    lists = {
+        "strides": binding.numbers(stride),
+        "pads_begin": binding.numbers(padding),
+        "pads_end": binding.numbers(padding),
+        "dilations": binding.numbers(dilation),
+    }
+    plan = c_void_p()
+    if transposed:
+        attributes = binding.DeconvAttributes(output_padding=binding.numbers(output_padding), **lists)
+        name = "deconv_plan_create"
+    else:
+        attributes = binding.ConvAttributes(**lists)
+        name = "conv_plan_create"
+    binding.call(name, *map(byref, described), byref(attributes), byref(options()), byref(plan))
+    return Layer(plan, weight.detach().contiguous())
+
+
+def group_norm(dtype, dims, group, epsilon):
+    """A layer for data [N, C, pixels]."""
+    data = binding.tensor(TYPES[dtype], dims)
+    channels = binding.tensor(TYPES[dtype], dims[1:2])
+    attributes = binding.NormAttributes(group, epsilon)
+    plan = c_void_p()
+    binding.call(
+        "norm_plan_create",
+        byref(data), byref(channels), byref(channels), byref(attributes), byref(options()), byref(plan),
+    )
+    return Layer(plan)

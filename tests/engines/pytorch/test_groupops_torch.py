@@ -1,0 +1,333 @@
+"""The module inside PyTorch: whole networks, layers, and what could make a kept filter stale."""
+
+import gc
+import os
+import sys
+import threading
+import unittest
+
+SKIPPED = 77
+
+try:
+    import torch
+except ImportError as absent:
+    print(f"skipped, because PyTorch is not installed for {sys.executable} (Debian package python3-torch): {absent}")
+    sys.exit(SKIPPED)
+
+import groupops_torch
+import nets
+
+F = torch.nn.functional
+ULP = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8}
+
+
+def within():
+    return groupops_torch.enabled()
+
+
+def served():
+    counts = groupops_torch.statistics()
+    return counts["convolution"] + counts["native_group_norm"]
+
+
+class Case(unittest.TestCase):
+    def same(self, run, bound):
+        """run() with and without, which may differ by `bound`; and it was ours, not left alone."""
+        with torch.no_grad():
+            expected = run()
+            before = served()
+            with within():
+                got = run()
+            self.assertGreater(served(), before, "it was left to PyTorch")
+        self.assertEqual(got.shape, expected.shape)
+        self.assertEqual(got.dtype, expected.dtype)
+        worst = (got.double() - expected.double()).abs().max().item()
+        self.assertLessEqual(worst, bound)
+        return worst
+
+    def same_layer(self, run, terms, dtype=torch.float32):
+        """For a sum of `terms` products of numbers of about 1: two orders of summation are each
+        off by less than terms * u * (the sum of the magnitudes), here taken as 2 * terms."""
+        return self.same(run, 2 * terms * ULP[dtype] * 2 * terms)
+
+
+class Networks(Case):
+    """Normalized between layers, so that an output is off by some hundred roundings of its own
+    size; 1e-4 of the largest is a thousand."""
+
+    def run_network(self, name, size=96):
+        try:
+            model = nets.build(name)
+        except ImportError as absent:
+            self.skipTest(f"torchvision is not installed (Debian package python3-torchvision): {absent}")
+        images = torch.randn(2, 3, size, size)
+        with torch.no_grad():
+            largest = model(images).abs().max().item()
+        worst = self.same(lambda: model(images), 1e-4 * largest)
+        print(f"{name}: largest output {largest:.4g}, largest difference {worst:.2g}")
+
+    def test_resnext(self):
+        self.run_network("resnext50_32x4d")
+
+    def test_shufflenet(self):
+        self.run_network("shufflenet_v2_x1_0")
+
+    def test_mobilenet(self):
+        self.run_network("mobilenet_v3_large")
+
+    def test_regnet(self):
+        self.run_network("regnet_x_800mf")
+
+    def test_convnext(self):
+        self.run_network("convnext_tiny")
+
+    def test_unet(self):
+        self.run_network("unet", 44)
+
+
+class Layers(Case):
+    def test_convolutions(self):
+        functions = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+        for axes, function in functions.items():
+            for dtype in (torch.float32, torch.float64, torch.bfloat16):
+                for groups in (1, 3):
+                    data = torch.randn(2, 6, *(13, 11, 7)[:axes]).to(dtype)
+                    weight = torch.randn(9, 6 // groups, *(3, 2, 3)[:axes]).to(dtype)
+                    bias = torch.randn(9).to(dtype)
+                    terms = weight[0].numel() + 1
+                    with self.subTest(axes=axes, dtype=dtype, groups=groups):
+                        self.same_layer(
+                            lambda: function(data, weight, bias, stride=2, padding=1, dilation=2, groups=groups),
+                            terms, dtype)
+
+    def test_transposed(self):
+        functions = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+        for axes, function in functions.items():
+            for dtype in (torch.float32, torch.float64):
+                for groups in (1, 3):
+                    data = torch.randn(2, 6, *(7, 5, 4)[:axes]).to(dtype)
+                    weight = torch.randn(6, 5, *(3, 2, 3)[:axes]).to(dtype)
+                    bias = torch.randn(5 * groups).to(dtype)
+                    terms = weight[0, 0].numel() * 6 // groups + 1
+                    with self.subTest(axes=axes, dtype=dtype, groups=groups):
+                        self.same_layer(
+                            lambda: function(data, weight, bias, stride=3, padding=1, output_padding=1,
+                                             groups=groups, dilation=2), terms, dtype)
+
+    def test_same_padding_and_unbatched(self):
+        weight = torch.randn(5, 4, 4)
+        data = torch.randn(2, 4, 17)
+        self.same_layer(lambda: F.conv1d(data, weight, padding="same"), 16)
+        self.same_layer(lambda: F.conv1d(data[0], weight), 16)
+
+    def test_not_contiguous(self):
+        data = torch.randn(2, 7, 8, 12).permute(0, 2, 3, 1)
+        weight = torch.randn(3, 3, 8, 4).permute(2, 3, 0, 1)
+        bias = torch.randn(16)[::2]
+        self.assertFalse(data.is_contiguous() or weight.is_contiguous() or bias.is_contiguous())
+        data = data[:, :, :11]
+        self.same_layer(lambda: F.conv2d(data, weight, bias, groups=2), 36)
+
+    def test_group_norm(self):
+        for dtype in (torch.float32, torch.float64):
+            data = torch.randn(3, 12, 7, 5).to(dtype) * 3 + 5
+            weight, bias = torch.randn(12).to(dtype), torch.randn(12).to(dtype)
+            for given in ((weight, bias), (None, None)):
+                # Of a few roundings of numbers to about 10.
+                self.same(lambda: F.group_norm(data, 4, *given), 400 * ULP[dtype])
+            outputs = torch.native_group_norm(data, weight, bias, 3, 12, 35, 4, 1e-5)
+            with within():
+                ours = torch.native_group_norm(data, weight, bias, 3, 12, 35, 4, 1e-5)
+            for one, other in zip(ours, outputs):
+                self.assertEqual(one.shape, other.shape)
+                self.assertLess((one - other).abs().max().item(), 400 * ULP[dtype])
+
+    def test_half(self):
+        """f16 convolutions, which PyTorch 1.13 has none of on a CPU: rounded once from f32."""
+        data, weight = torch.randn(1, 4, 9, 9).half(), torch.randn(4, 2, 3, 3).half()
+        expected = F.conv2d(data.float(), weight.float(), groups=2)
+        with within():
+            got = F.conv2d(data, weight, groups=2)
+        self.assertEqual(got.dtype, torch.float16)
+        worst = (got.float() - expected).abs().max().item()
+        self.assertLessEqual(worst, expected.abs().max().item() * 2.0**-11 + 1e-5)
+
+    def test_gradients_are_those_of_pytorch(self):
+        weight = torch.randn(6, 2, 3, 3, requires_grad=True)
+        data = torch.randn(2, 6, 9, 9, requires_grad=True)
+        F.conv2d(data, weight, groups=3).square().sum().backward()
+        expected = weight.grad.clone(), data.grad.clone()
+        weight.grad = data.grad = None
+        with within():
+            F.group_norm(F.conv2d(data, weight, groups=3), 2).sum().backward()
+            weight.grad = data.grad = None
+            F.conv2d(data, weight, groups=3).square().sum().backward()
+        for got, wanted in zip((weight.grad, data.grad), expected):
+            self.assertTrue(torch.allclose(got, wanted, rtol=1e-4, atol=1e-3))
+
+
+class LeftAlone(unittest.TestCase):
+    """What the library does not take runs in PyTorch and gives its results."""
+
+    def left(self, run):
+        before = groupops_torch.statistics()["left to PyTorch"]
+        expected = run()
+        with within():
+            got = run()
+        self.assertEqual(groupops_torch.statistics()["left to PyTorch"], before + 1)
+        self.assertTrue(torch.allclose(got, expected, rtol=1e-5, atol=1e-5))
+
+    def test_channels_last(self):
+        data = torch.randn(2, 4, 8, 9).to(memory_format=torch.channels_last)
+        self.left(lambda: F.conv2d(data, torch.ones(6, 2, 3, 3), groups=2))
+
+    def test_complex(self):
+        """PyTorch makes real ones of it, which are served."""
+        data, weight = torch.randn(1, 4, 9, dtype=torch.complex64), torch.randn(4, 4, 3, dtype=torch.complex64)
+        expected = F.conv1d(data, weight)
+        with within():
+            got = F.conv1d(data, weight)
+        self.assertTrue(torch.allclose(got, expected, rtol=1e-4, atol=1e-4))
+
+    def test_empty(self):
+        self.left(lambda: F.conv2d(torch.randn(0, 4, 8, 9), torch.ones(6, 2, 3, 3), groups=2))
+
+    def test_mixed_types(self):
+        data = torch.randn(2, 8, 5).bfloat16()
+        weight = torch.randn(8)
+        with within():
+            output, mean, rstd = torch.native_group_norm(data, weight, weight, 2, 8, 5, 2, 1e-5)
+        expected = F.group_norm(data.float(), 2, weight, weight)
+        self.assertTrue(torch.allclose(output.float(), expected, rtol=0.01, atol=0.02))
+        self.assertEqual((output.dtype, mean.shape, rstd.shape), (torch.bfloat16, (2, 2), (2, 2)))
+
+    def test_refusals(self):
+        data, weight = torch.randn(1, 4, 9), torch.randn(4, 4, 3)
+        with within():
+            with self.assertRaisesRegex(RuntimeError, "groupops: .*strides"):
+                F.conv1d(data, weight, stride=0)
+            with self.assertRaisesRegex(RuntimeError, "groupops: .*kernel"):
+                F.conv1d(data, torch.randn(4, 4, 10))
+            F.conv1d(data, weight)  # the next call works
+
+
+class Kept(unittest.TestCase):
+    """No packed filter outlives what it was packed from."""
+
+    data = torch.randn(1, 4, 6, 7)
+
+    def check(self, weight):
+        with torch.no_grad():
+            expected = F.conv2d(self.data, weight, groups=2)
+            with within():
+                got = F.conv2d(self.data, weight, groups=2)
+        self.assertTrue(torch.allclose(got, expected, rtol=1e-5, atol=1e-5))
+
+    def test_packed_once(self):
+        weight = torch.randn(4, 2, 3, 3)
+        self.check(weight)
+        layers = groupops_torch.statistics()["layers"]
+        self.check(weight)
+        self.assertEqual(groupops_torch.statistics()["layers"], layers)
+
+    def test_written_in_place(self):
+        weight = torch.randn(4, 2, 3, 3)
+        self.check(weight)
+        weight.mul_(2)
+        self.check(weight)
+        weight[0] = 5
+        self.check(weight)
+
+    def test_other_memory(self):
+        weight = torch.nn.Parameter(torch.randn(4, 2, 3, 3))
+        for _ in range(5):  # the memory freed is what is taken next
+            self.check(weight)
+            weight.data = torch.randn(4, 2, 3, 3)
+
+    def test_forget(self):
+        weight = torch.randn(4, 2, 3, 3)
+        self.check(weight)
+        weight.data.mul_(3)
+        groupops_torch.forget(weight)
+        self.check(weight)
+
+    def test_freed_and_made_again(self):
+        for _ in range(50):
+            self.check(torch.randn(4, 2, 3, 3))
+        gc.collect()
+        self.assertLess(groupops_torch.statistics()["layers"], 40)
+
+    def test_inference_tensors(self):
+        with torch.inference_mode():
+            weight = torch.randn(4, 2, 3, 3)
+            for _ in range(2):
+                with within():
+                    got = F.conv2d(self.data, weight, groups=2)
+                self.assertTrue(torch.allclose(got, F.conv2d(self.data, weight, groups=2), rtol=1e-5, atol=1e-5))
+                weight.mul_(2)
+
+    def test_other_attributes_and_threads(self):
+        weight = torch.randn(4, 2, 3, 3)
+        threads = torch.get_num_threads()
+        with torch.no_grad():
+            for count in (1, 2):
+                torch.set_num_threads(count)
+                for stride in (1, 2):
+                    expected = F.conv2d(self.data, weight, stride=stride, groups=2)
+                    with within():
+                        got = F.conv2d(self.data, weight, stride=stride, groups=2)
+                    self.assertTrue(torch.allclose(got, expected, rtol=1e-5, atol=1e-5))
+        torch.set_num_threads(threads)
+
+    def test_many_shapes(self):
+        weight = torch.randn(4, 2, 3, 3)
+        for size in range(5, 60):
+            data = torch.randn(1 + size % 3, 4, size, 64 - size)
+            with torch.no_grad(), within():
+                got = F.conv2d(data, weight, groups=2)
+            self.assertTrue(torch.allclose(got, F.conv2d(data, weight, groups=2), rtol=1e-4, atol=1e-4))
+
+
+class Switch(unittest.TestCase):
+    data, weight = torch.randn(1, 4, 6), torch.randn(4, 4, 3)
+
+    def ours(self):
+        before = served()
+        F.conv1d(self.data, self.weight)
+        return served() > before
+
+    def test_on_and_off(self):
+        self.assertFalse(self.ours())
+        with within():
+            self.assertTrue(self.ours())
+            with within():
+                self.assertTrue(self.ours())
+            self.assertTrue(self.ours())
+        self.assertFalse(self.ours())
+        with self.assertRaises(ValueError):
+            with within():
+                raise ValueError
+        self.assertFalse(self.ours())
+
+    def test_many_threads(self):
+        wrong = []
+        expected = F.conv1d(self.data, self.weight)
+
+        def run():
+            for _ in range(50):
+                with within():
+                    if not torch.allclose(F.conv1d(self.data, self.weight), expected, rtol=1e-5, atol=1e-5):
+                        wrong.append(1)
+
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertFalse(wrong)
+        self.assertFalse(self.ours())
+
+
+if __name__ == "__main__":
+    torch.manual_seed(int(os.environ.get("GROUPOPS_TEST_SEED", "7")))
+    unittest.main(verbosity=2)
