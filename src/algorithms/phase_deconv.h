@@ -1,4 +1,4 @@
-/* algorithms/phase_deconv.h: what the two halves of the transposed convolution by phases share. */
+/* algorithms/phase_deconv.h: what the parts of the transposed convolution by phases share. */
 #ifndef GOPS_ALGORITHMS_PHASE_DECONV_H
 #define GOPS_ALGORITHMS_PHASE_DECONV_H
 
@@ -8,12 +8,16 @@
 #include <assert.h>
 
 typedef struct gops_phase_parameters {
-    gops_implicit implicit; /* its box: data pixels shifted by none, u of algorithms/phase.h */
-    int64_t span;           /* output channels at a time, whose sums of all phases are kept */
-    int64_t rows;           /* (output channel, phase) pairs of a span that have taps */
-    int64_t weights;        /* values of the packed filter for a whole span */
-    /* The workspace: where each phase's sums are, a row of the output, pointers to rows. */
-    int64_t table_from, line_from, pointers_from, block_from;
+    gops_implicit implicit; /* its box: positions j of algorithms/phase.h */
+    gops_phase_form form;
+    int32_t single;   /* there is one position, and a channel's outputs are its phases' sums */
+    int64_t span;     /* output channels at a time, whose sums of all phases are kept */
+    int64_t rows;     /* (output channel, phase) pairs of a span that have taps */
+    int64_t weights;  /* values of the packed filter for a whole span */
+    int64_t products; /* that have taps */
+    /* The workspace: where each phase's sums are, the products, a row of the output, pointers to
+     * rows. */
+    int64_t table_from, products_from, line_from, pointers_from, block_from;
 } gops_phase_parameters;
 
 static_assert(sizeof(gops_phase_parameters) <= GOPS_PARAMETER_BYTES,
@@ -30,12 +34,19 @@ typedef struct gops_phase_row {
     int64_t row, step;
 } gops_phase_row;
 
+/* A product with taps: phases for each channel, and the depth. */
+typedef struct gops_phase_product {
+    int64_t count, depth;
+} gops_phase_product;
+
 /* What one item works on. */
 typedef struct gops_phase_piece {
     const gops_plan *plan;
     const gops_job *job;
+    gops_phase_view view;
     gops_box box;
     gops_segments segments;
+    int64_t sums_ld;             /* from one row of the sums to the next */
     const unsigned char *filter; /* of the part of the channels */
     int64_t channel;             /* its first, counted over all groups */
     int64_t element;             /* of the output: that channel's first */
@@ -43,16 +54,15 @@ typedef struct gops_phase_piece {
     unsigned char *workspace;
 } gops_phase_piece;
 
-/* The first u of an axis: where output 0 is. */
-static inline int64_t gops_phase_first(const gops_axis *axis)
-{
-    return axis->pad_begin / axis->stride;
-}
-
-/* phase_deconv.c: values of a group's packed filter. */
-int64_t gops_phase_group_weights(const gops_plan *plan);
-/* What the frame sees of the axes. */
-void gops_phase_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis);
+/* phase_plan.c: lays out the form and tile that cost least; 0 where none fits. */
+int gops_phase_plan(gops_plan *plan, int64_t slot_limit);
+/* phase_plan.c: values of the packed filter for a span of so many channels, and of a whole group's.
+ */
+int64_t gops_phase_span_weights(const gops_plan *plan, const gops_phase_parameters *p,
+                                const gops_phase_kinds *kinds, int64_t channels);
+int64_t gops_phase_group_weights(const gops_plan *plan, const gops_phase_view *view);
+/* phase_plan.c: what the frame sees of the axes. */
+void gops_phase_axes(const gops_phase_view *view, gops_implicit_axis *axis);
 
 /* phase_store.c: interleaves the sums of spots first to first + spots - 1, all phases of `count`
  * channels from the part's channel c on, into the output. */

@@ -8,34 +8,42 @@ static int64_t *list_at(const gops_phase_piece *at, int64_t from)
     return (int64_t *)(void *)(at->workspace + from);
 }
 
-/* Where each phase's sums will be, and every product's offsets, one after the other. */
+static gops_phase_product *products_at(const gops_phase_piece *at)
+{
+    return (gops_phase_product *)(void *)(at->workspace + gops_phase_read(at->plan)->products_from);
+}
+
+/* Where each phase's sums will be, and every product and its offsets, one after the other. */
 static void fill_tables(const gops_phase_piece *at)
 {
     const gops_phase_parameters *p = gops_phase_read(at->plan);
     const gops_conv_geometry *conv = &at->plan->conv;
+    const gops_phase_view *view = &at->view;
     gops_phase_row *table = (gops_phase_row *)(void *)(at->workspace + p->table_from);
+    gops_phase_product *product = products_at(at);
     int64_t *offsets = list_at(at, p->implicit.offsets_from);
     const int64_t plane = p->implicit.in_place ? conv->data_pixels : p->implicit.frame.plane;
     gops_phases phases;
     int64_t row = 0;
-    gops_phases_first(conv, &phases);
+    gops_phases_first(view, &phases);
     do {
         for (int64_t i = 0; i < phases.count; i++) {
             int64_t index = 0, rest = i, step = 1;
-            for (int a = conv->axes - 1; a >= 0; a--) {
+            for (int a = view->axes - 1; a >= 0; a--) {
                 const gops_phase_axis *axis = &phases.axis[a];
                 index += (axis->begin + rest % axis->count) * step;
                 rest /= axis->count;
-                step *= conv->axis[a].stride;
+                step *= view->side[a].stride;
             }
             table[index] = (gops_phase_row){phases.taps > 0 ? row + i : -1, phases.count};
         }
         if (phases.taps > 0) {
             row += p->span * phases.count;
-            gops_phase_offsets(conv, &phases, p->implicit.pitch, plane, offsets);
-            offsets += conv->channels_in * phases.taps;
+            *product = (gops_phase_product){phases.count, conv->channels_in * phases.taps};
+            gops_phase_offsets(view, &phases, p->implicit.pitch, plane, conv->channels_in, offsets);
+            offsets += product++->depth;
         }
-    } while (gops_phases_next(conv, &phases));
+    } while (gops_phases_next(view, &phases));
 }
 
 /* A product's sums over the pass's spots, to rows `row` on. Returns the weights that follow. */
@@ -44,14 +52,14 @@ static const unsigned char *multiply(const gops_phase_piece *at, gops_implicit_p
 {
     const gops_phase_parameters *p = gops_phase_read(at->plan);
     const gops_tiles *tiles = at->plan->kernels->tiles[at->plan->type->compute];
-    const int64_t ld = p->implicit.chunk * at->segments.step;
+    const int64_t ld = at->sums_ld;
     unsigned char *sums = at->workspace + p->implicit.sums_from + row * ld * pass->bytes;
     for (int64_t c = 0; c < channels; c += pass->width) {
         const int64_t left = channels - c;
         pass->width = gops_implicit_width(pass->tiles, p->implicit.pixels, p->implicit.tile, left);
         pass->weights = weights;
         weights += pass->width * pass->depth * pass->bytes;
-        if (p->implicit.pixels) {
+        if (p->implicit.pixels || p->single) {
             pass->sums = sums + c * ld * pass->bytes;
             pass->sums_ld = ld;
             gops_implicit_multiply(pass);
@@ -84,18 +92,15 @@ static void run_piece(const gops_phase_piece *at, gops_implicit_pass *pass)
         const unsigned char *weights = at->filter;
         for (int64_t c = 0; c < at->channels; c += p->span) {
             const int64_t channels = gops_min(p->span, at->channels - c);
-            gops_phases phases;
+            const gops_phase_product *product = products_at(at);
             int64_t row = 0;
             pass->offsets = list_at(at, p->implicit.offsets_from);
-            gops_phases_first(conv, &phases);
-            do {
-                if (phases.taps > 0) {
-                    pass->depth = conv->channels_in * phases.taps;
-                    weights = multiply(at, pass, row, channels * phases.count, weights);
-                    row += p->span * phases.count;
-                    pass->offsets += pass->depth;
-                }
-            } while (gops_phases_next(conv, &phases));
+            for (int64_t i = 0; i < p->products; i++, product++) {
+                pass->depth = product->depth;
+                weights = multiply(at, pass, row, channels * product->count, weights);
+                row += p->span * product->count;
+                pass->offsets += pass->depth;
+            }
             gops_phase_store(at, first, pass->count, c, channels);
         }
     }
@@ -109,8 +114,7 @@ static const void *find_frame(const gops_phase_piece *at, const unsigned char *d
     const gops_conv_geometry *conv = &plan->conv;
     int64_t origin[GOPS_MAX_SPATIAL], start = 0;
     for (int a = 0; a < conv->axes; a++) {
-        const gops_axis *axis = &conv->axis[a];
-        origin[a] = gops_phase_first(axis) + at->box.begin[a] - gops_phase_reach(axis);
+        origin[a] = at->box.begin[a] - at->view.side[a].most;
         start += at->box.begin[a] * p->implicit.pitch[a];
     }
     if (p->implicit.in_place) {
@@ -133,17 +137,20 @@ void gops_phase_run(const gops_plan *plan, const gops_job *job, int64_t item, vo
     gops_phase_piece at = {
         .plan = plan,
         .job = job,
-        .filter = (const unsigned char *)job->filter +
-                  (group * gops_phase_group_weights(plan) + channel / p->span * p->weights) * bytes,
         .channel = group * conv->channels_out + channel,
         .element = (image_group * conv->channels_out + channel) * conv->output_pixels,
         .channels = gops_min(implicit->part, conv->channels_out - channel),
         .workspace = workspace,
     };
     gops_implicit_axis axis[GOPS_MAX_SPATIAL];
-    gops_phase_axes(conv, axis);
+    gops_phase_look(conv, p->form, &at.view);
+    at.filter =
+        (const unsigned char *)job->filter +
+        (group * gops_phase_group_weights(plan, &at.view) + channel / p->span * p->weights) * bytes;
+    gops_phase_axes(&at.view, axis);
     gops_implicit_band(implicit, conv->axes, axis, item % implicit->bands, &at.box);
     at.segments = gops_implicit_segments(implicit, conv->axes, tiles->lanes, &at.box);
+    at.sums_ld = p->single ? 1 : implicit->chunk * at.segments.step;
     fill_tables(&at);
     gops_implicit_pass pass = {
         .tiles = gops_implicit_tiles(implicit, tiles),

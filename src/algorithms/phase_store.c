@@ -4,7 +4,9 @@
 #include "base/checked.h"
 #include "store/store.h"
 
-/* A run of pixels u in the sums, which lie side by side there and along the last axis. */
+#include <string.h>
+
+/* A run of positions in the sums, which lie side by side there and along the last axis. */
 typedef struct pixel_run {
     int64_t from;  /* in a row of the sums */
     int64_t row;   /* of the box */
@@ -16,19 +18,19 @@ typedef struct pixel_run {
  * output has no such row. */
 static int64_t output_row(const gops_phase_piece *at, int64_t row, int64_t outer)
 {
-    const gops_conv_geometry *conv = &at->plan->conv;
-    int64_t pixel = 0, step = conv->axis[conv->axes - 1].output;
-    for (int a = conv->axes - 2; a >= 0; a--) {
-        const gops_axis *axis = &conv->axis[a];
-        const int64_t u = gops_phase_first(axis) + at->box.begin[a] + row % at->box.count[a];
-        const int64_t o = u * axis->stride + outer % axis->stride - axis->pad_begin;
-        if (o < 0 || o >= axis->output) {
+    const gops_phase_view *view = &at->view;
+    int64_t pixel = 0, step = view->side[view->axes - 1].output;
+    for (int a = view->axes - 2; a >= 0; a--) {
+        const gops_phase_side *side = &view->side[a];
+        const int64_t j = at->box.begin[a] + row % at->box.count[a];
+        const int64_t o = j * side->stride + outer % side->stride - side->lead;
+        if (o < 0 || o >= side->output) {
             return -1;
         }
         pixel += o * step;
-        step *= axis->output;
+        step *= side->output;
         row /= at->box.count[a];
-        outer /= axis->stride;
+        outer /= side->stride;
     }
     return pixel;
 }
@@ -41,9 +43,9 @@ static void store_run(const gops_phase_piece *at, const pixel_run *run, int64_t 
     const gops_phase_parameters *p = gops_phase_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
-    const gops_axis *last = &conv->axis[conv->axes - 1];
+    const gops_phase_side *last = &at->view.side[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t ld = p->implicit.chunk * at->segments.step;
+    const int64_t ld = at->sums_ld;
     const gops_phase_row *table = (const gops_phase_row *)(void *)(at->workspace + p->table_from);
     const unsigned char *sums = at->workspace + p->implicit.sums_from;
     const void **rows = (const void **)(void *)(at->workspace + p->pointers_from);
@@ -53,8 +55,8 @@ static void store_run(const gops_phase_piece *at, const pixel_run *run, int64_t 
         return;
     }
     /* The run's outputs, and which of them there are. */
-    const int64_t u = gops_phase_first(last) + at->box.begin[conv->axes - 1] + run->begin;
-    const int64_t first = u * last->stride - last->pad_begin;
+    const int64_t j = at->box.begin[conv->axes - 1] + run->begin;
+    const int64_t first = j * last->stride - last->lead;
     const int64_t begin = gops_clamp(-first, 0, run->count * last->stride);
     const int64_t end = gops_clamp(last->output - first, begin, run->count * last->stride);
     const int whole =
@@ -75,13 +77,35 @@ static void store_run(const gops_phase_piece *at, const pixel_run *run, int64_t 
     }
 }
 
+/* The sums of a single position, which are the outputs. */
+static void store_single(const gops_phase_piece *at, int64_t c, int64_t count)
+{
+    const gops_plan *plan = at->plan;
+    const int64_t pixels = plan->conv.output_pixels;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    unsigned char *sums = at->workspace + gops_phase_read(plan)->implicit.sums_from;
+    const int64_t element = at->element + c * pixels;
+    if (plan->type->plain && !at->job->fused) {
+        memcpy(gops_output_at(plan, at->job, element), sums, (size_t)(count * pixels * bytes));
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        gops_store(plan, at->job, at->channel + c + i, element + i * pixels, pixels,
+                   sums + i * pixels * bytes);
+    }
+}
+
 void gops_phase_store(const gops_phase_piece *at, int64_t first, int64_t spots, int64_t c,
                       int64_t count)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
     const gops_segments *s = &at->segments;
+    if (gops_phase_read(at->plan)->single) {
+        store_single(at, c, count);
+        return;
+    }
     const int64_t width = at->box.count[conv->axes - 1];
-    const int64_t outers = gops_phase_count(conv) / conv->axis[conv->axes - 1].stride;
+    const int64_t outers = gops_phase_count(&at->view) / at->view.side[conv->axes - 1].stride;
     /* Of a dense segment, whose `width` may be several rows, the rows are `width` apart. */
     const int64_t pitch = s->rows > 1 ? s->pitch : width;
     const int64_t rows = gops_ceil_div(s->length, pitch);
