@@ -325,6 +325,21 @@ static bool read_document(gops_ir_model *model, xmlDoc *document, gops_tool_erro
     return read_layers(model, (const xmlNode *)document, error);
 }
 
+#if LIBXML_VERSION >= 21200
+typedef const xmlError *error_argument;
+#else
+typedef xmlErrorPtr error_argument;
+#endif
+
+/* libxml2 tells of a lack of memory here alone where it has no parser at hand, and goes on without
+ * the element or attribute. */
+static void note_starved(void *starved, error_argument problem)
+{
+    if (problem != NULL && problem->code == XML_ERR_NO_MEMORY) {
+        *(bool *)starved = true;
+    }
+}
+
 bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_tool_error *error)
 {
     /* The pages' examples begin with spaces, which stand before no XML declaration. */
@@ -335,15 +350,21 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
     if (count == 0 || count > INT_MAX) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "it is empty");
     }
+    bool starved = false;
+    xmlSetStructuredErrorFunc(&starved, note_starved);
     xmlParserCtxt *parser = xmlNewParserCtxt();
     if (parser == NULL) {
+        xmlSetStructuredErrorFunc(NULL, NULL);
         return no_memory(error);
     }
     xmlDoc *document = xmlCtxtReadMemory(parser, text, (int)count, NULL, "UTF-8",
                                          XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
                                              XML_PARSE_NOCDATA | XML_PARSE_COMPACT);
+    xmlSetStructuredErrorFunc(NULL, NULL);
     bool done;
-    if (document == NULL) {
+    if (starved) {
+        done = no_memory(error);
+    } else if (document == NULL) {
         const xmlError *problem = xmlCtxtGetLastError(parser);
         const char *message = problem != NULL && problem->message != NULL ? problem->message : "?";
         done = gops_tool_refuse(error, GOPS_EXIT_FAILED, "line %d: it is not XML: %.*s",
