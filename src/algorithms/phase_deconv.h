@@ -4,6 +4,7 @@
 
 #include "algorithms/implicit_layout.h"
 #include "algorithms/phase.h"
+#include "store/trim.h"
 
 #include <assert.h>
 
@@ -52,6 +53,8 @@ typedef struct gops_phase_piece {
     int64_t element;             /* of the output: that channel's first */
     int64_t channels;
     unsigned char *workspace;
+    const gops_job *whole; /* job, and what the tiles do of it */
+    const gops_trim *trim;
 } gops_phase_piece;
 
 /* phase_plan.c: lays out the form and tile that cost least; 0 where none fits. */

@@ -46,17 +46,26 @@ static void fill_tables(const gops_phase_piece *at)
     } while (gops_phases_next(view, &phases));
 }
 
-/* A product's sums over the pass's spots, to rows `row` on. Returns the weights that follow. */
+/* A product's sums over the pass's spots, to rows `row` on, of channels from `channel` on, each
+ * with `count` phases. Returns the weights that follow. */
 static const unsigned char *multiply(const gops_phase_piece *at, gops_implicit_pass *pass,
-                                     int64_t row, int64_t channels, const unsigned char *weights)
+                                     int64_t row, int64_t channel, int64_t channels, int64_t count,
+                                     const unsigned char *weights)
 {
     const gops_phase_parameters *p = gops_phase_read(at->plan);
     const gops_tiles *tiles = at->plan->kernels->tiles[at->plan->type->compute];
     const int64_t ld = at->sums_ld;
     unsigned char *sums = at->workspace + p->implicit.sums_from + row * ld * pass->bytes;
-    for (int64_t c = 0; c < channels; c += pass->width) {
-        const int64_t left = channels - c;
+    gops_trim_values bias;
+    for (int64_t c = 0; c < channels * count; c += pass->width) {
+        const int64_t left = channels * count - c;
         pass->width = gops_implicit_width(pass->tiles, p->implicit.pixels, p->implicit.tile, left);
+        if (at->trim != NULL) {
+            gops_trim_bias_rows(at->plan, at->whole, channel, count, c, gops_min(pass->width, left),
+                                pass->width, &bias);
+            pass->bounds = &at->trim->bounds;
+            pass->bias = &bias;
+        }
         pass->weights = weights;
         weights += pass->width * pass->depth * pass->bytes;
         if (p->implicit.pixels || p->single) {
@@ -97,7 +106,8 @@ static void run_piece(const gops_phase_piece *at, gops_implicit_pass *pass)
             pass->offsets = list_at(at, p->implicit.offsets_from);
             for (int64_t i = 0; i < p->products; i++, product++) {
                 pass->depth = product->depth;
-                weights = multiply(at, pass, row, channels * product->count, weights);
+                weights =
+                    multiply(at, pass, row, at->channel + c, channels, product->count, weights);
                 row += p->span * product->count;
                 pass->offsets += pass->depth;
             }
@@ -134,9 +144,11 @@ void gops_phase_run(const gops_plan *plan, const gops_job *job, int64_t item, vo
     const int64_t image_group = item / implicit->bands / implicit->parts;
     const int64_t channel = item / implicit->bands % implicit->parts * implicit->part;
     const int64_t group = image_group % conv->groups;
+    const gops_trim trim = gops_trim_read(plan, job);
     gops_phase_piece at = {
         .plan = plan,
         .job = job,
+        .whole = job,
         .channel = group * conv->channels_out + channel,
         .element = (image_group * conv->channels_out + channel) * conv->output_pixels,
         .channels = gops_min(implicit->part, conv->channels_out - channel),
@@ -152,6 +164,11 @@ void gops_phase_run(const gops_plan *plan, const gops_job *job, int64_t item, vo
     at.segments = gops_implicit_segments(implicit, conv->axes, tiles->lanes, &at.box);
     at.sums_ld = p->single ? 1 : implicit->chunk * at.segments.step;
     fill_tables(&at);
+    /* The tiles see no phase without taps; its outputs are made when they are stored. */
+    if (trim.applies && p->rows == p->span * gops_phase_count(&at.view)) {
+        at.job = &trim.rest;
+        at.trim = &trim;
+    }
     gops_implicit_pass pass = {
         .tiles = gops_implicit_tiles(implicit, tiles),
         .frame = find_frame(&at, gops_data_at(plan, job, image_group / conv->groups,

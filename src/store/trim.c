@@ -47,3 +47,23 @@ void gops_trim_bias(const gops_plan *plan, const gops_job *job, int64_t channel,
     }
     memset((unsigned char *)bias + given * bytes, 0, (size_t)((padded - given) * bytes));
 }
+
+void gops_trim_bias_rows(const gops_plan *plan, const gops_job *job, int64_t channel,
+                         int64_t repeat, int64_t first, int64_t count, int64_t padded,
+                         gops_trim_values *bias)
+{
+    const int wide = plan->type->compute == GOPS_COMPUTE_F64;
+    int64_t of = first / repeat, run = repeat - first % repeat;
+    assert(padded <= GOPS_TRIM_CHANNELS);
+    for (int64_t i = 0; i < padded; i += run, run = repeat, of++) {
+        gops_trim_values one;
+        run = i + run < count ? run : padded - i; /* what pads the last channel is as it is */
+        gops_trim_bias(plan, job, channel + of, 1, 1, 1, &one);
+        for (int64_t j = i; wide && j < i + run; j++) {
+            bias->f64[j] = one.f64[0];
+        }
+        for (int64_t j = i; !wide && j < i + run; j++) {
+            bias->f32[j] = one.f32[0];
+        }
+    }
+}

@@ -36,4 +36,10 @@ gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job);
 void gops_trim_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,
                     int64_t count, int64_t padded, gops_trim_values *bias);
 
+/* The same for rows of which `repeat` belong to each channel: the biases of rows first to
+ * first + count - 1, row 0 being the first of `channel`. */
+void gops_trim_bias_rows(const gops_plan *plan, const gops_job *job, int64_t channel,
+                         int64_t repeat, int64_t first, int64_t count, int64_t padded,
+                         gops_trim_values *bias);
+
 #endif
