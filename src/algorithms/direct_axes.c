@@ -27,10 +27,10 @@ static void fill_axis(const gops_axis *from, int transposed, gops_direct_axis *t
                              .pad = pad};
     if (transposed) {
         to->classes = stride;
-        to->first = pad / stride;
-        to->count = (from->output - 1 + pad) / stride - pad / stride + 1;
+        to->count = (from->output - 1) / stride + 1;
         to->step = 1;
-        to->reach = distance / stride;
+        to->most = gops_floor_div(distance - pad, stride);
+        to->reach = to->most - gops_floor_div(-pad, stride);
         to->spacing = from->dilation / common_divisor(stride, from->dilation);
     } else {
         to->classes = 1;
@@ -96,10 +96,11 @@ gops_direct_taps gops_direct_list(const gops_direct_axis *axis, int transposed, 
     if (!transposed) {
         return (gops_direct_taps){axis->kernel, 0, 1, 0};
     }
-    /* k * d = rho modulo s: from the first solution on every s / gcd(s, d)-th tap. */
+    /* k * d = rho + p modulo s: from the first solution on every s / gcd(s, d)-th tap. */
     const int64_t every = axis->stride / common_divisor(axis->stride, axis->dilation);
+    const int64_t distance = (rho + axis->pad % axis->stride) % axis->stride;
     int64_t first = 0;
-    while (first < every && first * (axis->dilation % axis->stride) % axis->stride != rho) {
+    while (first < every && first * (axis->dilation % axis->stride) % axis->stride != distance) {
         first++;
     }
     if (first == every || first >= axis->kernel) {
@@ -109,7 +110,8 @@ gops_direct_taps gops_direct_list(const gops_direct_axis *axis, int transposed, 
     const int64_t count = (axis->kernel - 1 - first) / every + 1;
     const int64_t last = first + (count - 1) * every;
     return (gops_direct_taps){count, last, -every,
-                              axis->reach - last * axis->dilation / axis->stride};
+                              axis->most -
+                                  gops_floor_div(last * axis->dilation - axis->pad, axis->stride)};
 }
 
 int64_t gops_direct_outputs(const gops_direct_axis *axis, int transposed, int64_t rho,
@@ -119,8 +121,7 @@ int64_t gops_direct_outputs(const gops_direct_axis *axis, int transposed, int64_
         *begin = 0;
         return count;
     }
-    const int64_t least = gops_ceil_div(axis->pad - rho, axis->stride);
-    const int64_t end = gops_floor_div(axis->output - 1 + axis->pad - rho, axis->stride) + 1;
-    *begin = gops_clamp(least - first, 0, count);
-    return gops_clamp(end - first, *begin, count);
+    const int64_t end = gops_floor_div(axis->output - 1 - rho, axis->stride) + 1;
+    *begin = 0;
+    return gops_clamp(end - first, 0, count);
 }

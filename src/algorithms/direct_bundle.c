@@ -162,7 +162,7 @@ static void fill_positions(const parameters *p, int64_t *positions)
     int64_t shift[3], begin[3], end[3]; /* of the data under windows */
     for (int a = 0; a < 3; a++) {
         const gops_direct_axis *axis = &p->axis[a];
-        shift[a] = p->transposed ? axis->reach - axis->first : axis->pad;
+        shift[a] = p->transposed ? axis->most : axis->pad;
         begin[a] = gops_clamp(-shift[a], 0, axis->data);
         end[a] = gops_clamp(p->padded[a] - shift[a], begin[a], axis->data);
     }

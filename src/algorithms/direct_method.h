@@ -9,10 +9,10 @@
  * phases, so that output t finds its data at t + m of phase rho, next to that of output t + 1.
  *
  * Transposed convolution: data i and tap k meet at output o = i * s + k * d - p. Write the output
- * as o + p = t * s + rho: what it sums up are the taps with its rho, and the data t - m. So each
- * rho, on each axis, is a class of outputs with its own taps, and an ordinary convolution with
- * stride 1; the outputs of the classes are put together afterwards. A class may have no taps:
- * zeros.
+ * as o = t * s + rho, and k * d - p = m * s + rho: what it sums up are the taps with its rho, and
+ * the data t - m. So each rho, on each axis, is a class of outputs with its own taps, and an
+ * ordinary convolution with stride 1; the outputs of the classes are put together afterwards. A
+ * class may have no taps: zeros.
  *
  * So a position t stands for `classes` outputs, 1 of a convolution and s of a transposed one.
  */
@@ -27,6 +27,7 @@ typedef struct gops_direct_axis {
     int64_t first, count;  /* of the positions */
     int64_t block, blocks; /* positions of a block, but for a shorter last one; how many blocks */
     int64_t step;    /* in the copy, from one position to the next: 1, or s of a convolution */
+    int64_t most;    /* m of a transposed convolution's last tap */
     int64_t reach;   /* in the copy, from the first tap to the last */
     int64_t spacing; /* in the copy, between neighbouring taps of a class */
 } gops_direct_axis;
@@ -98,7 +99,7 @@ int64_t gops_direct_outputs(const gops_direct_axis *axis, int transposed, int64_
 static inline int64_t gops_direct_output(const gops_direct_axis *axis, int transposed,
                                          int64_t position, int64_t rho)
 {
-    return transposed ? position * axis->stride + rho - axis->pad : position;
+    return transposed ? position * axis->stride + rho : position;
 }
 
 /* algorithms/direct_tables.c: fills in the classes, offsets and order. */

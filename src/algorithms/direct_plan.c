@@ -134,7 +134,7 @@ static void choose_blocks(const gops_plan *plan, gops_direct *p)
 static double estimate(const gops_plan *plan, const gops_direct *p)
 {
     static const double item = 78, filter = 30, row = 0.7, vector = 1.0, split_vector = 1.3,
-                        sum_vector = 0.54, tap_vector = 0.14, single_tap = 0.3, class_vector = 5;
+                        sum_vector = 0.54, tap_vector = 0.14, single_tap = 0.3, class_vector = 3.5;
     const gops_direct_axis *axis = p->axis;
     const int64_t lanes = plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
     const double planes = (double)p->planes;

@@ -47,7 +47,7 @@ static void place(block *at)
         const gops_direct_axis *a = &at->p->axis[i];
         const int64_t extent = (at->count[i] - 1) * a->step + a->reach + 1;
         at->origin[i] =
-            at->p->transposed ? at->first[i] - a->reach : at->first[i] * a->step - a->pad;
+            at->p->transposed ? at->first[i] - a->most : at->first[i] * a->step - a->pad;
         at->begin[i] = gops_clamp(-at->origin[i], 0, extent);
         at->end[i] = gops_clamp(a->data - at->origin[i], at->begin[i], extent);
     }
@@ -187,15 +187,25 @@ static void store_row(const block *at, unsigned char *sums, int64_t pitch, int64
 {
     const gops_direct_axis *x_axis = &at->p->axis[2];
     const int64_t ways = x_axis->classes, origin = output_index(at, 2, 0, 0);
-    const int64_t begin = gops_max(origin, 0);
-    const int64_t end = gops_min(origin + at->count[2] * ways, x_axis->output);
-    unsigned char *line = sums;
-    if (ways > 1) {
-        line = at->parts.line;
-        at->kernels->interleave(line, sums, pitch, ways, at->count[2]);
+    const int64_t count = gops_min(at->count[2] * ways, x_axis->output - origin);
+    first += origin;
+    if (ways == 1) {
+        gops_store(at->plan, at->job, at->channel, first, count, sums);
+        return;
     }
-    gops_store(at->plan, at->job, at->channel, first + begin, end - begin,
-               line + (begin - origin) * at->size);
+    const int itself = at->plan->output_type->plain && !at->job->fused;
+    const gops_direct_weave weave = {
+        .to = itself ? gops_output_at(at->plan, at->job, first) : at->parts.line,
+        .from = sums,
+        .pitch = pitch,
+        .ways = ways,
+        .count = at->count[2],
+        .end = count,
+    };
+    at->kernels->weave(&weave);
+    if (!itself) {
+        gops_store(at->plan, at->job, at->channel, first, count, at->parts.line);
+    }
 }
 
 /* `count` rows of outputs from `first` on, that the kernel is to write itself. */

@@ -204,9 +204,14 @@ static int lay_out(const gops_plan *plan, const gops_phase_view *view,
         products_cost(plan, p, kinds, spots) + gops_implicit_copy_cost((double)frame, runs);
     /* A run of the output is found, interleaved and perhaps cut: as much as six runs of a copy. */
     static const double COPIES_PER_RUN = 6;
+    /* Interleaving more than two phases: FCN-8s' 8 x 8 on the same machine. */
+    static const double NS_PER_SCATTERED_OUTPUT = 0.5;
+    const double scatter =
+        p->single || view->side[conv->axes - 1].stride <= 2 ? 0 : NS_PER_SCATTERED_OUTPUT;
     const double rows = p->single ? 0 : outputs / (double)conv->axis[conv->axes - 1].output;
-    *cost = (double)images * (item * (double)(implicit->bands * implicit->parts) +
-                              gops_implicit_copy_cost(2 * outputs, COPIES_PER_RUN * rows));
+    *cost =
+        (double)images * (item * (double)(implicit->bands * implicit->parts) + scatter * outputs +
+                          gops_implicit_copy_cost(2 * outputs, COPIES_PER_RUN * rows));
     return *slot_bytes <= slot_limit;
 }
 

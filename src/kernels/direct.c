@@ -101,6 +101,7 @@ gops_store_part(void *to, const void *vector, const int bytes, const int size, i
 #define NAME(symbol) f32_##symbol
 #define LOW LOW_OF_4_BYTES
 #define HIGH HIGH_OF_4_BYTES
+#include "kernels/direct_weave.inc.h"
 #include "kernels/direct_bundle.inc.h"
 
 /* Half as wide, for images of at most so many columns. */
@@ -135,6 +136,7 @@ static void f32_rows_fitted(const gops_direct_rows *a)
 #define NAME(symbol) f64_##symbol
 #define LOW LOW_OF_8_BYTES
 #define HIGH HIGH_OF_8_BYTES
+#include "kernels/direct_weave.inc.h"
 #include "kernels/direct_bundle.inc.h"
 
 #define C uint32_t
@@ -149,6 +151,7 @@ static void f32_rows_fitted(const gops_direct_rows *a)
 #define NAME(symbol) u32_##symbol
 #define LOW LOW_OF_4_BYTES
 #define HIGH HIGH_OF_4_BYTES
+#include "kernels/direct_weave.inc.h"
 #include "kernels/direct_bundle.inc.h"
 
 #define C uint64_t
@@ -163,12 +166,13 @@ static void f32_rows_fitted(const gops_direct_rows *a)
 #define NAME(symbol) u64_##symbol
 #define LOW LOW_OF_8_BYTES
 #define HIGH HIGH_OF_8_BYTES
+#include "kernels/direct_weave.inc.h"
 #include "kernels/direct_bundle.inc.h"
 
 #define GOPS_DIRECT_KERNELS(name, rows_function)                                                   \
     {                                                                                              \
-        .rows = rows_function, .copy = name##_copy, .interleave = name##_interleave,               \
-        .lanes = name##_BUNDLE, .bundle_rows = name##_bundle_rows, .bundle_in = name##_bundle_in,  \
+        .rows = rows_function, .copy = name##_copy, .weave = name##_weave, .lanes = name##_BUNDLE, \
+        .bundle_rows = name##_bundle_rows, .bundle_in = name##_bundle_in,                          \
         .bundle_out = name##_bundle_out                                                            \
     }
 

@@ -70,11 +70,19 @@ typedef struct gops_direct_bundle {
     const void *bounds, *bias; /* as for the rows, a bias in each lane */
 } gops_direct_bundle;
 
+/* to[j - begin] = from[j % ways * pitch + j / ways] for begin <= j < end, which is at most
+ * ways * count. */
+typedef struct gops_direct_weave {
+    void *to;
+    const void *from;
+    int64_t pitch, ways, count;
+    int64_t begin, end;
+} gops_direct_weave;
+
 typedef struct gops_direct_kernels {
     void (*rows)(const gops_direct_rows *rows);
     void (*copy)(const gops_direct_copy *copy);
-    /* to[i * ways + w] = from[w * pitch + i] */
-    void (*interleave)(void *to, const void *from, int64_t pitch, int64_t ways, int64_t count);
+    void (*weave)(const gops_direct_weave *weave);
     /* Small images, kernels/direct_bundle.inc.h; `lanes` channels in a bundle. */
     int64_t lanes;
     void (*bundle_rows)(const gops_direct_bundle *bundle);

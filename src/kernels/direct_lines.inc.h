@@ -68,34 +68,5 @@ static void NAME(copy)(const gops_direct_copy *a)
     }
 }
 
-static inline __attribute__((always_inline)) void
-NAME(interleave_ways)(C *restrict to, const C *restrict from, int64_t pitch, const int64_t ways,
-                      int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        for (int64_t w = 0; w < ways; w++) {
-            to[i * ways + w] = from[w * pitch + i];
-        }
-    }
-}
-
-static void NAME(interleave)(void *to, const void *from, int64_t pitch, int64_t ways, int64_t count)
-{
-    switch (ways) {
-    case 2:
-        NAME(interleave_ways)(to, from, pitch, 2, count);
-        break;
-    case 4:
-        NAME(interleave_ways)(to, from, pitch, 4, count);
-        break;
-    case 8:
-        NAME(interleave_ways)(to, from, pitch, 8, count);
-        break;
-    default:
-        NAME(interleave_ways)(to, from, pitch, ways, count);
-        break;
-    }
-}
-
 #undef C
 #undef NAME
