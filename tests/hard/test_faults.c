@@ -4,6 +4,7 @@
  * cleanly, nothing is left behind, and the next attempt gives the right bits.
  */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,9 @@
         }                                                                                          \
     }
 
-/* Large enough for three threads. */
+enum { THREADS = 3 };
+
+/* Large enough for them all. */
 static gops_problem problem_of(int index)
 {
     const gops_problem problems[] = {
@@ -195,7 +198,7 @@ static void every_problem(void (*check)(engine *e))
     int64_t injected = 0;
     for (int i = 0; problem_of(i).data.rank > 0; i++) {
         gops_problem problem = problem_of(i);
-        problem.threads = 3;
+        problem.threads = THREADS;
         every_algorithm(problem, check, &injected);
     }
     printf("%" PRId64 " faults: ", injected);
@@ -214,7 +217,7 @@ static void allocations(void)
 }
 
 /* How a parallel_for goes about its tasks. */
-typedef enum manner { BACKWARDS, ODD_FIRST, FROM_THE_MIDDLE, MANNERS } manner;
+typedef enum manner { BACKWARDS, ODD_FIRST, FROM_THE_MIDDLE, AT_ONCE, MANNERS } manner;
 
 typedef struct lent {
     manner manner;
@@ -231,11 +234,41 @@ static int64_t task_at(manner how, int64_t i, int64_t count)
     return (i + count / 2) % count;
 }
 
+typedef struct call {
+    void (*task)(void *argument, int64_t index);
+    void *argument;
+    int64_t index;
+} call;
+
+static void *work(void *context)
+{
+    const call *c = context;
+    c->task(c->argument, c->index);
+    return NULL;
+}
+
+/* Every task on a thread of its own. */
+static void at_once(void (*task)(void *argument, int64_t index), void *argument, int64_t count)
+{
+    pthread_t threads[THREADS];
+    call calls[THREADS];
+    for (int64_t i = 0; i < count; i++) {
+        calls[i] = (call){task, argument, i};
+        pthread_create(&threads[i], NULL, work, &calls[i]);
+    }
+    for (int64_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static int odd_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
                    int64_t count)
 {
     lent *l = context;
     const int fails = ++l->calls == l->fail_at;
+    if (l->manner == AT_ONCE) {
+        at_once(task, argument, count);
+        return 0;
+    }
     for (int64_t i = 0; i < (fails ? l->after : count); i++)
         task(argument, task_at(l->manner, i, count));
     return fails ? 17 : 0;

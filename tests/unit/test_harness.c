@@ -81,13 +81,17 @@ static void small_types(void)
         long double half = gops_test_smallest(types[t]) / 2;
         int64_t wrong = 0;
         for (uint32_t code = 0; code < UINT32_C(1) << (8 * bytes); code++) {
-            uint16_t in = (uint16_t)code, out = 0;
-            long double value = gops_test_get_real(types[t], &in, 0);
-            gops_test_set_real(types[t], &out, 0, value);
-            wrong += isnan(value) ? !isnan(gops_test_get_real(types[t], &out, 0)) : in != out;
+            unsigned char in[2], out[2] = {0, 0};
+            const uint8_t narrow = (uint8_t)code;
+            const uint16_t wide = (uint16_t)code;
+            memcpy(in, bytes == 1 ? (const void *)&narrow : (const void *)&wide, bytes);
+            long double value = gops_test_get_real(types[t], in, 0);
+            gops_test_set_real(types[t], out, 0, value);
+            wrong += isnan(value) ? !isnan(gops_test_get_real(types[t], out, 0))
+                                  : memcmp(in, out, bytes) != 0;
             if (isfinite(value)) { /* less than half of any last place away */
-                gops_test_set_real(types[t], &out, 0, value + half * (value < 0 ? -0.99L : 0.99L));
-                wrong += in != out && value != 0;
+                gops_test_set_real(types[t], out, 0, value + half * (value < 0 ? -0.99L : 0.99L));
+                wrong += memcmp(in, out, bytes) != 0 && value != 0;
             }
         }
         gops_test_check(wrong == 0, "%lld codes of %s", (long long)wrong,
