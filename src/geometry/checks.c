@@ -260,6 +260,22 @@ static void fill_shape(const gops_conv_geometry *geometry, const gops_tensor *ou
     }
 }
 
+static int64_t add_saturate(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return gops_add(a, b, &sum) ? sum : INT64_MAX;
+}
+
+/* Of one axis: the padded data, or the scatter result and the output where pads put it. */
+static int64_t axis_span(const gops_axis *axis, int transposed)
+{
+    const int64_t size = transposed ? axis->output : axis->data;
+    const int64_t padded = add_saturate(add_saturate(size, axis->pad_begin), axis->pad_end);
+    const int64_t steps = gops_mul_saturate(axis->data - 1, axis->stride);
+    const int64_t reach = gops_mul_saturate(axis->kernel - 1, axis->dilation);
+    return transposed ? gops_max(padded, add_saturate(steps, add_saturate(reach, 1))) : padded;
+}
+
 gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, int transposed,
                         gops_shape *shape, gops_error *error)
 {
@@ -270,13 +286,14 @@ gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, int transp
             error, GOPS_TOO_LARGE, "filter has GROUPS %lld times C_OUT %lld, above %lld",
             (long long)geometry->groups, (long long)geometry->channels_out, (long long)INT64_MAX);
     }
-    geometry->data_pixels = geometry->output_pixels = geometry->taps = 1;
+    geometry->data_pixels = geometry->output_pixels = geometry->taps = geometry->span = 1;
     for (int i = 0; i < geometry->axes; i++) {
         const gops_axis *axis = &geometry->axis[i];
         output.dims[i + 2] = axis->output;
         geometry->data_pixels = gops_mul_saturate(geometry->data_pixels, axis->data);
         geometry->output_pixels = gops_mul_saturate(geometry->output_pixels, axis->output);
         geometry->taps = gops_mul_saturate(geometry->taps, axis->kernel);
+        geometry->span = gops_mul_saturate(geometry->span, axis_span(axis, transposed));
     }
     geometry->k = gops_mul_saturate(geometry->channels_in, geometry->taps);
     gops_status status = tensor_bytes("output", &output, &bytes, error);

@@ -161,6 +161,8 @@ gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filt
         status = resolve_axis(axis, i, given, &lists, error);
         /* What takes no step may have been larger than any size here. */
         axis->dilation = axis->kernel > 1 ? axis->dilation : 1;
+        /* Not 1: packed filters depend on the stride, and serve other data sizes too. */
+        axis->stride = axis->data > 1 ? axis->stride : gops_min(axis->stride, INT32_MAX);
     }
     if (status != GOPS_OK) {
         return status;

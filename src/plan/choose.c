@@ -78,10 +78,20 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const gop
     return status;
 }
 
+/* Kernels of our own copy the padded data, or what they need of it, and step through it: 2^52
+ * pixels leave room for its rows and planes times strides, channels and bytes. */
+static const int64_t most_span = INT64_C(1) << 52;
+
 /* Prepares `candidate`, a copy of the plan so far, by the method. */
 static gops_status consider(gops_plan *candidate, const gops_method *method,
                             const gops_request *wanted, gops_error *refusal)
 {
+    if (method->modular && candidate->conv.span > most_span) {
+        return gops_fail(refusal, GOPS_UNSUPPORTED,
+                         "algorithm %s serves up to %lld pixels with their padding; here the "
+                         "attributes span %lld",
+                         method->algorithm, (long long)most_span, (long long)candidate->conv.span);
+    }
     if (method->modular && candidate->output_type == candidate->type &&
         candidate->type->store_wrapped != NULL) {
         const gops_type_row *row =

@@ -27,9 +27,9 @@ static void count_image(gops_plan *plan)
     }
 }
 
-/* A plan packs and copies tensors in elements of up to 8 bytes, with channels and rows rounded up to
- * tiles of less than 128. Below this bound none of its own sizes leaves 63 bits; it is 2^17 times
- * what a machine of today can hold. */
+/* A plan packs and copies tensors in elements of up to 8 bytes, with channels and rows rounded up
+ * to tiles of less than 128. Below this bound none of its own sizes leaves 63 bits; it is 2^17
+ * times what a machine of today can hold. */
 static gops_status check_amounts(const gops_plan *plan, gops_error *error)
 {
     static const int64_t most = INT64_C(1) << 52;
@@ -42,9 +42,9 @@ static gops_status check_amounts(const gops_plan *plan, gops_error *error)
     } amounts[] = {
         {"data", gops_mul_saturate(batch, plan->image_data)},
         {"output", gops_mul_saturate(batch, plan->image_outputs)},
-        {"filter", norm ? 0
-                        : gops_mul_saturate(gops_mul_saturate(conv->groups, conv->channels_out),
-                                            conv->k)},
+        {"filter",
+         norm ? 0
+              : gops_mul_saturate(gops_mul_saturate(conv->groups, conv->channels_out), conv->k)},
     };
     for (size_t i = 0; i < sizeof amounts / sizeof amounts[0] && amounts[1].elements > 0; i++) {
         if (amounts[i].elements > most) {

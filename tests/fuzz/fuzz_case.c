@@ -1,0 +1,325 @@
+#include "fuzz_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_elements.h"
+
+/* A number that an input may replace. */
+typedef enum slot_kind { WIDE, NARROW, REAL, SIZE } slot_kind;
+
+typedef struct slot {
+    slot_kind kind;
+    void *at;
+} slot;
+
+enum { MOST_SLOTS = 128 };
+
+typedef struct slots {
+    slot slot[MOST_SLOTS];
+    unsigned count;
+} slots;
+
+static void add(slots *s, slot_kind kind, void *at)
+{
+    s->slot[s->count].kind = kind;
+    s->slot[s->count++].at = at;
+}
+
+static void add_tensor(slots *s, gops_tensor *tensor)
+{
+    add(s, NARROW, &tensor->type);
+    add(s, NARROW, &tensor->rank);
+    for (int i = 0; i < GOPS_MAX_RANK; i++)
+        add(s, WIDE, &tensor->dims[i]);
+}
+
+static void add_list(slots *s, gops_list *list)
+{
+    add(s, NARROW, &list->count);
+    for (int i = 0; i < 3; i++)
+        add(s, WIDE, &list->values[i]);
+}
+
+static void add_lists(slots *s, gops_problem *p)
+{
+    gops_deconv_attributes *d = &p->deconv;
+    gops_conv_attributes *c = &p->conv;
+    gops_list *conv[] = {&c->strides, &c->pads_begin, &c->pads_end, &c->dilations};
+    gops_list *deconv[] = {&d->strides,   &d->pads_begin,     &d->pads_end,
+                           &d->dilations, &d->output_padding, &d->output_shape};
+    if (p->operation == GOPS_PROBLEM_CONV)
+        for (int i = 0; i < 4; i++)
+            add_list(s, conv[i]);
+    else
+        for (int i = 0; i < 6; i++)
+            add_list(s, deconv[i]);
+}
+
+/* Every number of the case; which they are differs with the operation. */
+static void find_slots(gops_fuzz_case *c, slots *s)
+{
+    gops_problem *p = &c->problem;
+    s->count = 0;
+    add_tensor(s, &p->data);
+    add(s, SIZE, &c->options.size);
+    add(s, NARROW, &c->options.threads);
+    add(s, WIDE, &c->options.max_workspace);
+    add(s, NARROW, &c->options.output_type);
+    add(s, NARROW, &c->options.saturate);
+    add(s, NARROW, &c->options.activation.kind);
+    add(s, REAL, &c->options.activation.alpha);
+    add(s, REAL, &c->options.activation.beta);
+    if (p->operation == GOPS_PROBLEM_NORM) {
+        add_tensor(s, &c->scale);
+        add_tensor(s, &c->bias);
+        add(s, WIDE, &p->norm.num_groups);
+        add(s, REAL, &p->norm.epsilon);
+        return;
+    }
+    add_tensor(s, &p->filter);
+    add_lists(s, p);
+    add(s, NARROW,
+        p->operation == GOPS_PROBLEM_CONV ? (void *)&p->conv.auto_pad
+                                          : (void *)&p->deconv.auto_pad);
+    add(s, NARROW, &p->deconv.output_shape_rule);
+}
+
+static void replace(const slot *s, int64_t value)
+{
+    const int32_t narrow = (int32_t)(uint32_t)(uint64_t)value;
+    const size_t size = (size_t)value;
+    switch (s->kind) {
+    case WIDE:
+    case REAL: /* the bits of any double */
+        memcpy(s->at, &value, sizeof value);
+        break;
+    case NARROW:
+        memcpy(s->at, &narrow, sizeof narrow);
+        break;
+    case SIZE:
+        memcpy(s->at, &size, sizeof size);
+        break;
+    }
+}
+
+static void read_edits(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
+{
+    enum { MOST_EDITS = 8, SMALL = 16, EDGE = 96 };
+    slots s;
+    find_slots(c, &s);
+    for (c->edited = 0; bytes->left != 0 && c->edited < MOST_EDITS; c->edited++) {
+        const unsigned index = gops_fuzz_byte(bytes);
+        const unsigned how = gops_fuzz_byte(bytes);
+        const int64_t value = how < SMALL  ? (int64_t)how
+                              : how < EDGE ? gops_fuzz_edge(how - SMALL)
+                                           : (int64_t)gops_fuzz_word(bytes);
+        replace(&s.slot[index % s.count], value);
+    }
+}
+
+static gops_list read_list(gops_fuzz_bytes *bytes, int32_t axes, int present, int low, int high)
+{
+    gops_list list = {0};
+    for (int32_t i = 0; i < GOPS_MAX_SPATIAL; i++)
+        list.values[i] = gops_fuzz_range(bytes, low, high);
+    list.count = present ? axes : 0;
+    return list;
+}
+
+/* All six lists are read for both convolutions, so that a mutation does not move what follows. */
+static void read_attributes(gops_fuzz_bytes *bytes, gops_problem *p, int32_t axes)
+{
+    const unsigned present = gops_fuzz_byte(bytes);
+    gops_deconv_attributes *d = &p->deconv;
+    const int most_stride = axes < 4 ? 4 : 2;
+    d->strides = read_list(bytes, axes, present & 1, 1, most_stride);
+    d->dilations = read_list(bytes, axes, present >> 1 & 1, 1, 3);
+    d->pads_begin = read_list(bytes, axes, present >> 2 & 1, 0, 6);
+    d->pads_end = read_list(bytes, axes, present >> 3 & 1, 0, 6);
+    d->output_padding = read_list(bytes, axes, present >> 4 & 1, 0, 3);
+    d->output_shape = read_list(bytes, axes, (present >> 5 & 3) == 3, 1, 40);
+    d->auto_pad = (gops_auto_pad)gops_fuzz_range(bytes, 0, 3);
+    d->output_shape_rule = (gops_output_shape_rule)gops_fuzz_range(bytes, 0, 2);
+    p->conv =
+        (gops_conv_attributes){d->strides, d->pads_begin, d->pads_end, d->dilations, d->auto_pad};
+}
+
+static void read_tensors(gops_fuzz_bytes *bytes, gops_problem *p, gops_type type, int32_t axes)
+{
+    static const int most[] = {1, 71, 29, 13, 7, 5, 4};
+    const int deconv = p->operation == GOPS_PROBLEM_DECONV;
+    const int64_t batch = gops_fuzz_range(bytes, 1, 3);
+    const int64_t groups = gops_fuzz_range(bytes, 1, 19);
+    const int64_t c_in = gops_fuzz_range(bytes, 1, 17);
+    const int64_t c_out = gops_fuzz_range(bytes, 1, 23);
+    p->data = (gops_tensor){type, 2 + axes, {batch, groups * c_in}};
+    p->filter =
+        (gops_tensor){type, 3 + axes, {groups, deconv ? c_in : c_out, deconv ? c_out : c_in}};
+    for (int32_t i = 0; i < GOPS_MAX_SPATIAL; i++) {
+        const int data = gops_fuzz_range(bytes, 1, most[axes]);
+        const int kernel = gops_fuzz_range(bytes, 1, axes == 1 ? 13 : 5);
+        if (i < axes) {
+            p->data.dims[2 + i] = data;
+            p->filter.dims[3 + i] = kernel;
+        }
+    }
+    p->norm.num_groups = groups;
+}
+
+static char *read_isa(gops_fuzz_bytes *bytes)
+{
+    static char unset[] = "GROUPOPS_ISA=";
+    static char names[3][32] = {"GROUPOPS_ISA=portable", "GROUPOPS_ISA=avx2",
+                                "GROUPOPS_ISA=avx512"};
+    const int wanted = gops_fuzz_range(bytes, -1, 2);
+    int runs;
+    for (int32_t i = 0; wanted >= 0 && gops_isa_name(i, &runs) != NULL; i++)
+        if (runs && strcmp(gops_isa_name(i, NULL), strchr(names[wanted], '=') + 1) == 0)
+            return names[wanted];
+    return unset;
+}
+
+static void read_options(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
+{
+    enum { ALGORITHMS = 6 }; /* auto twice */
+    gops_options *o = &c->options;
+    *o = (gops_options){.size = sizeof *o};
+    const int algorithm = gops_fuzz_range(bytes, -2, ALGORITHMS - 3);
+    o->algorithm = algorithm < 0 ? NULL : gops_algorithm_name(algorithm);
+    o->threads = gops_fuzz_range(bytes, 1, 4);
+    const unsigned budget = gops_fuzz_byte(bytes);
+    const unsigned low = gops_fuzz_byte(bytes);
+    const unsigned high = gops_fuzz_byte(bytes);
+    o->max_workspace = budget % 4 == 0   ? 0
+                       : budget % 4 == 1 ? GOPS_UNLIMITED
+                                         : (int64_t)(1 + low + 256 * high);
+    const unsigned bits = gops_fuzz_byte(bytes);
+    c->own_workspace = bits & 1;
+    c->offset = bits >> 1 & 1;
+    c->update = bits >> 2 & 1;
+    c->with_moments = bits >> 3 & 1;
+    c->order = gops_fuzz_range(bytes, 0, 15) % 6;
+    c->filling = (gops_fuzz_filling)gops_fuzz_range(bytes, 0, GOPS_FUZZ_FILLINGS - 1);
+    c->seed = gops_fuzz_word(bytes);
+}
+
+static void read_activation(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
+{
+    static const double alphas[] = {0.3, -0.75, 1.7, 0, 17, 1, -2};
+    gops_activation *a = &c->options.activation;
+    const unsigned kind = gops_fuzz_byte(bytes);
+    a->kind = kind >= 128 ? GOPS_ACTIVATION_NONE : (gops_activation_kind)(kind % 9);
+    a->alpha = alphas[gops_fuzz_byte(bytes) % (sizeof alphas / sizeof alphas[0])];
+    a->beta = a->alpha + gops_fuzz_range(bytes, 0, 100);
+    c->sane_fusion = 1;
+}
+
+/* i8 and u8 mixed, zero points, an i32 output. */
+static void read_quantized(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
+{
+    gops_problem *p = &c->problem;
+    const unsigned bits = gops_fuzz_byte(bytes);
+    const int eight = p->data.type == GOPS_I8 || p->data.type == GOPS_U8;
+    if (!eight || (bits & 1) == 0 || p->operation == GOPS_PROBLEM_NORM)
+        return;
+    c->options.output_type = GOPS_I32;
+    p->filter.type = (bits & 2) != 0 ? GOPS_I8 : GOPS_U8;
+    const int out = p->operation == GOPS_PROBLEM_CONV ? 1 : 2;
+    const int64_t channels = p->filter.dims[0] * p->filter.dims[out];
+    const int64_t counts[] = {0, 1, channels < GOPS_FUZZ_MOST_CHANNELS ? channels : 0, 0};
+    gops_test_random random = gops_test_random_start(c->seed, 1);
+    p->filter_zero_point_count = counts[bits >> 2 & 3];
+    p->filter_zero_points = c->zero_points + 1;
+    p->data_zero_point = (bits & 16) != 0 ? c->zero_points : NULL;
+    for (int64_t i = 0; i <= p->filter_zero_point_count; i++) {
+        const int is_signed = (i == 0 ? p->data.type : p->filter.type) == GOPS_I8;
+        c->zero_points[i] =
+            gops_test_random_range(&random, is_signed ? -128 : 0, is_signed ? 127 : 255);
+    }
+}
+
+/* Views and reshaping. */
+static void read_extras(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
+{
+    static const int gaps[] = {0, 1, 5, 67};
+    gops_problem *p = &c->problem;
+    const unsigned view = gops_fuzz_byte(bytes);
+    const unsigned place = gops_fuzz_byte(bytes);
+    const unsigned from = gops_fuzz_byte(bytes);
+    const int other = gops_fuzz_range(bytes, 1, 9);
+    if (view % 2 == 1) {
+        c->data_gap = gaps[view >> 1 & 3];
+        c->output_gap = gaps[view >> 3 & 3];
+        c->residual_gap = gaps[view >> 5 & 3];
+    }
+    c->in_place = place % 4 == 1 && p->with_residual;
+    if (from % 4 == 1) {
+        c->reshaped_from = p->data;
+        c->reshaped_from.dims[0] = 1 + (from >> 2 & 1);
+        for (int32_t i = 2; i < p->data.rank; i++)
+            c->reshaped_from.dims[i] = other + i;
+    }
+}
+
+/* Zero points that still fit after the edits. */
+static void drop_zero_points(gops_problem *p)
+{
+    const int out = p->operation == GOPS_PROBLEM_CONV ? 1 : 2;
+    const int64_t count = p->filter_zero_point_count;
+    if (p->output_type == 0)
+        p->data_zero_point = NULL;
+    if (p->output_type == 0 || (count > 1 && (p->filter.dims[0] < 1 || p->filter.dims[0] > count ||
+                                              count % p->filter.dims[0] != 0 ||
+                                              count / p->filter.dims[0] != p->filter.dims[out])))
+        p->filter_zero_point_count = 0;
+}
+
+void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
+{
+    static const double epsilons[] = {1e-12, 1e-5, 1e-3, 0.1, 3.7};
+    gops_problem *p = &c->problem;
+    memset(c, 0, sizeof *c);
+    p->operation = (gops_problem_operation)gops_fuzz_range(bytes, 0, 2);
+    const int most_type = p->operation == GOPS_PROBLEM_NORM ? GOPS_F8E5M2 : GOPS_U64;
+    const gops_type type = (gops_type)gops_fuzz_range(bytes, GOPS_F64, most_type);
+    const int most_axes = p->operation == GOPS_PROBLEM_CONV ? 3 : GOPS_MAX_SPATIAL;
+    const int32_t axes = gops_fuzz_range(bytes, p->operation != GOPS_PROBLEM_NORM, most_axes);
+    c->isa = read_isa(bytes);
+    read_options(bytes, c);
+    read_tensors(bytes, p, type, axes);
+    read_attributes(bytes, p, axes);
+    read_activation(bytes, c);
+    read_quantized(bytes, c);
+    const unsigned bits = gops_fuzz_byte(bytes);
+    p->with_bias = (bits & 1) != 0 && p->operation != GOPS_PROBLEM_NORM;
+    p->with_residual = bits >> 1 & 1;
+    c->options.saturate = bits >> 2 & 1;
+    p->norm.epsilon = epsilons[gops_fuzz_byte(bytes) % 5];
+    read_extras(bytes, c);
+    c->scale = c->bias = GOPS_TEST_TENSOR(type, p->data.dims[1]);
+    const gops_activation before = c->options.activation;
+    read_edits(bytes, c);
+    c->sane_fusion = memcmp(&before, &c->options.activation, sizeof before) == 0;
+    p->algorithm = c->options.algorithm;
+    p->threads = c->options.threads;
+    p->max_workspace = c->options.max_workspace;
+    p->output_type = c->options.output_type != p->data.type ? c->options.output_type : (gops_type)0;
+    drop_zero_points(p);
+    p->saturate = c->options.saturate;
+    p->activation = c->options.activation;
+}
+
+int64_t gops_fuzz_elements(const gops_tensor *tensor, int64_t most)
+{
+    int64_t product = 1;
+    for (int32_t i = 0; i < tensor->rank; i++)
+        if (tensor->dims[i] == 0)
+            return 0;
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->dims[i] > most / product)
+            return most + 1;
+        product *= tensor->dims[i];
+    }
+    return product;
+}

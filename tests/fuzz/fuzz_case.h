@@ -1,0 +1,58 @@
+/*
+ * fuzz_case.h: one operation with everything that can be chosen about it, read from bytes.
+ *
+ * The bytes at the front make a small problem that is legal more often than not; those behind them
+ * replace single numbers of it by ones that nothing holds back.
+ */
+#ifndef GROUPOPS_TEST_FUZZ_CASE_H
+#define GROUPOPS_TEST_FUZZ_CASE_H
+
+#include "fuzz.h"
+#include "problem.h"
+
+/* What the elements of the inputs are. */
+typedef enum gops_fuzz_filling {
+    GOPS_FUZZ_RANDOM,    /* as the random tests have them: the reference knows the result */
+    GOPS_FUZZ_WHOLE,     /* small whole numbers with zeros among them: likewise */
+    GOPS_FUZZ_BIT_NOISE, /* any bits, NaN and infinities among them */
+    GOPS_FUZZ_FILLINGS
+} gops_fuzz_filling;
+
+enum { GOPS_FUZZ_MOST_CHANNELS = 512 };
+
+typedef struct gops_fuzz_case {
+    gops_problem problem; /* its fields for zero points point into this struct */
+    gops_tensor scale, bias;
+    gops_options options;
+    char *isa; /* "GROUPOPS_ISA=...", for putenv */
+    uint64_t seed;
+    gops_fuzz_filling filling;
+    int order;         /* in which the host runs the slots; 0: the library's own threads */
+    int own_workspace; /* given by the caller */
+    int offset;        /* of each buffer, in elements */
+    int with_moments;
+    int update; /* the filter is packed a second time */
+    /* Elements between images, and whether the residual lies in the output. */
+    int data_gap, output_gap, residual_gap, in_place;
+    /* The plan is first made for this data, and then reshaped; rank 0: it is not. */
+    gops_tensor reshaped_from;
+    int edited;      /* how many numbers were replaced */
+    int sane_fusion; /* an activation whose rounding errors the reference bounds */
+    int64_t zero_points[1 + GOPS_FUZZ_MOST_CHANNELS];
+} gops_fuzz_case;
+
+void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c);
+
+/* Whether the descriptors and attributes are such that shape inference must accept them, from the
+ * contract in groupops/attributes.h. *is_huge tells that some size does not fit 63 bits, for which
+ * they must be refused all the same. The reference's geometry is filled in where it is legal. */
+int gops_fuzz_case_is_legal(const gops_fuzz_case *c, gops_reference_geometry *geometry,
+                            gops_tensor *output, int *is_huge);
+
+/* Whether the options are legal for a legal problem, whichever algorithm they ask for. */
+int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c);
+
+/* The product of the dimensions, or `most` + 1 where it is more. */
+int64_t gops_fuzz_elements(const gops_tensor *tensor, int64_t most);
+
+#endif

@@ -1,0 +1,538 @@
+/*
+ * fuzz_operations.c: from descriptors and attributes to shape, plan, packed filter and result.
+ *
+ * What must be refused is refused, everything else is done; every shape and every element is the
+ * reference's; one thread and many, in whatever order the host runs them, with a workspace of the
+ * caller's or without, give the same bits.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz_case.h"
+#include "test_compare.h"
+#include "test_elements.h"
+
+/* So that an execution takes about a millisecond under sanitizers. */
+enum { MOST_ELEMENTS = 12000, MOST_PRODUCTS = 12000, MOST_WORKSPACE = 16 << 20 };
+
+/* Runs the slots in one of several orders, all on this thread. */
+static int run_slots(void *context, void (*task)(void *argument, int64_t index), void *argument,
+                     int64_t count)
+{
+    const int order = *(const int *)context;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t turned = (i + order) % count;
+        task(argument, order % 2 == 0 ? turned : count - 1 - turned);
+    }
+    return 0;
+}
+
+static gops_status find_shape(const gops_fuzz_case *c, gops_shape *shape, gops_error *error)
+{
+    const gops_problem *p = &c->problem;
+    switch (p->operation) {
+    case GOPS_PROBLEM_CONV:
+        return gops_conv_shape(&p->data, &p->filter, &p->conv, shape, error);
+    case GOPS_PROBLEM_DECONV:
+        return gops_deconv_shape(&p->data, &p->filter, &p->deconv, shape, error);
+    default:
+        return gops_norm_shape(&p->data, &c->scale, &c->bias, &p->norm, shape, error);
+    }
+}
+
+static gops_status make_plan(const gops_fuzz_case *c, const gops_options *options, gops_plan **plan,
+                             gops_error *error)
+{
+    const gops_problem *p = &c->problem;
+    switch (p->operation) {
+    case GOPS_PROBLEM_CONV:
+        return gops_conv_plan_create(&p->data, &p->filter, &p->conv, options, plan, error);
+    case GOPS_PROBLEM_DECONV:
+        return gops_deconv_plan_create(&p->data, &p->filter, &p->deconv, options, plan, error);
+    default:
+        return gops_norm_plan_create(&p->data, &c->scale, &c->bias, &p->norm, options, plan, error);
+    }
+}
+
+/* Every refusal says why. */
+static void check_refusal(const char *what, gops_status status, const gops_error *error)
+{
+    gops_fuzz_require(status == error->status && error->message[0] != '\0' &&
+                          memchr(error->message, 0, sizeof error->message) != NULL,
+                      "%s: refused with status %d and \"%.200s\" (status %d)", what, (int)status,
+                      error->message, (int)error->status);
+    gops_fuzz_require(status != GOPS_OUT_OF_MEMORY && status != GOPS_HOST_FAILED, "%s: %s", what,
+                      error->message);
+}
+
+static int same_tensor(const gops_tensor *a, const gops_tensor *b)
+{
+    return a->type == b->type && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
+}
+
+static void check_shape_is(const gops_fuzz_case *c, const gops_shape *shape,
+                           const gops_reference_geometry *g, const gops_tensor *output)
+{
+    gops_fuzz_require(same_tensor(&shape->output, output), "another output shape");
+    if (c->problem.operation == GOPS_PROBLEM_NORM) {
+        gops_fuzz_require(shape->groups == c->problem.norm.num_groups &&
+                              shape->pads_begin.count == 0 && shape->pads_end.count == 0,
+                          "another shape of a normalization");
+        return;
+    }
+    const size_t bytes = (size_t)g->spatial * sizeof g->pads_begin[0];
+    gops_fuzz_require(shape->groups == g->groups && shape->pads_begin.count == g->spatial &&
+                          memcmp(shape->pads_begin.values, g->pads_begin, bytes) == 0 &&
+                          memcmp(shape->pads_end.values, g->pads_end, bytes) == 0,
+                      "other pads or groups");
+}
+
+/* Shape inference, which knows one type only, against the contract. */
+static gops_status check_shape(const gops_fuzz_case *c, const gops_reference_geometry *g,
+                               const gops_tensor *output, int is_legal, int is_huge)
+{
+    gops_shape shape;
+    gops_error error = {GOPS_OK, ""};
+    const gops_status status = find_shape(c, &shape, &error);
+    const int one_type =
+        c->problem.operation == GOPS_PROBLEM_NORM || c->problem.filter.type == c->problem.data.type;
+    if (status != GOPS_OK)
+        check_refusal("shape", status, &error);
+    if (c->options.output_type != 0)
+        return status;
+    if (is_legal && one_type && !is_huge) {
+        gops_fuzz_require(status == GOPS_OK, "shape refuses what is legal: %s", error.message);
+        check_shape_is(c, &shape, g, output);
+    } else if (is_legal && one_type) {
+        gops_fuzz_require(status == GOPS_TOO_LARGE, "shape: status %d for what is too large: %s",
+                          (int)status, error.message);
+    } else {
+        gops_fuzz_require(status != GOPS_OK, "shape accepts what is not legal");
+    }
+    return status;
+}
+
+static int is_runnable(const gops_fuzz_case *c, const gops_reference_geometry *g,
+                       const gops_tensor *output)
+{
+    const gops_problem *p = &c->problem;
+    if (gops_fuzz_elements(&p->data, MOST_ELEMENTS) > MOST_ELEMENTS ||
+        gops_fuzz_elements(output, MOST_ELEMENTS) > MOST_ELEMENTS)
+        return 0;
+    if (p->operation == GOPS_PROBLEM_NORM)
+        return 1;
+    if (gops_fuzz_elements(&p->filter, MOST_ELEMENTS) > MOST_ELEMENTS)
+        return 0;
+    gops_tensor products = p->operation == GOPS_PROBLEM_CONV ? *output : p->data;
+    int64_t count = gops_fuzz_elements(&products, MOST_PRODUCTS);
+    count *= p->operation == GOPS_PROBLEM_CONV ? g->c_in : g->c_out;
+    for (int32_t i = 0; i < g->spatial; i++)
+        count = count > MOST_PRODUCTS ? count : count * g->kernel[i];
+    return count <= MOST_PRODUCTS;
+}
+
+/* A buffer that ends where its last element does; `offset` elements in front of it are in the same
+ * allocation, so that it is aligned to its elements and to no more. */
+typedef struct buffer {
+    void *memory;
+    unsigned char *start;
+    size_t bytes;
+} buffer;
+
+static buffer make_buffer(gops_type type, int64_t count, int offset)
+{
+    const size_t size = gops_test_type_bytes(type);
+    buffer b = {.bytes = (size_t)count * size};
+    b.memory = gops_test_allocate(b.bytes + (size_t)offset * size);
+    b.start = (unsigned char *)b.memory + (size_t)offset * size;
+    memset(b.start, 0xff, b.bytes);
+    return b;
+}
+
+static void fill(const gops_fuzz_case *c, gops_type type, const buffer *b, gops_test_random *random)
+{
+    const int64_t count = (int64_t)(b->bytes / gops_test_type_bytes(type));
+    if (c->filling == GOPS_FUZZ_RANDOM)
+        gops_test_random_fill(random, type, b->start, count);
+    for (size_t i = 0; c->filling == GOPS_FUZZ_BIT_NOISE && i < b->bytes; i++)
+        b->start[i] = (unsigned char)gops_test_random_bits(random);
+    for (int64_t i = 0; c->filling == GOPS_FUZZ_WHOLE && i < count; i++) {
+        const int64_t value = gops_test_random_range(random, -3, 3);
+        if (gops_test_type_is_real(type))
+            gops_test_set_real(type, b->start, i, (long double)value);
+        else
+            gops_test_set_integer(type, b->start, i, (uint64_t)value);
+    }
+}
+
+/* The images of a dense tensor, `gap` elements apart, with garbage between them. */
+static buffer spread(const gops_tensor *tensor, const buffer *dense, int gap, int offset)
+{
+    const size_t size = gops_test_type_bytes(tensor->type);
+    const size_t images = (size_t)tensor->dims[0];
+    const size_t image = images > 0 ? dense->bytes / images : 0, apart = image + (size_t)gap * size;
+    const size_t bytes = images > 0 ? (images - 1) * apart + image : 0;
+    buffer view = make_buffer(tensor->type, (int64_t)(bytes / size), offset);
+    for (size_t i = 0; i < images; i++)
+        memcpy(view.start + i * apart, dense->start + i * image, image);
+    return view;
+}
+
+/* The way back; what lies between the images is still as it was. */
+static void gather(const gops_tensor *tensor, const buffer *view, int gap, const buffer *dense)
+{
+    const size_t size = gops_test_type_bytes(tensor->type);
+    const size_t images = (size_t)tensor->dims[0];
+    const size_t image = images > 0 ? dense->bytes / images : 0, apart = image + (size_t)gap * size;
+    for (size_t i = 0; i < images; i++) {
+        memcpy(dense->start + i * image, view->start + i * apart, image);
+        for (size_t at = image; at < apart && i + 1 < images; at++)
+            gops_fuzz_require(view->start[i * apart + at] == 0xff, "wrote behind image %zu", i);
+    }
+}
+
+/* All that one problem is executed with. */
+typedef struct buffers {
+    buffer data, weights, scale, bias, residual, output, mean, variance;
+} buffers;
+
+static buffers make_buffers(const gops_fuzz_case *c, const gops_tensor *output)
+{
+    const gops_problem *p = &c->problem;
+    const gops_type type = p->data.type;
+    gops_test_random random = gops_test_random_start(c->seed, 0);
+    buffers b = {.data = make_buffer(type, gops_test_elements(&p->data), c->offset)};
+    fill(c, type, &b.data, &random);
+    if (p->operation == GOPS_PROBLEM_NORM) {
+        const gops_type moment = type == GOPS_F64 ? GOPS_F64 : GOPS_F32;
+        const int64_t moments = c->with_moments ? p->data.dims[0] * p->norm.num_groups : 0;
+        b.scale = make_buffer(type, p->data.dims[1], c->offset);
+        b.bias = make_buffer(type, p->data.dims[1], c->offset);
+        b.mean = make_buffer(moment, moments, c->offset);
+        b.variance = make_buffer(moment, moments, c->offset);
+        fill(c, type, &b.scale, &random);
+        fill(c, type, &b.bias, &random);
+    } else {
+        b.weights = make_buffer(p->filter.type, gops_test_elements(&p->filter), c->offset);
+        fill(c, p->filter.type, &b.weights, &random);
+    }
+    if (p->with_bias) {
+        b.bias = make_buffer(output->type, output->dims[1], c->offset);
+        fill(c, output->type, &b.bias, &random);
+    }
+    if (p->with_residual) {
+        b.residual = make_buffer(output->type, gops_test_elements(output), c->offset);
+        fill(c, output->type, &b.residual, &random);
+    }
+    b.output = make_buffer(output->type, gops_test_elements(output), c->offset);
+    return b;
+}
+
+static void free_buffers(buffers *b)
+{
+    buffer *all[] = {&b->data,     &b->weights, &b->scale, &b->bias,
+                     &b->residual, &b->output,  &b->mean,  &b->variance};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]->memory);
+}
+
+static gops_filter *pack(const gops_fuzz_case *c, const gops_plan *plan, const buffers *b)
+{
+    const gops_problem *p = &c->problem;
+    const int64_t count = p->filter_zero_point_count;
+    gops_filter *filter = NULL;
+    gops_error error = {GOPS_OK, ""};
+    gops_status status;
+    if (p->operation == GOPS_PROBLEM_NORM)
+        return NULL;
+    if (count == 0) {
+        status = gops_filter_create(plan, b->weights.start, &filter, &error);
+    } else {
+        buffer zeros = make_buffer(p->filter.type, count, 0);
+        for (int64_t i = 0; i < count; i++)
+            gops_test_set_integer(p->filter.type, zeros.start, i,
+                                  (uint64_t)p->filter_zero_points[i]);
+        status = gops_filter_create_quantized(plan, b->weights.start, zeros.start, count, &filter,
+                                              &error);
+        free(zeros.memory);
+    }
+    gops_fuzz_require(status == GOPS_OK, "pack: %s", error.message);
+    if (c->update && count == 0) {
+        status = gops_filter_update(plan, filter, b->weights.start, &error);
+        gops_fuzz_require(status == GOPS_OK, "update: %s", error.message);
+    }
+    return filter;
+}
+
+/* The tensors as they are handed over: with gaps between their images, or where they are. */
+typedef struct views {
+    buffer data, output, residual;
+} views;
+
+static int64_t stride_of(const gops_tensor *tensor, int gap)
+{
+    return gap == 0 ? 0 : gops_test_elements(tensor) / tensor->dims[0] + gap;
+}
+
+static views enter_views(const gops_fuzz_case *c, const gops_tensor *output, const buffers *b,
+                         gops_arguments *a)
+{
+    const int is_empty = gops_test_elements(output) == 0;
+    views v = {.data = spread(&c->problem.data, &b->data, c->data_gap, c->offset)};
+    v.output = spread(output, c->in_place ? &b->residual : &b->output, c->output_gap, c->offset);
+    a->data = v.data.start;
+    a->output = v.output.start;
+    if (!is_empty) {
+        a->data_stride = stride_of(&c->problem.data, c->data_gap);
+        a->output_stride = stride_of(output, c->output_gap);
+    }
+    if (c->in_place) {
+        a->residual = a->output;
+        a->residual_stride = a->output_stride;
+    } else if (c->problem.with_residual) {
+        v.residual = spread(output, &b->residual, c->residual_gap, c->offset);
+        a->residual = v.residual.start;
+        a->residual_stride = is_empty ? 0 : stride_of(output, c->residual_gap);
+    }
+    return v;
+}
+
+static void leave_views(const gops_fuzz_case *c, const gops_tensor *output, views *v,
+                        const buffers *b)
+{
+    gather(output, &v->output, c->output_gap, &b->output);
+    free(v->data.memory);
+    free(v->output.memory);
+    free(v->residual.memory);
+}
+
+/* The data's zero point goes with an output type of its own. */
+static void set_zero_point(const gops_fuzz_case *c, uint64_t *element, gops_arguments *a)
+{
+    const gops_problem *p = &c->problem;
+    if (p->data_zero_point == NULL)
+        return;
+    gops_test_set_integer(p->data.type, element, 0, (uint64_t)*p->data_zero_point);
+    a->data_zero_point = element;
+}
+
+static void execute(const gops_fuzz_case *c, const gops_plan *plan, const gops_filter *filter,
+                    const gops_tensor *output, const buffers *b)
+{
+    const int with_moments = c->problem.operation == GOPS_PROBLEM_NORM && c->with_moments;
+    uint64_t zero_point = 0;
+    void *workspace = NULL;
+    gops_error error = {GOPS_OK, ""};
+    gops_plan_info info = {.size = sizeof info};
+    gops_arguments a = {.size = sizeof a, .filter = filter};
+    views v = enter_views(c, output, b, &a);
+    gops_plan_get_info(plan, &info, NULL);
+    a.scale = b->scale.start;
+    a.bias = b->bias.start;
+    a.mean = with_moments ? b->mean.start : NULL;
+    a.variance = with_moments ? b->variance.start : NULL;
+    set_zero_point(c, &zero_point, &a);
+    if (c->own_workspace && info.workspace_bytes > 0) {
+        if (posix_memalign(&workspace, GOPS_WORKSPACE_ALIGNMENT, info.workspace_bytes) != 0)
+            abort();
+        memset(workspace, 0xff, info.workspace_bytes);
+        a.workspace = workspace;
+        a.workspace_bytes = info.workspace_bytes;
+    }
+    gops_fuzz_require(gops_execute(plan, &a, &error) == GOPS_OK, "execute: %s", error.message);
+    leave_views(c, output, &v, b);
+    free(workspace);
+}
+
+/* Whether the reference's bounds hold: they know no overflow and no NaN. */
+static int is_comparable(const gops_fuzz_case *c, const gops_reference_result *result)
+{
+    static const long double largest[] = {
+        [GOPS_F64] = 1e300L, [GOPS_F32] = 1e37L,  [GOPS_F16] = 60000,
+        [GOPS_BF16] = 1e37L, [GOPS_F8E4M3] = 430, [GOPS_F8E5M2] = 50000};
+    const gops_type type = result->tensor.type;
+    const double epsilon = c->problem.norm.epsilon;
+    if (!gops_test_type_is_real(type))
+        return 1;
+    if (c->filling == GOPS_FUZZ_BIT_NOISE || !c->sane_fusion ||
+        (c->problem.operation == GOPS_PROBLEM_NORM && (epsilon < 1e-12 || epsilon > 1e6)))
+        return 0;
+    for (int64_t i = 0; i < gops_test_elements(&result->tensor); i++)
+        if (!(fabsl(result->value[i]) + result->bound[i] < largest[type]))
+            return 0;
+    return 1;
+}
+
+static void compare(const gops_fuzz_case *c, const buffers *b)
+{
+    const gops_problem_buffers given = {
+        .data.memory = b->data.start,
+        .weights.memory = b->weights.start,
+        .scale.memory = b->scale.start,
+        .bias.memory = b->bias.start,
+        .residual.memory = b->residual.start,
+    };
+    gops_reference_result result;
+    gops_problem_reference(&c->problem, &given, &result);
+    gops_fuzz_require(!is_comparable(c, &result) ||
+                          gops_problem_compare(&c->problem, &result, b->output.start),
+                      "wrong values");
+    gops_reference_result_destroy(&result);
+}
+
+/* One thread and no workspace of the caller's must give the bits that are there. */
+static void compare_threads(const gops_fuzz_case *c, buffers *b, const gops_tensor *output)
+{
+    gops_fuzz_case other = *c;
+    gops_error error = {GOPS_OK, ""};
+    gops_plan *plan;
+    buffer several = b->output;
+    other.options.threads = 1;
+    other.options.host = NULL;
+    other.own_workspace = 0;
+    other.update = 0;
+    gops_fuzz_require(make_plan(&other, &other.options, &plan, &error) == GOPS_OK,
+                      "refused with one thread: %s", error.message);
+    b->output = make_buffer(output->type, gops_test_elements(output), c->offset);
+    gops_filter *filter = pack(&other, plan, b);
+    execute(&other, plan, filter, output, b);
+    gops_fuzz_require(gops_test_compare_bytes("one thread, against several", output, several.start,
+                                              b->output.start),
+                      "other bits with another number of threads");
+    free(several.memory);
+    gops_filter_destroy(filter);
+    gops_plan_destroy(plan);
+}
+
+/* The plan anew, by way of one for other data, and the other's filter; NULL where that is refused,
+ * as its packing need not serve both. */
+static gops_plan *reshape(const gops_fuzz_case *c, const buffers *b, gops_filter **filter)
+{
+    gops_fuzz_case other = *c;
+    gops_plan *first = NULL, *plan = NULL;
+    gops_error error = {GOPS_OK, ""};
+    *filter = NULL;
+    other.problem.data = c->reshaped_from;
+    if (c->reshaped_from.rank == 0 || make_plan(&other, &c->options, &first, &error) != GOPS_OK)
+        return NULL;
+    const gops_status status = gops_plan_reshape(first, &c->problem.data, NULL, &plan, &error);
+    if (status == GOPS_OK)
+        *filter = pack(&other, first, b);
+    else
+        check_refusal("reshape", status, &error);
+    gops_plan_destroy(first);
+    return plan;
+}
+
+/* The same bits or, where the packing leads to another method, a result as good. */
+static void compare_reshaped(const gops_fuzz_case *c, const gops_tensor *output, buffers *b)
+{
+    gops_filter *filter;
+    gops_plan *plan = reshape(c, b, &filter);
+    if (plan == NULL)
+        return;
+    memset(b->output.start, 0xff, b->output.bytes);
+    execute(c, plan, filter, output, b);
+    compare(c, b);
+    gops_filter_destroy(filter);
+    gops_plan_destroy(plan);
+}
+
+static void check_info(const gops_fuzz_case *c, const gops_plan *plan, const gops_tensor *output,
+                       gops_plan_info *info)
+{
+    const int64_t budget = c->options.max_workspace;
+    gops_error error = {GOPS_OK, ""};
+    info->size = sizeof *info;
+    gops_fuzz_require(gops_plan_get_info(plan, info, &error) == GOPS_OK, "info: %s", error.message);
+    gops_fuzz_require(same_tensor(&info->shape.output, output), "another output in the plan");
+    gops_fuzz_require(budget == 0 || info->workspace_bytes <= (uint64_t)budget,
+                      "%zu bytes of workspace, allowed are %lld", info->workspace_bytes,
+                      (long long)budget);
+    gops_fuzz_require(info->threads >= 1 &&
+                          (c->options.threads == 0 || info->threads <= c->options.threads),
+                      "%d threads", (int)info->threads);
+    gops_fuzz_require(strlen(info->why) > 0 && info->flops >= 0, "no reason given");
+}
+
+/* What is legal, small and asks for nothing special is planned. */
+static int must_plan(const gops_fuzz_case *c, int is_small)
+{
+    const int gemm = c->options.algorithm != NULL && strcmp(c->options.algorithm, "gemm") == 0 &&
+                     c->problem.operation != GOPS_PROBLEM_NORM;
+    return is_small && (c->options.algorithm == NULL || gemm) &&
+           (c->options.max_workspace == 0 || c->options.max_workspace == GOPS_UNLIMITED);
+}
+
+/* Pads that auto_pad leaves out may have any count, which is not for the reference's eyes. */
+static void drop_ignored(gops_problem *p)
+{
+    gops_list *pads[] = {&p->conv.pads_begin, &p->conv.pads_end, &p->deconv.pads_begin,
+                         &p->deconv.pads_end};
+    for (int i = 0; i < 4; i++)
+        if (pads[i]->count < 0 || pads[i]->count > GOPS_MAX_SPATIAL)
+            pads[i]->count = 0;
+}
+
+static void check_plan(gops_fuzz_case *c, const gops_reference_geometry *g,
+                       const gops_tensor *output, int is_legal)
+{
+    gops_plan *plan = NULL;
+    gops_plan_info info;
+    gops_error error = {GOPS_OK, ""};
+    gops_host host = {.size = sizeof host, .parallel_for = run_slots, .context = &c->order};
+    const int is_small = is_legal && is_runnable(c, g, output);
+    gops_problem_text text = {""};
+    c->options.host = c->order != 0 ? &host : NULL;
+    const gops_status status = make_plan(c, &c->options, &plan, &error);
+    drop_ignored(&c->problem);
+    if (is_small && getenv("GROUPOPS_FUZZ_VERBOSE") != NULL)
+        fprintf(stderr, "%s: %s\n", gops_problem_describe(&c->problem, &text), error.message);
+    if (status != GOPS_OK) {
+        check_refusal("plan", status, &error);
+        gops_fuzz_require(plan == NULL, "a plan came out of a refusal");
+        gops_fuzz_require(!must_plan(c, is_small) || !gops_fuzz_case_has_legal_options(c),
+                          "refused what is legal: %s", error.message);
+        return;
+    }
+    gops_fuzz_require(is_legal, "a plan for what is not legal");
+    gops_fuzz_require(gops_fuzz_case_has_legal_options(c),
+                      "a plan with options that are not legal");
+    check_info(c, plan, output, &info);
+    if (is_small && info.workspace_bytes <= MOST_WORKSPACE) {
+        buffers b = make_buffers(c, output);
+        gops_filter *filter = pack(c, plan, &b);
+        execute(c, plan, filter, output, &b);
+        compare(c, &b);
+        compare_threads(c, &b, output);
+        compare_reshaped(c, output, &b);
+        gops_filter_destroy(filter);
+        free_buffers(&b);
+    }
+    gops_plan_destroy(plan);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+    gops_fuzz_bytes input = {bytes, count};
+    gops_reference_geometry g = {.spatial = 0};
+    gops_tensor output;
+    gops_fuzz_case c;
+    int is_huge;
+    gops_fuzz_case_read(&input, &c);
+    putenv(c.isa);
+    const int is_legal = gops_fuzz_case_is_legal(&c, &g, &output, &is_huge);
+    const gops_status status = check_shape(&c, &g, &output, is_legal, is_huge);
+    if (c.options.output_type == 0 && status != GOPS_OK) {
+        gops_plan *plan = NULL;
+        gops_error error = {GOPS_OK, ""};
+        gops_fuzz_require(make_plan(&c, &c.options, &plan, &error) == status && plan == NULL,
+                          "the plan's refusal is another than the shape's: %s", error.message);
+        return 0;
+    }
+    check_plan(&c, &g, &output, is_legal && !is_huge);
+    return 0;
+}
