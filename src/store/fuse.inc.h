@@ -38,6 +38,19 @@ static void NAME(fuse_sum)(NAME(fused) * values, const T *bias, const T *residua
     }
 }
 
+#ifndef WRAPPED
+/* What ends a residual block, in one pass: the sums, and the larger of each and 0. */
+static void NAME(fuse_residual_raise)(NAME(fused) * values, const T *bias, const T *residual,
+                                      int64_t count)
+{
+    const C added = bias != NULL ? LOAD(*bias) : 0;
+    for (int64_t i = 0; i < count; i++) {
+        const C sum = (values[i] + added) + LOAD(residual[i]);
+        values[i] = sum < 0 ? 0 : sum;
+    }
+}
+#endif
+
 static void NAME(fuse_clamp)(NAME(fused) * values, int64_t count, NAME(fused) low, NAME(fused) high)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -107,6 +120,12 @@ static void NAME(fuse)(void *run, const void *bias, const void *residual, int64_
                        const gops_activation *activation)
 {
     NAME(fused) *values = run;
+#ifndef WRAPPED
+    if (residual != NULL && activation->kind == GOPS_ACTIVATION_RELU) {
+        NAME(fuse_residual_raise)(values, bias, residual, count);
+        return;
+    }
+#endif
     NAME(fuse_sum)(values, bias, residual, count);
     switch (activation->kind) {
     case GOPS_ACTIVATION_NONE:
