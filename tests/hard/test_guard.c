@@ -6,6 +6,7 @@
  * GROUPOPS_TEST_GUARD_COUNT: random problems for each operation and type; `./cmake/dev guard`.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,10 @@ static void run_problem(gops_problem *problem, trial *t, gops_test_random *rando
     t->problem = problem;
     gops_problem_reference_shape(problem, &g, &t->output);
     t->given = gops_problem_buffers_create(problem, &t->output, random);
+    /* A filter that is executed by the definition instead. */
+    if (t->given.weights.memory != NULL && gops_test_type_is_real(problem->filter.type) &&
+        gops_test_elements(&problem->filter) > 0 && gops_test_random_chance(random, 25))
+        gops_test_set_real(problem->filter.type, t->given.weights.memory, 0, NAN);
     gops_problem_reference(problem, &t->given, &t->result);
     for (int end = GOPS_FENCE_LOW; end <= GOPS_FENCE_HIGH; end++) {
         t->heap.end = (gops_fence_end)end;

@@ -176,6 +176,8 @@ static void check_shapes(int data_per_mille, int filter_per_mille, int first, in
         for (int t = 0; t < TYPES; t++) {
             gops_problem problem = shape_of(i, types[t]);
             problem.threads = 2;
+            problem.data_gap = i % 2 * 13; /* slices of larger tensors, too */
+            problem.output_gap = i % 3 * 7;
             checks +=
                 check_problem(&problem, data_per_mille, filter_per_mille, first, last, &random);
         }
@@ -218,6 +220,8 @@ static void fused(void)
             gops_problem problem = shape_of(i, types[(i + kind) % TYPES]);
             problem.activation = (gops_activation){(gops_activation_kind)kind, 0.25, 2};
             problem.with_bias = problem.with_residual = 1;
+            problem.residual_in_place = (i + kind) % 2;
+            problem.output_gap = i % 3 * 5;
             check_problem(&problem, 3, 10, 0, SPECIALS - 1, &random);
         }
 }
