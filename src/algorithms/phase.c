@@ -246,8 +246,10 @@ void gops_phase_offsets(const gops_phase_view *view, const gops_phases *phases,
         }
         next_tap(view, phases, tap);
     }
-    for (int64_t i = phases->taps; i < channels * phases->taps; i++) {
-        offsets[i] = offsets[i - phases->taps] + plane;
+    for (int64_t c = 1; c < channels; c++) {
+        for (int64_t t = 0; t < phases->taps; t++) {
+            offsets[c * phases->taps + t] = offsets[t] + c * plane;
+        }
     }
 }
 
