@@ -295,6 +295,13 @@ static void store(const piece *at, int64_t first, int64_t c, int64_t count)
     } else if (plan->type->plain && !at->job->fused) {
         void *to = gops_output_at(plan, at->job, element + first);
         tiles->transpose(to, pixels, pass->sums, pass->width, count, pass->count);
+    } else if (plan->type->plain && !gops_adds_in_place(at->job)) {
+        unsigned char *to = gops_output_at(plan, at->job, element + first);
+        tiles->transpose(to, pixels, pass->sums, pass->width, count, pass->count);
+        for (int64_t i = 0; i < count; i++) { /* while it is in the first cache */
+            gops_store(plan, at->job, at->channel + c + i, element + i * pixels + first,
+                       pass->count, to + i * pixels * pass->bytes);
+        }
     } else {
         unsigned char *turned = at->workspace + p->turned_from;
         tiles->transpose(turned, pass->count, pass->sums, pass->width, count, pass->count);
