@@ -7,8 +7,9 @@
  *
  * After a fork, the child may execute plans of one thread and plans whose host lends a parallel_for
  * that works there. GCC's OpenMP does not survive the fork of a process that has used it: a plan of
- * several threads over it hangs in the child (LLVM's OpenMP starts anew). The shared library may be
- * unloaded when all that was made with it is destroyed.
+ * several threads over it hangs in the child (LLVM's OpenMP starts anew). After dlclose the shared
+ * library stays in memory (-z nodelete), since the threads of OpenMP and of the BLAS do; it may be
+ * loaded again.
  */
 #ifndef GROUPOPS_HOST_H
 #define GROUPOPS_HOST_H

@@ -4,6 +4,9 @@
  * GROUPOPS_FAIL_LOG is made. The dynamic linker, OpenMP and the BLAS get all they want: GCC's
  * OpenMP and OpenBLAS end the process when they do not. So does libxml2's xmlBufGrow: the parser of
  * version 2.9 reads through NULL after it.
+ *
+ * With GROUPOPS_FAIL_IN only those count that an object with these letters in its path asks for,
+ * and gops_fail_start says which one fails, from then on.
  */
 #define _GNU_SOURCE
 
@@ -21,7 +24,7 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
-static atomic_long calls;
+static atomic_long calls, wanted;
 static _Thread_local int looking; /* dladdr and what follows may allocate */
 
 static int counts(const void *caller)
@@ -31,6 +34,9 @@ static int counts(const void *caller)
     Dl_info info;
     if (dladdr(caller, &info) == 0 || info.dli_fname == NULL)
         return 0;
+    const char *only = getenv("GROUPOPS_FAIL_IN");
+    if (only != NULL)
+        return strstr(info.dli_fname, only) != NULL;
     for (size_t i = 0; i < sizeof spared / sizeof spared[0]; i++)
         if (strstr(info.dli_fname, spared[i]) != NULL)
             return 0;
@@ -40,18 +46,30 @@ static int counts(const void *caller)
 static int fails(const void *caller)
 {
     const char *at = getenv("GROUPOPS_FAIL_AT"), *log = getenv("GROUPOPS_FAIL_LOG");
-    if (at == NULL || log == NULL || looking)
+    const long number = at != NULL ? atol(at) : atomic_load(&wanted);
+    if (number == 0 || looking)
         return 0;
     looking = 1;
-    const int failing = counts(caller) && atomic_fetch_add(&calls, 1) + 1 == atol(at);
-    if (failing) {
+    const int failing = counts(caller) && atomic_fetch_add(&calls, 1) + 1 == number;
+    if (failing && log != NULL) {
         const int file = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         if (file >= 0)
             close(file);
-        errno = ENOMEM;
     }
+    if (failing)
+        errno = ENOMEM;
     looking = 0;
     return failing;
+}
+
+long gops_fail_start(long at);
+
+/* 0: none fails. Returns how many were counted since the last time. */
+long gops_fail_start(long at)
+{
+    const long counted = atomic_exchange(&calls, 0);
+    atomic_store(&wanted, at);
+    return counted;
 }
 
 #define CALLER __builtin_return_address(0)
