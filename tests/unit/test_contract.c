@@ -1,0 +1,210 @@
+/*
+ * Refusals that only a careless host gets to see: arguments that do not belong to the plan, zero
+ * points without a plan for them, sizes beyond what plans are made for.
+ */
+#include <string.h>
+
+#include "refusal.h"
+#include "test_elements.h"
+#include "test_main.h"
+
+static void expect(gops_status got, const gops_error *error, gops_status status, const char *part)
+{
+    gops_test_check(got == status && error->status == status &&
+                        strstr(error->message, part) != NULL,
+                    "\"%s\": status \"%s\", \"%s\"", part, gops_status_name(got), error->message);
+}
+
+/* A plan of two images, three channels each in and out, with its packed filter. */
+typedef struct subject {
+    gops_plan *plan;
+    gops_filter *filter;
+    float data[2 * 3 * 7], weights[3 * 3 * 2], output[2 * 3 * 7], other[2 * 3 * 7];
+    gops_arguments arguments;
+} subject;
+
+static void start(subject *s)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 7);
+    const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 3, 3, 2);
+    memset(s, 0, sizeof *s);
+    gops_test_check(gops_conv_plan_create(&data, &filter, NULL, NULL, &s->plan, NULL) == GOPS_OK &&
+                        gops_filter_create(s->plan, s->weights, &s->filter, NULL) == GOPS_OK,
+                    "no plan");
+    s->arguments = (gops_arguments){
+        .size = sizeof s->arguments, .data = s->data, .filter = s->filter, .output = s->output};
+}
+
+static void stop(subject *s)
+{
+    gops_filter_destroy(s->filter);
+    gops_plan_destroy(s->plan);
+}
+
+static void foreign_arguments(void)
+{
+    subject s;
+    gops_error error;
+    uint64_t zero_point = 0;
+    start(&s);
+    gops_arguments a = s.arguments;
+    a.residual = (const char *)s.other + 1;
+    expect(gops_execute(s.plan, &a, &error), &error, GOPS_INVALID, "residual is not aligned");
+    a = s.arguments;
+    a.mean = s.other;
+    expect(gops_execute(s.plan, &a, &error), &error, GOPS_INVALID, "arguments.mean is given");
+    a = s.arguments;
+    a.variance = s.other;
+    expect(gops_execute(s.plan, &a, &error), &error, GOPS_INVALID, "arguments.variance is given");
+    a = s.arguments;
+    a.data_zero_point = &zero_point;
+    expect(gops_execute(s.plan, &a, &error), &error, GOPS_INVALID, "data_zero_point is given");
+    a = s.arguments;
+    a.output_stride = INT64_MAX;
+    expect(gops_execute(s.plan, &a, &error), &error, GOPS_TOO_LARGE, "output_stride");
+    a.output_stride = INT64_MAX / 4;
+    expect(gops_execute(s.plan, &a, &error), &error, GOPS_TOO_LARGE, "output_stride");
+    stop(&s);
+}
+
+/* A normalization in place whose strides differ, or whose moments are misaligned. */
+static void norm_arguments(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 7);
+    const gops_tensor c = GOPS_TEST_TENSOR(GOPS_F32, 3);
+    const gops_norm_attributes attributes = {3, 1e-5};
+    float values[2 * 50] = {0}, coefficients[3] = {0};
+    gops_plan *plan;
+    gops_error error;
+    gops_test_check(gops_norm_plan_create(&data, &c, &c, &attributes, NULL, &plan, NULL) == GOPS_OK,
+                    "no plan");
+    gops_arguments a = {.size = sizeof a,
+                        .data = values,
+                        .scale = coefficients,
+                        .bias = coefficients,
+                        .output = values,
+                        .output_stride = 50};
+    expect(gops_execute(plan, &a, &error), &error, GOPS_INVALID, "data is the output");
+    a.output_stride = 0;
+    a.mean = (char *)values + 1;
+    expect(gops_execute(plan, &a, &error), &error, GOPS_INVALID, "arguments.mean is not aligned");
+    a.mean = NULL;
+    a.variance = (char *)values + 1;
+    expect(gops_execute(plan, &a, &error), &error, GOPS_INVALID, "variance is not aligned");
+    gops_plan_destroy(plan);
+}
+
+static void zero_points(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_U8, 1, 3, 7);
+    const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_I8, 1, 3, 3, 2);
+    const gops_options options = {.size = sizeof options, .output_type = GOPS_I32};
+    const int8_t weights[18] = {0}, zeros[3] = {0};
+    subject s;
+    gops_filter *packed;
+    gops_plan *plan;
+    gops_error error;
+    start(&s);
+    expect(gops_filter_create_quantized(s.plan, s.weights, NULL, 0, &packed, &error), &error,
+           GOPS_INVALID, "the plan has no output_type");
+    gops_test_check(packed == NULL, "a filter came out of the refusal");
+    stop(&s);
+    gops_test_check(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, NULL) == GOPS_OK,
+                    "no plan");
+    expect(gops_filter_create_quantized(plan, NULL, zeros, 3, &packed, &error), &error,
+           GOPS_INVALID, "weights is NULL");
+    expect(gops_filter_create_quantized(plan, weights, NULL, 3, &packed, &error), &error,
+           GOPS_INVALID, "zero_points is NULL and count is 3");
+    expect(gops_filter_create_quantized(plan, weights, zeros, 0, &packed, &error), &error,
+           GOPS_INVALID, "zero_points is given and count is 0");
+    expect(gops_filter_create_quantized(plan, weights, zeros, 2, &packed, &error), &error,
+           GOPS_INVALID, "count is 2");
+    gops_test_check(packed == NULL, "a filter came out of the refusal");
+    gops_plan_destroy(plan);
+}
+
+static void types_and_activations(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 3, 7);
+    const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 3, 3, 2);
+    const gops_tensor bytes = GOPS_TEST_TENSOR(GOPS_U8, 1, 3, 7);
+    const gops_tensor byte_filter = GOPS_TEST_TENSOR(GOPS_U8, 1, 3, 3, 2);
+    gops_options options = {.size = sizeof options, .output_type = GOPS_I32};
+    gops_plan *plan;
+    gops_error error;
+    expect(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, &error), &error,
+           GOPS_UNSUPPORTED, "output_type is i32");
+    expect(gops_conv_plan_create(&bytes, &filter, NULL, &options, &plan, &error), &error,
+           GOPS_UNSUPPORTED, "output_type is i32");
+    options.output_type = (gops_type)0;
+    options.activation = (gops_activation){GOPS_ACTIVATION_CLAMP, 2, 1};
+    expect(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, &error), &error,
+           GOPS_INVALID, "clamp needs alpha <= beta");
+    static const double bounds[][2] = {{-1, 7}, {0.5, 7}, {0, 256}, {0, 6.5}};
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        options.activation = (gops_activation){GOPS_ACTIVATION_CLAMP, bounds[i][0], bounds[i][1]};
+        expect(gops_conv_plan_create(&bytes, &byte_filter, NULL, &options, &plan, &error), &error,
+               GOPS_INVALID, "clamp of u8 takes whole numbers of u8");
+    }
+}
+
+/* Few elements far apart: the kernels of our own stand back, and gemm computes them. */
+static void far_apart(void)
+{
+    static const char *const names[] = {"implicit", "direct"};
+    const int64_t far = INT64_C(1) << 40;
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 91);
+    gops_problem p = {.operation = GOPS_PROBLEM_CONV,
+                      .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 5, 3, 2),
+                      .filter = GOPS_TEST_TENSOR(GOPS_F32, 5, 1, 1, 2, 1),
+                      .conv = {.strides = {2, {far, far}}, .pads_begin = {2, {far, far}}}};
+    gops_plan *plan;
+    gops_error error;
+    gops_problem_check(&p, &random);
+    for (int i = 0; i < 2; i++) {
+        p.algorithm = names[i];
+        expect(gops_problem_plan(&p, &plan, &error), &error, GOPS_UNSUPPORTED,
+               "the attributes span");
+    }
+}
+
+static void beyond_63_bits(void)
+{
+    const int64_t root = INT64_C(3037000500); /* its square is beyond 2^63 */
+    gops_tensor data = GOPS_TEST_TENSOR(GOPS_I8, 0, root, 3);
+    gops_tensor filter = GOPS_TEST_TENSOR(GOPS_I8, root, 0, 1, 1);
+    gops_deconv_attributes attributes = {.pads_begin = {1, {INT64_MAX}},
+                                         .pads_end = {1, {INT64_MAX}}};
+    gops_shape shape;
+    gops_plan *plan;
+    gops_error error;
+    gops_test_check(gops_conv_shape(&data, &filter, NULL, &shape, &error) == GOPS_OK, "%s",
+                    error.message);
+    data.dims[1] = INT64_C(1) << 53;
+    data.dims[0] = 1;
+    filter = GOPS_TEST_TENSOR(GOPS_I8, 1, 1, INT64_C(1) << 53, 1);
+    expect(gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, &error), &error, GOPS_TOO_LARGE,
+           "plans are made for up to");
+    data = GOPS_TEST_TENSOR(GOPS_I8, 1, 2, 3);
+    filter = GOPS_TEST_TENSOR(GOPS_I8, 1, 2, 1, 3);
+    expect(gops_deconv_shape(&data, &filter, &attributes, &shape, &error), &error, GOPS_INVALID,
+           "they leave");
+    filter.dims[3] = root;
+    gops_conv_attributes dilated = {.dilations = {1, {root * 2}}};
+    filter.dims[1] = 1;
+    filter.dims[2] = 2;
+    expect(gops_conv_shape(&data, &filter, &dilated, &shape, &error), &error, GOPS_TOO_LARGE,
+           "the kernel's extent is above");
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {{"foreign_arguments", foreign_arguments},
+                                           {"norm_arguments", norm_arguments},
+                                           {"zero_points", zero_points},
+                                           {"types_and_activations", types_and_activations},
+                                           {"far_apart", far_apart},
+                                           {"beyond_63_bits", beyond_63_bits},
+                                           {NULL, NULL}};
+    return gops_test_main("contract", cases);
+}
