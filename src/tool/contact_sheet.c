@@ -121,7 +121,7 @@ static void draw_bands(gops_sheet *sheet, int64_t x, int64_t y, int64_t zoom,
             v.gain = 1.0;
             int64_t band_x = x + right * low_width * zoom;
             int64_t band_y = y + below * low_height * zoom;
-            char name[8];
+            char name[16]; /* room for any level, as -O0 wants it */
             snprintf(name, sizeof name, "%s%d", names[band], level + 1);
             draw_view(sheet, band_x, band_y, zoom, &v);
             draw_band_frame(sheet, band_x, band_y, v.height * zoom, v.width * zoom, name);

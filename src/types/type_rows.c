@@ -83,8 +83,10 @@ static inline __attribute__((always_inline)) void f16c_store(uint16_t *to, const
     }
 #ifdef __AVX512F__
     if (length == 16) {
-        _mm256_storeu_si256((__m256i *)(void *)to,
-                            _mm512_cvtps_ph(_mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
+        /* All lanes by a mask: without optimization gcc 12's plain form is a macro that warns. */
+        _mm256_storeu_si256(
+            (__m256i *)(void *)to,
+            _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
         return;
     }
 #endif
