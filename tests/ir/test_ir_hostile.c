@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void expect_refused(const char *what, const char *message)
@@ -137,11 +138,39 @@ static void names(void)
     expect_refused("two Results", "two Results would be written to a_b.npy");
 }
 
+/* Files may not grow beyond fewer bytes than an output has: nothing of it is left. */
+static void no_room(void)
+{
+    static const char bin[IR_SMALL_BIN_BYTES];
+    static const tool_surroundings short_files = {.most_file_bytes = 64};
+    tool_result result;
+    ir_write("m.bin", bin, sizeof bin);
+    ir_write_text("m.xml", ir_small_net);
+    remove("y.npy");
+    const int files = tool_folder_count();
+    tool_run(&result, "ir m.xml", &short_files);
+    gops_test_check(result.exit_code == 1 && strstr(result.err, "y.npy: it cannot be written"),
+                    "%d %s", result.exit_code, result.err);
+    gops_test_check(tool_folder_count() == files, "something was left behind");
+}
+
+/* As anybody but root, who may read everything. */
+static void unreadable(void)
+{
+    if (geteuid() == 0)
+        gops_test_skip("root may read every file");
+    ir_write_text("m.xml", ir_small_net);
+    gops_test_check(chmod("m.xml", 0) == 0, "chmod");
+    expect_refused("no permission", "m.xml: it cannot be opened: Permission denied");
+    gops_test_check(chmod("m.xml", 0600) == 0, "chmod");
+}
+
 int main(void)
 {
-    static const gops_test_case cases[] = {{"entities", entities}, {"encodings", encodings},
-                                           {"sizes", sizes},       {"truncated", truncated},
-                                           {"names", names},       {0}};
+    static const gops_test_case cases[] = {{"entities", entities},     {"encodings", encodings},
+                                           {"sizes", sizes},           {"truncated", truncated},
+                                           {"names", names},           {"no_room", no_room},
+                                           {"unreadable", unreadable}, {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_hostile", cases);
     tool_folder_leave();
