@@ -315,7 +315,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     static const int64_t first_class[3] = {0};
-    const gops_trim trim = gops_trim_read(plan, job);
+    const gops_trim trim = gops_trim_read(plan, job, 0);
     parts at = divide(p, workspace);
     const int64_t end = gops_min((item + 1) * p->bundle_block, conv->batch * p->bundles);
     at.whole = job;

@@ -297,7 +297,7 @@ void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, v
 {
     const gops_direct *p = gops_direct_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_trim trim = gops_trim_read(plan, job);
+    const gops_trim trim = gops_trim_read(plan, job, 0);
     block at = {
         .plan = plan,
         .p = p,

@@ -70,7 +70,7 @@ typedef struct gops_implicit_pass {
     int64_t count; /* of spots */
     void *sums;
     int64_t sums_ld;
-    const void *bounds, *bias; /* for complete sums: kernels/tile.h */
+    const void *bounds, *bias, *residual; /* for complete sums: kernels/tile.h */
 } gops_implicit_pass;
 
 /* implicit_product.c */

@@ -341,6 +341,10 @@ static void run_chunk(piece *at, int64_t first, int64_t *list, int64_t *places)
         weights += width * p->depth * pass->bytes;
         pass->sums = at->workspace + p->sums_from;
         pass->sums_ld = p->chunk * at->segments.step;
+        pass->residual = NULL;
+        if (direct && at->whole->residual != NULL) {
+            pass->residual = gops_residual_at(plan, at->whole, at->element + c * pixels);
+        }
         if (direct) {
             pass->sums = gops_output_at(plan, at->job, at->element + c * pixels);
             pass->sums_ld = pixels;
@@ -364,12 +368,9 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const int64_t group = image_group % conv->groups;
     const void *data = gops_data_at(plan, job, image_group / conv->groups,
                                     image_group * conv->channels_in * conv->data_pixels);
-    const gops_trim trim = gops_trim_read(plan, job);
     piece at = {
         .plan = plan,
-        .job = trim.applies ? &trim.rest : job,
         .whole = job,
-        .trim = &trim,
         .filter = (const unsigned char *)job->filter + (group * padded + channel) * conv->k * bytes,
         .channel = group * conv->channels_out + channel,
         .channels = gops_min(p->part, conv->channels_out - channel),
@@ -379,6 +380,9 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     fill_axes(conv, axis);
     gops_implicit_band(p, conv->axes, axis, item % p->bands, &at.box);
     at.segments = gops_implicit_segments(p, conv->axes, tiles->lanes, &at.box);
+    const gops_trim trim = gops_trim_read(plan, job, p->pixels && at.segments.direct);
+    at.job = trim.applies ? &trim.rest : job;
+    at.trim = &trim;
     for (int a = 0; a < conv->axes; a++) {
         at.element = at.element * conv->axis[a].output + at.box.begin[a];
     }

@@ -37,6 +37,7 @@ void gops_implicit_multiply(const gops_implicit_pass *pass)
         .sums = pass->sums,
         .sums_ld = pass->sums_ld,
         .bias = pass->bias,
+        .residual = pass->residual,
     };
     const gops_tile *full = tile_for(pass->tiles, pass->width, INT64_MAX);
     const gops_tile *rest = tile_for(pass->tiles, pass->width, pass->count % full->spots);

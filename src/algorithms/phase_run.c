@@ -144,7 +144,7 @@ void gops_phase_run(const gops_plan *plan, const gops_job *job, int64_t item, vo
     const int64_t image_group = item / implicit->bands / implicit->parts;
     const int64_t channel = item / implicit->bands % implicit->parts * implicit->part;
     const int64_t group = image_group % conv->groups;
-    const gops_trim trim = gops_trim_read(plan, job);
+    const gops_trim trim = gops_trim_read(plan, job, 0);
     gops_phase_piece at = {
         .plan = plan,
         .job = job,

@@ -31,6 +31,8 @@ typedef struct gops_tile_work {
      * they are stored. store/trim.h */
     const void *bounds;
     const void *bias;
+    /* NULL, or what is added besides, laid out like the sums; for the pixels form. */
+    const void *residual;
 } gops_tile_work;
 
 typedef void gops_tile_run(const gops_tile_work *work);

@@ -46,6 +46,27 @@ static inline __attribute__((always_inline)) void NAME(trim)(const gops_tile_wor
     }
 }
 
+/* The same with a residual. */
+static inline __attribute__((always_inline)) void NAME(trim_residual)(const gops_tile_work *work,
+                                                                      const int channels,
+                                                                      const int spots,
+                                                                      const int64_t step,
+                                                                      NAME(vector) * sum)
+{
+    const C *bounds = work->bounds, *bias = work->bias, *residual = work->residual;
+    const NAME(vector) low = NAME(spread)(bounds[0]), high = NAME(spread)(bounds[1]);
+    UNROLL for (int i = 0; i < channels; i++, residual += step)
+    {
+        const NAME(vector) add = NAME(spread)(bias[i]);
+        UNROLL for (int j = 0; j < spots; j++)
+        {
+            sum[i * spots + j] =
+                NAME(trimmed)(sum[i * spots + j] + add,
+                              *(const NAME(vector) *)(residual + work->places[j]), low, high);
+        }
+    }
+}
+
 /* Vectors of sums to where the tile's work says: from[i * spots + j] to places[j] + i * step. */
 static inline __attribute__((always_inline)) void
 NAME(put)(const gops_tile_work *work, const int vectors, const int spots, const int64_t step,
@@ -65,7 +86,9 @@ NAME(put)(const gops_tile_work *work, const int vectors, const int spots, const 
             }
         }
     }
-    if (work->bounds != NULL) {
+    if (work->bounds != NULL && work->residual != NULL && !channel_lanes) {
+        NAME(trim_residual)(work, vectors, spots, step, from);
+    } else if (work->bounds != NULL) {
         NAME(trim)(work, vectors, spots, channel_lanes, from);
     }
     UNROLL for (int j = 0; j < spots; j++)

@@ -14,14 +14,16 @@ static void set(gops_trim_values *values, gops_compute compute, int i, double va
     }
 }
 
-gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job)
+gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job, int adds)
 {
     const gops_activation *activation = &plan->activation;
     const gops_compute compute = plan->type->compute;
     const int clamps = activation->kind == GOPS_ACTIVATION_CLAMP;
     const int relu = activation->kind == GOPS_ACTIVATION_RELU;
     gops_trim trim;
-    trim.applies = job->fused && job->residual == NULL && plan->type->store_wrapped == NULL &&
+    const int added = adds && plan->output_type->plain && !gops_adds_in_place(job);
+    trim.applies = job->fused && (job->residual == NULL || added) &&
+                   plan->type->store_wrapped == NULL &&
                    (clamps || relu || activation->kind == GOPS_ACTIVATION_NONE);
     if (trim.applies) {
         set(&trim.bounds, compute, 0, clamps ? activation->alpha : relu ? 0 : -INFINITY);
@@ -29,6 +31,7 @@ gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job)
         trim.rest = *job;
         trim.rest.fused = 0;
         trim.rest.bias = NULL;
+        trim.rest.residual = NULL;
     }
     return trim;
 }

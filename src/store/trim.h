@@ -1,7 +1,7 @@
 /*
  * store/trim.h: bias and bounds, which kernels apply to their sums while these are in registers:
  *
- *     value = min(max(sum + bias, low), high)
+ *     value = min(max(sum + bias + residual, low), high)
  *
  * What engines fuse most, bias with relu or relu6, is of that form; it costs a kernel three
  * instructions for each vector that it stores, and no pass over the output. All else that is fused
@@ -28,8 +28,10 @@ typedef struct gops_trim {
     gops_job rest;           /* the job without what the kernel does */
 } gops_trim;
 
-/* Whether all that is fused is of the form, for floating point types; and if so, the rest. */
-gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job);
+/* Whether all that is fused is of the form, for floating point types; and if so, the rest. With
+ * `adds` the kernel adds a residual too, which it does where it writes plain outputs in their
+ * places, each once or from the same residual again: so not one that is the output itself. */
+gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job, int adds);
 
 /* The biases of `count` channels, `step` apart from `channel` on, and zeros for those of `padded`
  * beyond them. Without a bias: zeros. */
