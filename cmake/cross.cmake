@@ -10,6 +10,8 @@ set_property(CACHE GROUPOPS_CROSS PROPERTY STRINGS aarch64 s390x i386)
 set(processor ${GROUPOPS_CROSS})
 if(GROUPOPS_CROSS STREQUAL "i386")
   set(processor i686)
+  # Without SSE, gcc warns that vectors are returned in another way than with it.
+  set(CMAKE_C_FLAGS_INIT "-msse2 -mfpmath=sse")
 endif()
 set(triple ${processor}-linux-gnu)
 cmake_path(SET packages NORMALIZE
