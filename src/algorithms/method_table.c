@@ -4,9 +4,15 @@
 #include <stddef.h>
 
 const gops_method *const gops_methods[] = {
-    &gops_gemm_conv,          &gops_gemm_deconv,
-    &gops_implicit_conv,      &gops_phase_deconv,
-    &gops_direct_bundle_conv, &gops_direct_bundle_deconv,
-    &gops_direct_conv,        &gops_direct_deconv,
-    &gops_twopass_norm,       NULL,
+    &gops_gemm_conv,
+    &gops_gemm_deconv,
+    &gops_implicit_conv,
+    &gops_strip_conv,
+    &gops_phase_deconv,
+    &gops_direct_bundle_conv,
+    &gops_direct_bundle_deconv,
+    &gops_direct_conv,
+    &gops_direct_deconv,
+    &gops_twopass_norm,
+    NULL,
 };

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "kernels/kernels.h"
+#include "kernels/lanes.h"
 #include "kernels/vector.h"
 
 #include <string.h>
@@ -24,32 +25,6 @@
 
 /* The largest tiles: rows, vectors. */
 enum { GOPS_DIRECT_ROWS = 7, GOPS_DIRECT_VECTORS = 8, GOPS_BUNDLE_PIXELS = 14 };
-
-/* What interleaves the lower and the upper halves of two vectors of 2 to 16 lanes. */
-#define LOW_2 0, 2
-#define HIGH_2 1, 3
-#define LOW_4 0, 4, 1, 5
-#define HIGH_4 2, 6, 3, 7
-#define LOW_8 0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH_8 4, 12, 5, 13, 6, 14, 7, 15
-#define LOW_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#if GOPS_VECTOR_BYTES == 64
-#define LOW_OF_4_BYTES LOW_16
-#define HIGH_OF_4_BYTES HIGH_16
-#define LOW_OF_8_BYTES LOW_8
-#define HIGH_OF_8_BYTES HIGH_8
-#elif GOPS_VECTOR_BYTES == 32
-#define LOW_OF_4_BYTES LOW_8
-#define HIGH_OF_4_BYTES HIGH_8
-#define LOW_OF_8_BYTES LOW_4
-#define HIGH_OF_8_BYTES HIGH_4
-#else
-#define LOW_OF_4_BYTES LOW_4
-#define HIGH_OF_4_BYTES HIGH_4
-#define LOW_OF_8_BYTES LOW_2
-#define HIGH_OF_8_BYTES HIGH_2
-#endif
 
 #ifdef __clang__
 #define GOPS_UNROLL _Pragma("unroll")

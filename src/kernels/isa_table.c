@@ -11,6 +11,7 @@ const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
     .type_row = GOPS_ISA_NAME(gops_type_rows),
     .col2im = GOPS_ISA_NAME(gops_col2im_table),
     .tiles = GOPS_ISA_NAME(gops_tile_table),
+    .strips = GOPS_ISA_NAME(gops_strip_table),
     .integer_gemm = GOPS_ISA_NAME(gops_integer_gemm_table),
     .wrap = GOPS_ISA_NAME(gops_wrap_table),
     .direct = GOPS_ISA_NAME(gops_direct_table),

@@ -9,6 +9,7 @@
 
 #include "kernels/direct.h"
 #include "kernels/integer_gemm.h"
+#include "kernels/strip.h"
 #include "kernels/tile.h"
 #include "lower/scatter.h"
 #include "types/types.h"
@@ -26,6 +27,8 @@ typedef struct gops_kernels {
     gops_col2im *const *col2im;
     /* By compute type: kernels/tile.h */
     const gops_tiles *const *tiles;
+    /* By compute type, NULL for integers: kernels/strip.h */
+    const gops_strips *const *strips;
     /* By compute type, GOPS_COMPUTE_U32 and U64: the matrix product. kernels/integer_gemm.inc.h */
     gops_integer_gemm *const *integer_gemm;
     /* By compute type, F32 and F64, whose values are integers: turns them into the unsigned type of
@@ -43,6 +46,7 @@ extern const gops_kernels GOPS_ISA_NAME(gops_kernels);
 const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_variant variant);
 extern gops_col2im *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES];
 extern const gops_tiles *const GOPS_ISA_NAME(gops_tile_table)[GOPS_COMPUTES];
+extern const gops_strips *const GOPS_ISA_NAME(gops_strip_table)[GOPS_COMPUTES];
 extern gops_integer_gemm *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
 extern gops_wrap *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
 extern const gops_direct_kernels GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES];

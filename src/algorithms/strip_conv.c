@@ -1,0 +1,272 @@
+/*
+ * algorithms/strip_conv.c: GroupConvolution by strips; the form of `implicit` that needs neither
+ * column matrix nor frame.
+ *
+ * A strip is a run of neighbouring outputs of a row by some vectors of output channels
+ * (kernels/strip.h). It reads the data where it lies and skips each tap that falls on padding: of a
+ * 3x3 kernel with pads 1 that saves 9% of the work on 14x14 and 18% on 7x7, of a 3x3x3 one on 1x4x4
+ * 77%. One work item makes a band of rows of one image, for a part of the output channels of some
+ * groups:
+ *
+ *     for each chunk of rows:                   the sums stay in the first level cache
+ *         for each block of output channels:
+ *             for each block of input channels: the weights stay in the second level cache at least
+ *                 for each row, for each strip of it: add to the sums
+ *
+ * All blocks of input channels but the last keep their sums in the workspace; the last one writes
+ * the output, so where there is one block nothing but the data, the weights and the output is
+ * touched.
+ *
+ * An edge of the image may cut a tap's range of spots at one end of a strip, not at both: rows
+ * shorter than the least strip are not served.
+ */
+#include "algorithms/methods.h"
+#include "algorithms/strip_layout.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "store/store.h"
+#include "store/trim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+{
+    gops_strip_layout *p = (gops_strip_layout *)(void *)plan->parameters.bytes;
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_status status = gops_strip_lay_out(plan, slot_limit, error);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    snprintf(plan->why, sizeof plan->why,
+             "the input where it lies, without taps on padding: strips of %lld pixels by %lld "
+             "channels, C_IN %lld in blocks of %lld, estimated %.3f ms",
+             (long long)p->spots, (long long)p->width, (long long)conv->channels_in,
+             (long long)p->depth_block, plan->cost / 1e6);
+    return GOPS_OK;
+}
+
+/* Blocks of output channels, in each blocks of input channels, in each [tap][c][width]. */
+static void pack(const gops_plan *plan, const void *weights, void *packed)
+{
+    const gops_strip_layout *p = gops_strip_layout_of(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_type_row *type = plan->filter_type;
+    const int64_t size = type->bytes, bytes = gops_compute_bytes(type->compute);
+    const int64_t channels = conv->channels_out * conv->groups;
+    unsigned char *to = packed;
+    memset(packed, 0, (size_t)plan->filter_bytes);
+    for (int64_t o = 0; o < channels;
+         o += gops_min(p->width, conv->channels_out - o % conv->channels_out)) {
+        const int64_t count = gops_min(p->width, conv->channels_out - o % conv->channels_out);
+        for (int64_t c0 = 0; c0 < conv->channels_in; c0 += p->depth_block) {
+            const int64_t depth = gops_min(p->depth_block, conv->channels_in - c0);
+            for (int64_t t = 0; t < conv->taps; t++) {
+                for (int64_t c = c0; c < c0 + depth; c++, to += p->width * bytes) {
+                    for (int64_t i = 0; i < count; i++) {
+                        const int64_t from = ((o + i) * conv->channels_in + c) * conv->taps + t;
+                        type->load(to + i * bytes, (const unsigned char *)weights + from * size, 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* What one item works on. */
+typedef struct piece {
+    const gops_plan *plan;
+    const gops_job *job; /* less what the kernel does */
+    const gops_job *whole;
+    const gops_trim *trim;
+    const gops_strip_tap *taps; /* of the strips of a row, one list after the other */
+    const int64_t *tap_counts;  /* where a strip's list ends */
+    gops_strip_tap *rows;
+    unsigned char *sums, *outputs;
+    int64_t channel, channels;        /* counted over all groups */
+    int64_t element;                  /* of the output: the channel's first */
+    const unsigned char *weights_end; /* of the item's */
+    const unsigned char *next;        /* weights to ask for */
+    int64_t next_bytes;
+    gops_strip_work work;
+} piece;
+
+/* The rows of taps that are inside the data for an output row, and where tap 0 would be. */
+static void find_rows(piece *at, int64_t row)
+{
+    const gops_conv_geometry *conv = &at->plan->conv;
+    int64_t first[GOPS_MAX_SPATIAL], last[GOPS_MAX_SPATIAL], tap[GOPS_MAX_SPATIAL];
+    int64_t pitch[GOPS_MAX_SPATIAL], inner = 1, start = 0;
+    gops_strip_tap *to = at->rows;
+    for (int a = conv->axes - 1; a >= 0; a--) {
+        pitch[a] = inner;
+        inner *= conv->axis[a].data;
+        if (a < conv->axes - 1) {
+            const gops_axis *axis = &conv->axis[a];
+            const int64_t output = row % axis->output;
+            row /= axis->output;
+            gops_strip_taps_inside(axis, output, &first[a], &last[a]);
+            start += (output * axis->stride - axis->pad_begin) * pitch[a];
+            tap[a] = first[a];
+            if (first[a] >= last[a]) {
+                at->work.row_count = 0;
+                return;
+            }
+        }
+    }
+    at->work.start = start;
+    for (int a = 0; a >= 0;) {
+        *to = (gops_strip_tap){0, 0, 0};
+        for (int i = 0; i < conv->axes - 1; i++) {
+            to->data += tap[i] * conv->axis[i].dilation * pitch[i];
+            to->tap = (to->tap + tap[i]) * conv->axis[i + 1].kernel;
+        }
+        to++;
+        for (a = conv->axes - 2; a >= 0 && ++tap[a] == last[a]; a--) {
+            tap[a] = first[a];
+        }
+    }
+    at->work.row_count = to - at->rows;
+}
+
+/* Asks for part `part` of `parts` of the weights of the next block, which the caches may not hold:
+ * there is time for it while this block's are used. */
+static void prefetch(const piece *at, int64_t part, int64_t parts)
+{
+    enum { CACHE_LINE = 64 };
+    const int64_t end = at->next_bytes * (part + 1) / parts;
+    for (int64_t i = at->next_bytes * part / parts; i < end; i += CACHE_LINE) {
+        __builtin_prefetch(at->next + i, 0, 2);
+    }
+}
+
+/* The strips of output rows first to first + count - 1 for one block of both kinds of channels. */
+static void run_rows(piece *at, int64_t first, int64_t count, int last_block)
+{
+    const gops_plan *plan = at->plan;
+    const gops_strip_layout *p = gops_strip_layout_of(plan);
+    const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int fused = at->job->fused;
+    unsigned char *sums = at->sums;
+    for (int64_t row = first; row < first + count; row++) {
+        find_rows(at, row);
+        const int64_t start = at->work.start - x->pad_begin;
+        for (int64_t s = 0; s < p->strips; s++, sums += p->width * p->spots * bytes) {
+            const int64_t list = gops_strip_list(p, s);
+            const int64_t spot = s * p->spots;
+            const int64_t begin = list == 0 ? 0 : at->tap_counts[list - 1];
+            gops_strip_work work = at->work;
+            work.taps = at->taps + begin;
+            work.tap_count = at->tap_counts[list] - begin;
+            work.start = start + spot * x->stride;
+            work.sums = sums;
+            work.count = gops_min(p->spots, x->output - spot);
+            if (last_block) {
+                const int64_t pixel = row * x->output + spot;
+                work.output = fused ? at->outputs + (pixel - first * x->output) * bytes
+                                    : gops_output_at(plan, at->job, at->element + pixel);
+                work.output_ld = fused ? count * x->output : plan->conv.output_pixels;
+            }
+            if (at->next_bytes > 0) {
+                prefetch(at, (row - first) * p->strips + s, count * p->strips);
+            }
+            p->strip->run(&work);
+        }
+    }
+    for (int64_t c = 0; c < at->channels && last_block && fused; c++) {
+        gops_store(plan, at->job, at->channel + c,
+                   at->element + c * plan->conv.output_pixels + first * x->output,
+                   count * x->output, at->outputs + c * count * x->output * bytes);
+    }
+}
+
+/* A block of output channels of a chunk of rows. */
+static void run_block(piece *at, const unsigned char *data, const unsigned char *weights,
+                      int64_t first, int64_t count)
+{
+    const gops_conv_geometry *conv = &at->plan->conv;
+    const gops_strip_layout *p = gops_strip_layout_of(at->plan);
+    const int64_t bytes = gops_compute_bytes(at->plan->type->compute);
+    gops_trim_values bias;
+    at->work =
+        (gops_strip_work){.plane = conv->data_pixels, .rows = at->rows, .channels = at->channels};
+    for (int64_t c = 0; c < conv->channels_in; c += p->depth_block) {
+        const int last_block = c + p->depth_block >= conv->channels_in;
+        at->work.channels_in = gops_min(p->depth_block, conv->channels_in - c);
+        at->work.data = data + c * conv->data_pixels * bytes;
+        at->work.weights = weights + c * conv->taps * p->width * bytes;
+        at->work.accumulate = c > 0;
+        at->next = (const unsigned char *)at->work.weights +
+                   at->work.channels_in * conv->taps * p->width * bytes;
+        at->next_bytes =
+            gops_min(p->depth_block * conv->taps * p->width * bytes, at->weights_end - at->next);
+        if (!p->streams) {
+            at->next_bytes = 0;
+        }
+        if (last_block && at->trim->applies) {
+            gops_trim_bias(at->plan, at->whole, at->channel, 1, at->channels, p->width, &bias);
+            at->work.bounds = &at->trim->bounds;
+            at->work.bias = &bias;
+        }
+        run_rows(at, first, count, last_block);
+    }
+}
+
+static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+{
+    const gops_strip_layout *p = gops_strip_layout_of(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
+    const int64_t band = item % p->bands, part = item / p->bands % p->parts;
+    const int64_t shares = gops_ceil_div(conv->groups, p->share);
+    const int64_t share = item / p->bands / p->parts % shares;
+    const int64_t image = item / p->bands / p->parts / shares;
+    const int64_t last_row = gops_min((band + 1) * p->band, p->rows);
+    const gops_trim trim = gops_trim_read(plan, job);
+    unsigned char *const base = workspace;
+    piece at = {
+        .plan = plan,
+        .job = trim.applies ? &trim.rest : job,
+        .whole = job,
+        .trim = &trim,
+        .taps = (const gops_strip_tap *)workspace,
+        .tap_counts = (const int64_t *)(const void *)(base + p->counts_from),
+        .rows = (gops_strip_tap *)(void *)(base + p->rows_from),
+        .sums = base + p->sums_from,
+        .outputs = base + p->outputs_from,
+    };
+    gops_strip_list_taps(plan, workspace, (int64_t *)(void *)(base + p->counts_from));
+    const int64_t group_end = gops_min((share + 1) * p->share, conv->groups);
+    for (int64_t group = share * p->share; group < group_end; group++) {
+        const int64_t image_group = image * conv->groups + group;
+        const void *data =
+            gops_data_at(plan, job, image, image_group * conv->channels_in * conv->data_pixels);
+        for (int64_t row = band * p->band; row < last_row; row += p->chunk) {
+            at.weights_end = (const unsigned char *)job->filter +
+                             (group * blocks + gops_min((part + 1) * p->part, blocks)) * p->width *
+                                 conv->k * bytes;
+            for (int64_t b = part * p->part; b < gops_min((part + 1) * p->part, blocks); b++) {
+                at.channel = group * conv->channels_out + b * p->width;
+                at.channels = gops_min(p->width, conv->channels_out - b * p->width);
+                at.element =
+                    (image * conv->groups * conv->channels_out + at.channel) * conv->output_pixels;
+                run_block(&at, data,
+                          (const unsigned char *)job->filter +
+                              (group * blocks + b) * p->width * conv->k * bytes,
+                          row, gops_min(p->chunk, last_row - row));
+            }
+        }
+    }
+}
+
+const gops_method gops_strip_conv = {
+    .algorithm = "implicit",
+    .form = "strips",
+    .operation = GOPS_OPERATION_CONV,
+    .prepare = prepare,
+    .pack = pack,
+    .run = run,
+};

@@ -1,0 +1,292 @@
+/* algorithms/strip_layout.c: strips, blocks, items, and a model of the time. */
+#include "algorithms/strip_layout.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+#include <assert.h>
+
+static_assert(sizeof(gops_strip_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the room");
+
+enum {
+    /* The least items to cut a large layer into, so that threads find work, and the multiplications
+     * of an item below which that is not worth it. */
+    SHARES = 16,
+    SMALL_ITEM = 200000,
+    MOST_SUMS_BYTES = 32 << 10,
+    LEAST_DEPTH = 8,     /* a loop this short pays for its beginning and end */
+    MOST_ENTRIES = 4096, /* of the lists of taps: they are made anew by each item */
+};
+
+void gops_strip_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last)
+{
+    const int64_t at = output * axis->stride - axis->pad_begin;
+    *first = 0;
+    *last = axis->kernel;
+    if (at < 0) {
+        *first = gops_min(axis->kernel, gops_ceil_div(-at, axis->dilation));
+    }
+    if (at + (axis->kernel - 1) * axis->dilation >= axis->data) {
+        *last = gops_max(*first, gops_floor_div(axis->data - 1 - at, axis->dilation) + 1);
+    }
+}
+
+/* The spots of a strip for which a tap of the last axis meets data. */
+static void spots_inside(const gops_axis *x, int64_t begin, int64_t count, int64_t tap,
+                         int64_t *first, int64_t *last)
+{
+    const int64_t at = tap * x->dilation - x->pad_begin;
+    *first = gops_clamp(gops_ceil_div(-at, x->stride) - begin, 0, count);
+    *last = gops_clamp(gops_floor_div(x->data - 1 - at, x->stride) + 1 - begin, *first, count);
+}
+
+/* Cycles of one step with `spots` of a strip of some vectors: two multiplications or two loads
+ * each, and a multiplication waits four for the one before it. */
+static double step_cycles(double vectors, double spots)
+{
+    const double multiplies = vectors * spots / 2, loads = (vectors + spots) / 2;
+    const double most = multiplies > loads ? multiplies : loads;
+    return most > 4 ? most : 4;
+}
+
+/* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
+static const double NS_PER_CYCLE = 0.26;
+static const double CYCLES_PER_TAP = 8;    /* the switch, the loop's end */
+static const double CYCLES_PER_STRIP = 60; /* the call, its arguments */
+static const double CYCLES_PER_SUM = 3;    /* a vector of sums kept, or turned and stored */
+static const double NS_PER_ITEM = 300;
+
+/* Lists the taps of a row's strips (unless `taps` is NULL), and sums up what they cost for the
+ * input channels of the plan; 0 where an edge cuts a range at both ends. */
+static int walk(const gops_plan *plan, gops_strip_layout *p, gops_strip_tap *taps, int64_t *ends,
+                double *cycles)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_axis *x = &conv->axis[conv->axes - 1];
+    int64_t entries = 0;
+    for (int64_t s = 0; s < p->strips; s++) {
+        const int64_t begin = s * p->spots, count = gops_min(p->spots, x->output - begin);
+        const int64_t list = gops_strip_list(p, s);
+        const int64_t alike =
+            list == p->before && s < p->strips - p->after ? p->strips - p->before - p->after : 1;
+        if (ends != NULL && list > 0) {
+            ends[list - 1] = entries; /* there may be no strips between those at the ends */
+        }
+        for (int64_t tap = 0; tap < x->kernel; tap++) {
+            int64_t first, last;
+            spots_inside(x, begin, count, tap, &first, &last);
+            if (first >= last) {
+                continue;
+            }
+            if (first > 0 && last < p->spots) {
+                return 0;
+            }
+            if (taps != NULL) {
+                taps[entries] = (gops_strip_tap){tap * x->dilation, tap,
+                                                 gops_strip_range(p->spots, first, last)};
+            }
+            if (cycles != NULL) {
+                *cycles +=
+                    (double)alike * ((double)conv->channels_in *
+                                         step_cycles(p->strip->vectors, (double)(last - first)) +
+                                     CYCLES_PER_TAP);
+            }
+            entries++;
+        }
+        if (ends != NULL) {
+            ends[list] = entries;
+        }
+        if (alike > 1) {
+            s += alike - 1;
+        }
+        if (entries > MOST_ENTRIES) {
+            return 0;
+        }
+    }
+    p->entries = entries;
+    return 1;
+}
+
+void gops_strip_list_taps(const gops_plan *plan, gops_strip_tap *taps, int64_t *ends)
+{
+    gops_strip_layout copy = *gops_strip_layout_of(plan);
+    walk(plan, &copy, taps, ends, NULL);
+}
+
+/* The pairs of an output row and a row of taps that meet data. */
+static double count_rows(const gops_conv_geometry *conv)
+{
+    double rows = 1;
+    for (int a = 0; a < conv->axes - 1; a++) {
+        int64_t first, last;
+        double inside = 0;
+        for (int64_t o = 0; o < conv->axis[a].output; o++) {
+            gops_strip_taps_inside(&conv->axis[a], o, &first, &last);
+            inside += (double)(last - first);
+        }
+        rows *= inside;
+    }
+    return rows;
+}
+
+/* Items: images and groups, then bands, or where the weights are more than the data, parts of the
+ * output channels. */
+static void divide(const gops_plan *plan, gops_strip_layout *p)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t least = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, SHARES);
+    const int64_t both = gops_mul_saturate(conv->batch, conv->groups);
+    const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
+    p->share = gops_clamp(both / least, 1, conv->groups);
+    p->part = blocks;
+    p->band = p->rows;
+    const int64_t wanted = gops_ceil_div(least, gops_max(1, both));
+    if (gops_mul_saturate(conv->k, conv->channels_out) >
+        gops_mul_saturate(conv->data_pixels, conv->channels_in)) {
+        p->part = gops_ceil_div(blocks, gops_min(wanted, blocks));
+    } else {
+        p->band = gops_ceil_div(p->rows, gops_min(wanted, p->rows));
+    }
+    p->parts = gops_ceil_div(blocks, p->part);
+    p->bands = gops_ceil_div(p->rows, p->band);
+}
+
+static int64_t lay_out_workspace(const gops_plan *plan, gops_strip_layout *p)
+{
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
+    const int64_t sizes[] = {
+        gops_mul_saturate(p->entries, (int64_t)sizeof(gops_strip_tap)),
+        (p->before + p->after + 1) * (int64_t)sizeof(int64_t),
+        gops_mul_saturate(plan->conv.taps / x->kernel, (int64_t)sizeof(gops_strip_tap)),
+        p->chunk * p->strips * p->spots * p->width * bytes,
+        p->chunk * x->output * p->width * bytes,
+    };
+    int64_t *const ends[] = {&p->counts_from, &p->rows_from, &p->sums_from, &p->outputs_from, NULL};
+    int64_t end = 0;
+    for (int i = 0; i < 5; i++) {
+        if (sizes[i] > INT64_MAX / 16) {
+            return INT64_MAX;
+        }
+        end += gops_round_up(sizes[i], GOPS_WORKSPACE_ALIGNMENT);
+        if (ends[i] != NULL) {
+            *ends[i] = end;
+        }
+    }
+    return end;
+}
+
+/* Strips at the ends whose lists of taps differ from those in between. */
+static void count_edges(const gops_conv_geometry *conv, gops_strip_layout *p)
+{
+    const gops_axis *x = &conv->axis[conv->axes - 1];
+    int64_t first, last;
+    p->before = p->after = 0;
+    while (p->before < p->strips) {
+        spots_inside(x, p->before * p->spots, p->spots, 0, &first, &last);
+        if (first == 0 && last == p->spots) {
+            break;
+        }
+        p->before++;
+    }
+    while (p->before + p->after < p->strips) {
+        const int64_t begin = (p->strips - p->after - 1) * p->spots;
+        if (begin + p->spots <= x->output) {
+            spots_inside(x, begin, p->spots, x->kernel - 1, &first, &last);
+            if (first == 0 && last == p->spots) {
+                break;
+            }
+        }
+        p->after++;
+    }
+}
+
+/* Lays out one size of strip; *slot_bytes and the plan's time in *cost. */
+static int lay_out(const gops_plan *plan, const gops_strip *strip, gops_strip_layout *p,
+                   int64_t *slot_bytes, double *cost)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_axis *x = &conv->axis[conv->axes - 1];
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t lanes = plan->kernels->strips[plan->type->compute]->lanes;
+    double cycles = 0;
+    *p =
+        (gops_strip_layout){.strip = strip, .spots = strip->spots, .width = strip->vectors * lanes};
+    p->rows = conv->output_pixels / x->output;
+    p->strips = gops_ceil_div(x->output, p->spots);
+    count_edges(conv, p);
+    if (p->before + p->after > MOST_ENTRIES || !walk(plan, p, NULL, NULL, &cycles)) {
+        return 0;
+    }
+    const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
+    const int64_t step = gops_mul_saturate(conv->taps, p->width * bytes);
+    /* 512 -> 512 on 7x7 took 0.96 ms with blocks of 24 KB, 0.88 with 96, 0.84 with 192 and 384. */
+    const int64_t room = plan->machine.l2_bytes / 8;
+    p->depth_block =
+        gops_clamp(room / step, gops_min(LEAST_DEPTH, conv->channels_in), conv->channels_in);
+    p->depth_block =
+        gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, p->depth_block));
+    divide(plan, p);
+    p->streams = gops_mul_saturate(step, conv->channels_in) > plan->machine.l2_bytes / 2 / p->part;
+    const int64_t row_bytes = gops_mul_saturate(p->strips * p->spots, p->width * bytes);
+    p->chunk = gops_clamp(MOST_SUMS_BYTES / row_bytes, 1, p->band);
+    *slot_bytes = lay_out_workspace(plan, p);
+    const double passes = (double)gops_ceil_div(conv->channels_in, p->depth_block);
+    const double strips = (double)p->rows * (double)p->strips;
+    const double all =
+        cycles * count_rows(conv) +
+        strips * passes * (CYCLES_PER_STRIP + CYCLES_PER_SUM * (double)(strip->vectors * p->spots));
+    const double images = (double)conv->batch * (double)conv->groups;
+    *cost = images * ((double)blocks * all * NS_PER_CYCLE) +
+            NS_PER_ITEM * (double)p->bands * (double)p->parts * images / (double)p->share;
+    return 1;
+}
+
+gops_status gops_strip_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_strips *strips = plan->kernels->strips[plan->type->compute];
+    const int64_t stride = conv->axis[conv->axes - 1].stride;
+    gops_strip_layout *own = (gops_strip_layout *)(void *)plan->parameters.bytes;
+    int found = 0, roomy = 0;
+    if (strips == NULL || !plan->type->plain || plan->output_type != plan->type) {
+        return gops_fail(error, GOPS_UNSUPPORTED, "implicit/strips serves f32 and f64, not %s",
+                         plan->type->name);
+    }
+    for (const gops_strip *strip = strips->list; strip->vectors != 0; strip++) {
+        gops_strip_layout p;
+        int64_t slot_bytes, variant;
+        double cost;
+        if (strip->stride != stride || (strip->vectors - 1) * strips->lanes >= conv->channels_out ||
+            !lay_out(plan, strip, &p, &slot_bytes, &cost)) {
+            continue;
+        }
+        variant = p.depth_block * 8 + strip->vectors;
+        if (slot_bytes > slot_limit) {
+            roomy = 1;
+        } else if ((!found || cost < plan->cost) &&
+                   (plan->wanted_variant == 0 || plan->wanted_variant == variant)) {
+            *own = p;
+            found = 1;
+            plan->cost = cost;
+            plan->slot_bytes = slot_bytes;
+            plan->filter_variant = variant;
+        }
+    }
+    if (!found && roomy) {
+        return gops_fail(error, GOPS_INVALID,
+                         "max_workspace is %lld; implicit/strips needs more for one thread",
+                         (long long)slot_limit);
+    }
+    if (!found) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "implicit/strips does not serve rows of %lld outputs with stride %lld "
+                         "over %lld padded values",
+                         (long long)conv->axis[conv->axes - 1].output, (long long)stride,
+                         (long long)conv->axis[conv->axes - 1].pad_begin);
+    }
+    plan->items = conv->batch * gops_ceil_div(conv->groups, own->share) * own->parts * own->bands;
+    plan->filter_bytes = conv->groups * gops_ceil_div(conv->channels_out, own->width) * own->width *
+                         conv->k * gops_compute_bytes(plan->type->compute);
+    return GOPS_OK;
+}

@@ -1,0 +1,45 @@
+/* algorithms/strip_layout.h: how a convolution is cut into strips; algorithms/strip_conv.c. */
+#ifndef GOPS_ALGORITHMS_STRIP_LAYOUT_H
+#define GOPS_ALGORITHMS_STRIP_LAYOUT_H
+
+#include "plan/plan.h"
+
+typedef struct gops_strip_layout {
+    const gops_strip *strip;
+    int64_t spots, width;  /* of a strip: outputs, channels */
+    int64_t strips;        /* of a row; the last one may be shorter */
+    int64_t before, after; /* strips at the row's ends whose taps an edge may cut */
+    int64_t entries;       /* of all lists of taps */
+    int64_t depth_block;   /* input channels at a time */
+    int64_t streams;       /* not 0: the weights come from beyond the second level cache */
+    int64_t rows;          /* of outputs: all axes but the last */
+    int64_t chunk;         /* rows at a time */
+    /* How items divide the work: groups, blocks of output channels, rows. */
+    int64_t share, part, parts, band, bands;
+    /* The workspace: the lists of taps, then these. */
+    int64_t counts_from, rows_from, sums_from, outputs_from;
+} gops_strip_layout;
+
+static inline const gops_strip_layout *gops_strip_layout_of(const gops_plan *plan)
+{
+    return (const gops_strip_layout *)(const void *)plan->parameters.bytes;
+}
+
+/* Fills in the plan but for `why`, as its method's `prepare`. */
+gops_status gops_strip_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error);
+
+/* The taps of an axis that meet data for an output: *first to *last - 1, none where equal. */
+void gops_strip_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last);
+
+/* Strips that no edge cuts have one list of taps in common: the first after those `before`. */
+static inline int64_t gops_strip_list(const gops_strip_layout *p, int64_t strip)
+{
+    return strip < p->before              ? strip
+           : strip < p->strips - p->after ? p->before
+                                          : strip - (p->strips - p->after) + p->before + 1;
+}
+
+/* Writes all lists of the last axis' taps, and where each ends. */
+void gops_strip_list_taps(const gops_plan *plan, gops_strip_tap *taps, int64_t *ends);
+
+#endif
