@@ -225,7 +225,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const int64_t share = item / p->bands / p->parts % shares;
     const int64_t image = item / p->bands / p->parts / shares;
     const int64_t last_row = gops_min((band + 1) * p->band, p->rows);
-    const gops_trim trim = gops_trim_read(plan, job);
+    const gops_trim trim = gops_trim_read(plan, job, 0);
     unsigned char *const base = workspace;
     piece at = {
         .plan = plan,
