@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "kernels/kernels.h"
 #include "kernels/lanes.h"
+#include "kernels/register.h"
 #include "kernels/vector.h"
 
 #include <string.h>
@@ -11,26 +12,8 @@
 #include <immintrin.h>
 #endif
 
-/* Keeps gcc from folding a load into each of the multiplications that use it, which would make as
- * many loads of it as there are rows in a tile. */
-#if defined(__AVX512F__)
-#define GOPS_IN_REGISTER(x) __asm__("" : "+v"(x))
-#elif defined(__x86_64__)
-#define GOPS_IN_REGISTER(x) __asm__("" : "+x"(x))
-#elif defined(__aarch64__)
-#define GOPS_IN_REGISTER(x) __asm__("" : "+w"(x))
-#else
-#define GOPS_IN_REGISTER(x) (void)0
-#endif
-
 /* The largest tiles: rows, vectors. */
 enum { GOPS_DIRECT_ROWS = 7, GOPS_DIRECT_VECTORS = 8, GOPS_BUNDLE_PIXELS = 14 };
-
-#ifdef __clang__
-#define GOPS_UNROLL _Pragma("unroll")
-#else
-#define GOPS_UNROLL _Pragma("GCC unroll 32")
-#endif
 
 /* Stores the first lanes of a vector of `bytes` bytes, fewer than all, elements of `size` bytes. */
 static inline __attribute__((always_inline)) void

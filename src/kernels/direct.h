@@ -79,6 +79,24 @@ typedef struct gops_direct_weave {
     int64_t begin, end;
 } gops_direct_weave;
 
+/* A convolution of one channel, which lies there without padding, in part: `rows` rows of outputs
+ * from row `first` on, each of all `columns`; `output` is where row `first` goes. Strides and pads
+ * along y and x; what the taps meet beyond the data is 0. */
+typedef struct gops_direct_masked {
+    const void *data;
+    const void *weights; /* [kernel_y, kernel_x] */
+    void *output;
+    int64_t height, width; /* of the data */
+    int64_t first, rows, columns;
+    int64_t kernel_y, kernel_x; /* kernel_y is 3, 5 or 7 */
+    int64_t pad_y, pad_x;
+    int64_t dilation_y, dilation_x;
+    int64_t stride;            /* 1, or 2: then kernel_x is kernel_y and the dilations are 1 */
+    const void *bounds, *bias; /* as for the rows */
+} gops_direct_masked;
+
+typedef void gops_masked_kernel(const gops_direct_masked *masked);
+
 typedef struct gops_direct_kernels {
     void (*rows)(const gops_direct_rows *rows);
     void (*copy)(const gops_direct_copy *copy);

@@ -15,4 +15,5 @@ const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
     .integer_gemm = GOPS_ISA_NAME(gops_integer_gemm_table),
     .wrap = GOPS_ISA_NAME(gops_wrap_table),
     .direct = GOPS_ISA_NAME(gops_direct_table),
+    .masked = GOPS_ISA_NAME(gops_masked_table),
 };

@@ -36,6 +36,9 @@ typedef struct gops_kernels {
     gops_wrap *const *wrap;
     /* By compute type: rows of depthwise convolutions. kernels/direct.inc.h */
     const gops_direct_kernels *direct;
+    /* By compute type: the same on the image itself; NULL where it is not offered.
+     * kernels/direct_masked.inc.h */
+    gops_masked_kernel *const *masked;
 } gops_kernels;
 
 /* The best table that runs here, or the one that GROUPOPS_ISA names; NULL where that is none. */
@@ -50,6 +53,7 @@ extern const gops_strips *const GOPS_ISA_NAME(gops_strip_table)[GOPS_COMPUTES];
 extern gops_integer_gemm *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
 extern gops_wrap *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
 extern const gops_direct_kernels GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES];
+extern gops_masked_kernel *const GOPS_ISA_NAME(gops_masked_table)[GOPS_COMPUTES];
 #endif
 
 #endif

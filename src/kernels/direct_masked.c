@@ -1,0 +1,69 @@
+/* kernels/direct_masked.c: the depthwise kernels that load with a mask, for instruction sets that
+ * can. */
+#include "kernels/direct.h"
+
+#include "base/checked.h"
+#include "kernels/kernels.h"
+#include "kernels/register.h"
+#include "kernels/vector.h"
+
+#include <stddef.h>
+
+#if defined(__AVX512F__)
+
+#include <immintrin.h>
+
+/* Of a tile at most. */
+enum { GOPS_MASKED_ROWS = 14 };
+
+/* A vector's lanes from `from` to `to` - 1. */
+static inline uint32_t gops_lanes(int64_t from, int64_t to)
+{
+    return (uint32_t)(((uint64_t)1 << to) - 1) & ~(uint32_t)(((uint64_t)1 << from) - 1);
+}
+
+#define C float
+#define BYTES 64
+#define NAME(symbol) f32_##symbol
+#define SOME __mmask16
+#define SOME_OF(from, to) (__mmask16) gops_lanes(from, to)
+#define LOAD_SOME(from, some) (f32_vector) _mm512_maskz_loadu_ps(some, from)
+#define STORE_SOME(to, some, value) _mm512_mask_storeu_ps(to, some, (__m512)(value))
+#define EVEN(a, b)                                                                                 \
+    __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define ODD(a, b)                                                                                  \
+    __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#include "kernels/direct_masked.inc.h"
+
+/* Half as wide, for images of at most so many columns. */
+#define C float
+#define BYTES 32
+#define NAME(symbol) f32_half_##symbol
+#define SOME __mmask8
+#define SOME_OF(from, to) (__mmask8) gops_lanes(from, to)
+#define LOAD_SOME(from, some) (f32_half_vector) _mm256_maskz_loadu_ps(some, from)
+#define STORE_SOME(to, some, value) _mm256_mask_storeu_ps(to, some, (__m256)(value))
+#define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#include "kernels/direct_masked.inc.h"
+
+static void f32_masked(const gops_direct_masked *a)
+{
+    if (a->columns <= f32_half_LANES) {
+        f32_half_run(a);
+    } else {
+        f32_run(a);
+    }
+}
+
+#define F32_MASKED f32_masked
+
+#else
+
+#define F32_MASKED NULL
+
+#endif
+
+gops_masked_kernel *const GOPS_ISA_NAME(gops_masked_table)[GOPS_COMPUTES] = {
+    [GOPS_COMPUTE_F32] = F32_MASKED,
+};

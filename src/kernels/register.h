@@ -1,0 +1,27 @@
+/* kernels/register.h: what keeps a tile of sums in registers. */
+#ifndef GOPS_KERNELS_REGISTER_H
+#define GOPS_KERNELS_REGISTER_H
+
+/* Keeps gcc from folding a load into each of the multiplications that use it, which would make as
+ * many loads of it as there are rows in a tile. */
+#if defined(__AVX512F__)
+#define GOPS_IN_REGISTER(x) __asm__("" : "+v"(x))
+#elif defined(__x86_64__)
+#define GOPS_IN_REGISTER(x) __asm__("" : "+x"(x))
+#elif defined(__aarch64__)
+#define GOPS_IN_REGISTER(x) __asm__("" : "+w"(x))
+#else
+#define GOPS_IN_REGISTER(x) (void)0
+#endif
+
+/* Keeps the compiler from computing things of an integer ahead, to keep in more registers than
+ * there are. */
+#define GOPS_OPAQUE(integer) __asm__("" : "+r"(integer))
+
+#ifdef __clang__
+#define GOPS_UNROLL _Pragma("unroll")
+#else
+#define GOPS_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#endif
