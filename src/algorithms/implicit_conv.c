@@ -132,10 +132,10 @@ static void explain(gops_plan *plan, const gops_implicit *p)
 {
     snprintf(plan->why, sizeof plan->why,
              "no column matrix: tiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
-             "bands, estimated %.3f ms",
+             "bands",
              (long long)p->tile, p->pixels ? "vectors of pixels" : "single pixels",
              p->in_place ? "the input where it lies" : "the input copied once into a padded frame",
-             (long long)p->depth, (long long)p->depth_block, (long long)p->bands, plan->cost / 1e6);
+             (long long)p->depth, (long long)p->depth_block, (long long)p->bands);
 }
 
 /* What the packing depends on beside the shape of the filter. */

@@ -1,4 +1,5 @@
-/* algorithms/method_table.c: every method. A new one is a row here and a file of its own. */
+/* algorithms/method_table.c: every method. A new one is a row in the first table and a file of its
+ * own. */
 #include "algorithms/methods.h"
 
 #include <stddef.h>
@@ -17,3 +18,49 @@ const gops_method *const gops_methods[] = {
     &gops_twopass_norm,
     NULL,
 };
+
+/*
+ * How estimates compare with measured times. Each method estimates from the shape, by constants
+ * that were fitted with AVX-512 where it is written; what is left over for other instruction sets
+ * is here. `tests/bench/run crossovers` (with GROUPOPS_ISA) shows both; these factors make the
+ * least of the time that choosing by the estimate lost on 290 layers of the suites on a Zen 5,
+ * 2026:
+ *
+ *     geometric mean (worst)   without         with
+ *     AVX-512                  1.006 (1.5)     1.006 (1.5)
+ *     AVX2                     1.023 (1.7)     1.011 (1.4)
+ *     portable                 1.079 (4.3)     1.016 (4.8)
+ *
+ * Portable code on x86-64 has no fused multiplication and addition, which doubles what `implicit`
+ * computes, and not what a BLAS does, which has an instruction set of its own. Other processors'
+ * portable code was not measured, and takes the estimates as they are.
+ */
+typedef struct scale {
+    const gops_method *method;
+    double portable, avx2; /* 1 for AVX-512, and for a method that is not here */
+} scale;
+
+static const scale scales[] = {
+    {&gops_implicit_conv, 1.8, 1.0},
+    {&gops_direct_bundle_conv, 1.0, 0.9},
+    {&gops_direct_conv, 1.3, 1.1},
+    {&gops_direct_deconv, 1.0, 0.95},
+};
+
+enum { AVX512_BYTES = 64, AVX2_BYTES = 32 };
+
+double gops_method_scale(const gops_method *method, int64_t vector_bytes)
+{
+#ifdef __x86_64__
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+        if (scales[i].method == method && vector_bytes < AVX512_BYTES) {
+            return vector_bytes < AVX2_BYTES ? scales[i].portable : scales[i].avx2;
+        }
+    }
+#else
+    (void)scales;
+    (void)method;
+    (void)vector_bytes;
+#endif
+    return 1;
+}

@@ -23,11 +23,11 @@ static void explain(gops_plan *plan, const gops_phase_parameters *p, const gops_
     };
     snprintf(plan->why, sizeof plan->why,
              "%s, %lld of them, as %lld convolutions with stride 1, no column matrix: tiles of "
-             "%lld channels by %s, %lld bands, estimated %.3f ms",
+             "%lld channels by %s, %lld bands",
              forms[p->form], (long long)gops_phase_count(view), (long long)p->products,
              (long long)p->implicit.tile,
              p->implicit.pixels ? "vectors of pixels" : "single pixels",
-             (long long)p->implicit.bands, plan->cost / 1e6);
+             (long long)p->implicit.bands);
 }
 
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)

@@ -67,6 +67,7 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const gop
         }
     }
     if (status == GOPS_OK) {
+        plan->cost *= gops_method_scale(method, plan->kernels->vector_bytes);
         plan->slots =
             (int32_t)gops_clamp(gops_min(plan->items, worth_threads(plan)), 1, plan->slots);
         if (plan->slot_bytes > (PTRDIFF_MAX - plan->shared_bytes) / plan->slots) {
@@ -177,14 +178,45 @@ static int find_next(search *at, gops_plan *candidate)
     return 0;
 }
 
+/* As many methods of one operation as there may be. */
+enum { MOST_CANDIDATES = 8 };
+
+/* What was found out about a method, for the explanation. */
+typedef struct finding {
+    const gops_method *method;
+    double estimated_ns;
+    double measured_ns; /* 0: it was not */
+} finding;
+
+/* Appends what the candidates were estimated and measured to take. */
+static void explain_choice(gops_plan *plan, const finding *findings, int count)
+{
+    size_t length = strlen(plan->why);
+    for (int i = 0; i < count && length < sizeof plan->why; i++) {
+        const finding *at = &findings[i];
+        const char *form = at->method->form;
+        char measured[32] = "";
+        if (at->measured_ns > 0) {
+            snprintf(measured, sizeof measured, "measured %.4f, ", at->measured_ns / 1e6);
+        }
+        length += (size_t)snprintf(plan->why + length, sizeof plan->why - length,
+                                   "%s%s%s%s %sestimated %.4f ms", i == 0 ? "; " : ", ",
+                                   at->method->algorithm, form != NULL ? "/" : "",
+                                   form != NULL ? form : "", measured, at->estimated_ns / 1e6);
+    }
+}
+
 /* The one that is estimated to cost least. */
 static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted,
                                    const gops_method *only, gops_error *error)
 {
     gops_plan best, candidate;
     search at = begin(plan, wanted, only);
+    finding findings[MOST_CANDIDATES];
+    int count = 0;
     best.method = NULL;
-    while (find_next(&at, &candidate)) {
+    while (count < MOST_CANDIDATES && find_next(&at, &candidate)) {
+        findings[count++] = (finding){candidate.method, candidate.cost, 0};
         if (best.method == NULL || candidate.cost < best.cost) {
             best = candidate;
         }
@@ -193,33 +225,18 @@ static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted,
         return gops_fail(error, at.refusal.status, "%s", at.refusal.message);
     }
     *plan = best;
+    if (count > 1) {
+        explain_choice(plan, findings, count);
+    }
     return GOPS_OK;
 }
-
-static void explain_measured(gops_plan *plan, const gops_trial *trials, int count)
-{
-    char method[GOPS_WHY_BYTES];
-    memcpy(method, plan->why, sizeof method);
-    int length = snprintf(plan->why, sizeof plan->why, "the fastest as measured:");
-    for (int i = 0; i < count; i++) {
-        const gops_method *tried = trials[i].plan.method;
-        length += snprintf(plan->why + length, sizeof plan->why - (size_t)length,
-                           "%s %s%s%s %.4f ms (estimated %.4f)", i > 0 ? "," : "", tried->algorithm,
-                           tried->form != NULL ? "/" : "", tried->form != NULL ? tried->form : "",
-                           trials[i].ns / 1e6, trials[i].plan.cost / 1e6);
-    }
-    snprintf(plan->why + length, sizeof plan->why - (size_t)length, "; %.200s", method);
-}
-
-/* As many methods of one operation as there may be. */
-enum { MOST_TRIALS = 8 };
 
 static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_request *wanted,
                                 gops_error *error)
 {
     search at = begin(plan, wanted, NULL);
     int count = 0, best = 0;
-    while (count < MOST_TRIALS && find_next(&at, &trials[count].plan)) {
+    while (count < MOST_CANDIDATES && find_next(&at, &trials[count].plan)) {
         trials[count].filter = NULL;
         trials[count++].ns = 0;
     }
@@ -232,12 +249,14 @@ static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_
             return status;
         }
     }
-    for (int i = 1; i < count; i++) {
+    finding findings[MOST_CANDIDATES];
+    for (int i = 0; i < count; i++) {
+        findings[i] = (finding){trials[i].plan.method, trials[i].plan.cost, trials[i].ns};
         best = trials[i].ns < trials[best].ns ? i : best;
     }
     *plan = trials[best].plan;
     if (count > 1) {
-        explain_measured(plan, trials, count);
+        explain_choice(plan, findings, count);
     }
     return GOPS_OK;
 }
@@ -249,9 +268,9 @@ static gops_status choose_fastest(gops_plan *plan, const gops_request *wanted, g
         return choose_cheapest(plan, wanted, NULL, error);
     }
     gops_trial *trials =
-        host.allocate(host.context, MOST_TRIALS * sizeof *trials, GOPS_WORKSPACE_ALIGNMENT);
+        host.allocate(host.context, MOST_CANDIDATES * sizeof *trials, GOPS_WORKSPACE_ALIGNMENT);
     if (trials == NULL) {
-        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for %d plans", MOST_TRIALS);
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for %d plans", MOST_CANDIDATES);
     }
     const gops_status status = choose_among(plan, trials, wanted, error);
     host.release(host.context, trials);
@@ -267,7 +286,7 @@ static int choose_saved(gops_plan *plan, const gops_request *wanted, const char 
         return 0;
     }
     memcpy(method, plan->why, sizeof method);
-    snprintf(plan->why, sizeof plan->why, "the fastest when it was measured; %.300s", method);
+    snprintf(plan->why, sizeof plan->why, "the fastest when it was measured; %.540s", method);
     return 1;
 }
 

@@ -66,6 +66,10 @@ typedef struct gops_method {
 /* All methods, ended by NULL; of two that cost the same the earlier one is chosen. */
 extern const gops_method *const gops_methods[];
 
+/* What the method's estimates are multiplied by, for kernels with vectors of so many bytes:
+ * algorithms/method_table.c. */
+double gops_method_scale(const gops_method *method, int64_t vector_bytes);
+
 /* What a packed filter depends on: equal layouts, exchangeable filters. Compared byte by byte, so
  * it has no padding and is filled with zeros first. */
 typedef struct gops_filter_layout {
@@ -93,7 +97,7 @@ typedef struct gops_origin {
 
 enum {
     GOPS_PARAMETER_BYTES = 640,
-    GOPS_WHY_BYTES = 400,
+    GOPS_WHY_BYTES = 600,
     /* The filter_variant of a plan without outputs, which packs nothing: its filter must not fit
      * another plan. */
     GOPS_EMPTY_VARIANT = -1,

@@ -84,17 +84,17 @@ static void explain_type(gops_plan *plan)
     }
     memcpy(method, plan->why, sizeof method);
     if (plan->type->compute >= GOPS_COMPUTE_U32) {
-        snprintf(plan->why, sizeof plan->why, "%s: integers modulo 2^%d, exact; %.300s", name,
+        snprintf(plan->why, sizeof plan->why, "%s: integers modulo 2^%d, exact; %.480s", name,
                  (int)gops_compute_bytes(plan->type->compute) * 8, method);
     } else if (plan->type->exact_k != INT64_MAX) {
         snprintf(plan->why, sizeof plan->why,
-                 "%s%s: %s, exact to K = %lld, here K = %lld%s; %.300s", name,
+                 "%s%s: %s, exact to K = %lld, here K = %lld%s; %.480s", name,
                  plan->output_type != plan->type ? " to i32" : "",
                  gops_gemm_name(plan->type->compute), (long long)plan->exact_k, k,
                  k > plan->exact_k ? " in exact pieces" : "", method);
     } else {
         snprintf(plan->why, sizeof plan->why,
-                 "%s: multiplied and added in f32, rounded once; %.300s", name, method);
+                 "%s: multiplied and added in f32, rounded once; %.480s", name, method);
     }
 }
 
