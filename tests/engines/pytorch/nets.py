@@ -37,6 +37,20 @@ class UNet(nn.Module):
         return self.last(self.join1(torch.cat([self.up1(y), x], 1)))
 
 
+def _keep_signals_up(model):
+    """Lets the convolutions decide the output. As torchvision fills them, batch normalizations
+    that have seen no batch let the signal die out layer by layer, and ConvNeXt's blocks add
+    1e-6 of themselves: what is left is the last layer's bias, or the stem."""
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.momentum = 1.0  # the statistics of the one batch
+        if hasattr(module, "layer_scale"):
+            nn.init.ones_(module.layer_scale)
+    with torch.no_grad():
+        model.train()(torch.randn(8, 3, 96, 96))
+    return model.eval()
+
+
 def build(name):
     """A network of torchvision by its name, or `unet`; random weights, for inference."""
     torch.manual_seed(20261121)
@@ -44,4 +58,4 @@ def build(name):
         return UNet().eval()
     import torchvision
 
-    return getattr(torchvision.models, name)().eval()
+    return _keep_signals_up(getattr(torchvision.models, name)())

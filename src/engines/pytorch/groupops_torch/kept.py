@@ -22,7 +22,14 @@ class _Entry:
         self.version = weight._version
 
     def holds_for(self, weight):
-        return self.version == weight._version and self.alias.data_ptr() == weight.data_ptr()
+        # `weight.data = weight.data.transpose(0, 1)` leaves object, version and address as they were.
+        return (
+            self.version == weight._version
+            and self.alias.data_ptr() == weight.data_ptr()
+            and self.alias.dtype == weight.dtype
+            and self.alias.shape == weight.shape
+            and self.alias.stride() == weight.stride()
+        )
 
 
 class Kept:
