@@ -16,6 +16,7 @@ enum {
     MOST_SUMS_BYTES = 32 << 10,
     LEAST_DEPTH = 8,     /* a loop this short pays for its beginning and end */
     MOST_ENTRIES = 4096, /* of the lists of taps: they are made anew by each item */
+    MOST_TAPS = 1024,    /* of an axis; making a plan looks at each */
 };
 
 void gops_strip_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last)
@@ -113,18 +114,24 @@ void gops_strip_list_taps(const gops_plan *plan, gops_strip_tap *taps, int64_t *
     walk(plan, &copy, taps, ends, NULL);
 }
 
-/* The pairs of an output row and a row of taps that meet data. */
+/* The pairs of an output and a tap of an axis that meet data. */
+static double count_pairs(const gops_axis *axis)
+{
+    double pairs = 0;
+    for (int64_t tap = 0; tap < axis->kernel; tap++) {
+        int64_t first, last;
+        spots_inside(axis, 0, axis->output, tap, &first, &last);
+        pairs += (double)(last - first);
+    }
+    return pairs;
+}
+
+/* The same of rows of outputs and rows of taps. */
 static double count_rows(const gops_conv_geometry *conv)
 {
     double rows = 1;
     for (int a = 0; a < conv->axes - 1; a++) {
-        int64_t first, last;
-        double inside = 0;
-        for (int64_t o = 0; o < conv->axis[a].output; o++) {
-            gops_strip_taps_inside(&conv->axis[a], o, &first, &last);
-            inside += (double)(last - first);
-        }
-        rows *= inside;
+        rows *= count_pairs(&conv->axis[a]);
     }
     return rows;
 }
@@ -182,14 +189,14 @@ static void count_edges(const gops_conv_geometry *conv, gops_strip_layout *p)
     const gops_axis *x = &conv->axis[conv->axes - 1];
     int64_t first, last;
     p->before = p->after = 0;
-    while (p->before < p->strips) {
+    while (p->before < p->strips && p->before <= MOST_ENTRIES) {
         spots_inside(x, p->before * p->spots, p->spots, 0, &first, &last);
         if (first == 0 && last == p->spots) {
             break;
         }
         p->before++;
     }
-    while (p->before + p->after < p->strips) {
+    while (p->before + p->after < p->strips && p->before + p->after <= MOST_ENTRIES) {
         const int64_t begin = (p->strips - p->after - 1) * p->spots;
         if (begin + p->spots <= x->output) {
             spots_inside(x, begin, p->spots, x->kernel - 1, &first, &last);
@@ -215,7 +222,9 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, gops_strip_la
     p->rows = conv->output_pixels / x->output;
     p->strips = gops_ceil_div(x->output, p->spots);
     count_edges(conv, p);
-    if (p->before + p->after > MOST_ENTRIES || !walk(plan, p, NULL, NULL, &cycles)) {
+    /* A list for each strip at the ends, and one for all between. */
+    if (gops_mul_saturate(p->before + p->after + 1, x->kernel) > MOST_ENTRIES ||
+        !walk(plan, p, NULL, NULL, &cycles)) {
         return 0;
     }
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
@@ -252,6 +261,13 @@ gops_status gops_strip_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *
     if (strips == NULL || !plan->type->plain || plan->output_type != plan->type) {
         return gops_fail(error, GOPS_UNSUPPORTED, "implicit/strips serves f32 and f64, not %s",
                          plan->type->name);
+    }
+    for (int a = 0; a < conv->axes; a++) {
+        if (conv->axis[a].kernel > MOST_TAPS) {
+            return gops_fail(error, GOPS_UNSUPPORTED,
+                             "implicit/strips serves up to %d taps of an axis; axis %d has %lld",
+                             MOST_TAPS, a, (long long)conv->axis[a].kernel);
+        }
     }
     for (const gops_strip *strip = strips->list; strip->vectors != 0; strip++) {
         gops_strip_layout p;
