@@ -30,8 +30,8 @@ typedef struct gops_conv_geometry {
     int64_t channels_out; /* C_OUT, of one group */
     int64_t data_pixels;  /* the product of axis[].data */
     int64_t output_pixels;
-    int64_t taps;  /* the product of axis[].kernel */
-    int64_t k;     /* C_IN * taps; saturated where the filter is empty */
+    int64_t taps; /* the product of axis[].kernel */
+    int64_t k;    /* C_IN * taps; saturated where the filter is empty */
     /* The product over the axes of all the pixels that windows could lie on, padding and the whole
      * scatter result included; saturated. */
     int64_t span;

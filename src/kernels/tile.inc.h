@@ -47,11 +47,9 @@ static inline __attribute__((always_inline)) void NAME(trim)(const gops_tile_wor
 }
 
 /* The same with a residual. */
-static inline __attribute__((always_inline)) void NAME(trim_residual)(const gops_tile_work *work,
-                                                                      const int channels,
-                                                                      const int spots,
-                                                                      const int64_t step,
-                                                                      NAME(vector) * sum)
+static inline __attribute__((always_inline)) void
+NAME(trim_residual)(const gops_tile_work *work, const int channels, const int spots,
+                    const int64_t step, NAME(vector) * sum)
 {
     const C *bounds = work->bounds, *bias = work->bias, *residual = work->residual;
     const NAME(vector) low = NAME(spread)(bounds[0]), high = NAME(spread)(bounds[1]);
