@@ -136,8 +136,8 @@ static double count_rows(const gops_conv_geometry *conv)
     return rows;
 }
 
-/* Items: images and groups, then bands, or where the weights are more than the data, parts of the
- * output channels. */
+/* Items: images and groups, then bands, or where the weights are more than the data or there are
+ * few rows (one, with one axis), parts of the output channels. */
 static void divide(const gops_plan *plan, gops_strip_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
@@ -149,7 +149,8 @@ static void divide(const gops_plan *plan, gops_strip_layout *p)
     p->band = p->rows;
     const int64_t wanted = gops_ceil_div(least, gops_max(1, both));
     if (gops_mul_saturate(conv->k, conv->channels_out) >
-        gops_mul_saturate(conv->data_pixels, conv->channels_in)) {
+            gops_mul_saturate(conv->data_pixels, conv->channels_in) ||
+        p->rows <= gops_min(wanted, blocks) / 2) {
         p->part = gops_ceil_div(blocks, gops_min(wanted, blocks));
     } else {
         p->band = gops_ceil_div(p->rows, gops_min(wanted, p->rows));
