@@ -80,7 +80,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
         }
     }
     snprintf(plan->why, sizeof plan->why,
-             "moments, then values, in f64, of %lld groups of %lld elements in %lld pieces",
+             "moments in f64, then values, of %lld groups of %lld elements in %lld pieces",
              (long long)groups, (long long)size, (long long)p->pieces);
     return GOPS_OK;
 }
