@@ -145,8 +145,8 @@ static double estimate(const gops_plan *plan, const gops_direct *p)
     double rows = 1, positions = 1, classes = 1;
     for (int a = 0; a < 3; a++) {
         if (a < 2) {
-            rows *=
-                (double)gops_min(axis[a].blocks * extent(&axis[a]), axis[a].blocks * axis[a].data);
+            rows *= (double)gops_min(gops_mul_saturate(axis[a].blocks, extent(&axis[a])),
+                                     gops_mul_saturate(axis[a].blocks, axis[a].data));
             positions *= (double)axis[a].count;
         }
         classes *= (double)axis[a].classes;

@@ -34,8 +34,14 @@ static int is_list(const gops_list *list, int32_t axes, int64_t least)
 
 static int too_many_bytes(const gops_tensor *tensor)
 {
-    const int64_t most = PTRDIFF_MAX / (int64_t)gops_test_type_bytes(tensor->type);
-    return gops_fuzz_elements(tensor, most - 1) >= most;
+    wide bytes = (wide)gops_test_type_bytes(tensor->type);
+    for (int32_t i = 0; i < tensor->rank; i++)
+        if (tensor->dims[i] == 0)
+            return 0;
+    /* Saturated, so that the next product fits too. */
+    for (int32_t i = 0; i < tensor->rank; i++)
+        bytes = bytes > PTRDIFF_MAX ? bytes : bytes * tensor->dims[i];
+    return bytes > PTRDIFF_MAX;
 }
 
 static int is_8_bit(gops_type type)
