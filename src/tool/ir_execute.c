@@ -42,18 +42,17 @@ static bool take_output(gops_ir_run *run, int index, gops_tool_error *error)
 static void drop(gops_ir_run *run, int index)
 {
     gops_ir_step *step = &run->step[index];
-    free(step->elements);
-    step->elements = NULL;
-    run->live_bytes -= step->bytes;
+    if (step->elements != NULL) {
+        free(step->elements);
+        step->elements = NULL;
+        run->live_bytes -= step->bytes;
+    }
 }
 
-/* The elements of an input; NULL where there is none. */
-static const void *elements_of(const gops_ir_run *run, int index, int input)
+/* The elements of a layer's output; NULL where there is none. */
+static const void *elements_of(const gops_ir_run *run, int layer)
 {
-    if (input == GOPS_IR_NONE) {
-        return NULL;
-    }
-    return run->step[run->model->layer[index].input[input].source].elements;
+    return layer == GOPS_IR_NONE ? NULL : run->step[layer].elements;
 }
 
 /* The bit pattern of 1 in every type, in as many bytes as it has. */
@@ -97,13 +96,14 @@ static bool pack(gops_ir_run *run, int index, gops_filter **filter, gops_tool_er
         }
         fill_ones(step->output.type, ones, step->ones);
     }
-    const void *weights = ones != NULL ? ones : elements_of(run, index, step->weights);
+    const void *weights = ones != NULL ? ones : elements_of(run, step->weights);
     const gops_status status = gops_filter_create(step->plan, weights, filter, &refusal);
     free(ones);
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
 }
 
-static bool execute_plan(gops_ir_run *run, int index, gops_tool_error *error)
+static bool execute_plan(gops_ir_run *run, int index, const void *data, const void *residual,
+                         gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
     gops_filter *filter;
@@ -113,11 +113,11 @@ static bool execute_plan(gops_ir_run *run, int index, gops_tool_error *error)
     }
     const gops_arguments arguments = {
         .size = sizeof arguments,
-        .data = elements_of(run, index, step->data),
+        .data = data,
         .filter = filter,
-        .scale = elements_of(run, index, step->scale),
-        .bias = elements_of(run, index, step->bias),
-        .residual = elements_of(run, index, step->residual),
+        .scale = elements_of(run, step->scale),
+        .bias = elements_of(run, step->bias),
+        .residual = residual,
         .output = step->elements,
     };
     const double start = now();
@@ -126,6 +126,42 @@ static bool execute_plan(gops_ir_run *run, int index, gops_tool_error *error)
     run->live_bytes -= filter != NULL ? step->info.filter_bytes : 0;
     gops_filter_destroy(filter);
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
+}
+
+/* The elements of a layer, repeated to the shape of this one's output; *memory is for the caller to
+ * free. NULL after a refusal. */
+static const void *repeat(gops_ir_run *run, int index, int source, void **memory,
+                          gops_tool_error *error)
+{
+    const gops_ir_step *from = &run->step[source];
+    const gops_ir_step *step = &run->step[index];
+    if (gops_ir_same_shape(&from->output, &step->output)) {
+        return from->elements;
+    }
+    *memory = malloc(step->bytes);
+    if (*memory == NULL) {
+        gops_ir_refuse(run, index, error, "no memory for its %zu bytes", step->bytes);
+        return NULL;
+    }
+    gops_ir_repeat(&from->output, from->elements, &step->output, *memory);
+    return *memory;
+}
+
+static bool execute_broadcast(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_ir_step *step = &run->step[index];
+    void *memory[2] = {NULL, NULL};
+    if (step->bytes > SIZE_MAX / 2 || !reserve(run, index, step->bytes * 2, error)) {
+        return false;
+    }
+    const void *data = repeat(run, index, step->data, &memory[0], error);
+    const void *residual =
+        data != NULL ? repeat(run, index, step->residual, &memory[1], error) : NULL;
+    const bool done = residual != NULL && execute_plan(run, index, data, residual, error);
+    free(memory[0]);
+    free(memory[1]);
+    run->live_bytes -= step->bytes * 2;
+    return done;
 }
 
 /* The elements of a given file take the place of those taken. */
@@ -139,11 +175,18 @@ static bool read_given(gops_ir_run *run, int index, gops_tool_error *error)
     return done;
 }
 
+/* Whether the layer is executed with one that follows. */
+static bool is_before_another(const gops_ir_run *run, int index)
+{
+    const gops_ir_step *step = &run->step[index];
+    return step->users == 1 && run->step[step->user].before == index;
+}
+
 static bool execute(gops_ir_run *run, int index, gops_tool_error *error)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
     gops_ir_step *step = &run->step[index];
-    if (strcmp(layer->type, "Result") == 0) {
+    if (strcmp(layer->type, "Result") == 0 || is_before_another(run, index)) {
         return true;
     }
     if (!take_output(run, index, error)) {
@@ -160,19 +203,36 @@ static bool execute(gops_ir_run *run, int index, gops_tool_error *error)
         return true;
     }
     if (strcmp(layer->type, "Reshape") == 0) {
-        memcpy(step->elements, elements_of(run, index, 0), step->bytes);
+        memcpy(step->elements, elements_of(run, step->data), step->bytes);
         return true;
     }
-    return step->plan == NULL || execute_plan(run, index, error);
+    if (strcmp(layer->type, "Convert") == 0) {
+        const gops_tensor *from = &run->step[step->data].output;
+        gops_ir_convert(from->type, elements_of(run, step->data), step->output.type, step->elements,
+                        (int64_t)(step->bytes / gops_type_bytes(step->output.type)));
+        return true;
+    }
+    if (step->plan != NULL && step->broadcast) {
+        return execute_broadcast(run, index, error);
+    }
+    return step->plan == NULL || execute_plan(run, index, elements_of(run, step->data),
+                                              elements_of(run, step->residual), error);
 }
 
-/* Lets go of inputs that nothing will read again; a Result keeps its own until the end. */
+/* Lets go of inputs that nothing will read again, those of layers that were executed with this one
+ * too; a Result keeps its own until the end. */
 static void let_go(gops_ir_run *run, int index)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
-    for (int i = 0; strcmp(layer->type, "Result") != 0 && i < layer->inputs; i++) {
-        if (--run->step[layer->input[i].source].users == 0) {
-            drop(run, layer->input[i].source);
+    if (strcmp(layer->type, "Result") == 0 || is_before_another(run, index)) {
+        return;
+    }
+    for (int at = index; at != GOPS_IR_NONE; at = run->step[at].before) {
+        for (int i = 0; i < run->model->layer[at].inputs; i++) {
+            const int source = gops_ir_source(run, at, i);
+            if (--run->step[source].users == 0) {
+                drop(run, source);
+            }
         }
     }
     if (layer->outputs == 1 && run->step[index].users == 0) {

@@ -23,6 +23,7 @@ static const struct {
     {"Relu", gops_ir_prepare_relu, 1, 1, 1},
     {"ReLU", gops_ir_prepare_relu, 1, 1, 1}, /* as versions 10 and 11 spell it */
     {"Reshape", gops_ir_prepare_reshape, 2, 2, 1},
+    {"Convert", gops_ir_prepare_convert, 1, 1, 1},
     {"Result", gops_ir_prepare_result, 1, 1, 0},
 };
 
@@ -54,18 +55,40 @@ bool gops_ir_refuse(const gops_ir_run *run, int index, gops_tool_error *error, c
                             gops_ir_call_layer(&run->model->layer[index], &name), message);
 }
 
+int gops_ir_source(const gops_ir_run *run, int index, int input)
+{
+    return run->model->layer[index].input[input].source;
+}
+
 const gops_tensor *gops_ir_input(const gops_ir_run *run, int index, int input)
 {
-    return &run->step[run->model->layer[index].input[input].source].output;
+    return &run->step[gops_ir_source(run, index, input)].output;
+}
+
+gops_ir_step gops_ir_step_begin(void)
+{
+    return (gops_ir_step){
+        .file.descriptor = -1,
+        .user = GOPS_IR_NONE,
+        .weights = GOPS_IR_NONE,
+        .data = GOPS_IR_NONE,
+        .scale = GOPS_IR_NONE,
+        .bias = GOPS_IR_NONE,
+        .residual = GOPS_IR_NONE,
+        .before = GOPS_IR_NONE,
+        .last = GOPS_IR_NONE,
+    };
+}
+
+bool gops_ir_same_shape(const gops_tensor *one, const gops_tensor *other)
+{
+    return one->rank == other->rank &&
+           memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
 }
 
 static bool same(const gops_tensor *stated, const gops_tensor *found)
 {
-    bool equal = stated->rank == found->rank && (stated->type == 0 || stated->type == found->type);
-    for (int32_t axis = 0; equal && axis < found->rank; axis++) {
-        equal = stated->dims[axis] == found->dims[axis];
-    }
-    return equal;
+    return (stated->type == 0 || stated->type == found->type) && gops_ir_same_shape(stated, found);
 }
 
 static bool check_stated(const gops_ir_run *run, int index, const gops_ir_port *port,
@@ -121,7 +144,9 @@ bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
             return false;
         }
         for (int input = 0; input < run->model->layer[index].inputs; input++) {
-            run->step[run->model->layer[index].input[input].source].users++;
+            gops_ir_step *source = &run->step[gops_ir_source(run, index, input)];
+            source->users++;
+            source->user = index;
         }
     }
     for (int i = 0; i < run->given_count; i++) {
@@ -131,5 +156,12 @@ bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
                                     run->given[i].text);
         }
     }
-    return true;
+    return gops_ir_fuse_all(run, error);
+}
+
+bool gops_ir_prepare_again(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    gops_plan_destroy(run->step[index].plan);
+    run->step[index].plan = NULL;
+    return kinds[find_kind(run->model->layer[index].type)].prepare(run, index, error);
 }

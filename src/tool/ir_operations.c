@@ -85,8 +85,8 @@ static bool prepare_conv(gops_ir_run *run, int index, bool group, gops_tool_erro
         !read_filter(run, index, group, &filter, error)) {
         return false;
     }
-    step->data = 0;
-    step->weights = 1;
+    step->data = gops_ir_source(run, index, 0);
+    step->weights = gops_ir_source(run, index, 1);
     const gops_status status = gops_conv_plan_create(
         gops_ir_input(run, index, 0), &filter, &attributes, &run->options, &step->plan, &refusal);
     return finish(run, index, status, &refusal, error);
@@ -137,8 +137,8 @@ static bool prepare_deconv(gops_ir_run *run, int index, bool group, gops_tool_er
         !read_filter(run, index, group, &filter, error)) {
         return false;
     }
-    step->data = 0;
-    step->weights = 1;
+    step->data = gops_ir_source(run, index, 0);
+    step->weights = gops_ir_source(run, index, 1);
     const gops_status status = gops_deconv_plan_create(
         gops_ir_input(run, index, 0), &filter, &attributes, &run->options, &step->plan, &refusal);
     return finish(run, index, status, &refusal, error);
@@ -170,9 +170,9 @@ bool gops_ir_prepare_norm(gops_ir_run *run, int index, gops_tool_error *error)
     if (end == NULL || end == epsilon || *end != '\0') {
         return gops_ir_refuse(run, index, error, "epsilon is not a number");
     }
-    step->data = 0;
-    step->scale = 1;
-    step->bias = 2;
+    step->data = gops_ir_source(run, index, 0);
+    step->scale = gops_ir_source(run, index, 1);
+    step->bias = gops_ir_source(run, index, 2);
     const gops_status status = gops_norm_plan_create(
         gops_ir_input(run, index, 0), gops_ir_input(run, index, 1), gops_ir_input(run, index, 2),
         &attributes, &run->options, &step->plan, &refusal);

@@ -1,8 +1,9 @@
 /* ir_run.h: a model as it is executed.
  *
  * First every layer is prepared, in order: shapes are inferred and compared with those that the
- * file states, plans are made, sizes are checked against the .bin. Only then is memory for elements
- * taken, and let go again after its last use. */
+ * file states, plans are made, sizes are checked against the .bin; then Add and Relu are drawn into
+ * the operation before them (ir_fuse.c). Only then is memory for elements taken, and let go again
+ * after its last use. */
 #ifndef GOPS_TOOL_IR_RUN_H
 #define GOPS_TOOL_IR_RUN_H
 
@@ -17,7 +18,7 @@ typedef struct gops_ir_given {
     bool used;
 } gops_ir_given;
 
-/* Where an argument of gops_execute comes from: the number of an input, or NONE. */
+/* The index of no layer. */
 enum { GOPS_IR_NONE = -1 };
 
 typedef struct gops_ir_step {
@@ -26,13 +27,19 @@ typedef struct gops_ir_step {
     size_t bytes;
     void *elements;
     int users; /* inputs that have yet to read the elements */
+    int user;  /* one of the layers that do */
     double milliseconds;
-    /* A layer that runs by a plan. */
+    /* A layer that runs by a plan: the layers that its arguments come from. */
     gops_plan *plan;
     gops_plan_info info;
     int weights; /* the filter; NONE with ones != 0: that many times the number 1 */
     int data, scale, bias, residual;
     int64_t ones;
+    bool broadcast; /* data and residual are repeated to the output's shape first */
+    /* Layers that are executed at once are a list from the last of them, which has the plan and the
+     * arguments, to the first, whose operation it is. */
+    int before; /* the one before this one in the list; NONE */
+    int last;   /* of the first in the list: the last one; NONE elsewhere */
     /* Parameter */
     gops_npy_file file;
     /* Const */
@@ -57,7 +64,35 @@ typedef bool gops_ir_prepare(gops_ir_run *run, int index, gops_tool_error *error
 gops_ir_prepare gops_ir_prepare_parameter, gops_ir_prepare_const, gops_ir_prepare_result,
     gops_ir_prepare_conv, gops_ir_prepare_group_conv, gops_ir_prepare_deconv,
     gops_ir_prepare_group_deconv, gops_ir_prepare_norm, gops_ir_prepare_add, gops_ir_prepare_relu,
-    gops_ir_prepare_reshape;
+    gops_ir_prepare_reshape, gops_ir_prepare_convert;
+
+/* What the layers begin with: nothing prepared, nothing open. */
+gops_ir_step gops_ir_step_begin(void);
+
+/* The number of elements; false: it is beyond what a tensor may have. */
+bool gops_ir_count(const gops_tensor *tensor, int64_t *count);
+
+/* Plans output = data, with the options, over [batch, channels, rest]: a convolution with one
+ * channel a group and a 1 for its filter, whose bias, residual and activation do the work. */
+bool gops_ir_plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
+                           const gops_options *options, gops_tool_error *error);
+
+/* Whether `added` has, by NumPy's broadcasting, a single element or one for each channel of the
+ * data; *channels is how many. */
+bool gops_ir_is_bias(const gops_tensor *data, const gops_tensor *added, int64_t *channels);
+bool gops_ir_same_shape(const gops_tensor *one, const gops_tensor *other);
+
+/* Repeats the elements of `from` along the axes that NumPy's broadcasting to `to` asks for. */
+void gops_ir_repeat(const gops_tensor *from, const void *elements, const gops_tensor *to,
+                    void *repeated);
+
+/* The element types that Convert goes from and to, exactly (ir_convert.c). */
+void gops_ir_convert(gops_type from, const void *elements, gops_type to, void *converted,
+                     int64_t count);
+
+/* Draws Add and Relu into the prepared operation before them where nothing else reads its output.
+ */
+bool gops_ir_fuse_all(gops_ir_run *run, gops_tool_error *error);
 
 /* Reads the elements of a prepared Const. */
 bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_tool_error *error);
@@ -67,7 +102,8 @@ bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_
 int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const char *what,
                            int64_t values[GOPS_MAX_RANK], gops_tool_error *error);
 
-/* The tensor that an input takes. */
+/* The layer that an input takes from, and its tensor. */
+int gops_ir_source(const gops_ir_run *run, int index, int input);
 const gops_tensor *gops_ir_input(const gops_ir_run *run, int index, int input);
 
 /* Fails with "layer ...: " before the message. */
@@ -76,6 +112,9 @@ bool gops_ir_refuse(const gops_ir_run *run, int index, gops_tool_error *error, c
 
 /* Prepares all layers in order, and compares shapes with those stated. */
 bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error);
+
+/* Prepares the layer's operation anew, with run->options as they are now. */
+bool gops_ir_prepare_again(gops_ir_run *run, int index, gops_tool_error *error);
 
 /* Executes them; the elements that Results take stay. */
 bool gops_ir_execute_all(gops_ir_run *run, gops_tool_error *error);

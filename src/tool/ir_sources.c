@@ -171,7 +171,7 @@ bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_
 int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const char *what,
                            int64_t values[GOPS_MAX_RANK], gops_tool_error *error)
 {
-    const int source = run->model->layer[index].input[input].source;
+    const int source = gops_ir_source(run, index, input);
     const gops_tensor *tensor = &run->step[source].output;
     int64_t words[GOPS_MAX_RANK];
     const bool is_const = strcmp(run->model->layer[source].type, "Const") == 0;

@@ -75,13 +75,16 @@ static void print_table(const gops_ir_run *run)
         const int index = run->model->order[i];
         const gops_ir_layer *layer = &run->model->layer[index];
         const gops_ir_step *step = &run->step[index];
+        /* The first of layers that are executed at once stands for them. */
+        const gops_ir_step *timed = step->last != GOPS_IR_NONE ? &run->step[step->last] : step;
+        const bool is_timed = timed->plan != NULL && step->before == GOPS_IR_NONE;
         gops_ir_text shape;
         printf("%6" PRId64 "  ", layer->id);
         print_name(layer->name, 24);
         printf("%-28s  %-24s  %-9s  ", layer->type, gops_ir_call_tensor(&step->output, &shape),
                step->algorithm);
-        if (step->plan != NULL) {
-            printf("%10.3f\n", step->milliseconds);
+        if (is_timed) {
+            printf("%10.3f\n", timed->milliseconds);
         } else {
             printf("%10s\n", "-");
         }
@@ -120,9 +123,7 @@ static bool start(gops_ir_run *run, const ir_words *words, gops_tool_error *erro
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
     }
     for (int i = 0; i < run->model->layers; i++) {
-        gops_ir_step *step = &run->step[i];
-        step->file.descriptor = -1;
-        step->data = step->weights = step->scale = step->bias = step->residual = GOPS_IR_NONE;
+        run->step[i] = gops_ir_step_begin();
     }
     return true;
 }

@@ -54,9 +54,7 @@ static void run_model(const gops_ir_model *model, const char *bin_path)
     run.step = calloc((size_t)model->layers, sizeof *run.step);
     gops_fuzz_require(run.step != NULL && run.bin_path != NULL, "no memory");
     for (int i = 0; i < model->layers; i++) {
-        gops_ir_step *step = &run.step[i];
-        step->file.descriptor = -1;
-        step->data = step->weights = step->scale = step->bias = step->residual = GOPS_IR_NONE;
+        run.step[i] = gops_ir_step_begin();
     }
     int done = gops_ir_prepare_all(&run, &error) && gops_ir_check_names(&run, &error);
     if (done && is_small(&run)) {

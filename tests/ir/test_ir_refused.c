@@ -91,6 +91,36 @@ static void model(void)
     gops_test_check(tool_folder_count() == 2, "there are %d files", tool_folder_count());
 }
 
+/* A lone layer with the inputs f32 [2,3] and `shape` of f32. */
+static void expect_lone(const char *layer, const char *shape, const char *message)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "<layer %s<input><port id=\"0\"><dim>2</dim><dim>3</dim></port>%s</input><output>"
+             "<port id=\"2\" precision=\"FP32\"><dim>2</dim><dim>3</dim></port></output></layer>",
+             layer, shape);
+    ir_write_text("m.xml", text);
+    expect_one_line("ir m.xml", message);
+}
+
+static void pointwise(void)
+{
+    static const char row[] = "<port id=\"1\"><dim>3</dim></port>";
+    static const char wrong[] = "<port id=\"1\"><dim>2</dim></port>";
+    expect_lone("type=\"Add\"><data auto_broadcast=\"none\"/>", row,
+                "f32 [2,3] and f32 [3] cannot be added with auto_broadcast \"none\"");
+    expect_lone("type=\"Add\"><data auto_broadcast=\"pdpd\"/>", row,
+                "auto_broadcast \"pdpd\" is not run");
+    expect_lone("type=\"Add\">", wrong, "f32 [2,3] and f32 [2] cannot be added");
+    expect_lone("type=\"Convert\"><data destination_type=\"i32\"/>", "",
+                "from f32 to i32 is not run");
+    expect_lone("type=\"Convert\"><data destination_type=\"f16\"/>", "",
+                "from f32 to f16 is not run");
+    expect_lone("type=\"Convert\"><data destination_type=\"f23\"/>", "",
+                "destination_type \"f23\" is not offered");
+    expect_lone("type=\"Convert\">", "", "destination_type \"\" is not offered");
+}
+
 static void files(void)
 {
     static const float elements[24];
@@ -133,7 +163,7 @@ static void words(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"model", model}, {"files", files}, {"words", words}, {0}};
+        {"model", model}, {"pointwise", pointwise}, {"files", files}, {"words", words}, {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_refused", cases);
     tool_folder_leave();
