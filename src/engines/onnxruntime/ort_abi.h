@@ -168,7 +168,8 @@ typedef struct ort_api {
     ort_status *(*context_parallel_for)(const ort_kernel_context *context,
                                         void (*task)(void *argument, size_t index), size_t total,
                                         size_t batches, void *argument); /* 274 */
-    /* 277 is KernelContext_GetScratchBuffer: on the processor nobody ever frees what it gives. */
+    /* 277 is KernelContext_GetScratchBuffer: on the processor what it gives is kept until the
+     * session ends, so that a session grows with every run. */
     ORT_SKIP(275, 288);
     ort_status *(*get_value_name)(const ort_value_info *info, const char **name); /* 289 */
     ort_status *(*get_value_type)(const ort_value_info *info, const ort_type_info **type);
