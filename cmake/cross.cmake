@@ -1,5 +1,6 @@
-# Builds for another processor, with Debian's cross compilers, and runs its tests under qemu-user:
-# GROUPOPS_CROSS is aarch64, s390x (big endian) or i386 (32 bits). `./cmake/dev cross NAME` brings
+# Builds for another processor, with Debian's cross compilers, and runs its tests under qemu-user, or
+# on the processor itself where it can run them: GROUPOPS_CROSS is aarch64, s390x (big endian) or
+# i386 (32 bits). `./cmake/dev cross NAME` brings
 # what it takes: the libraries for that processor are unpacked in build/cross-NAME-packages, so that
 # no foreign architecture has to be added to the system.
 
@@ -35,3 +36,12 @@ set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,-rpath-link,${libraries}) # what the BLAS ne
 set(CMAKE_SHARED_LINKER_FLAGS_INIT -Wl,-rpath-link,${libraries})
 set(CMAKE_CROSSCOMPILING_EMULATOR
     qemu-${GROUPOPS_CROSS};-L;/usr/${triple};-E;LD_LIBRARY_PATH=${libraries})
+# Most x86-64 kernels run 32-bit programs. Their C library is not where programs look for it, so the
+# dynamic loader starts them.
+if(GROUPOPS_CROSS STREQUAL "i386" AND CMAKE_HOST_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  set(loader /usr/${triple}/lib/ld-linux.so.2)
+  execute_process(COMMAND ${loader} --version RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+  if(status EQUAL 0)
+    set(CMAKE_CROSSCOMPILING_EMULATOR ${loader} --library-path ${libraries}:/usr/${triple}/lib)
+  endif()
+endif()

@@ -122,7 +122,8 @@ static int fit(const gops_plan *plan, parameters *p, int64_t limit)
 {
     for (;;) {
         int64_t columns = columns_bytes(plan, p), scratch = scratch_bytes(plan, p);
-        if (columns <= limit - scratch - 3 * GOPS_WORKSPACE_ALIGNMENT || columns + scratch == 0) {
+        if (columns <= limit - scratch - 3 * GOPS_WORKSPACE_ALIGNMENT ||
+            (columns == 0 && scratch == 0)) {
             return 1;
         }
         if (p->columns > COLUMN_STEP) {

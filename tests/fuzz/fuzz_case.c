@@ -262,9 +262,19 @@ static void read_extras(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     }
 }
 
-/* Zero points that still fit after the edits. */
-static void drop_zero_points(gops_problem *p)
+/* The number that an 8-bit type has for the lowest bits of `value`. */
+static int64_t narrow_to(gops_type type, int64_t value)
 {
+    return type == GOPS_I8 ? (int64_t)(int8_t)(uint8_t)(uint64_t)value
+                           : (int64_t)(uint8_t)(uint64_t)value;
+}
+
+/* Zero points that still fit after the edits, which may have made i8 of u8. */
+static void fit_zero_points(gops_fuzz_case *c)
+{
+    gops_problem *p = &c->problem;
+    for (int64_t i = 0; i <= p->filter_zero_point_count; i++)
+        c->zero_points[i] = narrow_to(i == 0 ? p->data.type : p->filter.type, c->zero_points[i]);
     const int out = p->operation == GOPS_PROBLEM_CONV ? 1 : 2;
     const int64_t count = p->filter_zero_point_count;
     if (p->output_type == 0)
@@ -305,7 +315,7 @@ void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     p->threads = c->options.threads;
     p->max_workspace = c->options.max_workspace;
     p->output_type = c->options.output_type != p->data.type ? c->options.output_type : (gops_type)0;
-    drop_zero_points(p);
+    fit_zero_points(c);
     p->saturate = c->options.saturate;
     p->activation = c->options.activation;
 }

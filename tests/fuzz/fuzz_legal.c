@@ -4,8 +4,9 @@
 
 #include "fuzz_case.h"
 #include "test_elements.h"
+#include "test_wide.h"
 
-typedef __int128 wide;
+typedef gops_test_wide wide;
 
 static int is_type(gops_type type)
 {

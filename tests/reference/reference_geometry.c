@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-typedef __int128 wide;
+#include "test_wide.h"
+
+typedef gops_test_wide wide;
 
 static int64_t list_value(const gops_list *list, int32_t axis, int64_t left_out)
 {
@@ -50,11 +52,11 @@ int gops_reference_conv_geometry(const gops_tensor *data, const gops_tensor *fil
             begin = list_value(&attributes->pads_begin, i, 0);
             end = list_value(&attributes->pads_end, i, 0);
         } else if (attributes->auto_pad != GOPS_AUTO_PAD_VALID) {
-            wide wanted = (input + g->stride[i] - 1) / g->stride[i];
+            wide wanted = gops_test_quotient(input + g->stride[i] - 1, g->stride[i]);
             wide total = (wanted - 1) * g->stride[i] + reach - input;
             if (total < 0)
                 total = 0;
-            wide smaller = total / 2;
+            wide smaller = gops_test_quotient(total, 2);
             int upper = attributes->auto_pad == GOPS_AUTO_PAD_SAME_UPPER;
             begin = upper ? smaller : total - smaller;
             end = upper ? total - smaller : smaller;
@@ -63,7 +65,7 @@ int gops_reference_conv_geometry(const gops_tensor *data, const gops_tensor *fil
             return 0;
         g->pads_begin[i] = (int64_t)begin;
         g->pads_end[i] = (int64_t)end;
-        g->result[i] = (int64_t)((begin + input + end - reach) / g->stride[i] + 1);
+        g->result[i] = (int64_t)(gops_test_quotient(begin + input + end - reach, g->stride[i]) + 1);
     }
     write_output(data->type, g);
     return 1;
@@ -77,7 +79,7 @@ static void pads_for_wanted(wide full, wide wanted, const gops_deconv_attributes
     wide total = full - wanted;
     if (total < 0)
         total = 0;
-    wide half_down = total / 2;
+    wide half_down = gops_test_quotient(total, 2);
     wide half_up = total - half_down;
     int upper = attributes->auto_pad == GOPS_AUTO_PAD_SAME_UPPER;
     int lower = attributes->auto_pad == GOPS_AUTO_PAD_SAME_LOWER;

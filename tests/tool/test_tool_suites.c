@@ -3,6 +3,7 @@
 #include "operation.h"
 #include "suite.h"
 #include "test_main.h"
+#include "test_wide.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -24,9 +25,14 @@ static void check_plan(const gops_bench_layer *layer, const char *algorithm, int
     gops_plan *plan;
     gops_plan_info info;
     gops_tool_error error;
+    size_t bytes_of_data;
     settings.algorithm = algorithm;
     settings.threads = threads;
     gops_operation_tensors(layer->operation, &settings, inputs);
+    if (GOPS_TEST_32_BIT && gops_tensor_bytes(&inputs[0], &bytes_of_data, NULL) != GOPS_OK) {
+        total.refused++;
+        return;
+    }
     if (!gops_operation_plan(layer->operation, &settings, inputs, NULL, &plan, &info, &error)) {
         gops_test_check(algorithm != NULL, "%s: %s", layer->name, error.message);
         total.refused++;

@@ -4,6 +4,7 @@
 #include "problem.h"
 #include "test_elements.h"
 #include "test_main.h"
+#include "test_wide.h"
 
 #define EXPLICIT GOPS_AUTO_PAD_EXPLICIT
 #define UPPER GOPS_AUTO_PAD_SAME_UPPER
@@ -178,6 +179,8 @@ static void every_axis_beside_others(void)
         gops_shape s;
         gops_error error = {GOPS_OK, ""};
         gops_status status = gops_deconv_shape(&data, &filter, &a, &s, &error);
+        if (GOPS_TEST_32_BIT && status == GOPS_TOO_LARGE)
+            continue; /* one case of 6 axes */
         int good = gops_test_check(status == GOPS_OK, "case %d: %s", i, error.message);
         for (int j = 0; good && j < n; j++)
             good = gops_test_check(s.output.dims[2 + j] == axes[j]->output &&

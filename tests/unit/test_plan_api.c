@@ -6,6 +6,7 @@
 #include "refusal.h"
 #include "test_elements.h"
 #include "test_main.h"
+#include "test_wide.h"
 
 #define LIST(...)                                                                                  \
     {                                                                                              \
@@ -162,6 +163,8 @@ static void flops_saturate(void)
     gops_test_check(gops_plan_get_info(plan, &result, NULL) == GOPS_OK && result.flops == 0,
                     "flops of an empty batch");
     gops_plan_destroy(plan);
+    if (GOPS_TEST_32_BIT)
+        return; /* no tensors in so small an address space take so many */
     p = (gops_problem){.operation = GOPS_PROBLEM_CONV,
                        .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 1 << 15, 1 << 13, 1 << 13),
                        .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 1 << 15, 1 << 15, 1 << 6, 1 << 7),

@@ -8,8 +8,7 @@
 #include "refusal.h"
 #include "test_elements.h"
 #include "test_main.h"
-
-#define MOST "9223372036854775807"
+#include "test_wide.h"
 
 static gops_problem legal(void)
 {
@@ -65,8 +64,9 @@ static void descriptors(void)
     gops_check_problem_refusal(&p, GOPS_INVALID,
                                "data has size 0 on spatial axis 1; at least 1 is needed");
     p.data.dims[3] = INT64_C(1) << 60;
-    gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
-                               "data: the product of its dimensions, in bytes, is above " MOST);
+    gops_check_problem_refusal(
+        &p, GOPS_TOO_LARGE,
+        "data: the product of its dimensions, in bytes, is above " GOPS_TEST_MOST_BYTES);
 }
 
 static void coefficients(void)
@@ -140,10 +140,11 @@ static void tensor_bytes(void)
     gops_test_check(gops_tensor_bytes(&t, &bytes, &error) == GOPS_OK && bytes == 0, "%zu bytes",
                     bytes);
     t = GOPS_TEST_TENSOR(GOPS_F64, INT64_C(1) << 60);
-    gops_check_refusal("2^63 bytes", gops_tensor_bytes(&t, &bytes, &error), &error, GOPS_TOO_LARGE,
-                       "tensor: the product of its first 1 dimensions, in bytes, is above " MOST);
-    t = GOPS_TEST_TENSOR(GOPS_U8, 1, INT64_MAX);
-    gops_test_check(gops_tensor_bytes(&t, &bytes, &error) == GOPS_OK && bytes == INT64_MAX,
+    gops_check_refusal(
+        "2^63 bytes", gops_tensor_bytes(&t, &bytes, &error), &error, GOPS_TOO_LARGE,
+        "tensor: the product of its first 1 dimensions, in bytes, is above " GOPS_TEST_MOST_BYTES);
+    t = GOPS_TEST_TENSOR(GOPS_U8, 1, PTRDIFF_MAX);
+    gops_test_check(gops_tensor_bytes(&t, &bytes, &error) == GOPS_OK && bytes == PTRDIFF_MAX,
                     "%zu bytes", bytes);
     gops_check_refusal("tensor", gops_tensor_bytes(NULL, &bytes, &error), &error, GOPS_INVALID,
                        "tensor is NULL");
