@@ -13,6 +13,8 @@ TYPES = {torch.float64: 1, torch.float32: 2, torch.float16: 3, torch.bfloat16: 4
 # Shapes that a layer keeps plans for. A plan is some 3 KB and made in microseconds.
 PLANS = 16
 
+ARGUMENTS_BYTES = ctypes.sizeof(binding.Arguments)
+
 
 def _address(tensor):
     return None if tensor is None else tensor.data_ptr()
@@ -24,6 +26,7 @@ class Layer:
     def __init__(self, plan, weight=None):
         self._cache = c_void_p()
         self._filter = c_void_p()
+        self._held = {}  # by sizes: what _prepare gives, for as long as the layer lives
         try:
             if weight is not None:
                 binding.call("filter_create", plan, weight.data_ptr(), byref(self._filter))
@@ -33,43 +36,62 @@ class Layer:
 
     def __del__(self):
         # At the interpreter's end the module may be gone before its last layers.
-        if binding is not None and self._cache:
+        if binding is None:
+            return
+        for plan, _, _ in self._held.values():
+            binding.release("plan_cache_release", self._cache, plan)
+        if self._cache:
             binding.release("plan_cache_destroy", self._cache)
-        if binding is not None and self._filter:
+        if self._filter:
             binding.release("filter_destroy", self._filter)
+
+    def _prepare(self, dtype, dims):
+        """The plan for data of these sizes, in use; its output's sizes; its workspace's."""
+        plan = c_void_p()
+        described = binding.tensor(TYPES[dtype], dims)
+        binding.call("plan_cache_get", self._cache, byref(described), None, byref(plan))
+        info = binding.PlanInfo(size=ctypes.sizeof(binding.PlanInfo))
+        binding.call("plan_get_info", plan, byref(info))
+        return plan, info.shape.output.dims[: info.shape.output.rank], info.workspace_bytes
 
     def run(self, data, dims, output_dims, scale=None, bias=None, mean=None, variance=None):
         """The output for `data`, which is contiguous and has the sizes `dims` to the library. An
         output_dims of None takes the plan's."""
-        plan = c_void_p()
-        described = binding.tensor(TYPES[data.dtype], dims)
-        binding.call("plan_cache_get", self._cache, byref(described), None, byref(plan))
+        key = tuple(dims)
+        held = self._held.get(key)
+        prepared = held or self._prepare(data.dtype, dims)
+        if held is None and len(self._held) < PLANS:
+            # Another thread may have been here first: then theirs stays.
+            held = prepared if self._held.setdefault(key, prepared) is prepared else None
         try:
-            info = binding.PlanInfo(size=ctypes.sizeof(binding.PlanInfo))
-            binding.call("plan_get_info", plan, byref(info))
-            if output_dims is None:
-                output_dims = info.shape.output.dims[: info.shape.output.rank]
-            output = torch.empty(output_dims, dtype=data.dtype)
+            return self._execute(prepared, data, output_dims, scale, bias, mean, variance)
+        finally:
+            if held is None:
+                binding.release("plan_cache_release", self._cache, prepared[0])
+
+    def _execute(self, prepared, data, output_dims, scale, bias, mean, variance):
+        plan, plan_dims, workspace_bytes = prepared
+        output = torch.empty(plan_dims if output_dims is None else output_dims, dtype=data.dtype)
+        workspace = None
+        at = None
+        if workspace_bytes != 0:
             # From PyTorch's allocator, like all that its own kernels take.
-            room = info.workspace_bytes + binding.WORKSPACE_ALIGNMENT
-            workspace = torch.empty(room, dtype=torch.uint8)
+            workspace = torch.empty(workspace_bytes + binding.WORKSPACE_ALIGNMENT, dtype=torch.uint8)
             at = workspace.data_ptr()
             at += -at % binding.WORKSPACE_ALIGNMENT
-            arguments = binding.Arguments(
-                size=ctypes.sizeof(binding.Arguments),
-                data=data.data_ptr(),
-                filter=self._filter,
-                scale=_address(scale),
-                bias=_address(bias),
-                output=output.data_ptr(),
-                mean=_address(mean),
-                variance=_address(variance),
-                workspace=at,
-                workspace_bytes=info.workspace_bytes,
-            )
-            binding.call("execute", plan, byref(arguments))
-        finally:
-            binding.release("plan_cache_release", self._cache, plan)
+        arguments = binding.Arguments(
+            size=ARGUMENTS_BYTES,
+            data=data.data_ptr(),
+            filter=self._filter,
+            scale=_address(scale),
+            bias=_address(bias),
+            output=output.data_ptr(),
+            mean=_address(mean),
+            variance=_address(variance),
+            workspace=at,
+            workspace_bytes=workspace_bytes,
+        )
+        binding.call("execute", plan, byref(arguments))
         return output
 
 

@@ -56,11 +56,11 @@ def _prefers_channels_last(data):
 def _convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     spatial = data.dim() - 2
     taken = (
-        1 <= spatial <= 3
+        not _prefers_channels_last(data)
+        and 1 <= spatial <= 3
         and weight.dim() == data.dim()
         and _is_plain(data, weight, bias)
         and _same_type(data, weight, bias)
-        and not _prefers_channels_last(data)
         and groups > 0
         and weight.shape[0] % groups == 0
     )
