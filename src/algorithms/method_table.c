@@ -12,6 +12,7 @@ const gops_method *const gops_methods[] = {
     &gops_phase_deconv,
     &gops_direct_bundle_conv,
     &gops_direct_bundle_deconv,
+    &gops_direct_lanes_conv,
     &gops_direct_masked_conv,
     &gops_direct_conv,
     &gops_direct_deconv,

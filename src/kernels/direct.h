@@ -5,6 +5,7 @@
 
 #include "types/types.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -79,23 +80,53 @@ typedef struct gops_direct_weave {
     int64_t begin, end;
 } gops_direct_weave;
 
-/* A convolution of one channel, which lies there without padding, in part: `rows` rows of outputs
+/* Convolutions of one channel, which lies there without padding, in part: `rows` rows of outputs
  * from row `first` on, each of all `columns`; `output` is where row `first` goes. Strides and pads
- * along y and x; what the taps meet beyond the data is 0. */
-typedef struct gops_direct_masked {
+ * along y and x; what the taps meet beyond the data is 0.
+ *
+ * There are `filters` of them, whose weights, biases and whole outputs follow each other, as do the
+ * data, of which `shared` filters in turn have the same; of those of the first data `done` came
+ * before. */
+typedef struct gops_direct_image {
     const void *data;
-    const void *weights; /* [kernel_y, kernel_x] */
+    const void *weights; /* [filters, kernel_y, kernel_x] */
     void *output;
+    int64_t filters, shared, done;
     int64_t height, width; /* of the data */
     int64_t first, rows, columns;
-    int64_t kernel_y, kernel_x; /* kernel_y is 3, 5 or 7 */
+    int64_t image_rows; /* of outputs, of which those are some */
+    int64_t kernel_y, kernel_x;
     int64_t pad_y, pad_x;
     int64_t dilation_y, dilation_x;
-    int64_t stride;            /* 1, or 2: then kernel_x is kernel_y and the dilations are 1 */
-    const void *bounds, *bias; /* as for the rows */
-} gops_direct_masked;
+    int64_t stride;
+    const void *bounds, *bias; /* as for the rows; a bias for each filter */
+} gops_direct_image;
 
-typedef void gops_masked_kernel(const gops_direct_masked *masked);
+typedef void gops_image_kernel(const gops_direct_image *image);
+
+/* `of` goes on to the next filter, `size` bytes being those of an element. */
+static inline void gops_image_next(gops_direct_image *of, int64_t size)
+{
+    of->weights = (const char *)of->weights + of->kernel_y * of->kernel_x * size;
+    of->output = (char *)of->output + of->image_rows * of->columns * size;
+    of->bias = of->bounds != NULL ? (const char *)of->bias + size : NULL;
+    if (++of->done == of->shared) {
+        of->done = 0;
+        of->data = (const char *)of->data + of->height * of->width * size;
+    }
+}
+
+/* Kernels for square images' windows, kernels/direct_lanes.c; NULL where not offered. */
+typedef struct gops_lanes_kernels {
+    /* 3 x 3 or 5 x 5 taps, stride 1, dilation 1; as many columns as the data has, the pad before
+     * them half the kernel. */
+    gops_image_kernel *stream;
+    /* The same, and 7 x 7, with as many rows too, all of them, of data of at most 8 x 8. */
+    gops_image_kernel *pairs;
+    /* 3 x 3, 5 x 5 or 7 x 7 taps, stride 2, dilation 1; data of at most 16 x 16, of which pad_y,
+     * half the kernel or one less, and any pad_x make at most 8 x 8 outputs, all of them. */
+    gops_image_kernel *apart;
+} gops_lanes_kernels;
 
 typedef struct gops_direct_kernels {
     void (*rows)(const gops_direct_rows *rows);

@@ -47,12 +47,16 @@ static inline uint32_t gops_lanes(int64_t from, int64_t to)
 #define ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
 #include "kernels/direct_masked.inc.h"
 
-static void f32_masked(const gops_direct_masked *a)
+static void f32_masked(const gops_direct_image *a)
 {
-    if (a->columns <= f32_half_LANES) {
-        f32_half_run(a);
-    } else {
-        f32_run(a);
+    gops_direct_image one = *a;
+    for (int64_t i = 0; i < a->filters; i++) {
+        if (a->columns <= f32_half_LANES) {
+            f32_half_run(&one);
+        } else {
+            f32_run(&one);
+        }
+        gops_image_next(&one, (int64_t)sizeof(float));
     }
 }
 
@@ -64,6 +68,6 @@ static void f32_masked(const gops_direct_masked *a)
 
 #endif
 
-gops_masked_kernel *const GOPS_ISA_NAME(gops_masked_table)[GOPS_COMPUTES] = {
+gops_image_kernel *const GOPS_ISA_NAME(gops_masked_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = F32_MASKED,
 };

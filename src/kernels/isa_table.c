@@ -16,4 +16,5 @@ const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
     .wrap = GOPS_ISA_NAME(gops_wrap_table),
     .direct = GOPS_ISA_NAME(gops_direct_table),
     .masked = GOPS_ISA_NAME(gops_masked_table),
+    .lanes = GOPS_ISA_NAME(gops_lanes_table),
 };

@@ -38,7 +38,9 @@ typedef struct gops_kernels {
     const gops_direct_kernels *direct;
     /* By compute type: the same on the image itself; NULL where it is not offered.
      * kernels/direct_masked.inc.h */
-    gops_masked_kernel *const *masked;
+    gops_image_kernel *const *masked;
+    /* By compute type: the same by moving lanes. kernels/direct_lanes.c */
+    const gops_lanes_kernels *lanes;
 } gops_kernels;
 
 /* The best table that runs here, or the one that GROUPOPS_ISA names; NULL where that is none. */
@@ -53,7 +55,8 @@ extern const gops_strips *const GOPS_ISA_NAME(gops_strip_table)[GOPS_COMPUTES];
 extern gops_integer_gemm *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
 extern gops_wrap *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
 extern const gops_direct_kernels GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES];
-extern gops_masked_kernel *const GOPS_ISA_NAME(gops_masked_table)[GOPS_COMPUTES];
+extern gops_image_kernel *const GOPS_ISA_NAME(gops_masked_table)[GOPS_COMPUTES];
+extern const gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_table)[GOPS_COMPUTES];
 #endif
 
 #endif

@@ -1,0 +1,120 @@
+/*
+ * Depthwise layers of every size at which the kernels of `direct` change course: images of one
+ * vector and less, vectors side by side, rows in pairs; which random problems seldom meet, since
+ * those want square kernels and pads that keep the size.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "random_problem.h"
+#include "test_elements.h"
+#include "test_main.h"
+
+static gops_list both(int64_t y, int64_t x)
+{
+    return (gops_list){.count = 2, .values = {y, x}};
+}
+
+/* `groups` images of height x width, `taps` along each axis; pads of half the kernel, with stride 2
+ * less one in front where `early`, as auto_pad=same_upper has it for even sizes. */
+static gops_problem layer(gops_type type, int64_t groups, int64_t height, int64_t width,
+                          int64_t taps, int64_t stride, int early)
+{
+    const int64_t half = taps / 2;
+    return (gops_problem){
+        .operation = GOPS_PROBLEM_CONV,
+        .algorithm = "direct",
+        .threads = 1,
+        .data = {type, 4, {1, groups, height, width}},
+        .filter = {type, 5, {groups, 1, 1, taps, taps}},
+        .conv = {.strides = both(stride, stride),
+                 .pads_begin = both(half - early, half - early),
+                 .pads_end = both(half, half)},
+    };
+}
+
+static void check(gops_problem problem, gops_test_random *random)
+{
+    gops_random_fusion(&problem, random);
+    gops_problem_check(&problem, random);
+}
+
+static void every_width(void)
+{
+    static const gops_type types[] = {GOPS_F32, GOPS_F64};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 61);
+    for (int64_t width = 1; width <= 150; width++)
+        for (int64_t taps = 3; taps <= 7; taps += 2)
+            for (int t = 0; t < 2; t++)
+                check(layer(types[t], 2, gops_test_random_range(&random, 1, 11), width, taps, 1, 0),
+                      &random);
+}
+
+static void every_small_image(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 62);
+    for (int64_t height = 1; height <= 17; height++)
+        for (int64_t width = 1; width <= 17; width++)
+            for (int64_t taps = 3; taps <= 7; taps += 2) {
+                check(layer(GOPS_F32, 3, height, width, taps, 1, 0), &random);
+                check(layer(GOPS_F32, 2, height, width, taps, 2, 0), &random);
+                if (height > 1 && width > 1) /* else no window fits */
+                    check(layer(GOPS_F32, 2, height, width, taps, 2, 1), &random);
+            }
+}
+
+/* Several filters for a channel, several images, and more channels than one call takes. */
+static void filters_and_images(void)
+{
+    static const int64_t sizes[][3] = {{7, 7, 1}, {14, 13, 2}, {5, 19, 1}, {31, 29, 2}};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 63);
+    for (int i = 0; i < 4; i++)
+        for (int64_t filters = 1; filters <= 3; filters++)
+            for (int64_t batch = 1; batch <= 3; batch += 2) {
+                gops_problem p = layer(GOPS_F32, 71, sizes[i][0], sizes[i][1], 3, sizes[i][2], 0);
+                p.data.dims[0] = batch;
+                p.filter.dims[1] = filters;
+                p.threads = 2;
+                p.data_gap = 5 * (batch - 1);
+                check(p, &random);
+            }
+}
+
+/* A lane that moves must not take what it should leave behind: not even 0 * NaN. */
+static void what_is_not_finite_stays(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 64);
+    for (int64_t size = 1; size <= 40; size++)
+        for (int64_t stride = 1; stride <= 2; stride++) {
+            const gops_problem p = layer(GOPS_F32, 3, size, size, size % 2 == 0 ? 3 : 5, stride, 0);
+            const int64_t elements = gops_test_elements(&p.data);
+            gops_reference_geometry geometry;
+            gops_tensor output;
+            gops_problem_text text;
+            gops_reference_result result;
+            gops_error error = {GOPS_OK, ""};
+            gops_test_check(gops_problem_reference_shape(&p, &geometry, &output), "illegal");
+            gops_problem_buffers buffers = gops_problem_buffers_create(&p, &output, &random);
+            for (int64_t i = 0; i < 1 + elements / 50; i++)
+                gops_test_set_real(GOPS_F32, buffers.data.memory,
+                                   gops_test_random_range(&random, 0, elements - 1),
+                                   i % 2 == 0 ? (long double)NAN : (long double)INFINITY);
+            gops_test_check(gops_problem_run(&p, &buffers, &error) == GOPS_OK, "%s: %s",
+                            gops_problem_describe(&p, &text), error.message);
+            gops_problem_reference(&p, &buffers, &result);
+            gops_test_check(gops_problem_compare(&p, &result, buffers.output.memory),
+                            "%s: wrong values", gops_problem_describe(&p, &text));
+            gops_reference_result_destroy(&result);
+            gops_problem_buffers_destroy(&buffers);
+        }
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {{"every_width", every_width},
+                                           {"every_small_image", every_small_image},
+                                           {"filters_and_images", filters_and_images},
+                                           {"what_is_not_finite_stays", what_is_not_finite_stays},
+                                           {NULL, NULL}};
+    return gops_test_main("depthwise", cases);
+}
