@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) void NAME(way)(const gops_direct_im
 }
 
 #define GOPS_MASKED_KERNEL(name, KY, KX, STRIDE)                                                   \
-    static void NAME(name)(const gops_direct_image *a)                                            \
+    static void NAME(name)(const gops_direct_image *a)                                             \
     {                                                                                              \
         for (int64_t way = 0; way < gops_min(a->dilation_y, a->rows); way++) {                     \
             NAME(way)                                                                              \
