@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     LEAST_REPS = 10,
@@ -64,6 +65,37 @@ static bool fill_inputs(bench_subject *subject, gops_tool_error *error)
     return true;
 }
 
+static bool add_tensor_bytes(const gops_tensor *tensor, double *sum, gops_tool_error *error)
+{
+    gops_error refusal;
+    size_t bytes;
+    if (gops_tensor_bytes(tensor, &bytes, &refusal) != GOPS_OK) {
+        return refuse(error, &refusal);
+    }
+    *sum += (double)bytes;
+    return true;
+}
+
+/* Systems hand out more memory than there is and end whoever uses it, so a layer beyond the
+ * machine's is refused before anything is allocated. */
+static bool check_memory(const bench_subject *subject, gops_tool_error *error)
+{
+    const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double needed = (double)subject->info.workspace_bytes + (double)subject->info.filter_bytes;
+    for (int i = 0; i < subject->layer->operation->inputs; i++) {
+        if (!add_tensor_bytes(&subject->inputs[i], &needed, error)) {
+            return false;
+        }
+    }
+    if (!add_tensor_bytes(&subject->info.shape.output, &needed, error)) {
+        return false;
+    }
+    return needed <= there ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "the layer takes %.0f bytes; this machine has %.0f bytes of memory",
+                            needed, there);
+}
+
 static bool prepare_buffers(bench_subject *subject, gops_tool_error *error)
 {
     gops_error refusal;
@@ -96,7 +128,7 @@ static bool prepare(bench_subject *subject, gops_tool_error *error)
     gops_operation_tensors(layer->operation, &layer->settings, subject->inputs);
     if (!gops_operation_plan(layer->operation, &layer->settings, subject->inputs, NULL,
                              &subject->plan, &subject->info, error) ||
-        !prepare_buffers(subject, error)) {
+        !check_memory(subject, error) || !prepare_buffers(subject, error)) {
         return false;
     }
     subject->arguments = (gops_arguments){

@@ -2,6 +2,7 @@
  * asserted. */
 #include "test_main.h"
 #include "tool_json.h"
+#include "test_wide.h"
 #include "tool_process.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FIELDS                                                                                     \
     "op name type data filter threads algorithm ms_min ms_median gflops gbytes_per_s "             \
@@ -226,6 +228,24 @@ static void refused_suites(void)
 }
 
 /* What is being measured, wiped out in the end; in a pipe there is nothing (see above). */
+/* Data of 2^54 bytes and as much output: no machine has it, whatever its system would promise. */
+static void beyond_memory(void)
+{
+    static const char line[] = "bench norm --data=1,2,67108864,33554432 --num-groups=1 --epsilon=1";
+    char expected[256];
+    tool_result result;
+    if (GOPS_TEST_32_BIT)
+        gops_test_skip("no such tensors in 32 bits");
+    tool_run(&result, line, NULL);
+    snprintf(expected, sizeof expected, " bytes; this machine has %.0f bytes of memory",
+             (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+    /* 2^55 and, beside the tensors, a workspace of some KB for each thread. */
+    gops_test_check(result.exit_code == 1 && strstr(result.err, expected) != NULL &&
+                        strstr(result.err, "the layer takes 3602879701896") != NULL,
+                    "%d %s", result.exit_code, result.err);
+    gops_test_check(result.peak_kib < 1 << 20, "%ld KiB", result.peak_kib);
+}
+
 static void progress_on_a_terminal(void)
 {
     const tool_surroundings terminal = {.on_terminal = 1};
@@ -260,6 +280,7 @@ int main(void)
         {"suite", suite},
         {"smoke_suite", smoke_suite},
         {"refused_suites", refused_suites},
+        {"beyond_memory", beyond_memory},
         {"progress_on_a_terminal", progress_on_a_terminal},
         {"full_standard_output", full_standard_output},
         {0},
