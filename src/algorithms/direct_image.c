@@ -70,23 +70,22 @@ static gops_image_kernel *choose_lanes(const gops_plan *plan, const parameters *
     const gops_lanes_kernels *kernels = &plan->kernels->lanes[plan->type->compute];
     const gops_direct_axis *y = &p->axis[1], *x = &p->axis[2];
     const int64_t taps = y->kernel, half = taps / 2;
-    if (x->kernel != taps || y->dilation != 1 || x->dilation != 1 || y->stride != x->stride) {
+    if (x->kernel != taps || (taps != 3 && taps != 5 && taps != 7) || x->stride != y->stride ||
+        x->dilation != y->dilation) {
         return NULL;
     }
-    const int odd = taps == 3 || taps == 5 || taps == 7;
-    const int same_x = x->output == x->data && x->pad == half;
-    const int same_y = y->output == y->data && y->pad == half;
-    if (odd && y->stride == 2 && y->data <= APART && x->data <= APART && y->output <= APART / 2 &&
-        x->output <= APART / 2 && (y->pad == half || y->pad == half - 1)) {
+    const int dense = y->dilation == 1, single = y->stride == 1;
+    const int same_x = x->output == x->data && x->pad == half * x->dilation;
+    const int same_y = y->output == y->data && y->pad == half * y->dilation;
+    if (dense && y->stride == 2 && gops_max(y->data, x->data) <= APART &&
+        gops_max(y->output, x->output) <= APART / 2 && (y->pad == half || y->pad == half - 1)) {
         return kernels->apart;
     }
-    if (y->stride != 1 || !same_x || !odd) {
-        return NULL;
-    }
-    if (same_y && y->data <= PAIRED && x->data <= PAIRED && kernels->pairs != NULL) {
+    if (dense && single && same_x && same_y && gops_max(y->data, x->data) <= PAIRED &&
+        kernels->pairs != NULL) {
         return kernels->pairs;
     }
-    return taps <= 5 ? kernels->stream : NULL;
+    return y->dilation <= 2 && single && same_x && taps <= 5 ? kernels->stream : NULL;
 }
 
 /* Vectors of outputs of a channel, of one row each. */

@@ -118,10 +118,11 @@ static inline void gops_image_next(gops_direct_image *of, int64_t size)
 
 /* Kernels for square images' windows, kernels/direct_lanes.c; NULL where not offered. */
 typedef struct gops_lanes_kernels {
-    /* 3 x 3 or 5 x 5 taps, stride 1, dilation 1; as many columns as the data has, the pad before
-     * them half the kernel. */
+    /* 3 x 3 or 5 x 5 taps, stride 1, dilation 1 or 2; as many columns as the data has, the pad
+     * before them half of what the taps reach over. */
     gops_image_kernel *stream;
-    /* The same, and 7 x 7, with as many rows too, all of them, of data of at most 8 x 8. */
+    /* The same, and 7 x 7, without dilation, with as many rows too, all of them, of data of at most
+     * 8 x 8. */
     gops_image_kernel *pairs;
     /* 3 x 3, 5 x 5 or 7 x 7 taps, stride 2, dilation 1; data of at most 16 x 16, of which pad_y,
      * half the kernel or one less, and any pad_x make at most 8 x 8 outputs, all of them. */

@@ -10,7 +10,8 @@
  * stored, and the others move up. So an image is a loop over its rows of data, of U vectors of
  * columns side by side. Tap kx wants the row moved by kx - K / 2 columns, which is made of two
  * vectors that lie beside each other; outermost are zeros, which are the padding, or, where an
- * image is wider than U vectors, those of the columns beside.
+ * image is wider than U vectors, those of the columns beside. With a dilation of D only every D-th
+ * row belongs together, so that an image is D such loops, and columns are D times as far.
  *
  * Each output's taps are added up from the first row to the last, whatever rows are asked for.
  */
@@ -41,6 +42,8 @@ static inline __attribute__((always_inline)) NAME(vector)
     NAME(moved)(NAME(vector) before, NAME(vector) x, NAME(vector) after, const int by)
 {
     switch (by) {
+    case -4:
+        return MOVE(before, x, NAME(LANES) - 4);
     case -2:
         return MOVE(before, x, NAME(LANES) - 2);
     case -1:
@@ -49,6 +52,8 @@ static inline __attribute__((always_inline)) NAME(vector)
         return MOVE(x, after, 1);
     case 2:
         return MOVE(x, after, 2);
+    case 4:
+        return MOVE(x, after, 4);
     default:
         return x;
     }
@@ -76,7 +81,7 @@ static inline NAME(span) NAME(see)(int64_t column, int64_t width, int64_t vector
 /* One row of data, onto the K rows of sums. With BESIDE there are columns beside the span. */
 static inline __attribute__((always_inline)) void
 NAME(add_row)(const C *row, const NAME(span) * span, const NAME(vector) * weight,
-              NAME(vector) (*sum)[4], const int K, const int U, const int BESIDE)
+              NAME(vector) (*sum)[4], const int K, const int D, const int U, const int BESIDE)
 {
     NAME(vector) x[6];
     x[0] = x[U + 1] = (NAME(vector)){0};
@@ -93,7 +98,7 @@ NAME(add_row)(const C *row, const NAME(span) * span, const NAME(vector) * weight
     for (int u = 0; u < U; u++) {
         GOPS_UNROLL
         for (int kx = 0; kx < K; kx++) {
-            const NAME(vector) moved = NAME(moved)(x[u], x[u + 1], x[u + 2], kx - K / 2);
+            const NAME(vector) moved = NAME(moved)(x[u], x[u + 1], x[u + 2], D * (kx - K / 2));
             GOPS_UNROLL
             for (int ky = 0; ky < K; ky++) {
                 sum[K - 1 - ky][u] += moved * weight[ky * K + kx];
@@ -102,17 +107,20 @@ NAME(add_row)(const C *row, const NAME(span) * span, const NAME(vector) * weight
     }
 }
 
-/* The rows of outputs of one filter, U vectors of columns from `column` on. */
+/* `rows` rows of outputs of one filter from row `first` on, D apart, and U vectors of columns from
+ * `column` on. */
 static inline __attribute__((always_inline)) void
-NAME(pass)(const gops_direct_image *a, int64_t column, const int K, const int U, const int BESIDE)
+NAME(pass)(const gops_direct_image *a, int64_t first, int64_t rows, int64_t column, const int K,
+           const int D, const int U, const int BESIDE)
 {
     const NAME(span) span = NAME(see)(column, a->width, U);
     const int64_t width = a->width, height = a->height;
-    /* The last row of data under the windows of the first rows of outputs, and of the last ones. */
-    const int64_t full = a->first - a->pad_y + K - 1, end = full + a->rows;
-    int64_t y = gops_clamp(a->first - a->pad_y, gops_min(0, full), full);
+    /* The rows of data: under the first row of outputs the first one and the last one, and beyond
+     * the last one of all; those above the data are skipped. */
+    const int64_t begin = first - a->pad_y, full = begin + (K - 1) * D, end = full + rows * D;
+    int64_t y = gops_min(begin < 0 ? begin + gops_round_up(-begin, D) : begin, full);
     const C *row = (const C *)a->data + y * width + column;
-    C *output = (C *)a->output + (y - full) * width + column;
+    C *output = (C *)a->output + (y - full + first - a->first) * width + column;
     NAME(vector) weight[25], sum[5][4];
     GOPS_UNROLL
     for (int i = 0; i < K * K; i++) {
@@ -122,9 +130,9 @@ NAME(pass)(const gops_direct_image *a, int64_t column, const int K, const int U,
     for (int i = 0; i < K * U; i++) {
         sum[i / U][i % U] = (NAME(vector)){0};
     }
-    for (; y < end; y++, row += width, output += width) {
+    for (; y < end; y += D, row += D * width, output += D * width) {
         if (y >= 0 && y < height) {
-            NAME(add_row)(row, &span, weight, sum, K, U, BESIDE);
+            NAME(add_row)(row, &span, weight, sum, K, D, U, BESIDE);
         }
         if (y >= full) {
             NAME(finish)(a, sum[0], U);
@@ -144,45 +152,66 @@ NAME(pass)(const gops_direct_image *a, int64_t column, const int K, const int U,
     }
 }
 
-/* All columns of each filter: in one pass, or in some of equally many vectors but for the last. */
-#define GOPS_STREAM_KERNEL(name, K, U)                                                             \
-    static void NAME(name)(const gops_direct_image *a)                                             \
+/* All rows of U vectors of columns from `column` on; what follows them. */
+static inline __attribute__((always_inline)) int64_t NAME(span_of_rows)(const gops_direct_image *a,
+                                                                        int64_t column, const int K,
+                                                                        const int D, const int U,
+                                                                        const int BESIDE)
+{
+    for (int64_t way = 0; way < gops_min(D, a->rows); way++) {
+        NAME(pass)
+        (a, a->first + way, gops_ceil_div(a->rows - way, D), column, K, D, U, BESIDE);
+    }
+    return column + U * NAME(LANES);
+}
+
+/* Images of U vectors, and U vectors of wider ones. */
+#define GOPS_STREAM_VECTORS(name, K, D, U)                                                         \
+    static void NAME(name##_##U)(const gops_direct_image *a)                                       \
     {                                                                                              \
         gops_direct_image one = *a;                                                                \
         for (int64_t i = 0; i < a->filters; i++) {                                                 \
-            NAME(pass)(&one, 0, K, U, 0);                                                          \
+            NAME(span_of_rows)(&one, 0, K, D, U, 0);                                               \
             gops_image_next(&one, (int64_t)sizeof(C));                                             \
         }                                                                                          \
     }                                                                                              \
-    static int64_t NAME(name##_wide)(const gops_direct_image *a, int64_t column)                   \
+    static int64_t NAME(name##_part_##U)(const gops_direct_image *a, int64_t column)               \
     {                                                                                              \
-        NAME(pass)(a, column, K, U, 1);                                                            \
-        return column + U * NAME(LANES);                                                           \
+        return NAME(span_of_rows)(a, column, K, D, U, 1);                                          \
     }
 
-GOPS_STREAM_KERNEL(stream3_1, 3, 1)
-GOPS_STREAM_KERNEL(stream3_2, 3, 2)
-GOPS_STREAM_KERNEL(stream3_3, 3, 3)
-GOPS_STREAM_KERNEL(stream3_4, 3, 4)
-GOPS_STREAM_KERNEL(stream5_1, 5, 1)
-GOPS_STREAM_KERNEL(stream5_2, 5, 2)
-GOPS_STREAM_KERNEL(stream5_3, 5, 3)
-GOPS_STREAM_KERNEL(stream5_4, 5, 4)
+#define GOPS_STREAM_KERNEL(name, K, D)                                                             \
+    GOPS_STREAM_VECTORS(name, K, D, 1)                                                             \
+    GOPS_STREAM_VECTORS(name, K, D, 2)                                                             \
+    GOPS_STREAM_VECTORS(name, K, D, 3)                                                             \
+    GOPS_STREAM_VECTORS(name, K, D, 4)
 
+#define GOPS_STREAM_ROW(name)                                                                      \
+    {                                                                                              \
+        {NAME(name##_1), NAME(name##_2), NAME(name##_3), NAME(name##_4)},                          \
+        {                                                                                          \
+            NAME(name##_part_1), NAME(name##_part_2), NAME(name##_part_3), NAME(name##_part_4)     \
+        }                                                                                          \
+    }
+
+GOPS_STREAM_KERNEL(of3, 3, 1)
+GOPS_STREAM_KERNEL(of5, 5, 1)
+GOPS_STREAM_KERNEL(of3_by2, 3, 2)
+GOPS_STREAM_KERNEL(of5_by2, 5, 2)
+
+/* All columns of each filter: of images up to 4 vectors wide at once, of others in parts of equally
+ * many vectors but for the last. */
 static void NAME(stream)(const gops_direct_image *a)
 {
-    static gops_image_kernel *const whole[2][4] = {
-        {NAME(stream3_1), NAME(stream3_2), NAME(stream3_3), NAME(stream3_4)},
-        {NAME(stream5_1), NAME(stream5_2), NAME(stream5_3), NAME(stream5_4)},
-    };
-    static int64_t (*const part[2][4])(const gops_direct_image *, int64_t) = {
-        {NAME(stream3_1_wide), NAME(stream3_2_wide), NAME(stream3_3_wide), NAME(stream3_4_wide)},
-        {NAME(stream5_1_wide), NAME(stream5_2_wide), NAME(stream5_3_wide), NAME(stream5_4_wide)},
-    };
+    static const struct {
+        gops_image_kernel *whole[4];
+        int64_t (*part[4])(const gops_direct_image *, int64_t);
+    } kernels[2][2] = {{GOPS_STREAM_ROW(of3), GOPS_STREAM_ROW(of3_by2)},
+                       {GOPS_STREAM_ROW(of5), GOPS_STREAM_ROW(of5_by2)}};
+    const int wide = a->kernel_x == 5, dilated = a->dilation_x == 2;
     const int64_t vectors = gops_ceil_div(a->width, NAME(LANES));
-    const int wide = a->kernel_x == 5;
     if (vectors <= 4) {
-        whole[wide][vectors - 1](a);
+        kernels[wide][dilated].whole[vectors - 1](a);
         return;
     }
     const int64_t each = gops_ceil_div(vectors, gops_ceil_div(vectors, 4));
@@ -190,12 +219,14 @@ static void NAME(stream)(const gops_direct_image *a)
     for (int64_t i = 0; i < a->filters; i++) {
         for (int64_t column = 0; column < a->width;) {
             const int64_t left = gops_ceil_div(a->width - column, NAME(LANES));
-            column = part[wide][gops_min(left, each) - 1](&one, column);
+            column = kernels[wide][dilated].part[gops_min(left, each) - 1](&one, column);
         }
         gops_image_next(&one, (int64_t)sizeof(C));
     }
 }
 
+#undef GOPS_STREAM_ROW
+#undef GOPS_STREAM_VECTORS
 #undef GOPS_STREAM_KERNEL
 #undef C
 #undef BYTES

@@ -46,8 +46,15 @@ static void every_width(void)
     for (int64_t width = 1; width <= 150; width++)
         for (int64_t taps = 3; taps <= 7; taps += 2)
             for (int t = 0; t < 2; t++)
-                check(layer(types[t], 2, gops_test_random_range(&random, 1, 11), width, taps, 1, 0),
-                      &random);
+                for (int64_t dilation = 1; dilation <= 2; dilation++) {
+                    gops_problem p = layer(types[t], 2, gops_test_random_range(&random, 1, 11),
+                                           width, taps, 1, 0);
+                    const int64_t pad = taps / 2 * dilation;
+                    p.conv.dilations = both(dilation, dilation);
+                    p.conv.pads_begin = both(gops_test_random_range(&random, 0, pad + 2), pad);
+                    p.conv.pads_end = both(2 * pad, pad);
+                    check(p, &random);
+                }
 }
 
 static void every_small_image(void)
