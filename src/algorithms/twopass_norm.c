@@ -3,10 +3,10 @@
  *
  *     output = (data - mean) * (scale / sqrt(variance + epsilon)) + bias
  *
- * A group of channels is one contiguous run of the tensor. kernels/norm.inc.h finds its mean and
- * variance while reading it once; applying them reads it again, from the cache where the group fits
- * there. That goes backwards through the channels, so that of a larger group at least the end,
- * which was read last, still is in the cache.
+ * A group of channels is one contiguous run of the tensor. kernels/norm_floats.inc.h, or norm.inc.h
+ * beside it, finds its mean and variance while reading it once; applying them reads it again, from
+ * the cache where the group fits there. That goes backwards through the channels, so that of a
+ * larger group at least the end, which was read last, still is in the cache.
  *
  * Usually there is one work item per image and group. Where these are few and large, a group is cut
  * into pieces, which are first measured, one item each, and behind the barrier normalized, one item
@@ -80,33 +80,31 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
         }
     }
     snprintf(plan->why, sizeof plan->why,
-             "moments in f64, then values, of %lld groups of %lld elements in %lld pieces",
+             "moments, then values, of %lld groups of %lld elements in %lld pieces",
              (long long)groups, (long long)size, (long long)p->pieces);
     return GOPS_OK;
 }
 
-/* One run of a channel, from element `first` of the tensor on. A residual that lies where the
- * outputs go is kept, some elements at a time. */
-static void apply_run(const gops_plan *plan, const gops_job *job, int64_t image, int64_t first,
-                      int64_t count, const gops_moments *moments, double factor, double bias)
+/* Normalizes and then fuses elements first to end - 1 of a group that starts at element `start`,
+ * some at a time: a residual that lies where the outputs go is kept meanwhile. */
+static void apply_fused(const gops_plan *plan, const gops_job *job, int64_t image, int64_t start,
+                        int64_t first, int64_t end, const gops_scaling *scaling)
 {
     enum { CHUNK = 256 };
     uint64_t kept[CHUNK];
     const gops_type_row *type = plan->type;
     const int64_t size = (int64_t)gops_type_bytes(type->type);
     const int keep = gops_adds_in_place(job);
-    const int64_t most = keep ? CHUNK : count;
-    for (int64_t i = first; i < first + count; i += most) {
-        const int64_t part = gops_min(most, first + count - i);
-        unsigned char *to = gops_output_at(plan, job, i);
-        const void *residual = job->residual != NULL ? gops_residual_at(plan, job, i) : NULL;
+    for (int64_t last = end, i; last > first; last = i) {
+        i = gops_max(first, (last - 1) / CHUNK * CHUNK);
+        unsigned char *to = gops_output_at(plan, job, start + i);
+        const void *residual =
+            job->residual != NULL ? gops_residual_at(plan, job, start + i) : NULL;
         if (keep) {
-            residual = memcpy(kept, residual, (size_t)(part * size));
+            residual = memcpy(kept, residual, (size_t)((last - i) * size));
         }
-        type->norm_apply(to, gops_data_at(plan, job, image, i), part, moments, factor, bias);
-        if (job->fused) {
-            gops_store_again(plan, to, residual, part);
-        }
+        type->norm_apply(to, gops_data_at(plan, job, image, start + i), i, last, scaling);
+        gops_store_again(plan, to, residual, last - i);
     }
 }
 
@@ -115,19 +113,24 @@ static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int
                   int64_t end, const gops_moments *moments)
 {
     const gops_norm_geometry *norm = &plan->norm;
-    const gops_type_row *type = plan->type;
-    const int64_t start = group * norm->channels * norm->pixels;
+    const int64_t start = group * norm->channels * norm->pixels, image = group / norm->groups;
+    const size_t channel = (size_t)(group % norm->groups * norm->channels);
+    const size_t skipped = channel * gops_type_bytes(plan->type->type);
     const double variance = moments->squares / moments->count;
-    /* A variance that outgrew f64 says nothing about the outputs; it must not make them the bias.
-     */
-    const double inverse = isfinite(variance) ? 1 / sqrt(variance + norm->epsilon) : NAN;
-    for (int64_t c = (end - 1) / norm->pixels; c >= first / norm->pixels; c--) {
-        const int64_t channel = group % norm->groups * norm->channels + c;
-        const double factor = type->value(job->scale, channel) * inverse;
-        const double bias = type->value(job->bias, channel);
-        const int64_t from = gops_max(first, c * norm->pixels);
-        const int64_t to = gops_min(end, (c + 1) * norm->pixels);
-        apply_run(plan, job, group / norm->groups, start + from, to - from, moments, factor, bias);
+    const gops_scaling scaling = {
+        .moments = *moments,
+        /* A variance that outgrew f64 says nothing about the outputs; it must not make them the
+         * bias. */
+        .inverse = isfinite(variance) ? 1 / sqrt(variance + norm->epsilon) : NAN,
+        .scale = (const unsigned char *)job->scale + skipped,
+        .bias = (const unsigned char *)job->bias + skipped,
+        .pixels = norm->pixels,
+    };
+    if (job->fused) {
+        apply_fused(plan, job, image, start, first, end, &scaling);
+    } else {
+        plan->type->norm_apply(gops_output_at(plan, job, start + first),
+                               gops_data_at(plan, job, image, start + first), first, end, &scaling);
     }
 }
 

@@ -1,10 +1,12 @@
 /* Wants T, VALUE(T value) -> double, ROUND(double value) -> T, NAME(symbol). May have
  * ROUND_IN_BLOCKS: VALUE and ROUND are load_block (lower/im2col.inc.h), and store_block
- * (types/type.inc.h) after gops_round_to_odd. */
+ * (types/type.inc.h) after gops_round_to_odd; and NORM_IN_DOUBLES. */
 /*
  * kernels/norm.inc.h: the arithmetic of group normalization.
  *
- * All of it in double, whatever the type (but for the last step of f32), and never E[x^2] - E[x]^2,
+ * All of it in double, whatever the type; types whose compute type is float do most of their work
+ * by kernels/norm_floats.inc.h and come here with what is not for floats. And never
+ * E[x^2] - E[x]^2,
  * which loses all digits where the mean is large beside the spread. For a block of GOPS_NORM_BLOCK
  * elements it is found how far they are from a `center` near to them: d = sum (x - center) / count
  * tells the mean, center + d, and sum (x - center)^2 exceeds the sum of the squared distances from
@@ -24,6 +26,10 @@
  * Sums run in GOPS_NORM_LANES independent accumulators, the same number on every machine, in
  * vectors as wide as it has.
  */
+
+#ifndef NORM_IN_DOUBLES
+#include "kernels/norm_floats.inc.h"
+#endif
 
 enum { NAME(WIDTH) = GOPS_VECTOR_BYTES / 8, NAME(VECTORS) = GOPS_NORM_LANES / NAME(WIDTH) };
 
@@ -115,6 +121,12 @@ static gops_moments NAME(norm_block)(const T *data, int64_t count)
 static gops_moments NAME(norm_statistics)(const void *data, int64_t count)
 {
     const T *from = data;
+#ifndef NORM_IN_DOUBLES
+    gops_moments quick;
+    if (NAME(norm_float_statistics)(from, count, &quick)) {
+        return quick;
+    }
+#endif
     gops_moments moments = NAME(norm_block)(from, gops_min(count, GOPS_NORM_BLOCK));
     for (int64_t i = GOPS_NORM_BLOCK; i < count; i += GOPS_NORM_BLOCK) {
         gops_moments block = NAME(norm_block)(from + i, gops_min(count - i, GOPS_NORM_BLOCK));
@@ -123,10 +135,9 @@ static gops_moments NAME(norm_statistics)(const void *data, int64_t count)
     return moments;
 }
 
-static inline __attribute__((always_inline)) void NAME(norm_apply_run)(T *to, const T *from,
-                                                                       int64_t count,
-                                                                       const gops_moments *moments,
-                                                                       double factor, double bias)
+/* One channel's run. The output may be the data. */
+static void NAME(norm_apply_run)(T *to, const T *from, int64_t count, const gops_moments *moments,
+                                 double factor, double bias)
 {
     const double center = moments->center, rest = moments->rest;
     int64_t i = 0;
@@ -145,55 +156,30 @@ static inline __attribute__((always_inline)) void NAME(norm_apply_run)(T *to, co
     }
 }
 
-/* The same for f32 in floats, where nothing is near the ends of their range. The mean is two of
- * them: x - high is exact wherever much cancels (Sterbenz, 1974), so that what is left is off by a
- * few units in its own last place, however large the mean is. A third of the instructions. */
-static inline __attribute__((always_inline)) int
-NAME(norm_apply_floats)(T *to, const T *from, int64_t count, const gops_moments *moments,
-                        double factor, double bias)
+/* output = (data - mean) * (scale * inverse) + bias, for elements first to end - 1 of a group, the
+ * first of which are at `output` and `data`; these may be the same. Backwards, see
+ * algorithms/twopass_norm.c. */
+static void NAME(norm_apply)(void *output, const void *data, int64_t first, int64_t end,
+                             const gops_scaling *scaling)
 {
-    const double variance = moments->squares / moments->count,
-                 mean = moments->center + moments->rest;
-    const double size = fabs(factor);
-    if (sizeof(T) != sizeof(float) ||
-        !(variance < 0x1p200 && variance > 0x1p-120 && size < 0x1p60 && size > 0x1p-60 &&
-          fabs(mean) < 0x1p100 && fabs(bias) < 0x1p100)) {
-        return 0;
-    }
-    const float high = (float)mean;
-    const float low = (float)((moments->center - (double)high) + moments->rest);
-    const float slope = (float)factor, shift = (float)bias;
-    const float *x = (const float *)(const void *)from;
-    float *y = (float *)(void *)to;
-    for (int64_t i = 0; i < count; i++) {
-        y[i] = ((x[i] - high) - low) * slope + shift;
-    }
-    return 1;
-}
-
-static void NAME(norm_apply_apart)(T *restrict to, const T *restrict from, int64_t count,
-                                   const gops_moments *moments, double factor, double bias)
-{
-    if (!NAME(norm_apply_floats)(to, from, count, moments, factor, bias)) {
-        NAME(norm_apply_run)(to, from, count, moments, factor, bias);
-    }
-}
-
-/* output = (data - mean) * factor + bias, factor = scale / sqrt(variance + epsilon). The output may
- * be the data; the compiler makes a vector loop of each case. */
-static void NAME(norm_apply)(void *output, const void *data, int64_t count,
-                             const gops_moments *moments, double factor, double bias)
-{
-    if (output == data) {
-        if (!NAME(norm_apply_floats)(output, output, count, moments, factor, bias)) {
-            NAME(norm_apply_run)(output, output, count, moments, factor, bias);
+    const int64_t pixels = scaling->pixels;
+    T *to = (T *)output - first;
+    const T *from = (const T *)data - first;
+#ifndef NORM_IN_DOUBLES
+    NAME(mean) mean;
+    const int floats = NAME(norm_floats_serve)(&scaling->moments, &mean);
+#endif
+    for (int64_t c = (end - 1) / pixels; c >= first / pixels; c--) {
+        const double factor = VALUE(((const T *)scaling->scale)[c]) * scaling->inverse;
+        const double bias = VALUE(((const T *)scaling->bias)[c]);
+        const int64_t start = gops_max(first, c * pixels);
+        const int64_t count = gops_min(end, (c + 1) * pixels) - start;
+#ifndef NORM_IN_DOUBLES
+        if (floats &&
+            NAME(norm_floats_apply)(to + start, from + start, count, &mean, factor, bias)) {
+            continue;
         }
-    } else {
-        NAME(norm_apply_apart)(output, data, count, moments, factor, bias);
+#endif
+        NAME(norm_apply_run)(to + start, from + start, count, &scaling->moments, factor, bias);
     }
-}
-
-static double NAME(value)(const void *from, int64_t index)
-{
-    return VALUE(((const T *)from)[index]);
 }

@@ -1,5 +1,5 @@
-/* Wants T, C, LOAD(T value) -> C, NAME(symbol); may have LOAD_BLOCK(to, from, length), and SHIFTED
- * where a zero point is to be taken off. */
+/* Wants T, C, LOAD(T value) -> C, NAME(symbol); may have LOAD_BLOCK(to, from, length), or WIDEN and
+ * LANES_LOAD, and SHIFTED where a zero point is to be taken off. */
 /*
  * lower/im2col.inc.h: copies a block of the input into matrix form and converts it on the way.
  *
@@ -22,9 +22,13 @@ NAME(load_block)(C *restrict to, const T *restrict from, int length)
 #elif defined(WIDEN)
     int32_t wide[16];
     WIDEN(wide, from, length);
+#ifdef LANES_LOAD
+    GOPS_SMALL_BLOCK(gops_lanes_floats, gops_lanes_bits, LANES_LOAD, LOAD, to, wide, length)
+#else
     for (int i = 0; i < length; i++) {
         to[i] = LOAD(wide[i]);
     }
+#endif
 #else
     for (int i = 0; i < length; i++) {
         to[i] = LOAD(from[i]);

@@ -22,6 +22,8 @@
 #ifndef GOPS_TYPES_SMALL_FLOAT_H
 #define GOPS_TYPES_SMALL_FLOAT_H
 
+#include "kernels/vector.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -45,117 +47,43 @@ static inline float gops_power_of_two(int exponent)
     return gops_float_of((uint32_t)(exponent + 127) << 23);
 }
 
-/* The value of a finite code without its sign, below `special`; from there on infinity or NaN with
- * the code's mantissa. */
-static inline float gops_small_load(uint32_t code, int mantissa, int bias, uint32_t special)
-{
-    const uint32_t shifted = code << (23 - mantissa);
-    const uint32_t normal = shifted + ((uint32_t)(127 - bias) << 23);
-    const uint32_t beyond = shifted | 0x7f800000;
-    const float tiny = (float)(int32_t)code * gops_power_of_two(1 - bias - mantissa);
-    const uint32_t finite = code >> mantissa != 0 ? normal : gops_bits_of(tiny);
-    return gops_float_of(code >= special ? beyond : finite);
-}
+/* One value: gops_f16_load and so on. */
+#define BITS uint32_t
+#define FLOAT float
+#define SELECT(condition, a, b) ((condition) ? (a) : (b))
+#define BITS_OF gops_bits_of
+#define FLOAT_OF gops_float_of
+#define TO_FLOAT(bits) (float)(int32_t)(bits)
+#define SMALL(symbol) gops_##symbol
+#include "types/small_float.inc.h"
 
-/* The code nearest to a float's magnitude, at most `top`; `nan` for NaN. */
-static inline uint32_t gops_small_store(uint32_t magnitude, int mantissa, int bias, uint32_t top,
-                                        uint32_t nan)
-{
-    const int drop = 23 - mantissa;
-    const uint32_t rebiased = magnitude - ((uint32_t)(127 - bias) << 23);
-    const uint32_t half = ((uint32_t)1 << (drop - 1)) - 1 + (rebiased >> drop & 1);
-    const float step = gops_power_of_two(24 - bias - mantissa);
-    const uint32_t tiny = gops_bits_of(gops_float_of(magnitude) + step) - gops_bits_of(step);
-    const uint32_t normal = (rebiased + half) >> drop;
-    const uint32_t code = magnitude < (uint32_t)(128 - bias) << 23 ? tiny : normal;
-    const uint32_t finite = code < top ? code : top;
-    return magnitude > 0x7f800000 ? nan : finite;
-}
+/* A register full: gops_lanes_f16_load and so on. */
+typedef uint32_t gops_lanes_bits __attribute__((vector_size(GOPS_VECTOR_BYTES)));
+typedef int32_t gops_lanes_integers __attribute__((vector_size(GOPS_VECTOR_BYTES)));
+typedef float gops_lanes_floats __attribute__((vector_size(GOPS_VECTOR_BYTES)));
+#define BITS gops_lanes_bits
+#define FLOAT gops_lanes_floats
+#define SELECT GOPS_SELECT
+#define BITS_OF (gops_lanes_bits)
+#define FLOAT_OF (gops_lanes_floats)
+#define TO_FLOAT(bits) __builtin_convertvector((gops_lanes_integers)(bits), gops_lanes_floats)
+#define SMALL(symbol) gops_lanes_##symbol
+#include "types/small_float.inc.h"
 
-static inline float gops_with_sign(float magnitude, uint32_t sign)
-{
-    return gops_float_of(gops_bits_of(magnitude) | sign);
-}
-
-/* A NaN comes out quiet, as the processor's conversions make it. */
-static inline float gops_f16_load(uint32_t code)
-{
-    const uint32_t quiet = (code & 0x7fff) > 0x7c00 ? 0x200 : 0;
-    return gops_with_sign(gops_small_load((code & 0x7fff) | quiet, 10, 15, 0x7c00), (code & 0x8000)
-                                                                                        << 16);
-}
-
-static inline uint16_t gops_f16_store(float value)
-{
-    const uint32_t bits = gops_bits_of(value), magnitude = bits & 0x7fffffff;
-    const uint32_t nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
-    return (uint16_t)(gops_small_store(magnitude, 10, 15, 0x7c00, nan) | (bits >> 16 & 0x8000));
-}
-
-static inline float gops_bf16_load(uint16_t code)
-{
-    return gops_float_of((uint32_t)code << 16);
-}
-
-static inline uint16_t gops_bf16_store(float value)
-{
-    const uint32_t bits = gops_bits_of(value);
-    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    const uint32_t nan = bits >> 16 | 0x40;
-    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
-}
-
-/* No infinities; S.1111.111 is NaN, all else is finite. */
-static inline float gops_f8e4m3_load(uint32_t code)
-{
-    const uint32_t magnitude = code & 0x7f;
-    const float value = gops_small_load(magnitude, 3, 7, 0x80);
-    const uint32_t bits = magnitude == 0x7f ? 0x7fc00000 : gops_bits_of(value);
-    return gops_float_of(bits | (code & 0x80) << 24);
-}
-
-static inline uint8_t gops_f8e4m3_store_to(float value, uint32_t top)
-{
-    const uint32_t bits = gops_bits_of(value);
-    return (uint8_t)(gops_small_store(bits & 0x7fffffff, 3, 7, top, 0x7f) | (bits >> 24 & 0x80));
-}
-
-/* The OCP specification's non-saturating mode: beyond 448, infinities too, NaN. */
-static inline uint8_t gops_f8e4m3_store(float value)
-{
-    return gops_f8e4m3_store_to(value, 0x7f);
-}
-
-/* Its saturating mode: beyond 448, infinities too, 448. */
-static inline uint8_t gops_f8e4m3_saturate(float value)
-{
-    return gops_f8e4m3_store_to(value, 0x7e);
-}
-
-/* The upper half of an f16. */
-static inline float gops_f8e5m2_load(uint32_t code)
-{
-    return gops_f16_load(code << 8);
-}
-
-static inline uint8_t gops_f8e5m2_store_to(float value, uint32_t top)
-{
-    const uint32_t bits = gops_bits_of(value), magnitude = bits & 0x7fffffff;
-    const uint32_t nan = 0x7e | (magnitude >> 21 & 1);
-    return (uint8_t)(gops_small_store(magnitude, 2, 15, top, nan) | (bits >> 24 & 0x80));
-}
-
-/* Non-saturating: beyond 57344, infinity. */
-static inline uint8_t gops_f8e5m2_store(float value)
-{
-    return gops_f8e5m2_store_to(value, 0x7c);
-}
-
-/* Saturating: beyond 57344, infinities too, 57344. */
-static inline uint8_t gops_f8e5m2_saturate(float value)
-{
-    return gops_f8e5m2_store_to(value, 0x7b);
-}
+/* 16 codes or values by a conversion of a register full; fewer one by one. */
+#define GOPS_SMALL_BLOCK(To, From, lanes_of, one, to, from, length)                                \
+    if (length == 16) {                                                                            \
+        for (size_t i = 0; i < 16; i += GOPS_VECTOR_BYTES / sizeof(uint32_t)) {                    \
+            From taken;                                                                            \
+            memcpy(&taken, (from) + i, sizeof taken);                                              \
+            const To given = lanes_of(taken);                                                      \
+            memcpy((to) + i, &given, sizeof given);                                                \
+        }                                                                                          \
+    } else {                                                                                       \
+        for (int i = 0; i < length; i++) {                                                         \
+            (to)[i] = one((from)[i]);                                                              \
+        }                                                                                          \
+    }
 
 /* A double as the float to round further from: cut off toward 0, and with its last bit set when
  * anything was cut. Rounding that to a format with at least two bits less is rounding the double.
@@ -181,7 +109,7 @@ static inline uint16_t gops_bf16_round(double value)
     memcpy(&bits, &value, sizeof bits);
     memcpy(&moved_bits, &moved, sizeof moved_bits);
     const uint16_t tiny = (uint16_t)((moved_bits & 0xff) | (bits >> 48 & 0x8000));
-    const uint16_t normal = gops_bf16_store(gops_round_to_odd(value));
+    const uint16_t normal = (uint16_t)gops_bf16_store(gops_round_to_odd(value));
     return magnitude < 0x1p-126 ? tiny : normal;
 }
 

@@ -1,8 +1,9 @@
 /* Wants T, C, LOAD(T) -> C, STORE(C) -> T, NAME(symbol), and ROW: the initializer of name, type,
  * compute, plain and exact_k. Floating point types: VALUE(T) -> double and ROUND(double) -> T;
  * integers: WRAPPED, the unsigned type of C's size. May have LOAD_BLOCK(to, from, length) and
- * STORE_BLOCK(to, from, length), conversions of 16, 8 or 4 values, ELEMENT, and SHIFTED. Defines
- * the row NAME(row) and takes the macros away. */
+ * STORE_BLOCK(to, from, length), conversions of 16, 8 or 4 values, or WIDEN, NARROW
+ * (types/widen.h), LANES_LOAD and LANES_STORE (types/small_float.h); ELEMENT; SHIFTED. Defines the
+ * row NAME(row) and takes the macros away. */
 #include "lower/im2col.inc.h"
 #include "lower/frame.inc.h"
 #include "store/fuse.inc.h"
@@ -12,6 +13,10 @@ NAME(store_block)(T *restrict to, const C *restrict from, int length)
 {
 #ifdef STORE_BLOCK
     STORE_BLOCK(to, from, length);
+#elif defined(NARROW)
+    uint32_t codes[16];
+    GOPS_SMALL_BLOCK(gops_lanes_bits, gops_lanes_floats, LANES_STORE, STORE, codes, from, length)
+    NARROW(to, codes, length);
 #else
     for (int i = 0; i < length; i++) {
         to[i] = STORE(from[i]);
@@ -74,7 +79,6 @@ static const gops_type_row NAME(row) = {
 #ifdef VALUE
     .norm_statistics = NAME(norm_statistics),
     .norm_apply = NAME(norm_apply),
-    .value = NAME(value),
 #endif
 };
 
@@ -88,7 +92,11 @@ static const gops_type_row NAME(row) = {
 #undef ROW
 #undef LOAD_BLOCK
 #undef WIDEN
+#undef NARROW
+#undef LANES_LOAD
+#undef LANES_STORE
 #undef ROUND_IN_BLOCKS
+#undef NORM_IN_DOUBLES
 #undef STORE_BLOCK
 #undef WRAPPED
 #undef ELEMENT

@@ -49,6 +49,7 @@ enum {
 #define STORE SAME
 #define VALUE SAME
 #define ROUND SAME
+#define NORM_IN_DOUBLES
 #define NAME(symbol) f64_##symbol
 #define ROW                                                                                        \
     .name = "f64", .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .plain = 1, .exact_k = INT64_MAX
@@ -96,14 +97,26 @@ static inline __attribute__((always_inline)) void f16c_store(uint16_t *to, const
     }
 }
 
+/* The codes are the upper halves of those of f16. */
 static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, const uint8_t *from,
                                                                    int length)
 {
-    uint16_t upper[16];
-    for (int i = 0; i < length; i++) {
-        upper[i] = (uint16_t)(from[i] << 8);
+#ifdef __AVX512F__
+    if (length == 16) {
+        __m256i codes = _mm256_cvtepu8_epi16(gops_load_128(from));
+        _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_slli_epi16(codes, 8)));
+        return;
     }
-    f16c_load(to, upper, length);
+#endif
+    for (int i = 0; i < length; i += 8) {
+        __m128i codes = gops_widen_load(from + i, length == 4 ? 4 : 8);
+        __m128i upper = _mm_unpacklo_epi8(_mm_setzero_si128(), codes);
+        if (length == 4) {
+            _mm_storeu_ps(to, _mm_cvtph_ps(upper));
+        } else {
+            _mm256_storeu_ps(to + i, _mm256_cvtph_ps(upper));
+        }
+    }
 }
 
 #define LOAD_BLOCK f16c_load
@@ -114,18 +127,25 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 #define LOAD(code) gops_f16_load((uint32_t)(code))
 #ifndef __F16C__
 #define WIDEN gops_widen_u16
+#define LANES_LOAD gops_lanes_f16_load
+#define NARROW gops_narrow_u16
+#define LANES_STORE gops_lanes_f16_store
 #endif
-#define STORE gops_f16_store
+#define STORE(value) (uint16_t) gops_f16_store(value)
 #define VALUE (double)gops_f16_load
-#define ROUND(value) gops_f16_store(gops_round_to_odd(value))
+#define ROUND(value) (uint16_t) gops_f16_store(gops_round_to_odd(value))
 #define NAME(symbol) f16_##symbol
 #define ROW .name = "f16", .type = GOPS_F16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
 
 #define T uint16_t
 #define C float
-#define LOAD gops_bf16_load
-#define STORE gops_bf16_store
+#define LOAD(code) gops_bf16_load((uint32_t)(code))
+#define WIDEN gops_widen_u16
+#define LANES_LOAD gops_lanes_bf16_load
+#define NARROW gops_narrow_u16
+#define LANES_STORE gops_lanes_bf16_store
+#define STORE(value) (uint16_t) gops_bf16_store(value)
 #define VALUE (double)gops_bf16_load
 #define ROUND gops_bf16_round
 #define NAME(symbol) bf16_##symbol
@@ -136,9 +156,12 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 #define C float
 #define LOAD(code) gops_f8e4m3_load((uint32_t)(code))
 #define WIDEN gops_widen_u8
-#define STORE gops_f8e4m3_store
+#define LANES_LOAD gops_lanes_f8e4m3_load
+#define NARROW gops_narrow_u8
+#define LANES_STORE gops_lanes_f8e4m3_store
+#define STORE(value) (uint8_t) gops_f8e4m3_store(value)
 #define VALUE (double)gops_f8e4m3_load
-#define ROUND(value) gops_f8e4m3_store(gops_round_to_odd(value))
+#define ROUND(value) (uint8_t) gops_f8e4m3_store(gops_round_to_odd(value))
 #define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e4m3_##symbol
 #define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
@@ -148,9 +171,12 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 #define C float
 #define LOAD(code) gops_f8e4m3_load((uint32_t)(code))
 #define WIDEN gops_widen_u8
-#define STORE gops_f8e4m3_saturate
+#define LANES_LOAD gops_lanes_f8e4m3_load
+#define NARROW gops_narrow_u8
+#define LANES_STORE gops_lanes_f8e4m3_saturate
+#define STORE(value) (uint8_t) gops_f8e4m3_saturate(value)
 #define VALUE (double)gops_f8e4m3_load
-#define ROUND(value) gops_f8e4m3_saturate(gops_round_to_odd(value))
+#define ROUND(value) (uint8_t) gops_f8e4m3_saturate(gops_round_to_odd(value))
 #define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e4m3_saturating_##symbol
 #define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
@@ -163,10 +189,13 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 #define LOAD_BLOCK f8e5m2_f16c_load
 #else
 #define WIDEN gops_widen_u8
+#define LANES_LOAD gops_lanes_f8e5m2_load
 #endif
-#define STORE gops_f8e5m2_store
+#define NARROW gops_narrow_u8
+#define LANES_STORE gops_lanes_f8e5m2_store
+#define STORE(value) (uint8_t) gops_f8e5m2_store(value)
 #define VALUE (double)gops_f8e5m2_load
-#define ROUND(value) gops_f8e5m2_store(gops_round_to_odd(value))
+#define ROUND(value) (uint8_t) gops_f8e5m2_store(gops_round_to_odd(value))
 #define NAME(symbol) f8e5m2_##symbol
 #define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"
@@ -178,10 +207,13 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 #define LOAD_BLOCK f8e5m2_f16c_load
 #else
 #define WIDEN gops_widen_u8
+#define LANES_LOAD gops_lanes_f8e5m2_load
 #endif
-#define STORE gops_f8e5m2_saturate
+#define NARROW gops_narrow_u8
+#define LANES_STORE gops_lanes_f8e5m2_saturate
+#define STORE(value) (uint8_t) gops_f8e5m2_saturate(value)
 #define VALUE (double)gops_f8e5m2_load
-#define ROUND(value) gops_f8e5m2_saturate(gops_round_to_odd(value))
+#define ROUND(value) (uint8_t) gops_f8e5m2_saturate(gops_round_to_odd(value))
 #define NAME(symbol) f8e5m2_saturating_##symbol
 #define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
 #include "types/type.inc.h"

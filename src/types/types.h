@@ -43,6 +43,14 @@ typedef enum gops_type_variant {
     GOPS_TYPE_VARIANTS    /* how many there are */
 } gops_type_variant;
 
+/* What normalizes a group. */
+typedef struct gops_scaling {
+    gops_moments moments;
+    double inverse;           /* 1 / sqrt(variance + epsilon) */
+    const void *scale, *bias; /* of its channels, in the type */
+    int64_t pixels;           /* of a channel */
+} gops_scaling;
+
 typedef struct gops_type_row {
     const char *name;
     gops_type type;
@@ -69,11 +77,10 @@ typedef struct gops_type_row {
      * residual `count` of them or NULL */
     void (*fuse)(void *values, const void *bias, const void *residual, int64_t count,
                  const gops_activation *activation);
-    /* kernels/norm.inc.h; NULL for integers */
+    /* kernels/norm.inc.h, norm_floats.inc.h; NULL for integers */
     gops_moments (*norm_statistics)(const void *data, int64_t count);
-    void (*norm_apply)(void *output, const void *data, int64_t count, const gops_moments *moments,
-                       double factor, double bias);
-    double (*value)(const void *from, int64_t index);
+    void (*norm_apply)(void *output, const void *data, int64_t first, int64_t end,
+                       const gops_scaling *scaling);
 } gops_type_row;
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * types/widen.h: integers of 8 and 16 bits to 32, in blocks of 16, 8 or 4 (types/blocks.h).
+ * types/widen.h: integers of 8 and 16 bits to 32 and, cut off, from 32, in blocks of 16, 8 or 4
+ * (types/blocks.h).
  *
  * There is an instruction for each of these, and gcc 12 does not find it in a short loop: it goes
  * through several registers and the stack, or converts one element after the other.
@@ -83,5 +84,34 @@ GOPS_WIDEN(gops_widen_i16, int16_t, cvtepi16_epi32, gops_load_256)
 GOPS_WIDEN(gops_widen_u16, uint16_t, cvtepu16_epi32, gops_load_256)
 
 #undef GOPS_WIDEN
+
+#ifdef __AVX512F__
+#define GOPS_NARROW(name, T, store, convert)                                                       \
+    static inline __attribute__((always_inline)) void name(T *to, const uint32_t *from,            \
+                                                           int length)                             \
+    {                                                                                              \
+        if (length == 16) {                                                                        \
+            store((void *)to, _mm512_maskz_##convert(0xffff, _mm512_loadu_si512(from)));           \
+            return;                                                                                \
+        }                                                                                          \
+        for (int i = 0; i < length; i++) {                                                         \
+            to[i] = (T)from[i];                                                                    \
+        }                                                                                          \
+    }
+#else
+#define GOPS_NARROW(name, T, store, convert)                                                       \
+    static inline __attribute__((always_inline)) void name(T *to, const uint32_t *from,            \
+                                                           int length)                             \
+    {                                                                                              \
+        for (int i = 0; i < length; i++) {                                                         \
+            to[i] = (T)from[i];                                                                    \
+        }                                                                                          \
+    }
+#endif
+
+GOPS_NARROW(gops_narrow_u8, uint8_t, _mm_storeu_si128, cvtepi32_epi8)
+GOPS_NARROW(gops_narrow_u16, uint16_t, _mm256_storeu_si256, cvtepi32_epi16)
+
+#undef GOPS_NARROW
 
 #endif

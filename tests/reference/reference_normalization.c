@@ -10,7 +10,7 @@
 /*
  * The bound. Write m and v for the exact mean and variance of a group of n elements, d = x - m,
  * D = max |d|, r = 1 / sqrt(v + epsilon), so that y = s r d + b. u is the unit roundoff in which an
- * element is computed (that of f64 for f64, else that of f32), w that of the statistics, 2^-53.
+ * element is computed (that of f64 for f64, else that of f32), w = 2^-53.
  *
  * Mean. design.md asks that a mean far above the spread costs nothing, so the sums must run over
  * differences x - x0 from some x0 within the data, |x - x0| <= 2 D (or be as good as that), and
@@ -18,15 +18,20 @@
  * ones, in which an element passes through h additions, h = log2(n) + 16 (16 elements added in
  * turn at the bottom). Then
  *     |mean - m| <= e,   e = 2 (h + 3) w D.
+ * Types below f64 may find the differences in floats and add up to 16 of them in floats, in
+ * in two such steps, 6 additions: 7 roundings in u of differences whose mean square is 2 v where x0
+ * is within a standard deviation of the mean:
+ *     e = 2 (h + 3) w D + 7 u sqrt(2 v)   and, for the moments themselves, |mean - m| <= e.
  * Variance. Around a mean that is off by at most e, the mean square is v + e^2, each square adds
- * two roundings, the sum h: its relative error is at most (h + 4) w + e^2 / (v + epsilon). The
- * square root halves it; adding epsilon, the root and the reciprocal round once each, in w:
- *     q = ((h + 4) w + e^2 / (v + epsilon)) / 2 + 3 w.
- * Element. x - mean, the rounding of r to the type computed in, the product with it, and the one
- * with s: 4 roundings of s r d; the sum with b: one of y. Storing: one rounding v_T of y. So
- *     |computed - y| <= |s| r (e + (q + 4 u) (|d| + e)) (1 + 8 u) + (u + v_T) |y| + eta_T / 2.
- * (1 + 8 u) covers the products of roundings. What lies below: r d may underflow, by eta |s| at
- * most.
+ * two roundings, the sum h: its relative error is at most (h + 4) w + e^2 / (v + epsilon). In
+ * floats a square about x0 has 3 roundings and 6 additions, 9 u of 2 v, and what is taken off, at
+ * most v, is off by 2 e sqrt(v): p = 18 u + 2 e / sqrt(v), or 0 for f64. The square root halves it;
+ * adding epsilon, the root and the reciprocal round once each, in w: q = ((h + 4) w + e^2 / (v +
+ * epsilon) + p) / 2 + 3 w. Element. x - mean, the rounding of r to the type computed in, the
+ * product with it, and the one with s: 4 roundings of s r d; the sum with b: one of y. Storing: one
+ * rounding v_T of y. So |computed - y| <= |s| r (e + (q + 4 u) (|d| + e)) (1 + 8 u) + (u + v_T) |y|
+ * + eta_T / 2. (1 + 8 u) covers the products of roundings. What lies below: r d may underflow, by
+ * eta |s| at most.
  *
  * The reference itself sums differences from the first element pairwise in long double; its error
  * is that of the same formulas with w = LDBL_EPSILON / 2, and less than a thousandth of the bound.
@@ -69,8 +74,10 @@ static group statistics(gops_type type, const long double *difference, int64_t c
     for (int64_t i = 0; i < count; i++)
         g.largest = fmaxl(g.largest, fabsl(difference[i] - g.mean));
     g.r = 1 / sqrtl(g.variance + epsilon);
-    g.e = 2 * (h + 3) * w * g.largest;
-    g.q = ((h + 4) * w + g.e * g.e * g.r * g.r) / 2 + 3 * w;
+    long double spread = sqrtl(g.variance), floats = type == GOPS_F64 ? 0 : g.u;
+    g.e = 2 * (h + 3) * w * g.largest + 7 * floats * sqrtl(2) * spread;
+    long double p = floats * (18 + 14 * sqrtl(2));
+    g.q = ((h + 4) * w + g.e * g.e * g.r * g.r + p) / 2 + 3 * w;
     return g;
 }
 

@@ -215,12 +215,15 @@ static void store(void)
     for_every_row(check_store);
 }
 
-/* What the row makes of a double: a normalization of the element 1 with mean 0 and this scale. */
+/* What the row makes of a double: a normalization of elements 1 with mean 0, which are their own
+ * scale, by this inverse of the deviation. A variance of 0 is not for floats. */
 static void round_doubles(const gops_type_row *row, const void *one, void *to, double value,
                           int64_t count)
 {
-    const gops_moments none = {1, 0, 0, 0};
-    row->norm_apply(to, one, count, &none, value, -0.0);
+    uint64_t zero = 0;
+    gops_test_set_real(row->type, &zero, 0, -0.0L);
+    const gops_scaling scaling = {{1, 0, 0, 0}, value, one, &zero, count};
+    row->norm_apply(to, one, 0, count, &scaling);
 }
 
 enum { RUN = 37 }; /* long enough for every vector loop, and for what these leave over */
