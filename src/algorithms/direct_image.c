@@ -2,8 +2,8 @@
  * algorithms/direct_image.c: `direct` on the image itself, without a padded copy: depthwise
  * convolution in two dimensions and floating point, strides of 1 or 2, where the instruction set
  * loads with a mask. In two forms: "lanes" loads each row once and moves lanes
- * (kernels/direct_lanes.c), for the usual square kernels; "masked" loads for each tap
- * (kernels/direct_masked.inc.h), for more.
+ * (kernels/direct_lanes.c), for the usual square kernels, and the transposed form with stride 2;
+ * "masked" loads for each tap (kernels/direct_masked.inc.h), for more.
  *
  * A work item is some channels, or some rows of one where the channels are few. There is no
  * workspace but for a residual that lies in the output, in whose place the sums must not go.
@@ -88,6 +88,14 @@ static gops_image_kernel *choose_lanes(const gops_plan *plan, const parameters *
     return y->dilation <= 2 && single && same_x && taps <= 5 ? kernels->stream : NULL;
 }
 
+static gops_image_kernel *choose_spread(const gops_plan *plan, const parameters *p)
+{
+    const gops_direct_axis *y = &p->axis[1], *x = &p->axis[2];
+    const int square = y->kernel == x->kernel && y->kernel >= 2 && y->kernel <= 4;
+    const int by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1;
+    return square && by_2 ? plan->kernels->lanes[plan->type->compute].spread : NULL;
+}
+
 /* Vectors of outputs of a channel, of one row each. */
 static double vectors_of(const gops_plan *plan, const parameters *p)
 {
@@ -114,6 +122,17 @@ static double estimate_lanes(const gops_plan *plan, const parameters *p)
     return filter + taps * (p->kernel == kernels->pairs   ? pairs
                             : p->kernel == kernels->apart ? apart
                                                           : tap * vectors_of(plan, p));
+}
+
+/* The same for the transposed form, whose vectors come in pairs: fitted to 6 layers of 32 to 256
+ * columns. */
+static double estimate_spread(const gops_plan *plan, const parameters *p)
+{
+    static const double filter = 5, strip = 5, vector = 0.35, tap = 0.15;
+    const int64_t lanes = plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
+    const double strips = (double)gops_ceil_div(p->axis[2].output, 2 * lanes);
+    const double vectors = 2 * strips * (double)p->axis[1].output;
+    return filter + strips * strip + vectors * (vector + tap * (double)plan->conv.taps / 4);
 }
 
 /* `choose` has the kernel, or NULL for what it does not serve; `serves` says what it does. */
@@ -176,6 +195,14 @@ static gops_status prepare_lanes(gops_plan *plan, int64_t slot_limit, gops_error
         "direct/lanes serves f32 and f64 in two dimensions with 3 x 3 or 5 x 5 taps and "
         "as many columns as the data has, and f32 of small images with 7 x 7 or stride 2",
         "each row loaded once and its lanes moved");
+}
+
+static gops_status prepare_spread(gops_plan *plan, int64_t slot_limit, gops_error *error)
+{
+    return prepare(plan, slot_limit, error, choose_spread, estimate_spread,
+                   "direct/lanes serves f32 and f64 in two dimensions with 2 x 2 to 4 x 4 taps, "
+                   "stride 2 and dilation 1",
+                   "every second output in a vector, and two such interleaved");
 }
 
 /* How many filters from `filter` on to run in one call: of one image, whose data follow each other,
@@ -249,6 +276,15 @@ const gops_method gops_direct_lanes_conv = {
     .form = "lanes",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_lanes,
+    .pack = gops_direct_pack,
+    .run = run,
+};
+
+const gops_method gops_direct_lanes_deconv = {
+    .algorithm = "direct",
+    .form = "lanes",
+    .operation = GOPS_OPERATION_DECONV,
+    .prepare = prepare_spread,
     .pack = gops_direct_pack,
     .run = run,
 };

@@ -15,6 +15,7 @@ const gops_method *const gops_methods[] = {
     &gops_direct_lanes_conv,
     &gops_direct_masked_conv,
     &gops_direct_conv,
+    &gops_direct_lanes_deconv,
     &gops_direct_deconv,
     &gops_twopass_norm,
     NULL,

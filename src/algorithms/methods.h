@@ -14,6 +14,7 @@ extern const gops_method gops_direct_conv;
 extern const gops_method gops_direct_deconv;
 extern const gops_method gops_direct_bundle_conv;
 extern const gops_method gops_direct_lanes_conv;
+extern const gops_method gops_direct_lanes_deconv;
 extern const gops_method gops_direct_masked_conv;
 extern const gops_method gops_twopass_norm;
 

@@ -127,6 +127,9 @@ typedef struct gops_lanes_kernels {
     /* 3 x 3, 5 x 5 or 7 x 7 taps, stride 2, dilation 1; data of at most 16 x 16, of which pad_y,
      * half the kernel or one less, and any pad_x make at most 8 x 8 outputs, all of them. */
     gops_image_kernel *apart;
+    /* The transposed form: 2 x 2, 3 x 3 or 4 x 4 taps, stride 2, dilation 1, any pads and number of
+     * rows and columns. */
+    gops_image_kernel *spread;
 } gops_lanes_kernels;
 
 typedef struct gops_direct_kernels {

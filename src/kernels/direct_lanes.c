@@ -5,7 +5,7 @@
  * and costs two loads. So here a row is loaded where it begins, once, and its neighbours to the
  * left and right are made by moving lanes: one instruction, beside the multiplications. Where the
  * data end, zeros move in, which are the padding. kernels/direct_stream.inc.h does that for images
- * of any size.
+ * of any size, and kernels/direct_spread.inc.h moves lanes for the transposed form.
  *
  * Small images leave most of a vector empty then, so two rows go into one. What a multiplication
  * has of it are two rows of outputs:
@@ -23,6 +23,7 @@
 
 #include "base/checked.h"
 #include "kernels/kernels.h"
+#include "kernels/lanes.h"
 #include "kernels/register.h"
 #include "kernels/vector.h"
 
@@ -53,7 +54,11 @@ static inline __mmask8 first_of_8(int64_t count)
 #define STORE_ALL(to, value) _mm512_storeu_ps(to, (__m512)(value))
 #define STORE_SOME(to, some, value) _mm512_mask_storeu_ps(to, some, (__m512)(value))
 #define MOVE(low, high, by) (f32_vector) _mm512_alignr_epi32((__m512i)(high), (__m512i)(low), by)
+#define WOVEN_LOW LOW_OF_4_BYTES
+#define WOVEN_HIGH HIGH_OF_4_BYTES
 #include "kernels/direct_stream.inc.h"
+
+#include "kernels/direct_spread.inc.h"
 
 #define C double
 #define BYTES 64
@@ -65,7 +70,11 @@ static inline __mmask8 first_of_8(int64_t count)
 #define STORE_ALL(to, value) _mm512_storeu_pd(to, (__m512d)(value))
 #define STORE_SOME(to, some, value) _mm512_mask_storeu_pd(to, some, (__m512d)(value))
 #define MOVE(low, high, by) (f64_vector) _mm512_alignr_epi64((__m512i)(high), (__m512i)(low), by)
+#define WOVEN_LOW LOW_OF_8_BYTES
+#define WOVEN_HIGH HIGH_OF_8_BYTES
 #include "kernels/direct_stream.inc.h"
+
+#include "kernels/direct_spread.inc.h"
 
 #define LOAD_SOME(from, some) (f32_vector) _mm512_maskz_loadu_ps(some, from)
 #define STORE_SOME(to, some, value) _mm512_mask_storeu_ps(to, some, (__m512)(value))
@@ -237,11 +246,11 @@ static void all_apart(const gops_direct_image *a)
 
 #define F32_LANES                                                                                  \
     {                                                                                              \
-        .stream = f32_stream, .pairs = all_pairs, .apart = all_apart                               \
+        .stream = f32_stream, .pairs = all_pairs, .apart = all_apart, .spread = f32_spread_all     \
     }
 #define F64_LANES                                                                                  \
     {                                                                                              \
-        .stream = f64_stream                                                                       \
+        .stream = f64_stream, .spread = f64_spread_all                                             \
     }
 
 #else

@@ -228,13 +228,3 @@ static void NAME(stream)(const gops_direct_image *a)
 #undef GOPS_STREAM_ROW
 #undef GOPS_STREAM_VECTORS
 #undef GOPS_STREAM_KERNEL
-#undef C
-#undef BYTES
-#undef NAME
-#undef SOME
-#undef FIRST
-#undef LOAD_ALL
-#undef LOAD_SOME
-#undef STORE_ALL
-#undef STORE_SOME
-#undef MOVE

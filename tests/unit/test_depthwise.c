@@ -87,6 +87,31 @@ static void filters_and_images(void)
             }
 }
 
+/* The transposed form, stride 2: every width at which strips of columns end, pads even and odd. */
+static void transposed(void)
+{
+    static const gops_type types[] = {GOPS_F32, GOPS_F64};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 65);
+    for (int64_t width = 1; width <= 70; width++)
+        for (int64_t taps = 2; taps <= 4; taps++)
+            for (int64_t pad = 0; pad <= 3; pad++) {
+                const int64_t height = gops_test_random_range(&random, 5, 11);
+                const int64_t extra = gops_test_random_range(&random, 0, 4);
+                gops_problem p = {
+                    .operation = GOPS_PROBLEM_DECONV,
+                    .algorithm = "direct",
+                    .threads = 1,
+                    .data = {types[(width + taps + pad) % 2], 4, {1, 3, height, width}},
+                    .filter = {types[(width + taps + pad) % 2], 5, {3, 1, 1, taps, taps}},
+                    .deconv = {.strides = both(2, 2),
+                               .pads_begin = both(gops_test_random_range(&random, 0, 5), pad),
+                               .pads_end = both(0, gops_test_random_range(&random, 0, 2)),
+                               .output_padding = both(extra, pad + 1 + extra)},
+                };
+                check(p, &random);
+            }
+}
+
 /* A lane that moves must not take what it should leave behind: not even 0 * NaN. */
 static void what_is_not_finite_stays(void)
 {
@@ -121,6 +146,7 @@ int main(void)
     static const gops_test_case cases[] = {{"every_width", every_width},
                                            {"every_small_image", every_small_image},
                                            {"filters_and_images", filters_and_images},
+                                           {"transposed", transposed},
                                            {"what_is_not_finite_stays", what_is_not_finite_stays},
                                            {NULL, NULL}};
     return gops_test_main("depthwise", cases);
