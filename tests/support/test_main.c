@@ -8,6 +8,8 @@
 
 #include <CUnit/Basic.h>
 
+#include "test_host.h"
+
 enum { EXIT_SKIPPED = 77 };
 
 static const gops_test_case *selected[256];
@@ -87,6 +89,7 @@ static int exit_status(const char *suite)
 int gops_test_main(const char *suite, const gops_test_case *cases)
 {
     int status = EXIT_FAILURE;
+    gops_test_host_from_environment();
     if (CU_initialize_registry() != CUE_SUCCESS)
         return status;
     CU_pSuite registered = CU_add_suite(suite, NULL, NULL);

@@ -1,0 +1,14 @@
+/*
+ * test_host.h: a host for a whole test program, for tools that only know what was built for them.
+ *
+ * GROUPOPS_TEST_HOST=threads: plans whose options name no host run on POSIX threads, one for each
+ * piece of work, in place of OpenMP's. GROUPOPS_TEST_HOST=own: and multiply by a plain loop, in
+ * place of the BLAS, so that nothing runs that the compiler's sanitizer did not see.
+ */
+#ifndef GROUPOPS_TEST_HOST_H
+#define GROUPOPS_TEST_HOST_H
+
+/* Sets what the environment asks for. Ends the program where that is not known. */
+void gops_test_host_from_environment(void);
+
+#endif
