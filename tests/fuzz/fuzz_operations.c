@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz_case.h"
+#include "fuzz_buffers.h"
 #include "test_compare.h"
 #include "test_elements.h"
 
@@ -134,112 +134,7 @@ static int is_runnable(const gops_fuzz_case *c, const gops_reference_geometry *g
     return count <= MOST_PRODUCTS;
 }
 
-/* A buffer that ends where its last element does; `offset` elements in front of it are in the same
- * allocation, so that it is aligned to its elements and to no more. */
-typedef struct buffer {
-    void *memory;
-    unsigned char *start;
-    size_t bytes;
-} buffer;
-
-static buffer make_buffer(gops_type type, int64_t count, int offset)
-{
-    const size_t size = gops_test_type_bytes(type);
-    buffer b = {.bytes = (size_t)count * size};
-    b.memory = gops_test_allocate(b.bytes + (size_t)offset * size);
-    b.start = (unsigned char *)b.memory + (size_t)offset * size;
-    memset(b.start, 0xff, b.bytes);
-    return b;
-}
-
-static void fill(const gops_fuzz_case *c, gops_type type, const buffer *b, gops_test_random *random)
-{
-    const int64_t count = (int64_t)(b->bytes / gops_test_type_bytes(type));
-    if (c->filling == GOPS_FUZZ_RANDOM)
-        gops_test_random_fill(random, type, b->start, count);
-    for (size_t i = 0; c->filling == GOPS_FUZZ_BIT_NOISE && i < b->bytes; i++)
-        b->start[i] = (unsigned char)gops_test_random_bits(random);
-    for (int64_t i = 0; c->filling == GOPS_FUZZ_WHOLE && i < count; i++) {
-        const int64_t value = gops_test_random_range(random, -3, 3);
-        if (gops_test_type_is_real(type))
-            gops_test_set_real(type, b->start, i, (long double)value);
-        else
-            gops_test_set_integer(type, b->start, i, (uint64_t)value);
-    }
-}
-
-/* The images of a dense tensor, `gap` elements apart, with garbage between them. */
-static buffer spread(const gops_tensor *tensor, const buffer *dense, int gap, int offset)
-{
-    const size_t size = gops_test_type_bytes(tensor->type);
-    const size_t images = (size_t)tensor->dims[0];
-    const size_t image = images > 0 ? dense->bytes / images : 0, apart = image + (size_t)gap * size;
-    const size_t bytes = images > 0 ? (images - 1) * apart + image : 0;
-    buffer view = make_buffer(tensor->type, (int64_t)(bytes / size), offset);
-    for (size_t i = 0; i < images; i++)
-        memcpy(view.start + i * apart, dense->start + i * image, image);
-    return view;
-}
-
-/* The way back; what lies between the images is still as it was. */
-static void gather(const gops_tensor *tensor, const buffer *view, int gap, const buffer *dense)
-{
-    const size_t size = gops_test_type_bytes(tensor->type);
-    const size_t images = (size_t)tensor->dims[0];
-    const size_t image = images > 0 ? dense->bytes / images : 0, apart = image + (size_t)gap * size;
-    for (size_t i = 0; i < images; i++) {
-        memcpy(dense->start + i * image, view->start + i * apart, image);
-        for (size_t at = image; at < apart && i + 1 < images; at++)
-            gops_fuzz_require(view->start[i * apart + at] == 0xff, "wrote behind image %zu", i);
-    }
-}
-
-/* All that one problem is executed with. */
-typedef struct buffers {
-    buffer data, weights, scale, bias, residual, output, mean, variance;
-} buffers;
-
-static buffers make_buffers(const gops_fuzz_case *c, const gops_tensor *output)
-{
-    const gops_problem *p = &c->problem;
-    const gops_type type = p->data.type;
-    gops_test_random random = gops_test_random_start(c->seed, 0);
-    buffers b = {.data = make_buffer(type, gops_test_elements(&p->data), c->offset)};
-    fill(c, type, &b.data, &random);
-    if (p->operation == GOPS_PROBLEM_NORM) {
-        const gops_type moment = type == GOPS_F64 ? GOPS_F64 : GOPS_F32;
-        const int64_t moments = c->with_moments ? p->data.dims[0] * p->norm.num_groups : 0;
-        b.scale = make_buffer(type, p->data.dims[1], c->offset);
-        b.bias = make_buffer(type, p->data.dims[1], c->offset);
-        b.mean = make_buffer(moment, moments, c->offset);
-        b.variance = make_buffer(moment, moments, c->offset);
-        fill(c, type, &b.scale, &random);
-        fill(c, type, &b.bias, &random);
-    } else {
-        b.weights = make_buffer(p->filter.type, gops_test_elements(&p->filter), c->offset);
-        fill(c, p->filter.type, &b.weights, &random);
-    }
-    if (p->with_bias) {
-        b.bias = make_buffer(output->type, output->dims[1], c->offset);
-        fill(c, output->type, &b.bias, &random);
-    }
-    if (p->with_residual) {
-        b.residual = make_buffer(output->type, gops_test_elements(output), c->offset);
-        fill(c, output->type, &b.residual, &random);
-    }
-    b.output = make_buffer(output->type, gops_test_elements(output), c->offset);
-    return b;
-}
-
-static void free_buffers(buffers *b)
-{
-    buffer *all[] = {&b->data,     &b->weights, &b->scale, &b->bias,
-                     &b->residual, &b->output,  &b->mean,  &b->variance};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        free(all[i]->memory);
-}
-
-static gops_filter *pack(const gops_fuzz_case *c, const gops_plan *plan, const buffers *b)
+static gops_filter *pack(const gops_fuzz_case *c, const gops_plan *plan, const gops_fuzz_buffers *b)
 {
     const gops_problem *p = &c->problem;
     const int64_t count = p->filter_zero_point_count;
@@ -251,7 +146,7 @@ static gops_filter *pack(const gops_fuzz_case *c, const gops_plan *plan, const b
     if (count == 0) {
         status = gops_filter_create(plan, b->weights.start, &filter, &error);
     } else {
-        buffer zeros = make_buffer(p->filter.type, count, 0);
+        gops_fuzz_buffer zeros = gops_fuzz_buffer_create(p->filter.type, count, 0);
         for (int64_t i = 0; i < count; i++)
             gops_test_set_integer(p->filter.type, zeros.start, i,
                                   (uint64_t)p->filter_zero_points[i]);
@@ -267,48 +162,6 @@ static gops_filter *pack(const gops_fuzz_case *c, const gops_plan *plan, const b
     return filter;
 }
 
-/* The tensors as they are handed over: with gaps between their images, or where they are. */
-typedef struct views {
-    buffer data, output, residual;
-} views;
-
-static int64_t stride_of(const gops_tensor *tensor, int gap)
-{
-    return gap == 0 ? 0 : gops_test_elements(tensor) / tensor->dims[0] + gap;
-}
-
-static views enter_views(const gops_fuzz_case *c, const gops_tensor *output, const buffers *b,
-                         gops_arguments *a)
-{
-    const int is_empty = gops_test_elements(output) == 0;
-    views v = {.data = spread(&c->problem.data, &b->data, c->data_gap, c->offset)};
-    v.output = spread(output, c->in_place ? &b->residual : &b->output, c->output_gap, c->offset);
-    a->data = v.data.start;
-    a->output = v.output.start;
-    if (!is_empty) {
-        a->data_stride = stride_of(&c->problem.data, c->data_gap);
-        a->output_stride = stride_of(output, c->output_gap);
-    }
-    if (c->in_place) {
-        a->residual = a->output;
-        a->residual_stride = a->output_stride;
-    } else if (c->problem.with_residual) {
-        v.residual = spread(output, &b->residual, c->residual_gap, c->offset);
-        a->residual = v.residual.start;
-        a->residual_stride = is_empty ? 0 : stride_of(output, c->residual_gap);
-    }
-    return v;
-}
-
-static void leave_views(const gops_fuzz_case *c, const gops_tensor *output, views *v,
-                        const buffers *b)
-{
-    gather(output, &v->output, c->output_gap, &b->output);
-    free(v->data.memory);
-    free(v->output.memory);
-    free(v->residual.memory);
-}
-
 /* The data's zero point goes with an output type of its own. */
 static void set_zero_point(const gops_fuzz_case *c, uint64_t *element, gops_arguments *a)
 {
@@ -320,7 +173,7 @@ static void set_zero_point(const gops_fuzz_case *c, uint64_t *element, gops_argu
 }
 
 static void execute(const gops_fuzz_case *c, const gops_plan *plan, const gops_filter *filter,
-                    const gops_tensor *output, const buffers *b)
+                    const gops_tensor *output, const gops_fuzz_buffers *b)
 {
     const int with_moments = c->problem.operation == GOPS_PROBLEM_NORM && c->with_moments;
     uint64_t zero_point = 0;
@@ -328,7 +181,7 @@ static void execute(const gops_fuzz_case *c, const gops_plan *plan, const gops_f
     gops_error error = {GOPS_OK, ""};
     gops_plan_info info = {.size = sizeof info};
     gops_arguments a = {.size = sizeof a, .filter = filter};
-    views v = enter_views(c, output, b, &a);
+    gops_fuzz_views v = gops_fuzz_views_enter(c, output, b, &a);
     gops_plan_get_info(plan, &info, NULL);
     a.scale = b->scale.start;
     a.bias = b->bias.start;
@@ -343,7 +196,7 @@ static void execute(const gops_fuzz_case *c, const gops_plan *plan, const gops_f
         a.workspace_bytes = info.workspace_bytes;
     }
     gops_fuzz_require(gops_execute(plan, &a, &error) == GOPS_OK, "execute: %s", error.message);
-    leave_views(c, output, &v, b);
+    gops_fuzz_views_leave(c, output, &v, b);
     free(workspace);
 }
 
@@ -366,7 +219,7 @@ static int is_comparable(const gops_fuzz_case *c, const gops_reference_result *r
     return 1;
 }
 
-static void compare(const gops_fuzz_case *c, const buffers *b)
+static void compare(const gops_fuzz_case *c, const gops_fuzz_buffers *b)
 {
     const gops_problem_buffers given = {
         .data.memory = b->data.start,
@@ -384,19 +237,20 @@ static void compare(const gops_fuzz_case *c, const buffers *b)
 }
 
 /* One thread and no workspace of the caller's must give the bits that are there. */
-static void compare_threads(const gops_fuzz_case *c, buffers *b, const gops_tensor *output)
+static void compare_threads(const gops_fuzz_case *c, gops_fuzz_buffers *b,
+                            const gops_tensor *output)
 {
     gops_fuzz_case other = *c;
     gops_error error = {GOPS_OK, ""};
     gops_plan *plan;
-    buffer several = b->output;
+    gops_fuzz_buffer several = b->output;
     other.options.threads = 1;
     other.options.host = NULL;
     other.own_workspace = 0;
     other.update = 0;
     gops_fuzz_require(make_plan(&other, &other.options, &plan, &error) == GOPS_OK,
                       "refused with one thread: %s", error.message);
-    b->output = make_buffer(output->type, gops_test_elements(output), c->offset);
+    b->output = gops_fuzz_buffer_create(output->type, gops_test_elements(output), c->offset);
     gops_filter *filter = pack(&other, plan, b);
     execute(&other, plan, filter, output, b);
     gops_fuzz_require(gops_test_compare_bytes("one thread, against several", output, several.start,
@@ -409,7 +263,7 @@ static void compare_threads(const gops_fuzz_case *c, buffers *b, const gops_tens
 
 /* The plan anew, by way of one for other data, and the other's filter; NULL where that is refused,
  * as its packing need not serve both. */
-static gops_plan *reshape(const gops_fuzz_case *c, const buffers *b, gops_filter **filter)
+static gops_plan *reshape(const gops_fuzz_case *c, const gops_fuzz_buffers *b, gops_filter **filter)
 {
     gops_fuzz_case other = *c;
     gops_plan *first = NULL, *plan = NULL;
@@ -428,7 +282,8 @@ static gops_plan *reshape(const gops_fuzz_case *c, const buffers *b, gops_filter
 }
 
 /* The same bits or, where the packing leads to another method, a result as good. */
-static void compare_reshaped(const gops_fuzz_case *c, const gops_tensor *output, buffers *b)
+static void compare_reshaped(const gops_fuzz_case *c, const gops_tensor *output,
+                             gops_fuzz_buffers *b)
 {
     gops_filter *filter;
     gops_plan *plan = reshape(c, b, &filter);
@@ -503,14 +358,14 @@ static void check_plan(gops_fuzz_case *c, const gops_reference_geometry *g,
                       "a plan with options that are not legal");
     check_info(c, plan, output, &info);
     if (is_small && info.workspace_bytes <= MOST_WORKSPACE) {
-        buffers b = make_buffers(c, output);
+        gops_fuzz_buffers b = gops_fuzz_buffers_create(c, output);
         gops_filter *filter = pack(c, plan, &b);
         execute(c, plan, filter, output, &b);
         compare(c, &b);
         compare_threads(c, &b, output);
         compare_reshaped(c, output, &b);
         gops_filter_destroy(filter);
-        free_buffers(&b);
+        gops_fuzz_buffers_destroy(&b);
     }
     gops_plan_destroy(plan);
 }
