@@ -25,6 +25,8 @@ enum {
     MOST_PLANES = 64,
     /* A tile of the kernels is at most 7 rows high. */
     TILE_ROWS = 7,
+    /* Blocks of planes have at least this many rows where the image does. */
+    LEAST_ROWS = 4,
     /* Blocks along x have at least this many columns where the image does. */
     LEAST_COLUMNS = 256,
 };
@@ -113,6 +115,10 @@ static void choose_blocks(const gops_plan *plan, gops_direct *p)
 {
     const int64_t l1 = plan->machine.l1_bytes * 3 / 4, l2 = plan->machine.l2_bytes / 4;
     gops_direct_axis *y = &p->axis[1];
+    /* Rows without a halo first: cutting planes apart costs reading their halos again. */
+    if (y->reach == 0 && p->axis[0].reach > 0) {
+        shrink(plan, p, 1, LEAST_ROWS, l2, 1);
+    }
     for (int a = 0; a < 3; a++) {
         const gops_direct_axis *axis = &p->axis[a];
         const int64_t halo = axis->reach / axis->step;
