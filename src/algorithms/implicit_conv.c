@@ -386,7 +386,9 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     fill_axes(conv, axis);
     gops_implicit_band(p, conv->axes, axis, item % p->bands, &at.box);
     at.segments = gops_implicit_segments(p, conv->axes, tiles->lanes, &at.box);
-    const gops_trim trim = gops_trim_read(plan, job, p->pixels && at.segments.direct);
+    const gops_trim trim = gops_trim_read(plan, job,
+                                          p->pixels && at.segments.direct ? GOPS_TRIM_ADDS_ELSEWHERE
+                                                                          : GOPS_TRIM_ADDS_NOTHING);
     at.job = trim.applies ? &trim.rest : job;
     at.trim = &trim;
     for (int a = 0; a < conv->axes; a++) {

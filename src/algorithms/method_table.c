@@ -9,6 +9,7 @@ const gops_method *const gops_methods[] = {
     &gops_gemm_deconv,
     &gops_implicit_conv,
     &gops_strip_conv,
+    &gops_pointwise_conv,
     &gops_phase_deconv,
     &gops_direct_bundle_conv,
     &gops_direct_bundle_deconv,
@@ -45,7 +46,7 @@ typedef struct scale {
 static const scale scales[] = {
     {&gops_implicit_conv, 1.6, 1.0, 1.0},      {&gops_strip_conv, 1.4, 1.05, 1.0},
     {&gops_direct_bundle_conv, 1.0, 0.9, 1.0}, {&gops_direct_conv, 1.3, 1.1, 1.3},
-    {&gops_direct_deconv, 1.0, 0.95, 1.0},
+    {&gops_direct_deconv, 1.0, 0.95, 1.0},     {&gops_pointwise_conv, 1.4, 1.05, 0.93},
 };
 
 enum { AVX512_BYTES = 64, AVX2_BYTES = 32 };

@@ -8,6 +8,7 @@ extern const gops_method gops_gemm_conv;
 extern const gops_method gops_gemm_deconv;
 extern const gops_method gops_implicit_conv;
 extern const gops_method gops_strip_conv;
+extern const gops_method gops_pointwise_conv;
 extern const gops_method gops_phase_deconv;
 extern const gops_method gops_direct_bundle_deconv;
 extern const gops_method gops_direct_conv;

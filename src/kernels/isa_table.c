@@ -12,6 +12,7 @@ const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
     .col2im = GOPS_ISA_NAME(gops_col2im_table),
     .tiles = GOPS_ISA_NAME(gops_tile_table),
     .strips = GOPS_ISA_NAME(gops_strip_table),
+    .pointwise = GOPS_ISA_NAME(gops_pointwise_table),
     .integer_gemm = GOPS_ISA_NAME(gops_integer_gemm_table),
     .wrap = GOPS_ISA_NAME(gops_wrap_table),
     .direct = GOPS_ISA_NAME(gops_direct_table),

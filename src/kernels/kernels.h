@@ -9,6 +9,7 @@
 
 #include "kernels/direct.h"
 #include "kernels/integer_gemm.h"
+#include "kernels/pointwise.h"
 #include "kernels/strip.h"
 #include "kernels/tile.h"
 #include "lower/scatter.h"
@@ -29,6 +30,8 @@ typedef struct gops_kernels {
     const gops_tiles *const *tiles;
     /* By compute type, NULL for integers: kernels/strip.h */
     const gops_strips *const *strips;
+    /* By compute type, NULL for integers: kernels/pointwise.h */
+    const gops_pointwise *const *pointwise;
     /* By compute type, GOPS_COMPUTE_U32 and U64: the matrix product. kernels/integer_gemm.inc.h */
     gops_integer_gemm *const *integer_gemm;
     /* By compute type, F32 and F64, whose values are integers: turns them into the unsigned type of
@@ -52,6 +55,7 @@ const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_var
 extern gops_col2im *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES];
 extern const gops_tiles *const GOPS_ISA_NAME(gops_tile_table)[GOPS_COMPUTES];
 extern const gops_strips *const GOPS_ISA_NAME(gops_strip_table)[GOPS_COMPUTES];
+extern const gops_pointwise *const GOPS_ISA_NAME(gops_pointwise_table)[GOPS_COMPUTES];
 extern gops_integer_gemm *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
 extern gops_wrap *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
 extern const gops_direct_kernels GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES];

@@ -14,9 +14,14 @@ static inline __attribute__((always_inline)) NAME(vector)
 }
 
 static inline __attribute__((always_inline)) NAME(vector)
-    NAME(trimmed)(NAME(vector) sum, NAME(vector) bias, NAME(vector) low, NAME(vector) high)
+    NAME(between)(NAME(vector) sum, NAME(vector) low, NAME(vector) high)
 {
-    sum += bias;
     sum = (NAME(vector)) _Generic((sum), GOPS_RAISES default : NAME(raise))(low, sum);
     return (NAME(vector)) _Generic((sum), GOPS_LOWERS default : NAME(lower))(high, sum);
+}
+
+static inline __attribute__((always_inline)) NAME(vector)
+    NAME(trimmed)(NAME(vector) sum, NAME(vector) bias, NAME(vector) low, NAME(vector) high)
+{
+    return NAME(between)(sum + bias, low, high);
 }

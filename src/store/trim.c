@@ -14,14 +14,16 @@ static void set(gops_trim_values *values, gops_compute compute, int i, double va
     }
 }
 
-gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job, int adds)
+gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job, gops_trim_adds adds)
 {
     const gops_activation *activation = &plan->activation;
     const gops_compute compute = plan->type->compute;
     const int clamps = activation->kind == GOPS_ACTIVATION_CLAMP;
     const int relu = activation->kind == GOPS_ACTIVATION_RELU;
     gops_trim trim;
-    const int added = adds && plan->output_type->plain && !gops_adds_in_place(job);
+    const int added =
+        plan->output_type->plain &&
+        adds >= (gops_adds_in_place(job) ? GOPS_TRIM_ADDS_ANYWHERE : GOPS_TRIM_ADDS_ELSEWHERE);
     trim.applies = job->fused && (job->residual == NULL || added) &&
                    plan->type->store_wrapped == NULL &&
                    (clamps || relu || activation->kind == GOPS_ACTIVATION_NONE);

@@ -28,10 +28,16 @@ typedef struct gops_trim {
     gops_job rest;           /* the job without what the kernel does */
 } gops_trim;
 
-/* Whether all that is fused is of the form, for floating point types; and if so, the rest. With
- * `adds` the kernel adds a residual too, which it does where it writes plain outputs in their
- * places, each once or from the same residual again: so not one that is the output itself. */
-gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job, int adds);
+/* Whether a kernel adds a residual too, where it writes plain outputs in their places: if it may
+ * write one again, not a residual that is the output itself. */
+typedef enum gops_trim_adds {
+    GOPS_TRIM_ADDS_NOTHING,
+    GOPS_TRIM_ADDS_ELSEWHERE,
+    GOPS_TRIM_ADDS_ANYWHERE,
+} gops_trim_adds;
+
+/* Whether all that is fused is of the form, for floating point types; and if so, the rest. */
+gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job, gops_trim_adds adds);
 
 /* The biases of `count` channels, `step` apart from `channel` on, and zeros for those of `padded`
  * beyond them. Without a bias: zeros. */

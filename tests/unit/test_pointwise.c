@@ -1,0 +1,119 @@
+/*
+ * Kernels of 1 without strides and pads, in every algorithm and instruction set: numbers of pixels
+ * and channels about the sizes of tiles, more input channels than are taken at a time, what is
+ * fused into the store, residuals that lie where the output goes.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "problem.h"
+#include "test_every.h"
+#include "test_main.h"
+
+typedef struct state {
+    gops_problem *problem;
+    gops_problem_buffers buffers;
+    gops_reference_result result;
+    int64_t pointwise; /* plans of this form */
+} state;
+
+static int check_one(void *context, const gops_plan *plan)
+{
+    state *s = context;
+    gops_problem_text text;
+    gops_error error = {GOPS_OK, ""};
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan_get_info(plan, &info, NULL);
+    s->pointwise += strstr(info.why, "a kernel of 1") != NULL;
+    const gops_status status = gops_problem_execute(s->problem, plan, &s->buffers, NULL, 0, &error);
+    return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(s->problem, &text),
+                           error.message) &&
+           gops_test_check(gops_problem_compare(s->problem, &s->result, s->buffers.output.memory),
+                           "%s, %s", gops_isa(), info.why);
+}
+
+static int64_t check(gops_problem *problem, gops_test_random *random)
+{
+    state s = {.problem = problem};
+    gops_reference_geometry g;
+    gops_tensor output;
+    if (!gops_test_check(gops_problem_reference_shape(problem, &g, &output), "not legal")) {
+        return 0;
+    }
+    s.buffers = gops_problem_buffers_create(problem, &output, random);
+    gops_problem_reference(problem, &s.buffers, &s.result);
+    gops_test_every_plan(problem, check_one, &s);
+    gops_reference_result_destroy(&s.result);
+    gops_problem_buffers_destroy(&s.buffers);
+    return s.pointwise;
+}
+
+static gops_problem shape(gops_type type, int64_t batch, int64_t groups, int64_t in, int64_t out,
+                          int64_t height, int64_t width)
+{
+    return (gops_problem){
+        .operation = GOPS_PROBLEM_CONV,
+        .threads = 1,
+        .data = {type, 4, {batch, groups * in, height, width}},
+        .filter = {type, 5, {groups, out, in, 1, 1}},
+    };
+}
+
+/* A panel, a panel with 1 and 2 pixels more, several, and what is left over; the vectors of other
+ * instruction sets are parts of those. */
+static void sizes(void)
+{
+    static const int64_t widths[] = {1, 5, 24, 26, 47, 49, 50, 51, 97, 103, 196};
+    static const int64_t channels[][2] = {{3, 5}, {7, 13}, {11, 58}, {19, 8}};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 1);
+    int64_t pointwise = 0;
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+        for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++) {
+            gops_problem problem = shape(c % 2 ? GOPS_F64 : GOPS_F32, 2, 3, channels[c][0],
+                                         channels[c][1], 1, widths[w]);
+            pointwise += check(&problem, &random);
+        }
+    }
+    gops_test_check(pointwise > 0, "no plan was pointwise");
+}
+
+/* Sums are kept between blocks of input channels; items for parts of the output channels. */
+static void deep(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 2);
+    for (int64_t width = 7; width <= 11; width++) {
+        gops_problem problem = shape(width % 2 ? GOPS_F32 : GOPS_F64, 1, 1, 1031, 61, 7, width);
+        problem.with_bias = 1;
+        problem.with_residual = 1;
+        problem.activation.kind = GOPS_ACTIVATION_RELU;
+        check(&problem, &random);
+    }
+}
+
+static void fused(void)
+{
+    static const gops_activation activations[] = {
+        {.kind = GOPS_ACTIVATION_NONE},
+        {.kind = GOPS_ACTIVATION_RELU},
+        {.kind = GOPS_ACTIVATION_CLAMP, .alpha = -0.25, .beta = 0.5},
+        {.kind = GOPS_ACTIVATION_SIGMOID},
+    };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 3);
+    for (int i = 0; i < 4 * 2 * 3 * 3; i++) {
+        static const int64_t widths[] = {7, 11, 17};
+        gops_problem problem =
+            shape(i % 2 ? GOPS_F64 : GOPS_F32, 2, 2, 13, 37, 7, widths[i / 8 % 3]);
+        problem.activation = activations[i / 2 % 4];
+        problem.with_bias = i / 24 != 1;
+        problem.with_residual = i / 24 != 0;
+        problem.residual_in_place = problem.with_residual && i % 3 == 0;
+        check(&problem, &random);
+    }
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {
+        {"sizes", sizes}, {"deep", deep}, {"fused", fused}, {NULL, NULL}};
+    return gops_test_main("kernels of 1", cases);
+}
