@@ -6,18 +6,6 @@
  * of a phase; a row is zeros, a run, zeros.
  */
 
-static inline void NAME(frame_run)(C *restrict to, const T *restrict from, int64_t stride,
-                                   int64_t count)
-{
-    if (stride == 2) { /* a constant, which the compiler turns into shuffles */
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = LOAD(from[2 * i]);
-        }
-    } else {
-        NAME(copy_run)(to, from, stride, count);
-    }
-}
-
 /* A call of memset costs more than the one or two zeros of a usual pad. */
 static inline void NAME(frame_zeros)(C *to, int64_t count)
 {
@@ -36,23 +24,48 @@ static inline void NAME(frame_zeros)(C *to, int64_t count)
     }
 }
 
+/* The positions of a phase along the innermost axis. */
+static inline __attribute__((always_inline)) void
+NAME(frame_row)(const gops_frame_axis *axis, const gops_frame_range *range, const T *from, C *to)
+{
+    NAME(frame_zeros)(to, range->first);
+    NAME(copy_run)(to + range->first, from, axis->stride, range->last - range->first);
+    NAME(frame_zeros)(to + range->last, axis->length - range->last);
+}
+
+/* The same for the `rows` rows of the axis before it: a call each would cost as much as a short
+ * row.
+ */
+static void NAME(frame_rows)(const gops_frame *frame, const gops_frame_range *outer, const T *from,
+                             C *to, int64_t rows)
+{
+    const gops_frame_axis axis = frame->axis[frame->axes - 1];
+    const gops_frame_range range = outer[1];
+    const int64_t step = outer->step, block = outer->block;
+    for (int64_t j = 0; j < rows; j++) {
+        NAME(frame_row)(&axis, &range, from + range.from + j * step, to + j * block);
+    }
+}
+
 /* The positions of a phase from axis `a` inwards; `from` is the channel's data pixel where the
  * axes further out are. */
 static void NAME(frame_positions)(const gops_frame *frame, int a, const gops_frame_range *range,
                                   const T *from, C *to)
 {
     const int64_t first = range[a].first, last = range[a].last, length = frame->axis[a].length;
+    const int64_t block = range[a].block;
     from += range[a].from;
     if (a == frame->axes - 1) {
-        NAME(frame_zeros)(to, first);
-        NAME(frame_run)(to + first, from, frame->axis[a].stride, last - first);
-        NAME(frame_zeros)(to + last, length - last);
+        NAME(frame_row)(&frame->axis[a], &range[a], from, to);
         return;
     }
-    const int64_t block = range[a].block;
     NAME(zero_run)(to, first * block);
-    for (int64_t j = first; j < last; j++, from += range[a].step) {
-        NAME(frame_positions)(frame, a + 1, range, from, to + j * block);
+    if (a == frame->axes - 2) {
+        NAME(frame_rows)(frame, &range[a], from, to + first * block, last - first);
+    } else {
+        for (int64_t j = first; j < last; j++, from += range[a].step) {
+            NAME(frame_positions)(frame, a + 1, range, from, to + j * block);
+        }
     }
     NAME(zero_run)(to + last * block, (length - last) * block);
 }
