@@ -141,6 +141,9 @@ static void names(void)
 /* Files may not grow beyond fewer bytes than an output has: nothing of it is left. */
 static void no_room(void)
 {
+#ifdef __clang__
+    gops_test_skip("LLVM's OpenMP makes a file of 1 KB itself, and dies of the limit");
+#endif
     static const char bin[IR_SMALL_BIN_BYTES];
     static const tool_surroundings short_files = {.most_file_bytes = 64};
     tool_result result;
