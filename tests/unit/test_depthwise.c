@@ -70,19 +70,23 @@ static void every_small_image(void)
             }
 }
 
-/* Several filters for a channel, several images, and more channels than one call takes. */
+/* Several filters for a channel, several images, more channels than one call takes, and types that
+ * are converted on the way. */
 static void filters_and_images(void)
 {
     static const int64_t sizes[][3] = {{7, 7, 1}, {14, 13, 2}, {5, 19, 1}, {31, 29, 2}};
+    static const gops_type types[] = {GOPS_F32, GOPS_F16, GOPS_BF16, GOPS_F8E5M2};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 63);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 16; i++)
         for (int64_t filters = 1; filters <= 3; filters++)
             for (int64_t batch = 1; batch <= 3; batch += 2) {
-                gops_problem p = layer(GOPS_F32, 71, sizes[i][0], sizes[i][1], 3, sizes[i][2], 0);
+                const int64_t *size = sizes[i % 4];
+                gops_problem p = layer(types[i / 4], 71, size[0], size[1], 3, size[2], 0);
                 p.data.dims[0] = batch;
                 p.filter.dims[1] = filters;
                 p.threads = 2;
                 p.data_gap = 5 * (batch - 1);
+                p.output_gap = 3 * (batch - 1);
                 check(p, &random);
             }
 }
