@@ -7,6 +7,14 @@
 
 #include <stdatomic.h>
 
+/* A run of items, and the next of them that nobody has taken; a cache line of its own. */
+typedef struct items {
+    _Alignas(64) atomic_llong next;
+    int64_t end;
+} items;
+
+enum { MOST_RUNS = 8 }; /* with more threads some begin in the same one */
+
 /* One execution in work; lives on the caller's stack. */
 typedef struct execution {
     const gops_plan *plan;
@@ -15,12 +23,14 @@ typedef struct execution {
     int64_t items;
     gops_float_state modes;   /* the caller's */
     unsigned char *workspace; /* of the first slot */
-    int64_t end;              /* of the items that may be taken now */
-    atomic_llong next;        /* the first item that nobody has taken */
+    int64_t run_count;
+    items runs[MOST_RUNS]; /* the items that may be taken now */
 } execution;
 
-/* One slot takes items until none is left. Which slot does an item does not matter to the result,
- * so the quicker thread does more of them. */
+/* One slot takes items until none is left: first those of its own run, which are neighbours and the
+ * same in each execution, so that a core finds in its cache what it read or wrote the last time;
+ * then those that others have left. Which slot does an item does not matter to the result, so the
+ * quicker thread does more of them. */
 static void run_slot(void *argument, int64_t slot)
 {
     execution *running = argument;
@@ -30,12 +40,15 @@ static void run_slot(void *argument, int64_t slot)
         workspace = running->workspace + slot * plan->slot_bytes;
     }
     const gops_float_state own = gops_float_enter(running->modes);
-    for (;;) {
-        int64_t item = atomic_fetch_add_explicit(&running->next, 1, memory_order_relaxed);
-        if (item >= running->end) {
-            break;
+    for (int64_t i = 0; i < running->run_count; i++) {
+        items *from = &running->runs[(slot + i) % running->run_count];
+        for (;;) {
+            int64_t item = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed);
+            if (item >= from->end) {
+                break;
+            }
+            running->run(plan, &running->job, item, workspace);
         }
-        running->run(plan, &running->job, item, workspace);
     }
     gops_float_leave(own, running->modes);
 }
@@ -45,8 +58,14 @@ static gops_status run_items(execution *running, int64_t first, int64_t end, gop
 {
     const gops_plan *plan = running->plan;
     const int64_t slots = gops_min(plan->slots, end - first);
-    running->end = end;
-    atomic_store_explicit(&running->next, first, memory_order_relaxed);
+    const int64_t count = end - first, runs = gops_clamp(slots, 1, MOST_RUNS);
+    running->run_count = runs;
+    for (int64_t i = 0; i < runs; i++) {
+        running->runs[i].end = first + count / runs * (i + 1) + gops_min(i + 1, count % runs);
+        atomic_store_explicit(&running->runs[i].next,
+                              first + count / runs * i + gops_min(i, count % runs),
+                              memory_order_relaxed);
+    }
     if (plan->slots == 1) {
         run_slot(running, 0);
         return GOPS_OK;
@@ -83,7 +102,6 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
     running.run = plain ? gops_plain_run : plan->method->run;
     running.items = plain ? gops_plain_items(plan) : plan->items;
     running.modes = gops_float_read();
-    atomic_init(&running.next, 0);
     size_t needed = gops_workspace_bytes(plan);
     if (arguments->workspace != NULL || needed == 0) {
         return run(&running, arguments->workspace, error);
