@@ -353,8 +353,11 @@ static void fused(void)
         layer.activation = activations[i % KINDS];
         layer.residual = i / KINDS % 2 == 1;
         layer.open = layer.open && !layer.residual;
-        /* Shape inference, which knows what may be added, and the oracle differ about it. */
+        /* Shape inference, which knows what may be added, and the oracle differ about these. */
         layer.output_shape.given = false;
+        if (layer.auto_pad != NULL && layer.auto_pad[0] == 'S') {
+            layer.output_padding.given = false;
+        }
         if (!check_layer(&layer, &random, i)) {
             return;
         }
