@@ -131,8 +131,8 @@ static void run_blocks(const piece *at, gops_pointwise_work work, int64_t first,
     const int stores = last && at->job->fused;
     const int64_t most = stores ? GOPS_POINTWISE_STORED / channels : end - first;
     gops_pointwise_run *const tile =
-        kernels->tiles[(channels - 1) * (kernels->vectors + GOPS_POINTWISE_ODD) + at->vectors +
-                       at->odd - 1];
+        kernels
+            ->tiles[(channels - 1) * (kernels->vectors + kernels->odd) + at->vectors + at->odd - 1];
     static const gops_trim_values none; /* zeros */
     for (int64_t b = first; b < end; b += most) {
         const int64_t channel = gops_piece_begin(&p->blocks, b);

@@ -39,8 +39,7 @@ static void cut_pixels(gops_pointwise_layout *p, const gops_pointwise *kernels, 
     const int64_t left = pixels - full * most, channels = gops_piece_size(&p->blocks, 0);
     p->panels = cut(vectors, kernels->vectors);
     p->unit = kernels->lanes;
-    if (left <= full * GOPS_POINTWISE_ODD &&
-        left < (vectors - full * kernels->vectors) * channels) {
+    if (left <= full * kernels->odd && left < (vectors - full * kernels->vectors) * channels) {
         p->panels = (gops_even_cut){full, pixels / full, pixels % full};
         p->unit = 1;
     }
@@ -141,7 +140,7 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_err
         (conv->groups * conv->channels_out * conv->channels_in + kernels->lanes) * bytes;
     divide(plan, p);
     const int64_t vectors =
-        p->unit > 1 ? gops_piece_size(&p->panels, 0) : kernels->vectors + GOPS_POINTWISE_ODD;
+        p->unit > 1 ? gops_piece_size(&p->panels, 0) : kernels->vectors + kernels->odd;
     const int64_t panel = vectors * kernels->lanes * bytes;
     const int64_t channels = p->part * gops_piece_size(&p->blocks, 0);
     const int64_t sums = p->depth_block < conv->channels_in

@@ -6,7 +6,7 @@
  *         weights[k][channel] * data[k * data_ld + pixel]
  *
  * A tile keeps some channels by some vectors of neighbouring pixels in registers while k runs, and
- * by up to GOPS_POINTWISE_ODD pixels after them, of each of which a vector holds all channels: 49
+ * by a pixel or two after them, of each of which a vector holds all channels: 49
  * pixels are three vectors of 16 and 1, not four vectors. All distances are in values of the
  * compute type.
  */
@@ -14,8 +14,6 @@
 #define GOPS_KERNELS_POINTWISE_H
 
 #include <stdint.h>
-
-enum { GOPS_POINTWISE_ODD = 2 };
 
 /* What one call does: blocks of channels, one after the other, over the pixels of one panel. */
 typedef struct gops_pointwise_work {
@@ -49,8 +47,9 @@ typedef void gops_pointwise_run(const gops_pointwise_work *work);
 typedef struct gops_pointwise {
     int64_t lanes;
     int64_t channels, vectors; /* of the largest tile */
+    int64_t odd;               /* the most odd pixels; 0 where registers are too few */
     /* The tile of c channels by v vectors and o odd pixels, where these come after the most
-     * vectors: tiles[(c - 1) * (vectors + GOPS_POINTWISE_ODD) + v + o - 1]. */
+     * vectors: tiles[(c - 1) * (vectors + odd) + v + o - 1]. */
     gops_pointwise_run *const *tiles;
     /* Writes to[k * vectors * lanes + i] = from[k * from_ld + i] for i < count, and 0 for those
      * beyond it. */

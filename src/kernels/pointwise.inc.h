@@ -120,7 +120,7 @@ NAME(tile)(const gops_pointwise_work *work, const int channels, const int vector
     C *kept = work->sums, *output = work->output;
     for (int64_t block = work->blocks; block > 0; block--) {
         NAME(vector) sum[GOPS_POINTWISE_CHANNELS * GOPS_POINTWISE_VECTORS];
-        NAME(column) columns[GOPS_POINTWISE_ODD];
+        NAME(column) columns[GOPS_POINTWISE_ODD + 1];
         const C *x = work->data;
         /* A line of each k of the next panel for each of the first blocks; then those at hand. */
         const int64_t line = work->blocks - block;
@@ -219,8 +219,12 @@ GOPS_POINTWISE_TILES(TILE)
 #define TILE(channels, vectors, odd) NAME(tile_##channels##x##vectors##_##odd),
 static gops_pointwise_run *const NAME(tile_list)[] = {GOPS_POINTWISE_TILES(TILE)};
 #undef TILE
-static const gops_pointwise NAME(pointwise) = {
-    LANES, GOPS_POINTWISE_CHANNELS, GOPS_POINTWISE_VECTORS, NAME(tile_list), NAME(gather)};
+static const gops_pointwise NAME(pointwise) = {LANES,
+                                               GOPS_POINTWISE_CHANNELS,
+                                               GOPS_POINTWISE_VECTORS,
+                                               GOPS_POINTWISE_ODD,
+                                               NAME(tile_list),
+                                               NAME(gather)};
 
 #undef GOPS_FIRST
 #undef GOPS_LOAD_FIRST
