@@ -30,7 +30,7 @@ gops_store_part(void *to, const void *vector, const int bytes, const int size, i
     } else {
         _mm256_mask_storeu_pd(to, (__mmask8)some, *(const __m256d *)vector);
     }
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) && !defined(GOPS_MEMORY_SANITIZER)
     static const int32_t masks[] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
     const int32_t *from = masks + 8 - lanes * size / 4;
     if (bytes == 32) {

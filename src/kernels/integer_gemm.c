@@ -44,10 +44,15 @@ static inline __m256i first_64(int count)
 
 #define LOAD_PART_32(from, count) _mm256_maskload_epi32((const void *)(from), first_32(count))
 #define LOAD_PART_64(from, count) _mm256_maskload_epi64((const void *)(from), first_64(count))
+#ifdef GOPS_MEMORY_SANITIZER
+#define STORE_PART_32(to, count, vector) memcpy(to, &(vector), (size_t)(count)*4)
+#define STORE_PART_64(to, count, vector) memcpy(to, &(vector), (size_t)(count)*8)
+#else
 #define STORE_PART_32(to, count, vector)                                                           \
     _mm256_maskstore_epi32((void *)(to), first_32(count), (__m256i)(vector))
 #define STORE_PART_64(to, count, vector)                                                           \
     _mm256_maskstore_epi64((void *)(to), first_64(count), (__m256i)(vector))
+#endif
 enum { TALL = 4 };
 
 /*

@@ -10,6 +10,15 @@
 #define GOPS_VECTOR_BYTES 16
 #endif
 
+/* MemorySanitizer takes AVX2's masked stores for none, and minima, maxima and conversions by
+ * instructions for uses of all their lanes, those too whose results are dropped. Built for it,
+ * these are written as what it follows lane by lane. */
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#define GOPS_MEMORY_SANITIZER
+#endif
+#endif
+
 /* Vectors: a where the mask, the result of a comparison, holds, and b elsewhere. (C has no ?: of
  * vectors; compilers make a masked move of this.) */
 #define GOPS_SELECT(mask, a, b)                                                                    \
@@ -17,16 +26,17 @@
 
 /* For _Generic: the instructions for x < low ? low : x and x > high ? high : x, called with x as
  * their second argument, which is what they answer for NaN and for two zeros. */
-#if defined(__AVX512F__)
+#if defined(__AVX__)
 #include <immintrin.h>
+#endif
+#if defined(__AVX512F__) && !defined(GOPS_MEMORY_SANITIZER)
 #define GOPS_RAISES                                                                                \
     __m512:                                                                                        \
     _mm512_max_ps, __m512d : _mm512_max_pd, __m256 : _mm256_max_ps,
 #define GOPS_LOWERS                                                                                \
     __m512:                                                                                        \
     _mm512_min_ps, __m512d : _mm512_min_pd, __m256 : _mm256_min_ps,
-#elif defined(__AVX__)
-#include <immintrin.h>
+#elif defined(__AVX__) && !defined(GOPS_MEMORY_SANITIZER)
 #define GOPS_RAISES                                                                                \
     __m256:                                                                                        \
     _mm256_max_ps, __m256d : _mm256_max_pd,
