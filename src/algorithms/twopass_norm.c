@@ -20,7 +20,6 @@
 #include "algorithms/methods.h"
 
 #include "base/checked.h"
-#include "store/store.h"
 
 #include <assert.h>
 #include <math.h>
@@ -85,26 +84,24 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     return GOPS_OK;
 }
 
-/* Normalizes and then fuses elements first to end - 1 of a group that starts at element `start`,
- * some at a time: a residual that lies where the outputs go is kept meanwhile. */
+/* Normalizes and fuses elements first to end - 1 of a group that starts at element `start`, as many
+ * at a time as stay in the first level cache, and rounds them once. */
 static void apply_fused(const gops_plan *plan, const gops_job *job, int64_t image, int64_t start,
                         int64_t first, int64_t end, const gops_scaling *scaling)
 {
-    enum { CHUNK = 256 };
-    uint64_t kept[CHUNK];
+    enum { CHUNK = 1024 };
+    union {
+        float f32[CHUNK];
+        double f64[CHUNK];
+    } chunk; /* whichever the compute type is */
     const gops_type_row *type = plan->type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
-    const int keep = gops_adds_in_place(job);
     for (int64_t last = end, i; last > first; last = i) {
         i = gops_max(first, (last - 1) / CHUNK * CHUNK);
-        unsigned char *to = gops_output_at(plan, job, start + i);
         const void *residual =
             job->residual != NULL ? gops_residual_at(plan, job, start + i) : NULL;
-        if (keep) {
-            residual = memcpy(kept, residual, (size_t)((last - i) * size));
-        }
-        type->norm_apply(to, gops_data_at(plan, job, image, start + i), i, last, scaling);
-        gops_store_again(plan, to, residual, last - i);
+        type->norm_keep(&chunk, gops_data_at(plan, job, image, start + i), i, last, scaling);
+        type->fuse(&chunk, NULL, residual, last - i, &plan->activation);
+        type->store(gops_output_at(plan, job, start + i), &chunk, last - i);
     }
 }
 

@@ -136,35 +136,46 @@ static gops_moments NAME(norm_statistics)(const void *data, int64_t count)
 }
 
 /* One channel's run. The output may be the data. */
-static void NAME(norm_apply_run)(T *to, const T *from, int64_t count, const gops_moments *moments,
-                                 double factor, double bias)
+static inline __attribute__((always_inline)) void
+NAME(norm_apply_run)(void *output, const T *from, int64_t count, const gops_moments *moments,
+                     double factor, double bias, const int rounds)
 {
     const double center = moments->center, rest = moments->rest;
     int64_t i = 0;
 #ifdef ROUND_IN_BLOCKS
     for (; i + 16 <= count; i += 16) {
-        C loaded[16], rounded[16];
+        C loaded[16], values[16];
         NAME(load_block)(loaded, from + i, 16);
         for (int j = 0; j < 16; j++) {
-            rounded[j] = gops_round_to_odd(((double)loaded[j] - center - rest) * factor + bias);
+            const double value = ((double)loaded[j] - center - rest) * factor + bias;
+            values[j] = rounds ? gops_round_to_odd(value) : (C)value;
         }
-        NAME(store_block)(to + i, rounded, 16);
+        if (rounds) {
+            NAME(store_block)((T *)output + i, values, 16);
+        } else {
+            memcpy((C *)output + i, values, sizeof values);
+        }
     }
 #endif
     for (; i < count; i++) {
-        to[i] = ROUND((VALUE(from[i]) - center - rest) * factor + bias);
+        const double value = (VALUE(from[i]) - center - rest) * factor + bias;
+        if (rounds) {
+            ((T *)output)[i] = ROUND(value);
+        } else {
+            ((C *)output)[i] = (C)value;
+        }
     }
 }
 
 /* output = (data - mean) * (scale * inverse) + bias, for elements first to end - 1 of a group, the
- * first of which are at `output` and `data`; these may be the same. Backwards, see
- * algorithms/twopass_norm.c. */
-static void NAME(norm_apply)(void *output, const void *data, int64_t first, int64_t end,
-                             const gops_scaling *scaling)
+ * first of which are at `output` and `data`. Backwards, see algorithms/twopass_norm.c. */
+static inline __attribute__((always_inline)) void NAME(norm_group)(void *output, const void *data,
+                                                                   int64_t first, int64_t end,
+                                                                   const gops_scaling *scaling,
+                                                                   const int rounds)
 {
     const int64_t pixels = scaling->pixels;
-    T *to = (T *)output - first;
-    const T *from = (const T *)data - first;
+    const int64_t size = rounds ? sizeof(T) : sizeof(C);
 #ifndef NORM_IN_DOUBLES
     NAME(mean) mean;
     const int floats = NAME(norm_floats_serve)(&scaling->moments, &mean);
@@ -174,12 +185,25 @@ static void NAME(norm_apply)(void *output, const void *data, int64_t first, int6
         const double bias = VALUE(((const T *)scaling->bias)[c]);
         const int64_t start = gops_max(first, c * pixels);
         const int64_t count = gops_min(end, (c + 1) * pixels) - start;
+        void *to = (unsigned char *)output + (start - first) * size;
+        const T *from = (const T *)data + (start - first);
 #ifndef NORM_IN_DOUBLES
-        if (floats &&
-            NAME(norm_floats_apply)(to + start, from + start, count, &mean, factor, bias)) {
+        if (floats && NAME(norm_floats_apply)(to, from, count, &mean, factor, bias, rounds)) {
             continue;
         }
 #endif
-        NAME(norm_apply_run)(to + start, from + start, count, &scaling->moments, factor, bias);
+        NAME(norm_apply_run)(to, from, count, &scaling->moments, factor, bias, rounds);
     }
+}
+
+static void NAME(norm_apply)(void *output, const void *data, int64_t first, int64_t end,
+                             const gops_scaling *scaling)
+{
+    NAME(norm_group)(output, data, first, end, scaling, 1);
+}
+
+static void NAME(norm_keep)(void *output, const void *data, int64_t first, int64_t end,
+                            const gops_scaling *scaling)
+{
+    NAME(norm_group)(output, data, first, end, scaling, 0);
 }

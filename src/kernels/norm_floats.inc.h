@@ -54,16 +54,17 @@ static inline __attribute__((always_inline)) void NAME(norm_load_floats)(const T
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(norm_store_floats)(T *to,
-                                                                          const NAME(floats) * from)
+/* To output elements i to i + 15, which are of T or not rounded yet (norm.inc.h). */
+static inline __attribute__((always_inline)) void
+NAME(norm_store_floats)(void *output, int64_t i, const NAME(floats) * from, const int rounds)
 {
-    float values[16];
+    const int converts = rounds && sizeof(T) != sizeof(float);
+    float values[16], *const to = converts ? values : (float *)output + i;
     for (int v = 0; v < NAME(PARTS); v++) {
-        void *part = values + v * NAME(FLOATS);
-        memcpy(sizeof(T) == sizeof(float) ? to + v * NAME(FLOATS) : part, from + v, sizeof *from);
+        memcpy(to + v * NAME(FLOATS), from + v, sizeof *from);
     }
-    if (sizeof(T) != sizeof(float)) {
-        NAME(store_block)(to, values, 16);
+    if (converts) {
+        NAME(store_block)((T *)output + i, values, 16);
     }
 }
 
@@ -198,8 +199,9 @@ NAME(norm_values)(const T *from, NAME(floats) high, NAME(floats) slope, NAME(flo
 /* One channel's run; whether floats serve for its factor and bias. What is beyond the last whole
  * block is found first and stored last, in a block that ends with the run: the output may be the
  * data. */
-static inline int NAME(norm_floats_apply)(T *to, const T *from, int64_t count,
-                                          const NAME(mean) * mean, double factor, double bias)
+static inline __attribute__((always_inline)) int
+NAME(norm_floats_apply)(void *output, const T *from, int64_t count, const NAME(mean) * mean,
+                        double factor, double bias, const int rounds)
 {
     const double size = fabs(factor);
     if (!(size > 0x1p-60 && size < 0x1p60 && fabs(bias) < 0x1p100)) {
@@ -208,7 +210,12 @@ static inline int NAME(norm_floats_apply)(T *to, const T *from, int64_t count,
     const float slope = (float)factor, shift = (float)(bias - mean->low * factor);
     if (count < 16) {
         for (int64_t i = 0; i < count; i++) {
-            to[i] = STORE(((float)VALUE(from[i]) - mean->high) * slope + shift);
+            const float value = ((float)VALUE(from[i]) - mean->high) * slope + shift;
+            if (rounds) {
+                ((T *)output)[i] = STORE(value);
+            } else {
+                ((float *)output)[i] = value;
+            }
         }
         return 1;
     }
@@ -218,10 +225,10 @@ static inline int NAME(norm_floats_apply)(T *to, const T *from, int64_t count,
     NAME(norm_values)(from + count - 16, high, slopes, shifts, last);
     for (int64_t i = 0; i + 16 <= count; i += 16) {
         NAME(norm_values)(from + i, high, slopes, shifts, values);
-        NAME(norm_store_floats)(to + i, values);
+        NAME(norm_store_floats)(output, i, values, rounds);
     }
     if (count % 16 != 0) {
-        NAME(norm_store_floats)(to + count - 16, last);
+        NAME(norm_store_floats)(output, count - 16, last, rounds);
     }
     return 1;
 }

@@ -7,7 +7,7 @@
  *
  * A floating point run is still in the compute type, so that all of it is rounded once. An integer
  * run has been stored: sums modulo 2^bits can go on there. Each activation has a loop of its own,
- * so that those without a function of libm vectorise. Comparisons are such that NaN passes through.
+ * which vectorises. Comparisons are such that NaN passes through.
  */
 #ifdef WRAPPED
 #ifdef ELEMENT
@@ -69,6 +69,33 @@ static void NAME(fuse_raise)(NAME(fused) * values, int64_t count, NAME(fused) lo
 #ifndef WRAPPED
 #define FUNCTION(name) _Generic((C)0, float : name##f, double : name)
 
+/* In blocks, of which the compiler makes vectors and calls of vector functions (store/libmvec.h). A
+ * rest is filled up to one: an element's bits must not depend on its neighbours' number. */
+#define FUSE_IN_BLOCKS(name, ...)                                                                  \
+    static void NAME(name)(C * values, int64_t count, const gops_activation *activation)           \
+    {                                                                                              \
+        const C alpha = (C)activation->alpha;                                                      \
+        (void)alpha;                                                                               \
+        for (int64_t at = 0; at < count; at += FUSE_BLOCK) {                                       \
+            const size_t part = (size_t)gops_min(FUSE_BLOCK, count - at);                          \
+            C block[FUSE_BLOCK] = {0};                                                             \
+            memcpy(block, values + at, part * sizeof(C));                                          \
+            for (int i = 0; i < FUSE_BLOCK; i++) {                                                 \
+                const C x = block[i];                                                              \
+                block[i] = __VA_ARGS__;                                                            \
+            }                                                                                      \
+            memcpy(values + at, block, part * sizeof(C));                                          \
+        }                                                                                          \
+    }
+
+FUSE_IN_BLOCKS(fuse_sigmoid, 1 / (1 + FUNCTION(exp)(-x)))
+FUSE_IN_BLOCKS(fuse_swish, x / (1 + FUNCTION(exp)(-alpha * x)))
+FUSE_IN_BLOCKS(fuse_tanh, FUNCTION(tanh)(x))
+/* By the complement, erfc(-z) = 1 + erf(z), which keeps its digits where z is far below 0. */
+FUSE_IN_BLOCKS(fuse_gelu, x *FUNCTION(erfc)(-x *(C)0.70710678118654752440L) / 2)
+#undef FUSE_IN_BLOCKS
+#undef FUNCTION
+
 static void NAME(fuse_leaky_relu)(C *values, int64_t count, C slope)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -83,37 +110,6 @@ static void NAME(fuse_hard_swish)(C *values, int64_t count)
         values[i] = values[i] * (raised > 6 ? 6 : raised) / 6;
     }
 }
-
-static void NAME(fuse_sigmoid)(C *values, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        values[i] = 1 / (1 + FUNCTION(exp)(-values[i]));
-    }
-}
-
-static void NAME(fuse_swish)(C *values, int64_t count, C factor)
-{
-    for (int64_t i = 0; i < count; i++) {
-        values[i] = values[i] / (1 + FUNCTION(exp)(-factor * values[i]));
-    }
-}
-
-static void NAME(fuse_tanh)(C *values, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        values[i] = FUNCTION(tanh)(values[i]);
-    }
-}
-
-/* By the complement, erfc(-z) = 1 + erf(z), which keeps its digits where z is far below 0. */
-static void NAME(fuse_gelu)(C *values, int64_t count)
-{
-    const C scale = (C)0.70710678118654752440L;
-    for (int64_t i = 0; i < count; i++) {
-        values[i] = values[i] * FUNCTION(erfc)(-values[i] * scale) / 2;
-    }
-}
-#undef FUNCTION
 #endif
 
 static void NAME(fuse)(void *run, const void *bias, const void *residual, int64_t count,
@@ -142,19 +138,19 @@ static void NAME(fuse)(void *run, const void *bias, const void *residual, int64_
         NAME(fuse_leaky_relu)(values, count, (C)activation->alpha);
         break;
     case GOPS_ACTIVATION_SIGMOID:
-        NAME(fuse_sigmoid)(values, count);
+        NAME(fuse_sigmoid)(values, count, activation);
         break;
     case GOPS_ACTIVATION_TANH:
-        NAME(fuse_tanh)(values, count);
+        NAME(fuse_tanh)(values, count, activation);
         break;
     case GOPS_ACTIVATION_HARD_SWISH:
         NAME(fuse_hard_swish)(values, count);
         break;
     case GOPS_ACTIVATION_SWISH:
-        NAME(fuse_swish)(values, count, (C)activation->alpha);
+        NAME(fuse_swish)(values, count, activation);
         break;
     case GOPS_ACTIVATION_GELU:
-        NAME(fuse_gelu)(values, count);
+        NAME(fuse_gelu)(values, count, activation);
         break;
 #endif
     default:

@@ -56,23 +56,3 @@ void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int
         type->store(to, values, count);
     }
 }
-
-void gops_store_again(const gops_plan *plan, void *to, const void *residual, int64_t count)
-{
-    enum { CHUNK = 256 };
-    union {
-        float f32[CHUNK];
-        double f64[CHUNK];
-    } chunk; /* whichever the compute type is */
-    const gops_type_row *type = plan->output_type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
-    for (int64_t i = 0; i < count; i += CHUNK) {
-        const int64_t part = gops_min(CHUNK, count - i);
-        unsigned char *run = (unsigned char *)to + i * size;
-        type->load(&chunk, run, part);
-        type->fuse(&chunk, NULL,
-                   residual != NULL ? (const unsigned char *)residual + i * size : NULL, part,
-                   &plan->activation);
-        type->store(run, &chunk, part);
-    }
-}

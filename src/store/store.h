@@ -11,9 +11,4 @@
 void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
                 int64_t count, void *values);
 
-/* For `count` outputs that a normalization has stored at `to` already, rounded to its type, which
- * is a floating point one: adds the residual unless that is NULL, applies the activation, rounds
- * again. */
-void gops_store_again(const gops_plan *plan, void *to, const void *residual, int64_t count);
-
 #endif

@@ -79,6 +79,7 @@ static const gops_type_row NAME(row) = {
 #ifdef VALUE
     .norm_statistics = NAME(norm_statistics),
     .norm_apply = NAME(norm_apply),
+    .norm_keep = NAME(norm_keep),
 #endif
 };
 

@@ -10,6 +10,7 @@
 #include "kernels/kernels.h"
 
 #include "base/checked.h"
+#include "store/libmvec.h"
 #include "types/blocks.h"
 #include "types/integer_bits.h"
 #include "types/small_float.h"
@@ -27,6 +28,7 @@
 
 enum {
     GOPS_NORM_LANES = 32, /* four AVX-512 vectors of double: enough chains to hide the additions */
+    FUSE_BLOCK = 64, /* of store/fuse.inc.h: four vectors at once hide what a function waits for */
     GOPS_NORM_BLOCK = 4096, /* of f64 elements fill the smallest first level cache */
 };
 

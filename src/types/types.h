@@ -81,6 +81,9 @@ typedef struct gops_type_row {
     gops_moments (*norm_statistics)(const void *data, int64_t count);
     void (*norm_apply)(void *output, const void *data, int64_t first, int64_t end,
                        const gops_scaling *scaling);
+    /* The same, with outputs in C, not rounded yet. */
+    void (*norm_keep)(void *output, const void *data, int64_t first, int64_t end,
+                      const gops_scaling *scaling);
 } gops_type_row;
 
 #endif

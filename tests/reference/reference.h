@@ -11,9 +11,11 @@
 
 typedef struct gops_reference_result {
     gops_tensor tensor;
-    /* Floating point types: the expected elements, and how far from them correct ones may lie. */
+    /* Floating point types: the expected elements, how far from them correct ones may lie, and how
+     * far before they are rounded to the type. */
     long double *value;
     long double *bound;
+    long double *error;
     uint64_t *integer; /* integer types: the expected elements modulo 2^64 */
 } gops_reference_result;
 

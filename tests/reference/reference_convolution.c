@@ -22,6 +22,7 @@ void gops_reference_result_destroy(gops_reference_result *result)
 {
     free(result->value);
     free(result->bound);
+    free(result->error);
     free(result->integer);
     *result = (gops_reference_result){.value = NULL};
 }
@@ -185,8 +186,9 @@ static void deconv_channel(sums *s, int64_t n, int64_t group, int64_t co)
     } while (next_position(p, g->data, g->spatial));
 }
 
-/* The bound that reference.h derives, for one element. */
-static long double bound_of(gops_type type, long double value, long double magnitude, int64_t terms)
+/* The bound that reference.h derives, for one element; before it is stored, *error. */
+static long double bound_of(gops_type type, long double value, long double magnitude, int64_t terms,
+                            long double *error)
 {
     gops_type accumulator = type == GOPS_F64 ? GOPS_F64 : GOPS_F32;
     long double ku = (long double)terms * gops_test_unit_roundoff(accumulator);
@@ -195,15 +197,21 @@ static long double bound_of(gops_type type, long double value, long double magni
         ku / (1 - ku) * magnitude + (long double)terms * gops_test_smallest(accumulator) / 2;
     long double store =
         gops_test_unit_roundoff(type) * (fabsl(value) + sum) + gops_test_smallest(type) / 2;
+    *error = sum + own;
     return sum + store + own;
 }
 
 static void sums_finish(sums *s, gops_reference_result *result)
 {
     gops_type type = s->g->output.type;
-    *result = (gops_reference_result){s->g->output, s->value, s->magnitude, s->integer};
-    for (int64_t i = 0; s->is_real && i < gops_test_elements(&s->g->output); i++)
-        result->bound[i] = bound_of(type, s->value[i], s->magnitude[i], s->terms[i]);
+    int64_t count = gops_test_elements(&s->g->output);
+    *result = (gops_reference_result){
+        .tensor = s->g->output, .value = s->value, .bound = s->magnitude, .integer = s->integer};
+    if (s->is_real)
+        result->error = zeros(count, sizeof *result->error);
+    for (int64_t i = 0; s->is_real && i < count; i++)
+        result->bound[i] =
+            bound_of(type, s->value[i], s->magnitude[i], s->terms[i], &result->error[i]);
     free(s->data);
     free(s->filter);
     free(s->data_integer);

@@ -15,8 +15,7 @@
  * The bound: with u and eta as in reference.h for the type that is computed in, the two additions
  * cost u times the magnitudes of their results; a function with Lipschitz constant L turns an error
  * e into at most L e, and evaluating it costs some u of its value, counted where each is defined;
- * storing it costs one rounding to the type. (The result's own bound counts such a rounding
- * already: a normalization rounds before it fuses, a convolution does not.)
+ * storing it costs one rounding to the type, the only one.
  */
 void gops_reference_fuse(gops_reference_result *result, const void *bias, const void *residual,
                          const gops_activation *activation);

@@ -81,12 +81,14 @@ static group statistics(gops_type type, const long double *difference, int64_t c
     return g;
 }
 
-static long double bound_of(const group *g, long double d, long double s, long double y)
+static long double bound_of(const group *g, long double d, long double s, long double y,
+                            long double *error)
 {
     long double u = g->u;
     long double element =
         fabsl(s) * g->r * (g->e + (g->q + 4 * u) * (fabsl(d) + g->e)) * (1 + 8 * u);
-    return element + (u + g->v_t) * fabsl(y) + g->eta_t / 2 + g->eta * fabsl(s);
+    *error = element + u * fabsl(y) + g->eta * fabsl(s);
+    return *error + g->v_t * fabsl(y) + g->eta_t / 2;
 }
 
 void gops_reference_norm(const gops_tensor *data, const void *values, const void *scale,
@@ -101,6 +103,7 @@ void gops_reference_norm(const gops_tensor *data, const void *values, const void
     *result = (gops_reference_result){.tensor = *data};
     result->value = gops_test_allocate((size_t)count * sizeof *result->value);
     result->bound = gops_test_allocate((size_t)count * sizeof *result->bound);
+    result->error = gops_test_allocate((size_t)count * sizeof *result->error);
     for (int64_t start = 0; start < count; start += per_group) {
         long double x0 = gops_test_get_real(data->type, values, start);
         for (int64_t i = 0; i < per_group; i++)
@@ -113,7 +116,7 @@ void gops_reference_norm(const gops_tensor *data, const void *values, const void
             long double b = gops_test_get_real(data->type, bias, channel);
             long double y = s * d * g.r + b;
             result->value[start + i] = y;
-            result->bound[start + i] = bound_of(&g, d, s, y);
+            result->bound[start + i] = bound_of(&g, d, s, y, &result->error[start + i]);
         }
     }
     free(differences);

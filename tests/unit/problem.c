@@ -230,7 +230,7 @@ static void count_residual_as_term(const gops_reference_geometry *g, const void 
     for (int32_t i = 0; i < g->spatial; i++)
         terms *= (long double)g->kernel[i];
     for (int64_t i = 0; i < gops_test_elements(&result->tensor); i++)
-        result->bound[i] += terms * gops_test_unit_roundoff(type == GOPS_F64 ? type : GOPS_F32) *
+        result->error[i] += terms * gops_test_unit_roundoff(type == GOPS_F64 ? type : GOPS_F32) *
                             fabsl(gops_test_get_real(type, residual, i));
 }
 
