@@ -58,7 +58,7 @@ static const parameters *read_own(const gops_plan *plan)
 
 static int is_flat(const gops_direct_axis *z)
 {
-    return z->data == 1 && z->output == 1 && z->kernel == 1;
+    return z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1;
 }
 
 static gops_image_kernel *choose_masked(const gops_plan *plan, const parameters *p)

@@ -116,6 +116,33 @@ static void transposed(void)
             }
 }
 
+/* A depth of 1 that pads move off the data: the bias is left, and no image to run on. */
+static void depth_of_one(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
+    for (int64_t front = 0; front <= 1; front++)
+        for (int64_t taps = 2; taps <= 5; taps++) {
+            const int64_t half = taps / 2;
+            gops_problem p = layer(GOPS_F32, 3, 7, 11, taps, 1, 0);
+            p.data.rank++;
+            memcpy(p.data.dims, (int64_t[]){1, 3, 1, 7, 11}, 5 * sizeof p.data.dims[0]);
+            p.filter.rank++;
+            memcpy(p.filter.dims, (int64_t[]){3, 1, 1, 1, taps, taps}, 6 * sizeof p.filter.dims[0]);
+            p.conv.strides = (gops_list){.count = 3, .values = {2, 1, 1}};
+            p.conv.pads_begin = (gops_list){.count = 3, .values = {front, half, half}};
+            p.conv.pads_end = (gops_list){.count = 3, .values = {1 - front, half, half}};
+            check(p, &random);
+            p.operation = GOPS_PROBLEM_DECONV;
+            p.deconv = (gops_deconv_attributes){
+                .strides = {.count = 3, .values = {2, 2, 2}},
+                .pads_begin = p.conv.pads_begin,
+                .pads_end = {.count = 3},
+                .output_padding = {.count = 3, .values = {front, 0, 0}},
+            };
+            check(p, &random);
+        }
+}
+
 /* A lane that moves must not take what it should leave behind: not even 0 * NaN. */
 static void what_is_not_finite_stays(void)
 {
@@ -151,6 +178,7 @@ int main(void)
                                            {"every_small_image", every_small_image},
                                            {"filters_and_images", filters_and_images},
                                            {"transposed", transposed},
+                                           {"depth_of_one", depth_of_one},
                                            {"what_is_not_finite_stays", what_is_not_finite_stays},
                                            {NULL, NULL}};
     return gops_test_main("depthwise", cases);
