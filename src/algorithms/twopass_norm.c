@@ -39,6 +39,7 @@ enum {
 typedef struct parameters {
     int64_t pieces;   /* of a group */
     int64_t elements; /* of a piece, but for a shorter last one */
+    int asks;         /* measuring a group asks for the memory of its outputs */
 } parameters;
 
 static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
@@ -53,6 +54,18 @@ static const parameters *read_own(const gops_plan *plan)
     return (const parameters *)(const void *)plan->parameters.bytes;
 }
 
+/* A group that is measured from beyond the second level cache leaves time to fetch the lines of its
+ * outputs, where the cache has room for both. [1,640,64,64] took 1.15 times as long without and
+ * [1,960,64,64] 1.44 times. Tensors that stay in the caches as a whole took a tenth more with it.
+ */
+static int asks(const gops_plan *plan, int64_t size)
+{
+    enum { LARGE = 8 }; /* second level caches, a quarter of a usual last level */
+    const int64_t bytes = gops_mul_saturate(size, plan->type->bytes);
+    const int64_t all = gops_mul_saturate(bytes, plan->norm.batch * plan->norm.groups);
+    return bytes <= plan->machine.l2_bytes / 2 && all > LARGE * plan->machine.l2_bytes;
+}
+
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     (void)error;
@@ -61,7 +74,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     /* An empty batch may have groups of any size. */
     const int64_t size = gops_mul_saturate(norm->channels, norm->pixels);
     const int64_t groups = norm->batch * norm->groups;
-    *p = (parameters){1, size};
+    *p = (parameters){1, size, asks(plan, size)};
     plan->items = groups;
     plan->slot_bytes = 0;
     plan->filter_bytes = 0;
@@ -72,7 +85,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
         const int64_t bytes =
             gops_round_up(groups * cuts * (int64_t)sizeof(gops_moments), GOPS_WORKSPACE_ALIGNMENT);
         if (bytes <= slot_limit) {
-            *p = (parameters){cuts, elements};
+            *p = (parameters){cuts, elements, 0};
             plan->shared_bytes = bytes;
             plan->barrier = groups * cuts;
             plan->items = 2 * plan->barrier;
@@ -145,8 +158,9 @@ static gops_moments measure(const gops_plan *plan, const gops_job *job, int64_t 
 {
     const gops_norm_geometry *norm = &plan->norm;
     const int64_t start = group * norm->channels * norm->pixels + first;
+    void *ahead = read_own(plan)->asks ? gops_output_at(plan, job, start) : NULL;
     return plan->type->norm_statistics(gops_data_at(plan, job, group / norm->groups, start),
-                                       end - first);
+                                       end - first, ahead);
 }
 
 static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)

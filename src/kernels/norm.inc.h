@@ -118,12 +118,14 @@ static gops_moments NAME(norm_block)(const T *data, int64_t count)
     return (gops_moments){size, center, rest, squares - size * rest * rest};
 }
 
-static gops_moments NAME(norm_statistics)(const void *data, int64_t count)
+/* `ahead`: NULL, or where as many elements will be written next, which the caches are asked for. */
+static gops_moments NAME(norm_statistics)(const void *data, int64_t count, void *ahead)
 {
     const T *from = data;
+    (void)ahead;
 #ifndef NORM_IN_DOUBLES
     gops_moments quick;
-    if (NAME(norm_float_statistics)(from, count, &quick)) {
+    if (NAME(norm_float_statistics)(from, count, ahead, &quick)) {
         return quick;
     }
 #endif

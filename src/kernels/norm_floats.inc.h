@@ -134,8 +134,18 @@ NAME(norm_chain)(const T *from, NAME(floats) center, NAME(long_sum) * sum, NAME(
     NAME(norm_add)(squares, (q[0] + q[1]) + (q[2] + q[3]));
 }
 
+/* Asks for the lines that NAME(CHAIN) steps will be written to. */
+static inline __attribute__((always_inline)) void NAME(norm_ask)(T *to)
+{
+    enum { CACHE_LINE = 64 };
+    for (size_t i = 0; i < NAME(CHAIN) * NAME(STEP); i += CACHE_LINE / sizeof(T)) {
+        __builtin_prefetch(to + i, 1, 2);
+    }
+}
+
 /* Whether the moments could be found in floats. */
-static int NAME(norm_float_statistics)(const T *data, int64_t count, gops_moments *moments)
+static int NAME(norm_float_statistics)(const T *data, int64_t count, T *ahead,
+                                       gops_moments *moments)
 {
     if (count < 2 * NAME(SAMPLES)) {
         return 0;
@@ -145,6 +155,9 @@ static int NAME(norm_float_statistics)(const T *data, int64_t count, gops_moment
     NAME(long_sum) sum = {{0}, {0}}, squares = {{0}, {0}};
     int64_t i = 0;
     for (; i + NAME(CHAIN) * NAME(STEP) <= count; i += NAME(CHAIN) * NAME(STEP)) {
+        if (ahead != NULL) {
+            NAME(norm_ask)(ahead + i);
+        }
         NAME(norm_chain)(data + i, center, &sum, &squares);
     }
     for (; i + 16 <= count; i += 16) {

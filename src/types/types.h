@@ -78,7 +78,7 @@ typedef struct gops_type_row {
     void (*fuse)(void *values, const void *bias, const void *residual, int64_t count,
                  const gops_activation *activation);
     /* kernels/norm.inc.h, norm_floats.inc.h; NULL for integers */
-    gops_moments (*norm_statistics)(const void *data, int64_t count);
+    gops_moments (*norm_statistics)(const void *data, int64_t count, void *ahead);
     void (*norm_apply)(void *output, const void *data, int64_t first, int64_t end,
                        const gops_scaling *scaling);
     /* The same, with outputs in C, not rounded yet. */

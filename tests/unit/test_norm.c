@@ -82,6 +82,13 @@ static void ten_million_elements(void)
         with_mean(problem_of(types[t], 1, 10, 1000003, 1, 1e-5), 1e4L, 1);
 }
 
+/* Larger than the caches, in groups that fit into them: memory of outputs is asked for early. */
+static void many_groups(void)
+{
+    with_mean(problem_of(GOPS_F32, 3, 61, 30011, 61, 1e-5), 3, 1);
+    with_mean(problem_of(GOPS_BF16, 3, 61, 30011, 61, 1e-5), 3, 1);
+}
+
 static void huge_and_tiny_values(void)
 {
     for (int t = 0; t < TYPES; t++) {
@@ -231,6 +238,7 @@ int main(void)
 {
     static const gops_test_case cases[] = {{"large_mean", large_mean},
                                            {"ten_million_elements", ten_million_elements},
+                                           {"many_groups", many_groups},
                                            {"huge_and_tiny_values", huge_and_tiny_values},
                                            {"one_far_away", one_far_away},
                                            {"one_element_or_equal_ones", one_element_or_equal_ones},
