@@ -185,7 +185,7 @@ static void run_panel(piece *at, int64_t panel)
         const int last = c + p->depth_block >= conv->channels_in;
         work.depth = gops_min(p->depth_block, conv->channels_in - c);
         work.data = find_panel(at, c, work.depth, &work.data_ld);
-        work.next = work.data;
+        work.next = NULL;
         if (p->fetches && work.data_ld == conv->data_pixels) {
             work.next = at->data + (last ? at->pixel + at->count
                                          : (c + p->depth_block) * conv->data_pixels + at->pixel) *

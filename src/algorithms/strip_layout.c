@@ -237,7 +237,6 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, gops_strip_la
     p->depth_block =
         gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, p->depth_block));
     divide(plan, p);
-    p->streams = gops_mul_saturate(step, conv->channels_in) > plan->machine.l2_bytes / 2 / p->part;
     const int64_t row_bytes = gops_mul_saturate(p->strips * p->spots, p->width * bytes);
     p->chunk = gops_clamp(MOST_SUMS_BYTES / row_bytes, 1, p->band);
     *slot_bytes = lay_out_workspace(plan, p);

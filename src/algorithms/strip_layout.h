@@ -11,7 +11,6 @@ typedef struct gops_strip_layout {
     int64_t before, after; /* strips at the row's ends whose taps an edge may cut */
     int64_t entries;       /* of all lists of taps */
     int64_t depth_block;   /* input channels at a time */
-    int64_t streams;       /* not 0: the weights come from beyond the second level cache */
     int64_t rows;          /* of outputs: all axes but the last */
     int64_t chunk;         /* rows at a time */
     /* How items divide the work: groups, blocks of output channels, rows. */

@@ -15,12 +15,19 @@
 
 #include <stdint.h>
 
+/* The weights that a tile asks the caches for are so many bytes ahead. In a network they come from
+ * memory, since other layers were there in between, and a processor by itself looks no further than
+ * a page. With weights not used for 160 MB, 1024 -> 2048 channels on 7x7 went from 1.39 to 0.94 ms,
+ * 512 -> 1024 on 14x14 from 1.21 to 1.04; 2 KB, 8 KB and 16 KB were no better. */
+enum { GOPS_POINTWISE_AHEAD = 4096 };
+
 /* What one call does: blocks of channels, one after the other, over the pixels of one panel. */
 typedef struct gops_pointwise_work {
     const void *data; /* whole vectors, and the odd pixels, can be read */
     int64_t data_ld;  /* from one k to the next */
     int64_t depth;    /* how many k; at least 1 */
-    /* What the next call will read as `data`, with the same data_ld, for the caches to fetch. */
+    /* NULL, or what the next call will read as `data`, with the same data_ld, for the caches to
+     * fetch. */
     const void *next;
     /* [block][k][channels of the tile]; where there are odd pixels a vector can be read from each k
      * on. */

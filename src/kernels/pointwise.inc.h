@@ -122,9 +122,12 @@ NAME(tile)(const gops_pointwise_work *work, const int channels, const int vector
         NAME(vector) sum[GOPS_POINTWISE_CHANNELS * GOPS_POINTWISE_VECTORS];
         NAME(column) columns[GOPS_POINTWISE_ODD + 1];
         const C *x = work->data;
-        /* A line of each k of the next panel for each of the first blocks; then those at hand. */
+        /* A line of each k of the next panel for each of the first blocks; then weights. */
         const int64_t line = work->blocks - block;
-        const C *next = line <= vectors ? (const C *)work->next + line * LANES : x;
+        const int fetches = work->next != NULL && line <= vectors;
+        const C *next = fetches ? (const C *)work->next + line * LANES
+                                : weights + GOPS_POINTWISE_AHEAD / sizeof(C);
+        const int64_t next_step = fetches ? ld : channels;
         GOPS_UNROLL for (int i = 0; i < channels * vectors; i++)
         {
             sum[i] =
@@ -137,7 +140,7 @@ NAME(tile)(const gops_pointwise_work *work, const int channels, const int vector
                              ? *(const NAME(column) *)(kept_columns + i * GOPS_POINTWISE_CHANNELS)
                              : (NAME(column)){0};
         }
-        for (int64_t k = work->depth; k > 0; k--, x += ld, next += ld, weights += channels) {
+        for (int64_t k = work->depth; k > 0; k--, x += ld, next += next_step, weights += channels) {
             NAME(vector) pixels[GOPS_POINTWISE_VECTORS];
             __builtin_prefetch(next, 0, 2);
             GOPS_UNROLL for (int j = 0; j < vectors; j++)

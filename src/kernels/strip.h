@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+enum { GOPS_STRIP_LINE = 64 }; /* bytes of the caches' lines */
+
 /* A tap, or a row of taps, relative to the strip's first spot. */
 typedef struct gops_strip_tap {
     int64_t data;  /* from spot 0's place in the data */
@@ -38,6 +40,10 @@ typedef struct gops_strip_work {
     void *output;
     int64_t output_ld, channels, count;
     const void *bounds, *bias; /* store/trim.h: NULL, or applied to complete sums */
+    /* Memory that will be needed later: before each tap the next ahead_bytes of it are asked for,
+     * whole lines. */
+    const unsigned char *ahead;
+    int64_t ahead_bytes;
 } gops_strip_work;
 
 typedef struct gops_strip {

@@ -169,6 +169,8 @@ NAME(strip)(const gops_strip_work *work, const int vectors, const int spots, con
 {
     NAME(vector) sum[GOPS_STRIP_SUMS];
     const int64_t plane = work->plane, count = work->channels_in;
+    const unsigned char *ahead = work->ahead;
+    const int64_t ahead_bytes = work->ahead_bytes;
     UNROLL for (int i = 0; i < vectors * spots; i++)
     {
         sum[i] = (NAME(vector)){0};
@@ -180,6 +182,10 @@ NAME(strip)(const gops_strip_work *work, const int vectors, const int spots, con
             const C *x = (const C *)work->data + (work->start + row->data + tap->data);
             const C *weights =
                 (const C *)work->weights + (row->tap + tap->tap) * count * (vectors * LANES);
+            for (const unsigned char *end = ahead + ahead_bytes; ahead < end;
+                 ahead += GOPS_STRIP_LINE) {
+                __builtin_prefetch(ahead, 0, 2);
+            }
             switch (tap->range) {
                 GOPS_RANGE(0);
                 GOPS_RANGE(1);
