@@ -69,22 +69,30 @@ static void NAME(fuse_raise)(NAME(fused) * values, int64_t count, NAME(fused) lo
 #ifndef WRAPPED
 #define FUNCTION(name) _Generic((C)0, float : name##f, double : name)
 
-/* In blocks, of which the compiler makes vectors and calls of vector functions (store/libmvec.h). A
- * rest is filled up to one: an element's bits must not depend on its neighbours' number. */
+/* In blocks, of which the compiler makes calls of vector functions (store/libmvec.h). A rest is
+ * filled up to one: an element's bits must not depend on its neighbours' number. */
 #define FUSE_IN_BLOCKS(name, ...)                                                                  \
+    static inline void NAME(name##_block)(C * values, const C alpha)                               \
+    {                                                                                              \
+        (void)alpha;                                                                               \
+        GOPS_VECTOR_CALLS for (int i = 0; i < FUSE_BLOCK; i++)                                     \
+        {                                                                                          \
+            const C x = values[i];                                                                 \
+            values[i] = __VA_ARGS__;                                                               \
+        }                                                                                          \
+    }                                                                                              \
     static void NAME(name)(C * values, int64_t count, const gops_activation *activation)           \
     {                                                                                              \
         const C alpha = (C)activation->alpha;                                                      \
-        (void)alpha;                                                                               \
-        for (int64_t at = 0; at < count; at += FUSE_BLOCK) {                                       \
-            const size_t part = (size_t)gops_min(FUSE_BLOCK, count - at);                          \
-            C block[FUSE_BLOCK] = {0};                                                             \
-            memcpy(block, values + at, part * sizeof(C));                                          \
-            for (int i = 0; i < FUSE_BLOCK; i++) {                                                 \
-                const C x = block[i];                                                              \
-                block[i] = __VA_ARGS__;                                                            \
-            }                                                                                      \
-            memcpy(values + at, block, part * sizeof(C));                                          \
+        int64_t i = 0;                                                                             \
+        for (; i + FUSE_BLOCK <= count; i += FUSE_BLOCK) {                                         \
+            NAME(name##_block)(values + i, alpha);                                                 \
+        }                                                                                          \
+        if (i < count) {                                                                           \
+            C last[FUSE_BLOCK] = {0};                                                              \
+            memcpy(last, values + i, (size_t)(count - i) * sizeof(C));                             \
+            NAME(name##_block)(last, alpha);                                                       \
+            memcpy(values + i, last, (size_t)(count - i) * sizeof(C));                             \
         }                                                                                          \
     }
 

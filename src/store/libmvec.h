@@ -9,6 +9,13 @@
 
 #include <math.h>
 
+/* Before such a loop: gcc would unroll a short one before it looks for vectors. */
+#ifdef __clang__
+#define GOPS_VECTOR_CALLS
+#else
+#define GOPS_VECTOR_CALLS _Pragma("GCC unroll 1")
+#endif
+
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #if __GLIBC_PREREQ(2, 35)
 #define GOPS_VECTOR_FUNCTION __attribute__((simd("notinbranch")))

@@ -28,7 +28,7 @@
 
 enum {
     GOPS_NORM_LANES = 32, /* four AVX-512 vectors of double: enough chains to hide the additions */
-    FUSE_BLOCK = 64, /* of store/fuse.inc.h: four vectors at once hide what a function waits for */
+    FUSE_BLOCK = 16,      /* of store/fuse.inc.h: an AVX-512 vector of floats */
     GOPS_NORM_BLOCK = 4096, /* of f64 elements fill the smallest first level cache */
 };
 
