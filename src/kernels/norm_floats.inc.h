@@ -68,13 +68,22 @@ NAME(norm_store_floats)(void *output, int64_t i, const NAME(floats) * from, cons
     }
 }
 
+static inline __attribute__((always_inline)) NAME(wide) NAME(norm_widen)(NAME(half) x)
+{
+#ifdef __AVX512F__
+    return (NAME(wide))_mm512_cvtps_pd((__m256)x); /* of which gcc 12 makes two and an insertion */
+#else
+    return __builtin_convertvector(x, NAME(wide));
+#endif
+}
+
 static inline __attribute__((always_inline)) void NAME(norm_add)(NAME(long_sum) * sum,
                                                                  NAME(floats) x)
 {
     NAME(half) halves[2];
     memcpy(halves, &x, sizeof halves);
-    sum->low += __builtin_convertvector(halves[0], NAME(wide));
-    sum->high += __builtin_convertvector(halves[1], NAME(wide));
+    sum->low += NAME(norm_widen)(halves[0]);
+    sum->high += NAME(norm_widen)(halves[1]);
 }
 
 static inline double NAME(norm_total)(const NAME(long_sum) * sum)
