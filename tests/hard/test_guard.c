@@ -35,6 +35,17 @@ typedef enum form { PLAIN, SLICES, IN_PLACE, RESHAPED, FORMS } form;
 static const char *const form_names[FORMS] = {"plain", "slices", "in place", "reshaped"};
 static const char *const operation_names[] = {"conv", "deconv", "norm"};
 
+/* Ways that a plan tells of in its `why`, of which each has kernels of its own; the first MASKED of
+ * them where the instruction set has masks. */
+static const char *const kernels[] = {
+    "padding masked off",      "each row loaded once and its lanes moved",
+    "every second output",     "bundles of",
+    "over padded blocks",      "a kernel of 1 on the input where it lies",
+    "without taps on padding", "convolutions with stride 1",
+    "vectors of pixels",       "single pixels",
+};
+enum { KERNELS = sizeof kernels / sizeof kernels[0], MASKED = 3 };
+
 /* How often each cell was executed. */
 typedef int64_t cells[ROWS][MOST_ALGORITHMS][MOST_ISAS][ENDS][FORMS];
 
@@ -49,6 +60,7 @@ typedef struct trial {
     form form;
     int64_t executions;
     cells done;
+    int64_t of_kernels[KERNELS];
 } trial;
 
 /* For the message of a signal. */
@@ -78,6 +90,8 @@ static void count(trial *t, const gops_plan_info *info)
     for (int i = 0; i < MOST_ALGORITHMS && gops_algorithm_name(i) != NULL; i++)
         if (strcmp(gops_algorithm_name(i), info->algorithm) == 0)
             t->done[t->row][i][isa_index()][t->heap.end][t->form]++;
+    for (int i = 0; i < KERNELS; i++)
+        t->of_kernels[i] += strstr(info->why, kernels[i]) != NULL;
     t->executions++;
 }
 
@@ -224,6 +238,18 @@ static void check_cells(gops_problem_operation operation, int rows, const cells 
     printf("%" PRId64 " cells, ", filled);
 }
 
+/* Whether what needs an instruction set with masks is among what runs here. */
+static int has_masks(void)
+{
+    int runs = 0;
+    if (getenv("GROUPOPS_ISA") != NULL)
+        return strcmp(gops_isa(), "avx512") == 0;
+    for (int i = 0; gops_isa_name(i, NULL) != NULL; i++)
+        if (strcmp(gops_isa_name(i, &runs), "avx512") == 0)
+            return runs;
+    return 0;
+}
+
 static void run_operation(gops_problem_operation operation)
 {
     static const int64_t zeros[2] = {3, 7};
@@ -278,6 +304,37 @@ static void norm_of_whole_blocks(void)
     gops_test_check(t.executions > 0, "nothing was executed");
 }
 
+/* Rows of every length up to two vectors and more, which is where masks, moved lanes and tails end.
+ */
+static void every_width(void)
+{
+    static trial t;
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 85);
+    for (int64_t width = 1; width <= 37; width++)
+        for (int64_t taps = 1 + width % 3; taps <= 7; taps += 3) {
+            const gops_problem_operation operation =
+                taps % 2 == 0 ? GOPS_PROBLEM_DECONV : GOPS_PROBLEM_CONV;
+            const int64_t pad = taps / 2, stride = operation == GOPS_PROBLEM_DECONV ? 2 : 1;
+            t.row = (int)(width + taps) % 3; /* f64, f32, f16 */
+            gops_problem p = everyones(operation, types[t.row]);
+            p.data = GOPS_TEST_TENSOR(types[t.row], 1, t.row == 2 ? 19 : 3, 1 + width % 9, width);
+            p.filter = GOPS_TEST_TENSOR(types[t.row], p.data.dims[1], 1, 1, taps, taps);
+            p.conv.pads_begin = p.conv.pads_end = p.deconv.pads_begin = (gops_list){2, {pad, pad}};
+            p.conv.strides = p.deconv.strides = (gops_list){2, {stride, stride}};
+            run_problem(&p, width % 2 == 0 ? PLAIN : IN_PLACE, &t, &random);
+            p = everyones(operation, types[t.row]);
+            p.data = GOPS_TEST_TENSOR(types[t.row], 2, 5, 3, width);
+            p.filter = operation == GOPS_PROBLEM_CONV
+                           ? (gops_tensor)GOPS_TEST_TENSOR(types[t.row], 1, 19, 5, taps, 1)
+                           : (gops_tensor)GOPS_TEST_TENSOR(types[t.row], 1, 5, 19, taps, 3);
+            p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {pad, 0}};
+            run_problem(&p, width % 3 == 0 ? SLICES : PLAIN, &t, &random);
+        }
+    for (int i = has_masks() ? 0 : MASKED; i < KERNELS; i++)
+        gops_test_check(t.of_kernels[i] > 0, "nothing executed: \"%s\"", kernels[i]);
+    printf("%" PRId64 " executions: ", t.executions);
+}
+
 int main(void)
 {
     signal(SIGSEGV, on_signal);
@@ -286,6 +343,7 @@ int main(void)
                                            {"deconv", deconv},
                                            {"norm", norm},
                                            {"norm_of_whole_blocks", norm_of_whole_blocks},
+                                           {"every_width", every_width},
                                            {NULL, NULL}};
     return gops_test_main("guard pages", cases);
 }

@@ -16,6 +16,7 @@ typedef struct gops_reference_result {
     long double *value;
     long double *bound;
     long double *error;
+    long double *once; /* convolutions: what one rounding of each of an element's terms comes to */
     uint64_t *integer; /* integer types: the expected elements modulo 2^64 */
 } gops_reference_result;
 

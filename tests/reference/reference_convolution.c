@@ -23,6 +23,7 @@ void gops_reference_result_destroy(gops_reference_result *result)
     free(result->value);
     free(result->bound);
     free(result->error);
+    free(result->once);
     free(result->integer);
     *result = (gops_reference_result){.value = NULL};
 }
@@ -186,9 +187,10 @@ static void deconv_channel(sums *s, int64_t n, int64_t group, int64_t co)
     } while (next_position(p, g->data, g->spatial));
 }
 
-/* The bound that reference.h derives, for one element; before it is stored, *error. */
+/* The bound that reference.h derives, for one element; before it is stored, *error, and of that
+ * what one rounding of each term makes, *once. */
 static long double bound_of(gops_type type, long double value, long double magnitude, int64_t terms,
-                            long double *error)
+                            long double *error, long double *once)
 {
     gops_type accumulator = type == GOPS_F64 ? GOPS_F64 : GOPS_F32;
     long double ku = (long double)terms * gops_test_unit_roundoff(accumulator);
@@ -198,6 +200,7 @@ static long double bound_of(gops_type type, long double value, long double magni
     long double store =
         gops_test_unit_roundoff(type) * (fabsl(value) + sum) + gops_test_smallest(type) / 2;
     *error = sum + own;
+    *once = gops_test_unit_roundoff(accumulator) * magnitude;
     return sum + store + own;
 }
 
@@ -207,11 +210,13 @@ static void sums_finish(sums *s, gops_reference_result *result)
     int64_t count = gops_test_elements(&s->g->output);
     *result = (gops_reference_result){
         .tensor = s->g->output, .value = s->value, .bound = s->magnitude, .integer = s->integer};
-    if (s->is_real)
+    if (s->is_real) {
         result->error = zeros(count, sizeof *result->error);
+        result->once = zeros(count, sizeof *result->once);
+    }
     for (int64_t i = 0; s->is_real && i < count; i++)
-        result->bound[i] =
-            bound_of(type, s->value[i], s->magnitude[i], s->terms[i], &result->error[i]);
+        result->bound[i] = bound_of(type, s->value[i], s->magnitude[i], s->terms[i],
+                                    &result->error[i], &result->once[i]);
     free(s->data);
     free(s->filter);
     free(s->data_integer);

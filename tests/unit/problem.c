@@ -220,8 +220,8 @@ static int64_t output_channels(const gops_problem *problem)
     return problem->filter.dims[0] * problem->filter.dims[deconv ? 2 : 1];
 }
 
-/* Sums may grow on a residual that is in their place: it is one of their terms, and each addition
- * may round it. */
+/* Sums may grow on a residual that is in their place: it is one of their terms, each addition may
+ * round it, and one more rounds the others. */
 static void count_residual_as_term(const gops_reference_geometry *g, const void *residual,
                                    gops_reference_result *result)
 {
@@ -230,8 +230,9 @@ static void count_residual_as_term(const gops_reference_geometry *g, const void 
     for (int32_t i = 0; i < g->spatial; i++)
         terms *= (long double)g->kernel[i];
     for (int64_t i = 0; i < gops_test_elements(&result->tensor); i++)
-        result->error[i] += terms * gops_test_unit_roundoff(type == GOPS_F64 ? type : GOPS_F32) *
-                            fabsl(gops_test_get_real(type, residual, i));
+        result->error[i] +=
+            result->once[i] + terms * gops_test_unit_roundoff(type == GOPS_F64 ? type : GOPS_F32) *
+                                  fabsl(gops_test_get_real(type, residual, i));
 }
 
 void gops_problem_reference(const gops_problem *problem, const gops_problem_buffers *buffers,
