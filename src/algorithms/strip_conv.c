@@ -2,16 +2,16 @@
  * algorithms/strip_conv.c: GroupConvolution by strips; the form of `implicit` that needs neither
  * column matrix nor frame.
  *
- * A strip is a run of neighbouring outputs of a row by some vectors of output channels
- * (kernels/strip.h). It reads the data where it lies and skips each tap that falls on padding: of a
- * 3x3 kernel with pads 1 that saves 9% of the work on 14x14 and 18% on 7x7, of a 3x3x3 one on 1x4x4
- * 77%. One work item makes a band of rows of one image, for a part of the output channels of some
- * groups:
+ * A strip is a run of neighbouring outputs of a row, or of some rows, by some vectors of output
+ * channels (kernels/strip.h). It reads the data where it lies and skips each tap that falls on
+ * padding: of a 3x3 kernel with pads 1 that saves 9% of the work on 14x14 and 18% on 7x7, of a
+ * 3x3x3 one on 1x4x4 77%. Strips beside each other are a line; one work item makes a band of lines
+ * of one image, for a part of the output channels of some groups:
  *
- *     for each chunk of rows:                   the sums stay in the first level cache
+ *     for each chunk of lines:                  the sums stay in the first level cache
  *         for each block of output channels:
  *             for each block of input channels: the weights stay in the second level cache at least
- *                 for each row, for each strip of it: add to the sums
+ *                 for each line, for each strip of it: add to the sums
  *
  * All blocks of input channels but the last keep their sums in the workspace; the last one writes
  * the output, so where there is one block nothing but the data, the weights and the output is
@@ -40,10 +40,10 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
         return status;
     }
     snprintf(plan->why, sizeof plan->why,
-             "the input where it lies, without taps on padding: strips of %lld pixels by %lld "
+             "the input where it lies, without taps on padding: strips of %lldx%lld pixels by %lld "
              "channels, C_IN %lld in blocks of %lld, estimated %.3f ms",
-             (long long)p->spots, (long long)p->width, (long long)conv->channels_in,
-             (long long)p->depth_block, plan->cost / 1e6);
+             (long long)p->height, (long long)p->spots, (long long)p->width,
+             (long long)conv->channels_in, (long long)p->depth_block, plan->cost / 1e6);
     return GOPS_OK;
 }
 
@@ -93,37 +93,64 @@ typedef struct piece {
     gops_strip_work work;
 } piece;
 
-/* The rows of taps that are inside the data for an output row, and where tap 0 would be. */
-static void find_rows(piece *at, int64_t row)
+/* Lists a row of taps, unless it is outside for all `rows` rows of outputs from `row` on. */
+static gops_strip_tap *list_row(const piece *at, const int64_t *tap, const int64_t *pitch,
+                                int64_t row, int64_t rows, gops_strip_tap *to)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
+    const int64_t height = gops_strip_layout_of(at->plan)->height;
+    const int last_axis = conv->axes - 2;
+    *to = (gops_strip_tap){0, 0, 0};
+    for (int i = 0; i <= last_axis; i++) {
+        to->data += tap[i] * conv->axis[i].dilation * pitch[i];
+        to->tap = (to->tap + tap[i]) * conv->axis[i + 1].kernel;
+    }
+    if (height > 1) {
+        int64_t first, last;
+        gops_strip_outputs_inside(&conv->axis[last_axis], row, rows, tap[last_axis], &first, &last);
+        to->range = gops_strip_range(height, height - 1, first, last);
+        return to + (first < last);
+    }
+    return to + 1;
+}
+
+/* The rows of taps that are inside the data for a line, and where tap 0 would be. */
+static void find_rows(piece *at, int64_t line)
+{
+    const gops_conv_geometry *conv = &at->plan->conv;
+    const gops_strip_layout *p = gops_strip_layout_of(at->plan);
+    const int64_t top = line % p->plane_lines * p->height;
+    const int64_t rows = gops_min(p->height, p->plane_rows - top);
     int64_t first[GOPS_MAX_SPATIAL], last[GOPS_MAX_SPATIAL], tap[GOPS_MAX_SPATIAL];
-    int64_t pitch[GOPS_MAX_SPATIAL], inner = 1, start = 0;
-    gops_strip_tap *to = at->rows;
+    int64_t pitch[GOPS_MAX_SPATIAL], inner = 1, start = 0, outer = line / p->plane_lines;
+    at->work.row_count = 0;
+    at->work.count_rows = rows;
     for (int a = conv->axes - 1; a >= 0; a--) {
         pitch[a] = inner;
         inner *= conv->axis[a].data;
         if (a < conv->axes - 1) {
             const gops_axis *axis = &conv->axis[a];
-            const int64_t output = row % axis->output;
-            row /= axis->output;
+            const int rowed = a == conv->axes - 2;
+            const int64_t output = rowed ? top : outer % axis->output;
             gops_strip_taps_inside(axis, output, &first[a], &last[a]);
+            if (rowed) {
+                /* Rows further down meet no later taps: together they meet at most these. */
+                int64_t end;
+                gops_strip_taps_inside(axis, top + rows - 1, &first[a], &end);
+            } else {
+                outer /= axis->output;
+            }
             start += (output * axis->stride - axis->pad_begin) * pitch[a];
             tap[a] = first[a];
             if (first[a] >= last[a]) {
-                at->work.row_count = 0;
                 return;
             }
         }
     }
     at->work.start = start;
+    gops_strip_tap *to = at->rows;
     for (int a = 0; a >= 0;) {
-        *to = (gops_strip_tap){0, 0, 0};
-        for (int i = 0; i < conv->axes - 1; i++) {
-            to->data += tap[i] * conv->axis[i].dilation * pitch[i];
-            to->tap = (to->tap + tap[i]) * conv->axis[i + 1].kernel;
-        }
-        to++;
+        to = list_row(at, tap, pitch, top, rows, to);
         for (a = conv->axes - 2; a >= 0 && ++tap[a] == last[a]; a--) {
             tap[a] = first[a];
         }
@@ -148,19 +175,21 @@ static void look_ahead(piece *at, int64_t strips)
                                     GOPS_STRIP_LINE);
 }
 
-/* The strips of output rows first to first + count - 1 for one block of both kinds of channels. */
-static void run_rows(piece *at, int64_t first, int64_t count, int last_block)
+/* The strips of lines first to first + count - 1 for one block of both kinds of channels. */
+static void run_lines(piece *at, int64_t first, int64_t count, int last_block)
 {
     const gops_plan *plan = at->plan;
     const gops_strip_layout *p = gops_strip_layout_of(plan);
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t first_pixel = gops_strip_row(p, first) * x->output;
+    const int64_t pixels = gops_strip_row(p, first + count) * x->output - first_pixel;
     const int fused = at->job->fused;
     unsigned char *sums = at->sums;
-    for (int64_t row = first; row < first + count; row++) {
-        find_rows(at, row);
+    for (int64_t line = first; line < first + count; line++) {
+        find_rows(at, line);
         const int64_t start = at->work.start - x->pad_begin;
-        for (int64_t s = 0; s < p->strips; s++, sums += p->width * p->spots * bytes) {
+        for (int64_t s = 0; s < p->strips; s++, sums += p->width * p->height * p->spots * bytes) {
             const int64_t list = gops_strip_list(p, s);
             const int64_t spot = s * p->spots;
             const int64_t begin = list == 0 ? 0 : at->tap_counts[list - 1];
@@ -171,10 +200,10 @@ static void run_rows(piece *at, int64_t first, int64_t count, int last_block)
             work.sums = sums;
             work.count = gops_min(p->spots, x->output - spot);
             if (last_block) {
-                const int64_t pixel = row * x->output + spot;
-                work.output = fused ? at->outputs + (pixel - first * x->output) * bytes
+                const int64_t pixel = gops_strip_row(p, line) * x->output + spot;
+                work.output = fused ? at->outputs + (pixel - first_pixel) * bytes
                                     : gops_output_at(plan, at->job, at->element + pixel);
-                work.output_ld = fused ? count * x->output : plan->conv.output_pixels;
+                work.output_ld = fused ? pixels : plan->conv.output_pixels;
             }
             if (at->ahead < at->ahead_end) {
                 work.ahead = at->ahead;
@@ -186,12 +215,12 @@ static void run_rows(piece *at, int64_t first, int64_t count, int last_block)
     }
     for (int64_t c = 0; c < at->channels && last_block && fused; c++) {
         gops_store(plan, at->job, at->channel + c,
-                   at->element + c * plan->conv.output_pixels + first * x->output,
-                   count * x->output, at->outputs + c * count * x->output * bytes);
+                   at->element + c * plan->conv.output_pixels + first_pixel, pixels,
+                   at->outputs + c * pixels * bytes);
     }
 }
 
-/* A block of output channels of a chunk of rows. */
+/* A block of output channels of a chunk of lines. */
 static void run_block(piece *at, const unsigned char *data, const unsigned char *weights,
                       int64_t first, int64_t count)
 {
@@ -199,8 +228,15 @@ static void run_block(piece *at, const unsigned char *data, const unsigned char 
     const gops_strip_layout *p = gops_strip_layout_of(at->plan);
     const int64_t bytes = gops_compute_bytes(at->plan->type->compute);
     gops_trim_values bias;
+    const gops_axis *x = &conv->axis[conv->axes - 1];
     at->work = (gops_strip_work){
-        .plane = conv->data_pixels, .rows = at->rows, .channels = at->channels, .ahead = weights};
+        .plane = conv->data_pixels,
+        .row_step = conv->axes > 1 ? conv->axis[conv->axes - 2].stride * x->data : 0,
+        .rows = at->rows,
+        .channels = at->channels,
+        .output_row = x->output,
+        .ahead = weights,
+    };
     for (int64_t c = 0; c < conv->channels_in; c += p->depth_block) {
         const int last_block = c + p->depth_block >= conv->channels_in;
         at->work.channels_in = gops_min(p->depth_block, conv->channels_in - c);
@@ -215,7 +251,7 @@ static void run_block(piece *at, const unsigned char *data, const unsigned char 
             at->work.bounds = &at->trim->bounds;
             at->work.bias = &bias;
         }
-        run_rows(at, first, count, last_block);
+        run_lines(at, first, count, last_block);
     }
 }
 
@@ -229,7 +265,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const int64_t shares = gops_ceil_div(conv->groups, p->share);
     const int64_t share = item / p->bands / p->parts % shares;
     const int64_t image = item / p->bands / p->parts / shares;
-    const int64_t last_row = gops_min((band + 1) * p->band, p->rows);
+    const int64_t last_line = gops_min((band + 1) * p->band, p->lines);
     const gops_trim trim = gops_trim_read(plan, job, 0);
     unsigned char *const base = workspace;
     piece at = {
@@ -252,9 +288,9 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
         const int64_t image_group = image * conv->groups + group;
         const void *data =
             gops_data_at(plan, job, image, image_group * conv->channels_in * conv->data_pixels);
-        for (int64_t row = band * p->band; row < last_row; row += p->chunk) {
+        for (int64_t line = band * p->band; line < last_line; line += p->chunk) {
             for (int64_t b = part * p->part; b < block_end; b++) {
-                at.asks = b + 1 < block_end ? row == band * p->band : row + p->chunk >= last_row;
+                at.asks = b + 1 < block_end ? line == band * p->band : line + p->chunk >= last_line;
                 at.channel = group * conv->channels_out + b * p->width;
                 at.channels = gops_min(p->width, conv->channels_out - b * p->width);
                 at.element =
@@ -262,7 +298,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
                 run_block(&at, data,
                           (const unsigned char *)job->filter +
                               (group * blocks + b) * p->width * conv->k * bytes,
-                          row, gops_min(p->chunk, last_row - row));
+                          line, gops_min(p->chunk, last_line - line));
             }
         }
     }

@@ -17,6 +17,9 @@ enum {
     LEAST_DEPTH = 8,     /* a loop this short pays for its beginning and end */
     MOST_ENTRIES = 4096, /* of the lists of taps: they are made anew by each item */
     MOST_TAPS = 1024,    /* of an axis; making a plan looks at each */
+    MOST_SPOTS = 14,
+    CACHE_LINE = 64,
+    MOST_HEIGHT = 4,
 };
 
 void gops_strip_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last)
@@ -32,13 +35,13 @@ void gops_strip_taps_inside(const gops_axis *axis, int64_t output, int64_t *firs
     }
 }
 
-/* The spots of a strip for which a tap of the last axis meets data. */
-static void spots_inside(const gops_axis *x, int64_t begin, int64_t count, int64_t tap,
-                         int64_t *first, int64_t *last)
+void gops_strip_outputs_inside(const gops_axis *axis, int64_t begin, int64_t count, int64_t tap,
+                               int64_t *first, int64_t *last)
 {
-    const int64_t at = tap * x->dilation - x->pad_begin;
-    *first = gops_clamp(gops_ceil_div(-at, x->stride) - begin, 0, count);
-    *last = gops_clamp(gops_floor_div(x->data - 1 - at, x->stride) + 1 - begin, *first, count);
+    const int64_t at = tap * axis->dilation - axis->pad_begin;
+    *first = gops_clamp(gops_ceil_div(-at, axis->stride) - begin, 0, count);
+    *last =
+        gops_clamp(gops_floor_div(axis->data - 1 - at, axis->stride) + 1 - begin, *first, count);
 }
 
 /* Cycles of one step with `spots` of a strip of some vectors: two multiplications or two loads
@@ -55,63 +58,98 @@ static const double NS_PER_CYCLE = 0.26;
 static const double CYCLES_PER_TAP = 8;    /* the switch, the loop's end */
 static const double CYCLES_PER_STRIP = 60; /* the call, its arguments */
 static const double CYCLES_PER_SUM = 3;    /* a vector of sums kept, or turned and stored */
+static const double CYCLES_PER_LINE = 3;   /* of data, from the second level cache */
 static const double NS_PER_ITEM = 300;
 
-/* Lists the taps of a row's strips (unless `taps` is NULL), and sums up what they cost for the
- * input channels of the plan; 0 where an edge cuts a range at both ends. */
-static int walk(const gops_plan *plan, gops_strip_layout *p, gops_strip_tap *taps, int64_t *ends,
-                double *cycles)
+/* An axis cut into strips: `size` outputs each, the last may have less. Those at the ends, where
+ * an edge may cut what a tap meets, differ; those in between are alike. */
+typedef struct cuts {
+    const gops_axis *axis;
+    int64_t size, strips, before, after;
+    int64_t most; /* outputs that a range may lack at one end */
+} cuts;
+
+static cuts cut(const gops_axis *axis, int64_t size, int64_t most)
 {
-    const gops_conv_geometry *conv = &plan->conv;
-    const gops_axis *x = &conv->axis[conv->axes - 1];
-    int64_t entries = 0;
-    for (int64_t s = 0; s < p->strips; s++) {
-        const int64_t begin = s * p->spots, count = gops_min(p->spots, x->output - begin);
-        const int64_t list = gops_strip_list(p, s);
-        const int64_t alike =
-            list == p->before && s < p->strips - p->after ? p->strips - p->before - p->after : 1;
-        if (ends != NULL && list > 0) {
-            ends[list - 1] = entries; /* there may be no strips between those at the ends */
+    cuts made = {axis, size, gops_ceil_div(axis->output, size), 0, 0, most};
+    int64_t first, last;
+    while (made.before < made.strips && made.before <= MOST_ENTRIES) {
+        gops_strip_outputs_inside(axis, made.before * size, size, 0, &first, &last);
+        if (first == 0 && last == size) {
+            break;
         }
-        for (int64_t tap = 0; tap < x->kernel; tap++) {
+        made.before++;
+    }
+    while (made.before + made.after < made.strips && made.before + made.after <= MOST_ENTRIES) {
+        const int64_t begin = (made.strips - made.after - 1) * size;
+        if (begin + size <= axis->output) {
+            gops_strip_outputs_inside(axis, begin, size, axis->kernel - 1, &first, &last);
+            if (first == 0 && last == size) {
+                break;
+            }
+        }
+        made.after++;
+    }
+    return made;
+}
+
+/* Counts pairs of a strip and a tap by the outputs that they have: pairs[1] to pairs[size]. And
+ * *entries, the pairs without those of strips like the one before. 0 where the kernels have no such
+ * range, or entries are too many. */
+static int count_ranges(const cuts *c, double *pairs, int64_t *entries)
+{
+    *entries = 0;
+    for (int64_t i = 0; i <= c->size; i++) {
+        pairs[i] = 0;
+    }
+    if (gops_mul_saturate(c->before + c->after + 1, c->axis->kernel) > MOST_ENTRIES) {
+        return 0;
+    }
+    const int64_t between = c->strips - c->before - c->after;
+    for (int64_t s = 0, alike; s < c->strips; s += alike) {
+        const int64_t begin = s * c->size, count = gops_min(c->size, c->axis->output - begin);
+        alike = s == c->before && between > 0 ? between : 1;
+        for (int64_t tap = 0; tap < c->axis->kernel; tap++) {
             int64_t first, last;
-            spots_inside(x, begin, count, tap, &first, &last);
-            if (first >= last) {
-                continue;
+            gops_strip_outputs_inside(c->axis, begin, count, tap, &first, &last);
+            if (first < last) {
+                if ((first > 0 && last < c->size) || first > c->most || c->size - last > c->most) {
+                    return 0;
+                }
+                pairs[last - first] += (double)alike;
+                ++*entries;
             }
-            if (first > 0 && last < p->spots) {
-                return 0;
-            }
-            if (taps != NULL) {
-                taps[entries] = (gops_strip_tap){tap * x->dilation, tap,
-                                                 gops_strip_range(p->spots, first, last)};
-            }
-            if (cycles != NULL) {
-                *cycles +=
-                    (double)alike * ((double)conv->channels_in *
-                                         step_cycles(p->strip->vectors, (double)(last - first)) +
-                                     CYCLES_PER_TAP);
-            }
-            entries++;
-        }
-        if (ends != NULL) {
-            ends[list] = entries;
-        }
-        if (alike > 1) {
-            s += alike - 1;
-        }
-        if (entries > MOST_ENTRIES) {
-            return 0;
         }
     }
-    p->entries = entries;
     return 1;
 }
 
 void gops_strip_list_taps(const gops_plan *plan, gops_strip_tap *taps, int64_t *ends)
 {
-    gops_strip_layout copy = *gops_strip_layout_of(plan);
-    walk(plan, &copy, taps, ends, NULL);
+    const gops_strip_layout *p = gops_strip_layout_of(plan);
+    const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
+    const int64_t most = gops_strip_cut(p->height, p->spots);
+    const int64_t between = p->strips - p->before - p->after;
+    int64_t entries = 0;
+    for (int64_t s = 0; s < p->strips; s++) {
+        const int64_t begin = s * p->spots, count = gops_min(p->spots, x->output - begin);
+        const int64_t list = gops_strip_list(p, s);
+        if (list > 0) {
+            ends[list - 1] = entries; /* there may be no strips between those at the ends */
+        }
+        for (int64_t tap = 0; tap < x->kernel; tap++) {
+            int64_t first, last;
+            gops_strip_outputs_inside(x, begin, count, tap, &first, &last);
+            if (first < last) {
+                taps[entries++] = (gops_strip_tap){tap * x->dilation, tap,
+                                                   gops_strip_range(p->spots, most, first, last)};
+            }
+        }
+        ends[list] = entries;
+        if (s == p->before && between > 1) {
+            s += between - 1;
+        }
+    }
 }
 
 /* The pairs of an output and a tap of an axis that meet data. */
@@ -120,24 +158,50 @@ static double count_pairs(const gops_axis *axis)
     double pairs = 0;
     for (int64_t tap = 0; tap < axis->kernel; tap++) {
         int64_t first, last;
-        spots_inside(axis, 0, axis->output, tap, &first, &last);
+        gops_strip_outputs_inside(axis, 0, axis->output, tap, &first, &last);
         pairs += (double)(last - first);
     }
     return pairs;
 }
 
-/* The same of rows of outputs and rows of taps. */
-static double count_rows(const gops_conv_geometry *conv)
+/* The cycles of all pairs of strips and taps of a block of output channels; negative where the
+ * kernels do not have their ranges. */
+static double count_cycles(const gops_conv_geometry *conv, gops_strip_layout *p)
 {
-    double rows = 1;
-    for (int a = 0; a < conv->axes - 1; a++) {
-        rows *= count_pairs(&conv->axis[a]);
+    const cuts x = cut(&conv->axis[conv->axes - 1], p->spots, gops_strip_cut(p->height, p->spots));
+    double across[MOST_SPOTS + 1], down[MOST_HEIGHT + 1] = {0, 1};
+    double planes = 1, cycles = 0;
+    int64_t entries;
+    assert(p->spots <= MOST_SPOTS && p->height <= MOST_HEIGHT);
+    p->before = x.before;
+    p->after = x.after;
+    if (!count_ranges(&x, across, &p->entries)) {
+        return -1;
     }
-    return rows;
+    for (int a = 0; a < conv->axes - 2; a++) {
+        planes *= count_pairs(&conv->axis[a]);
+    }
+    if (p->height > 1) {
+        const cuts y = cut(&conv->axis[conv->axes - 2], p->height, p->height - 1);
+        if (!count_ranges(&y, down, &entries)) {
+            return -1;
+        }
+    } else if (conv->axes > 1) {
+        down[1] = count_pairs(&conv->axis[conv->axes - 2]);
+    }
+    for (int64_t i = 1; i <= p->height; i++) {
+        for (int64_t j = 1; j <= p->spots; j++) {
+            cycles += down[i] * across[j] *
+                      ((double)conv->channels_in *
+                           step_cycles((double)p->strip->vectors, (double)(i * j)) +
+                       CYCLES_PER_TAP);
+        }
+    }
+    return cycles * planes;
 }
 
 /* Items: images and groups, then bands, or where the weights are more than the data or there are
- * few rows (one, with one axis), parts of the output channels. */
+ * few lines (one, with one axis), parts of the output channels. */
 static void divide(const gops_plan *plan, gops_strip_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
@@ -146,17 +210,17 @@ static void divide(const gops_plan *plan, gops_strip_layout *p)
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
     p->share = gops_clamp(both / least, 1, conv->groups);
     p->part = blocks;
-    p->band = p->rows;
+    p->band = p->lines;
     const int64_t wanted = gops_ceil_div(least, gops_max(1, both));
     if (gops_mul_saturate(conv->k, conv->channels_out) >
             gops_mul_saturate(conv->data_pixels, conv->channels_in) ||
-        p->rows <= gops_min(wanted, blocks) / 2) {
+        p->lines <= gops_min(wanted, blocks) / 2) {
         p->part = gops_ceil_div(blocks, gops_min(wanted, blocks));
     } else {
-        p->band = gops_ceil_div(p->rows, gops_min(wanted, p->rows));
+        p->band = gops_ceil_div(p->lines, gops_min(wanted, p->lines));
     }
     p->parts = gops_ceil_div(blocks, p->part);
-    p->bands = gops_ceil_div(p->rows, p->band);
+    p->bands = gops_ceil_div(p->lines, p->band);
 }
 
 static int64_t lay_out_workspace(const gops_plan *plan, gops_strip_layout *p)
@@ -167,8 +231,8 @@ static int64_t lay_out_workspace(const gops_plan *plan, gops_strip_layout *p)
         gops_mul_saturate(p->entries, (int64_t)sizeof(gops_strip_tap)),
         (p->before + p->after + 1) * (int64_t)sizeof(int64_t),
         gops_mul_saturate(plan->conv.taps / x->kernel, (int64_t)sizeof(gops_strip_tap)),
-        p->chunk * p->strips * p->spots * p->width * bytes,
-        p->chunk * x->output * p->width * bytes,
+        p->chunk * p->strips * p->height * p->spots * p->width * bytes,
+        p->chunk * p->height * x->output * p->width * bytes,
     };
     int64_t *const ends[] = {&p->counts_from, &p->rows_from, &p->sums_from, &p->outputs_from, NULL};
     int64_t end = 0;
@@ -184,31 +248,6 @@ static int64_t lay_out_workspace(const gops_plan *plan, gops_strip_layout *p)
     return end;
 }
 
-/* Strips at the ends whose lists of taps differ from those in between. */
-static void count_edges(const gops_conv_geometry *conv, gops_strip_layout *p)
-{
-    const gops_axis *x = &conv->axis[conv->axes - 1];
-    int64_t first, last;
-    p->before = p->after = 0;
-    while (p->before < p->strips && p->before <= MOST_ENTRIES) {
-        spots_inside(x, p->before * p->spots, p->spots, 0, &first, &last);
-        if (first == 0 && last == p->spots) {
-            break;
-        }
-        p->before++;
-    }
-    while (p->before + p->after < p->strips && p->before + p->after <= MOST_ENTRIES) {
-        const int64_t begin = (p->strips - p->after - 1) * p->spots;
-        if (begin + p->spots <= x->output) {
-            spots_inside(x, begin, p->spots, x->kernel - 1, &first, &last);
-            if (first == 0 && last == p->spots) {
-                break;
-            }
-        }
-        p->after++;
-    }
-}
-
 /* Lays out one size of strip; *slot_bytes and the plan's time in *cost. */
 static int lay_out(const gops_plan *plan, const gops_strip *strip, gops_strip_layout *p,
                    int64_t *slot_bytes, double *cost)
@@ -217,15 +256,16 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, gops_strip_la
     const gops_axis *x = &conv->axis[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t lanes = plan->kernels->strips[plan->type->compute]->lanes;
-    double cycles = 0;
-    *p =
-        (gops_strip_layout){.strip = strip, .spots = strip->spots, .width = strip->vectors * lanes};
-    p->rows = conv->output_pixels / x->output;
+    *p = (gops_strip_layout){.strip = strip,
+                             .height = strip->height,
+                             .spots = strip->spots,
+                             .width = strip->vectors * lanes};
+    p->plane_rows = conv->axes > 1 ? conv->axis[conv->axes - 2].output : 1;
+    p->plane_lines = gops_ceil_div(p->plane_rows, p->height);
+    p->lines = conv->output_pixels / x->output / p->plane_rows * p->plane_lines;
     p->strips = gops_ceil_div(x->output, p->spots);
-    count_edges(conv, p);
-    /* A list for each strip at the ends, and one for all between. */
-    if (gops_mul_saturate(p->before + p->after + 1, x->kernel) > MOST_ENTRIES ||
-        !walk(plan, p, NULL, NULL, &cycles)) {
+    const double cycles = p->height > 1 && p->plane_rows == 1 ? -1 : count_cycles(conv, p);
+    if (cycles < 0) {
         return 0;
     }
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
@@ -237,16 +277,19 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, gops_strip_la
     p->depth_block =
         gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, p->depth_block));
     divide(plan, p);
-    const int64_t row_bytes = gops_mul_saturate(p->strips * p->spots, p->width * bytes);
+    const int64_t row_bytes = gops_mul_saturate(p->strips * p->spots, p->height * p->width * bytes);
     p->chunk = gops_clamp(MOST_SUMS_BYTES / row_bytes, 1, p->band);
     *slot_bytes = lay_out_workspace(plan, p);
     const double passes = (double)gops_ceil_div(conv->channels_in, p->depth_block);
-    const double strips = (double)p->rows * (double)p->strips;
+    const double strips = (double)p->lines * (double)p->strips;
     const double all =
-        cycles * count_rows(conv) +
-        strips * passes * (CYCLES_PER_STRIP + CYCLES_PER_SUM * (double)(strip->vectors * p->spots));
+        cycles +
+        strips * passes *
+            (CYCLES_PER_STRIP + CYCLES_PER_SUM * (double)(strip->vectors * p->height * p->spots));
+    const double lines =
+        (double)conv->channels_in * (double)conv->data_pixels * (double)bytes / CACHE_LINE;
     const double images = (double)conv->batch * (double)conv->groups;
-    *cost = images * ((double)blocks * all * NS_PER_CYCLE) +
+    *cost = images * ((double)blocks * (all + lines * CYCLES_PER_LINE) * NS_PER_CYCLE) +
             NS_PER_ITEM * (double)p->bands * (double)p->parts * images / (double)p->share;
     return 1;
 }
@@ -277,7 +320,7 @@ gops_status gops_strip_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *
             !lay_out(plan, strip, &p, &slot_bytes, &cost)) {
             continue;
         }
-        variant = p.depth_block * 8 + strip->vectors;
+        variant = p.depth_block * 8 + strip->vectors; /* the weights do not tell heights */
         if (slot_bytes > slot_limit) {
             roomy = 1;
         } else if ((!found || cost < plan->cost) &&

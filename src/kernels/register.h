@@ -2,16 +2,23 @@
 #ifndef GOPS_KERNELS_REGISTER_H
 #define GOPS_KERNELS_REGISTER_H
 
+#if defined(__AVX512F__)
+#define GOPS_VECTOR_REGISTER "v"
+#elif defined(__x86_64__)
+#define GOPS_VECTOR_REGISTER "x"
+#elif defined(__aarch64__)
+#define GOPS_VECTOR_REGISTER "w"
+#endif
+
+#ifdef GOPS_VECTOR_REGISTER
 /* Keeps gcc from folding a load into each of the multiplications that use it, which would make as
  * many loads of it as there are rows in a tile. */
-#if defined(__AVX512F__)
-#define GOPS_IN_REGISTER(x) __asm__("" : "+v"(x))
-#elif defined(__x86_64__)
-#define GOPS_IN_REGISTER(x) __asm__("" : "+x"(x))
-#elif defined(__aarch64__)
-#define GOPS_IN_REGISTER(x) __asm__("" : "+w"(x))
+#define GOPS_IN_REGISTER(x) __asm__("" : "+" GOPS_VECTOR_REGISTER(x))
+/* Keeps a value's register from being taken for something else before this. */
+#define GOPS_STAYS(x) __asm__ volatile("" : : GOPS_VECTOR_REGISTER(x))
 #else
 #define GOPS_IN_REGISTER(x) (void)0
+#define GOPS_STAYS(x) (void)0
 #endif
 
 /* Keeps the compiler from computing things of an integer ahead, to keep in more registers than

@@ -3,33 +3,37 @@
 
 #include "kernels/kernels.h"
 #include "kernels/lanes.h"
+#include "kernels/register.h"
 #include "kernels/vector.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* Vectors of channels, spots, stride: 28 sums, and 32 registers, or 12 and 16. Spots are divisors
- * of what images usually measure, of the sizes halved from 224. */
+/* Vectors of channels, rows, spots, stride: 28 sums, and 32 registers, or 12 and 16. Spots are
+ * divisors of what images usually measure, of the sizes halved from 224. */
 #if defined(__AVX512F__) || defined(__aarch64__)
 #define GOPS_STRIP_SIZES(STRIP, stride)                                                            \
-    STRIP(4, 7, stride)                                                                            \
-    STRIP(4, 4, stride)                                                                            \
-    STRIP(3, 7, stride)                                                                            \
-    STRIP(3, 4, stride)                                                                            \
-    STRIP(2, 14, stride)                                                                           \
-    STRIP(2, 7, stride)                                                                            \
-    STRIP(2, 4, stride)                                                                            \
-    STRIP(1, 14, stride)                                                                           \
-    STRIP(1, 7, stride)                                                                            \
-    STRIP(1, 4, stride)
+    STRIP(4, 1, 7, stride)                                                                         \
+    STRIP(4, 1, 4, stride)                                                                         \
+    STRIP(3, 1, 7, stride)                                                                         \
+    STRIP(3, 1, 4, stride)                                                                         \
+    STRIP(2, 2, 7, stride)                                                                         \
+    STRIP(2, 1, 14, stride)                                                                        \
+    STRIP(2, 1, 7, stride)                                                                         \
+    STRIP(2, 1, 4, stride)                                                                         \
+    STRIP(1, 4, 7, stride)                                                                         \
+    STRIP(1, 2, 14, stride)                                                                        \
+    STRIP(1, 1, 14, stride)                                                                        \
+    STRIP(1, 1, 7, stride)                                                                         \
+    STRIP(1, 1, 4, stride)
 enum { GOPS_STRIP_SUMS = 28, GOPS_STRIP_VECTORS = 4 };
 #else
 #define GOPS_STRIP_SIZES(STRIP, stride)                                                            \
-    STRIP(3, 4, stride)                                                                            \
-    STRIP(2, 6, stride)                                                                            \
-    STRIP(2, 4, stride)                                                                            \
-    STRIP(1, 7, stride)                                                                            \
-    STRIP(1, 4, stride)
+    STRIP(3, 1, 4, stride)                                                                         \
+    STRIP(2, 1, 6, stride)                                                                         \
+    STRIP(2, 1, 4, stride)                                                                         \
+    STRIP(1, 1, 7, stride)                                                                         \
+    STRIP(1, 1, 4, stride)
 enum { GOPS_STRIP_SUMS = 12, GOPS_STRIP_VECTORS = 3 };
 #endif
 #define GOPS_STRIPS(STRIP) GOPS_STRIP_SIZES(STRIP, 1) GOPS_STRIP_SIZES(STRIP, 2)

@@ -1,13 +1,15 @@
 /*
- * kernels/strip.h: runs of neighbouring outputs of a row, for many output channels, read from the
- * data where it lies.
+ * kernels/strip.h: runs of neighbouring outputs of a row, or of some rows one below the other, for
+ * many output channels, read from the data where it lies.
  *
  *     sums[spot][channel] (+)= sum over taps whose window is inside the data, and input channels c:
- *         weights[tap][c][channel] * data[(c * plane + outer + inner) + spot * stride]
+ *         weights[tap][c][channel]
+ *             * data[(c * plane + outer + inner) + row * row_step + spot * stride]
  *
- * A strip keeps `vectors` vectors of channels for each of `spots` outputs in registers. Taps that
- * fall on padding are not computed: a tap of the last axis comes with the range of spots for which
- * it is inside, and rows of taps that are outside are not listed at all. Weights lie packed:
+ * A strip keeps `vectors` vectors of channels for each of `spots` outputs of `height` rows in
+ * registers. Taps that fall on padding are not computed: a tap of the last axis comes with the
+ * range of spots for which it is inside, a row of taps with the range of rows, and those that are
+ * outside for all are not listed. Weights lie packed:
  * weights[(tap * channels_in + c) * vectors * lanes + channel]. All distances are in values.
  */
 #ifndef GOPS_KERNELS_STRIP_H
@@ -21,12 +23,13 @@ enum { GOPS_STRIP_LINE = 64 }; /* bytes of the caches' lines */
 typedef struct gops_strip_tap {
     int64_t data;  /* from spot 0's place in the data */
     int64_t tap;   /* its number; those of the row and of the tap within it are added */
-    int64_t range; /* gops_strip_range, of a tap within a row */
+    int64_t range; /* gops_strip_range: a tap's, of spots; a row's, of rows of outputs */
 } gops_strip_tap;
 
 typedef struct gops_strip_work {
     const void *data; /* the first channel */
     int64_t start;    /* where spot 0 would meet tap 0; may be outside, and is then not read */
+    int64_t row_step; /* from where a spot meets a tap to where the one below does */
     int64_t plane;    /* from one channel of the data to the next */
     int64_t channels_in;
     const gops_strip_tap *rows, *taps; /* of the outer axes, of the last one */
@@ -35,10 +38,10 @@ typedef struct gops_strip_work {
     /* NULL, or where the strip's sums are kept between blocks of input channels. */
     void *sums;
     int64_t accumulate; /* not 0: they are there already */
-    /* NULL, or where complete sums go: output[channel * output_ld + spot] for `channels` channels
-     * and `count` spots. */
+    /* NULL, or where complete sums go: output[channel * output_ld + row * output_row + spot] for
+     * `channels` channels, `count_rows` rows and `count` spots. */
     void *output;
-    int64_t output_ld, channels, count;
+    int64_t output_ld, output_row, channels, count_rows, count;
     const void *bounds, *bias; /* store/trim.h: NULL, or applied to complete sums */
     /* Memory that will be needed later: before each tap the next ahead_bytes of it are asked for,
      * whole lines. */
@@ -48,6 +51,7 @@ typedef struct gops_strip_work {
 
 typedef struct gops_strip {
     int32_t vectors;
+    int32_t height;
     int32_t spots;
     int32_t stride;
     void (*run)(const gops_strip_work *work);
@@ -59,11 +63,19 @@ typedef struct gops_strips {
     const gops_strip *list;
 } gops_strips;
 
-/* The number of a range of spots, first to last - 1, of which one end is the strip's own:
- * 0 all, then those without spots at the beginning, then those without spots at the end. */
-static inline int64_t gops_strip_range(int64_t spots, int64_t first, int64_t last)
+/* The most spots that the range of a tap may lack at one end of the strip. There is a loop for each
+ * range, and for each range of rows as well: of strips of several rows only what pads of 3 cut. */
+static inline int64_t gops_strip_cut(int64_t height, int64_t spots)
 {
-    return last == spots ? first : spots - 1 + last;
+    enum { CUT = 3 };
+    return height > 1 ? CUT : spots - 1;
+}
+
+/* The number of a range, first to last - 1 of `size`, of which one end is the strip's own: 0 all,
+ * then those that lack 1 to `cut` at the beginning, then those that lack as many at the end. */
+static inline int64_t gops_strip_range(int64_t size, int64_t cut, int64_t first, int64_t last)
+{
+    return last == size ? first : cut + size - last;
 }
 
 #endif

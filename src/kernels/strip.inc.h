@@ -6,8 +6,12 @@
  * while, so the spots that a tap adds to must be constants where the loop is compiled: there is a
  * loop for each range that an edge of the image can leave, and a switch picks it once a tap. With S
  * spots these are the S - 1 ranges without some of the first spots, as many without some of the
- * last, and all of them. A step costs `vectors` loads of weights, a broadcast for each spot, and
- * their product in multiplications.
+ * last, and all of them; with several rows as many of these in turn. A step costs `vectors` loads
+ * of weights, a broadcast for each spot, and their product in multiplications. With one vector of
+ * channels each multiplication loads its own spot, so that loads are what bounds a strip: 14 spots
+ * take 15, of which a processor does as many at a time as multiplications, 28 in two rows take 29;
+ * and 7 spots are less than the 8 multiplications under way that two units with a latency of 4
+ * want.
  */
 
 typedef C NAME(vector)
@@ -20,28 +24,54 @@ static inline NAME(vector) NAME(spread)(C value)
 
 #include "kernels/trim.inc.h"
 
-/* A tap, for spots first to last - 1. */
+/* Some spots of some rows of a strip: rows top to bottom - 1, spots first to last - 1. */
+typedef struct NAME(part) {
+    int top, bottom, first, last;
+} NAME(part);
+
+/* The range with a number: *first to *last - 1, none for numbers beyond. */
 static inline __attribute__((always_inline)) void
-NAME(steps)(const C *x, int64_t plane, const C *weights, int64_t count, const int vectors,
-            const int spots, const int stride, const int first, const int last, NAME(vector) * sum)
+NAME(read_range)(const int number, const int size, const int cut, int *first, int *last)
 {
-    if (first >= last) {
-        return;
+    *first = number <= cut ? number : 0;
+    *last = number <= cut ? size : number <= 2 * cut ? size - (number - cut) : 0;
+}
+
+/* Some input channels of a tap, for a part of the strip. */
+static inline __attribute__((always_inline)) void
+NAME(steps)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
+            const int vectors, const int height, const int spots, const int stride,
+            const NAME(part) part, NAME(vector) * sum)
+{
+    if (part.first >= part.last || part.top >= part.bottom) {
+        __builtin_unreachable();
     }
-    x += first * stride;
+    x += part.top * row_step + part.first * stride;
     do {
         NAME(vector) weight[GOPS_STRIP_VECTORS];
         UNROLL for (int i = 0; i < vectors; i++)
         {
             weight[i] = *(const NAME(vector) *)(weights + i * LANES);
         }
-        UNROLL for (int j = first; j < last; j++)
+        const C *at = x;
+        UNROLL for (int row = part.top; row < part.bottom; row++)
         {
-            const NAME(vector) spot = NAME(spread)(x[(j - first) * stride]);
-            UNROLL for (int i = 0; i < vectors; i++)
-            {
-                sum[i * spots + j] += spot * weight[i];
+            if (row > part.top) {
+                at += row_step;
+                GOPS_OPAQUE(at); /* gcc would keep the place of each spot in a register */
             }
+            UNROLL for (int j = part.first; j < part.last; j++)
+            {
+                const NAME(vector) spot = NAME(spread)(at[(j - part.first) * stride]);
+                UNROLL for (int i = 0; i < vectors; i++)
+                {
+                    sum[(i * height + row) * spots + j] += spot * weight[i];
+                }
+            }
+        }
+        UNROLL for (int i = 0; i < vectors; i++)
+        {
+            GOPS_STAYS(weight[i]); /* else its register may be taken for a sum, which moves */
         }
         x += plane;
         weights += vectors * LANES;
@@ -88,24 +118,23 @@ NAME(put_lanes)(C *to, const NAME(vector) * value, const int from, const int p, 
 #endif
 }
 
-/* The sums, turned, to where the output's channels lie. */
-static inline __attribute__((always_inline)) void NAME(put_output)(const gops_strip_work *work,
-                                                                   const int vectors,
-                                                                   const int spots,
-                                                                   const NAME(vector) * sum)
+/* Sums of `size` places, turned, to the first `count` places after `at` of the output. */
+static inline __attribute__((always_inline)) void
+NAME(put_run)(const gops_strip_work *work, const int vectors, const int ld, const int size,
+              int64_t at, int64_t places, const NAME(vector) * sum)
 {
-    const int needed = spots > 8 ? 16 : spots > 4 ? 8 : spots > 2 ? 4 : 2;
+    const int needed = size > 8 ? 16 : size > 4 ? 8 : size > 2 ? 4 : 2;
     const int p = needed < LANES ? needed : LANES;
     UNROLL for (int i = 0; i < vectors; i++)
     {
-        UNROLL for (int j = 0; j < spots; j += p)
+        UNROLL for (int j = 0; j < size; j += p)
         {
-            const int64_t count = work->count - j < p ? work->count - j : p;
+            const int64_t count = places - j < p ? places - j : p;
             if (count > 0) {
                 NAME(vector) rows[LANES];
                 UNROLL for (int k = 0; k < p; k++)
                 {
-                    rows[k] = j + k < spots ? sum[i * spots + j + k] : (NAME(vector)){0};
+                    rows[k] = j + k < size ? sum[i * ld + j + k] : (NAME(vector)){0};
                 }
                 NAME(turn)(rows, p);
                 UNROLL for (int c = 0; c < LANES; c++)
@@ -113,8 +142,8 @@ static inline __attribute__((always_inline)) void NAME(put_output)(const gops_st
                     const int channel = i * LANES + c;
                     if (channel < work->channels) {
                         NAME(put_lanes)
-                        ((C *)work->output + channel * work->output_ld + j, &rows[c / (LANES / p)],
-                         c % (LANES / p) * p, p, count);
+                        ((C *)work->output + channel * work->output_ld + at + j,
+                         &rows[c / (LANES / p)], c % (LANES / p) * p, p, count);
                     }
                 }
             }
@@ -122,18 +151,41 @@ static inline __attribute__((always_inline)) void NAME(put_output)(const gops_st
     }
 }
 
+/* The sums to where the output's channels lie: rows of which one ends where the next begins, as
+ * those of an image as wide as the strip, as one. */
 static inline __attribute__((always_inline)) void
-NAME(finish)(const gops_strip_work *work, const int vectors, const int spots, NAME(vector) * sum)
+NAME(put_output)(const gops_strip_work *work, const int vectors, const int height, const int spots,
+                 const NAME(vector) * sum)
 {
+    const int size = height * spots;
+    if (height == 1 || (work->output_row == spots && work->count == spots)) {
+        NAME(put_run)
+        (work, vectors, size, size, 0, height == 1 ? work->count : work->count_rows * spots, sum);
+        return;
+    }
+    UNROLL for (int row = 0; row < height; row++)
+    {
+        if (row < work->count_rows) {
+            NAME(put_run)
+            (work, vectors, size, spots, row * work->output_row, work->count, sum + row * spots);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void NAME(finish)(const gops_strip_work *work,
+                                                               const int vectors, const int height,
+                                                               const int spots, NAME(vector) * sum)
+{
+    const int size = height * spots;
     NAME(vector) *const kept = (NAME(vector) *)work->sums;
     if (work->accumulate) {
-        UNROLL for (int i = 0; i < vectors * spots; i++)
+        UNROLL for (int i = 0; i < vectors * size; i++)
         {
             sum[i] += kept[i];
         }
     }
     if (work->output == NULL) {
-        UNROLL for (int i = 0; i < vectors * spots; i++)
+        UNROLL for (int i = 0; i < vectors * size; i++)
         {
             kept[i] = sum[i];
         }
@@ -145,33 +197,53 @@ NAME(finish)(const gops_strip_work *work, const int vectors, const int spots, NA
         UNROLL for (int i = 0; i < vectors; i++)
         {
             const NAME(vector) add = *(const NAME(vector) *)(bias + i * LANES);
-            UNROLL for (int j = 0; j < spots; j++)
+            UNROLL for (int j = 0; j < size; j++)
             {
-                sum[i * spots + j] = NAME(trimmed)(sum[i * spots + j], add, low, high);
+                sum[i * size + j] = NAME(trimmed)(sum[i * size + j], add, low, high);
             }
         }
     }
-    NAME(put_output)(work, vectors, spots, sum);
+    NAME(put_output)(work, vectors, height, spots, sum);
+}
+
+/* The steps of the range with a number. */
+static inline __attribute__((always_inline)) void
+NAME(range)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
+            const int vectors, const int height, const int spots, const int stride,
+            const int number, NAME(vector) * sum)
+{
+    const int cut = (int)gops_strip_cut(height, spots), numbers = 2 * cut + 1;
+    NAME(part) part;
+    NAME(read_range)(number % numbers, spots, cut, &part.first, &part.last);
+    NAME(read_range)(number / numbers, height, height - 1, &part.top, &part.bottom);
+    NAME(steps)
+    (x, plane, row_step, weights, count, vectors, height, spots, stride, part, sum);
 }
 
 #define GOPS_RANGE(n)                                                                              \
     case n:                                                                                        \
-        NAME(steps)                                                                                \
-        (x, plane, weights, count, vectors, spots, stride, (n) < spots ? (n) : 0,                  \
-         (n) < spots           ? spots                                                             \
-         : (n) < 2 * spots - 1 ? (n)-spots + 1                                                     \
-                               : 0,                                                                \
-         sum);                                                                                     \
+        NAME(range)                                                                                \
+        (x, plane, row_step, weights, count, vectors, height, spots, stride, n, sum);              \
         break
+#define GOPS_RANGES(n)                                                                             \
+    GOPS_RANGE(n);                                                                                 \
+    GOPS_RANGE((n) + 1);                                                                           \
+    GOPS_RANGE((n) + 2);                                                                           \
+    GOPS_RANGE((n) + 3);                                                                           \
+    GOPS_RANGE((n) + 4);                                                                           \
+    GOPS_RANGE((n) + 5);                                                                           \
+    GOPS_RANGE((n) + 6)
 
-static inline __attribute__((always_inline)) void
-NAME(strip)(const gops_strip_work *work, const int vectors, const int spots, const int stride)
+static inline __attribute__((always_inline)) void NAME(strip)(const gops_strip_work *work,
+                                                              const int vectors, const int height,
+                                                              const int spots, const int stride)
 {
     NAME(vector) sum[GOPS_STRIP_SUMS];
-    const int64_t plane = work->plane, count = work->channels_in;
+    const int64_t ranges = 2 * gops_strip_cut(height, spots) + 1;
+    const int64_t plane = work->plane, row_step = work->row_step, count = work->channels_in;
     const unsigned char *ahead = work->ahead;
     const int64_t ahead_bytes = work->ahead_bytes;
-    UNROLL for (int i = 0; i < vectors * spots; i++)
+    UNROLL for (int i = 0; i < vectors * height * spots; i++)
     {
         sum[i] = (NAME(vector)){0};
     }
@@ -186,55 +258,36 @@ NAME(strip)(const gops_strip_work *work, const int vectors, const int spots, con
                  ahead += GOPS_STRIP_LINE) {
                 __builtin_prefetch(ahead, 0, 2);
             }
-            switch (tap->range) {
-                GOPS_RANGE(0);
-                GOPS_RANGE(1);
-                GOPS_RANGE(2);
-                GOPS_RANGE(3);
-                GOPS_RANGE(4);
-                GOPS_RANGE(5);
-                GOPS_RANGE(6);
-                GOPS_RANGE(7);
-                GOPS_RANGE(8);
-                GOPS_RANGE(9);
-                GOPS_RANGE(10);
-                GOPS_RANGE(11);
-                GOPS_RANGE(12);
-                GOPS_RANGE(13);
-                GOPS_RANGE(14);
-                GOPS_RANGE(15);
-                GOPS_RANGE(16);
-                GOPS_RANGE(17);
-                GOPS_RANGE(18);
-                GOPS_RANGE(19);
-                GOPS_RANGE(20);
-                GOPS_RANGE(21);
-                GOPS_RANGE(22);
-                GOPS_RANGE(23);
-                GOPS_RANGE(24);
-                GOPS_RANGE(25);
-                GOPS_RANGE(26);
+            switch (row->range * ranges + tap->range) { /* 4 rows of 7 have 49 */
+                GOPS_RANGES(0);
+                GOPS_RANGES(7);
+                GOPS_RANGES(14);
+                GOPS_RANGES(21);
+                GOPS_RANGES(28);
+                GOPS_RANGES(35);
+                GOPS_RANGES(42);
             default:
                 __builtin_unreachable();
             }
         }
     }
-    NAME(finish)(work, vectors, spots, sum);
+    NAME(finish)(work, vectors, height, spots, sum);
 }
 
-#define STRIP(vectors, spots, stride)                                                              \
-    static void NAME(strip_##vectors##x##spots##_##stride)(const gops_strip_work *work)            \
+#define STRIP(vectors, height, spots, stride)                                                      \
+    static void NAME(strip_##vectors##x##height##x##spots##_##stride)(const gops_strip_work *work) \
     {                                                                                              \
-        NAME(strip)(work, vectors, spots, stride);                                                 \
+        NAME(strip)(work, vectors, height, spots, stride);                                         \
     }
 GOPS_STRIPS(STRIP)
 #undef STRIP
-#define STRIP(vectors, spots, stride)                                                              \
-    {vectors, spots, stride, NAME(strip_##vectors##x##spots##_##stride)},
-static const gops_strip NAME(strip_list)[] = {GOPS_STRIPS(STRIP){0, 0, 0, NULL}};
+#define STRIP(vectors, height, spots, stride)                                                      \
+    {vectors, height, spots, stride, NAME(strip_##vectors##x##height##x##spots##_##stride)},
+static const gops_strip NAME(strip_list)[] = {GOPS_STRIPS(STRIP){0, 0, 0, 0, NULL}};
 #undef STRIP
 static const gops_strips NAME(strips) = {LANES, NAME(strip_list)};
 
+#undef GOPS_RANGES
 #undef GOPS_RANGE
 #undef GOPS_MASKED_STORE
 #undef C

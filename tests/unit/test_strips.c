@@ -1,0 +1,119 @@
+/*
+ * Strips of one and of several rows, in every algorithm and instruction set: images about the sizes
+ * of strips, so that edges cut a tap's range at either end, by more than one output, or leave a
+ * strip without rows; channels about the sizes of vectors; depths that are cut into blocks.
+ */
+#include <string.h>
+
+#include "problem.h"
+#include "test_every.h"
+#include "test_main.h"
+
+typedef struct state {
+    gops_problem *problem;
+    gops_problem_buffers buffers;
+    gops_reference_result result;
+    int64_t strips; /* plans of this form */
+} state;
+
+static int check_one(void *context, const gops_plan *plan)
+{
+    state *s = context;
+    gops_problem_text text;
+    gops_error error = {GOPS_OK, ""};
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan_get_info(plan, &info, NULL);
+    s->strips += strstr(info.why, "strips of") != NULL;
+    const gops_status status = gops_problem_execute(s->problem, plan, &s->buffers, NULL, 0, &error);
+    return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(s->problem, &text),
+                           error.message) &&
+           gops_test_check(gops_problem_compare(s->problem, &s->result, s->buffers.output.memory),
+                           "%s, %s", gops_isa(), info.why);
+}
+
+/* Nothing where the kernel does not fit the padded image. */
+static int64_t check(gops_problem *problem, gops_test_random *random)
+{
+    state s = {.problem = problem};
+    gops_reference_geometry g;
+    gops_tensor output;
+    if (!gops_problem_reference_shape(problem, &g, &output)) {
+        return 0;
+    }
+    s.buffers = gops_problem_buffers_create(problem, &output, random);
+    gops_problem_reference(problem, &s.buffers, &s.result);
+    gops_test_every_plan(problem, check_one, &s);
+    gops_reference_result_destroy(&s.result);
+    gops_problem_buffers_destroy(&s.buffers);
+    return s.strips;
+}
+
+static gops_problem image(int i, int64_t in, int64_t out, int64_t height, int64_t width)
+{
+    return (gops_problem){
+        .operation = GOPS_PROBLEM_CONV,
+        .threads = 1,
+        .data = {i % 2 ? GOPS_F64 : GOPS_F32, 4, {2, 3 * in, height, width}},
+        .filter = {i % 2 ? GOPS_F64 : GOPS_F32, 5, {3, out, in, 3, 3}},
+        .conv = {.pads_begin = {2, {1, 1}}, .pads_end = {2, {1, 1}}},
+    };
+}
+
+static void sizes(void)
+{
+    static const int64_t widths[] = {7, 13, 14, 15, 28};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 1);
+    int64_t strips = 0;
+    for (int i = 0; i < 5 * 9; i++) {
+        gops_problem problem = image(i, 5, 13 + 3 * (i % 4), 1 + i / 5, widths[i % 5]);
+        problem.with_bias = i % 3 == 0;
+        problem.activation.kind = i % 3 == 1 ? GOPS_ACTIVATION_SIGMOID : GOPS_ACTIVATION_RELU;
+        strips += check(&problem, &random);
+    }
+    gops_test_check(strips > 0, "no plan was by strips");
+}
+
+/* Pads that differ, strides, dilations, kernels of several sizes. */
+static void edges(void)
+{
+    static const int64_t kernels[] = {1, 2, 3, 5, 7};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 2);
+    for (int i = 0; i < 5 * 5 * 4; i++) {
+        gops_problem problem = image(i, 3, i % 7 == 0 ? 29 : 16, 5 + i % 7, 7 + i % 11);
+        problem.filter.dims[3] = kernels[i % 5];
+        problem.filter.dims[4] = kernels[i / 5 % 5];
+        problem.conv = (gops_conv_attributes){
+            .strides = {2, {1 + i / 25 % 2, 1 + i / 50}},
+            .dilations = {2, {1 + i % 3 / 2, 1 + i % 4 / 3}},
+            .pads_begin = {2, {i % 4, i / 3 % 4}},
+            .pads_end = {2, {i / 2 % 4, i / 5 % 4}},
+        };
+        check(&problem, &random);
+    }
+}
+
+/* Sums are kept between blocks of input channels; volumes. */
+static void deep(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 3);
+    for (int i = 0; i < 4; i++) {
+        gops_problem problem = image(i, 331, 16 * (1 + i / 2), 7, 7);
+        problem.data.dims[0] = 1;
+        problem.data.dims[1] = 331;
+        problem.filter.dims[0] = 1;
+        problem.with_residual = 1;
+        check(&problem, &random);
+        problem.data = (gops_tensor){problem.data.type, 5, {1, 10, 3, 5, 7 * (1 + i / 2)}};
+        problem.filter = (gops_tensor){problem.data.type, 6, {2, 16, 5, 3, 3, 3}};
+        problem.conv =
+            (gops_conv_attributes){.pads_begin = {3, {1, 1, 1}}, .pads_end = {3, {1, 1, 1}}};
+        check(&problem, &random);
+    }
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {
+        {"sizes", sizes}, {"edges", edges}, {"deep", deep}, {NULL, NULL}};
+    return gops_test_main("strips", cases);
+}
