@@ -29,7 +29,7 @@ static uint32_t checksum(const char *text, size_t length)
 {
     uint32_t sum = UINT32_C(2166136261);
     for (size_t i = 0; i < length; i++) {
-        sum = (sum ^ (unsigned char)text[i]) * UINT32_C(16777619);
+        sum = (uint32_t)((uint64_t)(sum ^ (unsigned char)text[i]) * 16777619); /* modulo 2^32 */
     }
     return sum;
 }
