@@ -13,6 +13,14 @@
 #define HIGH_8 4, 12, 5, 13, 6, 14, 7, 15
 #define LOW_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+/* Of two vectors of 16 lanes, in quads of lanes: what interleaves the lower and the upper halves of
+ * each quad, by single lanes and by pairs, and the even and the odd quads of both. */
+#define LOW_OF_QUADS 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define HIGH_OF_QUADS 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define LOW_PAIRS_OF_QUADS 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define HIGH_PAIRS_OF_QUADS 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define EVEN_QUADS 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
+#define ODD_QUADS 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
 #if GOPS_VECTOR_BYTES == 64
 #define LOW_OF_4_BYTES LOW_16
 #define HIGH_OF_4_BYTES HIGH_16

@@ -15,6 +15,7 @@
 #define GOPS_STRIP_SIZES(STRIP, stride)                                                            \
     STRIP(4, 1, 7, stride)                                                                         \
     STRIP(4, 1, 4, stride)                                                                         \
+    STRIP(3, 1, 8, stride)                                                                         \
     STRIP(3, 1, 7, stride)                                                                         \
     STRIP(3, 1, 4, stride)                                                                         \
     STRIP(2, 2, 7, stride)                                                                         \
@@ -50,6 +51,7 @@ enum { GOPS_STRIP_SUMS = 12, GOPS_STRIP_VECTORS = 3 };
 #define HIGH HIGH_OF_4_BYTES
 #define NAME(symbol) f32_##symbol
 #ifdef __AVX512F__
+#define GOPS_QUADS
 #define GOPS_MASKED_STORE(to, mask, value)                                                         \
     _mm512_mask_storeu_ps(to, (__mmask16)(mask), (__m512)(value))
 #endif

@@ -99,6 +99,43 @@ static inline __attribute__((always_inline)) void NAME(turn)(NAME(vector) * rows
     }
 }
 
+#ifdef GOPS_QUADS
+/* The same of 16 vectors of 16 lanes, a transposition, by instructions that have no indices to
+ * load: in quads of 4 vectors, then of quads. It takes 0.7 of the time with its stores. */
+static inline __attribute__((always_inline)) void NAME(turn_quads)(NAME(vector) * rows)
+{
+    NAME(vector) next[LANES];
+    UNROLL for (int i = 0; i < 16; i += 2)
+    {
+        next[i] = __builtin_shufflevector(rows[i], rows[i + 1], LOW_OF_QUADS);
+        next[i + 1] = __builtin_shufflevector(rows[i], rows[i + 1], HIGH_OF_QUADS);
+    }
+    UNROLL for (int i = 0; i < 16; i += 4)
+    {
+        rows[i] = __builtin_shufflevector(next[i], next[i + 2], LOW_PAIRS_OF_QUADS);
+        rows[i + 1] = __builtin_shufflevector(next[i], next[i + 2], HIGH_PAIRS_OF_QUADS);
+        rows[i + 2] = __builtin_shufflevector(next[i + 1], next[i + 3], LOW_PAIRS_OF_QUADS);
+        rows[i + 3] = __builtin_shufflevector(next[i + 1], next[i + 3], HIGH_PAIRS_OF_QUADS);
+    }
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+        const NAME(vector)
+            even[] = {__builtin_shufflevector(rows[i], rows[4 + i], EVEN_QUADS),
+                      __builtin_shufflevector(rows[8 + i], rows[12 + i], EVEN_QUADS)};
+        const NAME(vector) odd[] = {__builtin_shufflevector(rows[i], rows[4 + i], ODD_QUADS),
+                                    __builtin_shufflevector(rows[8 + i], rows[12 + i], ODD_QUADS)};
+        next[i] = __builtin_shufflevector(even[0], even[1], EVEN_QUADS);
+        next[4 + i] = __builtin_shufflevector(odd[0], odd[1], EVEN_QUADS);
+        next[8 + i] = __builtin_shufflevector(even[0], even[1], ODD_QUADS);
+        next[12 + i] = __builtin_shufflevector(odd[0], odd[1], ODD_QUADS);
+    }
+    UNROLL for (int i = 0; i < 16; i++)
+    {
+        rows[i] = next[i];
+    }
+}
+#endif
+
 /* Lanes `from` to from + count - 1, which p is at least. */
 static inline __attribute__((always_inline)) void
 NAME(put_lanes)(C *to, const NAME(vector) * value, const int from, const int p, int64_t count)
@@ -136,7 +173,15 @@ NAME(put_run)(const gops_strip_work *work, const int vectors, const int ld, cons
                 {
                     rows[k] = j + k < size ? sum[i * ld + j + k] : (NAME(vector)){0};
                 }
+#ifdef GOPS_QUADS
+                if (p == LANES) {
+                    NAME(turn_quads)(rows);
+                } else {
+                    NAME(turn)(rows, p);
+                }
+#else
                 NAME(turn)(rows, p);
+#endif
                 UNROLL for (int c = 0; c < LANES; c++)
                 {
                     const int channel = i * LANES + c;
@@ -290,6 +335,7 @@ static const gops_strips NAME(strips) = {LANES, NAME(strip_list)};
 #undef GOPS_RANGES
 #undef GOPS_RANGE
 #undef GOPS_MASKED_STORE
+#undef GOPS_QUADS
 #undef C
 #undef LANES
 #undef NAME
