@@ -301,7 +301,7 @@ static inline __attribute__((always_inline)) void NAME(strip)(const gops_strip_w
                 (const C *)work->weights + (row->tap + tap->tap) * count * (vectors * LANES);
             for (const unsigned char *end = ahead + ahead_bytes; ahead < end;
                  ahead += GOPS_STRIP_LINE) {
-                __builtin_prefetch(ahead, 0, 2);
+                __builtin_prefetch(ahead, 0, 3);
             }
             switch (row->range * ranges + tap->range) { /* 4 rows of 7 have 49 */
                 GOPS_RANGES(0);
