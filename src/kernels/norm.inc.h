@@ -190,7 +190,8 @@ static inline __attribute__((always_inline)) void NAME(norm_group)(void *output,
         void *to = (unsigned char *)output + (start - first) * size;
         const T *from = (const T *)data + (start - first);
 #ifndef NORM_IN_DOUBLES
-        if (floats && NAME(norm_floats_apply)(to, from, count, &mean, factor, bias, rounds)) {
+        if (floats && NAME(norm_floats_apply)(to, from, count, &mean, factor, bias,
+                                              scaling->streams, rounds)) {
             continue;
         }
 #endif
@@ -202,6 +203,9 @@ static void NAME(norm_apply)(void *output, const void *data, int64_t first, int6
                              const gops_scaling *scaling)
 {
     NAME(norm_group)(output, data, first, end, scaling, 1);
+    if (scaling->streams) {
+        GOPS_STREAMED();
+    }
 }
 
 static void NAME(norm_keep)(void *output, const void *data, int64_t first, int64_t end,

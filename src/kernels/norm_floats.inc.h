@@ -223,7 +223,7 @@ NAME(norm_values)(const T *from, NAME(floats) high, NAME(floats) slope, NAME(flo
  * data. */
 static inline __attribute__((always_inline)) int
 NAME(norm_floats_apply)(void *output, const T *from, int64_t count, const NAME(mean) * mean,
-                        double factor, double bias, const int rounds)
+                        double factor, double bias, int streams, const int rounds)
 {
     const double size = fabs(factor);
     if (!(size > 0x1p-60 && size < 0x1p60 && fabs(bias) < 0x1p100)) {
@@ -244,6 +244,16 @@ NAME(norm_floats_apply)(void *output, const T *from, int64_t count, const NAME(m
     const NAME(floats) none = {0}, high = none + mean->high, slopes = none + slope,
                        shifts = none + shift;
     NAME(floats) last[NAME(PARTS)], values[NAME(PARTS)];
+    if (streams && sizeof(T) == sizeof(float) && rounds && count % 16 == 0 &&
+        (uintptr_t)output % GOPS_VECTOR_BYTES == 0) {
+        for (int64_t i = 0; i < count; i += 16) {
+            NAME(norm_values)(from + i, high, slopes, shifts, values);
+            for (int v = 0; v < NAME(PARTS); v++) {
+                GOPS_STREAM((float *)output + i + v * NAME(FLOATS), values[v]);
+            }
+        }
+        return 1;
+    }
     NAME(norm_values)(from + count - 16, high, slopes, shifts, last);
     for (int64_t i = 0; i + 16 <= count; i += 16) {
         NAME(norm_values)(from + i, high, slopes, shifts, values);

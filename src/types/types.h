@@ -49,6 +49,7 @@ typedef struct gops_scaling {
     double inverse;           /* 1 / sqrt(variance + epsilon) */
     const void *scale, *bias; /* of its channels, in the type */
     int64_t pixels;           /* of a channel */
+    int streams;              /* outputs may go past the caches */
 } gops_scaling;
 
 typedef struct gops_type_row {

@@ -89,6 +89,12 @@ static void many_groups(void)
     with_mean(problem_of(GOPS_BF16, 3, 61, 30011, 61, 1e-5), 3, 1);
 }
 
+/* Larger than all caches, in whole vectors: outputs go past them, but not when they are the data. */
+static void past_the_caches(void)
+{
+    with_mean(problem_of(GOPS_F32, 1, 72, 120000, 24, 1e-5), 3, 1);
+}
+
 static void huge_and_tiny_values(void)
 {
     for (int t = 0; t < TYPES; t++) {
@@ -239,6 +245,7 @@ int main(void)
     static const gops_test_case cases[] = {{"large_mean", large_mean},
                                            {"ten_million_elements", ten_million_elements},
                                            {"many_groups", many_groups},
+                                           {"past_the_caches", past_the_caches},
                                            {"huge_and_tiny_values", huge_and_tiny_values},
                                            {"one_far_away", one_far_away},
                                            {"one_element_or_equal_ones", one_element_or_equal_ones},
