@@ -89,7 +89,7 @@ static void many_groups(void)
     with_mean(problem_of(GOPS_BF16, 3, 61, 30011, 61, 1e-5), 3, 1);
 }
 
-/* Larger than all caches, in whole vectors: outputs go past them, but not when they are the data. */
+/* Larger than all caches, in whole vectors: outputs go past them, unless they are the data. */
 static void past_the_caches(void)
 {
     with_mean(problem_of(GOPS_F32, 1, 72, 120000, 24, 1e-5), 3, 1);
