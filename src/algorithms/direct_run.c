@@ -306,8 +306,8 @@ void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, v
         .kernels = &plan->kernels->direct[plan->type->compute],
         .parts = divide(p, workspace),
         .size = gops_compute_bytes(plan->type->compute),
-        .data_size = (int64_t)gops_type_bytes(plan->type->type),
-        .output_size = (int64_t)gops_type_bytes(plan->output_type->type),
+        .data_size = plan->type->bytes,
+        .output_size = plan->output_type->bytes,
     };
     for (int a = 2; a >= 0; a--) {
         const gops_direct_axis *axis = &p->axis[a];

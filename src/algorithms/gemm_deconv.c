@@ -214,7 +214,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
 static void pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t size = (int64_t)gops_type_bytes(plan->filter_type->type);
+    const int64_t size = plan->filter_type->bytes;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t rows = conv->channels_out * conv->taps;
     unsigned char *to = packed;

@@ -57,7 +57,7 @@ static void load_box(const gops_plan *plan, const piece *at, const unsigned char
 {
     const gops_scatter *scatter = &at->scatter;
     const gops_scatter_axis *last = &scatter->axis[scatter->axes - 1];
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
+    const int64_t size = plan->type->bytes;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t width = last->data1 - last->data0;
     while (count > 0) {
@@ -87,7 +87,7 @@ static void multiply(const gops_plan *plan, const piece *at, int64_t first, int6
 {
     const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
+    const int64_t size = plan->type->bytes;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const unsigned char *data = at->data + c * conv->data_pixels * size;
     gops_product product = {

@@ -206,7 +206,7 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
     const gops_tile *list = gops_implicit_tiles(p, plan->kernels->tiles[type->compute]);
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    const int64_t size = type->bytes;
     const int64_t bytes = gops_compute_bytes(type->compute);
     const unsigned char *from = weights;
     unsigned char *to = packed;
@@ -279,7 +279,7 @@ static const void *find_frame(const gops_plan *plan, const unsigned char *data, 
         start += box->begin[a] * p->pitch[a];
     }
     if (p->in_place) {
-        return data + start * (int64_t)gops_type_bytes(plan->type->type);
+        return data + start * plan->type->bytes;
     }
     plan->type->frame(&p->frame, origin, conv->channels_in, data, workspace);
     return workspace;

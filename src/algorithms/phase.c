@@ -259,7 +259,7 @@ void gops_phase_pack(const gops_plan *plan, const gops_phase_view *view, const g
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    const int64_t size = type->bytes;
     const int64_t bytes = gops_compute_bytes(type->compute);
     memset(to, 0, (size_t)(conv->channels_in * phases->taps * width * bytes));
     for (int64_t i = 0; i < count; i++) {

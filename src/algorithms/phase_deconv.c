@@ -83,7 +83,7 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_phase_parameters *p = gops_phase_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t size = (int64_t)gops_type_bytes(plan->filter_type->type);
+    const int64_t size = plan->filter_type->bytes;
     unsigned char *to = packed;
     gops_phase_view view;
     gops_phase_look(conv, p->form, &view);

@@ -128,7 +128,7 @@ static const void *find_frame(const gops_phase_piece *at, const unsigned char *d
         start += at->box.begin[a] * p->implicit.pitch[a];
     }
     if (p->implicit.in_place) {
-        return data + start * (int64_t)gops_type_bytes(plan->type->type);
+        return data + start * plan->type->bytes;
     }
     plan->type->frame(&p->implicit.frame, origin, conv->channels_in, data, at->workspace);
     return at->workspace;

@@ -75,7 +75,7 @@ static int64_t find_data(const gops_axis *axis, int transposed, int64_t output, 
 static void add_run(piece *at, const run *r, const unsigned char *row, const unsigned char *weight)
 {
     const gops_type_row *type = at->plan->type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    const int64_t size = type->bytes;
     const int64_t bytes = gops_compute_bytes(type->compute);
     values w, x;
     at->plan->filter_type->load(&w, weight, 1);
@@ -103,7 +103,7 @@ static void add_row(piece *at, const unsigned char *row, const unsigned char *we
 {
     const gops_conv_geometry *conv = &at->plan->conv;
     const gops_axis *axis = &conv->axis[conv->axes - 1];
-    const int64_t size = (int64_t)gops_type_bytes(at->plan->filter_type->type);
+    const int64_t size = at->plan->filter_type->bytes;
     for (int64_t k = 0; k < axis->kernel; k++) {
         const run r =
             find_run(axis, at->plan->operation == GOPS_OPERATION_DECONV, k, at->x, at->count);
@@ -119,8 +119,8 @@ static void add_channel(piece *at, const unsigned char *channel, const unsigned 
     const gops_conv_geometry *conv = &at->plan->conv;
     const int transposed = at->plan->operation == GOPS_OPERATION_DECONV;
     const int outer = conv->axes - 1;
-    const int64_t size = (int64_t)gops_type_bytes(at->plan->type->type);
-    const int64_t filter_size = (int64_t)gops_type_bytes(at->plan->filter_type->type);
+    const int64_t size = at->plan->type->bytes;
+    const int64_t filter_size = at->plan->filter_type->bytes;
     const int64_t width = conv->axis[outer].data, kernel = conv->axis[outer].kernel;
     int64_t tap[GOPS_MAX_SPATIAL] = {0};
     for (int64_t t = 0; t < conv->taps; t += kernel) {
@@ -155,8 +155,8 @@ void gops_plain_run(const gops_plan *plan, const gops_job *job, int64_t item, vo
     const int64_t channel = plane % (conv->groups * conv->channels_out);
     const int64_t group = channel / conv->channels_out;
     const int64_t image_group = plane / conv->channels_out;
-    const int64_t size = (int64_t)gops_type_bytes(plan->type->type);
-    const int64_t filter_size = (int64_t)gops_type_bytes(plan->filter_type->type);
+    const int64_t size = plan->type->bytes;
+    const int64_t filter_size = plan->filter_type->bytes;
     /* The filter is [G, C_OUT, C_IN, K...], that of a transposed one [G, C_IN, C_OUT, K...]. */
     const int transposed = plan->operation == GOPS_OPERATION_DECONV;
     const int64_t first =

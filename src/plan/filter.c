@@ -55,7 +55,7 @@ static int any_nonfinite(const gops_plan *plan, const unsigned char *weights, in
         uint64_t f64[CHUNK];
     } chunk; /* whichever the compute type is */
     const gops_type_row *type = plan->filter_type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    const int64_t size = type->bytes;
     int found = 0;
     for (int64_t i = 0; i < count && !found; i += CHUNK) {
         const int64_t part = gops_min(CHUNK, count - i);
@@ -74,7 +74,7 @@ static void pack(const gops_plan *plan, const void *weights, gops_filter *filter
     filter->plain = !integers && any_nonfinite(plan, weights, count);
     if (filter->plain) {
         /* No method packs a weight into less than it came in. */
-        const int64_t bytes = count * (int64_t)gops_type_bytes(plan->filter_type->type);
+        const int64_t bytes = count * plan->filter_type->bytes;
         assert(bytes <= plan->filter_bytes);
         memcpy(filter->packed, weights, (size_t)bytes);
     } else {
@@ -122,7 +122,7 @@ static void take_off_zero_points(const gops_plan *plan, const void *zero_points,
                                  void *packed)
 {
     const int64_t channels = plan->conv.groups * plan->conv.channels_out;
-    const int64_t size = (int64_t)gops_type_bytes(plan->filter_type->type);
+    const int64_t size = plan->filter_type->bytes;
     const int64_t run = plan->conv.k;
     for (int64_t c = 0; c < channels; c++) {
         float zero;

@@ -158,15 +158,14 @@ static inline size_t gops_workspace_bytes(const gops_plan *plan)
 static inline const void *gops_data_at(const gops_plan *plan, const gops_job *job, int64_t image,
                                        int64_t element)
 {
-    return (const unsigned char *)job->data +
-           (element + image * job->data_gap) * (int64_t)gops_type_bytes(plan->type->type);
+    return (const unsigned char *)job->data + (element + image * job->data_gap) * plan->type->bytes;
 }
 
 static inline void *gops_output_at(const gops_plan *plan, const gops_job *job, int64_t element)
 {
     const int64_t image = job->output_gap != 0 ? element / plan->image_outputs : 0;
     return (unsigned char *)job->output +
-           (element + image * job->output_gap) * (int64_t)gops_type_bytes(plan->output_type->type);
+           (element + image * job->output_gap) * plan->output_type->bytes;
 }
 
 static inline const void *gops_residual_at(const gops_plan *plan, const gops_job *job,
@@ -174,8 +173,7 @@ static inline const void *gops_residual_at(const gops_plan *plan, const gops_job
 {
     const int64_t image = job->residual_gap != 0 ? element / plan->image_outputs : 0;
     return (const unsigned char *)job->residual +
-           (element + image * job->residual_gap) *
-               (int64_t)gops_type_bytes(plan->output_type->type);
+           (element + image * job->residual_gap) * plan->output_type->bytes;
 }
 
 /* The residual is where the outputs go: it must be added before or while they are written. */

@@ -14,7 +14,7 @@ static void store_integers(const gops_plan *plan, const gops_job *job, const voi
     const gops_type_row *type = plan->output_type;
     const gops_compute compute =
         plan->wrapped ? gops_compute_wrapped(plan->type->compute) : plan->type->compute;
-    const int64_t size = (int64_t)gops_type_bytes(type->type), bytes = gops_compute_bytes(compute);
+    const int64_t size = type->bytes, bytes = gops_compute_bytes(compute);
     const int64_t most = job->fused && gops_adds_in_place(job) ? CHUNK : count;
     for (int64_t i = 0; i < count; i += most) {
         const int64_t part = gops_min(most, count - i);
@@ -40,7 +40,7 @@ void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int
     void *to = gops_output_at(plan, job, first);
     const void *bias = NULL, *residual = NULL;
     if (job->bias != NULL) {
-        bias = (const unsigned char *)job->bias + channel * (int64_t)gops_type_bytes(type->type);
+        bias = (const unsigned char *)job->bias + channel * type->bytes;
     }
     if (job->residual != NULL) {
         residual = gops_residual_at(plan, job, first);

@@ -42,7 +42,7 @@ void gops_trim_bias(const gops_plan *plan, const gops_job *job, int64_t channel,
                     int64_t count, int64_t padded, gops_trim_values *bias)
 {
     const gops_type_row *type = plan->output_type;
-    const int64_t size = (int64_t)gops_type_bytes(type->type);
+    const int64_t size = type->bytes;
     const int64_t bytes = gops_compute_bytes(type->compute);
     assert(padded <= GOPS_TRIM_CHANNELS);
     const int64_t given = job->bias != NULL ? count : 0;
