@@ -1,6 +1,9 @@
 #include "test_every.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "test_main.h"
 
 static int64_t every_algorithm(gops_problem *problem, gops_test_each *each, void *context,
                                int *stopped)
@@ -34,4 +37,42 @@ int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *
     }
     unsetenv("GROUPOPS_ISA");
     return plans;
+}
+
+typedef struct results {
+    gops_problem *problem;
+    gops_problem_buffers buffers;
+    gops_reference_result expected;
+    const char *words;
+    int64_t with_words;
+} results;
+
+static int check_one(void *context, const gops_plan *plan)
+{
+    results *r = context;
+    gops_problem_text text;
+    gops_error error = {GOPS_OK, ""};
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan_get_info(plan, &info, NULL);
+    r->with_words += strstr(info.why, r->words) != NULL;
+    const gops_status status = gops_problem_execute(r->problem, plan, &r->buffers, NULL, 0, &error);
+    return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(r->problem, &text),
+                           error.message) &&
+           gops_test_check(gops_problem_compare(r->problem, &r->expected, r->buffers.output.memory),
+                           "%s, %s", gops_isa(), info.why);
+}
+
+int64_t gops_test_every_result(gops_problem *problem, gops_test_random *random, const char *words)
+{
+    results r = {.problem = problem, .words = words};
+    gops_reference_geometry g;
+    gops_tensor output;
+    if (!gops_problem_reference_shape(problem, &g, &output))
+        return -1;
+    r.buffers = gops_problem_buffers_create(problem, &output, random);
+    gops_problem_reference(problem, &r.buffers, &r.expected);
+    gops_test_every_plan(problem, check_one, &r);
+    gops_reference_result_destroy(&r.expected);
+    gops_problem_buffers_destroy(&r.buffers);
+    return r.with_words;
 }

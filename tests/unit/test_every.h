@@ -12,4 +12,9 @@ typedef int gops_test_each(void *context, const gops_plan *plan);
  * many there were. */
 int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *context);
 
+/* Executes all of these on random values and compares each with the reference. Returns how many
+ * explain themselves with `words` (gops_plan_info.why); -1, and does nothing, where the problem is
+ * not legal. */
+int64_t gops_test_every_result(gops_problem *problem, gops_test_random *random, const char *words);
+
 #endif

@@ -3,49 +3,16 @@
  * and channels about the sizes of tiles, more input channels than are taken at a time, what is
  * fused into the store, residuals that lie where the output goes.
  */
-#include <inttypes.h>
-#include <string.h>
 
 #include "problem.h"
 #include "test_every.h"
 #include "test_main.h"
 
-typedef struct state {
-    gops_problem *problem;
-    gops_problem_buffers buffers;
-    gops_reference_result result;
-    int64_t pointwise; /* plans of this form */
-} state;
-
-static int check_one(void *context, const gops_plan *plan)
-{
-    state *s = context;
-    gops_problem_text text;
-    gops_error error = {GOPS_OK, ""};
-    gops_plan_info info = {.size = sizeof info};
-    gops_plan_get_info(plan, &info, NULL);
-    s->pointwise += strstr(info.why, "a kernel of 1") != NULL;
-    const gops_status status = gops_problem_execute(s->problem, plan, &s->buffers, NULL, 0, &error);
-    return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(s->problem, &text),
-                           error.message) &&
-           gops_test_check(gops_problem_compare(s->problem, &s->result, s->buffers.output.memory),
-                           "%s, %s", gops_isa(), info.why);
-}
-
 static int64_t check(gops_problem *problem, gops_test_random *random)
 {
-    state s = {.problem = problem};
-    gops_reference_geometry g;
-    gops_tensor output;
-    if (!gops_test_check(gops_problem_reference_shape(problem, &g, &output), "not legal")) {
-        return 0;
-    }
-    s.buffers = gops_problem_buffers_create(problem, &output, random);
-    gops_problem_reference(problem, &s.buffers, &s.result);
-    gops_test_every_plan(problem, check_one, &s);
-    gops_reference_result_destroy(&s.result);
-    gops_problem_buffers_destroy(&s.buffers);
-    return s.pointwise;
+    const int64_t pointwise = gops_test_every_result(problem, random, "a kernel of 1");
+    gops_test_check(pointwise >= 0, "not legal");
+    return pointwise;
 }
 
 static gops_problem shape(gops_type type, int64_t batch, int64_t groups, int64_t in, int64_t out,
