@@ -37,13 +37,25 @@ static void limit(__rlimit_resource_t resource, size_t most)
         _exit(126);
 }
 
+/* In the child: files may not grow beyond `most`. ThreadSanitizer keeps one of its own in TMPDIR
+ * and maps its pages, clang's coverage maps its profile, and both die of a page that the limit cut
+ * off; where there is no folder, the one goes without, and what the other writes is dropped. The
+ * tool uses neither. */
+static void limit_files(size_t most)
+{
+    limit(RLIMIT_FSIZE, most);
+    if (most != 0 &&
+        (setenv("TMPDIR", "/dev/null", 1) != 0 || setenv("LLVM_PROFILE_FILE", "/dev/null", 1) != 0))
+        _exit(126);
+}
+
 /* In the child: never returns. */
 static void become_tool(char **words, const tool_surroundings *surroundings, int out, int err)
 {
     if (surroundings != NULL && surroundings->out_path != NULL)
         out = open(surroundings->out_path, O_WRONLY);
     if (surroundings != NULL) {
-        limit(RLIMIT_FSIZE, surroundings->most_file_bytes);
+        limit_files(surroundings->most_file_bytes);
         limit(RLIMIT_AS, surroundings->most_memory);
     }
     if (surroundings != NULL && surroundings->variable != NULL &&
