@@ -112,14 +112,15 @@ gops_fuzz_views gops_fuzz_views_enter(const gops_fuzz_case *c, const gops_tensor
 {
     const int is_empty = gops_test_elements(output) == 0;
     gops_fuzz_views v = {.data = spread(&c->problem.data, &b->data, c->data_gap, c->offset)};
-    v.output = spread(output, c->in_place ? &b->residual : &b->output, c->output_gap, c->offset);
+    v.output = spread(output, c->problem.residual_in_place ? &b->residual : &b->output,
+                      c->output_gap, c->offset);
     a->data = v.data.start;
     a->output = v.output.start;
     if (!is_empty) {
         a->data_stride = stride_of(&c->problem.data, c->data_gap);
         a->output_stride = stride_of(output, c->output_gap);
     }
-    if (c->in_place) {
+    if (c->problem.residual_in_place) {
         a->residual = a->output;
         a->residual_stride = a->output_stride;
     } else if (c->problem.with_residual) {

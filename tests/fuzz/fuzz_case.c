@@ -253,7 +253,7 @@ static void read_extras(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
         c->output_gap = gaps[view >> 3 & 3];
         c->residual_gap = gaps[view >> 5 & 3];
     }
-    c->in_place = place % 4 == 1 && p->with_residual;
+    p->residual_in_place = place % 4 == 1 && p->with_residual;
     if (from % 4 == 1) {
         c->reshaped_from = p->data;
         c->reshaped_from.dims[0] = 1 + (from >> 2 & 1);

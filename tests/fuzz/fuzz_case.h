@@ -32,8 +32,8 @@ typedef struct gops_fuzz_case {
     int offset;        /* of each buffer, in elements */
     int with_moments;
     int update; /* the filter is packed a second time */
-    /* Elements between images, and whether the residual lies in the output. */
-    int data_gap, output_gap, residual_gap, in_place;
+    /* Elements between images. */
+    int data_gap, output_gap, residual_gap;
     /* The plan is first made for this data, and then reshaped; rank 0: it is not. */
     gops_tensor reshaped_from;
     int edited;      /* how many numbers were replaced */
