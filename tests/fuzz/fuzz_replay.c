@@ -1,6 +1,7 @@
 /* fuzz_replay.c: runs a target on files, and on the files of folders, given as words. Folders that
  * are not there are passed over; that nothing at all was run is a failure. */
 #include "fuzz.h"
+#include "test_written.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ static void run_path(const char *path)
     struct dirent *entry;
     if (stat(path, &status) != 0)
         return;
+    gops_test_written(&status, sizeof status);
     if (!S_ISDIR(status.st_mode)) {
         run_file(path, (size_t)status.st_size);
         return;

@@ -10,6 +10,7 @@
 #include <groupops/groupops.h>
 
 #include "test_main.h"
+#include "test_written.h"
 
 enum {
     ROUNDS = 60,
@@ -68,7 +69,9 @@ static void load_and_unload(void)
         const float sum = use(library, 1 + round % 2);
         gops_test_check(sum == 8 * 4094 * 9.0F, "round %d: the sum is %g", round, (double)sum);
         gops_test_check(dlclose(library) == 0, "round %d: %s", round, dlerror());
-        last = mallinfo2().uordblks;
+        const struct mallinfo2 info = mallinfo2();
+        gops_test_written(&info, sizeof info);
+        last = info.uordblks;
         settled = round == SETTLED ? last : settled;
     }
     printf("%d rounds, %zu KiB allocated after %d and %zu at the end: ", ROUNDS, settled >> 10,

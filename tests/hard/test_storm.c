@@ -16,6 +16,7 @@
 #include "random_problem.h"
 #include "test_elements.h"
 #include "test_main.h"
+#include "test_written.h"
 
 enum {
     THREADS = 16,
@@ -173,6 +174,7 @@ static size_t resident_bytes(void)
 static size_t allocated_bytes(void)
 {
     const struct mallinfo2 info = mallinfo2();
+    gops_test_written(&info, sizeof info);
     return info.uordblks + info.hblkhd;
 }
 

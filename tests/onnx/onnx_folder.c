@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test_written.h"
+
 /* What nftw, which passes no context on, is filling. */
 static gops_onnx_folder *filled;
 static const char *wanted_suffix;
@@ -19,6 +21,7 @@ static int add(const char *path, const struct stat *status, int type, struct FTW
     size_t length = strlen(path), suffix = strlen(wanted_suffix);
     (void)status;
     (void)place;
+    gops_test_written(path, length + 1);
     if (type == FTW_DNR || type == FTW_NS)
         return 1;
     if (type != FTW_F || length < suffix || strcmp(path + length - suffix, wanted_suffix) != 0)
@@ -60,5 +63,8 @@ void gops_onnx_free_files(gops_onnx_folder *folder)
 bool gops_onnx_is_folder(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    if (stat(path, &status) != 0)
+        return false;
+    gops_test_written(&status, sizeof status);
+    return S_ISDIR(status.st_mode);
 }
