@@ -23,7 +23,7 @@ static int is_empty(const gops_tensor *tensor)
  * to 10 us 1.5 to 1.8, those of 2 us nothing. Where it sleeps it is several. */
 static int64_t worth_threads(const gops_plan *plan)
 {
-    enum { WORTH_NS = 3000, FLOPS_A_NS = 20 };
+    enum { WORTH_NS = 2500, FLOPS_A_NS = 20 };
     const int64_t flops =
         plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops;
     const double work = plan->cost > 0 ? plan->cost : (double)(flops / FLOPS_A_NS);
