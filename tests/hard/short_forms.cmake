@@ -1,0 +1,44 @@
+# What ./cmake/dev has a command for and takes a build of its own, in short; and memcheck, which takes
+# none. All of them are built without optimization, which is a form of `./cmake/dev builds`.
+
+# short_form(NAME COMPILER|CROSS name TESTS name,... [FLAGS flag...] [KERNEL_FLAGS flag]
+#            [ENVIRONMENT variable...]): see built_again.cmake.
+function(short_form name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMPILER;CROSS;TESTS;KERNEL_FLAGS" "FLAGS;ENVIRONMENT")
+  list(JOIN arg_FLAGS "\\;" flags)
+  add_test(NAME ${name}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBINARY=${PROJECT_BINARY_DIR}/${name}
+            -DCOMPILER=${arg_COMPILER} -DCROSS=${arg_CROSS} -DTESTS=${arg_TESTS} -DFLAGS=${flags}
+            -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
+            -DBLAS=${GROUPOPS_BLAS} -P ${CMAKE_CURRENT_SOURCE_DIR}/built_again.cmake)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1500 ENVIRONMENT "${arg_ENVIRONMENT}"
+                       SKIP_REGULAR_EXPRESSION "^skipped, because")
+endfunction()
+
+# The inner loops, in which UndefinedBehaviorSanitizer takes minutes, are left to the long form.
+short_form(sanitized_address COMPILER ${CMAKE_C_COMPILER} TESTS random,fuzz_operations
+  FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all KERNEL_FLAGS -fno-sanitize=undefined
+  ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=1400
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
+# gcc's OpenMP is not built for ThreadSanitizer, which does not see its barriers: where a test is about
+# the library's own threads there is one of them.
+short_form(sanitized_threads COMPILER ${CMAKE_C_COMPILER} TESTS storm,host_hooks FLAGS -fsanitize=thread
+  ENVIRONMENT GROUPOPS_TEST_HOST=threads TSAN_OPTIONS=ignore_noninstrumented_modules=1
+    OMP_THREAD_LIMIT=1 GROUPOPS_TEST_STORM_SECONDS=3)
+# Of `msan` and of `clang`.
+short_form(sanitized_memory COMPILER clang TESTS random,fuzz_operations FLAGS -fsanitize=memory
+  ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=280 MSAN_OPTIONS=intercept_strlen=0)
+# Of `cross`: big-endian, which is farthest from what the rest is tested on.
+short_form(cross_s390x CROSS s390x TESTS random,spec_examples
+  ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=56)
+
+find_program(GROUPOPS_VALGRIND valgrind)
+mark_as_advanced(GROUPOPS_VALGRIND)
+if(GROUPOPS_VALGRIND)
+  add_test(NAME memcheck_random
+    COMMAND ${GROUPOPS_VALGRIND} --quiet --fair-sched=try --error-exitcode=9 --leak-check=full
+            --errors-for-leak-kinds=definite,possible
+            --suppressions=${PROJECT_SOURCE_DIR}/cmake/valgrind.supp $<TARGET_FILE:test_random>)
+  set_tests_properties(memcheck_random PROPERTIES TIMEOUT 600
+                       ENVIRONMENT "GROUPOPS_TEST_RANDOM_COUNT=280;OMP_THREAD_LIMIT=1")
+endif()
