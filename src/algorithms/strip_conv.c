@@ -39,15 +39,20 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     if (status != GOPS_OK) {
         return status;
     }
+    char joined[40] = "";
+    if (p->strip->size.joined > 1) {
+        snprintf(joined, sizeof joined, ", %d pixels share a vector", p->strip->size.joined);
+    }
     snprintf(plan->why, sizeof plan->why,
              "the input where it lies, without taps on padding: strips of %lldx%lld pixels by %lld "
-             "channels, C_IN %lld in blocks of %lld, estimated %.3f ms",
-             (long long)p->height, (long long)p->spots, (long long)p->width,
+             "channels%s, C_IN %lld in blocks of %lld, estimated %.3f ms",
+             (long long)p->height, (long long)p->spots, (long long)p->width, joined,
              (long long)conv->channels_in, (long long)p->depth_block, plan->cost / 1e6);
     return GOPS_OK;
 }
 
-/* Blocks of output channels, in each blocks of input channels, in each [tap][c][width]. */
+/* Blocks of output channels, in each blocks of input channels, in each [tap][c][width], each weight
+ * for all outputs that are joined in a vector. */
 static void pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_strip_layout *p = gops_strip_layout_of(plan);
@@ -57,15 +62,19 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
     const int64_t channels = conv->channels_out * conv->groups;
     unsigned char *to = packed;
     memset(packed, 0, (size_t)plan->filter_bytes);
-    for (int64_t o = 0; o < channels;
-         o += gops_min(p->width, conv->channels_out - o % conv->channels_out)) {
-        const int64_t count = gops_min(p->width, conv->channels_out - o % conv->channels_out);
+    const int64_t joined = p->strip->size.joined;
+    int64_t count;
+    for (int64_t o = 0; o < channels; o += count) {
+        const int64_t first = o % conv->channels_out;
+        const int64_t width = gops_min(p->width, p->padded - first) * joined;
+        count = gops_min(p->width, conv->channels_out - first);
         for (int64_t c0 = 0; c0 < conv->channels_in; c0 += p->depth_block) {
             const int64_t depth = gops_min(p->depth_block, conv->channels_in - c0);
             for (int64_t t = 0; t < conv->taps; t++) {
-                for (int64_t c = c0; c < c0 + depth; c++, to += p->width * bytes) {
-                    for (int64_t i = 0; i < count; i++) {
-                        const int64_t from = ((o + i) * conv->channels_in + c) * conv->taps + t;
+                for (int64_t c = c0; c < c0 + depth; c++, to += width * bytes) {
+                    for (int64_t i = 0; i < count * joined; i++) {
+                        const int64_t from =
+                            ((o + i / joined) * conv->channels_in + c) * conv->taps + t;
                         type->load(to + i * bytes, (const unsigned char *)weights + from * size, 1);
                     }
                 }
@@ -84,6 +93,8 @@ typedef struct piece {
     const int64_t *tap_counts;  /* where a strip's list ends */
     gops_strip_tap *rows;
     unsigned char *sums, *outputs;
+    const gops_strip *strip;          /* of the block of output channels */
+    int64_t step_bytes;               /* its weights of a tap and an input channel */
     int64_t channel, channels;        /* counted over all groups */
     int64_t element;                  /* of the output: the channel's first */
     const unsigned char *weights_end; /* of all */
@@ -106,8 +117,13 @@ static gops_strip_tap *list_row(const piece *at, const int64_t *tap, const int64
         to->tap = (to->tap + tap[i]) * conv->axis[i + 1].kernel;
     }
     if (height > 1) {
-        int64_t first, last;
-        gops_strip_outputs_inside(&conv->axis[last_axis], row, rows, tap[last_axis], &first, &last);
+        const gops_axis *axis = &conv->axis[last_axis];
+        const int64_t at_first =
+            row * axis->stride - axis->pad_begin + tap[last_axis] * axis->dilation;
+        int64_t first = 0, last = rows;
+        if (at_first < 0 || at_first + (rows - 1) * axis->stride >= axis->data) {
+            gops_strip_outputs_inside(axis, row, rows, tap[last_axis], &first, &last);
+        }
         to->range = gops_strip_range(height, height - 1, first, last);
         return to + (first < last);
     }
@@ -169,8 +185,7 @@ static void look_ahead(piece *at, int64_t strips)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
     const int64_t left = at->weights_end - at->ahead;
-    const int64_t size = at->work.channels_in * conv->taps * gops_strip_layout_of(at->plan)->width *
-                         gops_compute_bytes(at->plan->type->compute);
+    const int64_t size = at->work.channels_in * conv->taps * at->step_bytes;
     at->ahead_end = at->ahead + (conv->taps > 1 && at->asks ? gops_min(size, left) : 0);
     at->ahead_bytes = gops_round_up(gops_ceil_div(at->ahead_end - at->ahead, strips * conv->taps),
                                     GOPS_STRIP_LINE);
@@ -211,7 +226,7 @@ static void run_lines(piece *at, int64_t first, int64_t count, int last_block)
                 work.ahead_bytes = at->ahead_bytes;
                 at->ahead += work.row_count * work.tap_count * at->ahead_bytes;
             }
-            p->strip->run(&work);
+            at->strip->run(&work);
         }
     }
     for (int64_t c = 0; c < at->channels && last_block && fused; c++) {
@@ -242,10 +257,10 @@ static void run_block(piece *at, const unsigned char *data, const unsigned char 
         const int last_block = c + p->depth_block >= conv->channels_in;
         at->work.channels_in = gops_min(p->depth_block, conv->channels_in - c);
         at->work.data = data + c * conv->data_pixels * bytes;
-        at->work.weights = weights + c * conv->taps * p->width * bytes;
+        at->work.weights = weights + c * conv->taps * at->step_bytes;
         at->work.accumulate = c > 0;
         at->ahead = (const unsigned char *)at->work.weights +
-                    at->work.channels_in * conv->taps * p->width * bytes;
+                    at->work.channels_in * conv->taps * at->step_bytes;
         look_ahead(at, count * p->strips);
         if (last_block && at->trim->applies) {
             gops_trim_bias(at->plan, at->whole, at->channel, 1, at->channels, p->width, &bias);
@@ -279,8 +294,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
         .rows = (gops_strip_tap *)(void *)(base + p->rows_from),
         .sums = base + p->sums_from,
         .outputs = base + p->outputs_from,
-        .weights_end =
-            (const unsigned char *)job->filter + conv->groups * blocks * p->width * conv->k * bytes,
+        .weights_end = (const unsigned char *)job->filter + plan->filter_bytes,
     };
     gops_strip_list_taps(plan, workspace, (int64_t *)(void *)(base + p->counts_from));
     const int64_t group_end = gops_min((share + 1) * p->share, conv->groups);
@@ -294,11 +308,14 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
                 at.asks = b + 1 < block_end ? line == band * p->band : line + p->chunk >= last_line;
                 at.channel = group * conv->channels_out + b * p->width;
                 at.channels = gops_min(p->width, conv->channels_out - b * p->width);
+                at.strip = b + 1 < blocks ? p->strip : p->rest;
+                at.step_bytes =
+                    gops_min(p->width, p->padded - b * p->width) * p->strip->size.joined * bytes;
                 at.element =
                     (image * conv->groups * conv->channels_out + at.channel) * conv->output_pixels;
                 run_block(&at, data,
                           (const unsigned char *)job->filter +
-                              (group * blocks + b) * p->width * conv->k * bytes,
+                              gops_strip_weights(plan, group * p->padded + b * p->width),
                           line, gops_min(p->chunk, last_line - line));
             }
         }

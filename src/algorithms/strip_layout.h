@@ -6,12 +6,14 @@
 
 typedef struct gops_strip_layout {
     const gops_strip *strip;
-    int64_t height, spots; /* of a strip: rows of outputs, outputs of each */
-    int64_t width;         /* its channels */
-    int64_t strips;        /* of a row; the last one may be shorter */
-    int64_t before, after; /* strips at the row's ends whose taps an edge may cut */
-    int64_t entries;       /* of all lists of taps */
-    int64_t depth_block;   /* input channels at a time */
+    int64_t height, spots;  /* of a strip: rows of outputs, outputs of each */
+    int64_t width;          /* its channels */
+    const gops_strip *rest; /* of the last block of a group's channels, as high and as wide */
+    int64_t padded;         /* C_OUT, and what fills the last block */
+    int64_t strips;         /* of a row; the last one may be shorter */
+    int64_t before, after;  /* strips at the row's ends whose taps an edge may cut */
+    int64_t entries;        /* of all lists of taps */
+    int64_t depth_block;    /* input channels at a time */
     /* Strips beside each other are a line; planes of outputs (of the last two axes) have rows and
      * lines, of which the last may be less high. */
     int64_t plane_rows, plane_lines;
@@ -26,6 +28,14 @@ typedef struct gops_strip_layout {
 static inline const gops_strip_layout *gops_strip_layout_of(const gops_plan *plan)
 {
     return (const gops_strip_layout *)(const void *)plan->parameters.bytes;
+}
+
+/* Bytes of a group's packed weights for its first `channels` channels: of all blocks before, or
+ * for `padded`, of all. */
+static inline int64_t gops_strip_weights(const gops_plan *plan, int64_t channels)
+{
+    return channels * gops_strip_layout_of(plan)->strip->size.joined * plan->conv.k *
+           gops_compute_bytes(plan->type->compute);
 }
 
 /* Fills in the plan but for `why`, as its method's `prepare`. */

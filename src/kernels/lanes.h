@@ -21,6 +21,9 @@
 #define HIGH_PAIRS_OF_QUADS 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
 #define EVEN_QUADS 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
 #define ODD_QUADS 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
+/* The first 8, or 4, of 16 lanes, two or four times each. */
+#define TWICE_8 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7
+#define FOUR_TIMES_4 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3
 #if GOPS_VECTOR_BYTES == 64
 #define LOW_OF_4_BYTES LOW_16
 #define HIGH_OF_4_BYTES HIGH_16

@@ -6,11 +6,14 @@
  *         weights[tap][c][channel]
  *             * data[(c * plane + outer + inner) + row * row_step + spot * stride]
  *
- * A strip keeps `vectors` vectors of channels for each of `spots` outputs of `height` rows in
- * registers. Taps that fall on padding are not computed: a tap of the last axis comes with the
- * range of spots for which it is inside, a row of taps with the range of rows, and those that are
- * outside for all are not listed. Weights lie packed:
- * weights[(tap * channels_in + c) * vectors * lanes + channel]. All distances are in values.
+ * A strip keeps `vectors` vectors of sums for `spots` outputs of `height` rows in registers: a
+ * vector for each output, a channel in each lane, or, where `joined` is not 1, one for `joined`
+ * neighbouring outputs, which have their lanes side by side: lane l is channel l / joined of output
+ * l % joined. So 8 channels, or 24, fill vectors of 16. Taps that fall on padding are not computed:
+ * a tap of the last axis comes with the range of spots for which it is inside, a row of taps with
+ * the range of rows, and those that are outside for all are not listed. Weights lie packed as the
+ * lanes want them, each `joined` times:
+ * weights[(tap * channels_in + c) * vectors * lanes + channel * joined]. Distances are in values.
  */
 #ifndef GOPS_KERNELS_STRIP_H
 #define GOPS_KERNELS_STRIP_H
@@ -49,11 +52,16 @@ typedef struct gops_strip_work {
     int64_t ahead_bytes;
 } gops_strip_work;
 
-typedef struct gops_strip {
-    int32_t vectors;
+typedef struct gops_strip_size {
+    int32_t vectors; /* that `joined` spots have */
     int32_t height;
-    int32_t spots;
+    int32_t spots; /* a multiple of joined */
     int32_t stride;
+    int32_t joined;
+} gops_strip_size;
+
+typedef struct gops_strip {
+    gops_strip_size size;
     void (*run)(const gops_strip_work *work);
 } gops_strip;
 
@@ -64,11 +72,12 @@ typedef struct gops_strips {
 } gops_strips;
 
 /* The most spots that the range of a tap may lack at one end of the strip. There is a loop for each
- * range, and for each range of rows as well: of strips of several rows only what pads of 3 cut. */
-static inline int64_t gops_strip_cut(int64_t height, int64_t spots)
+ * range, and for each range of rows as well: of strips of several rows, and of those that are long
+ * because outputs share vectors, only what pads of 3 cut. */
+static inline __attribute__((always_inline)) int64_t gops_strip_cut(gops_strip_size size)
 {
     enum { CUT = 3 };
-    return height > 1 ? CUT : spots - 1;
+    return size.height > 1 || size.joined > 1 ? CUT : size.spots - 1;
 }
 
 /* The number of a range, first to last - 1 of `size`, of which one end is the strip's own: 0 all,

@@ -1,4 +1,5 @@
-/* Wants C, LANES, LOW, HIGH (as kernels/tile_transpose.inc.h), NAME(symbol) and UNROLL. */
+/* Wants C, LANES, NAME(symbol), UNROLL, GOPS_STRIPS, what kernels/strip_store.inc.h wants, and may
+ * have GOPS_JOINED and GOPS_ADDS. */
 /*
  * kernels/strip.inc.h: the kernel of kernels/strip.h.
  *
@@ -12,6 +13,11 @@
  * take 15, of which a processor does as many at a time as multiplications, 28 in two rows take 29;
  * and 7 spots are less than the 8 multiplications under way that two units with a latency of 4
  * want.
+ *
+ * Neighbouring outputs that share a vector meet neighbouring data, which one instruction loads and
+ * repeats for each channel: 8 channels cost half of what 16 do. Of those at the end of a range some
+ * may not meet data; their lanes take zeros. With a stride of 2 a permutation drops what lies
+ * between.
  */
 
 typedef C NAME(vector)
@@ -24,52 +30,121 @@ static inline NAME(vector) NAME(spread)(C value)
 
 #include "kernels/trim.inc.h"
 
+#include "kernels/strip_store.inc.h"
+
 /* Some spots of some rows of a strip: rows top to bottom - 1, spots first to last - 1. */
 typedef struct NAME(part) {
     int top, bottom, first, last;
 } NAME(part);
 
-/* The range with a number: *first to *last - 1, none for numbers beyond. */
-static inline __attribute__((always_inline)) void
-NAME(read_range)(const int number, const int size, const int cut, int *first, int *last)
+/* Where the range with a number begins and ends; numbers beyond have none. */
+static inline __attribute__((always_inline)) int NAME(range_first)(const int number, const int cut)
 {
-    *first = number <= cut ? number : 0;
-    *last = number <= cut ? size : number <= 2 * cut ? size - (number - cut) : 0;
+    return number <= cut ? number : 0;
+}
+
+static inline __attribute__((always_inline)) int NAME(range_last)(const int number, const int size,
+                                                                  const int cut)
+{
+    return number <= cut ? size : number <= 2 * cut ? size - (number - cut) : 0;
+}
+
+#ifdef GOPS_JOINED
+/* What `joined` outputs meet that share a vector, the first at `at`: those from `first` on and
+ * before `last`, which may lie beyond them; 0 for the others, which are not read. */
+static inline __attribute__((always_inline)) NAME(vector)
+    NAME(meet)(const C *at, const int stride, const int joined, const int first, const int last)
+{
+    if (joined == 1) {
+        return NAME(spread)(*at);
+    }
+    return GOPS_JOINED(at, stride, joined, first > 0 ? first : 0, last);
+}
+#else
+static inline __attribute__((always_inline)) NAME(vector)
+    NAME(meet)(const C *at, const int stride, const int joined, const int first, const int last)
+{
+    (void)stride;
+    (void)joined;
+    (void)first;
+    (void)last;
+    return NAME(spread)(*at);
+}
+#endif
+
+/* Compilers choose among forms of the instruction by what they think will be needed, and with all
+ * registers in use move and spill sums: 4 vectors by 7 spots took 1.1 of the time. */
+static inline __attribute__((always_inline)) void
+NAME(add)(NAME(vector) * sum, const NAME(vector) a, const NAME(vector) b, const int vectors)
+{
+#ifdef GOPS_ADDS
+    if (vectors > 1) {
+        __asm__(GOPS_ADDS " %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
+        return;
+    }
+#else
+    (void)vectors;
+#endif
+    *sum += a * b;
+}
+
+static inline __attribute__((always_inline)) void
+NAME(add_read)(NAME(vector) * sum, const NAME(vector) a, const NAME(vector) * b)
+{
+#ifdef GOPS_ADDS
+    __asm__(GOPS_ADDS " %2, %1, %0" : "+v"(*sum) : "v"(a), "m"(*b));
+#else
+    *sum += a * *b;
+#endif
 }
 
 /* Some input channels of a tap, for a part of the strip. */
 static inline __attribute__((always_inline)) void
 NAME(steps)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
-            const int vectors, const int height, const int spots, const int stride,
-            const NAME(part) part, NAME(vector) * sum)
+            const gops_strip_size of, const NAME(part) part, NAME(vector) * sum)
 {
+    const int vectors = of.vectors, height = of.height, joined = of.joined;
+    const int columns = of.spots / joined;
+    /* Where there is no register left for a weight, it is read for each multiplication. */
+    const int held = vectors * height * columns + vectors < GOPS_STRIP_REGISTERS
+                         ? vectors
+                         : GOPS_STRIP_REGISTERS - 1 - vectors * height * columns;
+    const int first = part.first / joined, met = (part.last + joined - 1) / joined - first;
     if (part.first >= part.last || part.top >= part.bottom) {
         __builtin_unreachable();
     }
-    x += part.top * row_step + part.first * stride;
+    x += part.top * row_step + part.first * of.stride;
     do {
         NAME(vector) weight[GOPS_STRIP_VECTORS];
-        UNROLL for (int i = 0; i < vectors; i++)
+        UNROLL for (int i = 0; i < held; i++)
         {
             weight[i] = *(const NAME(vector) *)(weights + i * LANES);
         }
         const C *at = x;
-        UNROLL for (int row = part.top; row < part.bottom; row++)
+        /* One loop, as gcc does not unroll a larger nest. */
+        UNROLL for (int n = 0; n < (part.bottom - part.top) * met; n++)
         {
-            if (row > part.top) {
+            const int row = part.top + n / met, j = first + n % met;
+            if (n > 0 && n % met == 0) {
                 at += row_step;
                 GOPS_OPAQUE(at); /* gcc would keep the place of each spot in a register */
             }
-            UNROLL for (int j = part.first; j < part.last; j++)
+            const NAME(vector) spot =
+                NAME(meet)(at + (j * joined - part.first) * of.stride, of.stride, joined,
+                           part.first - j * joined, part.last - j * joined);
+            UNROLL for (int i = 0; i < held; i++)
             {
-                const NAME(vector) spot = NAME(spread)(at[(j - part.first) * stride]);
-                UNROLL for (int i = 0; i < vectors; i++)
-                {
-                    sum[(i * height + row) * spots + j] += spot * weight[i];
-                }
+                NAME(add)(&sum[(i * height + row) * columns + j], spot, weight[i], vectors);
+            }
+            UNROLL for (int i = held; i < vectors; i++)
+            {
+                GOPS_OPAQUE(weights);
+                NAME(add_read)
+                (&sum[(i * height + row) * columns + j], spot,
+                 (const NAME(vector) *)(weights + i * LANES));
             }
         }
-        UNROLL for (int i = 0; i < vectors; i++)
+        UNROLL for (int i = 0; i < held; i++)
         {
             GOPS_STAYS(weight[i]); /* else its register may be taken for a sum, which moves */
         }
@@ -78,197 +153,22 @@ NAME(steps)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64
     } while (--count > 0);
 }
 
-/* Bits of an address change places: element (vector i, lane l) of P vectors moves to vector
- * l / (LANES / P) ..., lane (l % (LANES / P)) * P + i; interleaving vectors i and i + P / 2 for all
- * i rotates the address by one bit, and this log2(P) times. So vector v holds P values each of
- * channels v * LANES / P and those that follow. */
-static inline __attribute__((always_inline)) void NAME(turn)(NAME(vector) * rows, const int p)
-{
-    NAME(vector) next[LANES];
-    UNROLL for (int bits = 1; bits < p; bits *= 2)
-    {
-        UNROLL for (int i = 0; i < p / 2; i++)
-        {
-            next[2 * i] = __builtin_shufflevector(rows[i], rows[i + p / 2], LOW);
-            next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + p / 2], HIGH);
-        }
-        UNROLL for (int i = 0; i < p; i++)
-        {
-            rows[i] = next[i];
-        }
-    }
-}
-
-#ifdef GOPS_QUADS
-/* The same of 16 vectors of 16 lanes, a transposition, by instructions that have no indices to
- * load: in quads of 4 vectors, then of quads. It takes 0.7 of the time with its stores. */
-static inline __attribute__((always_inline)) void NAME(turn_quads)(NAME(vector) * rows)
-{
-    NAME(vector) next[LANES];
-    UNROLL for (int i = 0; i < 16; i += 2)
-    {
-        next[i] = __builtin_shufflevector(rows[i], rows[i + 1], LOW_OF_QUADS);
-        next[i + 1] = __builtin_shufflevector(rows[i], rows[i + 1], HIGH_OF_QUADS);
-    }
-    UNROLL for (int i = 0; i < 16; i += 4)
-    {
-        rows[i] = __builtin_shufflevector(next[i], next[i + 2], LOW_PAIRS_OF_QUADS);
-        rows[i + 1] = __builtin_shufflevector(next[i], next[i + 2], HIGH_PAIRS_OF_QUADS);
-        rows[i + 2] = __builtin_shufflevector(next[i + 1], next[i + 3], LOW_PAIRS_OF_QUADS);
-        rows[i + 3] = __builtin_shufflevector(next[i + 1], next[i + 3], HIGH_PAIRS_OF_QUADS);
-    }
-    UNROLL for (int i = 0; i < 4; i++)
-    {
-        const NAME(vector)
-            even[] = {__builtin_shufflevector(rows[i], rows[4 + i], EVEN_QUADS),
-                      __builtin_shufflevector(rows[8 + i], rows[12 + i], EVEN_QUADS)};
-        const NAME(vector) odd[] = {__builtin_shufflevector(rows[i], rows[4 + i], ODD_QUADS),
-                                    __builtin_shufflevector(rows[8 + i], rows[12 + i], ODD_QUADS)};
-        next[i] = __builtin_shufflevector(even[0], even[1], EVEN_QUADS);
-        next[4 + i] = __builtin_shufflevector(odd[0], odd[1], EVEN_QUADS);
-        next[8 + i] = __builtin_shufflevector(even[0], even[1], ODD_QUADS);
-        next[12 + i] = __builtin_shufflevector(odd[0], odd[1], ODD_QUADS);
-    }
-    UNROLL for (int i = 0; i < 16; i++)
-    {
-        rows[i] = next[i];
-    }
-}
-#endif
-
-/* Lanes `from` to from + count - 1, which p is at least. */
-static inline __attribute__((always_inline)) void
-NAME(put_lanes)(C *to, const NAME(vector) * value, const int from, const int p, int64_t count)
-{
-#ifdef GOPS_MASKED_STORE
-    (void)p;
-    GOPS_MASKED_STORE(to - from, ((1u << count) - 1) << from, *value);
-#else
-    const C *lanes = (const C *)value + from;
-    if (count == p) {
-        memcpy(to, lanes, (size_t)p * sizeof(C));
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        to[i] = lanes[i];
-    }
-#endif
-}
-
-/* Sums of `size` places, turned, to the first `count` places after `at` of the output. */
-static inline __attribute__((always_inline)) void
-NAME(put_run)(const gops_strip_work *work, const int vectors, const int ld, const int size,
-              int64_t at, int64_t places, const NAME(vector) * sum)
-{
-    const int needed = size > 8 ? 16 : size > 4 ? 8 : size > 2 ? 4 : 2;
-    const int p = needed < LANES ? needed : LANES;
-    UNROLL for (int i = 0; i < vectors; i++)
-    {
-        UNROLL for (int j = 0; j < size; j += p)
-        {
-            const int64_t count = places - j < p ? places - j : p;
-            if (count > 0) {
-                NAME(vector) rows[LANES];
-                UNROLL for (int k = 0; k < p; k++)
-                {
-                    rows[k] = j + k < size ? sum[i * ld + j + k] : (NAME(vector)){0};
-                }
-#ifdef GOPS_QUADS
-                if (p == LANES) {
-                    NAME(turn_quads)(rows);
-                } else {
-                    NAME(turn)(rows, p);
-                }
-#else
-                NAME(turn)(rows, p);
-#endif
-                UNROLL for (int c = 0; c < LANES; c++)
-                {
-                    const int channel = i * LANES + c;
-                    if (channel < work->channels) {
-                        NAME(put_lanes)
-                        ((C *)work->output + channel * work->output_ld + at + j,
-                         &rows[c / (LANES / p)], c % (LANES / p) * p, p, count);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/* The sums to where the output's channels lie: rows of which one ends where the next begins, as
- * those of an image as wide as the strip, as one. */
-static inline __attribute__((always_inline)) void
-NAME(put_output)(const gops_strip_work *work, const int vectors, const int height, const int spots,
-                 const NAME(vector) * sum)
-{
-    const int size = height * spots;
-    if (height == 1 || (work->output_row == spots && work->count == spots)) {
-        NAME(put_run)
-        (work, vectors, size, size, 0, height == 1 ? work->count : work->count_rows * spots, sum);
-        return;
-    }
-    UNROLL for (int row = 0; row < height; row++)
-    {
-        if (row < work->count_rows) {
-            NAME(put_run)
-            (work, vectors, size, spots, row * work->output_row, work->count, sum + row * spots);
-        }
-    }
-}
-
-static inline __attribute__((always_inline)) void NAME(finish)(const gops_strip_work *work,
-                                                               const int vectors, const int height,
-                                                               const int spots, NAME(vector) * sum)
-{
-    const int size = height * spots;
-    NAME(vector) *const kept = (NAME(vector) *)work->sums;
-    if (work->accumulate) {
-        UNROLL for (int i = 0; i < vectors * size; i++)
-        {
-            sum[i] += kept[i];
-        }
-    }
-    if (work->output == NULL) {
-        UNROLL for (int i = 0; i < vectors * size; i++)
-        {
-            kept[i] = sum[i];
-        }
-        return;
-    }
-    if (work->bounds != NULL) {
-        const C *bounds = work->bounds, *bias = work->bias;
-        const NAME(vector) low = NAME(spread)(bounds[0]), high = NAME(spread)(bounds[1]);
-        UNROLL for (int i = 0; i < vectors; i++)
-        {
-            const NAME(vector) add = *(const NAME(vector) *)(bias + i * LANES);
-            UNROLL for (int j = 0; j < size; j++)
-            {
-                sum[i * size + j] = NAME(trimmed)(sum[i * size + j], add, low, high);
-            }
-        }
-    }
-    NAME(put_output)(work, vectors, height, spots, sum);
-}
-
 /* The steps of the range with a number. */
 static inline __attribute__((always_inline)) void
 NAME(range)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
-            const int vectors, const int height, const int spots, const int stride,
-            const int number, NAME(vector) * sum)
+            const gops_strip_size of, const int number, NAME(vector) * sum)
 {
-    const int cut = (int)gops_strip_cut(height, spots), numbers = 2 * cut + 1;
-    NAME(part) part;
-    NAME(read_range)(number % numbers, spots, cut, &part.first, &part.last);
-    NAME(read_range)(number / numbers, height, height - 1, &part.top, &part.bottom);
-    NAME(steps)
-    (x, plane, row_step, weights, count, vectors, height, spots, stride, part, sum);
+    const int cut = (int)gops_strip_cut(of), numbers = 2 * cut + 1;
+    const int across = number % numbers, down = number / numbers;
+    const NAME(part) part = {
+        NAME(range_first)(down, of.height - 1), NAME(range_last)(down, of.height, of.height - 1),
+        NAME(range_first)(across, cut), NAME(range_last)(across, of.spots, cut)};
+    NAME(steps)(x, plane, row_step, weights, count, of, part, sum);
 }
 
 #define GOPS_RANGE(n)                                                                              \
     case n:                                                                                        \
-        NAME(range)                                                                                \
-        (x, plane, row_step, weights, count, vectors, height, spots, stride, n, sum);              \
+        NAME(range)(x, plane, row_step, weights, count, of, n, sum);                               \
         break
 #define GOPS_RANGES(n)                                                                             \
     GOPS_RANGE(n);                                                                                 \
@@ -280,15 +180,14 @@ NAME(range)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64
     GOPS_RANGE((n) + 6)
 
 static inline __attribute__((always_inline)) void NAME(strip)(const gops_strip_work *work,
-                                                              const int vectors, const int height,
-                                                              const int spots, const int stride)
+                                                              const gops_strip_size of)
 {
     NAME(vector) sum[GOPS_STRIP_SUMS];
-    const int64_t ranges = 2 * gops_strip_cut(height, spots) + 1;
+    const int64_t ranges = 2 * gops_strip_cut(of) + 1;
     const int64_t plane = work->plane, row_step = work->row_step, count = work->channels_in;
     const unsigned char *ahead = work->ahead;
     const int64_t ahead_bytes = work->ahead_bytes;
-    UNROLL for (int i = 0; i < vectors * height * spots; i++)
+    UNROLL for (int i = 0; i < of.vectors * of.height * of.spots / of.joined; i++)
     {
         sum[i] = (NAME(vector)){0};
     }
@@ -298,7 +197,7 @@ static inline __attribute__((always_inline)) void NAME(strip)(const gops_strip_w
         for (const gops_strip_tap *tap = work->taps; tap < taps_end; tap++) {
             const C *x = (const C *)work->data + (work->start + row->data + tap->data);
             const C *weights =
-                (const C *)work->weights + (row->tap + tap->tap) * count * (vectors * LANES);
+                (const C *)work->weights + (row->tap + tap->tap) * count * (of.vectors * LANES);
             for (const unsigned char *end = ahead + ahead_bytes; ahead < end;
                  ahead += GOPS_STRIP_LINE) {
                 __builtin_prefetch(ahead, 0, 3);
@@ -316,26 +215,34 @@ static inline __attribute__((always_inline)) void NAME(strip)(const gops_strip_w
             }
         }
     }
-    NAME(finish)(work, vectors, height, spots, sum);
+    NAME(finish)(work, of, sum);
 }
 
-#define STRIP(vectors, height, spots, stride)                                                      \
-    static void NAME(strip_##vectors##x##height##x##spots##_##stride)(const gops_strip_work *work) \
+#define GOPS_STRIP_NAME(vectors, height, spots, stride, joined)                                    \
+    NAME(strip_##vectors##x##height##x##spots##_##stride##_##joined)
+#define STRIP(vectors, height, spots, stride, joined)                                              \
+    static void GOPS_STRIP_NAME(vectors, height, spots, stride,                                    \
+                                joined)(const gops_strip_work *work)                               \
     {                                                                                              \
-        NAME(strip)(work, vectors, height, spots, stride);                                         \
+        NAME(strip)(work, (gops_strip_size){vectors, height, spots, stride, joined});              \
     }
 GOPS_STRIPS(STRIP)
 #undef STRIP
-#define STRIP(vectors, height, spots, stride)                                                      \
-    {vectors, height, spots, stride, NAME(strip_##vectors##x##height##x##spots##_##stride)},
-static const gops_strip NAME(strip_list)[] = {GOPS_STRIPS(STRIP){0, 0, 0, 0, NULL}};
+#define STRIP(vectors, height, spots, stride, joined)                                              \
+    {{vectors, height, spots, stride, joined},                                                     \
+     GOPS_STRIP_NAME(vectors, height, spots, stride, joined)},
+static const gops_strip NAME(strip_list)[] = {GOPS_STRIPS(STRIP){{0, 0, 0, 0, 0}, NULL}};
 #undef STRIP
+#undef GOPS_STRIP_NAME
 static const gops_strips NAME(strips) = {LANES, NAME(strip_list)};
 
 #undef GOPS_RANGES
 #undef GOPS_RANGE
 #undef GOPS_MASKED_STORE
 #undef GOPS_QUADS
+#undef GOPS_ADDS
+#undef GOPS_JOINED
+#undef GOPS_STRIPS
 #undef C
 #undef LANES
 #undef NAME

@@ -4,6 +4,9 @@
  * strip without rows; channels about the sizes of vectors; depths that are cut into blocks.
  */
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "problem.h"
 #include "test_every.h"
 #include "test_main.h"
@@ -59,6 +62,39 @@ static void edges(void)
     }
 }
 
+/* Neighbouring outputs share a vector, as channels do not fill it. */
+static void joined(void)
+{
+    enum { CASES = 120 };
+    static const int64_t channels[] = {8, 24, 7, 56, 16, 23, 50, 9}, widths[] = {14, 28, 56};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 4);
+    int64_t shared = 0;
+    int runs = 0;
+    for (int i = 0; i < CASES; i++) {
+        const int64_t stride = 1 + i % 2, width = widths[i % 3] - i / 3 % 3, pad = i / 8 % 4;
+        const int64_t kernel = 1 + i % 5 + pad;
+        gops_problem problem = image(0, 3 + i % 7, channels[i % 8], stride * (1 + i % 11) + kernel,
+                                     (width - 1) * stride + kernel - pad - 1);
+        problem.filter.dims[3] = 1 + i / 2 % 4;
+        problem.filter.dims[4] = kernel;
+        problem.conv = (gops_conv_attributes){
+            .strides = {2, {stride, stride}},
+            .pads_begin = {2, {0, pad}},
+            .pads_end = {2, {i / 4 % 2, 1}},
+        };
+        problem.with_bias = i % 3 == 0;
+        problem.with_residual = i % 5 == 0;
+        problem.activation.kind = i % 3 == 1 ? GOPS_ACTIVATION_RELU : GOPS_ACTIVATION_NONE;
+        shared += gops_test_every_result(&problem, &random, "pixels share a vector") > 0;
+    }
+    for (int i = 0; gops_isa_name(i, NULL) != NULL; i++) {
+        if (strcmp(gops_isa_name(i, NULL), "avx512") == 0)
+            gops_isa_name(i, &runs);
+    }
+    gops_test_check(!runs || getenv("GROUPOPS_ISA") != NULL || shared > CASES / 4,
+                    "%lld of %d plans had pixels share a vector", (long long)shared, CASES);
+}
+
 /* Sums are kept between blocks of input channels; volumes. */
 static void deep(void)
 {
@@ -81,6 +117,6 @@ static void deep(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"sizes", sizes}, {"edges", edges}, {"deep", deep}, {NULL, NULL}};
+        {"sizes", sizes}, {"edges", edges}, {"joined", joined}, {"deep", deep}, {NULL, NULL}};
     return gops_test_main("strips", cases);
 }
