@@ -202,31 +202,35 @@ static void run_lines(piece *at, int64_t first, int64_t count, int last_block)
     const int64_t pixels = gops_strip_row(p, first + count) * x->output - first_pixel;
     const int fused = at->job->fused;
     unsigned char *sums = at->sums;
+    /* Filled in where it is: a copy for each strip would read what was stored just before, in other
+     * pieces, and wait until it is in the cache, behind the outputs of the strip before. */
+    gops_strip_work *work = &at->work;
+    work->output = NULL;
+    work->output_ld = fused ? pixels : plan->conv.output_pixels;
     for (int64_t line = first; line < first + count; line++) {
         find_rows(at, line);
-        const int64_t start = at->work.start - x->pad_begin;
+        const int64_t start = work->start - x->pad_begin;
         for (int64_t s = 0; s < p->strips; s++, sums += p->width * p->height * p->spots * bytes) {
             const int64_t list = gops_strip_list(p, s);
             const int64_t spot = s * p->spots;
             const int64_t begin = list == 0 ? 0 : at->tap_counts[list - 1];
-            gops_strip_work work = at->work;
-            work.taps = at->taps + begin;
-            work.tap_count = at->tap_counts[list] - begin;
-            work.start = start + spot * x->stride;
-            work.sums = sums;
-            work.count = gops_min(p->spots, x->output - spot);
+            work->taps = at->taps + begin;
+            work->tap_count = at->tap_counts[list] - begin;
+            work->start = start + spot * x->stride;
+            work->sums = sums;
+            work->count = gops_min(p->spots, x->output - spot);
             if (last_block) {
                 const int64_t pixel = gops_strip_row(p, line) * x->output + spot;
-                work.output = fused ? at->outputs + (pixel - first_pixel) * bytes
-                                    : gops_output_at(plan, at->job, at->element + pixel);
-                work.output_ld = fused ? pixels : plan->conv.output_pixels;
+                work->output = fused ? at->outputs + (pixel - first_pixel) * bytes
+                                     : gops_output_at(plan, at->job, at->element + pixel);
             }
+            work->ahead_bytes = 0;
             if (at->ahead < at->ahead_end) {
-                work.ahead = at->ahead;
-                work.ahead_bytes = at->ahead_bytes;
-                at->ahead += work.row_count * work.tap_count * at->ahead_bytes;
+                work->ahead = at->ahead;
+                work->ahead_bytes = at->ahead_bytes;
+                at->ahead += work->row_count * work->tap_count * at->ahead_bytes;
             }
-            at->strip->run(&work);
+            at->strip->run(work);
         }
     }
     for (int64_t c = 0; c < at->channels && last_block && fused; c++) {
