@@ -34,7 +34,7 @@ typedef struct scale {
 } scale;
 
 static const scale scales[] = {
-    {&gops_implicit_conv, 1.6, 1.0, 1.0},      {&gops_strip_conv, 1.4, 1.05, 1.0},
+    {&gops_implicit_conv, 1.6, 1.0, 1.0},      {&gops_strip_conv, 1.4, 1.05, 0.9},
     {&gops_direct_bundle_conv, 1.0, 0.9, 1.0}, {&gops_direct_conv, 1.3, 1.1, 1.3},
     {&gops_direct_deconv, 1.0, 0.95, 1.0},     {&gops_pointwise_conv, 1.4, 1.05, 0.93},
 };

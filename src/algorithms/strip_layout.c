@@ -20,29 +20,22 @@ enum {
     MOST_SPOTS = 56,
     CACHE_LINE = 64,
     MOST_HEIGHT = 4,
+    WIDE_REGISTERS = 32, /* of AVX-512; kernels for 16 have strips that fit */
 };
 
-void gops_strip_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last)
-{
-    const int64_t at = output * axis->stride - axis->pad_begin;
-    *first = 0;
-    *last = axis->kernel;
-    if (at < 0) {
-        *first = gops_min(axis->kernel, gops_ceil_div(-at, axis->dilation));
-    }
-    if (at + (axis->kernel - 1) * axis->dilation >= axis->data) {
-        *last = gops_max(*first, gops_floor_div(axis->data - 1 - at, axis->dilation) + 1);
-    }
-}
-
-void gops_strip_outputs_inside(const gops_axis *axis, int64_t begin, int64_t count, int64_t tap,
-                               int64_t *first, int64_t *last)
-{
-    const int64_t at = tap * axis->dilation - axis->pad_begin;
-    *first = gops_clamp(gops_ceil_div(-at, axis->stride) - begin, 0, count);
-    *last =
-        gops_clamp(gops_floor_div(axis->data - 1 - at, axis->stride) + 1 - begin, *first, count);
-}
+/* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
+static const double NS_PER_CYCLE = 0.26;
+static const double CYCLES_PER_TAP = 15;   /* the switch; the loop's end, which comes unforeseen */
+static const double CYCLES_PER_STRIP = 60; /* the call, its arguments */
+static const double CYCLES_PER_SUM = 3;    /* a vector of sums kept, or turned and stored */
+static const double CYCLES_PER_LINE = 3;   /* of data, from the second level cache */
+static const double NS_PER_ITEM = 300;
+/* More for each step: a line of weights from the second level cache, sums for which no register is
+ * left, addresses of more than one row. With these the strip of the least estimate took 1.006 of
+ * the quickest one's time on 33 dense layers, without them 1.12. */
+static const double CYCLES_PER_FAR_LINE = 0.4;
+static const double CYCLES_PER_SPILL = 1;
+static const double CYCLES_PER_SECOND_ROW = 2;
 
 /* Cycles of one step with `spots` vectors for each of a strip's: two multiplications or two loads
  * each, and a multiplication waits four for the one before it. */
@@ -53,13 +46,22 @@ static double step_cycles(double vectors, double spots)
     return most > 4 ? most : 4;
 }
 
-/* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
-static const double NS_PER_CYCLE = 0.26;
-static const double CYCLES_PER_TAP = 8;    /* the switch, the loop's end */
-static const double CYCLES_PER_STRIP = 60; /* the call, its arguments */
-static const double CYCLES_PER_SUM = 3;    /* a vector of sums kept, or turned and stored */
-static const double CYCLES_PER_LINE = 3;   /* of data, from the second level cache */
-static const double NS_PER_ITEM = 300;
+/* What every step of a block takes beyond that. */
+static double more_cycles(const gops_plan *plan, const gops_strip_layout *p,
+                          const gops_strip *strip)
+{
+    const gops_strip_size size = strip->size;
+    const int64_t step = size.vectors * plan->kernels->vector_bytes;
+    const int64_t registers = size.vectors * (size.height * size.spots / size.joined + 1) + 1;
+    double cycles = 0;
+    if (p->depth_block * plan->conv.taps * step > plan->machine.l1_bytes / 2) {
+        cycles += CYCLES_PER_FAR_LINE * (double)step / CACHE_LINE;
+    }
+    if (registers > WIDE_REGISTERS) {
+        cycles += CYCLES_PER_SPILL;
+    }
+    return cycles + (size.height > 1 && size.joined == 1 ? CYCLES_PER_SECOND_ROW : 0);
+}
 
 /* An axis cut into strips: `size` outputs each, the last may have less. Those at the ends, where
  * an edge may cut what a tap meets, differ; those in between are alike. */
@@ -124,34 +126,6 @@ static int count_ranges(const cuts *c, double *pairs, int64_t *entries)
     return 1;
 }
 
-void gops_strip_list_taps(const gops_plan *plan, gops_strip_tap *taps, int64_t *ends)
-{
-    const gops_strip_layout *p = gops_strip_layout_of(plan);
-    const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
-    const int64_t most = gops_strip_cut(p->strip->size);
-    const int64_t between = p->strips - p->before - p->after;
-    int64_t entries = 0;
-    for (int64_t s = 0; s < p->strips; s++) {
-        const int64_t begin = s * p->spots, count = gops_min(p->spots, x->output - begin);
-        const int64_t list = gops_strip_list(p, s);
-        if (list > 0) {
-            ends[list - 1] = entries; /* there may be no strips between those at the ends */
-        }
-        for (int64_t tap = 0; tap < x->kernel; tap++) {
-            int64_t first, last;
-            gops_strip_outputs_inside(x, begin, count, tap, &first, &last);
-            if (first < last) {
-                taps[entries++] = (gops_strip_tap){tap * x->dilation, tap,
-                                                   gops_strip_range(p->spots, most, first, last)};
-            }
-        }
-        ends[list] = entries;
-        if (s == p->before && between > 1) {
-            s += between - 1;
-        }
-    }
-}
-
 /* The pairs of an output and a tap of an axis that meet data. */
 static double count_pairs(const gops_axis *axis)
 {
@@ -166,9 +140,10 @@ static double count_pairs(const gops_axis *axis)
 
 /* The cycles of all pairs of strips and taps of a block of output channels; negative where the
  * kernels do not have their ranges. */
-static double count_cycles(const gops_conv_geometry *conv, gops_strip_layout *p,
-                           const gops_strip *strip)
+static double count_cycles(const gops_plan *plan, gops_strip_layout *p, const gops_strip *strip)
 {
+    const gops_conv_geometry *conv = &plan->conv;
+    const double more = more_cycles(plan, p, strip);
     const cuts x = cut(&conv->axis[conv->axes - 1], p->spots, gops_strip_cut(strip->size));
     double across[MOST_SPOTS + 1], down[MOST_HEIGHT + 1] = {0, 1};
     double planes = 1, cycles = 0;
@@ -194,8 +169,9 @@ static double count_cycles(const gops_conv_geometry *conv, gops_strip_layout *p,
         for (int64_t j = 1; j <= p->spots; j++) {
             cycles += down[i] * across[j] *
                       ((double)conv->channels_in *
-                           step_cycles((double)strip->size.vectors,
-                                       (double)(i * gops_ceil_div(j, strip->size.joined))) +
+                           (step_cycles((double)strip->size.vectors,
+                                        (double)(i * gops_ceil_div(j, strip->size.joined))) +
+                            more) +
                        CYCLES_PER_TAP);
         }
     }
@@ -286,10 +262,6 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, int64_t slot_
     p->plane_lines = gops_ceil_div(p->plane_rows, p->height);
     p->lines = conv->output_pixels / x->output / p->plane_rows * p->plane_lines;
     p->strips = gops_ceil_div(x->output, p->spots);
-    const double cycles = p->height > 1 && p->plane_rows == 1 ? -1 : count_cycles(conv, p, strip);
-    if (cycles < 0) {
-        return 0;
-    }
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
     const int64_t step = gops_mul_saturate(conv->taps, p->width * strip->size.joined * bytes);
     /* 512 -> 512 on 7x7 took 0.96 ms with blocks of 24 KB, 0.88 with 96, 0.84 with 192 and 384. */
@@ -298,6 +270,10 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, int64_t slot_
         gops_clamp(room / step, gops_min(LEAST_DEPTH, conv->channels_in), conv->channels_in);
     p->depth_block =
         gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, p->depth_block));
+    const double cycles = p->height > 1 && p->plane_rows == 1 ? -1 : count_cycles(plan, p, strip);
+    if (cycles < 0) {
+        return 0;
+    }
     divide(plan, p);
     const int64_t row_bytes = gops_mul_saturate(p->strips * p->spots, p->height * p->width * bytes);
     /* Lines at a time: each block's weights are read once for them. Where sums are kept between
@@ -307,11 +283,15 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, int64_t slot_
                              ? gops_min(plan->machine.l2_bytes, slot_limit / 2) / 8
                              : 0;
     p->chunk = gops_clamp(gops_max(kept, SUMS_BYTES) / row_bytes, 1, p->band);
+    const int64_t far = plan->machine.l2_bytes / 2 / bytes;
+    p->fetches = gops_mul_saturate(conv->channels_in, conv->data_pixels) > far;
+    p->claims = gops_mul_saturate(conv->channels_out, conv->output_pixels) > far &&
+                p->spots * bytes <= CACHE_LINE; /* the lines that strips end in are then all */
     *slot_bytes = lay_out_workspace(plan, p);
     const double passes = (double)gops_ceil_div(conv->channels_in, p->depth_block);
     const double calls = (double)p->lines * (double)p->strips;
     const double all =
-        cycles * (double)(blocks - 1) + count_cycles(conv, p, p->rest) +
+        cycles * (double)(blocks - 1) + count_cycles(plan, p, p->rest) +
         calls * passes *
             (CYCLES_PER_STRIP * (double)blocks +
              CYCLES_PER_SUM * (double)(p->padded * p->height * p->spots) / (double)strips->lanes);

@@ -17,8 +17,10 @@ typedef struct gops_strip_layout {
     /* Strips beside each other are a line; planes of outputs (of the last two axes) have rows and
      * lines, of which the last may be less high. */
     int64_t plane_rows, plane_lines;
-    int64_t lines; /* of all planes */
-    int64_t chunk; /* lines at a time */
+    int64_t lines;   /* of all planes */
+    int64_t chunk;   /* lines at a time */
+    int64_t fetches; /* not 0: the data comes from beyond the second level cache */
+    int64_t claims;  /* not 0: the outputs go there */
     /* How items divide the work: groups, blocks of output channels, lines. */
     int64_t share, part, parts, band, bands;
     /* The workspace: the lists of taps, then these. */

@@ -52,6 +52,22 @@ enum { GOPS_STRIP_SUMS = 12, GOPS_STRIP_VECTORS = 3, GOPS_STRIP_REGISTERS = 16 }
     STRIP(2, 1, 28, 1, 2)                                                                          \
     STRIP(2, 2, 14, 1, 2)
 
+/* `near`: into the nearest cache, else into the second level. */
+static inline void gops_strip_ask(gops_strip_ahead *ahead, const int near)
+{
+    const int64_t count = ahead->count < ahead->left ? ahead->count : ahead->left;
+    const unsigned char *next = ahead->next;
+    for (int64_t i = 0; i < count; i++, next += ahead->step) {
+        if (near) {
+            __builtin_prefetch(next, 0, 3);
+        } else {
+            __builtin_prefetch(next, 0, 2);
+        }
+    }
+    ahead->next = next;
+    ahead->left -= count;
+}
+
 #ifdef __clang__
 #define UNROLL _Pragma("unroll")
 #else

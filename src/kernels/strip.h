@@ -29,6 +29,17 @@ typedef struct gops_strip_tap {
     int64_t range; /* gops_strip_range: a tap's, of spots; a row's, of rows of outputs */
 } gops_strip_tap;
 
+/* Memory that will be needed later: before each tap the next `count` of the `left` places, `step`
+ * bytes from one to the next, are asked for. */
+typedef struct gops_strip_ahead {
+    const unsigned char *next;
+    int64_t step, count, left;
+} gops_strip_ahead;
+
+/* What a strip asks for. Its own outputs too: a store waits for its line, and behind it those of
+ * the next strip's sums that have no register. */
+enum { GOPS_STRIP_WEIGHTS, GOPS_STRIP_ROWS, GOPS_STRIP_OUTPUTS, GOPS_STRIP_AHEADS };
+
 typedef struct gops_strip_work {
     const void *data; /* the first channel */
     int64_t start;    /* where spot 0 would meet tap 0; may be outside, and is then not read */
@@ -46,10 +57,8 @@ typedef struct gops_strip_work {
     void *output;
     int64_t output_ld, output_row, channels, count_rows, count;
     const void *bounds, *bias; /* store/trim.h: NULL, or applied to complete sums */
-    /* Memory that will be needed later: before each tap the next ahead_bytes of it are asked for,
-     * whole lines. */
-    const unsigned char *ahead;
-    int64_t ahead_bytes;
+    gops_strip_ahead *ahead;   /* GOPS_STRIP_AHEADS of them, which go on as places are asked for */
+    int64_t asks;              /* 0: only for weights */
 } gops_strip_work;
 
 typedef struct gops_strip_size {

@@ -185,8 +185,6 @@ static inline __attribute__((always_inline)) void NAME(strip)(const gops_strip_w
     NAME(vector) sum[GOPS_STRIP_SUMS];
     const int64_t ranges = 2 * gops_strip_cut(of) + 1;
     const int64_t plane = work->plane, row_step = work->row_step, count = work->channels_in;
-    const unsigned char *ahead = work->ahead;
-    const int64_t ahead_bytes = work->ahead_bytes;
     UNROLL for (int i = 0; i < of.vectors * of.height * of.spots / of.joined; i++)
     {
         sum[i] = (NAME(vector)){0};
@@ -198,9 +196,10 @@ static inline __attribute__((always_inline)) void NAME(strip)(const gops_strip_w
             const C *x = (const C *)work->data + (work->start + row->data + tap->data);
             const C *weights =
                 (const C *)work->weights + (row->tap + tap->tap) * count * (of.vectors * LANES);
-            for (const unsigned char *end = ahead + ahead_bytes; ahead < end;
-                 ahead += GOPS_STRIP_LINE) {
-                __builtin_prefetch(ahead, 0, 3);
+            gops_strip_ask(&work->ahead[GOPS_STRIP_WEIGHTS], 1);
+            if (work->asks) {
+                gops_strip_ask(&work->ahead[GOPS_STRIP_ROWS], 0);
+                gops_strip_ask(&work->ahead[GOPS_STRIP_OUTPUTS], 1);
             }
             switch (row->range * ranges + tap->range) { /* 4 rows of 7 have 49 */
                 GOPS_RANGES(0);
