@@ -13,6 +13,7 @@
 #include "test_compare.h"
 #include "test_elements.h"
 #include "test_every.h"
+#include "test_host.h"
 #include "test_main.h"
 
 #define LIST(...)                                                                                  \
@@ -161,6 +162,7 @@ static int fail_allocation(engine *e, int64_t fail_at)
     gops_error error = {GOPS_OK, ""};
     gops_test_heap_start(&heap);
     gops_host host = gops_test_heap_host(&heap);
+    host.gemm = gops_test_host_gemm();
     heap.fail_at = fail_at;
     e->problem.host = &host;
     gops_status status = live(e, &error);
@@ -274,12 +276,20 @@ static int odd_for(void *context, void (*task)(void *argument, int64_t index), v
     return fails ? 17 : 0;
 }
 
+static gops_host odd_host(lent *l)
+{
+    return (gops_host){.size = sizeof(gops_host),
+                       .gemm = gops_test_host_gemm(),
+                       .parallel_for = odd_for,
+                       .context = l};
+}
+
 static void fail_parallel_for(engine *e)
 {
     for (int64_t fail_at = 1, more = 1; more != 0; fail_at++)
         for (int64_t after = 0; after < 2; after++) {
             lent l = {.manner = BACKWARDS, .fail_at = fail_at, .after = after};
-            const gops_host host = {.size = sizeof host, .parallel_for = odd_for, .context = &l};
+            const gops_host host = odd_host(&l);
             gops_error error = {GOPS_OK, ""};
             e->problem.host = &host;
             gops_status status = live(e, &error);
@@ -305,7 +315,7 @@ static void run_oddly(engine *e)
 {
     for (int how = 0; how < MANNERS; how++) {
         lent l = {.manner = (manner)how};
-        const gops_host host = {.size = sizeof host, .parallel_for = odd_for, .context = &l};
+        const gops_host host = odd_host(&l);
         e->problem.host = &host;
         gops_status status = live(e, NULL);
         gops_test_check(status == GOPS_OK && as_expected(e, "another order of tasks"),

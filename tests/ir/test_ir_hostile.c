@@ -138,6 +138,30 @@ static void names(void)
     expect_refused("two Results", "two Results would be written to a_b.npy");
 }
 
+/* Elements inside each other, closed and left open: a reader that calls itself for each of them
+ * would run out of stack. */
+static void nesting(void)
+{
+    enum { DEEP = 1000000, WORD = sizeof "<a>" - 1, END = sizeof "</a>" - 1 };
+    static const char start[] = "<net version=\"11\">", end[] = "</net>";
+    const size_t open_bytes = sizeof start - 1 + DEEP * WORD;
+    char *text = malloc(open_bytes + DEEP * END + sizeof end);
+    if (!gops_test_check(text != NULL, "no memory"))
+        return;
+    memcpy(text, start, sizeof start - 1);
+    for (size_t i = 0; i < DEEP; i++) {
+        memcpy(text + sizeof start - 1 + i * WORD, "<a>", WORD);
+        memcpy(text + open_bytes + i * END, "</a>", END);
+    }
+    memcpy(text + open_bytes + DEEP * END, end, sizeof end);
+    ir_write_text("m.xml", text);
+    expect_refused("a million elements inside each other", "it is not XML");
+    text[open_bytes] = '\0';
+    ir_write_text("m.xml", text);
+    expect_refused("a million elements without an end", "it is not XML");
+    free(text);
+}
+
 /* Files may not grow beyond fewer bytes than an output has: nothing of it is left. */
 static void no_room(void)
 {
@@ -170,10 +194,10 @@ static void unreadable(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {{"entities", entities},     {"encodings", encodings},
-                                           {"sizes", sizes},           {"truncated", truncated},
-                                           {"names", names},           {"no_room", no_room},
-                                           {"unreadable", unreadable}, {0}};
+    static const gops_test_case cases[] = {
+        {"entities", entities}, {"encodings", encodings},   {"nesting", nesting},
+        {"sizes", sizes},       {"truncated", truncated},   {"names", names},
+        {"no_room", no_room},   {"unreadable", unreadable}, {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_hostile", cases);
     tool_folder_leave();

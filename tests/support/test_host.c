@@ -66,16 +66,26 @@ static int run_threads(void *context, void (*task)(void *argument, int64_t index
 DEFINE_GEMM(multiply_f32, float)
 DEFINE_GEMM(multiply_f64, double)
 
-void gops_test_host_from_environment(void)
+static int is_own(const char *wanted)
+{
+    return wanted != NULL && strcmp(wanted, "own") == 0;
+}
+
+const gops_gemm *gops_test_host_gemm(void)
 {
     static const gops_gemm gemm = {sizeof gemm, multiply_f32, multiply_f64, NULL};
+    return is_own(getenv("GROUPOPS_TEST_HOST")) ? &gemm : NULL;
+}
+
+void gops_test_host_from_environment(void)
+{
     const char *wanted = getenv("GROUPOPS_TEST_HOST");
     if (wanted == NULL || wanted[0] == '\0' || gops_set_default_host == NULL)
         return;
-    const int own = strcmp(wanted, "own") == 0;
     const gops_host host = {
-        .size = sizeof host, .gemm = own ? &gemm : NULL, .parallel_for = run_threads};
-    if ((!own && strcmp(wanted, "threads") != 0) || gops_set_default_host(&host, NULL) != GOPS_OK) {
+        .size = sizeof host, .gemm = gops_test_host_gemm(), .parallel_for = run_threads};
+    if ((!is_own(wanted) && strcmp(wanted, "threads") != 0) ||
+        gops_set_default_host(&host, NULL) != GOPS_OK) {
         fprintf(stderr, "GROUPOPS_TEST_HOST is \"%s\"; it takes \"threads\" or \"own\"\n", wanted);
         exit(EXIT_FAILURE);
     }

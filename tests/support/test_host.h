@@ -8,7 +8,13 @@
 #ifndef GROUPOPS_TEST_HOST_H
 #define GROUPOPS_TEST_HOST_H
 
+#include <groupops/host.h>
+
 /* Sets what the environment asks for. Ends the program where that is not known. */
 void gops_test_host_from_environment(void);
+
+/* What it multiplies by, for a test with hosts of its own: results have the bits of one GEMM. NULL:
+ * the library's BLAS. */
+const gops_gemm *gops_test_host_gemm(void);
 
 #endif
