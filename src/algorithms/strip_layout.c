@@ -30,20 +30,24 @@ static const double CYCLES_PER_STRIP = 60; /* the call, its arguments */
 static const double CYCLES_PER_SUM = 3;    /* a vector of sums kept, or turned and stored */
 static const double CYCLES_PER_LINE = 3;   /* of data, from the second level cache */
 static const double NS_PER_ITEM = 300;
-/* More for each step: a line of weights from the second level cache, sums for which no register is
- * left, addresses of more than one row. With these the strip of the least estimate took 1.006 of
- * the quickest one's time on 33 dense layers, without them 1.12. */
+/* More for each step: a line of weights from the second level cache, a register too few, addresses
+ * of more than one row, which cost more where there is a load for each multiplication, and loads of
+ * four values, of which some lie across two lines. Without them the strip of the least estimate
+ * took up to 1.12 of the quickest one's time on dense layers, and 1.19 on grouped ones. */
 static const double CYCLES_PER_FAR_LINE = 0.4;
-static const double CYCLES_PER_SPILL = 1;
-static const double CYCLES_PER_SECOND_ROW = 2;
+static const double CYCLES_PER_SPILL = 0.5;
+static const double CYCLES_PER_SECOND_ROW = 0.5, CYCLES_PER_SECOND_ROW_OF_ONE = 2;
+static const double CYCLES_PER_FOUR_JOINED = 1;
 
 /* Cycles of one step with `spots` vectors for each of a strip's: two multiplications or two loads
- * each, and a multiplication waits four for the one before it. */
-static double step_cycles(double vectors, double spots)
+ * each, or three of multiplications and of permutations, of which outputs that share a vector need
+ * one with a stride; and a multiplication waits four for the one before it. */
+static double step_cycles(gops_strip_size size, double spots)
 {
-    const double multiplies = vectors * spots / 2, loads = (vectors + spots) / 2;
+    const double multiplies = size.vectors * spots / 2, loads = (size.vectors + spots) / 2;
+    const double units = size.joined > 1 && size.stride > 1 ? (size.vectors + 1) * spots / 3 : 0;
     const double most = multiplies > loads ? multiplies : loads;
-    return most > 4 ? most : 4;
+    return most > 4 || units > 4 ? (most > units ? most : units) : 4;
 }
 
 /* What every step of a block takes beyond that. */
@@ -60,7 +64,10 @@ static double more_cycles(const gops_plan *plan, const gops_strip_layout *p,
     if (registers > WIDE_REGISTERS) {
         cycles += CYCLES_PER_SPILL;
     }
-    return cycles + (size.height > 1 && size.joined == 1 ? CYCLES_PER_SECOND_ROW : 0);
+    if (size.height > 1) {
+        cycles += size.vectors > 1 ? CYCLES_PER_SECOND_ROW : CYCLES_PER_SECOND_ROW_OF_ONE;
+    }
+    return cycles + (size.joined == 4 ? CYCLES_PER_FOUR_JOINED : 0);
 }
 
 /* An axis cut into strips: `size` outputs each, the last may have less. Those at the ends, where
@@ -167,12 +174,12 @@ static double count_cycles(const gops_plan *plan, gops_strip_layout *p, const go
     }
     for (int64_t i = 1; i <= p->height; i++) {
         for (int64_t j = 1; j <= p->spots; j++) {
-            cycles += down[i] * across[j] *
-                      ((double)conv->channels_in *
-                           (step_cycles((double)strip->size.vectors,
-                                        (double)(i * gops_ceil_div(j, strip->size.joined))) +
-                            more) +
-                       CYCLES_PER_TAP);
+            cycles +=
+                down[i] * across[j] *
+                ((double)conv->channels_in *
+                     (step_cycles(strip->size, (double)(i * gops_ceil_div(j, strip->size.joined))) +
+                      more) +
+                 CYCLES_PER_TAP);
         }
     }
     return cycles * planes;
