@@ -30,21 +30,23 @@ static const double CYCLES_PER_STRIP = 60; /* the call, its arguments */
 static const double CYCLES_PER_SUM = 3;    /* a vector of sums kept, or turned and stored */
 static const double CYCLES_PER_LINE = 3;   /* of data, from the second level cache */
 static const double NS_PER_ITEM = 300;
+static const double LOADS_PER_CYCLE = 1.75; /* at most; some wait for a line, or for another */
 /* More for each step: a line of weights from the second level cache, a register too few, addresses
- * of more than one row, which cost more where there is a load for each multiplication, and loads of
- * four values, of which some lie across two lines. Without them the strip of the least estimate
- * took up to 1.12 of the quickest one's time on dense layers, and 1.19 on grouped ones. */
+ * of more than one row, and loads of four values, of which some lie across two lines. Without them
+ * the strip of the least estimate took up to 1.12 of the quickest one's time on dense layers,
+ * and 1.19 on grouped ones. */
 static const double CYCLES_PER_FAR_LINE = 0.4;
 static const double CYCLES_PER_SPILL = 0.5;
-static const double CYCLES_PER_SECOND_ROW = 0.5, CYCLES_PER_SECOND_ROW_OF_ONE = 2;
+static const double CYCLES_PER_SECOND_ROW = 0.5;
 static const double CYCLES_PER_FOUR_JOINED = 1;
 
-/* Cycles of one step with `spots` vectors for each of a strip's: two multiplications or two loads
- * each, or three of multiplications and of permutations, of which outputs that share a vector need
+/* Cycles of one step with `spots` vectors for each of a strip's: two multiplications each, or
+ * loads, or three of multiplications and of permutations, of which outputs that share a vector need
  * one with a stride; and a multiplication waits four for the one before it. */
 static double step_cycles(gops_strip_size size, double spots)
 {
-    const double multiplies = size.vectors * spots / 2, loads = (size.vectors + spots) / 2;
+    const double multiplies = size.vectors * spots / 2;
+    const double loads = (size.vectors + spots) / LOADS_PER_CYCLE;
     const double units = size.joined > 1 && size.stride > 1 ? (size.vectors + 1) * spots / 3 : 0;
     const double most = multiplies > loads ? multiplies : loads;
     return most > 4 || units > 4 ? (most > units ? most : units) : 4;
@@ -64,10 +66,8 @@ static double more_cycles(const gops_plan *plan, const gops_strip_layout *p,
     if (registers > WIDE_REGISTERS) {
         cycles += CYCLES_PER_SPILL;
     }
-    if (size.height > 1) {
-        cycles += size.vectors > 1 ? CYCLES_PER_SECOND_ROW : CYCLES_PER_SECOND_ROW_OF_ONE;
-    }
-    return cycles + (size.joined == 4 ? CYCLES_PER_FOUR_JOINED : 0);
+    return cycles + (size.height > 1 ? CYCLES_PER_SECOND_ROW : 0) +
+           (size.joined == 4 ? CYCLES_PER_FOUR_JOINED : 0);
 }
 
 /* An axis cut into strips: `size` outputs each, the last may have less. Those at the ends, where
