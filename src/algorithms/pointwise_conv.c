@@ -1,9 +1,10 @@
 /*
- * algorithms/pointwise_conv.c: GroupConvolution with a kernel of 1, strides of 1 and no pads; the
- * form of `implicit` for it.
+ * algorithms/pointwise_conv.c: GroupConvolution with a kernel of 1 and no pads; the form of
+ * `implicit` for it.
  *
  * Output pixel o then reads data pixel o and nothing else: the data of a group is the column
- * matrix, whatever its spatial axes are, and they count as one. A panel is a few vectors of pixels
+ * matrix, whatever its spatial axes are, and they count as one. With strides the column matrix is
+ * what they leave of the data, copied together for each panel. A panel is a few vectors of pixels
  * by all input channels, a block a few output channels; a register tile makes a block's sums of a
  * panel (kernels/pointwise.h). Both the pixels and the channels are cut evenly, so that 58 channels
  * are tiles of 8 and 7, not seven of 8 and a rest of 2. One work item makes some panels of one
@@ -33,13 +34,15 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     if (status != GOPS_OK) {
         return status;
     }
-    snprintf(
-        plan->why, sizeof plan->why,
-        "a kernel of 1 on the input where it lies: tiles of %lld channels by %lld pixels, C_IN "
-        "%lld in blocks of %lld, estimated %.3f ms",
-        (long long)gops_piece_size(&p->blocks, 0),
-        (long long)(gops_piece_size(&p->panels, 0) * p->unit), (long long)plan->conv.channels_in,
-        (long long)p->depth_block, plan->cost / 1e6);
+    snprintf(plan->why, sizeof plan->why,
+             "a kernel of 1 on the input%s: tiles of %lld channels by %lld pixels, C_IN "
+             "%lld in blocks of %lld, estimated %.3f ms",
+             p->picks    ? ", picked together"
+             : p->copies ? ", copied by panels"
+                         : " where it lies",
+             (long long)gops_piece_size(&p->blocks, 0),
+             (long long)(gops_piece_size(&p->panels, 0) * p->unit),
+             (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
     return GOPS_OK;
 }
 
@@ -87,16 +90,49 @@ typedef struct piece {
     int64_t pixel, count, vectors, odd;
 } piece;
 
-/* A panel of the data: where it lies, or copied where vectors would reach beyond it. */
+/* The runs of data pixels that the panel's output pixels read, each within a row. */
+static int64_t list_segments(const piece *at, gops_pointwise_segment *to)
+{
+    const gops_conv_geometry *conv = &at->plan->conv;
+    const gops_axis *x = &conv->axis[conv->axes - 1];
+    int64_t segments = 0, count;
+    for (int64_t pixel = at->pixel; pixel < at->pixel + at->count; pixel += count) {
+        int64_t outer = pixel / x->output, pitch = x->data;
+        int64_t from = pixel % x->output * x->stride;
+        for (int a = conv->axes - 2; a >= 0; a--) {
+            const gops_axis *axis = &conv->axis[a];
+            from += outer % axis->output * axis->stride * pitch;
+            outer /= axis->output;
+            pitch *= axis->data;
+        }
+        count = gops_min(x->output - pixel % x->output, at->pixel + at->count - pixel);
+        to[segments++] = (gops_pointwise_segment){from, count};
+    }
+    return segments;
+}
+
+/* A panel of the data: where it lies, or copied where its pixels do not lie together, where vectors
+ * would reach beyond it, or where its lines do not stay in the cache. */
 static const void *find_panel(const piece *at, int64_t c, int64_t depth, int64_t *ld)
 {
     const gops_plan *plan = at->plan;
+    const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
-    const unsigned char *from =
-        at->data + (c * conv->data_pixels + at->pixel) * gops_compute_bytes(plan->type->compute);
+    const unsigned char *channel =
+        at->data + c * conv->data_pixels * gops_compute_bytes(plan->type->compute);
+    const unsigned char *from = channel + at->pixel * gops_compute_bytes(plan->type->compute);
+    if (p->picks) {
+        gops_pointwise_segment segments[GOPS_POINTWISE_PIXELS];
+        const gops_pointwise_panel panel = {segments, list_segments(at, segments),
+                                            conv->axis[conv->axes - 1].stride,
+                                            (at->vectors + (at->odd > 0)) * kernels->lanes};
+        kernels->pick(at->workspace, &panel, channel, conv->data_pixels, depth);
+        *ld = panel.ld;
+        return at->workspace;
+    }
     *ld = conv->data_pixels;
-    if (at->count < at->vectors * kernels->lanes) {
+    if (at->count < at->vectors * kernels->lanes || p->copies) {
         kernels->gather(at->workspace, at->vectors, from, conv->data_pixels, depth, at->count);
         *ld = at->vectors * kernels->lanes;
         return at->workspace;
@@ -186,7 +222,7 @@ static void run_panel(piece *at, int64_t panel)
         work.depth = gops_min(p->depth_block, conv->channels_in - c);
         work.data = find_panel(at, c, work.depth, &work.data_ld);
         work.next = NULL;
-        if (p->fetches && work.data_ld == conv->data_pixels) {
+        if (p->fetches && work.data_ld == conv->data_pixels && !p->picks) {
             work.next = at->data + (last ? at->pixel + at->count
                                          : (c + p->depth_block) * conv->data_pixels + at->pixel) *
                                        bytes;

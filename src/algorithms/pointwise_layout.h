@@ -17,6 +17,8 @@ typedef struct gops_pointwise_layout {
     int64_t unit; /* a vector, or 1 where there are odd pixels after the vectors */
     int64_t depth_block; /* input channels at a time */
     int64_t fetches;     /* not 0: the data comes from beyond the second level cache */
+    int64_t picks;       /* not 0: strides; a panel's pixels are copied together */
+    int64_t copies;      /* not 0: panels are copied, whose lines would drive each other away */
     /* How items divide the work: groups, blocks of output channels, panels. */
     int64_t share, part, parts, band, bands;
     /* The workspace: a panel, then these. */

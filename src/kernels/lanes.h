@@ -24,17 +24,33 @@
 /* The first 8, or 4, of 16 lanes, two or four times each. */
 #define TWICE_8 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7
 #define FOUR_TIMES_4 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3
+/* The even lanes of two vectors, and the even ones of the first with the odd ones of the second. */
+#define EVEN_4 0, 2, 4, 6
+#define EVEN_8 EVEN_4, 8, 10, 12, 14
+#define EVEN_16 EVEN_8, 16, 18, 20, 22, 24, 26, 28, 30
+#define EVEN_ODD_2 0, 3
+#define EVEN_ODD_4 0, 2, 5, 7
+#define EVEN_ODD_8 0, 2, 4, 6, 9, 11, 13, 15
+#define EVEN_ODD_16 EVEN_8, 17, 19, 21, 23, 25, 27, 29, 31
 #if GOPS_VECTOR_BYTES == 64
+#define EVEN_OF_4_BYTES EVEN_16
+#define EVEN_OF_8_BYTES EVEN_8
+#define EVEN_ODD_OF_4_BYTES EVEN_ODD_16
+#define EVEN_ODD_OF_8_BYTES EVEN_ODD_8
 #define LOW_OF_4_BYTES LOW_16
 #define HIGH_OF_4_BYTES HIGH_16
 #define LOW_OF_8_BYTES LOW_8
 #define HIGH_OF_8_BYTES HIGH_8
 #elif GOPS_VECTOR_BYTES == 32
+#define EVEN_ODD_OF_4_BYTES EVEN_ODD_8
+#define EVEN_ODD_OF_8_BYTES EVEN_ODD_4
 #define LOW_OF_4_BYTES LOW_8
 #define HIGH_OF_4_BYTES HIGH_8
 #define LOW_OF_8_BYTES LOW_4
 #define HIGH_OF_8_BYTES HIGH_4
 #else
+#define EVEN_ODD_OF_4_BYTES EVEN_ODD_4
+#define EVEN_ODD_OF_8_BYTES EVEN_ODD_2
 #define LOW_OF_4_BYTES LOW_4
 #define HIGH_OF_4_BYTES HIGH_4
 #define LOW_OF_8_BYTES LOW_2

@@ -2,6 +2,7 @@
 #include "kernels/pointwise.h"
 
 #include "kernels/kernels.h"
+#include "kernels/lanes.h"
 #include "kernels/register.h"
 #include "kernels/vector.h"
 
@@ -42,6 +43,8 @@ enum { GOPS_POINTWISE_VECTORS = 3 };
 
 #define C float
 #define LANES (GOPS_VECTOR_BYTES / 4)
+#define EVEN EVEN_OF_4_BYTES
+#define EVEN_ODD EVEN_ODD_OF_4_BYTES
 #define NAME(symbol) f32_##symbol
 #ifdef __AVX512F__
 #define GOPS_FIRST(count) (__mmask16)((1u << (count)) - 1)
@@ -53,6 +56,8 @@ enum { GOPS_POINTWISE_VECTORS = 3 };
 
 #define C double
 #define LANES (GOPS_VECTOR_BYTES / 8)
+#define EVEN EVEN_OF_8_BYTES
+#define EVEN_ODD EVEN_ODD_OF_8_BYTES
 #define NAME(symbol) f64_##symbol
 #ifdef __AVX512F__
 #define GOPS_FIRST(count) (__mmask8)((1u << (count)) - 1)

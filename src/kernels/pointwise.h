@@ -51,6 +51,22 @@ typedef struct gops_pointwise_work {
 
 typedef void gops_pointwise_run(const gops_pointwise_work *work);
 
+enum { GOPS_POINTWISE_PIXELS = 64 }; /* of a panel, and more than it can have */
+
+/* Pixels of a panel that lie `step` apart in a row of the data. */
+typedef struct gops_pointwise_segment {
+    int64_t from; /* the first of them, from the channel's first pixel */
+    int64_t count;
+} gops_pointwise_segment;
+
+/* A panel of pixels that do not lie together. */
+typedef struct gops_pointwise_panel {
+    const gops_pointwise_segment *segments;
+    int64_t count; /* of segments */
+    int64_t step;
+    int64_t ld; /* from one k to the next; whole vectors */
+} gops_pointwise_panel;
+
 typedef struct gops_pointwise {
     int64_t lanes;
     int64_t channels, vectors; /* of the largest tile */
@@ -62,6 +78,10 @@ typedef struct gops_pointwise {
      * beyond it. */
     void (*gather)(void *to, int64_t vectors, const void *from, int64_t from_ld, int64_t depth,
                    int64_t count);
+    /* Writes to[k * ld + i] = pixel i of the panel of from[k * from_ld], and up to a vector beyond
+     * the last; what is between the last pixel and the next k has any value. */
+    void (*pick)(void *to, const gops_pointwise_panel *panel, const void *from, int64_t from_ld,
+                 int64_t depth);
 } gops_pointwise;
 
 #endif

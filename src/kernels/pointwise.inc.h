@@ -1,4 +1,4 @@
-/* Wants C, LANES and NAME(symbol); takes them away. */
+/* Wants C, LANES, EVEN and EVEN_ODD (kernels/lanes.h) and NAME(symbol); takes them away. */
 /*
  * kernels/pointwise.inc.h: the tiles of kernels/pointwise.h.
  *
@@ -212,6 +212,54 @@ static void NAME(gather)(void *to, int64_t vectors, const void *from, int64_t fr
     }
 }
 
+/* from[0], from[step] ... to the first `count` lanes, all of them at most. */
+static inline __attribute__((always_inline)) void NAME(pick_vector)(C *to, const C *from,
+                                                                    int64_t step, int64_t count)
+{
+    if (step == 2 && count == LANES) {
+        /* The row may end with the last of them. */
+        const NAME(vector) low = *(const NAME(vector) *)from;
+        const NAME(vector) high = *(const NAME(vector) *)(from + LANES - 1);
+        *(NAME(vector) *)to = __builtin_shufflevector(low, high, EVEN_ODD);
+        return;
+    }
+#ifdef GOPS_LOAD_FIRST
+    if (step == 2) {
+        const int64_t values = 2 * count - 1;
+        const NAME(vector) low =
+            values < LANES ? NAME(load_first)(from, values) : *(const NAME(vector) *)from;
+        const NAME(vector) high =
+            values > LANES ? NAME(load_first)(from + LANES, values - LANES) : (NAME(vector)){0};
+        *(NAME(vector) *)to = __builtin_shufflevector(low, high, EVEN);
+        return;
+    }
+#endif
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = from[i * step];
+    }
+}
+
+static void NAME(pick)(void *to, const gops_pointwise_panel *panel, const void *from,
+                       int64_t from_ld, int64_t depth)
+{
+    const int64_t step = panel->step;
+    const C *plane = from;
+    C *row = to;
+    for (int64_t k = 0; k < depth; k++, plane += from_ld, row += panel->ld) {
+        C *next = row;
+        for (int64_t s = 0; s < panel->count; s++) {
+            const C *at = plane + panel->segments[s].from;
+            for (int64_t left = panel->segments[s].count; left > 0;) {
+                const int64_t count = left < LANES ? left : LANES;
+                NAME(pick_vector)(next, at, step, count);
+                next += count;
+                at += count * step;
+                left -= count;
+            }
+        }
+    }
+}
+
 #define TILE(channels, vectors, odd)                                                               \
     static void NAME(tile_##channels##x##vectors##_##odd)(const gops_pointwise_work *work)         \
     {                                                                                              \
@@ -227,11 +275,14 @@ static const gops_pointwise NAME(pointwise) = {LANES,
                                                GOPS_POINTWISE_VECTORS,
                                                GOPS_POINTWISE_ODD,
                                                NAME(tile_list),
-                                               NAME(gather)};
+                                               NAME(gather),
+                                               NAME(pick)};
 
 #undef GOPS_FIRST
 #undef GOPS_LOAD_FIRST
 #undef GOPS_STORE_FIRST
 #undef C
+#undef EVEN
+#undef EVEN_ODD
 #undef LANES
 #undef NAME

@@ -1,7 +1,7 @@
 /*
- * Kernels of 1 without strides and pads, in every algorithm and instruction set: numbers of pixels
- * and channels about the sizes of tiles, more input channels than are taken at a time, what is
- * fused into the store, residuals that lie where the output goes.
+ * Kernels of 1 without pads, in every algorithm and instruction set: numbers of pixels and channels
+ * about the sizes of tiles, more input channels than are taken at a time, strides, planes that are
+ * a page apart, what is fused into the store, residuals that lie where the output goes.
  */
 
 #include "problem.h"
@@ -57,6 +57,36 @@ static void deep(void)
     }
 }
 
+/* Panels that begin and end within rows, that have rows of one output, in planes and volumes; rows
+ * that end with the last output, or after it. */
+static void strides(void)
+{
+    static const int64_t widths[] = {1, 2, 13, 14, 27, 33, 63, 65, 127};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 4);
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+        for (int64_t stride = 1; stride <= 3; stride++) {
+            gops_problem problem =
+                shape(w % 2 ? GOPS_F64 : GOPS_F32, 2, 2, w == 4 ? 523 : 7, 37, 11, widths[w]);
+            problem.conv.strides.count = 2;
+            problem.conv.strides.values[0] = stride == 1 ? 2 : 3;
+            problem.conv.strides.values[1] = stride;
+            problem.with_bias = w % 3 == 0;
+            problem.with_residual = w % 3 == 1;
+            check(&problem, &random);
+        }
+    }
+}
+
+/* Planes whose lines fall on each other in the cache are read as copies. */
+static void pages(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 5);
+    for (int64_t width = 31; width <= 33; width++) {
+        gops_problem problem = shape(width % 2 ? GOPS_F64 : GOPS_F32, 1, 1, 137, 131, 32, width);
+        check(&problem, &random);
+    }
+}
+
 static void fused(void)
 {
     static const gops_activation activations[] = {
@@ -80,7 +110,7 @@ static void fused(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"sizes", sizes}, {"deep", deep}, {"fused", fused}, {NULL, NULL}};
+    static const gops_test_case cases[] = {{"sizes", sizes}, {"deep", deep},   {"strides", strides},
+                                           {"pages", pages}, {"fused", fused}, {NULL, NULL}};
     return gops_test_main("kernels of 1", cases);
 }
