@@ -84,8 +84,8 @@ NAME(tile)(const gops_direct_image *a, int64_t first, int64_t column, uint32_t i
                 }
             }
             GOPS_UNROLL
-            for (int r = 0; r < R && two; r++) {
-                if (j - r * STRIDE >= 0 && j - r * STRIDE < KY) {
+            for (int r = 0; r < R; r++) {
+                if (two && j - r * STRIDE >= 0 && j - r * STRIDE < KY) {
                     sum[r] += odd * second[j - r * STRIDE];
                 }
             }
