@@ -78,8 +78,8 @@ typedef struct gops_pointwise {
      * beyond it. */
     void (*gather)(void *to, int64_t vectors, const void *from, int64_t from_ld, int64_t depth,
                    int64_t count);
-    /* Writes to[k * ld + i] = pixel i of the panel of from[k * from_ld], and up to a vector beyond
-     * the last; what is between the last pixel and the next k has any value. */
+    /* Writes to[k * ld + i] = pixel i of the panel of from[k * from_ld], 0 for those beyond the
+     * last, less than a vector, and at the end up to a vector more. */
     void (*pick)(void *to, const gops_pointwise_panel *panel, const void *from, int64_t from_ld,
                  int64_t depth);
 } gops_pointwise;

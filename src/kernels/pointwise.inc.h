@@ -247,6 +247,9 @@ static void NAME(pick)(void *to, const gops_pointwise_panel *panel, const void *
     C *row = to;
     for (int64_t k = 0; k < depth; k++, plane += from_ld, row += panel->ld) {
         C *next = row;
+        /* The tiles multiply what is beyond the last pixel too: what memory happens to hold there
+         * could be denormals, which are slow, or raise a floating point exception. */
+        *(NAME(vector) *)(row + panel->ld - LANES) = (NAME(vector)){0};
         for (int64_t s = 0; s < panel->count; s++) {
             const C *at = plane + panel->segments[s].from;
             for (int64_t left = panel->segments[s].count; left > 0;) {
