@@ -5,27 +5,11 @@
  * kernels/tile_transpose.inc.h: from sums by pixel to sums by channel.
  *
  * The channels form leaves a vector of channels for each pixel, a tensor wants a run of pixels for
- * each channel. LANES vectors of LANES are transposed in registers: interleaving vectors i and
- * i + LANES / 2 for all i is a rotation of the element's address (i, lane) by one bit, and after
- * log2(LANES) of them the two halves of the address have changed places.
+ * each channel. LANES vectors of LANES are transposed in registers: after log2(LANES) rotations of
+ * an element's address (vector, lane) by one bit its two halves have changed places.
  */
 
-static inline __attribute__((always_inline)) void NAME(turn)(NAME(vector) * rows)
-{
-    NAME(vector) next[LANES];
-    UNROLL for (int bits = 1; bits < LANES; bits *= 2)
-    {
-        UNROLL for (int i = 0; i < LANES / 2; i++)
-        {
-            next[2 * i] = __builtin_shufflevector(rows[i], rows[i + LANES / 2], LOW);
-            next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + LANES / 2], HIGH);
-        }
-        UNROLL for (int i = 0; i < LANES; i++)
-        {
-            rows[i] = next[i];
-        }
-    }
-}
+#include "kernels/turn.inc.h"
 
 static void NAME(transpose)(void *to, int64_t to_ld, const void *from, int64_t from_ld,
                             int64_t channels, int64_t pixels)
@@ -49,7 +33,7 @@ static void NAME(transpose)(void *to, int64_t to_ld, const void *from, int64_t f
                     rows[i] = *(const NAME(vector) *)(block + row * from_ld);
                 }
             }
-            NAME(turn)(rows);
+            NAME(turn)(rows, LANES);
             if (width == LANES && height == LANES) {
                 UNROLL for (int i = 0; i < LANES; i++)
                 {

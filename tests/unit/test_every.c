@@ -47,19 +47,27 @@ typedef struct results {
     int64_t with_words;
 } results;
 
-static int check_one(void *context, const gops_plan *plan)
+int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
+                         gops_problem_buffers *buffers, gops_reference_result *expected)
 {
-    results *r = context;
     gops_problem_text text;
     gops_error error = {GOPS_OK, ""};
     gops_plan_info info = {.size = sizeof info};
     gops_plan_get_info(plan, &info, NULL);
-    r->with_words += strstr(info.why, r->words) != NULL;
-    const gops_status status = gops_problem_execute(r->problem, plan, &r->buffers, NULL, 0, &error);
-    return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(r->problem, &text),
+    const gops_status status = gops_problem_execute(problem, plan, buffers, NULL, 0, &error);
+    return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(problem, &text),
                            error.message) &&
-           gops_test_check(gops_problem_compare(r->problem, &r->expected, r->buffers.output.memory),
+           gops_test_check(gops_problem_compare(problem, expected, buffers->output.memory),
                            "%s, %s", gops_isa(), info.why);
+}
+
+static int check_one(void *context, const gops_plan *plan)
+{
+    results *r = context;
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan_get_info(plan, &info, NULL);
+    r->with_words += strstr(info.why, r->words) != NULL;
+    return gops_test_one_result(r->problem, plan, &r->buffers, &r->expected);
 }
 
 int64_t gops_test_every_result(gops_problem *problem, gops_test_random *random, const char *words)

@@ -12,6 +12,11 @@ typedef int gops_test_each(void *context, const gops_plan *plan);
  * many there were. */
 int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *context);
 
+/* Executes the plan and compares what it gives with what is expected. Returns 0 where it failed,
+ * and says by which instruction set and why the plan is as it is. */
+int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
+                         gops_problem_buffers *buffers, gops_reference_result *expected);
+
 /* Executes all of these on random values and compares each with the reference. Returns how many
  * explain themselves with `words` (gops_plan_info.why); -1, and does nothing, where the problem is
  * not legal. */

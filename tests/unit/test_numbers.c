@@ -59,14 +59,8 @@ typedef struct state {
 static int check_one(void *context, const gops_plan *plan)
 {
     state *s = context;
-    gops_problem_text text;
-    gops_error error = {GOPS_OK, ""};
-    gops_status status = gops_problem_execute(s->problem, plan, &s->buffers, NULL, 0, &error);
     s->checks++;
-    return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(s->problem, &text),
-                           error.message) &&
-           gops_test_check(gops_problem_compare(s->problem, &s->result, s->buffers.output.memory),
-                           "instruction set %s", gops_isa());
+    return gops_test_one_result(s->problem, plan, &s->buffers, &s->result);
 }
 
 /* Shapes whose windows hang over the border, on one side or both, by one tap or all of them. */
