@@ -55,6 +55,9 @@ static gops_problem problem_of(int index)
         {.operation = GOPS_PROBLEM_NORM,
          .data = GOPS_TEST_TENSOR(GOPS_F64, 7, 6, 41, 43),
          .norm = {2, 1e-5}},
+        {.operation = GOPS_PROBLEM_NORM, /* one group in pieces: two loops */
+         .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 2, 211, 223),
+         .norm = {1, 1e-5}},
     };
     enum { PROBLEMS = sizeof problems / sizeof problems[0] };
     return index < PROBLEMS ? problems[index] : (gops_problem){.data.rank = 0};

@@ -17,4 +17,7 @@ void gops_test_host_from_environment(void);
  * the library's BLAS. */
 const gops_gemm *gops_test_host_gemm(void);
 
+/* Plain loops, always. */
+const gops_gemm *gops_test_own_gemm(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include "choice_problems.h"
 #include "refusal.h"
 #include "test_elements.h"
+#include "test_host.h"
 #include "test_main.h"
 
 /* The reference's values come out, by an algorithm that can be had by its name too. */
@@ -136,6 +137,9 @@ static void problems_differ(void)
     WITH(data.type = problem.filter.type = GOPS_F64)
     WITH(threads = 2)
     WITH(max_workspace = 1000000)
+    const gops_host host = {.size = sizeof host, .gemm = gops_test_own_gemm()};
+    if (gops_test_host_gemm() == NULL)
+        WITH(host = &host)
 #undef WITH
     gops_problem problem = p;
     problem.data.dims[1] = 5 * (problem.filter.dims[0] = 5);
@@ -224,32 +228,63 @@ static void out_of_memory(void)
     free(text);
 }
 
-static int no_parallel(void *context, void (*task)(void *argument, int64_t index), void *argument,
-                       int64_t count)
+/* A saved choice that this problem cannot be computed by: the estimate decides. */
+static void saved_does_not_serve(void)
 {
-    (void)context;
-    (void)task;
-    (void)argument;
-    (void)count;
-    return 7;
+    gops_problem problem = gops_choice_grouped();
+    char estimated[32], algorithm[32], why[512], text[2048];
+    gops_error error = gops_fresh_error();
+    size_t bytes;
+    gops_choice_plan_info(&problem, estimated, why);
+    problem.choices = gops_choice_create();
+    problem.algorithm = "fastest";
+    gops_choice_plan_info(&problem, algorithm, why);
+    char *written = gops_choice_write_text(problem.choices, &bytes);
+    gops_choices_destroy(problem.choices);
+    gops_choice_replace_algorithm(written, "direct/lanes", text, sizeof text);
+    problem.choices = gops_choice_create();
+    problem.algorithm = "auto";
+    gops_test_check(gops_choices_read(problem.choices, text, strlen(text), &error) == GOPS_OK,
+                    "reading: %s", error.message);
+    gops_choice_plan_info(&problem, algorithm, why);
+    gops_test_check(strcmp(algorithm, estimated) == 0 &&
+                        strstr(why, "when it was measured") == NULL,
+                    "%s for %s, because %s", algorithm, estimated, why);
+    gops_choices_destroy(problem.choices);
+    free(written);
 }
 
+/* Does its tasks, until the calls that it was given are used up. */
+static int failing_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
+                       int64_t count)
+{
+    int *left = context;
+    for (int64_t i = 0; *left > 0 && i < count; i++)
+        task(argument, i);
+    return (*left)-- > 0 ? 0 : 7;
+}
+
+/* While the algorithms are tried once, and while they are measured. */
 static void host_that_fails(void)
 {
-    gops_test_heap heap;
-    gops_test_heap_start(&heap);
-    gops_host host = gops_test_heap_host(&heap);
     gops_problem problem = gops_choice_grouped();
-    gops_plan *plan;
-    gops_error error = gops_fresh_error();
-    host.parallel_for = no_parallel;
+    gops_choices *choices = gops_choice_create();
     problem.data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 41, 43);
-    problem.host = &host;
     problem.threads = 2;
     problem.algorithm = "fastest";
-    gops_check_refusal("fastest", gops_problem_plan(&problem, &plan, &error), &error,
-                       GOPS_HOST_FAILED, "host.parallel_for returned 7");
-    gops_test_check(plan == NULL && heap.live == 0, "%lld allocations left", (long long)heap.live);
+    problem.choices = choices;
+    for (int calls = 0; calls < 40; calls++) {
+        gops_plan *plan;
+        gops_error error = gops_fresh_error();
+        int left = calls;
+        const gops_host host = {.size = sizeof host, .parallel_for = failing_for, .context = &left};
+        problem.host = &host;
+        gops_check_refusal("fastest", gops_problem_plan(&problem, &plan, &error), &error,
+                           GOPS_HOST_FAILED, "host.parallel_for returned 7");
+        gops_test_check(plan == NULL && gops_choices_count(choices) == 0,
+                        "after %d calls: a choice", calls);
+    }
+    gops_choices_destroy(choices);
 }
 
 int main(void)
@@ -257,6 +292,7 @@ int main(void)
     static const gops_test_case cases[] = {
         {"measured", measured},
         {"saved_is_taken", saved_is_taken},
+        {"saved_does_not_serve", saved_does_not_serve},
         {"saved_is_not_measured", saved_is_not_measured},
         {"problems_differ", problems_differ},
         {"instruction_sets_differ", instruction_sets_differ},

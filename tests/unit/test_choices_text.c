@@ -114,6 +114,7 @@ static void foreign_is_refused(void)
         gops_choice_replace_algorithm(written, names[i], text, sizeof text);
         refuse(names[i], text, strlen(text), 2);
     }
+    refuse("no algorithm", "groupops-choices 1 lines=1\nconv sum=ec406307\n", 45, 2);
     free(written);
     char *endless = gops_test_allocate(100000);
     memset(endless, 'x', 100000);
@@ -133,7 +134,13 @@ static void arguments(void)
     error = gops_fresh_error();                                                                    \
     gops_check_refusal(#call, call, &error, GOPS_INVALID, text)
     REFUSED(gops_choices_create(NULL, NULL, &error), "choices is NULL");
+    const gops_host incomplete = {.size = 1};
+    gops_choices *none = choices;
+    const gops_status status = gops_choices_create(&incomplete, &none, &error);
+    gops_test_check(status == GOPS_INVALID && none == NULL, "a host of size 1: %s", error.message);
     REFUSED(gops_choices_read(NULL, "", 0, &error), "choices is NULL");
+    REFUSED(gops_choices_read(choices, NULL, 0, &error),
+            "line 1 of the choices does not begin with \"groupops-choices 1 lines=\"");
     REFUSED(gops_choices_read(choices, NULL, 1, &error), "text is NULL");
     REFUSED(gops_choices_write(NULL, &byte, 1, &bytes, &error), "choices is NULL");
     REFUSED(gops_choices_write(choices, &byte, 1, NULL, &error), "bytes is NULL");

@@ -264,12 +264,39 @@ static void values_of_output_shape(void)
     values(kept, 4, (const float[]){20, 200, 0, 0});
 }
 
+/* No attributes at all mean the defaults, and a plan without them is that of empty ones. */
+static void defaults(void)
+{
+    gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 6, 7, 11);
+    gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 3, 2, 5, 3, 4);
+    gops_deconv_attributes empty = {.auto_pad = EXPLICIT};
+    gops_shape a, b;
+    gops_plan *plan = NULL;
+    gops_plan_info info = {.size = sizeof info};
+    gops_error error = {GOPS_OK, ""};
+    gops_test_check(gops_deconv_shape(&data, &filter, &empty, &a, &error) == GOPS_OK, "%s",
+                    error.message);
+    gops_test_check(gops_deconv_shape(&data, &filter, NULL, &b, &error) == GOPS_OK &&
+                        gops_deconv_plan_create(&data, &filter, NULL, NULL, &plan, &error) ==
+                            GOPS_OK,
+                    "attributes NULL: %s", error.message);
+    gops_plan_get_info(plan, &info, NULL);
+    gops_plan_destroy(plan);
+    gops_test_check(memcmp(a.output.dims, (int64_t[]){2, 15, 9, 14}, 4 * sizeof(int64_t)) == 0,
+                    "output of the defaults");
+    gops_test_check(memcmp(a.output.dims, b.output.dims, 4 * sizeof(int64_t)) == 0 &&
+                        memcmp(a.output.dims, info.shape.output.dims, 4 * sizeof(int64_t)) == 0,
+                    "output without attributes");
+    gops_test_check(b.pads_end.count == 2 && b.pads_end.values[1] == 0, "pads");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"every_axis_alone", every_axis_alone},
                                            {"every_axis_beside_others", every_axis_beside_others},
                                            {"values_by_hand", values_by_hand},
                                            {"values_of_output_shape", values_of_output_shape},
+                                           {"defaults", defaults},
                                            {NULL, NULL}};
     return gops_test_main("geometry of GroupConvolutionBackpropData", cases);
 }

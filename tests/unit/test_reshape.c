@@ -2,6 +2,7 @@
  * Plans from plans: gops_plan_reshape, the cache of them, and what both refuse. That their results
  * are right is the random test's.
  */
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -235,6 +236,28 @@ static void many_threads_ask(void)
     gops_plan_destroy(plan);
 }
 
+/* Lists that no key has room for. */
+static void cache_refuses_lists(void)
+{
+    static const int32_t counts[] = {-1, INT32_MIN, GOPS_MAX_SPATIAL + 1, INT32_MAX};
+    gops_tensor data = {GOPS_F32, 3, {2, 6, 11}}, filter = {GOPS_F32, 4, {2, 3, 5, 4}};
+    gops_plan *plan = NULL;
+    gops_plan_cache *cache = NULL;
+    gops_deconv_plan_create(&data, &filter, NULL, NULL, &plan, NULL);
+    gops_plan_cache_create(plan, 1, &cache, NULL);
+    for (int i = 0; i < 4; i++) {
+        const gops_list wanted = {counts[i], {23}};
+        const gops_plan *found = plan;
+        gops_error error = gops_fresh_error();
+        gops_status status = gops_plan_cache_get(cache, &data, &wanted, &found, &error);
+        gops_test_check(status == GOPS_INVALID && found == NULL &&
+                            strstr(error.message, "output_shape") != NULL,
+                        "a list of %d: %s", (int)counts[i], error.message);
+    }
+    gops_plan_cache_destroy(cache);
+    gops_plan_destroy(plan);
+}
+
 static void cache_refusals(void)
 {
     gops_plan *plan = conv_plan(NULL);
@@ -246,6 +269,8 @@ static void cache_refusals(void)
     expect(gops_plan_cache_create(plan, 1, NULL, &error), &error, GOPS_INVALID, "cache is NULL");
     expect(gops_plan_cache_create(plan, 0, &cache, &error), &error, GOPS_INVALID,
            "capacity is 0; it must be from 1 to 65536");
+    expect(gops_plan_cache_create(plan, 65537, &cache, &error), &error, GOPS_INVALID,
+           "capacity is 65537; it must be from 1 to 65536");
     gops_plan_cache_create(plan, 1, &cache, NULL);
     expect(gops_plan_cache_get(NULL, &data, NULL, &found, &error), &error, GOPS_INVALID,
            "cache is NULL");
@@ -254,13 +279,21 @@ static void cache_refusals(void)
            "data is NULL");
     expect(gops_plan_cache_get(cache, &data, NULL, NULL, &error), &error, GOPS_INVALID,
            "plan is NULL");
-    data.rank = 1000;
-    gops_status status = gops_plan_cache_get(cache, &data, NULL, &found, &error);
-    gops_test_check(status != GOPS_OK && found == NULL, "rank 1000");
+    data.type = GOPS_BF16;
+    expect(gops_plan_cache_get(cache, &data, NULL, &found, &error), &error, GOPS_INVALID,
+           "data is bf16; the plan was made for f32");
+    data.type = GOPS_F32;
+    static const int32_t ranks[] = {1000, -1, INT32_MIN};
+    for (int i = 0; i < 3; i++) {
+        data.rank = ranks[i];
+        gops_status status = gops_plan_cache_get(cache, &data, NULL, &found, &error);
+        gops_test_check(status != GOPS_OK && found == NULL, "rank %d", (int)ranks[i]);
+    }
     gops_plan_cache_release(cache, NULL);
     gops_plan_cache_destroy(cache);
     gops_plan_cache_destroy(NULL);
     gops_plan_destroy(plan);
+    cache_refuses_lists();
 }
 
 /* Reshape, cache and its plans with every allocation failing in turn. */
