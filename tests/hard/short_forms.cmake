@@ -1,20 +1,28 @@
 # What ./cmake/dev has a command for and takes a build of its own, in short; and memcheck, which takes
-# none. All of them are built without optimization, which is a form of `./cmake/dev builds`.
+# none. But for the first they are built without optimization, which is a form of `./cmake/dev builds`
+# too.
 
-# short_form(NAME COMPILER|CROSS name TESTS name,... [FLAGS flag...] [KERNEL_FLAGS flag]
+# short_form(NAME COMPILER|CROSS name TESTS name,... [BUILD type] [FLAGS flag...] [KERNEL_FLAGS flag]
 #            [ENVIRONMENT variable...]): see built_again.cmake.
 function(short_form name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMPILER;CROSS;TESTS;KERNEL_FLAGS" "FLAGS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMPILER;CROSS;TESTS;BUILD;KERNEL_FLAGS"
+                        "FLAGS;ENVIRONMENT")
+  if(NOT arg_BUILD)
+    set(arg_BUILD Debug)
+  endif()
   list(JOIN arg_FLAGS "\\;" flags)
   add_test(NAME ${name}
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBINARY=${PROJECT_BINARY_DIR}/${name}
             -DCOMPILER=${arg_COMPILER} -DCROSS=${arg_CROSS} -DTESTS=${arg_TESTS} -DFLAGS=${flags}
-            -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
+            -DBUILD=${arg_BUILD} -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
             -DBLAS=${GROUPOPS_BLAS} -P ${CMAKE_CURRENT_SOURCE_DIR}/built_again.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1500 ENVIRONMENT "${arg_ENVIRONMENT}"
                        SKIP_REGULAR_EXPRESSION "^skipped, because")
 endfunction()
 
+# Of `builds`, its other two forms at once.
+short_form(native_lto COMPILER ${CMAKE_C_COMPILER} TESTS random BUILD Release
+  FLAGS -O3 -march=native -flto=auto ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=2000)
 # The inner loops, in which UndefinedBehaviorSanitizer takes minutes, are left to the long form.
 short_form(sanitized_address COMPILER ${CMAKE_C_COMPILER} TESTS random,fuzz_operations
   FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all KERNEL_FLAGS -fno-sanitize=undefined
@@ -28,9 +36,10 @@ short_form(sanitized_threads COMPILER ${CMAKE_C_COMPILER} TESTS storm,host_hooks
 # Of `msan` and of `clang`.
 short_form(sanitized_memory COMPILER clang TESTS random,fuzz_operations FLAGS -fsanitize=memory
   ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=280 MSAN_OPTIONS=intercept_strlen=0)
-# Of `cross`: big-endian, which is farthest from what the rest is tested on.
-short_form(cross_s390x CROSS s390x TESTS random,spec_examples
-  ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=56)
+foreach(processor s390x aarch64 i386)
+  short_form(cross_${processor} CROSS ${processor} TESTS random,spec_examples
+    ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=56)
+endforeach()
 
 find_program(GROUPOPS_VALGRIND valgrind)
 mark_as_advanced(GROUPOPS_VALGRIND)
