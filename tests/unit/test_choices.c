@@ -264,26 +264,34 @@ static int failing_for(void *context, void (*task)(void *argument, int64_t index
     return (*left)-- > 0 ? 0 : 7;
 }
 
-/* While the algorithms are tried once, and while they are measured. */
+/* Every call in turn, while the algorithms are tried once and while they are measured; how many
+ * there are then depends on the time that they take. */
 static void host_that_fails(void)
 {
     gops_problem problem = gops_choice_grouped();
     gops_choices *choices = gops_choice_create();
+    int calls = 0, done = 0;
     problem.data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 41, 43);
     problem.threads = 2;
     problem.algorithm = "fastest";
     problem.choices = choices;
-    for (int calls = 0; calls < 40; calls++) {
+    for (; !done && calls < 40; calls++) {
         gops_plan *plan;
         gops_error error = gops_fresh_error();
         int left = calls;
         const gops_host host = {.size = sizeof host, .parallel_for = failing_for, .context = &left};
         problem.host = &host;
-        gops_check_refusal("fastest", gops_problem_plan(&problem, &plan, &error), &error,
-                           GOPS_HOST_FAILED, "host.parallel_for returned 7");
-        gops_test_check(plan == NULL && gops_choices_count(choices) == 0,
+        const gops_status status = gops_problem_plan(&problem, &plan, &error);
+        done = status == GOPS_OK;
+        gops_test_check(done == (left >= 0), "the failure after %d calls went unnoticed", calls);
+        if (!done)
+            gops_check_refusal("fastest", status, &error, GOPS_HOST_FAILED,
+                               "host.parallel_for returned 7");
+        gops_test_check(gops_choices_count(choices) == done && (plan != NULL) == done,
                         "after %d calls: a choice", calls);
+        gops_plan_destroy(plan);
     }
+    gops_test_check(calls > 6, "%d calls were enough to measure", calls);
     gops_choices_destroy(choices);
 }
 
