@@ -13,8 +13,8 @@
 
 #include <groupops/choices.h>
 
+#include "choice_problems.h"
 #include "fuzz.h"
-#include "problem.h"
 #include "test_elements.h"
 
 enum { PROBLEMS = 9, MOST_TEXT = 65536 };
@@ -121,11 +121,10 @@ static void append(text *to, const char *bytes, size_t count)
     }
 }
 
-/* A line with its keys in full and its sum, FNV-1a, behind it. */
+/* A line with its keys in full and its sum behind it. */
 static void append_line(text *to, const char *line, size_t count)
 {
     const size_t start = to->count;
-    unsigned sum = 2166136261U;
     char ending[32];
     for (size_t i = 0; i < count; i++) {
         const unsigned digit = i + 1 < count ? (unsigned)line[i + 1] - '0' : PROBLEMS;
@@ -136,8 +135,7 @@ static void append_line(text *to, const char *line, size_t count)
             append(to, &line[i], 1);
         }
     }
-    for (size_t i = start; i < to->count; i++)
-        sum = (unsigned)((uint64_t)(sum ^ (unsigned char)to->bytes[i]) * 16777619U);
+    const unsigned sum = gops_choice_sum(to->bytes + start, to->count - start);
     append(to, ending, (size_t)snprintf(ending, sizeof ending, " sum=%08x\n", sum));
 }
 

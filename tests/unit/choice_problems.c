@@ -83,12 +83,11 @@ int gops_choice_plan_info(const gops_problem *problem, char algorithm[32], char 
     return 1;
 }
 
-/* FNV-1a, 32 bits. */
-static unsigned sum_of(const char *text, size_t bytes)
+unsigned gops_choice_sum(const char *line, size_t bytes)
 {
-    unsigned sum = 2166136261u;
+    uint32_t sum = 2166136261U;
     for (size_t i = 0; i < bytes; i++)
-        sum = (sum ^ (unsigned char)text[i]) * 16777619u;
+        sum = (uint32_t)((uint64_t)(sum ^ (unsigned char)line[i]) * 16777619U);
     return sum;
 }
 
@@ -99,7 +98,8 @@ void gops_choice_replace_algorithm(const char *text, const char *algorithm, char
     const int key = (int)(strstr(line, " algorithm=") - line);
     char content[1024];
     const int length = snprintf(content, sizeof content, "%.*s algorithm=%s", key, line, algorithm);
-    snprintf(result, bytes, "%s1\n%s sum=%08x\n", header, content, sum_of(content, (size_t)length));
+    snprintf(result, bytes, "%s1\n%s sum=%08x\n", header, content,
+             gops_choice_sum(content, (size_t)length));
 }
 
 char *gops_choice_some_text(size_t *bytes)

@@ -23,6 +23,9 @@ char *gops_choice_some_text(size_t *bytes);
 /* What a plan with these options says of itself; 0 where it is refused. */
 int gops_choice_plan_info(const gops_problem *problem, char algorithm[32], char why[512]);
 
+/* What stands behind " sum=" in a line: FNV-1a of 32 bits. */
+unsigned gops_choice_sum(const char *line, size_t bytes);
+
 /* The text of choices that hold one, with another algorithm and the sum that goes with it. */
 void gops_choice_replace_algorithm(const char *text, const char *algorithm, char *result,
                                    size_t bytes);

@@ -44,27 +44,36 @@ static void measured(void)
     gops_problem_check(&problems[0], &random);
 }
 
+/* Choices with the algorithm for the problem, whether it serves or not, read from their text. */
+static gops_choices *choices_with(gops_problem problem, const char *algorithm)
+{
+    char measured[32], why[512], text[2048];
+    gops_error error = gops_fresh_error();
+    size_t bytes;
+    problem.algorithm = "fastest";
+    problem.choices = gops_choice_create();
+    gops_choice_plan_info(&problem, measured, why);
+    char *written = gops_choice_write_text(problem.choices, &bytes);
+    gops_choices_destroy(problem.choices);
+    gops_choice_replace_algorithm(written, algorithm, text, sizeof text);
+    free(written);
+    gops_choices *choices = gops_choice_create();
+    gops_test_check(gops_choices_read(choices, text, strlen(text), &error) == GOPS_OK,
+                    "reading: %s", error.message);
+    return choices;
+}
+
 /* A choice that neither the estimate nor a measurement would make is taken all the same, by "auto"
  * and "fastest"; so they do look it up. */
 static void saved_is_taken(void)
 {
     gops_problem problem = gops_choice_grouped();
-    char estimated[32], algorithm[32], why[512], text[2048];
-    gops_error error = gops_fresh_error();
-    size_t bytes;
+    char estimated[32], algorithm[32], why[512];
     gops_choice_plan_info(&problem, estimated, why);
     const char *other = strcmp(estimated, "gemm") == 0 ? "implicit" : "gemm";
-    problem.algorithm = "fastest";
-    problem.choices = gops_choice_create();
-    gops_choice_plan_info(&problem, algorithm, why);
-    char *written = gops_choice_write_text(problem.choices, &bytes);
-    gops_choices_destroy(problem.choices);
-    gops_choice_replace_algorithm(written, other, text, sizeof text);
     for (int fastest = 0; fastest < 2; fastest++) {
-        problem.choices = gops_choice_create();
+        problem.choices = choices_with(problem, other);
         problem.algorithm = fastest ? "fastest" : "auto";
-        gops_test_check(gops_choices_read(problem.choices, text, strlen(text), &error) == GOPS_OK,
-                        "reading: %s", error.message);
         gops_choice_plan_info(&problem, algorithm, why);
         gops_test_check(strcmp(algorithm, other) == 0 &&
                             strstr(why, "the fastest when it was measured; ") == why,
@@ -75,7 +84,20 @@ static void saved_is_taken(void)
         gops_test_check(strcmp(algorithm, estimated) == 0, "%s for %s", algorithm, estimated);
         gops_choices_destroy(problem.choices);
     }
-    free(written);
+}
+
+/* A saved choice that this problem cannot be computed by: the estimate decides. */
+static void saved_does_not_serve(void)
+{
+    gops_problem problem = gops_choice_grouped();
+    char estimated[32], algorithm[32], why[512];
+    gops_choice_plan_info(&problem, estimated, why);
+    problem.choices = choices_with(problem, "direct/lanes");
+    gops_choice_plan_info(&problem, algorithm, why);
+    gops_test_check(strcmp(algorithm, estimated) == 0 &&
+                        strstr(why, "when it was measured") == NULL,
+                    "%s for %s, because %s", algorithm, estimated, why);
+    gops_choices_destroy(problem.choices);
 }
 
 /* Without measuring there is one allocation, the plan's. */
@@ -226,32 +248,6 @@ static void out_of_memory(void)
     }
     gops_test_check(failures > 10, "%lld allocations", (long long)failures);
     free(text);
-}
-
-/* A saved choice that this problem cannot be computed by: the estimate decides. */
-static void saved_does_not_serve(void)
-{
-    gops_problem problem = gops_choice_grouped();
-    char estimated[32], algorithm[32], why[512], text[2048];
-    gops_error error = gops_fresh_error();
-    size_t bytes;
-    gops_choice_plan_info(&problem, estimated, why);
-    problem.choices = gops_choice_create();
-    problem.algorithm = "fastest";
-    gops_choice_plan_info(&problem, algorithm, why);
-    char *written = gops_choice_write_text(problem.choices, &bytes);
-    gops_choices_destroy(problem.choices);
-    gops_choice_replace_algorithm(written, "direct/lanes", text, sizeof text);
-    problem.choices = gops_choice_create();
-    problem.algorithm = "auto";
-    gops_test_check(gops_choices_read(problem.choices, text, strlen(text), &error) == GOPS_OK,
-                    "reading: %s", error.message);
-    gops_choice_plan_info(&problem, algorithm, why);
-    gops_test_check(strcmp(algorithm, estimated) == 0 &&
-                        strstr(why, "when it was measured") == NULL,
-                    "%s for %s, because %s", algorithm, estimated, why);
-    gops_choices_destroy(problem.choices);
-    free(written);
 }
 
 /* Does its tasks, until the calls that it was given are used up. */
