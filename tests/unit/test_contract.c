@@ -147,6 +147,90 @@ static void types_and_activations(void)
         expect(gops_conv_plan_create(&bytes, &byte_filter, NULL, &options, &plan, &error), &error,
                GOPS_INVALID, "clamp of u8 takes whole numbers of u8");
     }
+    options.activation = (gops_activation){GOPS_ACTIVATION_GELU, 0, 0};
+    expect(gops_conv_plan_create(&bytes, &byte_filter, NULL, &options, &plan, &error), &error,
+           GOPS_UNSUPPORTED, "activation.kind is 8; u8 takes none (0), relu (1) and clamp (2)");
+    static const struct {
+        int kind;
+        const char *message;
+    } unknown[] = {{-1, "activation.kind is -1; it must be from 0 to 8"},
+                   {9, "activation.kind is 9; it must be from 0 to 8"}};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        options.activation = (gops_activation){(gops_activation_kind)unknown[i].kind, 0, 0};
+        expect(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, &error), &error,
+               GOPS_INVALID, unknown[i].message);
+    }
+}
+
+/* The output of a normalization has the type of its data, asked for or not. */
+static void type_of_norm(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 7);
+    const gops_tensor c = GOPS_TEST_TENSOR(GOPS_F32, 3);
+    const gops_norm_attributes attributes = {3, 1e-5};
+    gops_options options = {.size = sizeof options, .output_type = GOPS_F16};
+    gops_plan *plan;
+    gops_error error = gops_fresh_error();
+    expect(gops_norm_plan_create(&data, &c, &c, &attributes, &options, &plan, &error), &error,
+           GOPS_UNSUPPORTED, "output_type is f16, data is f32");
+    options.output_type = GOPS_F32;
+    gops_test_check(gops_norm_plan_create(&data, &c, &c, &attributes, &options, &plan, &error) ==
+                        GOPS_OK,
+                    "f32: %s", error.message);
+    gops_plan_destroy(plan);
+}
+
+/* A budget that nothing can do with is refused when algorithms are to be measured too, and in a
+ * plan made from another, which has to do with that one's; with an error to write to and without.
+ */
+static void too_little_workspace(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 6, 9, 9);
+    const gops_tensor wide = GOPS_TEST_TENSOR(GOPS_F32, 1, 6, 9, 9000);
+    const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 3, 3, 3);
+    gops_options options = {.size = sizeof options, .algorithm = "fastest", .max_workspace = 1};
+    gops_plan *plan, *reshaped;
+    gops_plan_info info = {.size = sizeof info};
+    gops_error error = gops_fresh_error();
+    expect(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, &error), &error,
+           GOPS_INVALID, "max_workspace is 1; gemm needs at least");
+    gops_test_check(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, NULL) ==
+                        GOPS_INVALID,
+                    "fastest without an error");
+    options.algorithm = "implicit";
+    for (options.max_workspace = 256;; options.max_workspace *= 2) {
+        if (gops_conv_plan_create(&data, &filter, NULL, &options, &plan, &error) == GOPS_OK)
+            break;
+    }
+    const gops_status status = gops_plan_reshape(plan, &wide, NULL, &reshaped, &error);
+    gops_plan_get_info(reshaped, &info, NULL);
+    gops_plan_destroy(reshaped);
+    gops_test_check(status == GOPS_OK ? info.workspace_bytes <= (size_t)options.max_workspace
+                                      : status == GOPS_UNSUPPORTED && error.status == status,
+                    "%zu bytes of %lld; %s", info.workspace_bytes, (long long)options.max_workspace,
+                    error.message);
+    gops_test_check(gops_plan_reshape(plan, &wide, NULL, &reshaped, NULL) == status,
+                    "another status without an error");
+    gops_plan_destroy(reshaped);
+    gops_plan_destroy(plan);
+}
+
+/* Where there is nothing to compute there are no weights to give. */
+static void empty_filter(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 0, 3, 7);
+    const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 3, 3, 2);
+    gops_plan *plan;
+    gops_filter *packed;
+    gops_error error = gops_fresh_error();
+    gops_test_check(gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, &error) == GOPS_OK &&
+                        gops_filter_create(plan, NULL, &packed, &error) == GOPS_OK &&
+                        gops_filter_update(plan, packed, NULL, &error) == GOPS_OK,
+                    "%s", error.message);
+    gops_arguments arguments = {.size = sizeof arguments, .filter = packed};
+    gops_test_check(gops_execute(plan, &arguments, &error) == GOPS_OK, "%s", error.message);
+    gops_filter_destroy(packed);
+    gops_plan_destroy(plan);
 }
 
 /* Few elements far apart: the kernels of our own stand back, and gemm computes them. */
@@ -204,6 +288,9 @@ int main(void)
                                            {"norm_arguments", norm_arguments},
                                            {"zero_points", zero_points},
                                            {"types_and_activations", types_and_activations},
+                                           {"type_of_norm", type_of_norm},
+                                           {"too_little_workspace", too_little_workspace},
+                                           {"empty_filter", empty_filter},
                                            {"far_apart", far_apart},
                                            {"beyond_63_bits", beyond_63_bits},
                                            {NULL, NULL}};
