@@ -106,7 +106,8 @@ typedef struct gops_options {
 /* Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
  * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option;
  * GOPS_UNSUPPORTED: a type or algorithm that is not offered; GOPS_OUT_OF_MEMORY; with "fastest",
- * GOPS_HOST_FAILED: parallel_for said so. */
+ * GOPS_OUT_OF_MEMORY also where it would take more than the machine has, and GOPS_HOST_FAILED:
+ * parallel_for said so. */
 GOPS_API gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
                                            const gops_conv_attributes *attributes,
                                            const gops_options *options, gops_plan **plan,

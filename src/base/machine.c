@@ -1,4 +1,4 @@
-/* base/machine.c: cache sizes from sysconf. */
+/* base/machine.c: sizes of caches and memory from sysconf. */
 #define _GNU_SOURCE /* the names of the cache sizes */
 
 #include "base/machine.h"
@@ -25,4 +25,15 @@ gops_machine gops_machine_read(void)
     machine.l2_bytes = gops_clamp(sysconf(_SC_LEVEL2_CACHE_SIZE), USUAL_L2_BYTES, LARGEST_L2_BYTES);
 #endif
     return machine;
+}
+
+int64_t gops_machine_memory(void)
+{
+#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
+    const int64_t pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && bytes > 0) {
+        return gops_mul_saturate(pages, bytes);
+    }
+#endif
+    return INT64_MAX;
 }

@@ -1,4 +1,5 @@
-/* base/machine.h: what the processor's caches are, for choosing block sizes. */
+/* base/machine.h: what the processor's caches are, for choosing block sizes, and all of the memory.
+ */
 #ifndef GOPS_BASE_MACHINE_H
 #define GOPS_BASE_MACHINE_H
 
@@ -11,5 +12,8 @@ typedef struct gops_machine {
 
 /* Read from the system, with sensible values where it does not say. Cheap; no state. */
 gops_machine gops_machine_read(void);
+
+/* Bytes of main memory; INT64_MAX where the system does not tell. */
+int64_t gops_machine_memory(void);
 
 #endif

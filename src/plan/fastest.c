@@ -147,6 +147,13 @@ gops_status gops_measure_trials(gops_trial *trials, int count, gops_error *error
             return gops_fail(error, GOPS_OUT_OF_MEMORY, "tensors and workspace outgrow a size_t");
         }
     }
+    /* Systems hand out more memory than there is, and end whoever uses it. */
+    const int64_t most = gops_machine_memory();
+    if (bytes > (uint64_t)most) {
+        return gops_fail(error, GOPS_OUT_OF_MEMORY,
+                         "measuring takes %zu bytes; this machine has %lld bytes of memory", bytes,
+                         (long long)most);
+    }
     unsigned char *memory = host->allocate(host->context, bytes, GOPS_WORKSPACE_ALIGNMENT);
     if (memory == NULL) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the %zu bytes to measure on",

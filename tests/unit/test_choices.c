@@ -8,6 +8,7 @@
 #include "test_elements.h"
 #include "test_host.h"
 #include "test_main.h"
+#include "test_wide.h"
 
 /* The reference's values come out, by an algorithm that can be had by its name too. */
 static void measured_is_right(gops_problem problem, gops_test_random *random)
@@ -291,6 +292,29 @@ static void host_that_fails(void)
     gops_choices_destroy(choices);
 }
 
+/* Tensors beyond the machine's memory are refused, not measured: 3 TB. */
+static void beyond_memory(void)
+{
+    gops_problem problem = gops_choice_grouped();
+    gops_plan *plan;
+    gops_error error = gops_fresh_error();
+    gops_test_heap heap;
+    gops_test_heap_start(&heap);
+    const gops_host host = gops_test_heap_host(&heap);
+    problem.data.dims[0] = 1 << 20;
+    problem.data.dims[2] = 200;
+    problem.data.dims[3] = 100;
+    problem.host = &host;
+    problem.algorithm = "fastest";
+    const gops_status status = gops_problem_plan(&problem, &plan, &error);
+    gops_test_check(plan == NULL && heap.live == 0 && heap.calls <= 1 && status == error.status &&
+                        (GOPS_TEST_32_BIT
+                             ? status == GOPS_TOO_LARGE
+                             : status == GOPS_OUT_OF_MEMORY &&
+                                   strncmp(error.message, "measuring takes ", 16) == 0),
+                    "%lld allocations, \"%s\"", (long long)heap.calls, error.message);
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
@@ -302,6 +326,7 @@ int main(void)
         {"instruction_sets_differ", instruction_sets_differ},
         {"out_of_memory", out_of_memory},
         {"host_that_fails", host_that_fails},
+        {"beyond_memory", beyond_memory},
         {NULL, NULL},
     };
     return gops_test_main("choices", cases);
