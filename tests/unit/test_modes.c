@@ -121,6 +121,11 @@ static void modes_of_the_caller(void)
                                      {.operation = GOPS_PROBLEM_DECONV,
                                       .data = GOPS_TEST_TENSOR(GOPS_F32, 3, 15, 61, 67),
                                       .filter = GOPS_TEST_TENSOR(GOPS_F32, 3, 5, 7, 3, 3)}};
+    _mm_setcsr(MASKED | FLUSHING);
+    const unsigned kept = _mm_getcsr();
+    _mm_setcsr(MASKED);
+    if ((kept & FLUSHING) != FLUSHING)
+        gops_test_skip("MXCSR does not keep its modes, as under valgrind");
     for (int i = 0; i < 3; i++) {
         gops_problem problem = problems[i];
         for (int a = 0; gops_algorithm_name(a) != NULL; a++) {
