@@ -226,12 +226,22 @@ static void round_doubles(const gops_type_row *row, const void *one, void *to, d
     row->norm_apply(to, one, 0, count, &scaling);
 }
 
+/* Whether -0 * 1 - 0 is -0 in one rounding; valgrind's is 0. */
+static int fma_keeps_signs(void)
+{
+    volatile double zero = -0.0;
+    return signbit(fma(zero, 1, zero));
+}
+
 enum { RUN = 37 }; /* long enough for every vector loop, and for what these leave over */
 
 static int check_double(const gops_codes *codes, const gops_type_row *row, double value,
                         int saturating, int flush, const char *what)
 {
     uint16_t one[RUN], to[RUN];
+    if (value == 0 && !fma_keeps_signs()) {
+        return 1;
+    }
     for (int i = 0; i < RUN; i++) {
         gops_test_set_real(codes->type, one, i, 1);
     }
