@@ -221,7 +221,7 @@ static void empty_filter(void)
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 0, 3, 7);
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 3, 3, 2);
     gops_plan *plan;
-    gops_filter *packed;
+    gops_filter *packed = NULL;
     gops_error error = gops_fresh_error();
     gops_test_check(gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, &error) == GOPS_OK &&
                         gops_filter_create(plan, NULL, &packed, &error) == GOPS_OK &&
