@@ -292,7 +292,7 @@ static void host_that_fails(void)
     gops_choices_destroy(choices);
 }
 
-/* Tensors beyond the machine's memory are refused, not measured: 3 TB. */
+/* Tensors beyond the machine's memory are refused, not measured: 3 PB. */
 static void beyond_memory(void)
 {
     gops_problem problem = gops_choice_grouped();
@@ -301,7 +301,7 @@ static void beyond_memory(void)
     gops_test_heap heap;
     gops_test_heap_start(&heap);
     const gops_host host = gops_test_heap_host(&heap);
-    problem.data.dims[0] = 1 << 20;
+    problem.data.dims[0] = 1 << 30;
     problem.data.dims[2] = 200;
     problem.data.dims[3] = 100;
     problem.host = &host;
