@@ -70,7 +70,10 @@ typedef struct gops_activation {
 #define GOPS_UNLIMITED INT64_MAX
 
 /* Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
- * but the first, mean the default. */
+ * but the first, mean the default. Not read, and so allowed to hold anything: saturate of other
+ * types than the two that it names, choices beside an algorithm's name, alpha and beta of an
+ * activation without them. Refused by name: an output_type that is none for the operation and its
+ * data. */
 typedef struct gops_options {
     size_t size; /* sizeof(gops_options) */
     /* NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
@@ -207,6 +210,12 @@ GOPS_API void gops_filter_destroy(gops_filter *filter);
 /* What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
  * elements; the output must not overlap any input, except that a normalization's may be its data,
  * and that any may be the residual; those then have the output's stride.
+ *
+ * What an earlier call has left in a field that does not matter here does no harm. Not read, and so
+ * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride
+ * without a residual, workspace_bytes without a workspace. Refused by name, since the caller would
+ * wait for something that does not come: mean and variance of a convolution, data_zero_point of a
+ * plan without output_type.
  */
 typedef struct gops_arguments {
     size_t size; /* sizeof(gops_arguments) */

@@ -129,7 +129,7 @@ static gops_status read_strides(const gops_plan *plan, const gops_arguments *giv
         status = read_stride("output_stride", given->output_stride, plan->image_outputs, batch,
                              size, &job->output_gap, error);
     }
-    if (status == GOPS_OK) {
+    if (status == GOPS_OK && job->residual != NULL) {
         status = read_stride("residual_stride", given->residual_stride, plan->image_outputs, batch,
                              size, &job->residual_gap, error);
     }
@@ -181,9 +181,11 @@ gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *arg
     if ((status = check_inputs(plan, arguments, error)) != GOPS_OK) {
         return status;
     }
+    const int norm = plan->operation == GOPS_OPERATION_NORM;
     *job = (gops_job){
         .data = arguments->data,
-        .filter = arguments->filter != NULL ? arguments->filter->packed : NULL,
+        .filter = norm ? NULL : arguments->filter->packed,
+        .plain = !norm && arguments->filter->plain,
         .scale = arguments->scale,
         .bias = arguments->bias,
         .residual = arguments->residual,

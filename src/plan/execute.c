@@ -98,7 +98,7 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
     if (status != GOPS_OK || plan->items == 0) {
         return status;
     }
-    const int plain = arguments->filter != NULL && arguments->filter->plain;
+    const int plain = running.job.plain;
     running.run = plain ? gops_plain_run : plan->method->run;
     running.items = plain ? gops_plain_items(plan) : plan->items;
     running.modes = gops_float_read();

@@ -28,6 +28,7 @@ typedef enum gops_operation {
 typedef struct gops_job {
     const void *data;
     const void *filter; /* as packed */
+    int plain;          /* of the filter: gops_plain_run */
     const void *scale;
     const void *bias;
     void *output;
