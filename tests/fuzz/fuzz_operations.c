@@ -13,6 +13,7 @@
 #include "fuzz_buffers.h"
 #include "test_compare.h"
 #include "test_elements.h"
+#include "test_host.h"
 
 /* So that an execution takes about a millisecond under sanitizers. */
 enum { MOST_ELEMENTS = 12000, MOST_PRODUCTS = 12000, MOST_WORKSPACE = 16 << 20 };
@@ -338,7 +339,10 @@ static void check_plan(gops_fuzz_case *c, const gops_reference_geometry *g,
     gops_plan *plan = NULL;
     gops_plan_info info;
     gops_error error = {GOPS_OK, ""};
-    gops_host host = {.size = sizeof host, .parallel_for = run_slots, .context = &c->order};
+    gops_host host = {.size = sizeof host,
+                      .gemm = gops_test_host_gemm(),
+                      .parallel_for = run_slots,
+                      .context = &c->order};
     const int is_small = is_legal && is_runnable(c, g, output);
     gops_problem_text text = {""};
     c->options.host = c->order != 0 ? &host : NULL;

@@ -1,6 +1,7 @@
 /* fuzz_replay.c: runs a target on files, and on the files of folders, given as words. Folders that
  * are not there are passed over; that nothing at all was run is a failure. */
 #include "fuzz.h"
+#include "test_host.h"
 #include "test_written.h"
 
 #include <dirent.h>
@@ -67,6 +68,7 @@ static void run_path(const char *path)
 
 int main(int argc, char **argv)
 {
+    gops_test_host_from_environment();
     for (int i = 1; i < argc; i++) {
         char *whole = realpath(argv[i], NULL); /* a target may enter a folder of its own */
         if (whole != NULL)

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "test_host.h"
+
 enum { FILL = 0xff };
 
 static size_t page_size(void)
@@ -79,6 +81,9 @@ static void release(void *context, void *memory)
 
 gops_host gops_fence_host(gops_fence_heap *heap)
 {
-    return (gops_host){
-        .size = sizeof(gops_host), .allocate = allocate, .release = release, .context = heap};
+    return (gops_host){.size = sizeof(gops_host),
+                       .gemm = gops_test_host_gemm(),
+                       .allocate = allocate,
+                       .release = release,
+                       .context = heap};
 }

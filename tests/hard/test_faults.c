@@ -165,7 +165,6 @@ static int fail_allocation(engine *e, int64_t fail_at)
     gops_error error = {GOPS_OK, ""};
     gops_test_heap_start(&heap);
     gops_host host = gops_test_heap_host(&heap);
-    host.gemm = gops_test_host_gemm();
     heap.fail_at = fail_at;
     e->problem.host = &host;
     gops_status status = live(e, &error);

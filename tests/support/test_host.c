@@ -7,6 +7,8 @@
 
 #include <groupops/host.h>
 
+#include "test_written.h"
+
 /* Not every test program is linked with the library. */
 extern gops_status gops_set_default_host(const gops_host *host, gops_error *error)
     __attribute__((weak));
@@ -66,6 +68,28 @@ static int run_threads(void *context, void (*task)(void *argument, int64_t index
 DEFINE_GEMM(multiply_f32, float)
 DEFINE_GEMM(multiply_f64, double)
 
+/* NULL: the library's own default. */
+static const char *asked_for(void)
+{
+    const char *wanted = getenv("GROUPOPS_TEST_HOST");
+#ifdef GOPS_TEST_MEMORY_SANITIZER
+    if (wanted == NULL || wanted[0] == '\0')
+        return "own";
+#endif
+    return wanted != NULL && wanted[0] != '\0' ? wanted : NULL;
+}
+
+#ifdef GOPS_TEST_MEMORY_SANITIZER
+/* Read by MemorySanitizer as it starts: the strings that OpenMP reads when it is loaded come from
+ * its own code, which is not built for it. */
+const char *__msan_default_options(void);
+
+const char *__msan_default_options(void)
+{
+    return "intercept_strlen=0";
+}
+#endif
+
 static int is_own(const char *wanted)
 {
     return wanted != NULL && strcmp(wanted, "own") == 0;
@@ -79,13 +103,13 @@ const gops_gemm *gops_test_own_gemm(void)
 
 const gops_gemm *gops_test_host_gemm(void)
 {
-    return is_own(getenv("GROUPOPS_TEST_HOST")) ? gops_test_own_gemm() : NULL;
+    return is_own(asked_for()) ? gops_test_own_gemm() : NULL;
 }
 
 void gops_test_host_from_environment(void)
 {
-    const char *wanted = getenv("GROUPOPS_TEST_HOST");
-    if (wanted == NULL || wanted[0] == '\0' || gops_set_default_host == NULL)
+    const char *wanted = asked_for();
+    if (wanted == NULL || gops_set_default_host == NULL)
         return;
     const gops_host host = {
         .size = sizeof host, .gemm = gops_test_host_gemm(), .parallel_for = run_threads};

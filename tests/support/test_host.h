@@ -3,7 +3,9 @@
  *
  * GROUPOPS_TEST_HOST=threads: plans whose options name no host run on POSIX threads, one for each
  * piece of work, in place of OpenMP's. GROUPOPS_TEST_HOST=own: and multiply by a plain loop, in
- * place of the BLAS, so that nothing runs that the compiler's sanitizer did not see.
+ * place of the BLAS, so that nothing runs that the compiler's sanitizer did not see: what a program
+ * built for MemorySanitizer does of itself, as some kernels of a BLAS clear C by code that it
+ * follows, and others do not.
  */
 #ifndef GROUPOPS_TEST_HOST_H
 #define GROUPOPS_TEST_HOST_H

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "test_host.h"
+
 enum { FILL = 0xff, CANARY_BYTES = 64 };
 
 void *gops_test_allocate(size_t bytes)
@@ -103,7 +105,7 @@ void gops_test_heap_release(void *context, void *memory)
 
 gops_host gops_test_heap_host(gops_test_heap *heap)
 {
-    gops_host host = {.size = sizeof host};
+    gops_host host = {.size = sizeof host, .gemm = gops_test_host_gemm()};
     host.allocate = gops_test_heap_allocate;
     host.release = gops_test_heap_release;
     host.context = heap;

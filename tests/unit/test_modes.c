@@ -7,6 +7,7 @@
 
 #include "problem.h"
 #include "test_elements.h"
+#include "test_host.h"
 #include "test_main.h"
 
 #ifdef __SSE2__
@@ -79,7 +80,10 @@ static void check_modes(gops_problem problem, unsigned caller, unsigned worker_m
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 78);
     lent l = {.own = worker_modes};
-    gops_host host = {.size = sizeof host, .parallel_for = foreign_threads, .context = &l};
+    gops_host host = {.size = sizeof host,
+                      .gemm = gops_test_host_gemm(),
+                      .parallel_for = foreign_threads,
+                      .context = &l};
     gops_reference_geometry g;
     gops_tensor output;
     gops_problem_text text;
