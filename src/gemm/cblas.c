@@ -3,7 +3,7 @@
  *
  * Our threads call the BLAS side by side, each for a product of its own, so it must stay on the
  * calling thread, and must bear being called by several. How the BLASes of Debian 12 behave was
- * measured (README, "What a host must know about its BLAS"):
+ * measured (methods/gemm/README.md):
  *
  * OpenBLAS with OpenMP starts as many threads as OpenMP would, also inside a parallel region of
  * one. That number is the calling task's own, so that setting it to 1 for the time of the call
