@@ -13,7 +13,7 @@
  * rows and a row by itself, at the right by single vectors and the part of one.
  *
  * The alternative was limbs of 16 bits in DGEMMs, whose sums are exact to K = 2^21: three of them
- * for 32 bits, ten for 64. tests/types/bench_integers measures both in turns, on a Zen 5 with the
+ * for 32 bits, ten for 64. tests/bench/bench_integers measures both in turns, on a Zen 5 with the
  * Haswell kernels of OpenBLAS 0.3.21, one thread, milliseconds, least of 60 rounds; the DGEMMs are
  * without cutting and joining the limbs.
  *

@@ -15,7 +15,7 @@ PEERS = {
     "pytorch": "PyTorch",
 }
 
-# kind: what every layer and the geometric mean must reach (issue 4).
+# kind: what every layer and the geometric mean must reach.
 KINDS = {
     "grouped": (1.0, 1.5),
     "depthwise": (1.0, 1.3),
@@ -79,7 +79,7 @@ class Layer:
 
     @property
     def copies(self):
-        """Times a copy; None where the issue asks nothing."""
+        """Times a copy; None where nothing is asked."""
         if self.kind != "norm" or "copy" not in self.least:
             return None
         shape, groups = self.shapes.split(" g")

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_elements.h"
+#include "elements.h"
 
 gops_fuzz_buffer gops_fuzz_buffer_create(gops_type type, int64_t count, int offset)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_elements.h"
+#include "elements.h"
 
 /* A number that an input may replace. */
 typedef enum slot_kind { WIDE, NARROW, REAL, SIZE } slot_kind;

@@ -15,7 +15,7 @@
 
 #include "choice_problems.h"
 #include "fuzz.h"
-#include "test_elements.h"
+#include "elements.h"
 
 enum { PROBLEMS = 9, MOST_TEXT = 65536 };
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "fuzz_case.h"
-#include "test_elements.h"
-#include "test_wide.h"
+#include "elements.h"
+#include "wide_numbers.h"
 
 typedef gops_test_wide wide;
 

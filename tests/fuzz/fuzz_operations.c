@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "fuzz_buffers.h"
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_host.h"
+#include "compare.h"
+#include "elements.h"
+#include "lent_host.h"
 
 /* So that an execution takes about a millisecond under sanitizers. */
 enum { MOST_ELEMENTS = 12000, MOST_PRODUCTS = 12000, MOST_WORKSPACE = 16 << 20 };

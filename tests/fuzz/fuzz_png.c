@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     static gops_fuzz_file file;
     gops_planes picture;
     gops_error error = {GOPS_OK, ""};
-    /* Pictures that are truly large take long, and are one test in tests/demo. */
+    /* Pictures that are truly large take long, and are one test in tests/tool/png. */
     if (count >= HEIGHT_AT + 4) {
         const uint64_t width = read_size(bytes + WIDTH_AT), height = read_size(bytes + HEIGHT_AT);
         if (width <= GOPS_PNG_MAX_SIDE && height <= GOPS_PNG_MAX_SIDE &&

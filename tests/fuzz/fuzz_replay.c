@@ -1,8 +1,8 @@
 /* fuzz_replay.c: runs a target on files, and on the files of folders, given as words. Folders that
  * are not there are passed over; that nothing at all was run is a failure. */
 #include "fuzz.h"
-#include "test_host.h"
-#include "test_written.h"
+#include "lent_host.h"
+#include "written.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_elements.h"
-#include "test_memory.h"
+#include "elements.h"
+#include "guarded_memory.h"
 
 static const char *const kind_names[GOPS_ONNX_KINDS] = {
     [GOPS_ONNX_CONV] = "Conv",

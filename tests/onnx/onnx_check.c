@@ -7,10 +7,10 @@
 
 #include <groupops/plan.h>
 
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_memory.h"
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
+#include "guarded_memory.h"
 
 /* What was published, in a form that results can be compared with. */
 typedef struct target {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_written.h"
+#include "written.h"
 
 /* What nftw, which passes no context on, is filling. */
 static gops_onnx_folder *filled;

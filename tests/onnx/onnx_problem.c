@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_elements.h"
-#include "test_memory.h"
+#include "elements.h"
+#include "guarded_memory.h"
 
 /* Which inputs of its operator hold what; -1 for none. */
 typedef struct operand_places {

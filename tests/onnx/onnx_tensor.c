@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "test_elements.h"
+#include "elements.h"
 
 /* The numbers of the fields of TensorProto. */
 enum {

@@ -7,9 +7,9 @@
 #include "onnx_attributes.h"
 #include "onnx_folder.h"
 #include "onnx_writer.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_memory.h"
+#include "elements.h"
+#include "harness.h"
+#include "guarded_memory.h"
 
 /* Goes through all that the reader can read of a tensor; returns whether it took it. */
 static bool digest_tensor(gops_onnx_bytes bytes)

@@ -6,9 +6,9 @@
 
 #include "onnx_attributes.h"
 #include "onnx_writer.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_memory.h"
+#include "elements.h"
+#include "harness.h"
+#include "guarded_memory.h"
 
 /* Field numbers of onnx.proto, written down a second time. */
 enum { DIMS = 1, DATA_TYPE = 2, FLOATS = 4, INT32S = 5, INT64S = 7, TENSOR_NAME = 8, RAW = 9 };

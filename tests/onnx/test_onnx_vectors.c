@@ -8,8 +8,8 @@
 
 #include "onnx_check.h"
 #include "onnx_folder.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 /* What libonnx-testdata 1.12.0-2 of Debian 12 holds, counted with protoc; a scan that finds fewer
  * overlooks some. It has no GroupNormalization (which came with ONNX 1.13), and nothing in f64, f16

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "test_elements.h"
-#include "test_memory.h"
+#include "elements.h"
+#include "guarded_memory.h"
 
 /* Both operands as numbers, and the sums of every output element. */
 typedef struct sums {

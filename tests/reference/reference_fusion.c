@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "test_elements.h"
+#include "elements.h"
 
 /* A function's value, how steep it is at most, and the roundings in evaluating it, in units of u
  * times the value. glibc's vector functions are within 4 ulp, each at most 2 u of the value. */

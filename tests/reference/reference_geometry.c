@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "test_wide.h"
+#include "wide_numbers.h"
 
 typedef gops_test_wide wide;
 

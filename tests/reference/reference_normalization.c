@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "test_elements.h"
-#include "test_memory.h"
+#include "elements.h"
+#include "guarded_memory.h"
 
 /*
  * The bound. Write m and v for the exact mean and variance of a group of n elements, d = x - m,

@@ -1,8 +1,8 @@
 /* tool_npy.c: .npy files by hand. */
 #include "tool_npy.h"
 
-#include "test_elements.h"
-#include "test_memory.h"
+#include "elements.h"
+#include "guarded_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* tool_process.c: runs the groupops command. */
 #include "tool_process.h"
 
-#include "test_main.h"
+#include "harness.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test_memory.h"
+#include "guarded_memory.h"
 
 gops_codes gops_codes_create(gops_type type)
 {

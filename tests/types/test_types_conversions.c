@@ -17,10 +17,10 @@
 
 #include "codes.h"
 #include "kernels/kernels.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_memory.h"
-#include "test_random.h"
+#include "elements.h"
+#include "harness.h"
+#include "guarded_memory.h"
+#include "random_numbers.h"
 
 static const gops_type types[] = {GOPS_F16, GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
 enum { TYPES = sizeof types / sizeof types[0], RANDOM = 1 << 18 };

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 /* What data and filter are made of. */
 typedef enum pattern {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 typedef struct real_type {
     gops_type type;

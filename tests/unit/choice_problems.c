@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 static const char header[] = "groupops-choices 1 lines=";
 

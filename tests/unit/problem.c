@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "problem_view.h"
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
 
 static const char *const operation_names[] = {"conv", "deconv", "norm"};
 

@@ -7,8 +7,8 @@
 #include <groupops/plan.h>
 
 #include "reference_fusion.h"
-#include "test_memory.h"
-#include "test_random.h"
+#include "guarded_memory.h"
+#include "random_numbers.h"
 
 typedef enum gops_problem_operation {
     GOPS_PROBLEM_CONV,

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 enum { GARBAGE = 0xa5 };
 

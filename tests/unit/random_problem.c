@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "test_elements.h"
+#include "elements.h"
 
 enum { MOST_PRODUCTS = 50000, MOST_ELEMENTS = 30000 };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "test_main.h"
+#include "harness.h"
 
 static const char fresh_text[] = "untouched";
 

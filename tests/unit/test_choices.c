@@ -5,10 +5,10 @@
 
 #include "choice_problems.h"
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_host.h"
-#include "test_main.h"
-#include "test_wide.h"
+#include "elements.h"
+#include "lent_host.h"
+#include "harness.h"
+#include "wide_numbers.h"
 
 /* The reference's values come out, by an algorithm that can be had by its name too. */
 static void measured_is_right(gops_problem problem, gops_test_random *random)

@@ -5,7 +5,7 @@
 
 #include "choice_problems.h"
 #include "refusal.h"
-#include "test_main.h"
+#include "harness.h"
 
 static void text_comes_back(void)
 {

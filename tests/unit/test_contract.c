@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_wide.h"
+#include "elements.h"
+#include "harness.h"
+#include "wide_numbers.h"
 
 static void expect(gops_status got, const gops_error *error, gops_status status, const char *part)
 {

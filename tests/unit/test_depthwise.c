@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "random_problem.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 static gops_list both(int64_t y, int64_t x)
 {

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 /* One spatial axis of a convolution and what must come of it. */
 typedef struct axis_case {

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_wide.h"
+#include "elements.h"
+#include "harness.h"
+#include "wide_numbers.h"
 
 #define EXPLICIT GOPS_AUTO_PAD_EXPLICIT
 #define UPPER GOPS_AUTO_PAD_SAME_UPPER

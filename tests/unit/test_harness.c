@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "reference.h"
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_memory.h"
-#include "test_random.h"
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
+#include "guarded_memory.h"
+#include "random_numbers.h"
 
 static void need_wide_long_double(void)
 {

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_host.h"
-#include "test_main.h"
+#include "elements.h"
+#include "lent_host.h"
+#include "harness.h"
 
 #define LIST(...)                                                                                  \
     {                                                                                              \

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "refusal.h"
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
 
 static const gops_type types[] = {GOPS_I8,  GOPS_U8,  GOPS_I16, GOPS_U16,
                                   GOPS_I32, GOPS_U32, GOPS_I64, GOPS_U64};

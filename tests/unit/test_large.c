@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 enum { TAPS = 3 };
 static const float taps[TAPS] = {2, -3, 5};

@@ -6,9 +6,9 @@
 #include <pthread.h>
 
 #include "problem.h"
-#include "test_elements.h"
-#include "test_host.h"
-#include "test_main.h"
+#include "elements.h"
+#include "lent_host.h"
+#include "harness.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>

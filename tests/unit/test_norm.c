@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
 
 static const gops_type types[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
                                   GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};

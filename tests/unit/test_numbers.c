@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_elements.h"
-#include "test_every.h"
-#include "test_main.h"
+#include "elements.h"
+#include "every_plan.h"
+#include "harness.h"
 
 #define LIST(...)                                                                                  \
     {                                                                                              \

@@ -6,8 +6,8 @@
 #include <groupops/version.h>
 
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 static gops_problem conv_problem(void)
 {

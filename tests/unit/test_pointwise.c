@@ -5,8 +5,8 @@
  */
 
 #include "problem.h"
-#include "test_every.h"
-#include "test_main.h"
+#include "every_plan.h"
+#include "harness.h"
 
 static int64_t check(gops_problem *problem, gops_test_random *random)
 {

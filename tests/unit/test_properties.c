@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "random_problem.h"
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
 
 static const gops_type types[] = {GOPS_F32, GOPS_F64};
 enum { TYPES = sizeof types / sizeof types[0], ROUNDS = 150 };

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "random_problem.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 enum { COUNT = 8400, MOST_ALGORITHMS = 16, MOST_FAILURES = 10 };
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_wide.h"
+#include "elements.h"
+#include "harness.h"
+#include "wide_numbers.h"
 
 #define NAME "GroupConvolutionBackpropData"
 #define MOST "9223372036854775807"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_wide.h"
+#include "elements.h"
+#include "harness.h"
+#include "wide_numbers.h"
 
 static gops_problem legal(void)
 {

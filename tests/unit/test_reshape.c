@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "refusal.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 enum { CAPACITY = 3, SHAPES = 7, THREADS = 4, ROUNDS = 400 };
 

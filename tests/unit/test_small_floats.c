@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 typedef struct format {
     gops_type type;

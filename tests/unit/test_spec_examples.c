@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 #define PADS(n, value) ((gops_list){(n), {(value), (value), (value)}})
 

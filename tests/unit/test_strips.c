@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_every.h"
-#include "test_main.h"
+#include "every_plan.h"
+#include "harness.h"
 
 /* Nothing where the kernel does not fit the padded image. */
 static int64_t check(gops_problem *problem, gops_test_random *random)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "problem.h"
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_main.h"
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
 
 #define LIST(...)                                                                                  \
     {                                                                                              \

@@ -1,7 +1,7 @@
 /* ort_host.c: what the tests ask of ONNX Runtime. */
 #include "ort_host.h"
 
-#include "test_main.h"
+#include "harness.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* ort_layer.c: writes and runs the models of one operator. */
 #include "ort_layer.h"
 
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_memory.h"
+#include "elements.h"
+#include "harness.h"
+#include "guarded_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

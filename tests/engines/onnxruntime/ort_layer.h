@@ -3,7 +3,7 @@
 #define GROUPOPS_TESTS_ORT_LAYER_H
 
 #include "ort_host.h"
-#include "test_random.h"
+#include "random_numbers.h"
 
 enum { GOPS_ORT_AXES = 3 };
 

@@ -2,8 +2,8 @@
  */
 #include "ort_networks.h"
 
-#include "test_memory.h"
-#include "test_random.h"
+#include "guarded_memory.h"
+#include "random_numbers.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* One session, run by several threads at once. */
 #include "ort_layer.h"
 
-#include "test_elements.h"
-#include "test_main.h"
+#include "elements.h"
+#include "harness.h"
 
 #include <pthread.h>
 #include <stdlib.h>

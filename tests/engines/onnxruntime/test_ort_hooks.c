@@ -3,7 +3,7 @@
 #include "ort_counting.h"
 #include "ort_layer.h"
 
-#include "test_main.h"
+#include "harness.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

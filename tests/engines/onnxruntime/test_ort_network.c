@@ -3,10 +3,10 @@
 #include "ort_host.h"
 #include "ort_networks.h"
 
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_memory.h"
-#include "test_random.h"
+#include "elements.h"
+#include "harness.h"
+#include "guarded_memory.h"
+#include "random_numbers.h"
 
 #include <math.h>
 #include <stdio.h>

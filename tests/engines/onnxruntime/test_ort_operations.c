@@ -2,10 +2,10 @@
  * over every level of graph optimization, with one thread and two. */
 #include "ort_layer.h"
 
-#include "test_compare.h"
-#include "test_elements.h"
-#include "test_main.h"
-#include "test_memory.h"
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
+#include "guarded_memory.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* What the provider refuses, and what it leaves to the runtime. */
 #include "ort_layer.h"
 
-#include "test_main.h"
+#include "harness.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * header has and run: a session that they opened has the provider compute. */
 #include "ort_layer.h"
 
-#include "test_main.h"
+#include "harness.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,0 +1,175 @@
+#include "guard_buffers.h"
+
+#include <string.h>
+
+#include "elements.h"
+#include "harness.h"
+
+enum { FILL = 0xff }; /* of fence.c */
+
+static const char *const names[GOPS_GUARD_BUFFERS] = {
+    "data",   "weights", "scale",    "bias",     "residual", "zero points", "data_zero_point",
+    "output", "mean",    "variance", "workspace"};
+
+/* Where the images of a tensor lie. */
+typedef struct images {
+    size_t count, bytes, stride, whole;
+} images;
+
+static images images_of(const gops_tensor *tensor, int64_t gap)
+{
+    const size_t size = gops_test_type_bytes(tensor->type);
+    const int64_t count = tensor->dims[0];
+    const int64_t elements = count > 0 ? gops_test_elements(tensor) / count : 0;
+    images at = {(size_t)count, (size_t)elements * size, (size_t)(elements + gap) * size, 0};
+    at.whole = at.count > 0 ? (at.count - 1) * at.stride + at.bytes : 0;
+    return at;
+}
+
+/* In elements; 0 where the images follow each other, as the arguments have it. */
+static int64_t stride_of(const gops_tensor *tensor, int64_t gap)
+{
+    return gap == 0 || tensor->dims[0] == 0 ? 0
+                                            : gops_test_elements(tensor) / tensor->dims[0] + gap;
+}
+
+static void copy_in(gops_fenced *to, const void *from, const gops_tensor *tensor, int64_t gap,
+                    gops_fence_end end)
+{
+    const images at = images_of(tensor, gap);
+    *to = gops_fence_create(at.whole, gops_test_type_bytes(tensor->type), end);
+    for (size_t i = 0; i < at.count && from != NULL; i++)
+        memcpy(to->memory + i * at.stride, (const unsigned char *)from + i * at.bytes, at.bytes);
+}
+
+/* A tensor without gaps, or nothing. */
+static void copy_given(gops_fenced *to, const gops_test_guarded *from, const gops_tensor *tensor,
+                       gops_fence_end end)
+{
+    if (from->memory != NULL)
+        copy_in(to, from->memory, tensor, 0, end);
+}
+
+static void copy_zero_points(gops_fenced *to, const int64_t *zeros, int64_t count, gops_type type,
+                             gops_fence_end end)
+{
+    if (zeros != NULL && count > 0) {
+        const size_t size = gops_test_type_bytes(type);
+        *to = gops_fence_create((size_t)count * size, size, end);
+        for (int64_t i = 0; i < count; i++)
+            gops_test_set_integer(type, to->memory, i, (uint64_t)zeros[i]);
+    }
+}
+
+static void create_moments(gops_guard_set *set, gops_fence_end end)
+{
+    const gops_problem *p = set->problem;
+    const size_t size = p->data.type == GOPS_F64 ? sizeof(double) : sizeof(float);
+    const size_t count = (size_t)(p->data.dims[0] * p->norm.num_groups);
+    set->of[GOPS_GUARD_MEAN] = gops_fence_create(count * size, size, end);
+    set->of[GOPS_GUARD_VARIANCE] = gops_fence_create(count * size, size, end);
+}
+
+gops_guard_set gops_guard_set_create(const gops_problem *p, const gops_problem_buffers *given,
+                                     const gops_tensor *output, size_t workspace_bytes,
+                                     gops_fence_end end)
+{
+    gops_guard_set set = {.problem = p, .output = *output};
+    gops_fenced *f = set.of;
+    const gops_tensor scales = gops_problem_coefficients(p);
+    const gops_tensor biases = GOPS_TEST_TENSOR(output->type, output->dims[1]);
+    const int in_place = p->with_residual && p->residual_in_place;
+    copy_in(&f[GOPS_GUARD_DATA], given->data.memory, &p->data, p->data_gap, end);
+    copy_given(&f[GOPS_GUARD_SCALE], &given->scale, &scales, end);
+    copy_given(&f[GOPS_GUARD_BIAS], &given->bias, &biases, end);
+    if (p->with_residual && !in_place)
+        copy_in(&f[GOPS_GUARD_RESIDUAL], given->residual.memory, output, p->residual_gap, end);
+    copy_in(&f[GOPS_GUARD_OUTPUT], in_place ? given->residual.memory : NULL, output, p->output_gap,
+            end);
+    copy_zero_points(&f[GOPS_GUARD_DATA_ZERO], p->data_zero_point, 1, p->data.type, end);
+    if (p->operation == GOPS_PROBLEM_NORM) {
+        create_moments(&set, end);
+    } else {
+        copy_given(&f[GOPS_GUARD_WEIGHTS], &given->weights, &p->filter, end);
+        copy_zero_points(&f[GOPS_GUARD_ZERO_POINTS], p->filter_zero_points,
+                         p->filter_zero_point_count, p->filter.type, end);
+    }
+    f[GOPS_GUARD_WORKSPACE] = gops_fence_create(workspace_bytes, GOPS_WORKSPACE_ALIGNMENT, end);
+    for (int i = 0; i < GOPS_GUARD_INPUTS; i++)
+        if (f[i].pages != NULL)
+            gops_fence_read_only(&f[i]);
+    return set;
+}
+
+static gops_status pack(const gops_guard_set *set, const gops_plan *packer, gops_filter **filter,
+                        gops_error *error)
+{
+    const gops_problem *p = set->problem;
+    const unsigned char *weights = set->of[GOPS_GUARD_WEIGHTS].memory;
+    if (p->operation == GOPS_PROBLEM_NORM)
+        return GOPS_OK;
+    if (p->output_type == 0)
+        return gops_filter_create(packer, weights, filter, error);
+    return gops_filter_create_quantized(packer, weights, set->of[GOPS_GUARD_ZERO_POINTS].memory,
+                                        p->filter_zero_point_count, filter, error);
+}
+
+gops_status gops_guard_set_execute(const gops_guard_set *set, const gops_plan *plan,
+                                   const gops_plan *packer, gops_error *error)
+{
+    const gops_problem *p = set->problem;
+    const gops_fenced *f = set->of;
+    gops_filter *filter = NULL;
+    gops_status status = pack(set, packer, &filter, error);
+    gops_arguments arguments = {
+        .size = sizeof arguments,
+        .data = f[GOPS_GUARD_DATA].memory,
+        .filter = filter,
+        .scale = f[GOPS_GUARD_SCALE].memory,
+        .bias = f[GOPS_GUARD_BIAS].memory,
+        .output = f[GOPS_GUARD_OUTPUT].memory,
+        .residual = f[GOPS_GUARD_RESIDUAL].memory,
+        .mean = f[GOPS_GUARD_MEAN].memory,
+        .variance = f[GOPS_GUARD_VARIANCE].memory,
+        .data_zero_point = f[GOPS_GUARD_DATA_ZERO].memory,
+        .workspace = f[GOPS_GUARD_WORKSPACE].memory,
+        .workspace_bytes = f[GOPS_GUARD_WORKSPACE].bytes,
+        .data_stride = stride_of(&p->data, p->data_gap),
+        .output_stride = stride_of(&set->output, p->output_gap),
+        .residual_stride = p->with_residual ? stride_of(&set->output, p->residual_gap) : 0,
+    };
+    if (p->with_residual && p->residual_in_place) {
+        arguments.residual = arguments.output;
+        arguments.residual_stride = arguments.output_stride;
+    }
+    if (status == GOPS_OK)
+        status = gops_execute(plan, &arguments, error);
+    gops_filter_destroy(filter);
+    return status;
+}
+
+int gops_guard_set_check(const gops_guard_set *set, const char *what, void *dense)
+{
+    const images at = images_of(&set->output, set->problem->output_gap);
+    const unsigned char *image = set->of[GOPS_GUARD_OUTPUT].memory;
+    int good = 1;
+    for (int i = 0; i < GOPS_GUARD_BUFFERS; i++)
+        if (set->of[i].pages != NULL)
+            good &= gops_test_check(gops_fence_intact(&set->of[i]), "%s: wrote around the %s", what,
+                                    names[i]);
+    for (size_t i = 0; i < at.count; i++, image += at.stride) {
+        size_t written = 0;
+        memcpy((unsigned char *)dense + i * at.bytes, image, at.bytes);
+        for (size_t b = at.bytes; b < at.stride && i + 1 < at.count; b++)
+            written += image[b] != FILL;
+        good &=
+            gops_test_check(written == 0, "%s: wrote %zu bytes behind image %zu", what, written, i);
+    }
+    return good;
+}
+
+void gops_guard_set_destroy(gops_guard_set *set)
+{
+    for (int i = 0; i < GOPS_GUARD_BUFFERS; i++)
+        gops_fence_destroy(&set->of[i]);
+}

@@ -1,0 +1,149 @@
+/*
+ * The provider inside ONNX Runtime with its own allocations, and the library's beneath it, failing
+ * in turn (fail_malloc.c): opening and running a session is refused or works, nothing crashes, and
+ * the next session has the right output.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ort_layer.h"
+#include "elements.h"
+#include "harness.h"
+
+enum { MOST_FAULTS = 400 };
+
+typedef long fail_start(long at);
+
+static fail_start *find_fail_start(void)
+{
+    fail_start *start = NULL;
+    void *found = dlsym(RTLD_DEFAULT, "gops_fail_start");
+    memcpy(&start, &found, sizeof start); /* ISO C has no such conversion */
+    return start;
+}
+
+static const gops_ort_layer layers[] = {
+    {.type = "Conv",
+     .opset = 13,
+     .element = GOPS_F32,
+     .axes = 2,
+     .batch = 1,
+     .groups = 3,
+     .channels_in = 2,
+     .channels_out = 5,
+     .data = {11, 13},
+     .kernel = {3, 3},
+     .bias = true,
+     .activation = "Relu"},
+    {.type = "Conv",
+     .opset = 13,
+     .element = GOPS_F32,
+     .axes = 2,
+     .batch = 2,
+     .groups = 1,
+     .channels_in = 3,
+     .channels_out = 4,
+     .data = {9, 7},
+     .kernel = {3, 2},
+     .fed_weights = true,
+     .open = true},
+    {.type = "ConvTranspose",
+     .opset = 11,
+     .element = GOPS_F32,
+     .axes = 2,
+     .batch = 1,
+     .groups = 2,
+     .channels_in = 2,
+     .channels_out = 3,
+     .data = {7, 9},
+     .kernel = {3, 3},
+     .strides = {true, {2, 2}}},
+};
+enum { LAYERS = sizeof layers / sizeof layers[0] };
+
+/* Opens a session and runs it; whether both worked. The output's bytes go to `got`. */
+static bool attempt(const gops_ort_layer *layer, const gops_ort_values_of_layer *values,
+                    const gops_onnx_buffer *model, void *got, size_t most, size_t *bytes)
+{
+    const ort_api *api = gops_ort_load();
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, 99, 1};
+    ort_session *session = NULL;
+    ort_value *output = NULL;
+    ort_status *status = gops_ort_open(model, &settings, &session);
+    if (status == NULL)
+        status = gops_ort_layer_run(layer, GOPS_F32, values, session, &output);
+    if (status == NULL) {
+        gops_tensor tensor;
+        const void *made = gops_ort_values(output, &tensor);
+        *bytes = (size_t)gops_test_elements(&tensor) * sizeof(float);
+        memcpy(got, made, *bytes < most ? *bytes : most);
+    } else {
+        gops_test_check(api->get_error_message(status)[0] != '\0', "refused without a message");
+        api->release_status(status);
+    }
+    const bool worked = output != NULL;
+    if (output != NULL)
+        api->release_value(output);
+    if (session != NULL)
+        api->release_session(session);
+    return worked;
+}
+
+static void fail_in_turn(const gops_ort_layer *layer, fail_start *start, long *faults,
+                         long *refused)
+{
+    static float expected[1 << 16], got[1 << 16];
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 97);
+    gops_ort_values_of_layer values;
+    gops_onnx_buffer model;
+    size_t bytes = 0, other = 0;
+    memset(&model, 0, sizeof model);
+    gops_ort_layer_fill(layer, &random, &values);
+    gops_ort_layer_model(layer, GOPS_F32, &values, &model);
+    start(0);
+    gops_test_check(attempt(layer, &values, &model, expected, sizeof expected, &bytes),
+                    "%s does not work", layer->type);
+    for (long at = 1; at < MOST_FAULTS; at++) {
+        start(at);
+        const bool worked = attempt(layer, &values, &model, got, sizeof got, &other);
+        const long asked = start(0);
+        gops_test_check(!worked || (other == bytes && memcmp(got, expected, bytes) == 0),
+                        "%s, allocation %ld failed: other values", layer->type, at);
+        if (asked < at) {
+            gops_test_check(worked, "%s: nothing failed and it does not work", layer->type);
+            break;
+        }
+        ++*faults;
+        *refused += !worked;
+    }
+    gops_test_check(attempt(layer, &values, &model, got, sizeof got, &other) && other == bytes &&
+                        memcmp(got, expected, bytes) == 0,
+                    "%s: other values after all faults", layer->type);
+    gops_ort_layer_free(&values);
+    free(model.bytes);
+}
+
+static void allocations(void)
+{
+    long faults = 0, refused = 0;
+    fail_start *start = find_fail_start();
+    if (start == NULL) {
+        gops_test_check(0, "fail_malloc is not preloaded");
+        return;
+    }
+    gops_ort_env(); /* skips the case where there is no runtime */
+    for (int i = 0; i < LAYERS; i++)
+        fail_in_turn(&layers[i], start, &faults, &refused);
+    printf("%ld faults, %ld refusals: ", faults, refused);
+    gops_test_check(faults > 10, "%ld allocations failed", faults);
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {{"allocations", allocations}, {NULL, NULL}};
+    const int status = gops_test_main("faults of the provider", cases);
+    gops_ort_unload();
+    return status;
+}
