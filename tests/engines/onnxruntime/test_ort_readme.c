@@ -1,5 +1,5 @@
-/* The lines of the provider's README for a host in C, compiled with the names that the runtime's own
- * header has and run: a session that they opened has the provider compute. */
+/* The C lines of the provider's README, compiled with the names that the runtime's own header has,
+ * and run: a session that they opened has the provider compute. */
 #include "ort_layer.h"
 
 #include "harness.h"
