@@ -21,7 +21,7 @@ import sys
 TRIAL = re.compile(r"([a-z/]+) measured ([0-9.]+), estimated ([0-9.]+) ms")
 # A choice within this of the fastest is no mistake: as much differs from run to run.
 TOLERANCE = 1.05
-LEAST_MS = 0.0001  # what is printed as 0
+MIN_MS = 0.0001  # what is printed as 0
 
 
 @dataclasses.dataclass
@@ -61,8 +61,8 @@ def measure(tool, words, threads):
         stdout=subprocess.PIPE, text=True, check=True)
     trials = TRIAL.findall(json.loads(done.stdout)["why"])
     return Layer(name, operation,
-                 {trial[0]: max(LEAST_MS, float(trial[1])) for trial in trials},
-                 {trial[0]: max(LEAST_MS, float(trial[2])) for trial in trials})
+                 {trial[0]: max(MIN_MS, float(trial[1])) for trial in trials},
+                 {trial[0]: max(MIN_MS, float(trial[2])) for trial in trials})
 
 
 def mean(values):

@@ -1,142 +1,150 @@
 #!/usr/bin/env python3
-"""picture.py CSV... --output-dir=DIR: bars of the ratio, best peer's time / ours, by gnuplot.
+"""picture.py CSV... --output-dir=DIR: the ratio of the peers' time to ours as bars, in SVG.
 
-peers.png has a bar for each network and kind of layer (the geometric mean, and a mark for the worst
-layer); peers-KIND.png a bar for each layer.
+peers.svg has a bar for each kind of layer and peer, the geometric mean; peers-KIND.svg one for each
+layer and number of threads, the best peer's. --processor and --date go into the subtitle; without
+them it names what /proc/cpuinfo does, and the month in which the first CSV was written.
 """
 
 import argparse
+import datetime
 import os
-import subprocess
+import xml.sax.saxutils
 
 import results
 
-ROW_PIXELS = 28
-MARGIN_PIXELS = 150
-WIDTH_PIXELS = 1100
-LONGEST_LABEL = 46
-THREADS = (1, 2)
-# Colours of threads 1 and 2, where the ratio is at least 1 and below.
-FASTER = ("#1f6f8b", "#8fc1d4")
-SLOWER = ("#b3432b", "#e6a693")
+WIDTH = 880
+LABELS = 200  # left of the bars
+LAYER_LABELS = 360
+NUMBERS = 70  # right of the longest bar
+BAR = 20
+GAP = 18  # between the groups of bars
+TOP = 128
+BOTTOM = 20
+LARGEST = 8.0  # a longer bar is cut off, and says its number
+# Colours of the peers, each for a light and for a dark background.
+COLOURS = (("#2b6cb0", "#63a4e8"), ("#c05621", "#f0975a"), ("#2f855a", "#5fc78f"))
+NAMES = {"grouped": "grouped", "depthwise": "depthwise", "transposed": "transposed",
+         "dense": "dense", "pointwise": "1 x 1", "norm": "group norm"}
+# As one bar each; oneDNN is the better of its own layout and plain tensors.
+BARS = {"oneDNN": ("onednn", "onednn-plain"), "ONNX Runtime": ("onnxruntime",),
+        "PyTorch": ("pytorch",)}
 
 
-def quoted(text):
-    return "'" + text.replace("'", "''") + "'"
+def style():
+    def rules(shade):
+        text, quiet, back = (("#1a202c", "#5a6472", "#ffffff"), ("#e6edf3", "#9aa5b1", "#0d1117"))[shade]
+        bars = "".join(f".bar{number}{{fill:{pair[shade]}}}" for number, pair in enumerate(COLOURS))
+        return (f".back{{fill:{back}}}text{{fill:{text}}}.quiet{{fill:{quiet}}}"
+                f".one{{stroke:{text};stroke-width:1.5}}.grid{{stroke:{quiet};stroke-opacity:.35}}{bars}")
+    return (f"<style>text{{font:15px 'DejaVu Sans',Verdana,sans-serif}}.title{{font-weight:bold;"
+            f"font-size:18px}}{rules(0)}@media(prefers-color-scheme:dark){{{rules(1)}}}</style>")
 
 
-def bars(row, values, with_worst):
-    """Rectangles from 1 to the ratio, one below the other for the threads, and their numbers: at
-    the bar's end, or with the worst layer's on the right."""
-    lines = []
-    for index, threads in enumerate(THREADS):
-        if threads not in values:
-            continue
-        ratio, worst = values[threads]
-        top = row - 0.40 + 0.40 * index
-        colour = (FASTER if ratio >= 1 else SLOWER)[index]
-        lines.append(f"set object rectangle from first 1,{top:.2f} to first {ratio:.4f},"
-                     f"{top + 0.36:.2f} fillcolor rgb '{colour}' fillstyle solid noborder")
-        if with_worst:
-            place = f"graph 1, first {top + 0.18:.2f} left offset 1,0"
-            text = f"{ratio:.2f}" + (f" (worst {worst:.2f})" if worst is not None else "")
-        else:
-            side = "left offset 0.5,0" if ratio >= 1 else "right offset -0.5,0"
-            place = f"first {ratio:.4f},{top + 0.18:.2f} {side}"
-            text = f"{ratio:.2f}"
-        lines.append(f"set label '{text}' at {place} font ',8' textcolor rgb '#404040'")
-        if worst is not None:
-            lines.append(f"set label '' at first {worst:.4f},{top + 0.18:.2f} point pointtype 2 "
-                         f"pointsize 0.8 linewidth 2 linecolor rgb '#202020'")
-    return lines
+def text(x, y, words, kind="", anchor="start"):
+    return (f'<text x="{x:.0f}" y="{y:.0f}" class="{kind}" text-anchor="{anchor}">'
+            f"{xml.sax.saxutils.escape(words)}</text>")
 
 
-def draw(path, title, rows, marks):
-    """rows: (label, {threads: (ratio, worst or None)}); marks: ratios with a dashed line."""
-    ratios = [value for _, values in rows for pair in values.values() for value in pair if value]
-    low = min([0.5, *ratios]) / 1.3
-    high = max([2, *ratios]) * 1.35
-    ticks = ", ".join(f"'{tick:g}×' {tick}" for tick in
-                      (1 / 64, 1 / 32, 1 / 16, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64)
-                      if low <= tick <= high)
-    labels = ", ".join(f"{quoted(label[:LONGEST_LABEL])} {index}"
-                       for index, (label, _) in enumerate(rows))
-    script = [
-        f"set terminal pngcairo size {WIDTH_PIXELS},{MARGIN_PIXELS + ROW_PIXELS * len(rows)} "
-        "font 'DejaVu Sans,10' background rgb 'white'",
-        f"set output {quoted(path)}",
-        f"set title {quoted(title)} noenhanced offset 0,0.5",
-        "set logscale x 2",
-        f"set xrange [{low}:{high}]",
-        f"set yrange [{len(rows) - 0.4}:-0.6]",
-        f"set xtics ({ticks})",
-        f"set x2tics ({ticks})",
-        "set logscale x2 2",
-        f"set x2range [{low}:{high}]",
-        f"set ytics ({labels}) noenhanced font ',9' scale 0",
-        "set grid xtics linecolor rgb '#e0e0e0' linetype 1",
-        "set border 0",
-        "set key center bmargin horizontal",
-        "set arrow from first 1, graph 0 to first 1, graph 1 nohead linecolor rgb '#202020' back",
-    ]
-    for mark in marks:
-        if mark != 1:
-            script.append(f"set arrow from first {mark}, graph 0 to first {mark}, graph 1 nohead "
-                          "dashtype 2 linecolor rgb '#808080' back")
-    with_worst = any(worst for _, values in rows for _, worst in values.values())
-    script.append(f"set rmargin {18 if with_worst else 4}")
-    for index, (_, values) in enumerate(rows):
-        script += bars(index, values, with_worst)
-    keys = [f"NaN with boxes fillstyle solid linecolor rgb '{FASTER[index]}' "
-            f"title '{threads} thread{'s' if threads > 1 else ''}'"
-            for index, threads in enumerate(THREADS)]
-    if with_worst:
-        keys.append("NaN with points pointtype 2 pointsize 0.8 linewidth 2 linecolor rgb '#202020' "
-                    "title 'worst layer'")
-    script.append("plot " + ", ".join(keys))
-    subprocess.run(["gnuplot", "-"], input="\n".join(script), text=True, check=True)
+def draw(path, titles, keys, rows, labels_width):
+    """rows: (label, [(number of the colour, ratio or None)]), a bar for each pair."""
+    left = labels_width
+    largest = min(LARGEST, max(ratio for _, bars in rows for _, ratio in bars if ratio))
+    unit = (WIDTH - left - NUMBERS) / largest
+    height = TOP + sum(len(bars) * BAR + GAP for _, bars in rows) + BOTTOM
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+             f'viewBox="0 0 {WIDTH} {height}" role="img">', style(),
+             f'<rect class="back" width="{WIDTH}" height="{height}" rx="6"/>',
+             text(20, 32, titles[0], "title"), text(20, 56, titles[1], "quiet")]
+    x = 20
+    for number, name in keys:
+        lines += [f'<rect class="bar{number}" x="{x}" y="73" width="14" height="14"/>',
+                  text(x + 21, 86, name)]
+        x += 46 + 9 * len(name)
+    for tick in range(1, int(largest) + 1):
+        x = left + tick * unit
+        lines += [f'<path class="grid" d="M{x:.1f} {TOP - 8}V{height - 14}"/>',
+                  text(x, TOP - 14, str(tick), "quiet", "middle")]
+    top = TOP
+    for label, bars in rows:
+        middle = top + len(bars) * BAR / 2
+        lines.append(text(left - 12, middle + 5, label, anchor="end"))
+        for number, ratio in bars:
+            if ratio is None:
+                lines.append(text(left + 8, top + 15, "not offered", "quiet"))
+            else:
+                long = min(ratio, largest) * unit
+                beside = left + max(long, unit) + 7  # not across the line at 1
+                lines += [f'<rect class="bar{number}" x="{left}" y="{top}" width="{long:.1f}" '
+                          f'height="{BAR - 3}"/>', text(beside, top + 14, f"{ratio:.2f}")]
+            top += BAR
+        top += GAP
+    lines += [f'<path class="one" d="M{left + unit:.1f} {TOP - 8}V{height - 14}"/>', "</svg>"]
+    with open(path, "w", encoding="utf-8") as file:
+        print("\n".join(lines), file=file)
     print(path)
 
 
-def by_network(layers):
-    """A row for each network and kind."""
-    rows = {}
-    for layer in layers:
-        rows.setdefault((layer.kind, layer.network), {}).setdefault(layer.threads, []).append(
-            layer.ratio)
-    for kind in results.KINDS:
-        for (of_kind, network), values in rows.items():
-            if of_kind == kind:
-                yield f"{network}, {kind}", {
-                    threads: (results.geometric_mean(ratios), min(ratios) if len(ratios) > 1 else None)
-                    for threads, ratios in values.items()}
+def mean_ratio(layers, contestants):
+    ratios = [min(layer.least[name] for name in contestants if name in layer.least) / layer.ours
+              for layer in layers if any(name in layer.least for name in contestants)]
+    return results.geometric_mean(ratios) if ratios else None
 
 
-def by_layer(layers, kind):
+def by_kind(layers):
+    for kind, name in NAMES.items():
+        of_kind = [layer for layer in layers if layer.kind == kind]
+        if of_kind:
+            yield (f"{name} ({len(of_kind)})",
+                   [(number, mean_ratio(of_kind, contestants))
+                    for number, contestants in enumerate(BARS.values())])
+
+
+def by_layer(layers, kind, threads):
     rows = {}
     for layer in layers:
         if layer.kind == kind:
             batch = layer.shapes.split("x", 1)[0]
             label = layer.name + ("" if batch == "1" else f", batch {batch}")
-            rows.setdefault(label, {})[layer.threads] = (layer.ratio, None)
+            rows.setdefault(label, []).append((threads.index(layer.threads), layer.ratio))
     return list(rows.items())
 
 
+def processor():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return "unknown processor"
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("csv", nargs="+")
     parser.add_argument("--output-dir", required=True)
+    parser.add_argument("--processor", default=processor())
+    parser.add_argument("--date")
     arguments = parser.parse_args()
+    written = datetime.date.fromtimestamp(os.path.getmtime(arguments.csv[0]))
+    where = f"{arguments.processor}, {arguments.date or written.strftime('%Y-%m')}"
     layers = results.compared(results.read(arguments.csv))
-    draw(os.path.join(arguments.output_dir, "peers.png"),
-         "time of the fastest of oneDNN, ONNX Runtime and PyTorch / ours; geometric means",
-         list(by_network(layers)), [])
-    for kind, marks in results.KINDS.items():
-        rows = by_layer(layers, kind)
+    threads = sorted({layer.threads for layer in layers})[:len(COLOURS)]
+    layers = [layer for layer in layers if layer.threads in threads]
+    alone = [layer for layer in layers if layer.threads == threads[0]]
+    many = f"{threads[0]} thread{'s' if threads[0] > 1 else ''}"
+    draw(os.path.join(arguments.output_dir, "peers.svg"),
+         ("Time of other libraries / time of groupops; more than 1: groupops is faster",
+          f"geometric means of (so many) layers of real networks; f32, {many}; {where}"),
+         list(enumerate(BARS)), list(by_kind(alone)), LABELS)
+    for kind in results.KINDS:
+        rows = by_layer(layers, kind, threads)
         if rows:
-            draw(os.path.join(arguments.output_dir, f"peers-{kind}.png"),
-                 f"{kind}: best peer's time / ours (dashed: asked of each layer, of the mean)",
-                 rows, marks)
+            draw(os.path.join(arguments.output_dir, f"peers-{kind}.svg"),
+                 (f"{NAMES[kind]}: time of the fastest other library / time of groupops",
+                  f"f32; {where}"),
+                 [(number, f"{count} threads" if count > 1 else "1 thread")
+                  for number, count in enumerate(threads)], rows, LAYER_LABELS)
 
 
 if __name__ == "__main__":

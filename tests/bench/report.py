@@ -36,6 +36,19 @@ def summary_cells(ratios, least, least_mean):
             f"| {marked(f'{mean:.2f}', mean < least_mean)} | {below}")
 
 
+def readme(layers):
+    """The README's table: one thread, or the least number that was measured."""
+    threads = min((layer.threads for layer in layers), default=1)
+    lines = [f"Threads: {threads}", "", "| layers | count | geometric mean | worst layer |",
+             "|---|---|---|---|"]
+    for kind in KINDS:
+        ratios = [layer.ratio for layer in layers if (layer.kind, layer.threads) == (kind, threads)]
+        if ratios:
+            lines.append(f"| {kind} | {len(ratios)} | {results.geometric_mean(ratios):.2f} "
+                         f"| {min(ratios):.2f} |")
+    return [*lines, ""]
+
+
 def summary(layers):
     lines = [
         "| layers | asked: each, mean | threads | count | worst | geometric mean | below "
@@ -85,7 +98,7 @@ def threads_findings(layers):
         if layer.threads != 2 or one is None:
             continue
         speedup = one.ours / layer.ours
-        least = results.LEAST_SPEEDUP if one.ours > results.LONG_MS else 1.0
+        least = results.MIN_SPEEDUP if one.ours > results.LONG_MS else 1.0
         if speedup < least:
             copy = one.least.get("copy", 0) / layer.least.get("copy", 1)
             yield (f"{layer.name} ({layer.shapes}): {speedup:.2f}× with 2 threads, ≥ {least} asked"
@@ -98,9 +111,9 @@ def findings(layers):
             yield (f"{layer.name} ({layer.shapes}), {layer.kind}, threads {layer.threads}: ratio "
                    f"{layer.ratio:.2f}, ≥ {KINDS[layer.kind][0]} asked; {PEERS[layer.best_peer]} is "
                    f"faster")
-        if layer.copies is not None and layer.copies > results.MOST_COPIES:
+        if layer.copies is not None and layer.copies > results.MAX_COPIES:
             yield (f"{layer.name} ({layer.shapes}), threads {layer.threads}: {layer.copies:.2f} "
-                   f"copies, ≤ {results.MOST_COPIES} asked")
+                   f"copies, ≤ {results.MAX_COPIES} asked")
         if layer.forced:
             fastest = min(layer.forced, key=layer.forced.get)
             chosen = layer.notes[results.OURS]
@@ -121,7 +134,7 @@ def main():
     everything = results.read(arguments.csv)
     layers = results.compared(everything)
     with open(arguments.summary, "w", encoding="utf-8") as file:
-        print("\n".join(summary(layers)), file=file)
+        print("\n".join([*readme(layers), *summary(layers)]), file=file)
     found = [*results.wrong(everything), *findings(layers)] or ["none"]
     with open(arguments.table, "w", encoding="utf-8") as file:
         print(HEAD, file=file)

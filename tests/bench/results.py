@@ -24,13 +24,13 @@ KINDS = {
     "pointwise": (0.9, 1.0),
     "norm": (1.5, 2.0),
 }
-MOST_COPIES = 1.6  # times a copy, for a normalization whose group fits the cache
+MAX_COPIES = 1.6  # times a copy, for a normalization whose group fits the cache
 CACHE_BYTES = 1 << 20  # of one core: its L2
 # By so much may a forced algorithm be faster before the plan's choice counts as wrong.
 CHOICE_MARGIN = 1.1
 # From 1 to 2 threads, for layers above LONG_MS.
 LONG_MS = 1.0
-LEAST_SPEEDUP = 1.8
+MIN_SPEEDUP = 1.8
 
 
 @dataclasses.dataclass

@@ -49,7 +49,7 @@ def main():
     options = parser.parse_args()
     layers = list(measure(options).items())
     long = [layer for layer in layers if layer[1][0][0] >= results.LONG_MS]
-    wanted = options.threads * results.LEAST_SPEEDUP / 2
+    wanted = options.threads * results.MIN_SPEEDUP / 2
     mean = results.geometric_mean(one / many for _, ((one, many), _) in long)
     print(f"{len(layers)} layers, {len(long)} of at least {results.LONG_MS} ms, which gain "
           f"{mean:.2f} in the geometric mean\n")
