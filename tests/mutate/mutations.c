@@ -1,0 +1,354 @@
+/*
+ * mutations.c: draws changes of one token each from C files, for ./cmake/dev mutate.
+ *
+ *     mutations COUNT SEED FILE...
+ *
+ * prints COUNT lines of tab-separated words: file, line, first byte, bytes, token, what takes its
+ * place. The same files and seed give the same lines, and no line comes twice.
+ *
+ * What can be changed: relational, arithmetic and logical operators (by another of their kind),
+ * integers (by 1 up or down), floating point numbers (1 more), an index (1 more), `!`, `~` and a
+ * sign (dropped), min and max, true and false, break and continue. A binary operator is told from a
+ * pointer's star by the blanks that clang-format puts around it.
+ *
+ * What is left out: comments, text, and preprocessor lines other than #define; the sizes of arrays,
+ * which are room; and each statement that mentions a word of `left_out` below, and each function
+ * whose head mentions one: messages, assertions, prefetches and estimates of time.
+ */
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Parts of names, in lower case. */
+static const char *const left_out[] = {
+    "snprintf", "gops_fail",   "refuse", "why",   /* messages */
+    "assert",   "unreachable",                    /* what only a bug can break */
+    "prefetch", "ahead",       "asks",   "claim", /* what only moves data into caches */
+    "estimate", "cost",        "cycles", "worth", "_ns", "seconds",
+};
+
+typedef struct swap {
+    const char *token;
+    const char *instead[2];
+} swap;
+
+static const swap binary[] = {
+    {"<", {"<=", ">="}}, {"<=", {"<", ">"}}, {">", {">=", "<="}}, {">=", {">", "<"}},
+    {"==", {"!="}},      {"!=", {"=="}},     {"&&", {"||"}},      {"||", {"&&"}},
+    {"+", {"-"}},        {"-", {"+"}},       {"*", {"/"}},        {"/", {"*"}},
+    {"%", {"/"}},        {"<<", {">>"}},     {">>", {"<<"}},      {"&", {"|"}},
+    {"|", {"&"}},        {"^", {"|"}},       {"+=", {"-="}},      {"-=", {"+="}},
+    {"*=", {"/="}},      {"/=", {"*="}},     {"|=", {"&="}},      {"&=", {"|="}},
+    {"<<=", {">>="}},    {">>=", {"<<="}},   {NULL, {NULL}},
+};
+static const swap unary[] = {
+    {"!", {""}}, {"~", {""}}, {"-", {""}}, {"++", {"--"}}, {"--", {"++"}}, {NULL, {NULL}},
+};
+static const swap words[] = {
+    {"true", {"false"}},          {"false", {"true"}},
+    {"break", {"continue"}},      {"continue", {"break"}},
+    {"gops_min", {"gops_max"}},   {"gops_max", {"gops_min"}},
+    {"INT64_MAX", {"INT64_MIN"}}, {NULL, {NULL}},
+};
+
+typedef enum token_kind { WORD, NUMBER, OPERATOR } token_kind;
+
+typedef struct token {
+    token_kind kind;
+    size_t at, length;
+    int64_t line;
+} token;
+
+typedef struct change {
+    const char *file;
+    int64_t line;
+    size_t at, length;
+    char before[40], after[40];
+} change;
+
+typedef struct source {
+    const char *file;
+    char *text;
+    size_t bytes;
+    token *tokens;
+    size_t count;
+} source;
+
+static change *changes;
+static size_t change_count, change_room;
+
+static void *grow(void *old, size_t bytes)
+{
+    void *grown = realloc(old, bytes);
+    if (grown == NULL) {
+        perror("mutations");
+        exit(1);
+    }
+    return grown;
+}
+
+static void read_source(source *s, const char *file)
+{
+    FILE *stream = fopen(file, "rb");
+    *s = (source){.file = file};
+    size_t got = 0;
+    if (stream == NULL) {
+        perror(file);
+        exit(1);
+    }
+    do {
+        s->text = grow(s->text, s->bytes + 65536 + 1);
+        got = fread(s->text + s->bytes, 1, 65536, stream);
+        s->bytes += got;
+    } while (got > 0);
+    fclose(stream);
+    s->text[s->bytes] = '\0';
+}
+
+static int is_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The end of a comment, of text in quotes, or of a line that is continued by backslashes. */
+static size_t skip_quoted(const char *text, size_t at)
+{
+    const char quote = text[at++];
+    for (; text[at] != '\0' && text[at] != quote; at++)
+        at += text[at] == '\\' && text[at + 1] != '\0';
+    return text[at] == '\0' ? at : at + 1;
+}
+
+static size_t skip_line(const char *text, size_t at)
+{
+    while (text[at] != '\0' && (text[at] != '\n' || text[at - 1] == '\\'))
+        at++;
+    return at;
+}
+
+static size_t skip_comment(const char *text, size_t at)
+{
+    const char *end = strstr(text + at + 2, "*/");
+    return end == NULL ? strlen(text) : (size_t)(end - text) + 2;
+}
+
+/* The bytes of the operator or bracket there. */
+static size_t operator_length(const char *at)
+{
+    static const char *const longer[] = {"<<=", ">>=", "...", "->", "++", "--", "<<", ">>",
+                                         "<=",  ">=",  "==",  "!=", "&&", "||", "+=", "-=",
+                                         "*=",  "/=",  "%=",  "&=", "|=", "^=", "##"};
+    for (size_t i = 0; i < sizeof longer / sizeof longer[0]; i++)
+        if (strncmp(at, longer[i], strlen(longer[i])) == 0)
+            return strlen(longer[i]);
+    return 1;
+}
+
+static size_t name_length(const char *at, int number)
+{
+    size_t length = 0;
+    while (is_name(at[length]) || (number && at[length] == '.') ||
+           (number && length > 0 && strchr("eEpP", at[length - 1]) != NULL &&
+            strncmp(at, "0x", 2) != 0 && (at[length] == '-' || at[length] == '+')))
+        length++;
+    return length;
+}
+
+static void add_token(source *s, token_kind kind, size_t at, size_t length, int64_t line)
+{
+    if (s->count % 4096 == 0)
+        s->tokens = grow(s->tokens, (s->count + 4096) * sizeof *s->tokens);
+    s->tokens[s->count++] = (token){kind, at, length, line};
+}
+
+/* Comments, texts and preprocessor lines have no tokens; of #define, what comes after the word. */
+static void find_tokens(source *s)
+{
+    const char *text = s->text;
+    int64_t line = 1;
+    for (size_t at = 0, end; text[at] != '\0'; at = end) {
+        const char c = text[at];
+        end = at + 1;
+        if (c == '/' && text[at + 1] == '*')
+            end = skip_comment(text, at);
+        else if (c == '"' || c == '\'')
+            end = skip_quoted(text, at);
+        else if (c == '#' && strncmp(text + at, "#define", 7) == 0)
+            end = at + 7;
+        else if (c == '#' && (at == 0 || text[at - 1] == '\n'))
+            end = skip_line(text, at);
+        else if (isdigit((unsigned char)c))
+            add_token(s, NUMBER, at, (end = at + name_length(text + at, 1)) - at, line);
+        else if (is_name(c))
+            add_token(s, WORD, at, (end = at + name_length(text + at, 0)) - at, line);
+        else if (c != '\\' && !isspace((unsigned char)c))
+            add_token(s, OPERATOR, at, (end = at + operator_length(text + at)) - at, line);
+        for (size_t i = at; i < end; i++)
+            line += text[i] == '\n';
+    }
+}
+
+static int is(const source *s, size_t i, const char *text)
+{
+    return i < s->count && s->tokens[i].length == strlen(text) &&
+           memcmp(s->text + s->tokens[i].at, text, s->tokens[i].length) == 0;
+}
+
+static void add_change(const source *s, size_t i, const char *after)
+{
+    const token *t = &s->tokens[i];
+    change c = {.file = s->file, .line = t->line, .at = t->at, .length = t->length};
+    if (change_count == change_room) {
+        change_room = 2 * change_room + 1024;
+        changes = grow(changes, change_room * sizeof *changes);
+    }
+    snprintf(c.before, sizeof c.before, "%.*s", (int)t->length, s->text + t->at);
+    snprintf(c.after, sizeof c.after, "%s", after);
+    changes[change_count++] = c;
+}
+
+static void add_swaps(const source *s, size_t i, const swap *table)
+{
+    for (; table->token != NULL; table++)
+        for (int k = 0; k < 2 && is(s, i, table->token); k++)
+            if (table->instead[k] != NULL)
+                add_change(s, i, table->instead[k]);
+}
+
+static void add_number(const source *s, size_t i)
+{
+    const char *text = s->text + s->tokens[i].at;
+    const int length = (int)s->tokens[i].length;
+    const int hex = strncmp(text, "0x", 2) == 0;
+    char after[40], *suffix;
+    if (memchr(text, '.', (size_t)length) != NULL || (!hex && memchr(text, 'e', (size_t)length))) {
+        snprintf(after, sizeof after, "(%.*s + 1)", length, text);
+        add_change(s, i, after);
+        return;
+    }
+    const unsigned long long value = strtoull(text, &suffix, 0);
+    const int rest = (int)(text + length - suffix);
+    for (int step = -1; step <= 1; step += 2) {
+        if (value == 0 && step < 0)
+            continue;
+        snprintf(after, sizeof after, hex ? "0x%llx%.*s" : "%llu%.*s",
+                 value + (unsigned long long)step, rest, suffix);
+        add_change(s, i, after);
+    }
+}
+
+/* Whether the brackets that end at token i hold an index, and not the size of what is declared or
+ * the place in an initializer. */
+static int is_index(const source *s, size_t i)
+{
+    int depth = 0;
+    size_t open = i;
+    for (; open > 0; open--) {
+        depth += is(s, open, "]") - is(s, open, "[");
+        if (depth == 0)
+            break;
+    }
+    if (open + 1 == i || open < 2 || is(s, i + 1, "="))
+        return 0;
+    const token *name = &s->tokens[open - 1], *before = &s->tokens[open - 2];
+    const int declared = name->kind == WORD && (before->kind == WORD || is(s, open - 2, "*")) &&
+                         !is(s, open - 2, "return");
+    return !declared && (name->kind == WORD || is(s, open - 1, "]") || is(s, open - 1, ")"));
+}
+
+static void add_changes(const source *s, size_t i)
+{
+    const token *t = &s->tokens[i];
+    if (t->kind == NUMBER) {
+        add_number(s, i);
+    } else if (t->kind == WORD) {
+        add_swaps(s, i, words);
+    } else if (is(s, i, "]")) {
+        if (is_index(s, i))
+            add_change(s, i, " + 1]");
+    } else {
+        const int blank_before = t->at > 0 && isspace((unsigned char)s->text[t->at - 1]);
+        const int blank_after = isspace((unsigned char)s->text[t->at + t->length]);
+        add_swaps(s, i, blank_before && blank_after ? binary : unary);
+    }
+}
+
+static int is_left_out(const source *s, size_t i)
+{
+    char word[64] = "";
+    const token *t = &s->tokens[i];
+    for (size_t k = 0; k < t->length && k < sizeof word - 1; k++)
+        word[k] = (char)tolower((unsigned char)s->text[t->at + k]);
+    for (size_t k = 0; t->kind == WORD && k < sizeof left_out / sizeof left_out[0]; k++)
+        if (strstr(word, left_out[k]) != NULL)
+            return 1;
+    return 0;
+}
+
+/* The token after the brace that closes the one at token i. */
+static size_t behind_braces(const source *s, size_t i)
+{
+    int depth = 0;
+    for (; i < s->count; i++) {
+        depth += is(s, i, "{") - is(s, i, "}");
+        if (depth == 0)
+            return i + 1;
+    }
+    return i;
+}
+
+/* Statement by statement: what lies between semicolons and braces. */
+static void find_changes(const source *s)
+{
+    int depth = 0;
+    for (size_t begin = 0, end; begin < s->count; begin = end + 1) {
+        int left = 0;
+        for (end = begin;
+             end < s->count && !is(s, end, ";") && !is(s, end, "{") && !is(s, end, "}"); end++)
+            left |= is_left_out(s, end);
+        for (size_t i = begin; i < end && !left; i++)
+            add_changes(s, i);
+        if (left && depth == 0 && is(s, end, "{"))
+            end = behind_braces(s, end) - 1;
+        else
+            depth += is(s, end, "{") - is(s, end, "}");
+    }
+}
+
+/* SplitMix64 (Steele, Lea and Flood, 2014). */
+static uint64_t random_bits(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4) {
+        fprintf(stderr, "usage: mutations COUNT SEED FILE...\n");
+        return 2;
+    }
+    const size_t wanted = strtoull(argv[1], NULL, 10);
+    uint64_t state = strtoull(argv[2], NULL, 10);
+    for (int i = 3; i < argc; i++) {
+        source s;
+        read_source(&s, argv[i]);
+        find_tokens(&s);
+        find_changes(&s);
+        free(s.tokens);
+        free(s.text);
+    }
+    for (size_t i = 0; i < wanted && i < change_count; i++) {
+        const size_t other = i + random_bits(&state) % (change_count - i);
+        const change c = changes[other];
+        changes[other] = changes[i];
+        printf("%s\t%lld\t%zu\t%zu\t%s\t%s\n", c.file, (long long)c.line, c.at, c.length, c.before,
+               c.after);
+    }
+    free(changes);
+    return 0;
+}
