@@ -7,7 +7,7 @@
 #ifndef GOPS_KERNELS_KERNELS_H
 #define GOPS_KERNELS_KERNELS_H
 
-#include "kernels/direct.h"
+#include "methods/depthwise/depthwise.h"
 #include "kernels/integer_gemm.h"
 #include "kernels/pointwise.h"
 #include "kernels/strip.h"
@@ -37,12 +37,12 @@ typedef struct gops_kernels {
     /* By compute type, F32 and F64, whose values are integers: turns them into the unsigned type of
      * the same size where they lie, or adds them to `sums` as such unless that is NULL. */
     gops_wrap *const *wrap;
-    /* By compute type: rows of depthwise convolutions. kernels/direct.inc.h */
+    /* By compute type: rows of depthwise convolutions. depthwise_rows.inc.h */
     const gops_direct_kernels *direct;
     /* By compute type: the same on the image itself; NULL where it is not offered.
-     * kernels/direct_masked.inc.h */
+     * depthwise_masked.inc.h */
     gops_image_kernel *const *masked;
-    /* By compute type: the same by moving lanes. kernels/direct_lanes.c */
+    /* By compute type: the same by moving lanes. depthwise_shuffle.isa.c */
     const gops_lanes_kernels *lanes;
 } gops_kernels;
 

@@ -1,8 +1,8 @@
 /*
- * algorithms/direct_method.h: the parameters of `direct`, which serves groups of one input channel.
+ * depthwise_method.h: the parameters of `direct`, which serves groups of one input channel.
  *
  * Both operations are sums over taps of a padded copy of a part of a channel, the block, with the
- * kernels of kernels/direct.inc.h. On each axis, with stride s, dilation d and the first pad p,
+ * kernels of depthwise_rows.inc.h. On each axis, with stride s, dilation d and the first pad p,
  * write tap k's distance as k * d = m * s + rho, 0 <= rho < s.
  *
  * Convolution: output t reads data t * s + k * d - p. Along x the copy is taken apart into its s
@@ -16,8 +16,8 @@
  *
  * So a position t stands for `classes` outputs, 1 of a convolution and s of a transposed one.
  */
-#ifndef GOPS_ALGORITHMS_DIRECT_METHOD_H
-#define GOPS_ALGORITHMS_DIRECT_METHOD_H
+#ifndef GOPS_DEPTHWISE_METHOD_H
+#define GOPS_DEPTHWISE_METHOD_H
 
 #include "plan/plan.h"
 
@@ -82,15 +82,15 @@ static inline const gops_direct *gops_direct_read(const gops_plan *plan)
     return (const gops_direct *)(const void *)plan->parameters.bytes;
 }
 
-/* algorithms/direct_axes.c: the axes of a plan of either operation, each one block; refuses more
+/* depthwise_axes.c: the axes of a plan of either operation, each one block; refuses more
  * than one input channel in a group, more than 3 spatial axes and very large strides of a
  * transposed convolution. */
 gops_status gops_direct_axes(const gops_plan *plan, gops_direct_axis axis[3], gops_error *error);
 
-/* algorithms/direct_axes.c: the taps of class rho. */
+/* depthwise_axes.c: the taps of class rho. */
 gops_direct_taps gops_direct_list(const gops_direct_axis *axis, int transposed, int64_t rho);
 
-/* algorithms/direct_axes.c: which of the positions `first` to first + count - 1 have an output of
+/* depthwise_axes.c: which of the positions `first` to first + count - 1 have an output of
  * class rho: from first + *begin to first + the result - 1. */
 int64_t gops_direct_outputs(const gops_direct_axis *axis, int transposed, int64_t rho,
                             int64_t first, int64_t count, int64_t *begin);
@@ -102,16 +102,16 @@ static inline int64_t gops_direct_output(const gops_direct_axis *axis, int trans
     return transposed ? position * axis->stride + rho : position;
 }
 
-/* algorithms/direct_tables.c: fills in the classes, offsets and order. */
+/* depthwise_tables.c: fills in the classes, offsets and order. */
 void gops_direct_tables(const gops_direct *p, const gops_direct_workspace *parts);
 
-/* algorithms/direct_pack.c: the weights as both direct methods want them, so that a filter serves
+/* depthwise_pack.c: the weights as both direct methods want them, so that a filter serves
  * whichever is chosen for a size: in their own order, and from a byte on in that of bundles. */
 int64_t gops_direct_filter_bytes(const gops_plan *plan);
 int64_t gops_direct_bundles_from(const gops_plan *plan);
 void gops_direct_pack(const gops_plan *plan, const void *weights, void *packed);
 
-/* algorithms/direct_run.c */
+/* depthwise_run.c */
 void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
 
 #endif

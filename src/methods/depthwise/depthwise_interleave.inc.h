@@ -1,7 +1,7 @@
 /* Wants C, BYTES of a vector, NAME(symbol), LOW and HIGH: the indices that interleave the lower and
  * the upper halves of two vectors. */
 /*
- * kernels/direct_weave.inc.h: the classes of a row of outputs put together.
+ * depthwise_interleave.inc.h: the classes of a row of outputs put together.
  *
  * Output j is element j / ways of row j % ways. A vector of each row makes `ways` vectors of
  * outputs: interleaving vectors w and w + ways / 2 for all w rotates an output's address (w, lane)

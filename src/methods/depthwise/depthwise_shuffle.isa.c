@@ -1,11 +1,11 @@
 /*
- * kernels/direct_lanes.c: depthwise convolutions that load each row of data once.
+ * depthwise_shuffle.isa.c: depthwise convolutions that load each row of data once.
  *
  * A vector that is loaded one element further on lies across two lines of the cache nearly always,
  * and costs two loads. So here a row is loaded where it begins, once, and its neighbours to the
  * left and right are made by moving lanes: one instruction, beside the multiplications. Where the
- * data end, zeros move in, which are the padding. kernels/direct_stream.inc.h does that for images
- * of any size, and kernels/direct_spread.inc.h moves lanes for the transposed form.
+ * data end, zeros move in, which are the padding. depthwise_shuffle_conv.inc.h does that for images
+ * of any size, and depthwise_shuffle_deconv.inc.h moves lanes for the transposed form.
  *
  * Small images leave most of a vector empty then, so two rows go into one. What a multiplication
  * has of it are two rows of outputs:
@@ -19,7 +19,7 @@
  * - Apart, stride 2: outputs' rows t and t + 1 want rows y and y + 2 of the data, a register each,
  *   up to 16 of up to 16 columns. One instruction picks every second lane of both.
  */
-#include "kernels/direct.h"
+#include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
 #include "kernels/kernels.h"
@@ -56,9 +56,9 @@ static inline __mmask8 first_of_8(int64_t count)
 #define MOVE(low, high, by) (f32_vector) _mm512_alignr_epi32((__m512i)(high), (__m512i)(low), by)
 #define WOVEN_LOW LOW_OF_4_BYTES
 #define WOVEN_HIGH HIGH_OF_4_BYTES
-#include "kernels/direct_stream.inc.h"
+#include "methods/depthwise/depthwise_shuffle_conv.inc.h"
 
-#include "kernels/direct_spread.inc.h"
+#include "methods/depthwise/depthwise_shuffle_deconv.inc.h"
 
 #define C double
 #define BYTES 64
@@ -72,9 +72,9 @@ static inline __mmask8 first_of_8(int64_t count)
 #define MOVE(low, high, by) (f64_vector) _mm512_alignr_epi64((__m512i)(high), (__m512i)(low), by)
 #define WOVEN_LOW LOW_OF_8_BYTES
 #define WOVEN_HIGH HIGH_OF_8_BYTES
-#include "kernels/direct_stream.inc.h"
+#include "methods/depthwise/depthwise_shuffle_conv.inc.h"
 
-#include "kernels/direct_spread.inc.h"
+#include "methods/depthwise/depthwise_shuffle_deconv.inc.h"
 
 #define LOAD_SOME(from, some) (f32_vector) _mm512_maskz_loadu_ps(some, from)
 #define STORE_SOME(to, some, value) _mm512_mask_storeu_ps(to, some, (__m512)(value))

@@ -1,5 +1,5 @@
-/* kernels/direct.c: the sliding-window kernels of each compute type. */
-#include "kernels/direct.h"
+/* depthwise.isa.c: the sliding-window kernels of each compute type. */
+#include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
 #include "kernels/kernels.h"
@@ -50,17 +50,17 @@ gops_store_part(void *to, const void *vector, const int bytes, const int size, i
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) f32_##symbol
 #define TALL
-#include "kernels/direct.inc.h"
+#include "methods/depthwise/depthwise_rows.inc.h"
 #define C float
 #define NAME(symbol) f32_##symbol
-#include "kernels/direct_lines.inc.h"
+#include "methods/depthwise/depthwise_lines.inc.h"
 #define C float
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) f32_##symbol
 #define LOW LOW_OF_4_BYTES
 #define HIGH HIGH_OF_4_BYTES
-#include "kernels/direct_weave.inc.h"
-#include "kernels/direct_bundle.inc.h"
+#include "methods/depthwise/depthwise_interleave.inc.h"
+#include "methods/depthwise/depthwise_blocked.inc.h"
 
 /* Half as wide, for images of at most so many columns. */
 #if GOPS_VECTOR_BYTES > 16
@@ -68,7 +68,7 @@ gops_store_part(void *to, const void *vector, const int bytes, const int size, i
 #define BYTES (GOPS_VECTOR_BYTES / 2)
 #define NAME(symbol) f32_half_##symbol
 #define TALL
-#include "kernels/direct.inc.h"
+#include "methods/depthwise/depthwise_rows.inc.h"
 
 static void f32_rows_fitted(const gops_direct_rows *a)
 {
@@ -85,47 +85,47 @@ static void f32_rows_fitted(const gops_direct_rows *a)
 #define C double
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) f64_##symbol
-#include "kernels/direct.inc.h"
+#include "methods/depthwise/depthwise_rows.inc.h"
 #define C double
 #define NAME(symbol) f64_##symbol
-#include "kernels/direct_lines.inc.h"
+#include "methods/depthwise/depthwise_lines.inc.h"
 #define C double
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) f64_##symbol
 #define LOW LOW_OF_8_BYTES
 #define HIGH HIGH_OF_8_BYTES
-#include "kernels/direct_weave.inc.h"
-#include "kernels/direct_bundle.inc.h"
+#include "methods/depthwise/depthwise_interleave.inc.h"
+#include "methods/depthwise/depthwise_blocked.inc.h"
 
 #define C uint32_t
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) u32_##symbol
-#include "kernels/direct.inc.h"
+#include "methods/depthwise/depthwise_rows.inc.h"
 #define C uint32_t
 #define NAME(symbol) u32_##symbol
-#include "kernels/direct_lines.inc.h"
+#include "methods/depthwise/depthwise_lines.inc.h"
 #define C uint32_t
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) u32_##symbol
 #define LOW LOW_OF_4_BYTES
 #define HIGH HIGH_OF_4_BYTES
-#include "kernels/direct_weave.inc.h"
-#include "kernels/direct_bundle.inc.h"
+#include "methods/depthwise/depthwise_interleave.inc.h"
+#include "methods/depthwise/depthwise_blocked.inc.h"
 
 #define C uint64_t
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) u64_##symbol
-#include "kernels/direct.inc.h"
+#include "methods/depthwise/depthwise_rows.inc.h"
 #define C uint64_t
 #define NAME(symbol) u64_##symbol
-#include "kernels/direct_lines.inc.h"
+#include "methods/depthwise/depthwise_lines.inc.h"
 #define C uint64_t
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) u64_##symbol
 #define LOW LOW_OF_8_BYTES
 #define HIGH HIGH_OF_8_BYTES
-#include "kernels/direct_weave.inc.h"
-#include "kernels/direct_bundle.inc.h"
+#include "methods/depthwise/depthwise_interleave.inc.h"
+#include "methods/depthwise/depthwise_blocked.inc.h"
 
 #define GOPS_DIRECT_KERNELS(name, rows_function)                                                   \
     {                                                                                              \

@@ -1,7 +1,7 @@
 /* Wants C, BYTES of a vector, NAME(symbol), LOW and HIGH: the indices that interleave the lower and
  * the upper halves of two vectors. */
 /*
- * kernels/direct_bundle.inc.h: small images: as many channels at once as a vector has lanes.
+ * depthwise_blocked.inc.h: small images: as many channels at once as a vector has lanes.
  *
  * Rows of 7 or 14 outputs fill no vector, and what surrounds them costs more than their arithmetic.
  * But channels are many there. A bundle of them is turned, so that a vector holds one pixel of all

@@ -1,19 +1,19 @@
 /*
- * algorithms/direct_plan.c: `direct`, depthwise convolution and its transposed form: one input
+ * depthwise_plan.c: `direct`, depthwise convolution and its transposed form: one input
  * channel a group, any number of output channels, up to 3 spatial axes.
  *
  * A work item copies a block of a channel, padded with zeros and converted, to where the first
- * level cache holds it, runs every filter of the group over it (kernels/direct.inc.h), and goes on
+ * level cache holds it, runs every filter of the group over it (depthwise_rows.inc.h), and goes on
  * to the next channel of its share; the zeros around the data stay. An image is cut into blocks
  * along y first, so that rows stay whole; the rows that two blocks share are copied for both. The
- * parameters and the transposed form are derived in algorithms/direct_method.h.
+ * parameters and the transposed form are derived in depthwise_method.h.
  */
-#include "algorithms/direct_method.h"
+#include "methods/depthwise/depthwise_method.h"
 #include "algorithms/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "kernels/direct.h"
+#include "methods/depthwise/depthwise.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Wants C, BYTES of a vector, NAME(symbol), SOME (a mask), SOME_OF(lanes from, lanes to),
  * LOAD_SOME, STORE_SOME, and EVEN(a, b) and ODD(a, b), every second lane of two vectors. */
 /*
- * kernels/direct_masked.inc.h: a depthwise convolution on the image itself.
+ * depthwise_masked.inc.h: a depthwise convolution on the image itself.
  *
- * The tiles are those of kernels/direct.inc.h: R rows of one vector of outputs, and each row of
+ * The tiles are those of depthwise_rows.inc.h: R rows of one vector of outputs, and each row of
  * data that is loaded serves all the taps above and below it. But there is no padded copy. Along y
  * a row of padding is a row that is not there: a bit of `inside` tells, and its taps are left out.
  * Along x a lane that lies in the padding is masked off as the row is loaded, which gives the 0

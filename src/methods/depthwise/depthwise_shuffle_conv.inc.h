@@ -2,7 +2,7 @@
  * LOAD_SOME, STORE_SOME, and MOVE(low, high, by): the lanes from `by` on of low followed by high.
  */
 /*
- * kernels/direct_stream.inc.h: a depthwise convolution with stride 1 that loads each row of data
+ * depthwise_shuffle_conv.inc.h: a depthwise convolution with stride 1 that loads each row of data
  * once and lets it pass.
  *
  * With K taps along y a row of data has a part in K rows of outputs, and those are all that are

@@ -1,9 +1,9 @@
 /*
- * algorithms/direct_pack.c: weights for one channel a group, twice, since they are few: in their
+ * depthwise_pack.c: weights for one channel a group, twice, since they are few: in their
  * own order, which an item of direct_run.c brings into that of its tables; and [bundles, C_OUT,
  * taps, lanes] for direct_bundle.c, where lanes without a group get zeros.
  */
-#include "algorithms/direct_method.h"
+#include "methods/depthwise/depthwise_method.h"
 
 #include "base/checked.h"
 

@@ -1,6 +1,6 @@
-/* kernels/direct_masked.c: the depthwise kernels that load with a mask, for instruction sets that
+/* depthwise_masked.isa.c: the depthwise kernels that load with a mask, for instruction sets that
  * can. */
-#include "kernels/direct.h"
+#include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
 #include "kernels/kernels.h"
@@ -33,7 +33,7 @@ static inline uint32_t gops_lanes(int64_t from, int64_t to)
     __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
 #define ODD(a, b)                                                                                  \
     __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
-#include "kernels/direct_masked.inc.h"
+#include "methods/depthwise/depthwise_masked.inc.h"
 
 /* Half as wide, for images of at most so many columns. */
 #define C float
@@ -45,7 +45,7 @@ static inline uint32_t gops_lanes(int64_t from, int64_t to)
 #define STORE_SOME(to, some, value) _mm256_mask_storeu_ps(to, some, (__m256)(value))
 #define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
 #define ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
-#include "kernels/direct_masked.inc.h"
+#include "methods/depthwise/depthwise_masked.inc.h"
 
 static void f32_masked(const gops_direct_image *a)
 {

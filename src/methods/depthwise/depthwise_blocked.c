@@ -1,20 +1,20 @@
 /*
- * algorithms/direct_bundle.c: `direct` for small images with many channels: depthwise convolution
+ * depthwise_blocked.c: `direct` for small images with many channels: depthwise convolution
  * or its transposed form of a bundle of channels at once, one in each lane of a vector
- * (kernels/direct_bundle.inc.h).
+ * (depthwise_blocked.inc.h).
  *
  * A work item turns the images of a bundle, the groups that lie next to each other in one batch
  * entry, into a copy padded with zeros, runs every filter over it and turns the results back. The
  * weights of a bundle are packed tap by tap, a vector for each. Of a transposed convolution the
- * classes of outputs (algorithms/direct_method.h) come one after the other, each to its own places.
- * Only where copy and results stay in the cache; else see algorithms/direct_plan.c.
+ * classes of outputs (depthwise_method.h) come one after the other, each to its own places.
+ * Only where copy and results stay in the cache; else see depthwise_plan.c.
  */
-#include "algorithms/direct_method.h"
+#include "methods/depthwise/depthwise_method.h"
 #include "algorithms/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "kernels/direct.h"
+#include "methods/depthwise/depthwise.h"
 #include "store/store.h"
 #include "store/trim.h"
 

@@ -1,6 +1,6 @@
-/* algorithms/direct_axes.c: what `direct` makes of a spatial axis; algorithms/direct_method.h
+/* depthwise_axes.c: what `direct` makes of a spatial axis; depthwise_method.h
  * derives it. */
-#include "algorithms/direct_method.h"
+#include "methods/depthwise/depthwise_method.h"
 
 #include "base/checked.h"
 #include "base/error.h"

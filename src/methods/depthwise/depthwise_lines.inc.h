@@ -1,6 +1,6 @@
-/* Wants C and NAME(symbol); NAME(vector), NAME(loose) and NAME(LANES) from kernels/direct.inc.h. */
+/* Wants C and NAME(symbol); NAME(vector), NAME(loose) and NAME(LANES) from depthwise_rows.inc.h. */
 /*
- * kernels/direct_lines.inc.h: rows of data into the copy, and elements of a row apart and together.
+ * depthwise_lines.inc.h: rows of data into the copy, and elements of a row apart and together.
  *
  * With stride s along x, output x and tap k meet at x * s + k. A row taken apart into its s phases
  * makes that neighbouring elements of one phase again; a transposed convolution computes the phases

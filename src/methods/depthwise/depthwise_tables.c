@@ -1,5 +1,5 @@
-/* algorithms/direct_tables.c: which taps a class of outputs has, and where in the copy they are. */
-#include "algorithms/direct_method.h"
+/* depthwise_tables.c: which taps a class of outputs has, and where in the copy they are. */
+#include "methods/depthwise/depthwise_method.h"
 
 #include "base/checked.h"
 

@@ -1,7 +1,7 @@
-/* Wants what kernels/direct_stream.inc.h does, which comes before it and leaves its macros, and
+/* Wants what depthwise_shuffle_conv.inc.h does, which comes before it and leaves its macros, and
  * WOVEN_LOW and WOVEN_HIGH, the indices that interleave the halves of two vectors. */
 /*
- * kernels/direct_spread.inc.h: a transposed depthwise convolution with stride 2 along both axes.
+ * depthwise_shuffle_deconv.inc.h: a transposed depthwise convolution with stride 2 along both axes.
  *
  * Data i and tap k meet at output o = 2 i + k - pad. Along x write o = 2 t + rho, and the pad as
  * 2 h + odd: tap k has its outputs at rho = (k + odd) % 2, and output t of those finds its data at
@@ -9,7 +9,7 @@
  * data that are loaded with a mask, zeros beyond their ends, once for every two taps; and the two
  * interleaved are neighbouring outputs.
  *
- * Along y the data's rows pass, as in kernels/direct_stream.inc.h: row i adds to the K rows of
+ * Along y the data's rows pass, as in depthwise_shuffle_conv.inc.h: row i adds to the K rows of
  * outputs from 2 i - pad on; two of them are then complete, and the others wait for row i + 1.
  */
 

@@ -1,6 +1,6 @@
 /* Wants C, BYTES of a vector, NAME(symbol). May have TALL: the taller register tile too. */
 /*
- * kernels/direct.inc.h: rows of a convolution with one channel.
+ * depthwise_rows.inc.h: rows of a convolution with one channel.
  *
  * A vector holds neighbouring outputs of one row, so a tap is one (unaligned) load, shifted by the
  * tap's offset, and one multiplication by a weight that is the same for all lanes. By itself that

@@ -1,7 +1,7 @@
-/* kernels/direct.h: the sliding-window kernels of one channel; their method is in
- * kernels/direct.inc.h. */
-#ifndef GOPS_KERNELS_DIRECT_H
-#define GOPS_KERNELS_DIRECT_H
+/* depthwise.h: the sliding-window kernels of one channel; their method is in
+ * depthwise_rows.inc.h. */
+#ifndef GOPS_DEPTHWISE_H
+#define GOPS_DEPTHWISE_H
 
 #include "types/types.h"
 
@@ -116,7 +116,7 @@ static inline void gops_image_next(gops_direct_image *of, int64_t size)
     }
 }
 
-/* Kernels for square images' windows, kernels/direct_lanes.c; NULL where not offered. */
+/* Kernels for square images' windows, depthwise_shuffle.isa.c; NULL where not offered. */
 typedef struct gops_lanes_kernels {
     /* 3 x 3 or 5 x 5 taps, stride 1, dilation 1 or 2; as many columns as the data has, the pad
      * before them half of what the taps reach over. */
@@ -136,7 +136,7 @@ typedef struct gops_direct_kernels {
     void (*rows)(const gops_direct_rows *rows);
     void (*copy)(const gops_direct_copy *copy);
     void (*weave)(const gops_direct_weave *weave);
-    /* Small images, kernels/direct_bundle.inc.h; `lanes` channels in a bundle. */
+    /* Small images, depthwise_blocked.inc.h; `lanes` channels in a bundle. */
     int64_t lanes;
     void (*bundle_rows)(const gops_direct_bundle *bundle);
     /* copy[positions[i]] = pixel i of `channels` channels, which are `pitch` elements apart */

@@ -1,21 +1,21 @@
 /*
- * algorithms/direct_image.c: `direct` on the image itself, without a padded copy: depthwise
+ * depthwise_image.c: `direct` on the image itself, without a padded copy: depthwise
  * convolution in two dimensions and floating point, strides of 1 or 2, where the instruction set
  * loads with a mask. In two forms: "lanes" loads each row once and moves lanes
- * (kernels/direct_lanes.c), for the usual square kernels, and the transposed form with stride 2;
- * "masked" loads for each tap (kernels/direct_masked.inc.h), for more.
+ * (depthwise_shuffle.isa.c), for the usual square kernels, and the transposed form with stride 2;
+ * "masked" loads for each tap (depthwise_masked.inc.h), for more.
  *
  * A work item is some channels, or some rows of one where the channels are few. There is no
  * workspace but for a residual that lies in the output, in whose place the sums must not go; and
  * for f16, bf16 and the 8-bit floats: as many images as the first level cache holds are converted
  * there, and their sums from there.
  */
-#include "algorithms/direct_method.h"
+#include "methods/depthwise/depthwise_method.h"
 #include "algorithms/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "kernels/direct.h"
+#include "methods/depthwise/depthwise.h"
 #include "store/store.h"
 #include "store/trim.h"
 

@@ -1,8 +1,8 @@
-/* algorithms/direct_run.c: one work item of `direct`: a block of some channels. */
-#include "algorithms/direct_method.h"
+/* depthwise_run.c: one work item of `direct`: a block of some channels. */
+#include "methods/depthwise/depthwise_method.h"
 
 #include "base/checked.h"
-#include "kernels/direct.h"
+#include "methods/depthwise/depthwise.h"
 #include "store/store.h"
 #include "store/trim.h"
 
