@@ -17,7 +17,7 @@ static int openmp_for(void *context, void (*task)(void *argument, int64_t index)
 {
     (void)context;
     /* A region even for one task: inside it the OpenMP settings are the task's own copy, which the
-     * GEMM (gemm/cblas.c) may change without the host seeing it. */
+     * GEMM (cblas.c) may change without the host seeing it. */
 #pragma omp parallel for schedule(static, 1) num_threads((int)count)
     for (int64_t i = 0; i < count; i++) {
         task(argument, i);

@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/host_default.h"
-#include "gemm/gemm.h"
+#include "methods/gemm/gemm.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /*
  * plan/plan.h: what is decided once for a shape, and how an algorithm plugs in.
  *
- * An algorithm is a gops_method for each operation that it serves: a file in algorithms/ and a row
- * in algorithms/method_table.c. Its `prepare` decides, `pack` prepares the weights, `run` does one
- * of the plan's work items. Items are independent of each other and of how many threads there are:
- * each output element is written by one item, in one way. Where items need what others found, the
- * plan has a barrier between them and shared workspace to pass it in.
+ * An algorithm is a gops_method for each operation that it serves: a folder in methods/ and a row
+ * in methods/table.c. Its `prepare` decides, `pack` prepares the weights, `run` does one of the
+ * plan's work items. Items are independent of each other and of how many threads there are: each
+ * output element is written by one item, in one way. Where items need what others found, the plan
+ * has a barrier between them and shared workspace to pass it in.
  */
 #ifndef GOPS_PLAN_PLAN_H
 #define GOPS_PLAN_PLAN_H
@@ -14,7 +14,7 @@
 
 #include "base/machine.h"
 #include "geometry/geometry.h"
-#include "kernels/kernels.h"
+#include "isa/isa.h"
 
 #include <stddef.h>
 
@@ -38,7 +38,7 @@ typedef struct gops_job {
     void *shared;     /* the plan's shared_bytes of workspace, for all items */
     double data_zero; /* taken off the data */
     const void *residual;
-    int fused; /* bias, residual or activation are to be applied when storing: store/store.h */
+    int fused; /* bias, residual or activation are to be applied when storing: post_ops.h */
     void *mean;
     void *variance;
 } gops_job;
@@ -68,7 +68,7 @@ typedef struct gops_method {
 extern const gops_method *const gops_methods[];
 
 /* What the method's estimates are multiplied by, for kernels with vectors of so many bytes:
- * algorithms/method_table.c. */
+ * table.c. */
 double gops_method_scale(const gops_method *method, int64_t vector_bytes);
 
 /* What a packed filter depends on: equal layouts, exchangeable filters. Compared byte by byte, so
@@ -183,7 +183,7 @@ static inline int gops_adds_in_place(const gops_job *job)
     return job->residual != NULL && job->residual == job->output;
 }
 
-/* algorithms/plain_conv.c: what runs instead of the method where a filter is `plain`. */
+/* nonfinite.c: what runs instead of the method where a filter is `plain`. */
 int64_t gops_plain_items(const gops_plan *plan);
 void gops_plain_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
 

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "gemm/gemm.h"
+#include "methods/gemm/gemm.h"
 #include "plan/choose.h"
 
 #include <stdio.h>

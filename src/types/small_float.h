@@ -16,13 +16,13 @@
  * (saturation).
  *
  * All of it is a handful of integer operations and selects, which compilers vectorise. F16C's
- * conversions give the same bits and are used where they are built in (type_rows.c). AVX512-BF16's
- * VCVTNEPS2BF16 does not, it flushes denormals to zero, and so it is not used.
+ * conversions give the same bits and are used where they are built in (type_rows.isa.c).
+ * AVX512-BF16's VCVTNEPS2BF16 does not, it flushes denormals to zero, and so it is not used.
  */
 #ifndef GOPS_TYPES_SMALL_FLOAT_H
 #define GOPS_TYPES_SMALL_FLOAT_H
 
-#include "kernels/vector.h"
+#include "isa/vector.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  * STORE_BLOCK(to, from, length), conversions of 16, 8 or 4 values, or WIDEN, NARROW
  * (types/widen.h), LANES_LOAD and LANES_STORE (types/small_float.h); ELEMENT; SHIFTED. Defines the
  * row NAME(row) and takes the macros away. */
-#include "lower/im2col.inc.h"
-#include "lower/frame.inc.h"
-#include "store/fuse.inc.h"
+#include "methods/gemm/im2col.inc.h"
+#include "methods/implicit/padded_input.inc.h"
+#include "post_ops/post_ops.inc.h"
 
 static inline __attribute__((always_inline)) void
 NAME(store_block)(T *restrict to, const C *restrict from, int length)
@@ -25,7 +25,7 @@ NAME(store_block)(T *restrict to, const C *restrict from, int length)
 }
 
 #ifdef VALUE
-#include "kernels/norm.inc.h"
+#include "methods/norm/norm.inc.h"
 #endif
 
 static void NAME(load)(void *to, const void *from, int64_t count)

@@ -1,7 +1,7 @@
 /* types/type_table.c: names and sizes of the element types, from their rows. */
 #include <groupops/tensor.h>
 
-#include "kernels/kernels.h"
+#include "isa/isa.h"
 
 #include <string.h>
 

@@ -3,16 +3,16 @@
  *
  * A type is a storage format (T) and the compute type (C) that its values are multiplied and added
  * in. One row of functions says how to get from T to C and back; everything else works on C. Rows
- * come from one file, types/type_rows.c, which is compiled once for each instruction set.
+ * come from one file, type_rows.isa.c, which is compiled once for each instruction set.
  */
 #ifndef GOPS_TYPES_TYPES_H
 #define GOPS_TYPES_TYPES_H
 
 #include <groupops/plan.h>
 
-#include "lower/frame.h"
-#include "lower/window.h"
-#include "types/moments.h"
+#include "methods/implicit/padded_input.h"
+#include "methods/gemm/window.h"
+#include "methods/norm/moments.h"
 
 typedef enum gops_compute {
     GOPS_COMPUTE_F32,
@@ -68,17 +68,17 @@ typedef struct gops_type_row {
     void (*store_wrapped)(void *to, const void *from, int64_t count);
     /* The shifted variant: takes `zero` off loaded values. NULL for all others. */
     void (*take_off)(void *values, int64_t count, double zero);
-    /* lower/im2col.inc.h */
+    /* im2col.inc.h */
     void (*im2col)(const gops_window *window, const gops_columns *part, const void *data,
                    void *columns);
-    /* lower/frame.inc.h */
+    /* padded_input.inc.h */
     void (*frame)(const gops_frame *frame, const int64_t *origin, int64_t channels,
                   const void *data, void *to);
-    /* store/fuse.inc.h: floating point values in C, integers in T; bias is one value of T or NULL,
+    /* post_ops.inc.h: floating point values in C, integers in T; bias is one value of T or NULL,
      * residual `count` of them or NULL */
     void (*fuse)(void *values, const void *bias, const void *residual, int64_t count,
                  const gops_activation *activation);
-    /* kernels/norm.inc.h, norm_floats.inc.h; NULL for integers */
+    /* norm.inc.h, norm_floats.inc.h; NULL for integers */
     gops_moments (*norm_statistics)(const void *data, int64_t count, void *ahead);
     void (*norm_apply)(void *output, const void *data, int64_t first, int64_t end,
                        const gops_scaling *scaling);

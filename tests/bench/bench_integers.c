@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "gemm/gemm.h"
+#include "methods/gemm/gemm.h"
 #include "problem.h"
 #include "elements.h"
 #include "guarded_memory.h"

@@ -16,7 +16,7 @@
 #include <groupops/plan.h>
 
 #include "codes.h"
-#include "kernels/kernels.h"
+#include "isa/isa.h"
 #include "elements.h"
 #include "harness.h"
 #include "guarded_memory.h"

@@ -33,7 +33,7 @@ typedef struct gops_direct_rows {
     int64_t pitch;
     int64_t output_pitch;
     int64_t rows, width; /* both at least 1 */
-    /* NULL, or two values: the sums plus *bias are put between them. store/trim.h */
+    /* NULL, or two values: the sums plus *bias are put between them. epilogue.h */
     const void *bounds;
     const void *bias;
 } gops_direct_rows;

@@ -10,13 +10,13 @@
  * Only where copy and results stay in the cache; else see depthwise_plan.c.
  */
 #include "methods/depthwise/depthwise_method.h"
-#include "algorithms/methods.h"
+#include "methods/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "methods/depthwise/depthwise.h"
-#include "store/store.h"
-#include "store/trim.h"
+#include "post_ops/post_ops.h"
+#include "post_ops/epilogue.h"
 
 #include <assert.h>
 #include <stdio.h>

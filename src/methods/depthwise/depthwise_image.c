@@ -11,13 +11,13 @@
  * there, and their sums from there.
  */
 #include "methods/depthwise/depthwise_method.h"
-#include "algorithms/methods.h"
+#include "methods/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "methods/depthwise/depthwise.h"
-#include "store/store.h"
-#include "store/trim.h"
+#include "post_ops/post_ops.h"
+#include "post_ops/epilogue.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@
 
 typedef C NAME(vector) __attribute__((vector_size(BYTES)));
 
-#include "kernels/trim.inc.h"
+#include "post_ops/epilogue.inc.h"
 
 enum { NAME(LANES) = BYTES / sizeof(C) };
 

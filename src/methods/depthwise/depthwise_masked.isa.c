@@ -3,9 +3,9 @@
 #include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
-#include "kernels/kernels.h"
-#include "kernels/register.h"
-#include "kernels/vector.h"
+#include "isa/isa.h"
+#include "isa/register.h"
+#include "isa/vector.h"
 
 #include <stddef.h>
 

@@ -9,7 +9,7 @@
  * parameters and the transposed form are derived in depthwise_method.h.
  */
 #include "methods/depthwise/depthwise_method.h"
-#include "algorithms/methods.h"
+#include "methods/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"

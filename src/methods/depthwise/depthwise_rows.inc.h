@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) NAME(vector) NAME(read)(const C *fr
     return *(const NAME(loose) *)(const void *)from;
 }
 
-#include "kernels/trim.inc.h"
+#include "post_ops/epilogue.inc.h"
 
 /* The first `lanes` of them, at most NAME(LANES). */
 static inline __attribute__((always_inline)) void NAME(write)(C *to, NAME(vector) value,

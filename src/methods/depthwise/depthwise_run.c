@@ -3,8 +3,8 @@
 
 #include "base/checked.h"
 #include "methods/depthwise/depthwise.h"
-#include "store/store.h"
-#include "store/trim.h"
+#include "post_ops/post_ops.h"
+#include "post_ops/epilogue.h"
 
 #include <string.h>
 

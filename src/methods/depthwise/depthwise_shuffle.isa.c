@@ -22,10 +22,10 @@
 #include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
-#include "kernels/kernels.h"
-#include "kernels/lanes.h"
-#include "kernels/register.h"
-#include "kernels/vector.h"
+#include "isa/isa.h"
+#include "isa/lanes.h"
+#include "isa/register.h"
+#include "isa/vector.h"
 
 #include <stddef.h>
 

@@ -18,7 +18,7 @@
 
 typedef C NAME(vector) __attribute__((vector_size(BYTES)));
 
-#include "kernels/trim.inc.h"
+#include "post_ops/epilogue.inc.h"
 
 enum { NAME(LANES) = BYTES / sizeof(C) };
 

@@ -1,0 +1,60 @@
+/* lanes.h: indices for __builtin_shufflevector. */
+#ifndef GOPS_ISA_LANES_H
+#define GOPS_ISA_LANES_H
+
+#include "isa/vector.h"
+
+/* What interleaves the lower and the upper halves of two vectors of 2 to 16 lanes. */
+#define LOW_2 0, 2
+#define HIGH_2 1, 3
+#define LOW_4 0, 4, 1, 5
+#define HIGH_4 2, 6, 3, 7
+#define LOW_8 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_8 4, 12, 5, 13, 6, 14, 7, 15
+#define LOW_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+/* Of two vectors of 16 lanes, in quads of lanes: what interleaves the lower and the upper halves of
+ * each quad, by single lanes and by pairs, and the even and the odd quads of both. */
+#define LOW_OF_QUADS 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define HIGH_OF_QUADS 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define LOW_PAIRS_OF_QUADS 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define HIGH_PAIRS_OF_QUADS 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define EVEN_QUADS 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
+#define ODD_QUADS 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
+/* The first 8, or 4, of 16 lanes, two or four times each. */
+#define TWICE_8 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7
+#define FOUR_TIMES_4 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3
+/* The even lanes of two vectors, and the even ones of the first with the odd ones of the second. */
+#define EVEN_4 0, 2, 4, 6
+#define EVEN_8 EVEN_4, 8, 10, 12, 14
+#define EVEN_16 EVEN_8, 16, 18, 20, 22, 24, 26, 28, 30
+#define EVEN_ODD_2 0, 3
+#define EVEN_ODD_4 0, 2, 5, 7
+#define EVEN_ODD_8 0, 2, 4, 6, 9, 11, 13, 15
+#define EVEN_ODD_16 EVEN_8, 17, 19, 21, 23, 25, 27, 29, 31
+#if GOPS_VECTOR_BYTES == 64
+#define EVEN_OF_4_BYTES EVEN_16
+#define EVEN_OF_8_BYTES EVEN_8
+#define EVEN_ODD_OF_4_BYTES EVEN_ODD_16
+#define EVEN_ODD_OF_8_BYTES EVEN_ODD_8
+#define LOW_OF_4_BYTES LOW_16
+#define HIGH_OF_4_BYTES HIGH_16
+#define LOW_OF_8_BYTES LOW_8
+#define HIGH_OF_8_BYTES HIGH_8
+#elif GOPS_VECTOR_BYTES == 32
+#define EVEN_ODD_OF_4_BYTES EVEN_ODD_8
+#define EVEN_ODD_OF_8_BYTES EVEN_ODD_4
+#define LOW_OF_4_BYTES LOW_8
+#define HIGH_OF_4_BYTES HIGH_8
+#define LOW_OF_8_BYTES LOW_4
+#define HIGH_OF_8_BYTES HIGH_4
+#else
+#define EVEN_ODD_OF_4_BYTES EVEN_ODD_4
+#define EVEN_ODD_OF_8_BYTES EVEN_ODD_2
+#define LOW_OF_4_BYTES LOW_4
+#define HIGH_OF_4_BYTES HIGH_4
+#define LOW_OF_8_BYTES LOW_2
+#define HIGH_OF_8_BYTES HIGH_2
+#endif
+
+#endif

@@ -1,0 +1,38 @@
+/* gemm.c: hands a product to the table's function for its compute type. */
+#include "methods/gemm/gemm.h"
+
+static void run_f32(const gops_gemm *gemm, const gops_product *p)
+{
+    gemm->sgemm(gemm->context, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb,
+                p->accumulate ? 1.0f : 0.0f, p->c, p->ldc);
+}
+
+static void run_f64(const gops_gemm *gemm, const gops_product *p)
+{
+    gemm->dgemm(gemm->context, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb,
+                p->accumulate ? 1.0 : 0.0, p->c, p->ldc);
+}
+
+void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
+                   const gops_product *p)
+{
+    if (compute == GOPS_COMPUTE_F32) {
+        run_f32(gemm, p);
+    } else if (compute == GOPS_COMPUTE_F64) {
+        run_f64(gemm, p);
+    } else {
+        kernels->integer_gemm[compute](p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->accumulate,
+                                       p->c, p->ldc);
+    }
+}
+
+const char *gops_gemm_name(gops_compute compute)
+{
+    static const char *const names[GOPS_COMPUTES] = {
+        [GOPS_COMPUTE_F32] = "SGEMM",
+        [GOPS_COMPUTE_F64] = "DGEMM",
+        [GOPS_COMPUTE_U32] = "integer product",
+        [GOPS_COMPUTE_U64] = "integer product",
+    };
+    return names[compute];
+}

@@ -1,0 +1,35 @@
+/* gemm.h: the matrix product, whoever provides it. */
+#ifndef GOPS_GEMM_H
+#define GOPS_GEMM_H
+
+#include <groupops/host.h>
+
+#include "isa/isa.h"
+
+/* One product C = A B (+ C where accumulate is not 0), row-major, in a compute type; see host.h. */
+typedef struct gops_product {
+    int32_t m, n, k;
+    const void *a;
+    int32_t lda;
+    const void *b;
+    int32_t ldb;
+    int accumulate;
+    void *c;
+    int32_t ldc;
+} gops_product;
+
+/* What makes the product of a compute type, for messages. */
+const char *gops_gemm_name(gops_compute compute);
+
+/* Floating point through the table, integers by our own kernel. */
+void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
+                   const gops_product *p);
+
+/* The linked CBLAS. */
+extern const gops_gemm gops_cblas;
+
+/* How many threads may call it at once. Debian's OpenBLAS has buffers for 128 and ends the process
+ * at some 160; half of that leaves room for the host's own calls. */
+enum { GOPS_CBLAS_CALLERS = 64 };
+
+#endif

@@ -1,0 +1,212 @@
+/* gemm_deconv_run.c: one work item of GEMM and col2im; gemm_deconv.c. */
+#include "methods/gemm/gemm_deconv.h"
+
+#include "base/checked.h"
+#include "methods/gemm/gemm.h"
+#include "post_ops/post_ops.h"
+
+#include <string.h>
+
+/* What one item works on. */
+typedef struct piece {
+    const gops_job *job;
+    int64_t channel;             /* the first output channel of the block, over all groups */
+    int64_t first_channel;       /* the same, over all images too */
+    gops_scatter scatter;        /* with the item's boxes */
+    const unsigned char *data;   /* of the group, in T */
+    const unsigned char *filter; /* of the block of channels, in C */
+    unsigned char *output;       /* of the block of channels, in T */
+    int64_t channels;
+    int64_t pixels; /* in the data box */
+    double data_zero;
+    unsigned char *workspace;
+} piece;
+
+/* The data pixels of an axis that reach its outputs output0 to output1 - 1 with some tap. */
+static void data_box(gops_scatter_axis *axis, int64_t size)
+{
+    const int64_t reach = (axis->kernel - 1) * axis->dilation;
+    axis->data0 =
+        gops_clamp(gops_ceil_div(axis->output0 + axis->pad - reach, axis->stride), 0, size);
+    axis->data1 = gops_clamp(gops_floor_div(axis->output1 - 1 + axis->pad, axis->stride) + 1,
+                             axis->data0, size);
+}
+
+static void set_band(const gops_conv_geometry *conv, const gops_gemm_deconv_parameters *p,
+                     int64_t band, gops_scatter *scatter)
+{
+    const int64_t along = gops_ceil_div(conv->axis[p->cut].output, p->band);
+    gops_scatter_axis *cut = &scatter->axis[p->cut];
+    cut->output0 = band % along * p->band;
+    cut->output1 = gops_min(cut->output0 + p->band, conv->axis[p->cut].output);
+    band /= along;
+    for (int a = p->cut - 1; a >= 0; a--) {
+        scatter->axis[a].output0 = band % conv->axis[a].output;
+        scatter->axis[a].output1 = scatter->axis[a].output0 + 1;
+        band /= conv->axis[a].output;
+    }
+    for (int a = 0; a <= p->cut; a++) {
+        data_box(&scatter->axis[a], conv->axis[a].data);
+    }
+}
+
+/* Converts pixels first to first + count - 1 of the data box, of one channel. Runs along the last
+ * axis lie together. */
+static void load_box(const gops_plan *plan, const piece *at, const unsigned char *channel,
+                     int64_t first, int64_t count, unsigned char *to)
+{
+    const gops_scatter *scatter = &at->scatter;
+    const gops_scatter_axis *last = &scatter->axis[scatter->axes - 1];
+    const int64_t size = plan->type->bytes;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t width = last->data1 - last->data0;
+    while (count > 0) {
+        int64_t run = gops_min(count, width - first % width);
+        int64_t row = first / width, offset = 0, step = plan->conv.axis[scatter->axes - 1].data;
+        for (int a = scatter->axes - 2; a >= 0; a--) {
+            const gops_scatter_axis *axis = &scatter->axis[a];
+            offset += (axis->data0 + row % (axis->data1 - axis->data0)) * step;
+            row /= axis->data1 - axis->data0;
+            step *= plan->conv.axis[a].data;
+        }
+        offset += last->data0 + first % width;
+        plan->type->load(to, channel + offset * size, run);
+        if (plan->type->take_off != NULL) {
+            plan->type->take_off(to, run, at->data_zero);
+        }
+        to += run * bytes;
+        first += run;
+        count -= run;
+    }
+}
+
+/* columns (+)= filter^T x data for pixels first to first + count - 1 of the box and `depth` of C_IN
+ * from channel c on. */
+static void multiply(const gops_plan *plan, const piece *at, int64_t first, int64_t count,
+                     int64_t c, int64_t depth)
+{
+    const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t size = plan->type->bytes;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const unsigned char *data = at->data + c * conv->data_pixels * size;
+    gops_product product = {
+        .m = (int32_t)(at->channels * conv->taps),
+        .n = (int32_t)count,
+        .k = (int32_t)depth,
+        .a = at->filter + c * bytes,
+        .lda = (int32_t)conv->channels_in,
+        .b = data + first * size,
+        .ldb = (int32_t)conv->data_pixels,
+        .accumulate = c > 0 && !plan->wrapped,
+        .c = at->workspace,
+        .ldc = (int32_t)count,
+    };
+    if (!p->in_place) {
+        unsigned char *box = at->workspace + p->data_from;
+        for (int64_t i = 0; i < depth; i++) {
+            load_box(plan, at, data + i * conv->data_pixels * size, first, count,
+                     box + i * count * bytes);
+        }
+        product.b = box;
+        product.ldb = (int32_t)count;
+    }
+    gops_gemm_run(&plan->gemm, plan->kernels, plan->type->compute, &product);
+}
+
+/* Adds pixels first to first + count - 1 of the box onto the sums. */
+static void add_block(const gops_plan *plan, const piece *at, int64_t first, int64_t count,
+                      unsigned char *sums, int64_t pixels)
+{
+    const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
+    const int64_t channels_in = plan->conv.channels_in;
+    const gops_compute compute = plan->type->compute;
+    const gops_scatter_part part = {at->channels, first, first + count, count};
+    for (int64_t c = 0; c < channels_in; c += p->depth) {
+        const int64_t depth = gops_min(p->depth, channels_in - c);
+        multiply(plan, at, first, count, c, depth);
+        if (plan->wrapped) {
+            plan->kernels->wrap[compute](at->workspace, at->channels * plan->conv.taps * count,
+                                         NULL);
+            plan->kernels->col2im[gops_compute_wrapped(compute)](&at->scatter, &part, at->workspace,
+                                                                 sums, pixels);
+        }
+    }
+    if (!plan->wrapped) {
+        plan->kernels->col2im[compute](&at->scatter, &part, at->workspace, sums, pixels);
+    }
+}
+
+/* Finishes the band, which is a run of each channel. */
+static void finish(const gops_plan *plan, const piece *at, unsigned char *sums, int64_t pixels)
+{
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    int64_t offset = 0;
+    for (int a = 0; a < plan->conv.axes; a++) {
+        offset = offset * plan->conv.axis[a].output + at->scatter.axis[a].output0;
+    }
+    for (int64_t c = 0; c < at->channels; c++) {
+        const int64_t first = (at->first_channel + c) * plan->conv.output_pixels + offset;
+        gops_store(plan, at->job, at->channel + c, first, pixels, sums + c * pixels * bytes);
+    }
+}
+
+static void run_piece(const gops_plan *plan, const piece *at)
+{
+    const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    int64_t pixels = 1;
+    for (int a = 0; a < plan->conv.axes; a++) {
+        pixels *= at->scatter.axis[a].output1 - at->scatter.axis[a].output0;
+    }
+    unsigned char *sums = p->in_place ? at->output : at->workspace + p->sums_from;
+    const int adds = p->in_place && gops_adds_in_place(at->job);
+    if (!adds) {
+        memset(sums, 0, (size_t)(at->channels * pixels * bytes));
+    }
+    for (int64_t first = 0; first < at->pixels; first += p->columns) {
+        const int64_t count = gops_min(p->columns, at->pixels - first);
+        add_block(plan, at, first, count, sums, pixels);
+    }
+    if (!p->in_place || at->job->fused) {
+        gops_job rest = *at->job;
+        piece after = *at;
+        rest.residual = adds ? NULL : rest.residual;
+        after.job = &rest;
+        finish(plan, &after, sums, pixels);
+    }
+}
+
+void gops_gemm_deconv_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+{
+    const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t band = item % p->bands;
+    const int64_t channel = item / p->bands % p->channel_blocks * p->channels;
+    const int64_t image_group = item / p->bands / p->channel_blocks;
+    const int64_t group = image_group % conv->groups;
+    const int64_t first_channel = image_group * conv->channels_out + channel;
+    piece at = {
+        .job = job,
+        .channel = group * conv->channels_out + channel,
+        .first_channel = first_channel,
+        .scatter = p->scatter,
+        .data = gops_data_at(plan, job, image_group / conv->groups,
+                             image_group * conv->channels_in * conv->data_pixels),
+        .filter = (const unsigned char *)job->filter +
+                  (group * conv->channels_out + channel) * conv->taps * conv->channels_in * bytes,
+        .output = gops_output_at(plan, job, first_channel * conv->output_pixels),
+        .channels = gops_min(p->channels, conv->channels_out - channel),
+        .pixels = 1,
+        .data_zero = job->data_zero,
+        .workspace = workspace,
+    };
+    if (p->banded) {
+        set_band(conv, p, band, &at.scatter);
+    }
+    for (int a = 0; a < conv->axes; a++) {
+        at.pixels *= at.scatter.axis[a].data1 - at.scatter.axis[a].data0;
+    }
+    run_piece(plan, &at);
+}

@@ -1,0 +1,159 @@
+/* Wants T, C, LOAD(T value) -> C, NAME(symbol); may have LOAD_BLOCK(to, from, length), or WIDEN and
+ * LANES_LOAD, and SHIFTED where a zero point is to be taken off. */
+/*
+ * im2col.inc.h: copies a block of the input into matrix form and converts it on the way.
+ *
+ * Row r = (channel, kz, ky, kx) of the column matrix holds, for every output pixel, the input that
+ * this tap of the filter meets:
+ *
+ *     column[r][oz, oy, ox] = data[channel][oz*sz + kz*dz - pz][oy*sy + ky*dy - py][ox*sx + kx*dx -
+ * px]
+ *
+ * and 0 where that falls outside. Then output = filter x columns is one matrix product. Along ox
+ * the source is a straight run, whose part inside the data, [first, last), depends on kx alone; so
+ * the work is: zeros, a run, zeros, for each row of output pixels that the block touches.
+ */
+
+static inline __attribute__((always_inline)) void
+NAME(load_block)(C *restrict to, const T *restrict from, int length)
+{
+#ifdef LOAD_BLOCK
+    LOAD_BLOCK(to, from, length);
+#elif defined(WIDEN)
+    int32_t wide[16];
+    WIDEN(wide, from, length);
+#ifdef LANES_LOAD
+    GOPS_SMALL_BLOCK(gops_lanes_floats, gops_lanes_bits, LANES_LOAD, LOAD, to, wide, length)
+#else
+    for (int i = 0; i < length; i++) {
+        to[i] = LOAD(wide[i]);
+    }
+#endif
+#else
+    for (int i = 0; i < length; i++) {
+        to[i] = LOAD(from[i]);
+    }
+#endif
+}
+
+/* Every second of 2 * length - 1 elements, where T is C: of two vectors, the second of which begins
+ * with the last element of the first, so that none beyond is read. */
+#define TAKE_HALF(length, ...)                                                                     \
+    static inline __attribute__((always_inline)) void NAME(take_half_##length)(C * to,             \
+                                                                               const T *from)      \
+    {                                                                                              \
+        typedef T vector __attribute__((vector_size((length) * sizeof(T))));                       \
+        vector low, high;                                                                          \
+        memcpy(&low, from, sizeof low);                                                            \
+        memcpy(&high, from + (length)-1, sizeof high);                                             \
+        low = __builtin_shufflevector(low, high, __VA_ARGS__);                                     \
+        memcpy(to, &low, sizeof low);                                                              \
+    }
+TAKE_HALF(4, 0, 2, 5, 7)
+TAKE_HALF(8, 0, 2, 4, 6, 9, 11, 13, 15)
+TAKE_HALF(16, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31)
+#undef TAKE_HALF
+
+#define TAKE_HALVES(length)                                                                        \
+    if (count >= (length) && (length) * sizeof(T) <= GOPS_VECTOR_BYTES) {                          \
+        for (int64_t i = 0; i < count; i += (length)) {                                            \
+            const int64_t place = i < count - (length) ? i : count - (length);                     \
+            NAME(take_half_##length)(to + place, from + 2 * place);                                \
+        }                                                                                          \
+        return;                                                                                    \
+    }
+static inline void NAME(copy_halves)(C *restrict to, const T *restrict from, int64_t count)
+{
+    if (sizeof(T) == sizeof(C)) {
+        TAKE_HALVES(16)
+        TAKE_HALVES(8)
+        TAKE_HALVES(4)
+    }
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = LOAD(from[2 * i]);
+    }
+}
+#undef TAKE_HALVES
+
+static inline void NAME(copy_run)(C *restrict to, const T *restrict from, int64_t stride,
+                                  int64_t count)
+{
+    if (stride == 1) {
+        GOPS_IN_BLOCKS(NAME(load_block), to, from, count, LOAD)
+    } else if (stride == 2) {
+        NAME(copy_halves)(to, from, count);
+    } else {
+        for (int64_t i = 0; i < count; i++) {
+            to[i] = LOAD(from[i * stride]);
+        }
+    }
+}
+
+#ifdef SHIFTED
+static inline void NAME(shift_run)(C *to, int64_t count, C zero)
+{
+    for (int64_t i = 0; i < count; i++) {
+        to[i] -= zero;
+    }
+}
+#endif
+
+static inline void NAME(zero_run)(C *to, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = 0;
+    }
+}
+
+/* One row of the matrix: tap (kz, ky, kx) over the block's columns. */
+static void NAME(im2col_row)(const gops_window *window, const gops_columns *part, const T *channel,
+                             const int64_t tap[3], C *to)
+{
+    const gops_window_axis *az = &window->axis[0], *ay = &window->axis[1], *ax = &window->axis[2];
+    /* The outputs whose tap meets data: 0 <= ox * stride + shift < data. */
+    int64_t shift = tap[2] * ax->dilation - ax->pad;
+    int64_t first = gops_clamp(gops_ceil_div(-shift, ax->stride), 0, ax->output);
+    int64_t last = gops_clamp(gops_ceil_div(ax->data - shift, ax->stride), first, ax->output);
+    int64_t row = part->column0 / ax->output;
+    int64_t ox = part->column0 % ax->output;
+    int64_t oz = row / ay->output;
+    int64_t oy = row % ay->output;
+    for (int64_t left = part->column1 - part->column0; left > 0;) {
+        int64_t count = gops_min(left, ax->output - ox);
+        int64_t iz = oz * az->stride + tap[0] * az->dilation - az->pad;
+        int64_t iy = oy * ay->stride + tap[1] * ay->dilation - ay->pad;
+        int64_t begin = gops_clamp(first, ox, ox + count);
+        int64_t end = gops_clamp(last, begin, ox + count);
+        if (iz < 0 || iz >= az->data || iy < 0 || iy >= ay->data || begin == end) {
+            NAME(zero_run)(to, count);
+        } else {
+            const T *from = channel + (iz * ay->data + iy) * ax->data;
+            NAME(zero_run)(to, begin - ox);
+            NAME(copy_run)
+            (to + (begin - ox), from + (begin * ax->stride + shift), ax->stride, end - begin);
+#ifdef SHIFTED
+            NAME(shift_run)(to + (begin - ox), end - begin, (C)part->zero);
+#endif
+            NAME(zero_run)(to + (end - ox), ox + count - end);
+        }
+        to += count;
+        left -= count;
+        ox = 0;
+        if (++oy == ay->output) {
+            oy = 0;
+            oz++;
+        }
+    }
+}
+
+static void NAME(im2col)(const gops_window *window, const gops_columns *part, const void *data,
+                         void *columns)
+{
+    const int64_t ky = window->axis[1].kernel, kx = window->axis[2].kernel;
+    for (int64_t r = part->row0; r < part->row1; r++) {
+        int64_t tap = r % window->taps;
+        const int64_t taps[3] = {tap / kx / ky, tap / kx % ky, tap % kx};
+        const T *channel = (const T *)data + r / window->taps * window->data_pixels;
+        NAME(im2col_row)(window, part, channel, taps, (C *)columns + (r - part->row0) * part->ld);
+    }
+}

@@ -1,0 +1,156 @@
+/* integer_gemm.isa.c: integer_gemm.inc.h for 32 and 64 bits. */
+#include "isa/isa.h"
+
+#include "isa/vector.h"
+
+#include <string.h>
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+typedef uint32_t u32_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), aligned(4), may_alias));
+typedef uint64_t u64_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), aligned(8), may_alias));
+
+#define MULTIPLY_AND_ADD(sum, a, row) ((sum) += (a) * (row))
+#define AS_IT_IS(sum) (sum)
+
+#if defined(__AVX512F__)
+
+static inline __mmask16 first(int count)
+{
+    return (__mmask16)((1 << count) - 1);
+}
+
+#define LOAD_PART_32(from, count) _mm512_maskz_loadu_epi32(first(count), from)
+#define LOAD_PART_64(from, count) _mm512_maskz_loadu_epi64((__mmask8)first(count), from)
+#define STORE_PART_32(to, count, vector)                                                           \
+    _mm512_mask_storeu_epi32(to, first(count), (__m512i)(vector))
+#define STORE_PART_64(to, count, vector)                                                           \
+    _mm512_mask_storeu_epi64(to, (__mmask8)first(count), (__m512i)(vector))
+enum { TALL = 8 };
+
+#elif defined(__AVX2__)
+
+static inline __m256i first_32(int count)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+static inline __m256i first_64(int count)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+#define LOAD_PART_32(from, count) _mm256_maskload_epi32((const void *)(from), first_32(count))
+#define LOAD_PART_64(from, count) _mm256_maskload_epi64((const void *)(from), first_64(count))
+#ifdef GOPS_MEMORY_SANITIZER
+#define STORE_PART_32(to, count, vector) memcpy(to, &(vector), (size_t)(count)*4)
+#define STORE_PART_64(to, count, vector) memcpy(to, &(vector), (size_t)(count)*8)
+#else
+#define STORE_PART_32(to, count, vector)                                                           \
+    _mm256_maskstore_epi32((void *)(to), first_32(count), (__m256i)(vector))
+#define STORE_PART_64(to, count, vector)                                                           \
+    _mm256_maskstore_epi64((void *)(to), first_64(count), (__m256i)(vector))
+#endif
+enum { TALL = 4 };
+
+/*
+ * AVX2 multiplies no 64-bit integers. With a = a1 2^32 + a0, and b the same way,
+ *
+ *     a b = a0 b0 + 2^32 (a1 b0 + a0 b1)   modulo 2^64,
+ *
+ * and of what is in the brackets 32 bits count. So a vector of sums is two: the 64-bit products of
+ * the lower halves, and the 32-bit products of a with its halves exchanged and b, of which each
+ * pair is added up in the end.
+ */
+typedef struct u64_sum {
+    __m256i low, cross;
+} u64_sum;
+
+static inline __attribute__((always_inline)) void add_u64(u64_sum *sum, uint64_t a, __m256i row)
+{
+    const __m256i spread = _mm256_set1_epi64x((long long)a);
+    const __m256i exchanged = _mm256_shuffle_epi32(spread, _MM_SHUFFLE(2, 3, 0, 1));
+    sum->low = _mm256_add_epi64(sum->low, _mm256_mul_epu32(spread, row));
+    sum->cross = _mm256_add_epi32(sum->cross, _mm256_mullo_epi32(exchanged, row));
+}
+
+static inline __attribute__((always_inline)) __m256i total_u64(const u64_sum *sum)
+{
+    const __m256i pairs = _mm256_add_epi32(sum->cross, _mm256_srli_epi64(sum->cross, 32));
+    return _mm256_add_epi64(sum->low, _mm256_slli_epi64(pairs, 32));
+}
+
+#define C uint64_t
+#define SUM u64_sum
+#define ADD(sum, a, row) add_u64(&(sum), a, (__m256i)(row))
+#define TOTAL(sum) total_u64(&(sum))
+#define ROWS 4
+#define VECTORS 1
+
+#else
+
+static inline u32_vector load_part_32(const uint32_t *from, int count)
+{
+    u32_vector part = {0};
+    for (int i = 0; i < count; i++) {
+        part[i] = from[i];
+    }
+    return part;
+}
+
+static inline u64_vector load_part_64(const uint64_t *from)
+{
+    return (u64_vector){from[0]};
+}
+
+static inline void store_part_32(uint32_t *to, int count, u32_vector vector)
+{
+    for (int i = 0; i < count; i++) {
+        to[i] = vector[i];
+    }
+}
+
+#define LOAD_PART_32(from, count) load_part_32(from, count)
+#define LOAD_PART_64(from, count) load_part_64(from) /* of two lanes the part is one */
+#define STORE_PART_32(to, count, vector) store_part_32(to, count, vector)
+#define STORE_PART_64(to, count, vector) (*(to) = (vector)[0])
+enum { TALL = 4 };
+
+#endif
+
+#ifndef C
+#define C uint64_t
+#define SUM u64_vector
+#define ADD MULTIPLY_AND_ADD
+#define TOTAL AS_IT_IS
+#define ROWS TALL
+#define VECTORS 3
+#endif
+#define LANES (GOPS_VECTOR_BYTES / 8)
+#define LOAD_PART LOAD_PART_64
+#define STORE_PART STORE_PART_64
+#define NAME(symbol) u64_##symbol
+#include "methods/gemm/integer_gemm.inc.h"
+
+#define C uint32_t
+#define SUM u32_vector
+#define ADD MULTIPLY_AND_ADD
+#define TOTAL AS_IT_IS
+#define LANES (GOPS_VECTOR_BYTES / 4)
+#define LOAD_PART LOAD_PART_32
+#define STORE_PART STORE_PART_32
+#define ROWS TALL
+#ifdef __AVX512F__
+#define VECTORS 3
+#else
+#define VECTORS 2
+#endif
+#define NAME(symbol) u32_##symbol
+#include "methods/gemm/integer_gemm.inc.h"
+
+gops_integer_gemm *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES] = {
+    [GOPS_COMPUTE_U32] = u32_integer_gemm,
+    [GOPS_COMPUTE_U64] = u64_integer_gemm,
+};

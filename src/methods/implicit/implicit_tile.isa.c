@@ -1,0 +1,81 @@
+/* implicit_tile.isa.c: implicit_tile.inc.h for each compute type, in vectors of the instruction
+ * set. */
+#include "isa/isa.h"
+#include "isa/lanes.h"
+#include "isa/vector.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__AVX512F__) || defined(__aarch64__)
+/* 32 vector registers. */
+#define GOPS_PIXEL_TILES(TILE)                                                                     \
+    TILE(8, 3)                                                                                     \
+    TILE(8, 1)                                                                                     \
+    TILE(4, 6) TILE(4, 2) TILE(3, 7) TILE(3, 2) TILE(2, 8) TILE(2, 2) TILE(1, 8) TILE(1, 2)
+#define GOPS_CHANNEL_TILES(TILE)                                                                   \
+    TILE(4, 6)                                                                                     \
+    TILE(4, 4)                                                                                     \
+    TILE(4, 3)                                                                                     \
+    TILE(4, 1)                                                                                     \
+    TILE(3, 9)                                                                                     \
+    TILE(3, 4) TILE(3, 1) TILE(2, 14) TILE(2, 7) TILE(2, 3) TILE(1, 14) TILE(1, 7) TILE(1, 3)
+enum { GOPS_MOST_SUMS = 28, GOPS_MOST_VECTORS = 4 };
+#else
+#define GOPS_PIXEL_TILES(TILE) TILE(4, 3) TILE(4, 1) TILE(2, 6) TILE(2, 2) TILE(1, 8) TILE(1, 2)
+#define GOPS_CHANNEL_TILES(TILE)                                                                   \
+    TILE(3, 4) TILE(3, 1) TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 12) TILE(1, 6) TILE(1, 2)
+enum { GOPS_MOST_SUMS = 12, GOPS_MOST_VECTORS = 3 };
+#endif
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#define LANES_32 (GOPS_VECTOR_BYTES / 4)
+#define LANES_64 (GOPS_VECTOR_BYTES / 8)
+
+#define C float
+#define LANES LANES_32
+#define LOW LOW_OF_4_BYTES
+#define HIGH HIGH_OF_4_BYTES
+#define NAME(symbol) f32_##symbol
+#include "methods/implicit/implicit_tile.inc.h"
+#include "methods/implicit/implicit_tile_set.inc.h"
+#include "methods/implicit/implicit_transpose.inc.h"
+
+#define C double
+#define LANES LANES_64
+#define LOW LOW_OF_8_BYTES
+#define HIGH HIGH_OF_8_BYTES
+#define NAME(symbol) f64_##symbol
+#include "methods/implicit/implicit_tile.inc.h"
+#include "methods/implicit/implicit_tile_set.inc.h"
+#include "methods/implicit/implicit_transpose.inc.h"
+
+#define C uint32_t
+#define LANES LANES_32
+#define LOW LOW_OF_4_BYTES
+#define HIGH HIGH_OF_4_BYTES
+#define NAME(symbol) u32_##symbol
+#include "methods/implicit/implicit_tile.inc.h"
+#include "methods/implicit/implicit_tile_set.inc.h"
+#include "methods/implicit/implicit_transpose.inc.h"
+
+#define C uint64_t
+#define LANES LANES_64
+#define LOW LOW_OF_8_BYTES
+#define HIGH HIGH_OF_8_BYTES
+#define NAME(symbol) u64_##symbol
+#include "methods/implicit/implicit_tile.inc.h"
+#include "methods/implicit/implicit_tile_set.inc.h"
+#include "methods/implicit/implicit_transpose.inc.h"
+
+const gops_tiles *const GOPS_ISA_NAME(gops_tile_table)[GOPS_COMPUTES] = {
+    [GOPS_COMPUTE_F32] = &f32_tiles,
+    [GOPS_COMPUTE_F64] = &f64_tiles,
+    [GOPS_COMPUTE_U32] = &u32_tiles,
+    [GOPS_COMPUTE_U64] = &u64_tiles,
+};

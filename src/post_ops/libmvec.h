@@ -1,0 +1,32 @@
+/*
+ * libmvec.h: lets the compiler call glibc's vector functions (libmvec, a part of libm on
+ * x86-64), within 4 units in the last place, in loops of these. glibc's own header does so only for
+ * programs that give up NaN and infinities, which the functions do not. Elsewhere, and with clang,
+ * which does not know the attribute, the loops call libm.
+ */
+#ifndef GOPS_POST_OPS_LIBMVEC_H
+#define GOPS_POST_OPS_LIBMVEC_H
+
+#include <math.h>
+
+/* Before such a loop: gcc would unroll a short one before it looks for vectors. */
+#ifdef __clang__
+#define GOPS_VECTOR_CALLS
+#else
+#define GOPS_VECTOR_CALLS _Pragma("GCC unroll 1")
+#endif
+
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
+#if __GLIBC_PREREQ(2, 35)
+#define GOPS_VECTOR_FUNCTION __attribute__((simd("notinbranch")))
+extern GOPS_VECTOR_FUNCTION float expf(float);
+extern GOPS_VECTOR_FUNCTION float tanhf(float);
+extern GOPS_VECTOR_FUNCTION float erfcf(float);
+extern GOPS_VECTOR_FUNCTION double exp(double);
+extern GOPS_VECTOR_FUNCTION double tanh(double);
+extern GOPS_VECTOR_FUNCTION double erfc(double);
+#undef GOPS_VECTOR_FUNCTION
+#endif
+#endif
+
+#endif
