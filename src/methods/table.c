@@ -1,5 +1,4 @@
-/* table.c: every method. A new one is a row in the first table and a file of its
- * own. */
+/* table.c: every method. A new one is a row in the first table and a folder. */
 #include "methods/methods.h"
 
 #include <stddef.h>
@@ -13,20 +12,14 @@ const gops_method *const gops_methods[] = {
 };
 
 /*
- * How estimates compare with measured times. Each method estimates from the shape, by constants
- * that were fitted with AVX-512 where it is written; what is left over for other instruction sets
- * is here. `tests/bench/run crossovers` (with GROUPOPS_ISA) shows both; these factors make the
- * least of the time that choosing by the estimate lost on 292 layers of the suites on a Zen 5,
- * 2026:
+ * Each method estimates its time from the shape, with constants that were fitted with AVX-512.
+ * These factors correct the estimates for the other instruction sets. They minimize the time that
+ * choosing by the estimate loses on the layers of the suites; `tests/bench/run crossovers`, with
+ * GROUPOPS_ISA, measures it, and tests/bench/README.md has the figures.
  *
- *     geometric mean (worst)   without         with
- *     AVX-512                  1.010 (1.4)     1.006 (1.2)
- *     AVX2                     1.029 (1.7)     1.017 (1.4)
- *     portable                 1.081 (4.2)     1.018 (4.2)
- *
- * Portable code on x86-64 has no fused multiplication and addition, which doubles what `implicit`
- * computes, and not what a BLAS does, which has an instruction set of its own. Other processors'
- * portable code was not measured, and takes the estimates as they are.
+ * Portable code on x86-64 has no fused multiply-add, which doubles the time of our kernels but not
+ * that of a BLAS, which picks its own instruction set. Portable code on other processors was not
+ * measured and takes the estimates as they are.
  */
 typedef struct scale {
     const gops_method *method;
