@@ -130,7 +130,9 @@ static void put_value(gops_onnx_builder *builder, unsigned field, const char *na
         put_message(&shape, SHAPE_DIM, &dim);
     }
     put_integer(&tensor_type, TENSOR_TYPE_ELEMENT, element);
-    put_message(&tensor_type, TENSOR_TYPE_SHAPE, &shape);
+    if (rank >= 0) {
+        put_message(&tensor_type, TENSOR_TYPE_SHAPE, &shape);
+    }
     put_message(&type, TYPE_TENSOR, &tensor_type);
     put_text(&value, VALUE_NAME, name);
     put_message(&value, VALUE_TYPE, &type);

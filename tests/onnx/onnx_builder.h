@@ -39,7 +39,7 @@ typedef struct gops_onnx_builder {
 } gops_onnx_builder;
 
 void gops_onnx_build(gops_onnx_builder *builder, int64_t opset);
-/* An input or output of the graph. A dimension of -1 is left open. */
+/* An input or output of the graph. A dimension of -1 is left open, and so is a rank of -1. */
 void gops_onnx_build_input(gops_onnx_builder *builder, const char *name, gops_onnx_element element,
                            int rank, const int64_t *dims);
 void gops_onnx_build_output(gops_onnx_builder *builder, const char *name, gops_onnx_element element,

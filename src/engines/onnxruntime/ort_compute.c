@@ -1,6 +1,7 @@
 /* ort_compute.c: one call of a claimed node. */
 #include "ort_compute.h"
 
+#include "ort_empty.h"
 #include "ort_plans.h"
 
 #include <stdio.h>
@@ -99,7 +100,9 @@ static ort_status *describe_weights(const compute *self, const input *inputs, go
     }
     const int64_t channels = data->rank >= 2 ? data->dims[1] : 0;
     const int64_t count = operation->scale_of_groups ? operation->norm.num_groups : channels;
-    if (!holds(weights, count) || !holds(bias, count)) {
+    /* The runtime's own provider multiplies and adds, which broadcast a single value. */
+    if ((!holds(weights, count) && !holds(weights, 1)) ||
+        (!holds(bias, count) && !holds(bias, 1))) {
         return refuse_shape(self, operation->scale_of_groups
                                       ? "scale and bias must have one value for each group"
                                       : "scale and bias must have one value for each channel");
@@ -108,9 +111,10 @@ static ort_status *describe_weights(const compute *self, const input *inputs, go
     return NULL;
 }
 
-/* Gives each channel its group's value. */
-static void spread(const input *values, int64_t groups, int64_t channels, unsigned char *spread_out)
+/* Gives each channel its group's value, or the only one. */
+static void spread(const input *values, int64_t channels, unsigned char *spread_out)
 {
+    const int64_t groups = values->tensor.dims[0];
     const size_t size = gops_type_bytes(values->tensor.type);
     for (int64_t c = 0; c < channels; c++) {
         memcpy(spread_out + (size_t)c * size,
@@ -136,14 +140,15 @@ static ort_status *run_norm(const compute *self, const gops_ort_taken *taken, co
     unsigned char *memory = NULL;
     arguments->scale = inputs[GOPS_ORT_FILTER].data;
     arguments->bias = inputs[GOPS_ORT_BIAS].data;
-    if (self->operation.scale_of_groups && taken->output.dims[0] > 0) {
+    if (inputs[GOPS_ORT_FILTER].tensor.dims[0] != channels ||
+        inputs[GOPS_ORT_BIAS].tensor.dims[0] != channels) {
         const size_t bytes = (size_t)channels * gops_type_bytes(self->operation.type);
         memory = malloc(bytes * 2);
         if (memory == NULL) {
             return refuse_shape(self, "no memory for scale and bias");
         }
-        spread(&inputs[GOPS_ORT_FILTER], self->operation.norm.num_groups, channels, memory);
-        spread(&inputs[GOPS_ORT_BIAS], self->operation.norm.num_groups, channels, memory + bytes);
+        spread(&inputs[GOPS_ORT_FILTER], channels, memory);
+        spread(&inputs[GOPS_ORT_BIAS], channels, memory + bytes);
         arguments->scale = memory;
         arguments->bias = memory + bytes;
     }
@@ -191,20 +196,38 @@ static bool is_same_shape(const gops_tensor *one, const gops_tensor *other)
            memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
 }
 
-static ort_status *run(compute *self, const gops_ort_taken *taken, const input *inputs,
-                       ort_kernel_context *context)
+/* Makes the output, and the arguments that all operations have. */
+static ort_status *start(const compute *self, const gops_tensor *output, const input *inputs,
+                         ort_kernel_context *context, gops_arguments *arguments)
 {
-    gops_arguments arguments = {
-        .size = sizeof arguments,
+    *arguments = (gops_arguments){
+        .size = sizeof *arguments,
         .data = inputs[GOPS_ORT_DATA].data,
         .residual = inputs[GOPS_ORT_RESIDUAL].data,
     };
     if (self->position[GOPS_ORT_RESIDUAL] != NOT_GIVEN &&
-        !is_same_shape(&inputs[GOPS_ORT_RESIDUAL].tensor, &taken->output)) {
+        !is_same_shape(&inputs[GOPS_ORT_RESIDUAL].tensor, output)) {
         return refuse_shape(self, "what is added has not the shape that the model says");
     }
-    ort_status *status = make_output(self, &taken->output, context, &arguments.output);
-    if (status != NULL) {
+    return make_output(self, output, context, &arguments->output);
+}
+
+static bool has_elements(const gops_tensor *tensor)
+{
+    bool has = true;
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        has = has && tensor->dims[i] > 0;
+    }
+    return has;
+}
+
+static ort_status *run(compute *self, const gops_ort_taken *taken, const input *inputs,
+                       ort_kernel_context *context)
+{
+    gops_arguments arguments;
+    ort_status *status = start(self, &taken->output, inputs, context, &arguments);
+    /* A plan without an output packs nothing, and has no use for the filters packed by others. */
+    if (status != NULL || !has_elements(&taken->output)) {
         return status;
     }
     return self->operation.kind == GOPS_ORT_NORM
@@ -212,11 +235,28 @@ static ort_status *run(compute *self, const gops_ort_taken *taken, const input *
                : run_conv(self, taken, inputs, &arguments, context);
 }
 
+static ort_status *run_empty(const compute *self, const gops_tensor *output, const input *inputs,
+                             ort_kernel_context *context)
+{
+    gops_arguments arguments;
+    gops_error error;
+    ort_status *status = start(self, output, inputs, context, &arguments);
+    if (status != NULL || !has_elements(output)) {
+        return status;
+    }
+    arguments.bias = inputs[GOPS_ORT_BIAS].data;
+    gops_ort_enter(context);
+    const gops_status computed =
+        gops_ort_empty_execute(self->runtime, &self->operation, output, &arguments, &error);
+    gops_ort_leave();
+    return computed == GOPS_OK ? NULL : refuse(self, &error);
+}
+
 static ort_status *compute_once(ort_compute_info *info, void *state, ort_kernel_context *context)
 {
     compute *self = (compute *)(void *)info;
     input inputs[GOPS_ORT_INPUTS];
-    gops_tensor filter;
+    gops_tensor filter, output;
     gops_ort_taken taken;
     gops_error error;
     (void)state;
@@ -226,6 +266,9 @@ static ort_status *compute_once(ort_compute_info *info, void *state, ort_kernel_
     }
     if (status != NULL) {
         return status;
+    }
+    if (gops_ort_empty_shape(&self->operation, &inputs[GOPS_ORT_DATA].tensor, &filter, &output)) {
+        return run_empty(self, &output, inputs, context);
     }
     if (gops_ort_plans_take(&self->plans, &inputs[GOPS_ORT_DATA].tensor, &filter,
                             self->constant ? inputs[GOPS_ORT_FILTER].data : NULL, &taken,

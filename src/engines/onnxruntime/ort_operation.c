@@ -215,6 +215,9 @@ ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_
     const int needed = operation->kind == GOPS_ORT_NORM ? GOPS_ORT_BIAS : GOPS_ORT_FILTER;
     if (claim->inputs[GOPS_ORT_DATA] == NULL || claim->inputs[GOPS_ORT_FILTER] == NULL ||
         claim->inputs[needed] == NULL ||
+        /* A convolution of a rank that the model does not tell may come with more axes than the
+         * library has; a normalization of more than 8 does not occur. */
+        (ranked->rank == 0 && operation->kind != GOPS_ORT_NORM) ||
         (ranked->rank > 0 && !rank_serves(operation->kind, ranked->rank))) {
         return NULL;
     }

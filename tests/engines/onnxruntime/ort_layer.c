@@ -27,7 +27,8 @@ static double draw(const gops_ort_layer *layer, gops_test_random *random)
                           : (double)gops_test_random_range(random, -16, 16) / 8;
 }
 
-static void fill(const gops_ort_layer *layer, gops_test_random *random, gops_ort_numbers_of *of)
+void gops_ort_layer_draw(const gops_ort_layer *layer, gops_test_random *random,
+                         gops_ort_numbers_of *of)
 {
     const int64_t count = gops_test_elements(&of->tensor);
     of->values = gops_test_allocate((size_t)(count + 1) * sizeof *of->values);
@@ -60,9 +61,9 @@ void gops_ort_layer_fill(const gops_ort_layer *layer, gops_test_random *random,
         const int64_t count = layer->opset < 21 ? layer->groups : in;
         values->weights.tensor = values->bias.tensor = (gops_tensor){GOPS_F32, 1, {count}};
     }
-    fill(layer, random, &values->data);
-    fill(layer, random, &values->weights);
-    fill(layer, random, &values->bias);
+    gops_ort_layer_draw(layer, random, &values->data);
+    gops_ort_layer_draw(layer, random, &values->weights);
+    gops_ort_layer_draw(layer, random, &values->bias);
 }
 
 void gops_ort_layer_free(gops_ort_values_of_layer *values)

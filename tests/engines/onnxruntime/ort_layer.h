@@ -45,6 +45,9 @@ typedef struct gops_ort_values_of_layer {
 /* Random numbers for the layer's tensors; the residual is made when the output's shape is known. */
 void gops_ort_layer_fill(const gops_ort_layer *layer, gops_test_random *random,
                          gops_ort_values_of_layer *values);
+/* Random numbers for one tensor, whose shape is set; the caller frees them. */
+void gops_ort_layer_draw(const gops_ort_layer *layer, gops_test_random *random,
+                         gops_ort_numbers_of *of);
 void gops_ort_layer_free(gops_ort_values_of_layer *values);
 
 /* The model, with the layer's element type replaced by `element`. */
