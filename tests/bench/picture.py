@@ -21,7 +21,7 @@ BAR = 20
 GAP = 18  # between the groups of bars
 TOP = 128
 BOTTOM = 20
-LARGEST = 8.0  # a longer bar is cut off, and says its number
+LARGEST = 16.0  # a longer bar is cut off, and says its number
 # Colours of the peers, each for a light and for a dark background.
 COLOURS = (("#2b6cb0", "#63a4e8"), ("#c05621", "#f0975a"), ("#2f855a", "#5fc78f"))
 NAMES = {"grouped": "grouped", "depthwise": "depthwise", "transposed": "transposed",
@@ -71,7 +71,7 @@ def draw(path, titles, keys, rows, labels_width):
         lines.append(text(left - 12, middle + 5, label, anchor="end"))
         for number, ratio in bars:
             if ratio is None:
-                lines.append(text(left + 8, top + 15, "not offered", "quiet"))
+                lines.append(text(left + unit + 7, top + 14, "not offered", "quiet"))
             else:
                 long = min(ratio, largest) * unit
                 beside = left + max(long, unit) + 7  # not across the line at 1
@@ -135,7 +135,7 @@ def main():
     many = f"{threads[0]} thread{'s' if threads[0] > 1 else ''}"
     draw(os.path.join(arguments.output_dir, "peers.svg"),
          ("Time of other libraries / time of groupops; more than 1: groupops is faster",
-          f"geometric means of (so many) layers of real networks; f32, {many}; {where}"),
+          f"geometric means over (so many) layers of real networks; f32, {many}; {where}"),
          list(enumerate(BARS)), list(by_kind(alone)), LABELS)
     for kind in results.KINDS:
         rows = by_layer(layers, kind, threads)

@@ -44,7 +44,6 @@ class Layer:
     gflop: float
     threads: int
     least: dict
-    median: dict
     notes: dict
 
     @property
@@ -89,7 +88,7 @@ class Layer:
 
 
 def read(paths):
-    """The layers in the order of the files."""
+    """The layers in the order of the files; of several runs of one layer the least times count."""
     layers = {}
     for path in paths:
         with open(path, newline="", encoding="utf-8") as file:
@@ -97,12 +96,12 @@ def read(paths):
                 key = (row["layer"], row["shapes"], row["threads"])
                 if key not in layers:
                     layers[key] = Layer(row["layer"], row["network"], row["kind"], row["shapes"],
-                                        float(row["gflop"]), int(row["threads"]), {}, {}, {})
+                                        float(row["gflop"]), int(row["threads"]), {}, {})
                 layer = layers[key]
                 layer.notes[row["contestant"]] = row["note"]
                 if row["ms_min"]:
-                    layer.least[row["contestant"]] = float(row["ms_min"])
-                    layer.median[row["contestant"]] = float(row["ms_median"])
+                    layer.least[row["contestant"]] = min(
+                        float(row["ms_min"]), layer.least.get(row["contestant"], math.inf))
     return list(layers.values())
 
 
