@@ -153,11 +153,15 @@ def _load():
 _library = None
 
 
-def call(name, *arguments):
-    """Calls a function that can fail, and raises what it says."""
+def load():
+    """Loads the library, if it is not there yet."""
     global _library
     if _library is None:
         _library = _load()
+
+
+def call(name, *arguments):
+    """Calls a function that can fail, and raises what it says."""
     error = Error()
     status = getattr(_library, "gops_" + name)(*arguments, byref(error))
     if status != OK:

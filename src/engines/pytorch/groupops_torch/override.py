@@ -1,23 +1,31 @@
 """What stands in for the two operators while it is enabled."""
 
 import contextlib
+import os
 import threading
 import warnings
 from functools import lru_cache
 
 import torch
 
-from groupops_torch import binding, layers
+from groupops_torch import binding, checks, layers
 from groupops_torch.kept import Kept
 
 _kept = Kept()
 _lock = threading.Lock()
-_registered = None  # the torch.library.Library, while any enabled() is open
+_registered = ()  # the torch.library.Library objects, while any enabled() is open
 _open = 0
+_packing_each_call = 0  # how many of these ask for it
 _counts = {"convolution": 0, "native_group_norm": 0, "left to PyTorch": 0}
 
 # Shapes and attributes of normalizations that plans are kept for.
 NORMS = 256
+
+_CPU = torch._C.DispatchKey.CPU
+_ANY_BACKEND = torch._C.DispatchKey.CompositeExplicitAutograd
+_BACKENDS = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
+_has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+_norm_of = torch.ops.aten.native_group_norm.default._op_dk
 
 
 def statistics():
@@ -27,68 +35,44 @@ def statistics():
 
 
 def forget(weight=None):
-    """Drops what was packed for a weight, or for all: after a write that PyTorch does not count,
-    through `.data` or shared memory."""
+    """Drops what was packed for a weight, or for all: after a write that PyTorch does not count and
+    that changed a few elements alone."""
     _kept.forget(weight)
 
 
-def _serves(data, *others):
-    """Plain tensors on the CPU, not empty, of one type, which is the library's too."""
-    dtype = data.dtype
-    if dtype not in layers.TYPES:
-        return False
-    for t in (data, *others):
-        if t is not None and not (
-            t.dtype is dtype and t.layout is torch.strided and t.is_cpu and t.numel() > 0
-        ):
-            return False
-    return True
-
-
-def _prefers_channels_last(data):
-    """A tensor that PyTorch computes in another layout, and would have to be copied for ours."""
-    if data.is_contiguous():
-        return False
-    if data.dim() == 4:
-        return data.is_contiguous(memory_format=torch.channels_last)
-    return data.dim() == 5 and data.is_contiguous(memory_format=torch.channels_last_3d)
+def _pytorch_convolution(*arguments):
+    """What aten::convolution comes to without us; the four flags are those of a CPU. By its name in
+    torch.ops the call takes 10 us more."""
+    _counts["left to PyTorch"] += 1
+    return torch._convolution(*arguments, False, False, False, False)
 
 
 def _convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    spatial = data.dim() - 2
-    taken = (
-        not _prefers_channels_last(data)
-        and 1 <= spatial <= 3
-        and weight.dim() == data.dim()
-        and _serves(data, weight, bias)
-        and groups > 0
-        and weight.shape[0] % groups == 0
-    )
-    if not taken:
-        _counts["left to PyTorch"] += 1
-        # What aten::convolution comes to without us; the four flags are those of a CPU. By its name in
-        # torch.ops the call takes 10 us more.
-        return torch._convolution(
-            data, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
-            False, False, False, False,
-        )
-    lists = [tuple(given) if len(given) == spatial else tuple(given) * spatial
-             for given in (stride, padding, dilation, output_padding)]
-    attributes = (*lists, transposed, groups, torch.get_num_threads())
+    arguments = (data, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    lists = checks.convolution(*arguments)
+    if lists is None:
+        return _pytorch_convolution(*arguments)
+    threads = torch.get_num_threads()
     data = data.contiguous()
 
     def make():
         return layers.convolution(data, weight, *lists[:3], transposed, lists[3], groups)
 
-    layer = _kept.find(weight, attributes, make)
-    bias = None if bias is None else bias.contiguous()
     try:
-        output = layer.run(data, list(data.shape), None, bias=bias)
-    except binding.GroupopsError as refusal:
-        if refusal.status != binding.UNSUPPORTED:
-            raise
-        # The packing does not serve this size: a layer for it alone.
-        output = make().run(data, list(data.shape), None, bias=bias)
+        if _packing_each_call:
+            layer = make()
+        else:
+            layer = _kept.find(weight, (lists, transposed, groups, threads), make)
+        bias = None if bias is None else bias.contiguous()
+        try:
+            output = layer.run(data, list(data.shape), None, bias=bias)
+        except binding.GroupopsError as refusal:
+            if refusal.status != binding.UNSUPPORTED:
+                raise
+            # The packing does not serve this size: a layer for it alone.
+            output = make().run(data, list(data.shape), None, bias=bias)
+    except binding.GroupopsError:  # what the library has no algorithm or memory for
+        return _pytorch_convolution(*arguments)
     _counts["convolution"] += 1
     return output
 
@@ -103,61 +87,88 @@ def _constant(value, dtype, channels):
     return torch.full((channels,), value, dtype=dtype)
 
 
-def _formula(data, weight, bias, batch, channels, pixels, group, epsilon):
-    """The normalization by PyTorch's other operators: its own kernel is out of reach while it is
-    overridden."""
-    groups = data.reshape(batch, group, -1)
-    wide = groups.to(torch.promote_types(data.dtype, torch.float32))
-    variance, mean = torch.var_mean(wide, dim=2, unbiased=False)
-    rstd = (variance + epsilon).rsqrt()
-    output = ((wide - mean[..., None]) * rstd[..., None]).reshape(batch, channels, -1)
-    if weight is not None:
-        output = output * weight.reshape(1, channels, 1)
-    if bias is not None:
-        output = output + bias.reshape(1, channels, 1)
-    kind = data.dtype if weight is None else weight.dtype
-    return output.to(data.dtype).reshape(data.shape), mean.to(kind), rstd.to(kind)
+def _pytorch_norm(data, weight, bias, *numbers):
+    """PyTorch's own kernel: of the highest backend among the tensors, or the one that it has for all
+    other backends."""
+    _counts["left to PyTorch"] += 1
+    keys = torch._C._dispatch_keys(data)
+    for t in (weight, bias):
+        if t is not None:
+            keys = keys | torch._C._dispatch_keys(t)
+    backend = (keys & _BACKENDS).highestPriorityTypeId()
+    if not _has_kernel("aten::native_group_norm", backend):
+        backend = _ANY_BACKEND
+    return _norm_of(backend, data, weight, bias, *numbers)
+
+
+@lru_cache(maxsize=None)
+def _computes_norm(dtype):
+    """Whether PyTorch has the normalization for the type: tried once."""
+    try:
+        _norm_of(_CPU, torch.zeros((1, 1, 1), dtype=dtype), None, None, 1, 1, 1, 1, 1.0)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _group_norm(data, weight, bias, batch, channels, pixels, group, epsilon):
-    if not _serves(data, weight, bias):
-        _counts["left to PyTorch"] += 1
-        return _formula(data, weight, bias, batch, channels, pixels, group, epsilon)
+    arguments = (data, weight, bias, batch, channels, pixels, group, epsilon)
+    if not checks.group_norm(*arguments) or not _computes_norm(data.dtype):
+        return _pytorch_norm(*arguments)
     dims = (batch, channels, pixels)
-    layer = _norm_layer(data.dtype, dims, group, float(epsilon), torch.get_num_threads())
-    scale = _constant(1.0, data.dtype, channels) if weight is None else weight.contiguous()
-    shift = _constant(0.0, data.dtype, channels) if bias is None else bias.contiguous()
+    scale = _constant(1.0, data.dtype, channels) if weight is None else weight
+    shift = _constant(0.0, data.dtype, channels) if bias is None else bias
     kind = torch.float64 if data.dtype == torch.float64 else torch.float32
     mean = torch.empty((batch, group), dtype=kind)
     variance = torch.empty((batch, group), dtype=kind)
-    output = layer.run(data.contiguous(), list(dims), list(data.shape), scale, shift, mean, variance)
+    try:
+        layer = _norm_layer(data.dtype, dims, group, float(epsilon), torch.get_num_threads())
+        output = layer.run(data, list(dims), list(data.shape), scale, shift, mean, variance)
+    except binding.GroupopsError:
+        return _pytorch_norm(*arguments)
     _counts["native_group_norm"] += 1
     rstd = (variance + epsilon).rsqrt()
     return output, mean.to(data.dtype), rstd.to(data.dtype)
 
 
 def _register():
-    library = torch.library.Library("aten", "IMPL", "CPU")
+    binding.load()  # a library that is not there is told here, not by the first layer
+    convolutions = torch.library.Library("aten", "IMPL", "CPU")
+    # aten::native_group_norm has a kernel of its own for the CPU, which is out of reach while it is
+    # overridden. This key comes just before all backends' and PyTorch has nothing there.
+    norms = torch.library.Library("aten", "IMPL", "BackendSelect")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a kernel is overridden, which is the purpose
-        library.impl("convolution", _convolution)
-        library.impl("native_group_norm", _group_norm)
-    return library
+        convolutions.impl("convolution", _convolution)
+        norms.impl("native_group_norm", _group_norm)
+    return convolutions, norms
 
 
 @contextlib.contextmanager
-def enabled():
+def enabled(pack_each_call=False):
     """Serves the process's convolutions and group normalizations while it is open; may be nested
-    and opened by several threads."""
-    global _registered, _open
+    and opened by several threads. With pack_each_call weights are packed anew at every call, for as
+    long as it is open."""
+    global _registered, _open, _packing_each_call
     with _lock:
         if _open == 0:
             _registered = _register()
         _open += 1
+        _packing_each_call += bool(pack_each_call)
     try:
         yield
     finally:
         with _lock:
             _open -= 1
+            _packing_each_call -= bool(pack_each_call)
             if _open == 0:
-                _registered = None  # torch puts its own kernels back
+                _registered = ()  # torch puts its own kernels back
+
+
+def _unlock():
+    global _lock
+    _lock = threading.Lock()
+
+
+# A child of fork() has none of the threads that may have held the lock.
+os.register_at_fork(after_in_child=_unlock)

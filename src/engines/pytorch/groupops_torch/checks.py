@@ -1,0 +1,143 @@
+"""Which calls the library serves: those that PyTorch answers, on tensors that the library reads as
+they lie. All others are PyTorch's, to answer or to refuse."""
+
+from functools import lru_cache
+
+import torch
+
+from groupops_torch.layers import TYPES
+
+# Sizes and attributes of convolutions whose legality is remembered.
+REMEMBERED = 4096
+
+# The largest stride, pad or dilation: beyond, PyTorch's kernels wrap what they compute of it.
+LARGEST = 2**15
+
+# PyTorch adds epsilon in the type of the data, f32 for smaller ones: a normal number of all of them.
+LEAST_EPSILON, MOST_EPSILON = 2.0**-126, 2.0**126
+
+# The types that PyTorch computes on every processor.
+ALWAYS = (torch.float32, torch.float64)
+
+
+def _plain(data, *others):
+    """Dense tensors on the CPU, not empty, of one type, which is the library's too, each element
+    where the type's alignment wants it."""
+    dtype = data.dtype
+    if dtype not in TYPES:
+        return False
+    size = data.element_size()
+    for t in (data, *others):
+        if t is not None and not (
+            t.dtype is dtype
+            and t.is_cpu
+            and t.layout is torch.strided
+            and not t.is_nested
+            and t.numel() > 0
+            and t.data_ptr() != 0
+            and t.data_ptr() % size == 0
+        ):
+            return False
+    return True
+
+
+def _channels_last(t):
+    """Whether PyTorch takes these strides for its other layout and would answer in it: they grow
+    in the order of channels, width, height (, depth) and batch, all pixels' channels apart."""
+    strides = t.stride()
+    if not 4 <= len(strides) <= 5 or strides[-1] < strides[1] * t.shape[1]:
+        return False
+    least = 0
+    for axis in (1, *range(len(strides) - 1, 1, -1), 0):
+        if strides[axis] < least or axis == 0 and least == strides[1]:
+            return False
+        least = strides[axis] * t.shape[axis]
+    return True
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _legal(shape, filter_shape, bias_shape, stride, padding, dilation, transposed, output_padding, groups):
+    """The four lists with a number for each axis, or None for a call that PyTorch refuses."""
+    axes = len(shape) - 2
+    if not 1 <= axes <= 3 or len(filter_shape) != len(shape) or groups < 1 or filter_shape[0] % groups != 0:
+        return None
+    grouped = filter_shape[1] * groups
+    c_in, c_out = (filter_shape[0], grouped) if transposed else (grouped, filter_shape[0])
+    if shape[1] != c_in or bias_shape not in (None, (c_out,)):
+        return None
+    lists = [given * axes if len(given) == 1 else given for given in (stride, padding, dilation, output_padding)]
+    if any(len(given) != axes for given in lists):
+        return None
+    for size, kernel, s, p, d, extra in zip(shape[2:], filter_shape[2:], *lists):
+        if not (1 <= s <= LARGEST and 0 <= p <= LARGEST and 1 <= d <= LARGEST and extra >= 0):
+            return None
+        reach = d * (kernel - 1) + 1
+        if transposed:
+            fits = extra < max(s, d) and (size - 1) * s - 2 * p + reach + extra >= 1
+        else:
+            fits = extra == 0 and size + 2 * p >= reach
+        if not fits:
+            return None
+    return tuple(lists)
+
+
+def _small_numbers(shape):
+    """Numbers whose products and sums every type holds, no two of a row or column alike."""
+    count = torch.Size(shape).numel()
+    return ((torch.arange(count) * 7 % 11 % 5) - 2.0).reshape(shape)
+
+
+@lru_cache(maxsize=None)
+def _computes_convolution(dtype, axes, transposed, dilated, grouped, mkldnn):
+    """Whether PyTorch has such a convolution for the type on this processor, and it is one: tried
+    once. (PyTorch 1.13 has none of f16, and where the processor has AVX-512 takes transposed ones
+    of bf16 for ordinary ones.) `mkldnn` is the switch of torch.backends, which decides on it too."""
+    data = _small_numbers((1, 2, *(4,) * axes))
+    weight = _small_numbers((2, 1 if grouped else 2, *(2,) * axes))
+    given = (
+        None, [2] * axes, [1] * axes, [2 if dilated else 1] * axes, transposed, [0] * axes,
+        2 if grouped else 1, False, False, False, False,
+    )
+    try:
+        output = torch._convolution(data.to(dtype), weight.to(dtype), *given)
+    except RuntimeError:
+        return False
+    return torch.equal(output.double(), torch._convolution(data.double(), weight.double(), *given))
+
+
+def convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """The lists of strides, pads, dilations and output paddings where the library serves the call;
+    else None."""
+    if not _plain(data, weight, bias):
+        return None
+    lists = _legal(
+        data.shape, weight.shape, None if bias is None else bias.shape, tuple(stride), tuple(padding),
+        tuple(dilation), transposed, tuple(output_padding), groups,
+    )
+    if lists is None or _channels_last(data) or _channels_last(weight):
+        return None
+    if data.dtype not in ALWAYS and not _computes_convolution(
+        data.dtype, len(lists[0]), transposed, max(lists[2]) > 1, groups > 1, torch._C._get_mkldnn_enabled(),
+    ):
+        return None
+    return lists
+
+
+def group_norm(data, weight, bias, batch, channels, pixels, groups, epsilon):
+    """Whether the library serves the call, but for the type, which PyTorch may not have."""
+    if not _plain(data, weight, bias):
+        return False
+    shape = data.shape
+    return (
+        len(shape) >= 2
+        and shape[0] == batch
+        and shape[1] == channels
+        and data.numel() == batch * channels * pixels
+        and data.is_contiguous()
+        and not _channels_last(data)
+        and groups >= 1
+        and channels % groups == 0
+        and (weight is None or weight.shape == (channels,) and weight.is_contiguous())
+        and (bias is None or bias.shape == (channels,) and bias.is_contiguous())
+        and LEAST_EPSILON <= epsilon <= MOST_EPSILON
+    )
