@@ -1,10 +1,10 @@
 /* main.c: the groupops command: reads the command line and calls the verb. */
-#include "blas_threads.h"
-#include "choices_file.h"
-#include "demo.h"
-#include "flags.h"
-#include "verb_ir.h"
-#include "verbs.h"
+#include "common/blas_threads.h"
+#include "common/choices_file.h"
+#include "demo/demo.h"
+#include "common/flags.h"
+#include "verbs/verb_ir.h"
+#include "verbs/verbs.h"
 
 #include <groupops/version.h>
 

@@ -2,7 +2,7 @@
  * themselves, and a copy of its data. */
 #include "contestant.h"
 
-#include "bench_gemm.h"
+#include "bench/bench_gemm.h"
 
 #include <groupops/plan.h>
 

@@ -3,8 +3,8 @@
 #include "clock.h"
 #include "peer_problem.h"
 
-#include "blas_threads.h"
-#include "suite.h"
+#include "common/blas_threads.h"
+#include "bench/suite.h"
 
 #include <groupops/plan.h>
 

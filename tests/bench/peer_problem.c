@@ -1,7 +1,7 @@
 /* peer_problem.c: the tensors of a layer and the result expected from them. */
 #include "peer_problem.h"
 
-#include "random_fill.h"
+#include "common/random_fill.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #ifndef GROUPOPS_BENCH_PEER_PROBLEM_H
 #define GROUPOPS_BENCH_PEER_PROBLEM_H
 
-#include "bench_measure.h"
-#include "flags.h"
+#include "bench/bench_measure.h"
+#include "common/flags.h"
 
 enum {
     /* ONNX Runtime runs that many equal layers in a row where the output has the shape of the

@@ -1,8 +1,8 @@
 /* peers.c: compares the library with others, layer by layer, and writes what it measured as CSV. */
 #include "measure.h"
 
-#include "blas_threads.h"
-#include "suite.h"
+#include "common/blas_threads.h"
+#include "bench/suite.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "peer_problem.h"
 
-#include "suite.h"
+#include "bench/suite.h"
 
 #include <groupops/plan.h>
 

@@ -1,10 +1,10 @@
 /* speedup.c: every layer with one thread and with more, in turns on the same buffers, as CSV. */
 #include "clock.h"
-#include "operation.h"
+#include "common/operation.h"
 
-#include "blas_threads.h"
-#include "random_fill.h"
-#include "suite.h"
+#include "common/blas_threads.h"
+#include "common/random_fill.h"
+#include "bench/suite.h"
 
 #include <groupops/plan.h>
 

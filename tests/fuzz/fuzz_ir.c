@@ -5,7 +5,7 @@
  * The machine is one with little memory, so that what asks for much is refused, as it is elsewhere
  * when it asks for more; models of much work are not executed.
  */
-#include "ir_run.h"
+#include "ir/ir_run.h"
 
 #include <libxml/parser.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * fuzz_npy.c: the reader of .npy files. The first byte chooses the type that the elements are taken
  * for; the rest is the file. What is read is written again, and what is read from that is the same.
  */
-#include "npy.h"
+#include "npy/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* fuzz_png.c: the reader of the demo's pictures. */
-#include "png_picture.h"
+#include "png/png_picture.h"
 
 #include <stdlib.h>
 #include <string.h>

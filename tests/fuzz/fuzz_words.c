@@ -21,8 +21,8 @@ int gops_fuzz_main(int argc, char **argv);
 #include "main.c"
 #undef main
 
-#include "npy.h"
-#include "operation.h"
+#include "npy/npy.h"
+#include "common/operation.h"
 
 enum { MOST_WORDS = 24, MOST_BYTES = 2048 };
 static const int64_t most_flops = 1000000;

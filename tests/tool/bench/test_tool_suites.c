@@ -1,7 +1,7 @@
 /* test_tool_suites.c: every line of every suite makes a plan, by every algorithm that serves it,
  * whose default workspace is what groupops/plan.h promises: at most 4 MiB a thread. */
-#include "operation.h"
-#include "suite.h"
+#include "common/operation.h"
+#include "bench/suite.h"
 #include "harness.h"
 #include "wide_numbers.h"
 

@@ -1,5 +1,5 @@
 /* test_demo_sheet.c: the contact sheet's subbands and difference, pixel by pixel. */
-#include "contact_sheet.h"
+#include "demo/contact_sheet.h"
 #include "harness.h"
 #include "random_numbers.h"
 

@@ -1,12 +1,12 @@
 /* test_demo_wavelet.c: the demo's filter bank: is it one, does the library compute it, does it lead
  * back, and is the ratio that says so right? */
-#include "demo_psnr.h"
-#include "demo_zone_plate.h"
+#include "demo/demo_psnr.h"
+#include "demo/demo_zone_plate.h"
 #include "harness.h"
 #include "guarded_memory.h"
 #include "random_numbers.h"
 #include "tool_process.h"
-#include "wavelet.h"
+#include "demo/wavelet.h"
 
 #include <float.h>
 #include <math.h>

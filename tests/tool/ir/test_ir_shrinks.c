@@ -1,7 +1,7 @@
 /* test_ir_shrinks.c: a .bin that becomes shorter between the check of its size and the reading of
  * its elements. */
 #include "ir_files.h"
-#include "ir_run.h"
+#include "ir/ir_run.h"
 #include "harness.h"
 #include "tool_process.h"
 

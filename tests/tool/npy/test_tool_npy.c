@@ -5,7 +5,7 @@
 #include "tool_npy.h"
 #include "tool_process.h"
 
-#include "npy.h"
+#include "npy/npy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

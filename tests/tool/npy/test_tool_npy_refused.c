@@ -4,7 +4,7 @@
 #include "tool_npy.h"
 #include "tool_process.h"
 
-#include "npy.h"
+#include "npy/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* test_demo_png.c: what the demo's PNG reader makes of every kind of file, and of what is none. */
 #include "png_files.h"
-#include "png_picture.h"
+#include "png/png_picture.h"
 #include "harness.h"
 #include "guarded_memory.h"
 #include "tool_process.h"

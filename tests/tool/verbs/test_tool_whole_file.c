@@ -2,7 +2,7 @@
 #include "harness.h"
 #include "tool_process.h"
 
-#include "whole_file.h"
+#include "common/whole_file.h"
 
 #include <signal.h>
 #include <stdio.h>

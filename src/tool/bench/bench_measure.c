@@ -1,0 +1,286 @@
+/* bench_measure.c: times the execution of one layer. */
+#include "bench/bench_measure.h"
+
+#include "bench/bench_gemm.h"
+#include "common/flags.h"
+#include "common/random_fill.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LEAST_REPS = 10,
+    MOST_REPS = 1 << 20, /* what the samples' memory allows; half a second of 0.5 us each */
+};
+static const double least_seconds = 0.5;
+
+/* All that one layer is executed with. */
+typedef struct bench_subject {
+    const gops_bench_layer *layer;
+    gops_plan *plan;
+    gops_plan_info info;
+    gops_tensor inputs[GOPS_TOOL_MOST_INPUTS];
+    void *elements[GOPS_TOOL_MOST_INPUTS];
+    size_t tensor_bytes; /* of all inputs and the output */
+    gops_filter *filter;
+    void *output;
+    void *workspace;
+    gops_arguments arguments;
+    gops_gemm_trace trace;
+    double *samples; /* milliseconds */
+} bench_subject;
+
+static bool refuse(gops_tool_error *error, const gops_error *refusal)
+{
+    return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal->message);
+}
+
+static bool allocate(void **memory, size_t bytes, const char *what, gops_tool_error *error)
+{
+    if (posix_memalign(memory, GOPS_WORKSPACE_ALIGNMENT, bytes != 0 ? bytes : 1) != 0) {
+        *memory = NULL;
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "no memory for the %zu bytes of %s", bytes,
+                                what);
+    }
+    return true;
+}
+
+static bool fill_inputs(bench_subject *subject, gops_tool_error *error)
+{
+    gops_error refusal;
+    for (int i = 0; i < subject->layer->operation->inputs; i++) {
+        size_t bytes;
+        if (gops_tensor_bytes(&subject->inputs[i], &bytes, &refusal) != GOPS_OK) {
+            return refuse(error, &refusal);
+        }
+        if (!allocate(&subject->elements[i], bytes, subject->layer->operation->input_names[i],
+                      error)) {
+            return false;
+        }
+        gops_random_fill(subject->inputs[i].type, subject->elements[i], bytes, (uint64_t)i);
+        subject->tensor_bytes += bytes;
+    }
+    return true;
+}
+
+static bool add_tensor_bytes(const gops_tensor *tensor, double *sum, gops_tool_error *error)
+{
+    gops_error refusal;
+    size_t bytes;
+    if (gops_tensor_bytes(tensor, &bytes, &refusal) != GOPS_OK) {
+        return refuse(error, &refusal);
+    }
+    *sum += (double)bytes;
+    return true;
+}
+
+/* Systems hand out more memory than there is and end whoever uses it, so a layer beyond the
+ * machine's is refused before anything is allocated. */
+static bool check_memory(const bench_subject *subject, gops_tool_error *error)
+{
+    const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double needed = (double)subject->info.workspace_bytes + (double)subject->info.filter_bytes;
+    for (int i = 0; i < subject->layer->operation->inputs; i++) {
+        if (!add_tensor_bytes(&subject->inputs[i], &needed, error)) {
+            return false;
+        }
+    }
+    if (!add_tensor_bytes(&subject->info.shape.output, &needed, error)) {
+        return false;
+    }
+    return needed <= there ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "the layer takes %.0f bytes; this machine has %.0f bytes of memory",
+                            needed, there);
+}
+
+static bool prepare_buffers(bench_subject *subject, gops_tool_error *error)
+{
+    gops_error refusal;
+    size_t bytes;
+    if (!fill_inputs(subject, error)) {
+        return false;
+    }
+    if (subject->layer->operation->inputs == 2 &&
+        gops_filter_create(subject->plan, subject->elements[1], &subject->filter, &refusal) !=
+            GOPS_OK) {
+        return refuse(error, &refusal);
+    }
+    if (gops_tensor_bytes(&subject->info.shape.output, &bytes, &refusal) != GOPS_OK) {
+        return refuse(error, &refusal);
+    }
+    subject->tensor_bytes += bytes;
+    return allocate(&subject->output, bytes, "output", error) &&
+           allocate(&subject->workspace, subject->info.workspace_bytes, "workspace", error);
+}
+
+static bool execute(const gops_plan *plan, const bench_subject *subject, gops_tool_error *error)
+{
+    gops_error refusal;
+    return gops_execute(plan, &subject->arguments, &refusal) == GOPS_OK || refuse(error, &refusal);
+}
+
+static bool prepare(bench_subject *subject, gops_tool_error *error)
+{
+    const gops_bench_layer *layer = subject->layer;
+    gops_operation_tensors(layer->operation, &layer->settings, subject->inputs);
+    if (!gops_operation_plan(layer->operation, &layer->settings, subject->inputs, NULL,
+                             &subject->plan, &subject->info, error) ||
+        !check_memory(subject, error) || !prepare_buffers(subject, error)) {
+        return false;
+    }
+    subject->arguments = (gops_arguments){
+        .size = sizeof subject->arguments,
+        .data = subject->elements[0],
+        .filter = subject->filter,
+        .scale = subject->elements[1],
+        .bias = subject->elements[2],
+        .output = subject->output,
+        .workspace = subject->workspace,
+        .workspace_bytes = subject->info.workspace_bytes,
+    };
+    void *samples;
+    if (!allocate(&samples, MOST_REPS * sizeof(double), "samples", error)) {
+        return false;
+    }
+    subject->samples = samples;
+    return execute(subject->plan, subject, error);
+}
+
+/* Which thread takes which piece of work differs from one execution to the next, and a thread that
+ * comes late gets little; of this many, the one with the most even division is kept. */
+enum { RECORDINGS = 20 };
+
+static bool record_most_even(bench_subject *subject, const gops_plan *plan,
+                             gops_gemm_trace *attempt, gops_tool_error *error)
+{
+    const int recordings = subject->info.threads > 1 ? RECORDINGS : 1;
+    for (int i = 0; i < recordings; i++) {
+        gops_gemm_trace_clear(attempt);
+        if (!execute(plan, subject, error)) {
+            return false;
+        }
+        if (attempt->out_of_memory) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED, "no memory to record the GEMM calls");
+        }
+        if (i == 0 || gops_gemm_trace_longest(attempt) < gops_gemm_trace_longest(&subject->trace)) {
+            gops_gemm_trace_swap(attempt, &subject->trace);
+        }
+    }
+    gops_gemm_trace_replay(&subject->trace);
+    return true;
+}
+
+/* A second plan that differs only in its GEMM works on the same buffers: the calls recorded by it
+ * are those of the first, addresses and all. */
+static bool record_gemm(bench_subject *subject, gops_tool_error *error)
+{
+    gops_gemm_trace attempt;
+    const gops_gemm table = gops_gemm_trace_table(&attempt);
+    const gops_host host = {.size = sizeof host, .gemm = &table};
+    gops_settings settings = subject->layer->settings;
+    gops_plan *plan;
+    gops_plan_info info;
+    settings.algorithm = subject->info.algorithm;
+    if (!gops_operation_plan(subject->layer->operation, &settings, subject->inputs, &host, &plan,
+                             &info, error)) {
+        return false;
+    }
+    gops_gemm_trace_begin(&attempt);
+    const bool done = record_most_even(subject, plan, &attempt, error);
+    gops_gemm_trace_end(&attempt);
+    gops_plan_destroy(plan);
+    return done;
+}
+
+static double now_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool repeat(bench_subject *subject, gops_bench_result *result, gops_tool_error *error)
+{
+    const gops_settings *settings = &subject->layer->settings;
+    const int64_t wanted = settings->reps != 0 ? settings->reps : LEAST_REPS;
+    const double seconds =
+        gops_flags_given(settings, "seconds") ? settings->seconds : least_seconds;
+    const double begin = now_ms();
+    const int64_t reps = wanted < MOST_REPS ? wanted : MOST_REPS;
+    double end = begin;
+    result->gemm_ms_min = INFINITY;
+    for (result->reps = 0;
+         result->reps < reps || (end - begin < seconds * 1e3 && result->reps < MOST_REPS);
+         result->reps++) {
+        const double start = now_ms();
+        if (!execute(subject->plan, subject, error)) {
+            return false;
+        }
+        end = now_ms();
+        subject->samples[result->reps] = end - start;
+        if (subject->trace.count != 0) {
+            gops_gemm_trace_replay(&subject->trace);
+            const double replayed = now_ms();
+            result->gemm_ms_min = fmin(result->gemm_ms_min, replayed - end);
+            end = replayed;
+        }
+    }
+    qsort(subject->samples, (size_t)result->reps, sizeof *subject->samples, compare_samples);
+    return true;
+}
+
+static void conclude(const bench_subject *subject, gops_bench_result *result)
+{
+    const int64_t reps = result->reps;
+    const double *samples = subject->samples;
+    for (int i = 0; i < GOPS_TOOL_MOST_INPUTS; i++) {
+        result->inputs[i] = subject->inputs[i];
+    }
+    result->algorithm = subject->info.algorithm;
+    result->threads = subject->info.threads;
+    result->workspace_bytes = subject->info.workspace_bytes;
+    result->ms_min = samples[0];
+    result->ms_median = (samples[(reps - 1) / 2] + samples[reps / 2]) / 2;
+    result->gflops = (double)subject->info.flops / (result->ms_min * 1e6);
+    result->gbytes_per_s = (double)subject->tensor_bytes / (result->ms_min * 1e6);
+    result->times_f32 = 0;
+    result->has_gemm = subject->trace.count != 0;
+}
+
+static void release(bench_subject *subject)
+{
+    for (int i = 0; i < GOPS_TOOL_MOST_INPUTS; i++) {
+        free(subject->elements[i]);
+    }
+    free(subject->output);
+    free(subject->workspace);
+    free(subject->samples);
+    gops_filter_destroy(subject->filter);
+    gops_plan_destroy(subject->plan);
+    gops_gemm_trace_end(&subject->trace);
+}
+
+bool gops_bench_measure(const gops_bench_layer *layer, gops_bench_result *result,
+                        gops_tool_error *error)
+{
+    bench_subject subject = {.layer = layer};
+    gops_gemm_trace_begin(&subject.trace);
+    const bool done = prepare(&subject, error) &&
+                      (!layer->settings.bare_gemm || record_gemm(&subject, error)) &&
+                      repeat(&subject, result, error);
+    if (done) {
+        conclude(&subject, result);
+    }
+    release(&subject);
+    return done;
+}

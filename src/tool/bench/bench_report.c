@@ -1,0 +1,78 @@
+/* bench_report.c: shows what was measured. */
+#include "bench/bench_report.h"
+
+#include "common/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* How much longer the execution takes than its matrix products. */
+static double lowering_percent(const gops_bench_result *result)
+{
+    return (result->ms_min / result->gemm_ms_min - 1) * 100;
+}
+
+void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32)
+{
+    if (!json) {
+        printf("%-34s %-6s %-7s %-9s %7s %10s %10s %9s %8s %12s%s%s\n", "name", "op", "type",
+               "algorithm", "threads", "ms min", "ms median", "GFLOP/s", "GB/s", "workspace B",
+               bare_gemm ? "   GEMM ms  lowering" : "", times_f32 ? "   x f32" : "");
+    }
+}
+
+static void report_text(const gops_bench_layer *layer, const gops_bench_result *result)
+{
+    printf("%-34s %-6s %-7s %-9s %7" PRId32 " %10.4f %10.4f %9.2f %8.2f %12zu", layer->name,
+           layer->operation->name, gops_type_name(result->inputs[0].type), result->algorithm,
+           result->threads, result->ms_min, result->ms_median, result->gflops, result->gbytes_per_s,
+           result->workspace_bytes);
+    if (result->has_gemm) {
+        printf(" %9.4f %8.1f%%", result->gemm_ms_min, lowering_percent(result));
+    }
+    if (result->times_f32 > 0) {
+        printf(" %7.2f", result->times_f32);
+    }
+    printf("\n");
+}
+
+static void report_json(const gops_bench_layer *layer, const gops_bench_result *result)
+{
+    const gops_tensor *inputs = result->inputs;
+    gops_json json = gops_json_begin(stdout);
+    gops_json_text(&json, "op", layer->operation->name);
+    gops_json_text(&json, "name", layer->name);
+    gops_json_text(&json, "type", gops_type_name(inputs[0].type));
+    gops_json_integers(&json, "data", inputs[0].dims, inputs[0].rank);
+    if (layer->operation->inputs == 2) {
+        gops_json_integers(&json, "filter", inputs[1].dims, inputs[1].rank);
+    } else {
+        gops_json_null(&json, "filter");
+    }
+    gops_json_integer(&json, "threads", result->threads);
+    gops_json_text(&json, "algorithm", result->algorithm);
+    gops_json_real(&json, "ms_min", result->ms_min);
+    gops_json_real(&json, "ms_median", result->ms_median);
+    gops_json_real(&json, "gflops", result->gflops);
+    gops_json_real(&json, "gbytes_per_s", result->gbytes_per_s);
+    gops_json_integer(&json, "workspace_bytes", (int64_t)result->workspace_bytes);
+    gops_json_integer(&json, "reps", result->reps);
+    if (result->has_gemm) {
+        gops_json_real(&json, "gemm_ms_min", result->gemm_ms_min);
+        gops_json_real(&json, "lowering_percent", lowering_percent(result));
+    } else if (layer->settings.bare_gemm) {
+        gops_json_null(&json, "gemm_ms_min");
+        gops_json_null(&json, "lowering_percent");
+    }
+    if (result->times_f32 > 0) {
+        gops_json_real(&json, "times_f32", result->times_f32);
+    }
+    gops_json_end(&json);
+}
+
+bool gops_bench_report(bool json, const gops_bench_layer *layer, const gops_bench_result *result,
+                       gops_tool_error *error)
+{
+    (json ? report_json : report_text)(layer, result);
+    return gops_tool_flush_output(error);
+}

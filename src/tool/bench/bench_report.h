@@ -1,0 +1,14 @@
+/* bench_report.h: shows what was measured, as a table for people or as JSON lines. */
+#ifndef GOPS_BENCH_REPORT_H
+#define GOPS_BENCH_REPORT_H
+
+#include "bench/bench_measure.h"
+
+/* The table's first line; nothing for JSON. */
+void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32);
+
+/* One line, written at once; false when it cannot be. */
+bool gops_bench_report(bool json, const gops_bench_layer *layer, const gops_bench_result *result,
+                       gops_tool_error *error);
+
+#endif

@@ -1,0 +1,88 @@
+/* suite_file.c: finds and reads the file of a suite. */
+#include "bench/suite.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A hundred times the longest suite there is reason to write. */
+enum { MOST_BYTES = 4 << 20 };
+
+/* The folder of the running program, with its '/'; empty where the system does not tell. */
+static void program_folder(char *folder, size_t bytes)
+{
+    const ssize_t length = readlink("/proc/self/exe", folder, bytes - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL) {
+        slash[1] = '\0';
+    }
+}
+
+/* The suites lie at the same place beside the program in the build tree and installed, wherever
+ * that is moved to; GOPS_SUITES_FROM_PROGRAM is the way there. */
+static bool find_path(const char *name, char *path, size_t bytes, gops_tool_error *error)
+{
+    char folder[PATH_MAX];
+    const size_t length = strlen(name);
+    const bool is_file =
+        strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".txt") == 0);
+    program_folder(folder, sizeof folder);
+    const int needed =
+        is_file ? snprintf(path, bytes, "%s", name)
+                : snprintf(path, bytes, "%s%s/%s.txt", folder, GOPS_SUITES_FROM_PROGRAM, name);
+    if (needed < 0 || (size_t)needed >= bytes) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "the suite's name is too long");
+    }
+    return true;
+}
+
+static char *read_text(FILE *file, const char *path, gops_tool_error *error)
+{
+    char *text = malloc(MOST_BYTES);
+    if (text == NULL) {
+        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: no memory to read it", path);
+        return NULL;
+    }
+    errno = 0;
+    const size_t count = fread(text, 1, MOST_BYTES, file);
+    if (ferror(file)) {
+        gops_tool_refuse_errno(error, "%s: it cannot be read", path);
+    } else if (count == MOST_BYTES) {
+        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it has more than %d bytes", path,
+                         MOST_BYTES - 1);
+    } else if (memchr(text, '\0', count) != NULL) {
+        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a text", path);
+    } else {
+        text[count] = '\0';
+        return text;
+    }
+    free(text);
+    return NULL;
+}
+
+bool gops_suite_read(const char *name, gops_suite *suite, gops_tool_error *error)
+{
+    char path[PATH_MAX];
+    *suite = (gops_suite){NULL, NULL, 0};
+    if (!find_path(name, path, sizeof path, error)) {
+        return false;
+    }
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return gops_tool_refuse_errno(error, "%s: the suite cannot be opened", path);
+    }
+    char *text = read_text(file, path, error);
+    fclose(file);
+    return text != NULL && gops_suite_parse(path, text, suite, error);
+}
+
+void gops_suite_release(gops_suite *suite)
+{
+    free(suite->layers);
+    free(suite->text);
+    *suite = (gops_suite){NULL, NULL, 0};
+}

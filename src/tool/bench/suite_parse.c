@@ -1,0 +1,120 @@
+/* suite_parse.c: the layers of a suite's text. */
+#include "bench/suite.h"
+
+#include "common/flags.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_WORDS = 3, /* name, operation, type */
+    MOST_WORDS = FIRST_WORDS + 64,
+};
+
+static const char spaces[] = " \t\r";
+
+/* Cuts the line into words in place; MOST_WORDS + 1 when there are more. */
+static int split(char *line, char **words)
+{
+    int count = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(line, spaces, &rest); word != NULL;
+         word = strtok_r(NULL, spaces, &rest)) {
+        if (count == MOST_WORDS) {
+            return MOST_WORDS + 1;
+        }
+        words[count++] = word;
+    }
+    return count;
+}
+
+/* Names go into tables and JSON as they are. */
+static bool is_plain(const char *name)
+{
+    for (; *name != '\0'; name++) {
+        if (*name <= ' ' || *name > '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_words(int count, char **words, gops_bench_layer *layer, gops_tool_error *error)
+{
+    if (count < FIRST_WORDS || count > MOST_WORDS) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "a layer is a name, an operation, a type and at most %d flags",
+                                MOST_WORDS - FIRST_WORDS);
+    }
+    memset(layer, 0, sizeof *layer);
+    layer->name = words[0];
+    layer->operation = gops_operation_find(words[1]);
+    const gops_type type = gops_type_from_name(words[2]);
+    if (!is_plain(layer->name)) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "the name is not plain ASCII");
+    }
+    if (layer->operation == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "\"%s\" is no operation; there are conv, deconv and norm",
+                                words[1]);
+    }
+    if (type == 0) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "\"%s\" is no element type", words[2]);
+    }
+    const gops_words flags = {count - FIRST_WORDS,    words + FIRST_WORDS, "",
+                              layer->operation->name, GOPS_EXIT_FAILED,    GOPS_IN_LAYER,
+                              layer->operation->bit};
+    if (!gops_flags_read(&flags, &layer->settings, error)) {
+        return false;
+    }
+    layer->settings.type = (int)type;
+    return true;
+}
+
+static bool grow(gops_suite *suite, size_t *capacity, gops_tool_error *error)
+{
+    if (suite->count < *capacity) {
+        return true;
+    }
+    const size_t larger = *capacity * 2 + 16;
+    gops_bench_layer *layers = realloc(suite->layers, larger * sizeof *layers);
+    if (layers == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "no memory for %zu layers", larger);
+    }
+    suite->layers = layers;
+    *capacity = larger;
+    return true;
+}
+
+bool gops_suite_parse(const char *path, char *text, gops_suite *suite, gops_tool_error *error)
+{
+    size_t capacity = 0;
+    int number = 0;
+    *suite = (gops_suite){text, NULL, 0};
+    for (char *line = text, *next; line != NULL; line = next) {
+        char *words[MOST_WORDS + 1];
+        number++;
+        next = strchr(line, '\n');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        line[strcspn(line, "#")] = '\0';
+        const int count = split(line, words);
+        if (count == 0) {
+            continue;
+        }
+        if (!grow(suite, &capacity, error) ||
+            !parse_words(count, words, &suite->layers[suite->count], error)) {
+            const gops_tool_error reason = *error;
+            gops_suite_release(suite);
+            return gops_tool_refuse(error, reason.exit_code, "%s:%d: %s", path, number,
+                                    reason.message);
+        }
+        suite->count++;
+    }
+    if (suite->count == 0) {
+        gops_suite_release(suite);
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it has no layers", path);
+    }
+    return true;
+}

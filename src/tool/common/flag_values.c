@@ -1,0 +1,217 @@
+/* flag_values.c: the kinds of values that a flag can have. */
+#include "common/flag_values.h"
+
+#include <groupops/plan.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool __attribute__((format(printf, 2, 3))) wrong(char *why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, GOPS_WHY_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* Appends ", name" to the list in `why`, without the comma to one that ends in ": ". */
+static void append_name(char *why, const char *name)
+{
+    const size_t used = strlen(why);
+    const char *comma = why[used - 1] == ' ' ? "" : ", ";
+    snprintf(why + used, GOPS_WHY_BYTES - used, "%s%s", comma, name);
+}
+
+bool gops_read_text(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    if (*value == '\0') {
+        return wrong(why, "is empty");
+    }
+    *(const char **)field = value;
+    return true;
+}
+
+/* One decimal integer up to a character of `ends` (its final 0 included); *next is that
+ * character. */
+static bool read_number(const char *text, const char *ends, const char **next, int64_t *number,
+                        char *why)
+{
+    const char *digits = *text == '-' ? text + 1 : text;
+    char *end;
+    if (!isdigit((unsigned char)*digits)) {
+        return wrong(why, "is not made of integers");
+    }
+    errno = 0;
+    const long long found = strtoll(text, &end, 10);
+    if (errno == ERANGE) {
+        return wrong(why, "has a number beyond 64 bits");
+    }
+    if (*end != '\0' && strchr(ends, *end) == NULL) {
+        return wrong(why, "is not made of integers");
+    }
+    *number = found;
+    *next = end;
+    return true;
+}
+
+/* Comma-separated integers into values[0 .. most - 1]. */
+static bool read_numbers(const char *value, int32_t most, int64_t *values, int32_t *count,
+                         char *why)
+{
+    *count = 0;
+    for (const char *at = value;; at++) {
+        if (*count == most) {
+            return wrong(why, "has more than %" PRId32 " numbers", most);
+        }
+        if (!read_number(at, ",", &at, &values[*count], why)) {
+            return false;
+        }
+        ++*count;
+        if (*at == '\0') {
+            return true;
+        }
+    }
+}
+
+bool gops_read_shape(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    gops_tool_dims *dims = field;
+    return read_numbers(value, GOPS_MAX_RANK, dims->dims, &dims->rank, why);
+}
+
+bool gops_read_list(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    gops_list *list = field;
+    return read_numbers(value, GOPS_MAX_SPATIAL, list->values, &list->count, why);
+}
+
+bool gops_read_integer(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    const char *end;
+    return read_number(value, "", &end, field, why);
+}
+
+static bool read_at_least(const char *value, int64_t least, int64_t *number, char *why)
+{
+    const char *end;
+    if (!read_number(value, "", &end, number, why)) {
+        return false;
+    }
+    if (*number < least) {
+        return wrong(why, "is below %" PRId64, least);
+    }
+    return true;
+}
+
+bool gops_read_count(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    return read_at_least(value, 1, field, why);
+}
+
+bool gops_read_threads(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    int64_t number = 0;
+    if (!read_at_least(value, 0, &number, why)) {
+        return false;
+    }
+    if (number > INT32_MAX) {
+        return wrong(why, "is beyond 32 bits");
+    }
+    *(int32_t *)field = (int32_t)number;
+    return true;
+}
+
+bool gops_read_bytes(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    if (strcmp(value, "unlimited") == 0) {
+        *(int64_t *)field = GOPS_UNLIMITED;
+        return true;
+    }
+    return read_at_least(value, 0, field, why);
+}
+
+bool gops_read_real(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    char *end;
+    const double number = strtod(value, &end);
+    if (end == value || *end != '\0' || isspace((unsigned char)*value)) {
+        return wrong(why, "is not a number");
+    }
+    *(double *)field = number;
+    return true;
+}
+
+bool gops_read_seconds(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    if (!gops_read_real(flag, value, field, why)) {
+        return false;
+    }
+    const double number = *(double *)field;
+    if (!isfinite(number) || number < 0) {
+        return wrong(why, "is not a time");
+    }
+    return true;
+}
+
+bool gops_read_choice(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    const size_t length = strlen(value);
+    int index = 0;
+    for (const char *name = flag->value; name != NULL; index++) {
+        const char *bar = strchr(name, '|');
+        const size_t name_length = bar != NULL ? (size_t)(bar - name) : strlen(name);
+        if (length == name_length && memcmp(name, value, length) == 0) {
+            *(int *)field = index;
+            return true;
+        }
+        name = bar != NULL ? bar + 1 : NULL;
+    }
+    return wrong(why, "is none of: %s", flag->value);
+}
+
+bool gops_read_type(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    const gops_type type = gops_type_from_name(value);
+    if (type == 0) {
+        wrong(why, "is none of: ");
+        for (int i = 1; gops_type_bytes((gops_type)i) != 0; i++) {
+            append_name(why, gops_type_name((gops_type)i));
+        }
+        return false;
+    }
+    *(int *)field = (int)type;
+    return true;
+}
+
+bool gops_read_algorithm(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    bool known = strcmp(value, "auto") == 0 || strcmp(value, "fastest") == 0;
+    const char *name;
+    wrong(why, "is none of: auto, fastest");
+    for (int32_t i = 0; (name = gops_algorithm_name(i)) != NULL; i++) {
+        known = known || strcmp(value, name) == 0;
+        append_name(why, name);
+    }
+    if (!known) {
+        return false;
+    }
+    *(const char **)field = value;
+    return true;
+}

@@ -1,0 +1,152 @@
+/* flags.c: reads words by the flag table. */
+#include "common/flags.h"
+
+#include <string.h>
+
+static bool is_here(const gops_flag *flag, const gops_words *words)
+{
+    return (flag->verbs & words->verb) != 0 && (flag->operations & words->operation) != 0;
+}
+
+/* The row with that name that may stand here; else NULL, with *elsewhere telling whether there is
+ * one for other verbs or operations. */
+static const gops_flag *find(const gops_words *words, const char *name, size_t length,
+                             bool *elsewhere)
+{
+    *elsewhere = false;
+    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
+        if (strlen(flag->name) == length && memcmp(flag->name, name, length) == 0) {
+            if (is_here(flag, words)) {
+                return flag;
+            }
+            *elsewhere = true;
+        }
+    }
+    return NULL;
+}
+
+static bool read_value(const gops_words *words, const gops_flag *flag, const char *value,
+                       gops_settings *settings, gops_tool_error *error)
+{
+    void *field = (char *)settings + flag->offset;
+    char why[GOPS_WHY_BYTES];
+    if (flag->read == NULL) {
+        if (value != NULL) {
+            return gops_tool_refuse(error, words->exit_code, "%s%s takes no value", words->dashes,
+                                    flag->name);
+        }
+        *(bool *)field = true;
+        return true;
+    }
+    if (value == NULL) {
+        return gops_tool_refuse(error, words->exit_code, "%s%s needs a value: %s%s=%s",
+                                words->dashes, flag->name, words->dashes, flag->name, flag->value);
+    }
+    if (!flag->read(flag, value, field, why)) {
+        return gops_tool_refuse(error, words->exit_code, "%s%s=%s %s", words->dashes, flag->name,
+                                value, why);
+    }
+    return true;
+}
+
+static bool read_word(const gops_words *words, const char *word, gops_settings *settings,
+                      gops_tool_error *error)
+{
+    const size_t dashes = strlen(words->dashes);
+    if (strncmp(word, words->dashes, dashes) != 0) {
+        return gops_tool_refuse(error, words->exit_code, "\"%s\" is not expected after %s", word,
+                                words->place);
+    }
+    const char *name = word + dashes;
+    const char *equals = strchr(name, '=');
+    const size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    bool elsewhere;
+    const gops_flag *flag = find(words, name, length, &elsewhere);
+    if (flag == NULL) {
+        return gops_tool_refuse(error, words->exit_code, "%s%.*s %s %s", words->dashes, (int)length,
+                                name, elsewhere ? "does not go with" : "is no flag of",
+                                words->place);
+    }
+    const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
+    if ((settings->given & bit) != 0) {
+        return gops_tool_refuse(error, words->exit_code, "%s%s is given twice", words->dashes,
+                                flag->name);
+    }
+    settings->given |= bit;
+    return read_value(words, flag, equals != NULL ? equals + 1 : NULL, settings, error);
+}
+
+bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool_error *error)
+{
+    for (int i = 0; i < words->count; i++) {
+        if (!read_word(words, words->words[i], settings, error)) {
+            return false;
+        }
+    }
+    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
+        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
+        if (is_here(flag, words) && (flag->required & words->operation) != 0 &&
+            (settings->given & bit) == 0) {
+            return gops_tool_refuse(error, words->exit_code, "%s needs %s%s=%s", words->place,
+                                    words->dashes, flag->name, flag->value);
+        }
+    }
+    return true;
+}
+
+bool gops_flags_given(const gops_settings *settings, const char *name)
+{
+    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
+        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
+        if ((settings->given & bit) != 0 && strcmp(flag->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void gops_flags_override(gops_settings *settings, const gops_settings *over)
+{
+    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
+        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
+        if ((over->given & bit) != 0 && (flag->verbs & GOPS_IN_LAYER) != 0) {
+            memcpy((char *)settings + flag->offset, (const char *)over + flag->offset, flag->bytes);
+            settings->given |= bit;
+        }
+    }
+}
+
+/* "(conv, deconv)" where a flag does not go with everything. */
+static const char *operations_text(unsigned operations)
+{
+    static const struct {
+        unsigned operations;
+        const char *text;
+    } texts[] = {
+        {GOPS_OF_CONV | GOPS_OF_DECONV, "conv, deconv: "},
+        {GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_SUITE, "conv, deconv, suites: "},
+        {GOPS_OF_DECONV, "deconv: "},
+        {GOPS_OF_NORM, "norm: "},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (texts[i].operations == operations) {
+            return texts[i].text;
+        }
+    }
+    return "";
+}
+
+void gops_flags_help(FILE *out, unsigned verb)
+{
+    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
+        if ((flag->verbs & verb) == 0) {
+            continue;
+        }
+        char usage[80];
+        snprintf(usage, sizeof usage, "--%s%s%s", flag->name, flag->read != NULL ? "=" : "",
+                 flag->value);
+        /* A usage as wide as a column and more has a line for itself. */
+        fprintf(out, strlen(usage) < 25 ? "  %-25s" : "  %s\n                           ", usage);
+        fprintf(out, "%s%s\n", operations_text(flag->operations), flag->help);
+    }
+}

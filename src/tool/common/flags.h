@@ -1,0 +1,73 @@
+/* flags.h: the words of the command line that begin with "--", by a table with a row for each. */
+#ifndef GOPS_COMMON_FLAGS_H
+#define GOPS_COMMON_FLAGS_H
+
+#include "common/settings.h"
+#include "common/tool_error.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Where a flag may stand: the verbs, and the lines of a suite file. */
+enum {
+    GOPS_IN_RUN = 1,
+    GOPS_IN_PLAN = 2,
+    GOPS_IN_BENCH = 4,
+    GOPS_IN_INFO = 8,
+    GOPS_IN_DEMO = 16,
+    GOPS_IN_LAYER = 32,
+    GOPS_IN_IR = 64,
+};
+
+/* What it may go with: the operations, and GOPS_OF_SUITE for `bench` without one. */
+enum {
+    GOPS_OF_CONV = 1,
+    GOPS_OF_DECONV = 2,
+    GOPS_OF_NORM = 4,
+    GOPS_OF_SUITE = 8,
+};
+
+/* Of the text that says what is wrong with a value. */
+#define GOPS_WHY_BYTES 256
+
+typedef struct gops_flag {
+    const char *name;
+    /* Reads the value into the field. NULL: a switch without a value. */
+    bool (*read)(const struct gops_flag *flag, const char *value, void *field, char *why);
+    unsigned verbs;
+    unsigned operations;
+    unsigned required; /* the operations that cannot do without it */
+    size_t offset;     /* of the field in gops_settings */
+    size_t bytes;      /* of the field */
+    const char *value; /* what stands after "=" in the help; for a choice the names, "a|b|c" */
+    const char *help;
+} gops_flag;
+
+/* The rows; a name that is NULL ends them. At most 64. */
+extern const gops_flag gops_flags[];
+
+/* Where words come from and how to speak of them. */
+typedef struct gops_words {
+    int count;
+    char *const *words;
+    const char *dashes; /* what a flag begins with: "--", or "" in a suite file */
+    const char *place;  /* "run conv", "plan norm"; for messages */
+    int exit_code;      /* of what is wrong with them */
+    unsigned verb;      /* one GOPS_IN_ bit */
+    unsigned operation; /* one GOPS_OF_ bit */
+} gops_words;
+
+/* Reads every word into the settings, which begin as zeros, and checks that what is required is
+ * there. */
+bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool_error *error);
+
+/* Whether the flag was given. */
+bool gops_flags_given(const gops_settings *settings, const char *name);
+
+/* Copies what `over` was given, as far as a line of a suite may hold it, into `settings`. */
+void gops_flags_override(gops_settings *settings, const gops_settings *over);
+
+/* The rows of one verb, for its help. */
+void gops_flags_help(FILE *out, unsigned verb);
+
+#endif

@@ -1,0 +1,123 @@
+/* operation.c: the three operations by their names on the command line. */
+#include "common/operation.h"
+
+#include "common/flags.h"
+
+#include <string.h>
+
+static gops_status create_conv(const gops_settings *settings, const gops_tensor *inputs,
+                               const gops_options *options, gops_plan **plan, gops_error *error)
+{
+    const gops_conv_attributes attributes = {
+        .strides = settings->strides,
+        .pads_begin = settings->pads_begin,
+        .pads_end = settings->pads_end,
+        .dilations = settings->dilations,
+        .auto_pad = (gops_auto_pad)settings->auto_pad,
+    };
+    return gops_conv_plan_create(&inputs[0], &inputs[1], &attributes, options, plan, error);
+}
+
+static gops_status create_deconv(const gops_settings *settings, const gops_tensor *inputs,
+                                 const gops_options *options, gops_plan **plan, gops_error *error)
+{
+    const gops_deconv_attributes attributes = {
+        .strides = settings->strides,
+        .pads_begin = settings->pads_begin,
+        .pads_end = settings->pads_end,
+        .dilations = settings->dilations,
+        .output_padding = settings->output_padding,
+        .output_shape = settings->output_shape,
+        .auto_pad = (gops_auto_pad)settings->auto_pad,
+        .output_shape_rule = (gops_output_shape_rule)settings->output_shape_rule,
+    };
+    return gops_deconv_plan_create(&inputs[0], &inputs[1], &attributes, options, plan, error);
+}
+
+static gops_status create_norm(const gops_settings *settings, const gops_tensor *inputs,
+                               const gops_options *options, gops_plan **plan, gops_error *error)
+{
+    const gops_norm_attributes attributes = {settings->num_groups, settings->epsilon};
+    return gops_norm_plan_create(&inputs[0], &inputs[1], &inputs[2], &attributes, options, plan,
+                                 error);
+}
+
+const gops_operation gops_operations[] = {
+    {"conv", "GroupConvolution-1", GOPS_OF_CONV, 2, {"data", "filter", NULL}, create_conv},
+    {"deconv",
+     "GroupConvolutionBackpropData-1",
+     GOPS_OF_DECONV,
+     2,
+     {"data", "filter", NULL},
+     create_deconv},
+    {"norm", "GroupNormalization-12", GOPS_OF_NORM, 3, {"data", "scale", "bias"}, create_norm},
+    {NULL, NULL, 0, 0, {NULL, NULL, NULL}, NULL},
+};
+
+const gops_operation *gops_operation_find(const char *name)
+{
+    for (const gops_operation *operation = gops_operations; operation->name != NULL; operation++) {
+        if (strcmp(operation->name, name) == 0) {
+            return operation;
+        }
+    }
+    return NULL;
+}
+
+const char *gops_operation_file(const gops_operation *operation, const gops_settings *settings,
+                                int index)
+{
+    if (index == 0) {
+        return settings->data_file;
+    }
+    if (index == 2) {
+        return settings->bias_file;
+    }
+    return operation->inputs == 2 ? settings->filter_file : settings->scale_file;
+}
+
+static void describe(gops_tensor *tensor, gops_type type, const gops_tool_dims *dims)
+{
+    tensor->type = type;
+    tensor->rank = dims->rank;
+    memcpy(tensor->dims, dims->dims, sizeof tensor->dims);
+}
+
+void gops_operation_tensors(const gops_operation *operation, const gops_settings *settings,
+                            gops_tensor *inputs)
+{
+    const gops_type type = settings->type != 0 ? (gops_type)settings->type : GOPS_F32;
+    describe(&inputs[0], type, &settings->data);
+    if (operation->inputs == 2) {
+        describe(&inputs[1], type, &settings->filter);
+        return;
+    }
+    const gops_tool_dims channels = {1, {settings->data.rank > 1 ? settings->data.dims[1] : 0}};
+    describe(&inputs[1], type, settings->scale.rank != 0 ? &settings->scale : &channels);
+    describe(&inputs[2], type, settings->bias.rank != 0 ? &settings->bias : &channels);
+}
+
+bool gops_operation_plan(const gops_operation *operation, const gops_settings *settings,
+                         const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
+                         gops_plan_info *info, gops_tool_error *error)
+{
+    const gops_options options = {
+        .size = sizeof options,
+        .algorithm = settings->algorithm,
+        .threads = settings->threads,
+        .max_workspace = settings->max_workspace,
+        .host = host,
+        .choices = settings->choices,
+    };
+    gops_error refusal;
+    info->size = sizeof *info;
+    if (operation->create(settings, inputs, &options, plan, &refusal) != GOPS_OK) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
+    }
+    if (gops_plan_get_info(*plan, info, &refusal) != GOPS_OK) {
+        gops_plan_destroy(*plan);
+        *plan = NULL;
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
+    }
+    return true;
+}

@@ -1,0 +1,58 @@
+/* random_fill.c: random elements to measure with. */
+#include "common/random_fill.h"
+
+#include <string.h>
+
+/* splitmix64 (Steele, Lea, Flood 2014). */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
+    bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return bits ^ (bits >> 31);
+}
+
+/* The floating point types: the bits to keep of a random number (sign and significand), and the
+ * exponent field of [0.5, 1), the bias less one. */
+static const struct {
+    gops_type type;
+    uint64_t kept;
+    uint64_t exponent;
+} floats[] = {
+    {GOPS_F64, UINT64_C(0x800fffffffffffff), UINT64_C(1022) << 52},
+    {GOPS_F32, UINT64_C(0x807fffff), UINT64_C(126) << 23},
+    {GOPS_F16, UINT64_C(0x83ff), UINT64_C(14) << 10},
+    {GOPS_BF16, UINT64_C(0x807f), UINT64_C(126) << 7},
+    {GOPS_F8E4M3, UINT64_C(0x87), UINT64_C(6) << 3},
+    {GOPS_F8E5M2, UINT64_C(0x83), UINT64_C(14) << 2},
+};
+
+/* The lowest bytes of a number are the element on machines of either byte order. */
+static void store(void *element, uint64_t bits, size_t bytes)
+{
+    const uint8_t one = (uint8_t)bits;
+    const uint16_t two = (uint16_t)bits;
+    const uint32_t four = (uint32_t)bits;
+    memcpy(element,
+           bytes == 1   ? (const void *)&one
+           : bytes == 2 ? (const void *)&two
+           : bytes == 4 ? (const void *)&four
+                        : (const void *)&bits,
+           bytes);
+}
+
+void gops_random_fill(gops_type type, void *elements, size_t bytes, uint64_t seed)
+{
+    const size_t element_bytes = gops_type_bytes(type);
+    uint64_t kept = UINT64_MAX;
+    uint64_t exponent = 0;
+    for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
+        if (floats[i].type == type) {
+            kept = floats[i].kept;
+            exponent = floats[i].exponent;
+        }
+    }
+    for (size_t at = 0; at < bytes; at += element_bytes) {
+        store((char *)elements + at, (next(&seed) & kept) | exponent, element_bytes);
+    }
+}

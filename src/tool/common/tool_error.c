@@ -1,0 +1,50 @@
+/* tool_error.c: what went wrong in the tool. */
+#include "common/tool_error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool gops_tool_refuse(gops_tool_error *error, int exit_code, const char *format, ...)
+{
+    va_list arguments;
+    error->exit_code = exit_code;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool gops_tool_refuse_errno(gops_tool_error *error, const char *format, ...)
+{
+    const char *reason = strerror(errno);
+    va_list arguments;
+    error->exit_code = GOPS_EXIT_FAILED;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    const size_t used = strlen(error->message);
+    snprintf(error->message + used, sizeof error->message - used, ": %s", reason);
+    return false;
+}
+
+bool gops_tool_flush_output(gops_tool_error *error)
+{
+    if (fflush(stdout) != 0) {
+        return gops_tool_refuse_errno(error, "standard output cannot be written");
+    }
+    /* Something was lost before; errno has long been about something else. */
+    return ferror(stdout) == 0 ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED, "standard output cannot be written");
+}
+
+void gops_tool_print_error(const gops_tool_error *error)
+{
+    fputs("groupops: ", stderr);
+    for (const char *c = error->message; *c != '\0'; c++) {
+        const unsigned char byte = (unsigned char)*c;
+        putc(byte < 0x20 || byte == 0x7f ? '?' : byte, stderr);
+    }
+    putc('\n', stderr);
+}

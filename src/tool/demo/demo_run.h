@@ -1,0 +1,25 @@
+/* One operation of the demo: executed, timed, and described for its line of the report. */
+#ifndef GOPS_DEMO_RUN_H
+#define GOPS_DEMO_RUN_H
+
+#include <groupops/groupops.h>
+
+#define GOPS_DEMO_SHAPE_BYTES 64
+
+typedef struct gops_demo_step {
+    const char *operation;
+    char data[GOPS_DEMO_SHAPE_BYTES]; /* shapes, dimensions with commas between them */
+    char filter[GOPS_DEMO_SHAPE_BYTES];
+    char output[GOPS_DEMO_SHAPE_BYTES];
+    char algorithm[32];
+    double milliseconds; /* of execution alone, the least of a few repetitions */
+} gops_demo_step;
+
+void gops_demo_shape_text(const gops_tensor *tensor, char text[GOPS_DEMO_SHAPE_BYTES]);
+
+/* Packs `weights` (NULL for a normalization) into arguments->filter for the time of the call,
+ * executes, and fills in the step's output, algorithm and time. */
+gops_status gops_demo_run(const gops_plan *plan, const void *weights, gops_arguments *arguments,
+                          gops_demo_step *step, gops_error *error);
+
+#endif

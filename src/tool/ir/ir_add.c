@@ -1,0 +1,135 @@
+/* ir_add.c: Add, with NumPy's broadcasting: shapes are aligned at their last axes, and an axis of
+ * length 1, or one that is not there, is repeated.
+ *
+ * Equal shapes are a residual, a single element or one for each channel is a bias; for all others
+ * the operands are repeated to the output's shape first. */
+#include "ir/ir_run.h"
+
+#include <string.h>
+
+bool gops_ir_is_bias(const gops_tensor *data, const gops_tensor *added, int64_t *channels)
+{
+    *channels = 1;
+    if (added->rank > data->rank) {
+        return false;
+    }
+    for (int32_t i = 0; i < added->rank; i++) {
+        const int32_t axis = i + data->rank - added->rank;
+        if (added->dims[i] != 1 && (axis != 1 || added->dims[i] != data->dims[1])) {
+            return false;
+        }
+        *channels *= added->dims[i];
+    }
+    return true;
+}
+
+static bool add_bias(gops_ir_run *run, int index, int64_t channels, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    int64_t count;
+    if (!gops_ir_count(&step->output, &count)) {
+        return gops_ir_refuse(run, index, error, "it has too many elements");
+    }
+    if (channels == 1) {
+        return gops_ir_plan_identity(run, index, (const int64_t[3]){1, 1, count}, &run->options,
+                                     error);
+    }
+    const int64_t batch = step->output.dims[0];
+    const int64_t rest = count != 0 ? count / batch / channels : 0;
+    return gops_ir_plan_identity(run, index, (const int64_t[3]){batch, channels, rest},
+                                 &run->options, error);
+}
+
+/* The length of an axis of `to` in a tensor of lower or equal rank: 1 where it has none such. */
+static int64_t aligned_dim(const gops_tensor *tensor, int32_t rank, int32_t axis)
+{
+    const int32_t own = axis - (rank - tensor->rank);
+    return own >= 0 ? tensor->dims[own] : 1;
+}
+
+static bool broadcast_shape(const gops_tensor *one, const gops_tensor *other, gops_tensor *output)
+{
+    const int32_t rank = one->rank > other->rank ? one->rank : other->rank;
+    *output = (gops_tensor){.type = one->type, .rank = rank};
+    for (int32_t axis = 0; axis < rank; axis++) {
+        const int64_t a = aligned_dim(one, rank, axis);
+        const int64_t b = aligned_dim(other, rank, axis);
+        if (a != b && a != 1 && b != 1) {
+            return false;
+        }
+        output->dims[axis] = a == 1 ? b : a;
+    }
+    return true;
+}
+
+void gops_ir_repeat(const gops_tensor *from, const void *elements, const gops_tensor *to,
+                    void *repeated)
+{
+    const size_t bytes = gops_type_bytes(to->type);
+    int64_t index[GOPS_MAX_RANK] = {0};
+    int64_t strides[GOPS_MAX_RANK] = {0}; /* 0 along an axis that is repeated */
+    int64_t stride = 1;
+    int64_t count = 1;
+    int64_t at = 0;
+    for (int32_t axis = to->rank - 1; axis >= 0; axis--) {
+        const int64_t dim = aligned_dim(from, to->rank, axis);
+        strides[axis] = dim == 1 ? 0 : stride;
+        stride *= dim;
+        count *= to->dims[axis];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        memcpy((char *)repeated + (size_t)i * bytes, (const char *)elements + (size_t)at * bytes,
+               bytes);
+        for (int32_t axis = to->rank - 1; axis >= 0; axis--) {
+            at += strides[axis];
+            if (++index[axis] < to->dims[axis]) {
+                break;
+            }
+            at -= strides[axis] * to->dims[axis];
+            index[axis] = 0;
+        }
+    }
+}
+
+static bool add_broadcast(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    step->data = gops_ir_source(run, index, 0);
+    step->residual = gops_ir_source(run, index, 1);
+    step->broadcast = true;
+    return add_bias(run, index, 1, error);
+}
+
+bool gops_ir_prepare_add(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    const char *broadcast = gops_ir_attribute_value(&run->model->layer[index], "auto_broadcast");
+    const gops_tensor *inputs[2] = {gops_ir_input(run, index, 0), gops_ir_input(run, index, 1)};
+    const bool none = broadcast != NULL && strcmp(broadcast, "none") == 0;
+    gops_ir_text first;
+    gops_ir_text second;
+    int64_t channels;
+    if (broadcast != NULL && !none && strcmp(broadcast, "numpy") != 0) {
+        return gops_ir_refuse(run, index, error, "auto_broadcast \"%.40s\" is not run", broadcast);
+    }
+    const bool equal = gops_ir_same_shape(inputs[0], inputs[1]);
+    for (int data = 0; data < 2 && inputs[0]->type == inputs[1]->type; data++) {
+        step->output = *inputs[data];
+        step->data = gops_ir_source(run, index, data);
+        if (equal) {
+            step->residual = gops_ir_source(run, index, 1 - data);
+            return add_bias(run, index, 1, error);
+        }
+        if (!none && gops_ir_is_bias(inputs[data], inputs[1 - data], &channels)) {
+            step->bias = gops_ir_source(run, index, 1 - data);
+            return add_bias(run, index, channels, error);
+        }
+    }
+    if (!none && inputs[0]->type == inputs[1]->type &&
+        broadcast_shape(inputs[0], inputs[1], &step->output)) {
+        return add_broadcast(run, index, error);
+    }
+    return gops_ir_refuse(
+        run, index, error, "%s and %s cannot be added%s", gops_ir_call_tensor(inputs[0], &first),
+        gops_ir_call_tensor(inputs[1], &second), none ? " with auto_broadcast \"none\"" : "");
+}

@@ -1,0 +1,166 @@
+/* ir_connect.c: ties the layers of a model together and puts them in the order of execution. */
+#include "ir/ir_model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct place {
+    int64_t id;
+    int index;
+} place;
+
+static int compare_places(const void *left, const void *right)
+{
+    const place *a = left;
+    const place *b = right;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* The layers' ids in ascending order; NULL after a refusal. */
+static place *sort_layers(gops_ir_model *model, gops_tool_error *error)
+{
+    place *places = gops_ir_take(model, (size_t)model->layers, sizeof *places);
+    if (places == NULL) {
+        gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
+        return NULL;
+    }
+    for (int i = 0; i < model->layers; i++) {
+        places[i] = (place){model->layer[i].id, i};
+    }
+    qsort(places, (size_t)model->layers, sizeof *places, compare_places);
+    for (int i = 1; i < model->layers; i++) {
+        if (places[i].id == places[i - 1].id) {
+            gops_tool_refuse(error, GOPS_EXIT_FAILED, "two layers have the id %" PRId64,
+                             places[i].id);
+            return NULL;
+        }
+    }
+    return places;
+}
+
+static gops_ir_port *find_port(gops_ir_port *ports, int count, int64_t id)
+{
+    for (int i = 0; i < count; i++) {
+        if (ports[i].id == id) {
+            return &ports[i];
+        }
+    }
+    return NULL;
+}
+
+static bool tie(gops_ir_model *model, const place *places, const gops_ir_edge *edge,
+                gops_tool_error *error)
+{
+    const size_t layers = (size_t)model->layers;
+    const place from_key = {edge->from_layer, 0};
+    const place to_key = {edge->to_layer, 0};
+    const place *from = bsearch(&from_key, places, layers, sizeof *places, compare_places);
+    const place *to = bsearch(&to_key, places, layers, sizeof *places, compare_places);
+    gops_ir_text name;
+    if (from == NULL || to == NULL) {
+        return gops_tool_refuse(
+            error, GOPS_EXIT_FAILED,
+            "an edge leads from layer %" PRId64 " to layer %" PRId64 ": there is no layer %" PRId64,
+            edge->from_layer, edge->to_layer, from == NULL ? edge->from_layer : edge->to_layer);
+    }
+    gops_ir_layer *source = &model->layer[from->index];
+    gops_ir_layer *target = &model->layer[to->index];
+    if (find_port(source->output, source->outputs, edge->from_port) == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "%s: an edge leaves its output port %" PRId64
+                                ", which it does not have",
+                                gops_ir_call_layer(source, &name), edge->from_port);
+    }
+    gops_ir_port *port = find_port(target->input, target->inputs, edge->to_port);
+    if (port == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "%s: an edge enters its input port %" PRId64
+                                ", which it does not have",
+                                gops_ir_call_layer(target, &name), edge->to_port);
+    }
+    if (port->source >= 0) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "%s: two edges enter its input port %" PRId64,
+                                gops_ir_call_layer(target, &name), edge->to_port);
+    }
+    port->source = from->index;
+    return true;
+}
+
+static bool check_inputs(const gops_ir_model *model, gops_tool_error *error)
+{
+    gops_ir_text name;
+    for (int i = 0; i < model->layers; i++) {
+        const gops_ir_layer *layer = &model->layer[i];
+        for (int p = 0; p < layer->inputs; p++) {
+            if (layer->input[p].source < 0) {
+                return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                        "%s: no edge enters its input port %" PRId64,
+                                        gops_ir_call_layer(layer, &name), layer->input[p].id);
+            }
+        }
+    }
+    return true;
+}
+
+/* Kahn's algorithm (1962): a layer comes when all it takes from have come. The users of a layer are
+ * lists through the inputs: first[layer], then next[] of each input's number. */
+static bool order_layers(gops_ir_model *model, gops_tool_error *error)
+{
+    const size_t layers = (size_t)model->layers;
+    const size_t inputs = layers * GOPS_IR_MOST_INPUTS;
+    int *first = gops_ir_take(model, layers, sizeof *first);
+    int *next = gops_ir_take(model, inputs, sizeof *next);
+    int *missing = gops_ir_take(model, layers, sizeof *missing);
+    int done = 0;
+    int found = 0;
+    model->order = gops_ir_take(model, layers, sizeof *model->order);
+    if (first == NULL || next == NULL || missing == NULL || model->order == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
+    }
+    /* Inputs are numbered from 1, so that 0 ends a list. */
+    for (int i = model->layers - 1; i >= 0; i--) {
+        missing[i] = model->layer[i].inputs;
+        for (int p = 0; p < model->layer[i].inputs; p++) {
+            const int number = i * GOPS_IR_MOST_INPUTS + p;
+            next[number] = first[model->layer[i].input[p].source];
+            first[model->layer[i].input[p].source] = number + 1;
+        }
+    }
+    for (int i = 0; i < model->layers; i++) {
+        if (missing[i] == 0) {
+            model->order[found++] = i;
+        }
+    }
+    for (; done < found; done++) {
+        for (int at = first[model->order[done]]; at != 0; at = next[at - 1]) {
+            const int user = (at - 1) / GOPS_IR_MOST_INPUTS;
+            if (--missing[user] == 0) {
+                model->order[found++] = user;
+            }
+        }
+    }
+    for (int i = 0; i < model->layers; i++) {
+        gops_ir_text name;
+        if (missing[i] > 0) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                    "%s: it is in a cycle, or takes from one",
+                                    gops_ir_call_layer(&model->layer[i], &name));
+        }
+    }
+    return true;
+}
+
+bool gops_ir_connect(gops_ir_model *model, gops_tool_error *error)
+{
+    const place *places = sort_layers(model, error);
+    if (places == NULL) {
+        return false;
+    }
+    for (int i = 0; i < model->edges; i++) {
+        if (!tie(model, places, &model->edge[i], error)) {
+            return false;
+        }
+    }
+    return check_inputs(model, error) && order_layers(model, error);
+}

@@ -1,0 +1,167 @@
+/* ir_layers.c: the types of layers that are run, and what goes for all of them. */
+#include "ir/ir_run.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A new type is a row here. */
+static const struct {
+    const char *type;
+    gops_ir_prepare *prepare;
+    int least_inputs, most_inputs, outputs;
+} kinds[] = {
+    {"Parameter", gops_ir_prepare_parameter, 0, 0, 1},
+    {"Const", gops_ir_prepare_const, 0, 0, 1},
+    {"Convolution", gops_ir_prepare_conv, 2, 2, 1},
+    {"GroupConvolution", gops_ir_prepare_group_conv, 2, 2, 1},
+    {"ConvolutionBackpropData", gops_ir_prepare_deconv, 2, 3, 1},
+    {"GroupConvolutionBackpropData", gops_ir_prepare_group_deconv, 2, 3, 1},
+    {"GroupNormalization", gops_ir_prepare_norm, 3, 3, 1},
+    {"Add", gops_ir_prepare_add, 2, 2, 1},
+    {"Relu", gops_ir_prepare_relu, 1, 1, 1},
+    {"ReLU", gops_ir_prepare_relu, 1, 1, 1}, /* as versions 10 and 11 spell it */
+    {"Reshape", gops_ir_prepare_reshape, 2, 2, 1},
+    {"Convert", gops_ir_prepare_convert, 1, 1, 1},
+    {"Result", gops_ir_prepare_result, 1, 1, 0},
+};
+
+static int find_kind(const char *type)
+{
+    for (int i = 0; i < (int)(sizeof kinds / sizeof kinds[0]); i++) {
+        if (strcmp(kinds[i].type, type) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+bool gops_ir_is_run(const char *type)
+{
+    return find_kind(type) >= 0;
+}
+
+bool gops_ir_refuse(const gops_ir_run *run, int index, gops_tool_error *error, const char *format,
+                    ...)
+{
+    char message[GOPS_TOOL_MESSAGE_BYTES - sizeof(gops_ir_text)];
+    gops_ir_text name;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s",
+                            gops_ir_call_layer(&run->model->layer[index], &name), message);
+}
+
+int gops_ir_source(const gops_ir_run *run, int index, int input)
+{
+    return run->model->layer[index].input[input].source;
+}
+
+const gops_tensor *gops_ir_input(const gops_ir_run *run, int index, int input)
+{
+    return &run->step[gops_ir_source(run, index, input)].output;
+}
+
+gops_ir_step gops_ir_step_begin(void)
+{
+    return (gops_ir_step){
+        .file.descriptor = -1,
+        .user = GOPS_IR_NONE,
+        .weights = GOPS_IR_NONE,
+        .data = GOPS_IR_NONE,
+        .scale = GOPS_IR_NONE,
+        .bias = GOPS_IR_NONE,
+        .residual = GOPS_IR_NONE,
+        .before = GOPS_IR_NONE,
+        .last = GOPS_IR_NONE,
+    };
+}
+
+bool gops_ir_same_shape(const gops_tensor *one, const gops_tensor *other)
+{
+    return one->rank == other->rank &&
+           memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
+}
+
+static bool same(const gops_tensor *stated, const gops_tensor *found)
+{
+    return (stated->type == 0 || stated->type == found->type) && gops_ir_same_shape(stated, found);
+}
+
+static bool check_stated(const gops_ir_run *run, int index, const gops_ir_port *port,
+                         const gops_tensor *found, const char *side, gops_tool_error *error)
+{
+    gops_ir_text stated_text;
+    gops_ir_text found_text;
+    return same(&port->tensor, found) ||
+           gops_ir_refuse(run, index, error, "the file states %s at %s port %" PRId64 "; it is %s",
+                          gops_ir_call_tensor(&port->tensor, &stated_text), side, port->id,
+                          gops_ir_call_tensor(found, &found_text));
+}
+
+static bool prepare(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_ir_layer *layer = &run->model->layer[index];
+    gops_ir_step *step = &run->step[index];
+    const int kind = find_kind(layer->type);
+    if (layer->inputs < kinds[kind].least_inputs || layer->inputs > kinds[kind].most_inputs ||
+        layer->outputs != kinds[kind].outputs) {
+        return gops_ir_refuse(run, index, error, "it has %d inputs and %d outputs", layer->inputs,
+                              layer->outputs);
+    }
+    for (int i = 0; i < layer->inputs; i++) {
+        if (!check_stated(run, index, &layer->input[i], gops_ir_input(run, index, i), "input",
+                          error)) {
+            return false;
+        }
+    }
+    if (!kinds[kind].prepare(run, index, error) ||
+        (layer->outputs == 1 &&
+         !check_stated(run, index, &layer->output[0], &step->output, "output", error))) {
+        return false;
+    }
+    if (layer->outputs == 0) {
+        return true;
+    }
+    gops_tool_error reason;
+    if (!gops_ir_bytes(&step->output, &step->bytes, &reason)) {
+        return gops_ir_refuse(run, index, error, "%s", reason.message);
+    }
+    return step->bytes <= run->most_bytes ||
+           gops_ir_refuse(run, index, error,
+                          "its output has %zu bytes; this machine has a memory of %" PRIu64,
+                          step->bytes, run->most_bytes);
+}
+
+bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
+{
+    for (int i = 0; i < run->model->layers; i++) {
+        const int index = run->model->order[i];
+        if (!prepare(run, index, error)) {
+            return false;
+        }
+        for (int input = 0; input < run->model->layer[index].inputs; input++) {
+            gops_ir_step *source = &run->step[gops_ir_source(run, index, input)];
+            source->users++;
+            source->user = index;
+        }
+    }
+    for (int i = 0; i < run->given_count; i++) {
+        if (!run->given[i].used) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                    "--input=%s: the model has no Parameter of that name",
+                                    run->given[i].text);
+        }
+    }
+    return gops_ir_fuse_all(run, error);
+}
+
+bool gops_ir_prepare_again(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    gops_plan_destroy(run->step[index].plan);
+    run->step[index].plan = NULL;
+    return kinds[find_kind(run->model->layer[index].type)].prepare(run, index, error);
+}

@@ -1,0 +1,180 @@
+/* ir_operations.c: the convolutions and the normalization of an IR, from attributes to plans. */
+#include "ir/ir_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_list(const gops_ir_run *run, int index, const char *name, gops_list *list,
+                      gops_tool_error *error)
+{
+    const char *text = gops_ir_attribute_value(&run->model->layer[index], name);
+    list->count = 0;
+    if (text == NULL) {
+        return true;
+    }
+    list->count = (int32_t)gops_ir_integers(text, GOPS_MAX_SPATIAL, list->values);
+    return list->count >= 0 ||
+           gops_ir_refuse(run, index, error, "%s \"%.80s\" is not up to %d numbers", name, text,
+                          GOPS_MAX_SPATIAL);
+}
+
+static bool read_auto_pad(const gops_ir_run *run, int index, gops_auto_pad *auto_pad,
+                          gops_tool_error *error)
+{
+    static const char *const names[] = {"explicit", "same_upper", "same_lower", "valid"};
+    const char *text = gops_ir_attribute_value(&run->model->layer[index], "auto_pad");
+    *auto_pad = GOPS_AUTO_PAD_EXPLICIT;
+    for (int i = 0; text != NULL && i < 4; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *auto_pad = (gops_auto_pad)i;
+            return true;
+        }
+    }
+    return text == NULL ||
+           gops_ir_refuse(run, index, error,
+                          "auto_pad \"%.40s\" is none of explicit, same_upper, same_lower, valid",
+                          text);
+}
+
+/* The filter's descriptor; `group` puts the axis G in front of one that has none. */
+static bool read_filter(const gops_ir_run *run, int index, bool group, gops_tensor *filter,
+                        gops_tool_error *error)
+{
+    *filter = *gops_ir_input(run, index, 1);
+    if (!group) {
+        return true;
+    }
+    if (filter->rank == GOPS_MAX_RANK) {
+        return gops_ir_refuse(run, index, error, "the filter's rank is %d", GOPS_MAX_RANK);
+    }
+    memmove(filter->dims + 1, filter->dims, (size_t)filter->rank * sizeof *filter->dims);
+    filter->dims[0] = 1;
+    filter->rank++;
+    return true;
+}
+
+static bool finish(gops_ir_run *run, int index, gops_status status, const gops_error *refusal,
+                   gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    gops_error info_refusal;
+    step->info.size = sizeof step->info;
+    if (status != GOPS_OK) {
+        return gops_ir_refuse(run, index, error, "%s", refusal->message);
+    }
+    if (gops_plan_get_info(step->plan, &step->info, &info_refusal) != GOPS_OK) {
+        return gops_ir_refuse(run, index, error, "%s", info_refusal.message);
+    }
+    step->algorithm = step->info.algorithm;
+    step->output = step->info.shape.output;
+    return true;
+}
+
+static bool prepare_conv(gops_ir_run *run, int index, bool group, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    gops_conv_attributes attributes = {0};
+    gops_tensor filter;
+    gops_error refusal;
+    if (!read_list(run, index, "strides", &attributes.strides, error) ||
+        !read_list(run, index, "pads_begin", &attributes.pads_begin, error) ||
+        !read_list(run, index, "pads_end", &attributes.pads_end, error) ||
+        !read_list(run, index, "dilations", &attributes.dilations, error) ||
+        !read_auto_pad(run, index, &attributes.auto_pad, error) ||
+        !read_filter(run, index, group, &filter, error)) {
+        return false;
+    }
+    step->data = gops_ir_source(run, index, 0);
+    step->weights = gops_ir_source(run, index, 1);
+    const gops_status status = gops_conv_plan_create(
+        gops_ir_input(run, index, 0), &filter, &attributes, &run->options, &step->plan, &refusal);
+    return finish(run, index, status, &refusal, error);
+}
+
+bool gops_ir_prepare_conv(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    return prepare_conv(run, index, true, error);
+}
+
+bool gops_ir_prepare_group_conv(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    return prepare_conv(run, index, false, error);
+}
+
+static bool read_output_shape(const gops_ir_run *run, int index, gops_list *list,
+                              gops_tool_error *error)
+{
+    int64_t values[GOPS_MAX_RANK];
+    if (run->model->layer[index].inputs < 3) {
+        return true;
+    }
+    const int count = gops_ir_constant_input(run, index, 2, "output_shape", values, error);
+    if (count > GOPS_MAX_SPATIAL || count == 0) {
+        return gops_ir_refuse(run, index, error, "output_shape has %d numbers", count);
+    }
+    for (int i = 0; i < count; i++) {
+        list->values[i] = values[i];
+    }
+    list->count = count;
+    return count > 0;
+}
+
+static bool prepare_deconv(gops_ir_run *run, int index, bool group, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    /* The files are OpenVINO's, and so is the rule: explicit pads stand beside an output_shape. */
+    gops_deconv_attributes attributes = {.output_shape_rule = GOPS_OUTPUT_SHAPE_OPENVINO};
+    gops_tensor filter;
+    gops_error refusal;
+    if (!read_list(run, index, "strides", &attributes.strides, error) ||
+        !read_list(run, index, "pads_begin", &attributes.pads_begin, error) ||
+        !read_list(run, index, "pads_end", &attributes.pads_end, error) ||
+        !read_list(run, index, "dilations", &attributes.dilations, error) ||
+        !read_list(run, index, "output_padding", &attributes.output_padding, error) ||
+        !read_auto_pad(run, index, &attributes.auto_pad, error) ||
+        !read_output_shape(run, index, &attributes.output_shape, error) ||
+        !read_filter(run, index, group, &filter, error)) {
+        return false;
+    }
+    step->data = gops_ir_source(run, index, 0);
+    step->weights = gops_ir_source(run, index, 1);
+    const gops_status status = gops_deconv_plan_create(
+        gops_ir_input(run, index, 0), &filter, &attributes, &run->options, &step->plan, &refusal);
+    return finish(run, index, status, &refusal, error);
+}
+
+bool gops_ir_prepare_deconv(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    return prepare_deconv(run, index, true, error);
+}
+
+bool gops_ir_prepare_group_deconv(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    return prepare_deconv(run, index, false, error);
+}
+
+bool gops_ir_prepare_norm(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_ir_layer *layer = &run->model->layer[index];
+    gops_ir_step *step = &run->step[index];
+    const char *groups = gops_ir_attribute_value(layer, "num_groups");
+    const char *epsilon = gops_ir_attribute_value(layer, "epsilon");
+    char *end = NULL;
+    gops_norm_attributes attributes;
+    gops_error refusal;
+    if (groups == NULL || gops_ir_integers(groups, 1, &attributes.num_groups) != 1) {
+        return gops_ir_refuse(run, index, error, "num_groups is not a number");
+    }
+    attributes.epsilon = epsilon != NULL ? strtod(epsilon, &end) : NAN;
+    if (end == NULL || end == epsilon || *end != '\0') {
+        return gops_ir_refuse(run, index, error, "epsilon is not a number");
+    }
+    step->data = gops_ir_source(run, index, 0);
+    step->scale = gops_ir_source(run, index, 1);
+    step->bias = gops_ir_source(run, index, 2);
+    const gops_status status = gops_norm_plan_create(
+        gops_ir_input(run, index, 0), gops_ir_input(run, index, 1), gops_ir_input(run, index, 2),
+        &attributes, &run->options, &step->plan, &refusal);
+    return finish(run, index, status, &refusal, error);
+}

@@ -1,0 +1,105 @@
+/* ir_pointwise.c: Relu and Reshape, and what Add has in common with them.
+ *
+ * Add and Relu by themselves are a convolution with one channel a group and a 1 for its filter,
+ * whose bias, residual and activation do the work: so they have the library's types and its
+ * roundings. */
+#include "ir/ir_run.h"
+
+#include <string.h>
+
+bool gops_ir_count(const gops_tensor *tensor, int64_t *count)
+{
+    gops_tool_error unread;
+    size_t bytes;
+    if (!gops_ir_bytes(tensor, &bytes, &unread)) {
+        return false;
+    }
+    *count = (int64_t)(bytes / gops_type_bytes(tensor->type));
+    return true;
+}
+
+bool gops_ir_plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
+                           const gops_options *options, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    const gops_type type = step->output.type;
+    const gops_tensor data = {type, 3, {shape[0], shape[1], shape[2]}};
+    const gops_tensor filter = {type, 4, {shape[1], 1, 1, 1}};
+    gops_error refusal;
+    step->algorithm = "-";
+    step->info.size = sizeof step->info;
+    if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0) {
+        return true;
+    }
+    if (gops_conv_plan_create(&data, &filter, NULL, options, &step->plan, &refusal) != GOPS_OK ||
+        gops_plan_get_info(step->plan, &step->info, &refusal) != GOPS_OK) {
+        return gops_ir_refuse(run, index, error, "%s", refusal.message);
+    }
+    step->ones = shape[1];
+    return true;
+}
+
+bool gops_ir_prepare_relu(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    gops_options options = run->options;
+    int64_t count;
+    step->output = *gops_ir_input(run, index, 0);
+    step->data = gops_ir_source(run, index, 0);
+    options.activation.kind = GOPS_ACTIVATION_RELU;
+    if (!gops_ir_count(&step->output, &count)) {
+        return gops_ir_refuse(run, index, error, "it has too many elements");
+    }
+    return gops_ir_plan_identity(run, index, (const int64_t[3]){1, 1, count}, &options, error);
+}
+
+/* Puts the number in place of a -1, so that there are `count` elements. */
+static bool resolve(gops_tensor *tensor, int unknown, int64_t count)
+{
+    int64_t known;
+    if (unknown < 0) {
+        return gops_ir_count(tensor, &known) && known == count;
+    }
+    tensor->dims[unknown] = 1;
+    if (!gops_ir_count(tensor, &known) || known == 0 || count % known != 0) {
+        return false;
+    }
+    tensor->dims[unknown] = count / known;
+    return true;
+}
+
+bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    const gops_tensor *input = gops_ir_input(run, index, 0);
+    const char *zero = gops_ir_attribute_value(&run->model->layer[index], "special_zero");
+    const bool special = zero != NULL && (strcmp(zero, "true") == 0 || strcmp(zero, "True") == 0 ||
+                                          strcmp(zero, "1") == 0);
+    gops_ir_text text;
+    int64_t count = 0;
+    int unknown = -1;
+    bool fine = gops_ir_count(input, &count);
+    const int rank = gops_ir_constant_input(run, index, 1, "the shape", step->output.dims, error);
+    if (rank < 0) {
+        return false;
+    }
+    step->output.type = input->type;
+    step->output.rank = (int32_t)rank;
+    step->data = gops_ir_source(run, index, 0);
+    step->algorithm = "-";
+    for (int axis = 0; axis < rank; axis++) {
+        int64_t *dim = &step->output.dims[axis];
+        if (*dim == 0 && special) {
+            fine = fine && axis < input->rank;
+            *dim = fine ? input->dims[axis] : 0;
+        } else if (*dim == -1) {
+            fine = fine && unknown < 0;
+            unknown = axis;
+        } else {
+            fine = fine && *dim >= 0;
+        }
+    }
+    return (fine && resolve(&step->output, unknown, count)) ||
+           gops_ir_refuse(run, index, error, "the shape does not go with the input, %s",
+                          gops_ir_call_tensor(input, &text));
+}

@@ -1,0 +1,202 @@
+/* ir_sources.c: where tensors come from and go to: Parameter, Const, Result. */
+#include "ir/ir_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* element_type and shape. */
+static bool read_tensor(const gops_ir_run *run, int index, gops_tensor *tensor,
+                        gops_tool_error *error)
+{
+    const gops_ir_layer *layer = &run->model->layer[index];
+    const char *type = gops_ir_attribute_value(layer, "element_type");
+    const char *shape = gops_ir_attribute_value(layer, "shape");
+    tensor->type = type != NULL ? gops_ir_type(type) : 0;
+    if (tensor->type == 0) {
+        return gops_ir_refuse(run, index, error, "element_type \"%.40s\" is not offered",
+                              type != NULL ? type : "");
+    }
+    tensor->rank =
+        (int32_t)gops_ir_integers(shape != NULL ? shape : "", GOPS_MAX_RANK, tensor->dims);
+    bool fine = tensor->rank >= 0;
+    for (int32_t axis = 0; axis < tensor->rank; axis++) {
+        fine = fine && tensor->dims[axis] >= 0;
+    }
+    return fine || gops_ir_refuse(run, index, error,
+                                  "shape \"%.80s\" is not up to %d numbers from 0 on (dynamic "
+                                  "shapes are not run)",
+                                  shape, GOPS_MAX_RANK);
+}
+
+static bool open_given(gops_ir_run *run, int index, gops_ir_given *given, const char *path,
+                       gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    gops_ir_text stated;
+    gops_ir_text found;
+    if (step->algorithm != NULL) {
+        return gops_ir_refuse(run, index, error, "it is given two inputs");
+    }
+    given->used = true;
+    step->algorithm = "file";
+    if (!gops_npy_open(path, &step->file, error) ||
+        !gops_npy_retype(&step->file, step->output.type, error)) {
+        return false;
+    }
+    const gops_tensor *tensor = &step->file.tensor;
+    bool same = tensor->rank == step->output.rank;
+    for (int32_t axis = 0; same && axis < tensor->rank; axis++) {
+        same = tensor->dims[axis] == step->output.dims[axis];
+    }
+    return same || gops_ir_refuse(run, index, error, "%s holds %s; %s is needed", path,
+                                  gops_ir_call_tensor(tensor, &found),
+                                  gops_ir_call_tensor(&step->output, &stated));
+}
+
+bool gops_ir_prepare_parameter(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_ir_layer *layer = &run->model->layer[index];
+    gops_ir_step *step = &run->step[index];
+    const size_t length = strlen(layer->name);
+    if (run->model->lone) {
+        step->output = layer->output[0].tensor;
+    } else if (!read_tensor(run, index, &step->output, error)) {
+        return false;
+    }
+    for (int i = 0; i < run->given_count; i++) {
+        const char *text = run->given[i].text;
+        if (strncmp(text, layer->name, length) == 0 && text[length] == '=' &&
+            !open_given(run, index, &run->given[i], text + length + 1, error)) {
+            return false;
+        }
+    }
+    if (step->algorithm == NULL) {
+        step->algorithm = "random";
+    }
+    return true;
+}
+
+static bool open_bin(gops_ir_run *run, gops_tool_error *error)
+{
+    struct stat status;
+    run->bin = open(run->bin_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (run->bin < 0) {
+        return gops_tool_refuse_errno(error, "%s: it cannot be opened", run->bin_path);
+    }
+    if (fstat(run->bin, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a regular file",
+                                run->bin_path);
+    }
+    run->bin_bytes = (int64_t)status.st_size;
+    return true;
+}
+
+bool gops_ir_prepare_const(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_ir_layer *layer = &run->model->layer[index];
+    gops_ir_step *step = &run->step[index];
+    const char *offset_text = gops_ir_attribute_value(layer, "offset");
+    const char *size_text = gops_ir_attribute_value(layer, "size");
+    int64_t size;
+    size_t bytes;
+    gops_tool_error reason;
+    if (offset_text == NULL || size_text == NULL ||
+        gops_ir_integers(offset_text, 1, &step->offset) != 1 || step->offset < 0 ||
+        gops_ir_integers(size_text, 1, &size) != 1 || size < 0) {
+        return gops_ir_refuse(run, index, error, "offset and size are not numbers from 0 on");
+    }
+    if (!read_tensor(run, index, &step->output, error)) {
+        return false;
+    }
+    if (!gops_ir_bytes(&step->output, &bytes, &reason)) {
+        return gops_ir_refuse(run, index, error, "%s", reason.message);
+    }
+    if ((uint64_t)size != bytes) {
+        return gops_ir_refuse(run, index, error,
+                              "size is %" PRId64 "; its shape and element_type ask for %zu", size,
+                              bytes);
+    }
+    if (run->bin < 0 && !open_bin(run, error)) {
+        return false;
+    }
+    if (step->offset > run->bin_bytes || size > run->bin_bytes - step->offset) {
+        return gops_ir_refuse(run, index, error,
+                              "it is %" PRId64 " bytes from %" PRId64 " on; %s has %" PRId64, size,
+                              step->offset, run->bin_path, run->bin_bytes);
+    }
+    step->algorithm = "-";
+    return true;
+}
+
+/* The file is little-endian. */
+static void order_bytes(unsigned char *elements, size_t bytes, size_t element_bytes)
+{
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += element_bytes) {
+        for (size_t i = 0; i < element_bytes / 2; i++) {
+            const unsigned char byte = elements[at + i];
+            elements[at + i] = elements[at + element_bytes - 1 - i];
+            elements[at + element_bytes - 1 - i] = byte;
+        }
+    }
+}
+
+bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_tool_error *error)
+{
+    const gops_ir_step *step = &run->step[index];
+    size_t done = 0;
+    while (done < step->bytes) {
+        const ssize_t got = pread(run->bin, (char *)elements + done, step->bytes - done,
+                                  (off_t)(step->offset + (int64_t)done));
+        if (got < 0 && errno != EINTR) {
+            return gops_tool_refuse_errno(error, "%s: it cannot be read", run->bin_path);
+        }
+        if (got == 0) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it has become shorter",
+                                    run->bin_path);
+        }
+        done += got > 0 ? (size_t)got : 0;
+    }
+    order_bytes(elements, step->bytes, gops_type_bytes(step->output.type));
+    return true;
+}
+
+int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const char *what,
+                           int64_t values[GOPS_MAX_RANK], gops_tool_error *error)
+{
+    const int source = gops_ir_source(run, index, input);
+    const gops_tensor *tensor = &run->step[source].output;
+    int64_t words[GOPS_MAX_RANK];
+    const bool is_const = strcmp(run->model->layer[source].type, "Const") == 0;
+    if (!is_const || tensor->rank != 1 || tensor->dims[0] > GOPS_MAX_RANK ||
+        (tensor->type != GOPS_I64 && tensor->type != GOPS_I32)) {
+        gops_ir_refuse(run, index, error,
+                       "%s is not a Const of i64 or i32 with rank 1 and up to %d numbers", what,
+                       GOPS_MAX_RANK);
+        return -1;
+    }
+    if (!gops_ir_read_const(run, source, words, error)) {
+        return -1;
+    }
+    for (int i = 0; i < (int)tensor->dims[0]; i++) {
+        int32_t narrow;
+        memcpy(&narrow, (const char *)words + (size_t)i * sizeof narrow, sizeof narrow);
+        values[i] = tensor->type == GOPS_I64 ? words[i] : narrow;
+    }
+    return (int)tensor->dims[0];
+}
+
+bool gops_ir_prepare_result(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    run->step[index].output = *gops_ir_input(run, index, 0);
+    run->step[index].algorithm = "-";
+    return run->step[index].output.rank != 0 ||
+           gops_ir_refuse(run, index, error, "a scalar output is not written");
+}

@@ -1,0 +1,143 @@
+/* ir_text.c: reads the .xml file of an IR, before any of it is parsed.
+ *
+ * A document type declaration is found here and not left to the parser: without one there are no
+ * entities but XML's own five, whatever the parser would do with them. So that "<!" cannot hide in
+ * another encoding, bytes of 0 are refused and the parser is told UTF-8. */
+#include "ir/ir_model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of large language models' .xml files, which have some 10^4 layers, tenfold. */
+enum { MOST_TEXT_BYTES = 256 << 20 };
+
+static bool read_whole(const char *path, int descriptor, char **text, size_t *count,
+                       gops_tool_error *error)
+{
+    struct stat status;
+    size_t done = 0;
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a regular file", path);
+    }
+    if (status.st_size > MOST_TEXT_BYTES) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "%s: it has %" PRIdMAX " bytes; an IR of up to %d is read", path,
+                                (intmax_t)status.st_size, MOST_TEXT_BYTES);
+    }
+    const size_t size = (size_t)status.st_size;
+    *text = malloc(size + sizeof "</layer>");
+    if (*text == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: no memory for its %zu bytes", path,
+                                size);
+    }
+    while (done < size) {
+        const ssize_t got = read(descriptor, *text + done, size - done);
+        if (got < 0 && errno != EINTR) {
+            return gops_tool_refuse_errno(error, "%s: it cannot be read", path);
+        }
+        if (got == 0) {
+            break;
+        }
+        done += got > 0 ? (size_t)got : 0;
+    }
+    (*text)[done] = '\0';
+    *count = done;
+    return true;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Beyond the first `end` in the text; its final 0 where there is none. */
+static char *beyond(char *text, const char *end)
+{
+    char *found = strstr(text, end);
+    return found != NULL ? found + strlen(end) : text + strlen(text);
+}
+
+/* From "<" of a tag to beyond its ">", with the pages' dots left out. */
+static char *pass_tag(char *text)
+{
+    char quote = '\0';
+    for (; *text != '\0'; text++) {
+        if (quote != '\0') {
+            quote = *text == quote ? '\0' : quote;
+        } else if (*text == '"' || *text == '\'') {
+            quote = *text;
+        } else if (begins(text, " ...")) {
+            memset(text, ' ', 4);
+        } else if (*text == '>') {
+            return text + 1;
+        }
+    }
+    return text;
+}
+
+static bool pass_markup(const char *path, char *text, gops_tool_error *error)
+{
+    while ((text = strchr(text, '<')) != NULL) {
+        if (begins(text, "<!--")) {
+            text = beyond(text + 4, "-->");
+        } else if (begins(text, "<![CDATA[")) {
+            text = beyond(text, "]]>");
+        } else if (begins(text, "<?")) {
+            text = beyond(text, "?>");
+        } else if (begins(text, "<!")) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                    "%s: it has a document type declaration; an IR has none", path);
+        } else {
+            text = pass_tag(text);
+        }
+    }
+    return true;
+}
+
+static const char lone_begin[] = "<layer";
+static const char lone_end[] = "</layer>";
+static const char last_child[] = "</output>";
+
+/* The examples of GroupConvolution-1 end after their <output>, without the layer's end-tag; the
+ * text has room for it. */
+static void close_lone_layer(char *text, size_t *count)
+{
+    static const char spaces[] = " \t\r\n";
+    const size_t last = sizeof last_child - 1;
+    while (*count > 0 && strchr(spaces, text[*count - 1]) != NULL) {
+        --*count;
+    }
+    text[*count] = '\0';
+    if (begins(text + strspn(text, spaces), lone_begin) && *count >= last &&
+        strcmp(text + *count - last, last_child) == 0) {
+        memcpy(text + *count, lone_end, sizeof lone_end);
+        *count += sizeof lone_end - 1;
+    }
+}
+
+bool gops_ir_read_text(const char *path, char **text, size_t *count, gops_tool_error *error)
+{
+    *text = NULL;
+    /* NONBLOCK: a FIFO is refused instead of waited for. */
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        return gops_tool_refuse_errno(error, "%s: it cannot be opened", path);
+    }
+    bool done = read_whole(path, descriptor, text, count, error);
+    close(descriptor);
+    if (done && memchr(*text, '\0', *count) != NULL) {
+        done = gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a text in UTF-8", path);
+    }
+    if (!done || !pass_markup(path, *text, error)) {
+        free(*text);
+        *text = NULL;
+        return false;
+    }
+    close_lone_layer(*text, count);
+    return true;
+}

@@ -1,0 +1,65 @@
+/* verb_plan.c: shows what a plan is. */
+#include "common/json.h"
+#include "verbs/verbs.h"
+
+#include <inttypes.h>
+
+static void print_numbers(const char *key, const int64_t *values, int32_t count)
+{
+    printf("%-16s", key);
+    for (int32_t i = 0; i < count; i++) {
+        printf("%s%" PRId64, i == 0 ? "" : ",", values[i]);
+    }
+    printf("%s\n", count == 0 ? "none" : "");
+}
+
+static void print_text(const gops_operation *operation, const gops_plan_info *info)
+{
+    const gops_shape *shape = &info->shape;
+    printf("%-16s%s, %s\n", "operation", operation->specification,
+           gops_type_name(shape->output.type));
+    print_numbers("output_shape", shape->output.dims, shape->output.rank);
+    print_numbers("pads_begin", shape->pads_begin.values, shape->pads_begin.count);
+    print_numbers("pads_end", shape->pads_end.values, shape->pads_end.count);
+    printf("%-16s%" PRId64 "\n", "groups", shape->groups);
+    printf("%-16s%s\n", "algorithm", info->algorithm);
+    printf("%-16s%s\n", "why", info->why);
+    printf("%-16s%zu\n", "workspace_bytes", info->workspace_bytes);
+    printf("%-16s%zu\n", "filter_bytes", info->filter_bytes);
+    printf("%-16s%" PRId32 "\n", "threads", info->threads);
+    printf("%-16s%" PRId64 "\n", "flops", info->flops);
+}
+
+static void print_json(const gops_plan_info *info)
+{
+    const gops_shape *shape = &info->shape;
+    gops_json json = gops_json_begin(stdout);
+    gops_json_integers(&json, "output_shape", shape->output.dims, shape->output.rank);
+    gops_json_integers(&json, "pads_begin", shape->pads_begin.values, shape->pads_begin.count);
+    gops_json_integers(&json, "pads_end", shape->pads_end.values, shape->pads_end.count);
+    gops_json_integer(&json, "groups", shape->groups);
+    gops_json_text(&json, "algorithm", info->algorithm);
+    gops_json_text(&json, "why", info->why);
+    gops_json_integer(&json, "workspace_bytes", (int64_t)info->workspace_bytes);
+    gops_json_integer(&json, "flops", info->flops);
+    gops_json_end(&json);
+}
+
+bool gops_verb_plan(const gops_command *command, gops_tool_error *error)
+{
+    gops_tensor inputs[GOPS_TOOL_MOST_INPUTS];
+    gops_plan *plan;
+    gops_plan_info info;
+    gops_operation_tensors(command->operation, &command->settings, inputs);
+    if (!gops_operation_plan(command->operation, &command->settings, inputs, NULL, &plan, &info,
+                             error)) {
+        return false;
+    }
+    if (command->settings.json) {
+        print_json(&info);
+    } else {
+        print_text(command->operation, &info);
+    }
+    gops_plan_destroy(plan);
+    return true;
+}

@@ -1,0 +1,22 @@
+/* verbs.h: what the first word on the command line may be. */
+#ifndef GOPS_VERBS_H
+#define GOPS_VERBS_H
+
+#include "common/operation.h"
+#include "common/settings.h"
+#include "common/tool_error.h"
+
+/* A command line that was read. */
+typedef struct gops_command {
+    const gops_operation *operation; /* NULL: bench --suite, info */
+    gops_settings settings;
+} gops_command;
+
+typedef bool gops_verb_function(const gops_command *command, gops_tool_error *error);
+
+gops_verb_function gops_verb_run;
+gops_verb_function gops_verb_plan;
+gops_verb_function gops_verb_bench;
+gops_verb_function gops_verb_info;
+
+#endif
