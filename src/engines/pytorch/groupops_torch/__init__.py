@@ -5,8 +5,8 @@
         output = model(images)
 
 Inside, `aten::convolution` (conv1d to conv3d, conv_transpose1d to 3d) and `aten::native_group_norm`
-of CPU tensors run in libgroupops; whatever it does not take runs as it did before. The switch is
-the process's: while any `enabled()` is open, all threads' calls are served. Gradients are PyTorch's
+of CPU tensors run in libgroupops; whatever it does not plainly serve is PyTorch's, which answers or
+refuses it as it did before. The switch is the process's: while any `enabled()` is open, all threads' calls are served. Gradients are PyTorch's
 own: its backward formulas are not overridden.
 
 Needs no compiler: the library is loaded by ctypes, from the path in GROUPOPS_LIBRARY, or beside

@@ -108,13 +108,13 @@ def _computes_convolution(dtype, axes, transposed, dilated, grouped, mkldnn):
 def convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """The lists of strides, pads, dilations and output paddings where the library serves the call;
     else None."""
-    if not _plain(data, weight, bias):
+    if not _plain(data, weight, bias) or _channels_last(data) or _channels_last(weight):
         return None
     lists = _legal(
         data.shape, weight.shape, None if bias is None else bias.shape, tuple(stride), tuple(padding),
         tuple(dilation), transposed, tuple(output_padding), groups,
     )
-    if lists is None or _channels_last(data) or _channels_last(weight):
+    if lists is None:
         return None
     if data.dtype not in ALWAYS and not _computes_convolution(
         data.dtype, len(lists[0]), transposed, max(lists[2]) > 1, groups > 1, torch._C._get_mkldnn_enabled(),

@@ -22,7 +22,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 CAPACITY = 2048
 
 # Elements of a fingerprint; smaller weights are compared whole. Reading and comparing them takes
-# 1 us where they lie in the caches (EPYC 9005).
+# 1 to 1.5 us where they lie in the caches (AMD EPYC, family 26).
 SAMPLES = 256
 
 # By bytes: an integer of memoryview's that compares an element by its bits.
