@@ -26,16 +26,17 @@ extern "C" {
 /* One matrix product in row-major storage, C = A B + beta C, with A m x k, B k x n, C m x n and
  * beta 0 or 1; with beta 0, C may hold anything, NaN included. It must run on the calling thread
  * alone, and give the same bits for the same arguments. */
-typedef void gops_sgemm(void *context, int32_t m, int32_t n, int32_t k, const float *a, int32_t lda,
-                        const float *b, int32_t ldb, float beta, float *c, int32_t ldc);
-typedef void gops_dgemm(void *context, int32_t m, int32_t n, int32_t k, const double *a,
-                        int32_t lda, const double *b, int32_t ldb, double beta, double *c,
-                        int32_t ldc);
+typedef void gops_sgemm_fn(void *context, int32_t m, int32_t n, int32_t k, const float *a,
+                           int32_t lda, const float *b, int32_t ldb, float beta, float *c,
+                           int32_t ldc);
+typedef void gops_dgemm_fn(void *context, int32_t m, int32_t n, int32_t k, const double *a,
+                           int32_t lda, const double *b, int32_t ldb, double beta, double *c,
+                           int32_t ldc);
 
 typedef struct gops_gemm {
     size_t size; /* sizeof(gops_gemm) */
-    gops_sgemm *sgemm;
-    gops_dgemm *dgemm;
+    gops_sgemm_fn *sgemm;
+    gops_dgemm_fn *dgemm;
     void *context; /* passed to both */
 } gops_gemm;
 
@@ -44,26 +45,26 @@ typedef struct gops_gemm {
  * that returns 0 when every call was made, in any order, on any threads, one after another or at
  * once, and has returned; anything else when that could not be done. count is at most the plan's
  * threads. */
-typedef int gops_parallel_for(void *context, void (*task)(void *argument, int64_t index),
-                              void *argument, int64_t count);
+typedef int gops_parallel_for_fn(void *context, void (*task)(void *argument, int64_t index),
+                                 void *argument, int64_t count);
 
 /* `bytes` bytes (more than 0) at a multiple of `alignment` (a power of two, at most 4096), or NULL.
  */
-typedef void *gops_allocate(void *context, size_t bytes, size_t alignment);
-/* Gives back what gops_allocate returned; never called with NULL. */
-typedef void gops_release(void *context, void *memory);
+typedef void *gops_allocate_fn(void *context, size_t bytes, size_t alignment);
+/* Gives back what gops_allocate_fn returned; never called with NULL. */
+typedef void gops_release_fn(void *context, void *memory);
 
 /* One line of text, without a newline: what was chosen for a plan, and why. */
-typedef void gops_log(void *context, const char *line);
+typedef void gops_log_fn(void *context, const char *line);
 
 typedef struct gops_host {
-    size_t size;                     /* sizeof(gops_host) */
-    const gops_gemm *gemm;           /* NULL: the CBLAS that the library was linked with */
-    gops_parallel_for *parallel_for; /* NULL: OpenMP */
-    gops_allocate *allocate;         /* NULL: the C library; given together with release */
-    gops_release *release;
-    gops_log *log; /* NULL: silence */
-    void *context; /* passed to all but the GEMMs */
+    size_t size;                        /* sizeof(gops_host) */
+    const gops_gemm *gemm;              /* NULL: the CBLAS that the library was linked with */
+    gops_parallel_for_fn *parallel_for; /* NULL: OpenMP */
+    gops_allocate_fn *allocate;         /* NULL: the C library; given together with release */
+    gops_release_fn *release;
+    gops_log_fn *log; /* NULL: silence */
+    void *context;    /* passed to all but the GEMMs */
 } gops_host;
 
 /* The host of plans made from now on whose options name none; NULL: none, as before the first call.

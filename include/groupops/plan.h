@@ -2,7 +2,7 @@
  * groupops/plan.h: plan once, pack the filter once, execute often.
  *
  *     gops_plan *plan;
- *     gops_filter *filter;
+ *     gops_packed_filter *filter;
  *     gops_conv_plan_create(&data, &weights, &attributes, NULL, &plan, &error);
  *     gops_filter_create(plan, weight_values, &filter, &error);
  *     gops_arguments arguments = {sizeof arguments, data_values, filter};
@@ -43,7 +43,7 @@ extern "C" {
 #endif
 
 typedef struct gops_plan gops_plan;
-typedef struct gops_filter gops_filter;
+typedef struct gops_packed_filter gops_packed_filter;
 
 /* What is applied to each output value before it is rounded to the output's type. */
 typedef enum gops_activation_kind {
@@ -189,7 +189,7 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
  * every plan with an equal filter layout. *filter is NULL after a failure. GOPS_INVALID: an
  * argument is NULL or misaligned, the plan has no filter. GOPS_OUT_OF_MEMORY. */
 GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weights,
-                                        gops_filter **filter, gops_error *error);
+                                        gops_packed_filter **filter, gops_error *error);
 
 /* The same for a plan with an output_type: takes zero_points off the weights, one value of the
  * filter's type for each of the G * C_OUT output channels, or a single one for all (`count` 1).
@@ -197,15 +197,15 @@ GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weigh
  * these. */
 GOPS_API gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weights,
                                                   const void *zero_points, int64_t count,
-                                                  gops_filter **filter, gops_error *error);
+                                                  gops_packed_filter **filter, gops_error *error);
 
 /* Packs other weights into the same memory, without zero points, for a filter that changes from
  * call to call; allocates nothing. No execution may be using the filter. */
-GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter,
+GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
                                         const void *weights, gops_error *error);
 
 /* NULL is allowed. */
-GOPS_API void gops_filter_destroy(gops_filter *filter);
+GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
 
 /* What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
  * elements; the output must not overlap any input, except that a normalization's may be its data,
@@ -220,8 +220,8 @@ GOPS_API void gops_filter_destroy(gops_filter *filter);
 typedef struct gops_arguments {
     size_t size; /* sizeof(gops_arguments) */
     const void *data;
-    const gops_filter *filter; /* convolutions */
-    const void *scale;         /* normalization */
+    const gops_packed_filter *filter; /* convolutions */
+    const void *scale;                /* normalization */
     /* Normalization: required. Convolutions: NULL, or one value of the output's type for each of
      * the G * C_OUT output channels, which is added. */
     const void *bias;

@@ -25,25 +25,25 @@ typedef struct gops_kernels {
     /* The row of a type, or NULL where it is not offered. */
     const gops_type_row *(*type_row)(gops_type type, gops_type_variant variant);
     /* By compute type: adds a block of columns onto the output. col2im.inc.h */
-    gops_col2im *const *col2im;
+    gops_col2im_fn *const *col2im;
     /* By compute type: implicit_tile.h */
     const gops_tiles *const *tiles;
     /* By compute type, NULL for integers: direct.h */
-    const gops_strips *const *strips;
+    const gops_direct_kernels *const *strips;
     /* By compute type, NULL for integers: pointwise.h */
     const gops_pointwise *const *pointwise;
     /* By compute type, GOPS_COMPUTE_U32 and U64: the matrix product. integer_gemm.inc.h */
-    gops_integer_gemm *const *integer_gemm;
+    gops_integer_gemm_fn *const *integer_gemm;
     /* By compute type, F32 and F64, whose values are integers: turns them into the unsigned type of
      * the same size where they lie, or adds them to `sums` as such unless that is NULL. */
-    gops_wrap *const *wrap;
+    gops_wrap_fn *const *wrap;
     /* By compute type: rows of depthwise convolutions. depthwise_rows.inc.h */
-    const gops_direct_kernels *direct;
+    const gops_depthwise_kernels *direct;
     /* By compute type: the same on the image itself; NULL where it is not offered.
      * depthwise_masked.inc.h */
-    gops_image_kernel *const *masked;
+    gops_depthwise_image_fn *const *masked;
     /* By compute type: the same by moving lanes. depthwise_shuffle.isa.c */
-    const gops_lanes_kernels *lanes;
+    const gops_depthwise_shuffle_kernels *lanes;
 } gops_kernels;
 
 /* The best table that runs here, or the one that GROUPOPS_ISA names; NULL where that is none. */
@@ -52,15 +52,16 @@ const gops_kernels *gops_kernels_select(void);
 #ifdef GOPS_ISA
 extern const gops_kernels GOPS_ISA_NAME(gops_kernels);
 const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_variant variant);
-extern gops_col2im *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES];
+extern gops_col2im_fn *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES];
 extern const gops_tiles *const GOPS_ISA_NAME(gops_tile_table)[GOPS_COMPUTES];
-extern const gops_strips *const GOPS_ISA_NAME(gops_strip_table)[GOPS_COMPUTES];
+extern const gops_direct_kernels *const GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES];
 extern const gops_pointwise *const GOPS_ISA_NAME(gops_pointwise_table)[GOPS_COMPUTES];
-extern gops_integer_gemm *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
-extern gops_wrap *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
-extern const gops_direct_kernels GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES];
-extern gops_image_kernel *const GOPS_ISA_NAME(gops_masked_table)[GOPS_COMPUTES];
-extern const gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_table)[GOPS_COMPUTES];
+extern gops_integer_gemm_fn *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
+extern gops_wrap_fn *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
+extern const gops_depthwise_kernels GOPS_ISA_NAME(gops_depthwise_table)[GOPS_COMPUTES];
+extern gops_depthwise_image_fn *const GOPS_ISA_NAME(gops_depthwise_masked_table)[GOPS_COMPUTES];
+extern const gops_depthwise_shuffle_kernels
+    GOPS_ISA_NAME(gops_depthwise_shuffle_table)[GOPS_COMPUTES];
 #endif
 
 #endif

@@ -7,16 +7,16 @@
 extern const gops_method gops_gemm_conv;
 extern const gops_method gops_gemm_deconv;
 extern const gops_method gops_implicit_conv;
-extern const gops_method gops_strip_conv;
-extern const gops_method gops_pointwise_conv;
-extern const gops_method gops_phase_deconv;
-extern const gops_method gops_direct_bundle_deconv;
 extern const gops_method gops_direct_conv;
-extern const gops_method gops_direct_deconv;
-extern const gops_method gops_direct_bundle_conv;
-extern const gops_method gops_direct_lanes_conv;
-extern const gops_method gops_direct_lanes_deconv;
-extern const gops_method gops_direct_masked_conv;
-extern const gops_method gops_twopass_norm;
+extern const gops_method gops_pointwise_conv;
+extern const gops_method gops_subconv_deconv;
+extern const gops_method gops_depthwise_blocked_deconv;
+extern const gops_method gops_depthwise_rows_conv;
+extern const gops_method gops_depthwise_rows_deconv;
+extern const gops_method gops_depthwise_blocked_conv;
+extern const gops_method gops_depthwise_shuffle_conv;
+extern const gops_method gops_depthwise_shuffle_deconv;
+extern const gops_method gops_depthwise_masked_conv;
+extern const gops_method gops_norm;
 
 #endif

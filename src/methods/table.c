@@ -4,11 +4,21 @@
 #include <stddef.h>
 
 const gops_method *const gops_methods[] = {
-    &gops_gemm_conv,          &gops_gemm_deconv,          &gops_implicit_conv,
-    &gops_strip_conv,         &gops_pointwise_conv,       &gops_phase_deconv,
-    &gops_direct_bundle_conv, &gops_direct_bundle_deconv, &gops_direct_lanes_conv,
-    &gops_direct_masked_conv, &gops_direct_conv,          &gops_direct_lanes_deconv,
-    &gops_direct_deconv,      &gops_twopass_norm,         NULL,
+    &gops_gemm_conv,
+    &gops_gemm_deconv,
+    &gops_implicit_conv,
+    &gops_direct_conv,
+    &gops_pointwise_conv,
+    &gops_subconv_deconv,
+    &gops_depthwise_blocked_conv,
+    &gops_depthwise_blocked_deconv,
+    &gops_depthwise_shuffle_conv,
+    &gops_depthwise_masked_conv,
+    &gops_depthwise_rows_conv,
+    &gops_depthwise_shuffle_deconv,
+    &gops_depthwise_rows_deconv,
+    &gops_norm,
+    NULL,
 };
 
 /*
@@ -27,9 +37,9 @@ typedef struct scale {
 } scale;
 
 static const scale scales[] = {
-    {&gops_implicit_conv, 1.6, 1.0, 1.0},      {&gops_strip_conv, 1.4, 0.98, 0.9},
-    {&gops_direct_bundle_conv, 1.0, 0.9, 1.0}, {&gops_direct_conv, 1.3, 1.1, 1.3},
-    {&gops_direct_deconv, 1.0, 0.95, 1.0},     {&gops_pointwise_conv, 1.4, 1.02, 0.93},
+    {&gops_implicit_conv, 1.6, 1.0, 1.0},          {&gops_direct_conv, 1.4, 0.98, 0.9},
+    {&gops_depthwise_blocked_conv, 1.0, 0.9, 1.0}, {&gops_depthwise_rows_conv, 1.3, 1.1, 1.3},
+    {&gops_depthwise_rows_deconv, 1.0, 0.95, 1.0}, {&gops_pointwise_conv, 1.4, 1.02, 0.93},
 };
 
 enum { AVX512_BYTES = 64, AVX2_BYTES = 32 };

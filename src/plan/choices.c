@@ -38,12 +38,12 @@ const gops_method *gops_choices_find(const gops_choices *choices, const char *ke
 
 gops_status gops_choices_reserve(gops_choices *choices, int64_t more, gops_error *error)
 {
-    enum { LEAST_ROOM = 16 };
+    enum { MIN_ROOM = 16 };
     const gops_host *host = &choices->host;
     if (choices->count + more <= choices->room) {
         return GOPS_OK;
     }
-    const int64_t room = gops_max(choices->count + more, gops_max(2 * choices->room, LEAST_ROOM));
+    const int64_t room = gops_max(choices->count + more, gops_max(2 * choices->room, MIN_ROOM));
     gops_choice **list = host->allocate(host->context, (size_t)room * sizeof(gops_choice *),
                                         GOPS_WORKSPACE_ALIGNMENT);
     if (list == NULL) {

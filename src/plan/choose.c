@@ -180,7 +180,7 @@ static int find_next(search *at, gops_plan *candidate)
 }
 
 /* As many methods of one operation as there may be. */
-enum { MOST_CANDIDATES = 8 };
+enum { MAX_CANDIDATES = 8 };
 
 /* What was found out about a method, for the explanation. */
 typedef struct finding {
@@ -213,10 +213,10 @@ static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted,
 {
     gops_plan best, candidate;
     search at = begin(plan, wanted, only);
-    finding findings[MOST_CANDIDATES];
+    finding findings[MAX_CANDIDATES];
     int count = 0;
     best.method = NULL;
-    while (count < MOST_CANDIDATES && find_next(&at, &candidate)) {
+    while (count < MAX_CANDIDATES && find_next(&at, &candidate)) {
         findings[count++] = (finding){candidate.method, candidate.cost, 0};
         if (best.method == NULL || candidate.cost < best.cost) {
             best = candidate;
@@ -237,7 +237,7 @@ static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_
 {
     search at = begin(plan, wanted, NULL);
     int count = 0, best = 0;
-    while (count < MOST_CANDIDATES && find_next(&at, &trials[count].plan)) {
+    while (count < MAX_CANDIDATES && find_next(&at, &trials[count].plan)) {
         trials[count].filter = NULL;
         trials[count++].ns = 0;
     }
@@ -250,7 +250,7 @@ static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_
             return status;
         }
     }
-    finding findings[MOST_CANDIDATES];
+    finding findings[MAX_CANDIDATES];
     for (int i = 0; i < count; i++) {
         findings[i] = (finding){trials[i].plan.method, trials[i].plan.cost, trials[i].ns};
         best = trials[i].ns < trials[best].ns ? i : best;
@@ -269,9 +269,9 @@ static gops_status choose_fastest(gops_plan *plan, const gops_request *wanted, g
         return choose_cheapest(plan, wanted, NULL, error);
     }
     gops_trial *trials =
-        host.allocate(host.context, MOST_CANDIDATES * sizeof *trials, GOPS_WORKSPACE_ALIGNMENT);
+        host.allocate(host.context, MAX_CANDIDATES * sizeof *trials, GOPS_WORKSPACE_ALIGNMENT);
     if (trials == NULL) {
-        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for %d plans", MOST_CANDIDATES);
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for %d plans", MAX_CANDIDATES);
     }
     const gops_status status = choose_among(plan, trials, wanted, error);
     host.release(host.context, trials);

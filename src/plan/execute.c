@@ -13,7 +13,7 @@ typedef struct items {
     int64_t end;
 } items;
 
-enum { MOST_RUNS = 8 }; /* with more threads some begin in the same one */
+enum { MAX_RUNS = 8 }; /* with more threads some begin in the same one */
 
 /* One execution in work; lives on the caller's stack. */
 typedef struct execution {
@@ -24,7 +24,7 @@ typedef struct execution {
     gops_float_state modes;   /* the caller's */
     unsigned char *workspace; /* of the first slot */
     int64_t run_count;
-    items runs[MOST_RUNS]; /* the items that may be taken now */
+    items runs[MAX_RUNS]; /* the items that may be taken now */
 } execution;
 
 /* One slot takes items until none is left: first those of its own run, which are neighbours and the
@@ -58,7 +58,7 @@ static gops_status run_items(execution *running, int64_t first, int64_t end, gop
 {
     const gops_plan *plan = running->plan;
     const int64_t slots = gops_min(plan->slots, end - first);
-    const int64_t count = end - first, runs = gops_clamp(slots, 1, MOST_RUNS);
+    const int64_t count = end - first, runs = gops_clamp(slots, 1, MAX_RUNS);
     running->run_count = runs;
     for (int64_t i = 0; i < runs; i++) {
         running->runs[i].end = first + count / runs * (i + 1) + gops_min(i + 1, count % runs);
@@ -99,8 +99,8 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
         return status;
     }
     const int plain = running.job.plain;
-    running.run = plain ? gops_plain_run : plan->method->run;
-    running.items = plain ? gops_plain_items(plan) : plan->items;
+    running.run = plain ? gops_nonfinite_run : plan->method->run;
+    running.items = plain ? gops_nonfinite_items(plan) : plan->items;
     running.modes = gops_float_read();
     size_t needed = gops_workspace_bytes(plan);
     if (arguments->workspace != NULL || needed == 0) {

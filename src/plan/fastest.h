@@ -6,7 +6,7 @@
 
 typedef struct gops_trial {
     gops_plan plan; /* complete, its layout too */
-    gops_filter *filter;
+    gops_packed_filter *filter;
     double ns; /* the least that one execution took */
 } gops_trial;
 

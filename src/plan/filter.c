@@ -66,7 +66,7 @@ static int any_nonfinite(const gops_plan *plan, const unsigned char *weights, in
     return found;
 }
 
-static void pack(const gops_plan *plan, const void *weights, gops_filter *filter)
+static void pack(const gops_plan *plan, const void *weights, gops_packed_filter *filter)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t count = conv->groups * conv->channels_out * conv->channels_in * conv->taps;
@@ -85,12 +85,12 @@ static void pack(const gops_plan *plan, const void *weights, gops_filter *filter
 /* The packed values follow the header in the same piece of memory. */
 static size_t header_bytes(void)
 {
-    return (sizeof(gops_filter) + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
+    return (sizeof(gops_packed_filter) + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
            GOPS_WORKSPACE_ALIGNMENT;
 }
 
-gops_status gops_filter_create(const gops_plan *plan, const void *weights, gops_filter **filter,
-                               gops_error *error)
+gops_status gops_filter_create(const gops_plan *plan, const void *weights,
+                               gops_packed_filter **filter, gops_error *error)
 {
     if (filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "filter is NULL");
@@ -107,8 +107,8 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights, gops_
         return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a packed filter of %zu bytes",
                          bytes);
     }
-    gops_filter *made = (gops_filter *)(void *)memory;
-    *made = (gops_filter){plan->layout, plan->host, memory + header_bytes(), 0};
+    gops_packed_filter *made = (gops_packed_filter *)(void *)memory;
+    *made = (gops_packed_filter){plan->layout, plan->host, memory + header_bytes(), 0};
     if (plan->filter_bytes > 0) {
         pack(plan, weights, made);
     }
@@ -134,7 +134,7 @@ static void take_off_zero_points(const gops_plan *plan, const void *zero_points,
 
 gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weights,
                                          const void *zero_points, int64_t count,
-                                         gops_filter **filter, gops_error *error)
+                                         gops_packed_filter **filter, gops_error *error)
 {
     gops_status status = gops_filter_create(plan, weights, filter, error);
     if (status != GOPS_OK) {
@@ -161,8 +161,8 @@ gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weig
     return status;
 }
 
-gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter, const void *weights,
-                               gops_error *error)
+gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
+                               const void *weights, gops_error *error)
 {
     gops_status status = check(plan, weights, error);
     if (status != GOPS_OK) {
@@ -180,7 +180,7 @@ gops_status gops_filter_update(const gops_plan *plan, gops_filter *filter, const
     return GOPS_OK;
 }
 
-void gops_filter_destroy(gops_filter *filter)
+void gops_filter_destroy(gops_packed_filter *filter)
 {
     if (filter != NULL) {
         gops_host host = filter->host;

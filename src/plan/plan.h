@@ -28,7 +28,7 @@ typedef enum gops_operation {
 typedef struct gops_job {
     const void *data;
     const void *filter; /* as packed */
-    int plain;          /* of the filter: gops_plain_run */
+    int plain;          /* of the filter: gops_nonfinite_run */
     const void *scale;
     const void *bias;
     void *output;
@@ -184,10 +184,10 @@ static inline int gops_adds_in_place(const gops_job *job)
 }
 
 /* nonfinite.c: what runs instead of the method where a filter is `plain`. */
-int64_t gops_plain_items(const gops_plan *plan);
-void gops_plain_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
+int64_t gops_nonfinite_items(const gops_plan *plan);
+void gops_nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
 
-struct gops_filter {
+struct gops_packed_filter {
     gops_filter_layout layout;
     gops_host host;
     void *packed;

@@ -34,7 +34,7 @@ struct gops_plan_cache {
     entry entries[];
 };
 
-enum { MOST_CAPACITY = 65536 };
+enum { MAX_CAPACITY = 65536 };
 
 gops_status gops_plan_cache_create(const gops_plan *plan, int32_t capacity, gops_plan_cache **cache,
                                    gops_error *error)
@@ -43,9 +43,9 @@ gops_status gops_plan_cache_create(const gops_plan *plan, int32_t capacity, gops
         return gops_fail(error, GOPS_INVALID, "%s is NULL", cache == NULL ? "cache" : "plan");
     }
     *cache = NULL;
-    if (capacity < 1 || capacity > MOST_CAPACITY) {
+    if (capacity < 1 || capacity > MAX_CAPACITY) {
         return gops_fail(error, GOPS_INVALID, "capacity is %d; it must be from 1 to %d",
-                         (int)capacity, MOST_CAPACITY);
+                         (int)capacity, MAX_CAPACITY);
     }
     const size_t bytes = sizeof **cache + (size_t)capacity * sizeof(entry);
     gops_plan_cache *made =

@@ -14,40 +14,41 @@
 #include "plan/plan.h"
 
 /* The most channels of a tile. */
-enum { GOPS_TRIM_CHANNELS = 64 };
+enum { GOPS_EPILOGUE_CHANNELS = 64 };
 
 /* In the compute type, float or double, as are the kernels' pointers to them. */
-typedef union gops_trim_values {
-    float f32[GOPS_TRIM_CHANNELS];
-    double f64[GOPS_TRIM_CHANNELS];
-} gops_trim_values;
+typedef union gops_epilogue_values {
+    float f32[GOPS_EPILOGUE_CHANNELS];
+    double f64[GOPS_EPILOGUE_CHANNELS];
+} gops_epilogue_values;
 
-typedef struct gops_trim {
-    int applies;             /* else the rest has no meaning */
-    gops_trim_values bounds; /* low, high */
-    gops_job rest;           /* the job without what the kernel does */
-} gops_trim;
+typedef struct gops_epilogue {
+    int applies;                 /* else the rest has no meaning */
+    gops_epilogue_values bounds; /* low, high */
+    gops_job rest;               /* the job without what the kernel does */
+} gops_epilogue;
 
 /* Whether a kernel adds a residual too, where it writes plain outputs in their places: if it may
  * write one again, not a residual that is the output itself. */
-typedef enum gops_trim_adds {
-    GOPS_TRIM_ADDS_NOTHING,
-    GOPS_TRIM_ADDS_ELSEWHERE,
-    GOPS_TRIM_ADDS_ANYWHERE,
-} gops_trim_adds;
+typedef enum gops_epilogue_adds {
+    GOPS_EPILOGUE_ADDS_NOTHING,
+    GOPS_EPILOGUE_ADDS_ELSEWHERE,
+    GOPS_EPILOGUE_ADDS_ANYWHERE,
+} gops_epilogue_adds;
 
 /* Whether all that is fused is of the form, for floating point types; and if so, the rest. */
-gops_trim gops_trim_read(const gops_plan *plan, const gops_job *job, gops_trim_adds adds);
+gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
+                                 gops_epilogue_adds adds);
 
 /* The biases of `count` channels, `step` apart from `channel` on, and zeros for those of `padded`
  * beyond them. Without a bias: zeros. */
-void gops_trim_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,
-                    int64_t count, int64_t padded, gops_trim_values *bias);
+void gops_epilogue_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,
+                        int64_t count, int64_t padded, gops_epilogue_values *bias);
 
 /* The same for rows of which `repeat` belong to each channel: the biases of rows first to
  * first + count - 1, row 0 being the first of `channel`. */
-void gops_trim_bias_rows(const gops_plan *plan, const gops_job *job, int64_t channel,
-                         int64_t repeat, int64_t first, int64_t count, int64_t padded,
-                         gops_trim_values *bias);
+void gops_epilogue_bias_rows(const gops_plan *plan, const gops_job *job, int64_t channel,
+                             int64_t repeat, int64_t first, int64_t count, int64_t padded,
+                             gops_epilogue_values *bias);
 
 #endif

@@ -373,8 +373,8 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
 
 const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_variant variant)
 {
-    enum { MOST_TYPES = 32 }; /* their numbers are below */
-    static const gops_type_row *const rows[GOPS_TYPE_VARIANTS][MOST_TYPES] = {
+    enum { MAX_TYPES = 32 }; /* their numbers are below */
+    static const gops_type_row *const rows[GOPS_TYPE_VARIANTS][MAX_TYPES] = {
         {
             [GOPS_F64] = &f64_row,
             [GOPS_F32] = &f32_row,
@@ -409,7 +409,7 @@ const gops_type_row *GOPS_ISA_NAME(gops_type_rows)(gops_type type, gops_type_var
                 [GOPS_U16] = &u16_modular_row,
             },
     };
-    if ((size_t)type >= MOST_TYPES) {
+    if ((size_t)type >= MAX_TYPES) {
         return NULL;
     }
     const gops_type_row *row = rows[variant][type];

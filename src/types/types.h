@@ -72,7 +72,7 @@ typedef struct gops_type_row {
     void (*im2col)(const gops_window *window, const gops_columns *part, const void *data,
                    void *columns);
     /* padded_input.inc.h */
-    void (*frame)(const gops_frame *frame, const int64_t *origin, int64_t channels,
+    void (*frame)(const gops_padded_input *frame, const int64_t *origin, int64_t channels,
                   const void *data, void *to);
     /* post_ops.inc.h: floating point values in C, integers in T; bias is one value of T or NULL,
      * residual `count` of them or NULL */

@@ -12,7 +12,7 @@
 typedef struct gemm_calls {
     gops_gemm_trace trace;
     gops_plan *plan;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     float *output;
     void *workspace; /* the recorded calls work in here */
 } gemm_calls;

@@ -14,13 +14,13 @@
 
 enum {
     ROUNDS = 30,
-    LEAST_US = 300, /* of one measurement; small layers run several times in it */
+    MIN_US = 300, /* of one measurement; small layers run several times in it */
 };
 
 /* A way to run the layer. */
 typedef struct way {
     gops_plan *plan;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     gops_arguments arguments;
     double least_us;
 } way;
@@ -81,7 +81,7 @@ static bool time_layer(const gops_peer_problem *problem, double *log_sum, gops_t
                       make_way(problem, &relu, bias, output, &fused, error);
     if (made) {
         time_way(&plain, 1);
-        const int times = 1 + (int)(LEAST_US / plain.least_us);
+        const int times = 1 + (int)(MIN_US / plain.least_us);
         for (int round = 0; round < ROUNDS; round++) {
             time_way(&plain, times);
             time_way(&fused, times);

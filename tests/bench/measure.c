@@ -8,7 +8,7 @@
 #include <time.h>
 
 enum {
-    MOST_REPS = 200,
+    MAX_REPS = 200,
     LONG_TURNS = 5, /* an execution this long does not gain from warming up */
 };
 /* The threads of OpenMP and of ONNX Runtime spin for about a millisecond before they sleep; whoever
@@ -54,7 +54,7 @@ static bool try_out(entry *tried, const gops_peer_problem *problem,
 {
     tried->fastest = INFINITY;
     tried->depth = 1;
-    tried->samples = malloc(sizeof(double) * (size_t)(MOST_REPS * options->rounds));
+    tried->samples = malloc(sizeof(double) * (size_t)(MAX_REPS * options->rounds));
     if (tried->samples == NULL) {
         return gops_peer_refuse(&row->note, "no memory");
     }
@@ -83,7 +83,7 @@ static bool take_turn(entry *turn, const gops_measure_options *options, gops_pee
         return false;
     }
     const double fitting = options->turn_ms / turn->fastest;
-    const int reps = fitting < 1 ? 1 : fitting > MOST_REPS ? MOST_REPS : (int)fitting;
+    const int reps = fitting < 1 ? 1 : fitting > MAX_REPS ? MAX_REPS : (int)fitting;
     if (!turn->contestant->run(turn->state, reps, turn->samples + turn->count, note)) {
         return false;
     }
@@ -119,9 +119,9 @@ static bool is_wanted(const gops_contestant *contestant, const char *only)
 }
 
 int gops_measure(const gops_peer_problem *problem, const gops_measure_options *options,
-                 gops_measured measured[GOPS_MOST_CONTESTANTS])
+                 gops_measured measured[GOPS_MAX_CONTESTANTS])
 {
-    entry entries[GOPS_MOST_CONTESTANTS] = {{.contestant = NULL}};
+    entry entries[GOPS_MAX_CONTESTANTS] = {{.contestant = NULL}};
     int count = 0;
     omp_set_num_threads(problem->threads);
     for (int i = 0; gops_contestants[i] != NULL; i++) {

@@ -4,7 +4,7 @@
 
 #include "contestant.h"
 
-enum { GOPS_MOST_CONTESTANTS = 16 };
+enum { GOPS_MAX_CONTESTANTS = 16 };
 
 typedef struct gops_measure_options {
     int rounds;       /* how often each has its turn */
@@ -24,6 +24,6 @@ typedef struct gops_measured {
 /* Prepares every contestant, checks its result, and lets them run in turn, each round in another
  * order. Returns how many rows of `measured` were filled. */
 int gops_measure(const gops_peer_problem *problem, const gops_measure_options *options,
-                 gops_measured measured[GOPS_MOST_CONTESTANTS]);
+                 gops_measured measured[GOPS_MAX_CONTESTANTS]);
 
 #endif

@@ -42,7 +42,7 @@ static void put_nodes(gops_onnx_builder *builder, const gops_peer_problem *probl
     static const char *const types[] = {"Conv", "ConvTranspose", "GroupNormalization"};
     const unsigned bit = problem->operation->bit;
     const char *type = types[bit == GOPS_OF_CONV ? 0 : bit == GOPS_OF_DECONV ? 1 : 2];
-    const char *inputs[GOPS_TOOL_MOST_INPUTS];
+    const char *inputs[GOPS_TOOL_MAX_INPUTS];
     char from[16] = GOPS_ORT_INPUT;
     char to[16];
     memcpy(inputs, problem->operation->input_names, sizeof inputs);

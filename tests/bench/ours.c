@@ -7,7 +7,7 @@
 
 typedef struct ours {
     gops_plan *plan;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     float *output;
     void *workspace;
     gops_arguments arguments;

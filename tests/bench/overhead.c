@@ -16,7 +16,7 @@ enum {
     REPS = 200,
     /* Executions between two looks at the clock, which takes about 30 ns itself. */
     BURST = 20,
-    MOST_MS = 50, /* that one layer is executed for; a large one is not what this is about */
+    MAX_MS = 50, /* that one layer is executed for; a large one is not what this is about */
 };
 
 typedef struct costs {
@@ -53,7 +53,7 @@ static bool time_execution(const gops_plan *plan, const gops_arguments *argument
 {
     found->execute_us = INFINITY;
     const double begin = gops_peer_now();
-    for (int i = 0; i < REPS && gops_peer_now() - begin < MOST_MS; i++) {
+    for (int i = 0; i < REPS && gops_peer_now() - begin < MAX_MS; i++) {
         const double start = gops_peer_now();
         for (int burst = 0; burst < BURST; burst++) {
             if (gops_execute(plan, arguments, NULL) != GOPS_OK) {
@@ -66,7 +66,7 @@ static bool time_execution(const gops_plan *plan, const gops_arguments *argument
 }
 
 static bool time_filter(const gops_peer_problem *problem, const gops_plan *plan,
-                        gops_filter **filter, costs *found)
+                        gops_packed_filter **filter, costs *found)
 {
     found->filter_us = NAN;
     if (problem->operation->inputs != 2) {
@@ -88,7 +88,7 @@ static bool time_all(const gops_peer_problem *problem, costs *found, gops_tool_e
 {
     gops_plan *plan;
     gops_plan_info info;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     if (!time_plan(problem, found, error) ||
         !gops_operation_plan(problem->operation, &problem->settings, problem->inputs, NULL, &plan,
                              &info, error)) {

@@ -131,8 +131,8 @@ static bool fill(gops_peer_problem *problem, gops_tool_error *error)
 }
 
 /* One layer after another, from the data through two buffers, which end in expected_chain. */
-static bool compute(gops_peer_problem *problem, const gops_plan *plan, const gops_filter *filter,
-                    gops_tool_error *error)
+static bool compute(gops_peer_problem *problem, const gops_plan *plan,
+                    const gops_packed_filter *filter, gops_tool_error *error)
 {
     gops_error refusal;
     gops_arguments arguments = {
@@ -168,7 +168,7 @@ static bool expect(gops_peer_problem *problem, gops_tool_error *error)
     const bool norm = problem->operation->bit == GOPS_OF_NORM;
     gops_plan *plan;
     gops_plan_info info;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_error refusal;
     settings.algorithm = norm ? NULL : "gemm";
     settings.max_workspace = GOPS_UNLIMITED;
@@ -227,7 +227,7 @@ bool gops_peer_problem_create(const gops_bench_layer *layer, int64_t batch,
 
 void gops_peer_problem_destroy(gops_peer_problem *problem)
 {
-    for (int i = 0; i < GOPS_TOOL_MOST_INPUTS; i++) {
+    for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         free(problem->values[i]);
         problem->values[i] = NULL;
     }

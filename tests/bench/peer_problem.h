@@ -18,7 +18,7 @@ typedef struct gops_peer_problem {
     const gops_operation *operation;
     gops_settings settings; /* with the threads below; the algorithm is the contestant's choice */
     int threads;
-    gops_tensor inputs[GOPS_TOOL_MOST_INPUTS]; /* f32 */
+    gops_tensor inputs[GOPS_TOOL_MAX_INPUTS]; /* f32 */
     gops_tensor output;
     int64_t flops; /* gops_plan_info's count */
     size_t data_elements;
@@ -31,7 +31,7 @@ typedef struct gops_peer_problem {
     /* One number for each spatial axis in all of them; resolved from auto_pad and output_shape. A
      * transposed convolution's pads_end is what makes the output's shape with output_padding. */
     gops_list kernel, strides, dilations, pads_begin, pads_end, output_padding;
-    float *values[GOPS_TOOL_MOST_INPUTS];
+    float *values[GOPS_TOOL_MAX_INPUTS];
     int depth;             /* of the longest chain that the shapes allow: GOPS_CHAIN_DEPTH or 1 */
     float *expected;       /* by the library's reference path, algorithm gemm */
     float *expected_chain; /* the same after `depth` layers in a row */

@@ -11,14 +11,14 @@
 #include <string.h>
 
 enum {
-    MOST_NUMBERS = 8,
-    MOST_ROUNDS = 1000,
+    MAX_NUMBERS = 8,
+    MAX_ROUNDS = 1000,
     LARGEST_TENSOR_BYTES = 512 << 20, /* so that twenty of them fit into the memory of a desktop */
 };
 
 typedef struct numbers {
     int count;
-    int64_t values[MOST_NUMBERS];
+    int64_t values[MAX_NUMBERS];
 } numbers;
 
 typedef struct arguments {
@@ -41,7 +41,7 @@ static bool read_numbers(const char *text, int64_t least, numbers *read)
     read->count = 0;
     for (;; text = end + 1) {
         const int64_t value = strtoll(text, &end, 10);
-        if (end == text || value < least || read->count == MOST_NUMBERS) {
+        if (end == text || value < least || read->count == MAX_NUMBERS) {
             return false;
         }
         read->values[read->count++] = value;
@@ -66,7 +66,7 @@ static bool read_flag(const char *word, arguments *read)
         return read_numbers(value, 1, &read->threads);
     }
     if (strncmp(word, "--rounds=", length) == 0) {
-        const bool done = read_numbers(value, 1, &one) && one.values[0] <= MOST_ROUNDS;
+        const bool done = read_numbers(value, 1, &one) && one.values[0] <= MAX_ROUNDS;
         read->measure.rounds = (int)one.values[0];
         return done;
     }
@@ -159,7 +159,7 @@ static bool is_too_large(const gops_bench_layer *layer, int64_t batch)
 static bool measure_layer(const gops_bench_layer *layer, int64_t batch, arguments *asked,
                           gops_tool_error *error)
 {
-    gops_measured measured[GOPS_MOST_CONTESTANTS];
+    gops_measured measured[GOPS_MAX_CONTESTANTS];
     gops_peer_problem problem;
     if (!gops_peer_problem_create(layer, batch, &problem, error)) {
         return false;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHAPES = 1000, MOST_BATCH = 8, MOST_ADDED = 13 };
+enum { SHAPES = 1000, MAX_BATCH = 8, MAX_ADDED = 13 };
 
 static int in_order(const void *a, const void *b)
 {
@@ -22,9 +22,9 @@ static int in_order(const void *a, const void *b)
 static gops_tensor other_shape(const gops_tensor *data, int i)
 {
     gops_tensor other = *data;
-    other.dims[0] = 1 + i % MOST_BATCH;
+    other.dims[0] = 1 + i % MAX_BATCH;
     for (int a = 2; a < other.rank; a++) {
-        other.dims[a] += i / MOST_BATCH % MOST_ADDED + a * (i / MOST_BATCH / MOST_ADDED);
+        other.dims[a] += i / MAX_BATCH % MAX_ADDED + a * (i / MAX_BATCH / MAX_ADDED);
     }
     return other;
 }

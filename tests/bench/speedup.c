@@ -17,7 +17,7 @@
 enum {
     ROUNDS = 7,
     TURN_MS = 4,
-    MOST_TURNS = 200,
+    MAX_TURNS = 200,
 };
 /* OpenMP's threads spin for about a millisecond before they sleep. */
 static const struct timespec pause_time = {0, 2000000};
@@ -26,7 +26,7 @@ static const struct timespec pause_time = {0, 2000000};
 typedef struct runner {
     gops_plan *plan;
     gops_plan_info info;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     gops_arguments arguments;
     double ms; /* the least */
 } runner;
@@ -74,7 +74,7 @@ static bool take_turn(runner *turn, gops_tool_error *error)
     const double begin = gops_peer_now();
     double end = begin;
     nanosleep(&pause_time, NULL);
-    for (int i = 0; i < MOST_TURNS && (i < 2 || end - begin < TURN_MS); i++) {
+    for (int i = 0; i < MAX_TURNS && (i < 2 || end - begin < TURN_MS); i++) {
         gops_error refusal;
         const double start = gops_peer_now();
         if (gops_execute(turn->plan, &turn->arguments, &refusal) != GOPS_OK) {
@@ -95,8 +95,8 @@ static void release(runner *done)
 
 static bool compare(const gops_bench_layer *layer, int32_t threads, gops_tool_error *error)
 {
-    gops_tensor inputs[GOPS_TOOL_MOST_INPUTS];
-    void *values[GOPS_TOOL_MOST_INPUTS] = {NULL, NULL, NULL};
+    gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
+    void *values[GOPS_TOOL_MAX_INPUTS] = {NULL, NULL, NULL};
     runner one = {.plan = NULL}, many = {.plan = NULL};
     size_t bytes;
     gops_operation_tensors(layer->operation, &layer->settings, inputs);
@@ -121,7 +121,7 @@ static bool compare(const gops_bench_layer *layer, int32_t threads, gops_tool_er
     }
     release(&one);
     release(&many);
-    for (int i = 0; i < GOPS_TOOL_MOST_INPUTS; i++) {
+    for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         free(values[i]);
     }
     return done;

@@ -17,7 +17,7 @@ int main(void)
     gops_tensor data = {GOPS_F32, 3, {1, 2, 5}};
     gops_tensor filter = {GOPS_F32, 4, {2, 1, 1, 2}};
     gops_plan *plan;
-    gops_filter *packed;
+    gops_packed_filter *packed;
     gops_error error;
     if (gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, &error) != GOPS_OK) {
         fprintf(stderr, "plan: %s\n", error.message);

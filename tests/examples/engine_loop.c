@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHANNELS = 64, GROUPS = 16, THREADS = 2, PLANS = 8, MOST_BATCH = 3, SIDE = 20 };
+enum { CHANNELS = 64, GROUPS = 16, THREADS = 2, PLANS = 8, MAX_BATCH = 3, SIDE = 20 };
 
 /* The engine's threads. A real one keeps them waiting; this one starts them for each loop. */
 typedef struct share {
@@ -65,7 +65,7 @@ static void give_back(void *context, void *memory)
 /* The loaded model: for each layer its plans for the sizes that come by, and its weights. */
 typedef struct model {
     gops_plan_cache *norm, *conv;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     float scale[CHANNELS], bias[CHANNELS];
 } model;
 
@@ -146,7 +146,7 @@ static gops_status run(const model *loaded, const gops_tensor *data, const float
 
 int main(void)
 {
-    const size_t most = (size_t)MOST_BATCH * CHANNELS * (SIDE + MOST_BATCH) * (SIDE + MOST_BATCH);
+    const size_t most = (size_t)MAX_BATCH * CHANNELS * (SIDE + MAX_BATCH) * (SIDE + MAX_BATCH);
     static float weights[GROUPS * 4 * 4 * 3 * 3];
     float *x = malloc(most * sizeof *x), *y = malloc(most * sizeof *y);
     float *between = malloc(most * sizeof *between);
@@ -171,7 +171,7 @@ int main(void)
                              ? GOPS_OUT_OF_MEMORY
                              : load(&loaded, &host, weights, &error);
     for (int64_t request = 0; request < 6 && status == GOPS_OK; request++) {
-        const gops_tensor data = batch_of(1 + request % MOST_BATCH, SIDE + request % 2);
+        const gops_tensor data = batch_of(1 + request % MAX_BATCH, SIDE + request % 2);
         status = run(&loaded, &data, x, y, between, &error);
         printf("request %d: %d x %d x %d x %d, first output %.6f\n", (int)request,
                (int)data.dims[0], (int)data.dims[1], (int)data.dims[2], (int)data.dims[3],

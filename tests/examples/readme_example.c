@@ -11,7 +11,7 @@ int main(void) /* a ResNeXt layer: 32 groups of 4 channels, 3 x 3, padded by 1 *
     float *weights = calloc(32 * 4 * 4 * 3 * 3, sizeof *weights);
 
     gops_plan *plan = NULL;
-    gops_filter *packed = NULL;
+    gops_packed_filter *packed = NULL;
     gops_error error;
     gops_plan_info info = {.size = sizeof info};
     if (x == NULL || y == NULL || weights == NULL ||

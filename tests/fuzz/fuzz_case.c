@@ -13,10 +13,10 @@ typedef struct slot {
     void *at;
 } slot;
 
-enum { MOST_SLOTS = 128 };
+enum { MAX_SLOTS = 128 };
 
 typedef struct slots {
-    slot slot[MOST_SLOTS];
+    slot slot[MAX_SLOTS];
     unsigned count;
 } slots;
 
@@ -105,10 +105,10 @@ static void replace(const slot *s, int64_t value)
 
 static void read_edits(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
 {
-    enum { MOST_EDITS = 8, SMALL = 16, EDGE = 96 };
+    enum { MAX_EDITS = 8, SMALL = 16, EDGE = 96 };
     slots s;
     find_slots(c, &s);
-    for (c->edited = 0; bytes->left != 0 && c->edited < MOST_EDITS; c->edited++) {
+    for (c->edited = 0; bytes->left != 0 && c->edited < MAX_EDITS; c->edited++) {
         const unsigned index = gops_fuzz_byte(bytes);
         const unsigned how = gops_fuzz_byte(bytes);
         const int64_t value = how < SMALL  ? (int64_t)how
@@ -227,7 +227,7 @@ static void read_quantized(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     p->filter.type = (bits & 2) != 0 ? GOPS_I8 : GOPS_U8;
     const int out = p->operation == GOPS_PROBLEM_CONV ? 1 : 2;
     const int64_t channels = p->filter.dims[0] * p->filter.dims[out];
-    const int64_t counts[] = {0, 1, channels < GOPS_FUZZ_MOST_CHANNELS ? channels : 0, 0};
+    const int64_t counts[] = {0, 1, channels < GOPS_FUZZ_MAX_CHANNELS ? channels : 0, 0};
     gops_test_random random = gops_test_random_start(c->seed, 1);
     p->filter_zero_point_count = counts[bits >> 2 & 3];
     p->filter_zero_points = c->zero_points + 1;

@@ -18,7 +18,7 @@ typedef enum gops_fuzz_filling {
     GOPS_FUZZ_FILLINGS
 } gops_fuzz_filling;
 
-enum { GOPS_FUZZ_MOST_CHANNELS = 512 };
+enum { GOPS_FUZZ_MAX_CHANNELS = 512 };
 
 typedef struct gops_fuzz_case {
     gops_problem problem; /* its fields for zero points point into this struct */
@@ -38,7 +38,7 @@ typedef struct gops_fuzz_case {
     gops_tensor reshaped_from;
     int edited;      /* how many numbers were replaced */
     int sane_fusion; /* an activation whose rounding errors the reference bounds */
-    int64_t zero_points[1 + GOPS_FUZZ_MOST_CHANNELS];
+    int64_t zero_points[1 + GOPS_FUZZ_MAX_CHANNELS];
 } gops_fuzz_case;
 
 void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c);

@@ -17,7 +17,7 @@
 #include "fuzz.h"
 #include "elements.h"
 
-enum { PROBLEMS = 9, MOST_TEXT = 65536 };
+enum { PROBLEMS = 9, MAX_TEXT = 65536 };
 
 typedef struct known {
     gops_problem problem;
@@ -30,7 +30,7 @@ static known all[PROBLEMS];
 static const char begin[] = "groupops-choices 1 lines=";
 
 typedef struct text {
-    char bytes[MOST_TEXT];
+    char bytes[MAX_TEXT];
     size_t count;
 } text;
 
@@ -177,7 +177,7 @@ static void check_problem(known *of, gops_choices *choices)
     gops_problem problem = of->problem;
     gops_error error = {GOPS_OK, ""};
     gops_plan *plan;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     problem.choices = choices;
     gops_status status = gops_problem_plan(&problem, &plan, &error);
     if (status == GOPS_OK && problem.operation != GOPS_PROBLEM_NORM)

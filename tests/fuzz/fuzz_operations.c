@@ -16,7 +16,7 @@
 #include "lent_host.h"
 
 /* So that an execution takes about a millisecond under sanitizers. */
-enum { MOST_ELEMENTS = 12000, MOST_PRODUCTS = 12000, MOST_WORKSPACE = 16 << 20 };
+enum { MAX_ELEMENTS = 12000, MAX_PRODUCTS = 12000, MAX_WORKSPACE = 16 << 20 };
 
 /* Runs the slots in one of several orders, all on this thread. */
 static int run_slots(void *context, void (*task)(void *argument, int64_t index), void *argument,
@@ -120,26 +120,27 @@ static int is_runnable(const gops_fuzz_case *c, const gops_reference_geometry *g
                        const gops_tensor *output)
 {
     const gops_problem *p = &c->problem;
-    if (gops_fuzz_elements(&p->data, MOST_ELEMENTS) > MOST_ELEMENTS ||
-        gops_fuzz_elements(output, MOST_ELEMENTS) > MOST_ELEMENTS)
+    if (gops_fuzz_elements(&p->data, MAX_ELEMENTS) > MAX_ELEMENTS ||
+        gops_fuzz_elements(output, MAX_ELEMENTS) > MAX_ELEMENTS)
         return 0;
     if (p->operation == GOPS_PROBLEM_NORM)
         return 1;
-    if (gops_fuzz_elements(&p->filter, MOST_ELEMENTS) > MOST_ELEMENTS)
+    if (gops_fuzz_elements(&p->filter, MAX_ELEMENTS) > MAX_ELEMENTS)
         return 0;
     gops_tensor products = p->operation == GOPS_PROBLEM_CONV ? *output : p->data;
-    int64_t count = gops_fuzz_elements(&products, MOST_PRODUCTS);
+    int64_t count = gops_fuzz_elements(&products, MAX_PRODUCTS);
     count *= p->operation == GOPS_PROBLEM_CONV ? g->c_in : g->c_out;
     for (int32_t i = 0; i < g->spatial; i++)
-        count = count > MOST_PRODUCTS ? count : count * g->kernel[i];
-    return count <= MOST_PRODUCTS;
+        count = count > MAX_PRODUCTS ? count : count * g->kernel[i];
+    return count <= MAX_PRODUCTS;
 }
 
-static gops_filter *pack(const gops_fuzz_case *c, const gops_plan *plan, const gops_fuzz_buffers *b)
+static gops_packed_filter *pack(const gops_fuzz_case *c, const gops_plan *plan,
+                                const gops_fuzz_buffers *b)
 {
     const gops_problem *p = &c->problem;
     const int64_t count = p->filter_zero_point_count;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_error error = {GOPS_OK, ""};
     gops_status status;
     if (p->operation == GOPS_PROBLEM_NORM)
@@ -173,8 +174,9 @@ static void set_zero_point(const gops_fuzz_case *c, uint64_t *element, gops_argu
     a->data_zero_point = element;
 }
 
-static void execute(const gops_fuzz_case *c, const gops_plan *plan, const gops_filter *filter,
-                    const gops_tensor *output, const gops_fuzz_buffers *b)
+static void execute(const gops_fuzz_case *c, const gops_plan *plan,
+                    const gops_packed_filter *filter, const gops_tensor *output,
+                    const gops_fuzz_buffers *b)
 {
     const int with_moments = c->problem.operation == GOPS_PROBLEM_NORM && c->with_moments;
     uint64_t zero_point = 0;
@@ -252,7 +254,7 @@ static void compare_threads(const gops_fuzz_case *c, gops_fuzz_buffers *b,
     gops_fuzz_require(make_plan(&other, &other.options, &plan, &error) == GOPS_OK,
                       "refused with one thread: %s", error.message);
     b->output = gops_fuzz_buffer_create(output->type, gops_test_elements(output), c->offset);
-    gops_filter *filter = pack(&other, plan, b);
+    gops_packed_filter *filter = pack(&other, plan, b);
     execute(&other, plan, filter, output, b);
     gops_fuzz_require(gops_test_compare_bytes("one thread, against several", output, several.start,
                                               b->output.start),
@@ -264,7 +266,8 @@ static void compare_threads(const gops_fuzz_case *c, gops_fuzz_buffers *b,
 
 /* The plan anew, by way of one for other data, and the other's filter; NULL where that is refused,
  * as its packing need not serve both. */
-static gops_plan *reshape(const gops_fuzz_case *c, const gops_fuzz_buffers *b, gops_filter **filter)
+static gops_plan *reshape(const gops_fuzz_case *c, const gops_fuzz_buffers *b,
+                          gops_packed_filter **filter)
 {
     gops_fuzz_case other = *c;
     gops_plan *first = NULL, *plan = NULL;
@@ -286,7 +289,7 @@ static gops_plan *reshape(const gops_fuzz_case *c, const gops_fuzz_buffers *b, g
 static void compare_reshaped(const gops_fuzz_case *c, const gops_tensor *output,
                              gops_fuzz_buffers *b)
 {
-    gops_filter *filter;
+    gops_packed_filter *filter;
     gops_plan *plan = reshape(c, b, &filter);
     if (plan == NULL)
         return;
@@ -361,9 +364,9 @@ static void check_plan(gops_fuzz_case *c, const gops_reference_geometry *g,
     gops_fuzz_require(gops_fuzz_case_has_legal_options(c),
                       "a plan with options that are not legal");
     check_info(c, plan, output, &info);
-    if (is_small && info.workspace_bytes <= MOST_WORKSPACE) {
+    if (is_small && info.workspace_bytes <= MAX_WORKSPACE) {
         gops_fuzz_buffers b = gops_fuzz_buffers_create(c, output);
-        gops_filter *filter = pack(c, plan, &b);
+        gops_packed_filter *filter = pack(c, plan, &b);
         execute(c, plan, filter, output, &b);
         compare(c, &b);
         compare_threads(c, &b, output);

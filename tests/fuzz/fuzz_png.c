@@ -15,7 +15,7 @@ static uint32_t read_size(const uint8_t *bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-    enum { WIDTH_AT = 16, HEIGHT_AT = 20, MOST_PIXELS = 1 << 20 };
+    enum { WIDTH_AT = 16, HEIGHT_AT = 20, MAX_PIXELS = 1 << 20 };
     static gops_fuzz_file file;
     gops_planes picture;
     gops_error error = {GOPS_OK, ""};
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     if (count >= HEIGHT_AT + 4) {
         const uint64_t width = read_size(bytes + WIDTH_AT), height = read_size(bytes + HEIGHT_AT);
         if (width <= GOPS_PNG_MAX_SIDE && height <= GOPS_PNG_MAX_SIDE &&
-            width * height > MOST_PIXELS && width * height <= GOPS_PNG_MAX_PIXELS)
+            width * height > MAX_PIXELS && width * height <= GOPS_PNG_MAX_PIXELS)
             return 0;
     }
     gops_fuzz_file_set(&file, bytes, count);

@@ -24,7 +24,7 @@ int gops_fuzz_main(int argc, char **argv);
 #include "npy/npy.h"
 #include "common/operation.h"
 
-enum { MOST_WORDS = 24, MOST_BYTES = 2048 };
+enum { MAX_WORDS = 24, MAX_BYTES = 2048 };
 static const int64_t most_flops = 1000000;
 static const size_t most_memory = 4 << 20;
 
@@ -105,7 +105,7 @@ static void start(void)
 static int cut(char *text, char **words)
 {
     int count = 0;
-    for (char *word = strtok(text, "\n"); word != NULL && count < MOST_WORDS;
+    for (char *word = strtok(text, "\n"); word != NULL && count < MAX_WORDS;
          word = strtok(NULL, "\n"))
         words[count++] = word;
     return count;
@@ -154,9 +154,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
     static const char suite_mark[] = "\n#suite\n";
     static char program[] = "groupops";
-    char text[MOST_BYTES + 1], *words[MOST_WORDS + 4] = {program};
+    char text[MAX_BYTES + 1], *words[MAX_WORDS + 4] = {program};
     start();
-    if (count > MOST_BYTES || memchr(bytes, 0, count) != NULL)
+    if (count > MAX_BYTES || memchr(bytes, 0, count) != NULL)
         return 0;
     memcpy(text, bytes, count);
     text[count] = '\0';

@@ -166,7 +166,7 @@ static gops_status create_plan(const gops_onnx_problem *problem, const gops_opti
 static gops_status run(const gops_onnx_problem *problem, const gops_plan *plan, void *output,
                        gops_error *error)
 {
-    gops_filter *filter;
+    gops_packed_filter *filter;
     gops_status status = gops_filter_create(plan, problem->filter_values, &filter, error);
     if (status != GOPS_OK)
         return status;
@@ -241,7 +241,7 @@ static gops_status run_quantized(const gops_onnx_problem *problem, const gops_op
     const gops_tensor *data = &source->inputs[0].tensor;
     gops_tensor filter = problem->filter;
     gops_plan *plan;
-    gops_filter *packed = NULL;
+    gops_packed_filter *packed = NULL;
     filter.type = weights->tensor.type;
     gops_status status =
         gops_conv_plan_create(data, &filter, &problem->conv, options, &plan, error);

@@ -101,8 +101,8 @@ gops_guard_set gops_guard_set_create(const gops_problem *p, const gops_problem_b
     return set;
 }
 
-static gops_status pack(const gops_guard_set *set, const gops_plan *packer, gops_filter **filter,
-                        gops_error *error)
+static gops_status pack(const gops_guard_set *set, const gops_plan *packer,
+                        gops_packed_filter **filter, gops_error *error)
 {
     const gops_problem *p = set->problem;
     const unsigned char *weights = set->of[GOPS_GUARD_WEIGHTS].memory;
@@ -119,7 +119,7 @@ gops_status gops_guard_set_execute(const gops_guard_set *set, const gops_plan *p
 {
     const gops_problem *p = set->problem;
     const gops_fenced *f = set->of;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_status status = pack(set, packer, &filter, error);
     gops_arguments arguments = {
         .size = sizeof arguments,

@@ -35,7 +35,7 @@ static float use(void *library, int32_t threads)
     const gops_tensor filter_tensor = {GOPS_F32, 4, {4, 2, 3, 3}};
     const gops_options options = {.size = sizeof options, .threads = threads};
     gops_plan *plan = NULL;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     float sum = 0;
     FIND(library, conv_plan_create);
     FIND(library, filter_create);

@@ -104,7 +104,7 @@ static gops_status reshape(const engine *e, const gops_plan *plan, gops_error *e
 static gops_status live(const engine *e, gops_error *error)
 {
     gops_plan *plan;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_status status = gops_problem_plan(&e->problem, &plan, error);
     if (status == GOPS_OK && e->problem.operation != GOPS_PROBLEM_NORM) {
         status = gops_filter_create(plan, e->buffers.weights.memory, &filter, error);

@@ -27,13 +27,13 @@ static void *work(void *context)
     return NULL;
 }
 
-enum { MOST_THREADS = 4 };
+enum { MAX_THREADS = 4 };
 
 static int pthreads_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
                         int64_t count)
 {
-    pthread_t threads[MOST_THREADS];
-    call calls[MOST_THREADS];
+    pthread_t threads[MAX_THREADS];
+    call calls[MAX_THREADS];
     (void)context;
     for (int64_t i = 0; i < count; i++) {
         calls[i] = (call){task, argument, i};
@@ -72,7 +72,7 @@ static void after_use(void)
                                 .data = GOPS_TEST_TENSOR(GOPS_F32, 4, 33, 61, 67),
                                 .filter = GOPS_TEST_TENSOR(GOPS_F32, 33, 2, 1, 3, 3),
                                 .algorithm = gops_algorithm_name(i),
-                                .threads = MOST_THREADS};
+                                .threads = MAX_THREADS};
         gops_reference_geometry g;
         gops_tensor output;
         gops_plan *plan;
@@ -88,7 +88,7 @@ static void after_use(void)
         problem.threads = 1;
         int status = run_in_child(&problem, &buffers, bytes);
         gops_test_check(status == 0, "%s, one thread: status %d", problem.algorithm, status);
-        problem.threads = MOST_THREADS;
+        problem.threads = MAX_THREADS;
         problem.host = &lent;
         status = run_in_child(&problem, &buffers, bytes);
         gops_test_check(status == 0, "%s, threads of the host: status %d", problem.algorithm,

@@ -22,7 +22,7 @@
 #include "every_plan.h"
 #include "harness.h"
 
-enum { SHORT_COUNT = 6, MOST_ALGORITHMS = 8, MOST_ISAS = 4, ENDS = 2 };
+enum { SHORT_COUNT = 6, MAX_ALGORITHMS = 8, MAX_ISAS = 4, ENDS = 2 };
 
 /* The last two with an i32 output and zero points: what quantized engines call. */
 static const gops_type types[] = {GOPS_F64, GOPS_F32, GOPS_F16, GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2,
@@ -47,7 +47,7 @@ static const char *const kernels[] = {
 enum { KERNELS = sizeof kernels / sizeof kernels[0], MASKED = 3 };
 
 /* How often each cell was executed. */
-typedef int64_t cells[ROWS][MOST_ALGORITHMS][MOST_ISAS][ENDS][FORMS];
+typedef int64_t cells[ROWS][MAX_ALGORITHMS][MAX_ISAS][ENDS][FORMS];
 
 typedef struct trial {
     gops_problem *problem;
@@ -79,7 +79,7 @@ static void on_signal(int number)
 
 static int isa_index(void)
 {
-    for (int i = 0; i < MOST_ISAS && gops_isa_name(i, NULL) != NULL; i++)
+    for (int i = 0; i < MAX_ISAS && gops_isa_name(i, NULL) != NULL; i++)
         if (strcmp(gops_isa_name(i, NULL), gops_isa()) == 0)
             return i;
     return 0;
@@ -87,7 +87,7 @@ static int isa_index(void)
 
 static void count(trial *t, const gops_plan_info *info)
 {
-    for (int i = 0; i < MOST_ALGORITHMS && gops_algorithm_name(i) != NULL; i++)
+    for (int i = 0; i < MAX_ALGORITHMS && gops_algorithm_name(i) != NULL; i++)
         if (strcmp(gops_algorithm_name(i), info->algorithm) == 0)
             t->done[t->row][i][isa_index()][t->heap.end][t->form]++;
     for (int i = 0; i < KERNELS; i++)
@@ -220,9 +220,9 @@ static void check_cells(gops_problem_operation operation, int rows, const cells 
     int64_t filled = 0;
     int runs;
     for (int a = 0; gops_algorithm_name(a) != NULL; a++)
-        for (int n = 0; n < rows * MOST_ISAS * ENDS * FORMS; n++) {
-            const int f = n % FORMS, end = n / FORMS % ENDS, isa = n / FORMS / ENDS % MOST_ISAS;
-            const int row = n / FORMS / ENDS / MOST_ISAS;
+        for (int n = 0; n < rows * MAX_ISAS * ENDS * FORMS; n++) {
+            const int f = n % FORMS, end = n / FORMS % ENDS, isa = n / FORMS / ENDS % MAX_ISAS;
+            const int row = n / FORMS / ENDS / MAX_ISAS;
             const char *name = gops_isa_name(isa, &runs);
             if (!is_offered(operation, row, gops_algorithm_name(a)) || name == NULL || !runs ||
                 (getenv("GROUPOPS_ISA") != NULL && strcmp(name, gops_isa()) != 0))

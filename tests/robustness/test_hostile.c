@@ -20,11 +20,11 @@ static const int64_t values[] = {0,         1,
                                  INT32_MAX, (int64_t)INT32_MAX + 1,
                                  INT64_MAX, (int64_t)INT32_MAX + 2,
                                  INT64_MIN, 3037000500 /* its square is just above 2^63 */};
-enum { VALUES = sizeof values / sizeof values[0], MOST_FIELDS = 40, AXES = 2 };
+enum { VALUES = sizeof values / sizeof values[0], MAX_FIELDS = 40, AXES = 2 };
 
 /* The numbers of a problem. */
 typedef struct fields {
-    int64_t *at[MOST_FIELDS];
+    int64_t *at[MAX_FIELDS];
     int count;
 } fields;
 
@@ -97,7 +97,7 @@ static int same_dims(const gops_tensor *a, const gops_tensor *b)
 /* Executes one in eight of those that are small, whatever their strides, dilations and pads are. */
 static void execute(const gops_problem *problem, const gops_shape *shape, tally *t)
 {
-    enum { MOST_ELEMENTS = 20000 };
+    enum { MAX_ELEMENTS = 20000 };
     gops_test_random random = gops_test_random_start(gops_test_seed(), (uint64_t)t->tried);
     size_t data, filter = 0, output;
     gops_reference_result result;
@@ -105,7 +105,7 @@ static void execute(const gops_problem *problem, const gops_shape *shape, tally 
         gops_tensor_bytes(&shape->output, &output, NULL) != GOPS_OK ||
         (problem->operation != GOPS_PROBLEM_NORM &&
          gops_tensor_bytes(&problem->filter, &filter, NULL) != GOPS_OK) ||
-        data > MOST_ELEMENTS || output > MOST_ELEMENTS || filter > MOST_ELEMENTS)
+        data > MAX_ELEMENTS || output > MAX_ELEMENTS || filter > MAX_ELEMENTS)
         return;
     gops_problem_buffers buffers = gops_problem_buffers_create(problem, &shape->output, &random);
     gops_problem_reference(problem, &buffers, &result);
@@ -255,7 +255,7 @@ static void terabytes(void)
     gops_test_heap heap;
     gops_error error = gops_fresh_error();
     gops_plan *plan;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     static const float weights[1] = {0};
     char figure[32];
     if (sizeof(size_t) < 8)

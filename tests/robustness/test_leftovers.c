@@ -17,7 +17,7 @@
 #include "elements.h"
 #include "harness.h"
 
-enum { OPERATIONS = 3, MOST_PATTERNS = 16 };
+enum { OPERATIONS = 3, MAX_PATTERNS = 16 };
 
 typedef enum role { USED, IGNORED, REFUSED } role;
 
@@ -76,13 +76,13 @@ enum { OPTIONS = sizeof options_fields / sizeof options_fields[0] };
 
 /* What is left behind, as 64 bits; a shorter field takes the lower ones. */
 typedef struct patterns {
-    int64_t bits[MOST_PATTERNS];
+    int64_t bits[MAX_PATTERNS];
     int count;
 } patterns;
 
 static void *forbidden; /* a page that cannot be read */
 static gops_plan *other_plan;
-static gops_filter *other_filter; /* with a NaN, packed for a plan of its own */
+static gops_packed_filter *other_filter; /* with a NaN, packed for a plan of its own */
 
 static void add(patterns *list, int64_t bits)
 {
@@ -138,7 +138,7 @@ typedef struct subject {
     gops_options options;
     gops_arguments arguments;
     gops_plan *plan;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     void *expected;
     size_t bytes;
     char name[64];

@@ -12,7 +12,7 @@
 #include "elements.h"
 #include "harness.h"
 
-enum { MOST_FAULTS = 400 };
+enum { MAX_FAULTS = 400 };
 
 typedef long fail_start(long at);
 
@@ -105,7 +105,7 @@ static void fail_in_turn(const gops_ort_layer *layer, fail_start *start, long *f
     start(0);
     gops_test_check(attempt(layer, &values, &model, expected, sizeof expected, &bytes),
                     "%s does not work", layer->type);
-    for (long at = 1; at < MOST_FAULTS; at++) {
+    for (long at = 1; at < MAX_FAULTS; at++) {
         start(at);
         const bool worked = attempt(layer, &values, &model, got, sizeof got, &other);
         const long asked = start(0);

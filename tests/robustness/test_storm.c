@@ -35,7 +35,7 @@ typedef struct subject {
     gops_tensor output;
     size_t bytes;
     gops_plan *plan; /* that all threads share */
-    gops_filter *filter;
+    gops_packed_filter *filter;
 } subject;
 
 static subject subjects[PROBLEMS];
@@ -43,8 +43,8 @@ static pthread_barrier_t barrier;
 static atomic_int stop;
 static atomic_llong executions, wrong, refused;
 
-static gops_status execute(const subject *s, const gops_plan *plan, const gops_filter *filter,
-                           void *output)
+static gops_status execute(const subject *s, const gops_plan *plan,
+                           const gops_packed_filter *filter, void *output)
 {
     const gops_arguments arguments = {.size = sizeof arguments,
                                       .data = s->buffers.data.memory,
@@ -69,7 +69,7 @@ static void judge(const subject *s, gops_status status, const void *output)
 static void live(const subject *s, void *output)
 {
     gops_plan *plan, *reshaped = NULL;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_tensor data = s->problem.data;
     gops_status status = gops_problem_plan(&s->problem, &plan, NULL);
     if (status == GOPS_OK && s->filter != NULL)

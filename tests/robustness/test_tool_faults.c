@@ -17,7 +17,7 @@
 #include "tool_npy.h"
 #include "tool_process.h"
 
-enum { SHORT_STEP = 7, MOST_BYTES = 1 << 16 };
+enum { SHORT_STEP = 7, MAX_BYTES = 1 << 16 };
 
 static const char log_path[] = "failed";
 
@@ -32,7 +32,7 @@ static size_t read_file(const char *path, char *bytes)
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         return 0;
-    const size_t size = fread(bytes, 1, MOST_BYTES, file);
+    const size_t size = fread(bytes, 1, MAX_BYTES, file);
     fclose(file);
     return size;
 }
@@ -50,7 +50,7 @@ static int lines(const char *text)
 static int run_failing(const char *line, const char *output, long at, const char *whole,
                        size_t whole_bytes)
 {
-    static char got[MOST_BYTES];
+    static char got[MAX_BYTES];
     static tool_result result;
     const tool_surroundings preloaded = {.variable = "LD_PRELOAD", .value = FAIL_MALLOC};
     char number[32];
@@ -81,7 +81,7 @@ static int run_failing(const char *line, const char *output, long at, const char
 
 static void fail_in_turn(const char *line, const char *output)
 {
-    static char whole[MOST_BYTES];
+    static char whole[MAX_BYTES];
     tool_result *result = gops_test_allocate(sizeof *result);
     unsetenv("GROUPOPS_FAIL_AT");
     tool_run(result, line, NULL);

@@ -51,7 +51,7 @@ static int run_threads(void *context, void (*task)(void *argument, int64_t index
     return 0;
 }
 
-/* gops_sgemm and gops_dgemm by their definition. */
+/* gops_sgemm_fn and gops_dgemm_fn by their definition. */
 #define DEFINE_GEMM(name, type)                                                                    \
     static void name(void *context, int32_t m, int32_t n, int32_t k, const type *a, int32_t lda,   \
                      const type *b, int32_t ldb, type beta, type *c, int32_t ldc)                  \

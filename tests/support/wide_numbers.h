@@ -10,10 +10,10 @@
 /* Whether an address has 32 bits, and the bytes that a tensor has at most. */
 #if SIZE_MAX > UINT32_MAX
 #define GOPS_TEST_32_BIT 0
-#define GOPS_TEST_MOST_BYTES "9223372036854775807"
+#define GOPS_TEST_MAX_BYTES "9223372036854775807"
 #else
 #define GOPS_TEST_32_BIT 1
-#define GOPS_TEST_MOST_BYTES "2147483647"
+#define GOPS_TEST_MAX_BYTES "2147483647"
 #endif
 
 #ifdef __SIZEOF_INT128__

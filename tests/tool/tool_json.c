@@ -136,12 +136,12 @@ static int take_value(const char **text, int depth)
     }
 }
 
-enum { MOST_DEPTH = 8 };
+enum { MAX_DEPTH = 8 };
 
 int tool_json_object(const char **text, char *keys, size_t bytes)
 {
     keys[0] = '\0';
-    return take_object(text, MOST_DEPTH, keys, bytes) && take(text, '\n');
+    return take_object(text, MAX_DEPTH, keys, bytes) && take(text, '\n');
 }
 
 const char *tool_json_value(const char *object, const char *key, char *value, size_t bytes)
@@ -158,7 +158,7 @@ const char *tool_json_value(const char *object, const char *key, char *value, si
         const size_t length = (size_t)(strchr(name, '"') - name);
         skip_spaces(&text);
         const char *first = text;
-        if (!take_value(&text, MOST_DEPTH))
+        if (!take_value(&text, MAX_DEPTH))
             return value;
         if (length == strlen(key) && memcmp(name, key, length) == 0 &&
             (size_t)(text - first) < bytes) {

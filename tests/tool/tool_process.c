@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_WORDS = 64 };
+enum { MAX_WORDS = 64 };
 
 /* What runs the tool of a build for another processor; words with a space between them. */
 #ifndef TOOL_EMULATOR
@@ -103,7 +103,7 @@ static void split(char *line, char **words, int *count)
 {
     char *rest = NULL;
     for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
-        if (*count == MOST_WORDS) {
+        if (*count == MAX_WORDS) {
             fprintf(stderr, "a test runs the tool with too many words\n");
             exit(EXIT_FAILURE);
         }
@@ -113,7 +113,7 @@ static void split(char *line, char **words, int *count)
 
 void tool_run(tool_result *result, const char *line, const tool_surroundings *surroundings)
 {
-    char *words[MOST_WORDS + 1];
+    char *words[MAX_WORDS + 1];
     char emulator[] = TOOL_EMULATOR;
     int word_count = 0;
     char *copy = strdup(line);

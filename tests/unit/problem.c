@@ -269,7 +269,8 @@ void gops_problem_reference(const gops_problem *problem, const gops_problem_buff
 }
 
 static gops_status create_filter(const gops_problem *problem, const gops_plan *plan,
-                                 const void *weights, gops_filter **filter, gops_error *error)
+                                 const void *weights, gops_packed_filter **filter,
+                                 gops_error *error)
 {
     gops_type type = problem->filter.type;
     int64_t count = problem->filter_zero_point_count;
@@ -289,7 +290,7 @@ gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *p
                                  const gops_test_guarded *workspace, size_t workspace_bytes,
                                  gops_error *error)
 {
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_arguments arguments = {.size = sizeof arguments};
     uint64_t zero_point;
     if (problem->operation != GOPS_PROBLEM_NORM) {

@@ -4,7 +4,7 @@
 
 #include "elements.h"
 
-enum { MOST_PRODUCTS = 50000, MOST_ELEMENTS = 30000 };
+enum { MAX_PRODUCTS = 50000, MAX_ELEMENTS = 30000 };
 
 /* Hands out the sizes of one problem. */
 typedef struct sizes {
@@ -162,10 +162,10 @@ static int is_small(const gops_problem *problem)
     gops_tensor output;
     if (!gops_problem_reference_shape(problem, &g, &output))
         return 0;
-    if (gops_test_elements(&problem->data) > MOST_ELEMENTS ||
-        gops_test_elements(&output) > MOST_ELEMENTS)
+    if (gops_test_elements(&problem->data) > MAX_ELEMENTS ||
+        gops_test_elements(&output) > MAX_ELEMENTS)
         return 0;
-    return problem->operation == GOPS_PROBLEM_NORM || products(problem, &g) <= MOST_PRODUCTS;
+    return problem->operation == GOPS_PROBLEM_NORM || products(problem, &g) <= MAX_PRODUCTS;
 }
 
 gops_problem gops_random_problem(gops_problem_operation operation, gops_type type,

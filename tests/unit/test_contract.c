@@ -19,7 +19,7 @@ static void expect(gops_status got, const gops_error *error, gops_status status,
 /* A plan of two images, three channels each in and out, with its packed filter. */
 typedef struct subject {
     gops_plan *plan;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     float data[2 * 3 * 7], weights[3 * 3 * 2], output[2 * 3 * 7], other[2 * 3 * 7];
     gops_arguments arguments;
 } subject;
@@ -102,7 +102,7 @@ static void zero_points(void)
     const gops_options options = {.size = sizeof options, .output_type = GOPS_I32};
     const int8_t weights[18] = {0}, zeros[3] = {0};
     subject s;
-    gops_filter *packed;
+    gops_packed_filter *packed;
     gops_plan *plan;
     gops_error error;
     start(&s);
@@ -221,7 +221,7 @@ static void empty_filter(void)
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 0, 3, 7);
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 3, 3, 2);
     gops_plan *plan;
-    gops_filter *packed = NULL;
+    gops_packed_filter *packed = NULL;
     gops_error error = gops_fresh_error();
     gops_test_check(gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, &error) == GOPS_OK &&
                         gops_filter_create(plan, NULL, &packed, &error) == GOPS_OK &&

@@ -299,7 +299,7 @@ static void allocates_nothing(gops_problem problem)
     gops_reference_geometry g;
     gops_tensor output;
     gops_plan *plan = NULL;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_plan_info info = {.size = sizeof info};
     gops_test_heap_start(&heap);
     gops_host host = gops_test_heap_host(&heap);

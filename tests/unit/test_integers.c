@@ -178,7 +178,7 @@ static void quantized_refusals(void)
 {
     gops_problem p = conv_of(GOPS_I8, 3, 2);
     gops_plan *plan = NULL;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_error error = gops_fresh_error();
     int8_t weights[18] = {0}, zeros[3] = {0};
     p.output_type = GOPS_I64;

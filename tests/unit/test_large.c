@@ -68,7 +68,7 @@ static int execute(const gops_problem *problem, const float *weights, float *dat
 {
     gops_error error = {GOPS_OK, ""};
     gops_plan *plan = NULL;
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_status status = gops_problem_plan(problem, &plan, &error);
     if (status == GOPS_OK)
         status = gops_filter_create(plan, weights, &filter, &error);

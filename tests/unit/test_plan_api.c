@@ -51,7 +51,7 @@ typedef struct fixture {
     gops_plan_info info;
     gops_tensor output;
     gops_problem_buffers buffers;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     gops_arguments arguments;
 } fixture;
 
@@ -252,7 +252,7 @@ static void filter_layouts(void)
     p.data.dims[2] = 17;
     fixture b = start(&p);
     gops_error error = gops_fresh_error();
-    gops_filter *own = b.filter;
+    gops_packed_filter *own = b.filter;
     memcpy(b.buffers.weights.memory, a.buffers.weights.memory,
            (size_t)gops_test_elements(&p.filter) * gops_test_type_bytes(p.filter.type));
     b.arguments.filter = a.filter;
@@ -297,7 +297,7 @@ static void filter_refusals(void)
     fixture f = start(&p), norm = start(&n);
     char *weights = f.buffers.weights.memory;
     gops_error error = gops_fresh_error();
-    gops_filter *filter = f.filter;
+    gops_packed_filter *filter = f.filter;
     gops_check_refusal("plan", gops_filter_create(NULL, weights, &filter, &error), &error,
                        GOPS_INVALID, "plan is NULL");
     gops_test_check(filter == NULL, "a filter came out");

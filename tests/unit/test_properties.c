@@ -210,13 +210,13 @@ static void copy_permuted(void *to, const void *from, size_t bytes, int64_t bloc
         memcpy((char *)to + (size_t)i * size, (const char *)from + (size_t)order[i] * size, size);
 }
 
-enum { MOST_BLOCKS = 256 };
+enum { MAX_BLOCKS = 256 };
 
 /* A random order of the images, and within each the same one of the groups. */
 static void random_order(int64_t batch, int64_t groups, int64_t *both, int64_t *of_groups,
                          gops_test_random *random)
 {
-    int64_t images[MOST_BLOCKS];
+    int64_t images[MAX_BLOCKS];
     for (int64_t i = 0; i < batch; i++) {
         int64_t j = gops_test_random_range(random, 0, i);
         images[i] = images[j];
@@ -238,9 +238,9 @@ static void permute(const gops_problem *problem, gops_test_random *random)
     gops_problem_text text;
     int norm = problem->operation == GOPS_PROBLEM_NORM;
     int64_t groups = norm ? problem->norm.num_groups : problem->filter.dims[0];
-    int64_t both[MOST_BLOCKS], of_groups[MOST_BLOCKS];
+    int64_t both[MAX_BLOCKS], of_groups[MAX_BLOCKS];
     int64_t blocks = problem->data.dims[0] * groups;
-    if (blocks > MOST_BLOCKS)
+    if (blocks > MAX_BLOCKS)
         return;
     random_order(problem->data.dims[0], groups, both, of_groups, random);
     experiment a = start(problem, random);

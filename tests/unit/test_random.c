@@ -16,16 +16,16 @@
 #include "elements.h"
 #include "harness.h"
 
-enum { COUNT = 8400, MOST_ALGORITHMS = 16, MOST_FAILURES = 10 };
+enum { COUNT = 8400, MAX_ALGORITHMS = 16, MAX_FAILURES = 10 };
 
 /* The floating point types first: a normalization takes no others. */
 static const gops_type types[] = {GOPS_F32,    GOPS_F64, GOPS_F16, GOPS_BF16, GOPS_F8E4M3,
                                   GOPS_F8E5M2, GOPS_I8,  GOPS_U8,  GOPS_I16,  GOPS_U16,
                                   GOPS_I32,    GOPS_U32, GOPS_I64, GOPS_U64};
-enum { TYPES = sizeof types / sizeof types[0], REAL_TYPES = 6, MOST_CHANNELS = 512 };
+enum { TYPES = sizeof types / sizeof types[0], REAL_TYPES = 6, MAX_CHANNELS = 512 };
 
 /* How often each algorithm, 0 for auto, took a problem of the operation in work. */
-static int64_t accepted[MOST_ALGORITHMS + 1];
+static int64_t accepted[MAX_ALGORITHMS + 1];
 static const char *const case_names[] = {"conv", "deconv", "norm"};
 
 static char how_to_repeat[1400];
@@ -200,7 +200,7 @@ static void quantize(gops_problem *problem, int64_t *zero_points, gops_test_rand
     problem->filter.type = gops_test_random_chance(random, 50) ? GOPS_I8 : GOPS_U8;
     int out = problem->operation == GOPS_PROBLEM_CONV ? 1 : 2;
     int64_t channels = problem->filter.dims[0] * problem->filter.dims[out];
-    int64_t counts[] = {0, 1, channels < MOST_CHANNELS ? channels : 0};
+    int64_t counts[] = {0, 1, channels < MAX_CHANNELS ? channels : 0};
     problem->filter_zero_point_count = counts[gops_test_random_range(random, 0, 2)];
     problem->filter_zero_points = zero_points + 1;
     problem->data_zero_point = gops_test_random_chance(random, 70) ? zero_points : NULL;
@@ -217,7 +217,7 @@ static int run_problem(gops_problem *problem, int64_t number, gops_test_random *
     gops_tensor output;
     gops_shape shape;
     gops_error error = {GOPS_OK, ""};
-    int64_t zero_points[1 + MOST_CHANNELS];
+    int64_t zero_points[1 + MAX_CHANNELS];
     note_how_to_repeat(problem, number);
     gops_status status = gops_problem_shape(problem, &shape, &error);
     gops_problem_reference_shape(problem, &g, &output);
@@ -253,7 +253,7 @@ static void run_operation(gops_problem_operation operation, int percent)
         gops_test_skip("%s does not run on this processor", getenv("GROUPOPS_ISA"));
     memset(accepted, 0, sizeof accepted);
     reshaped = not_reshaped = 0;
-    for (int64_t i = 0; i < count && failures < MOST_FAILURES; i++) {
+    for (int64_t i = 0; i < count && failures < MAX_FAILURES; i++) {
         if (only >= 0 && i != only)
             continue;
         gops_test_random random =

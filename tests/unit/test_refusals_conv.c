@@ -204,18 +204,18 @@ static void too_large(void)
     p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {LARGE, LARGE}};
     gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
                                "output: the product of its first 4 dimensions, in bytes, is "
-                               "above " GOPS_TEST_MOST_BYTES);
+                               "above " GOPS_TEST_MAX_BYTES);
     p = legal();
     p.data.dims[0] = LARGE;
     p.data.dims[3] = LARGE;
     gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
                                "data: the product of its first 4 dimensions, in bytes, is "
-                               "above " GOPS_TEST_MOST_BYTES);
+                               "above " GOPS_TEST_MAX_BYTES);
     p = legal();
     p.filter.dims[1] = (int64_t)(SIZE_MAX / 8) + 1;
     gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
                                "filter: the product of its first 2 dimensions, in bytes, is "
-                               "above " GOPS_TEST_MOST_BYTES);
+                               "above " GOPS_TEST_MAX_BYTES);
     p = legal();
     p.filter.dims[0] = INT64_C(1) << 40;
     p.filter.dims[2] = INT64_C(1) << 41;

@@ -164,7 +164,7 @@ static void too_large(void)
     p.deconv.output_shape = (gops_list){2, {large, large}};
     gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
                                "output: the product of its first 4 dimensions, in bytes, is "
-                               "above " GOPS_TEST_MOST_BYTES);
+                               "above " GOPS_TEST_MAX_BYTES);
 }
 
 static void empty_outputs(void)

@@ -66,7 +66,7 @@ static void descriptors(void)
     p.data.dims[3] = INT64_C(1) << 60;
     gops_check_problem_refusal(
         &p, GOPS_TOO_LARGE,
-        "data: the product of its dimensions, in bytes, is above " GOPS_TEST_MOST_BYTES);
+        "data: the product of its dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES);
 }
 
 static void coefficients(void)
@@ -142,7 +142,7 @@ static void tensor_bytes(void)
     t = GOPS_TEST_TENSOR(GOPS_F64, INT64_C(1) << 60);
     gops_check_refusal(
         "2^63 bytes", gops_tensor_bytes(&t, &bytes, &error), &error, GOPS_TOO_LARGE,
-        "tensor: the product of its first 1 dimensions, in bytes, is above " GOPS_TEST_MOST_BYTES);
+        "tensor: the product of its first 1 dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES);
     t = GOPS_TEST_TENSOR(GOPS_U8, 1, PTRDIFF_MAX);
     gops_test_check(gops_tensor_bytes(&t, &bytes, &error) == GOPS_OK && bytes == PTRDIFF_MAX,
                     "%zu bytes", bytes);

@@ -107,7 +107,7 @@ static void strides_refused(void)
     float x[2 * 15 * 19 * 23] = {0}, y[2 * 21 * 17 * 22];
     gops_plan *one = conv_plan(NULL), *plan = NULL;
     gops_tensor data = data_of(2, 19, 23);
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     gops_error error = gops_fresh_error();
     gops_plan_reshape(one, &data, NULL, &plan, NULL);
     gops_filter_create(one, x, &filter, NULL);

@@ -153,7 +153,7 @@ enum { CALLERS = 5, CALLS = 6 };
 
 typedef struct caller {
     const gops_plan *plan;
-    const gops_filter *filter;
+    const gops_packed_filter *filter;
     const gops_problem_buffers *buffers;
     const void *expected;
     size_t bytes;
@@ -196,7 +196,7 @@ static void call_from_many(const gops_problem *problem, const gops_plan *plan,
     gops_problem_text text;
     caller callers[CALLERS];
     pthread_t threads[CALLERS];
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
     if (problem->operation != GOPS_PROBLEM_NORM)
         gops_test_check(gops_filter_create(plan, buffers->weights.memory, &filter, NULL) == GOPS_OK,
                         "filter");

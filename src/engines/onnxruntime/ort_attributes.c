@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { TEXT_BYTES = 32, MOST_NUMBERS = 2 * GOPS_MAX_SPATIAL };
+enum { TEXT_BYTES = 32, MAX_NUMBERS = 2 * GOPS_MAX_SPATIAL };
 
 /* Reads up to `bytes`; false where the attribute is not there or could not be read. */
 static bool read(gops_ort_attributes *from, const char *name, ort_attribute_type type, void *data,
@@ -44,7 +44,7 @@ static bool read(gops_ort_attributes *from, const char *name, ort_attribute_type
 static size_t read_numbers(gops_ort_attributes *from, const char *name, int64_t *numbers)
 {
     size_t bytes = 0;
-    return read(from, name, ORT_ATTRIBUTE_INTS, numbers, MOST_NUMBERS * sizeof *numbers, &bytes)
+    return read(from, name, ORT_ATTRIBUTE_INTS, numbers, MAX_NUMBERS * sizeof *numbers, &bytes)
                ? bytes / sizeof *numbers
                : 0;
 }
@@ -84,7 +84,7 @@ static void set_list(gops_list *list, const int64_t *numbers, size_t count)
 
 void gops_ort_attribute_list(gops_ort_attributes *from, const char *name, gops_list *list)
 {
-    int64_t numbers[MOST_NUMBERS];
+    int64_t numbers[MAX_NUMBERS];
     const size_t count = read_numbers(from, name, numbers);
     if (count > GOPS_MAX_SPATIAL) {
         from->strange = true;
@@ -96,7 +96,7 @@ void gops_ort_attribute_list(gops_ort_attributes *from, const char *name, gops_l
 void gops_ort_attribute_pads(gops_ort_attributes *from, const char *name, gops_list *begin,
                              gops_list *end)
 {
-    int64_t numbers[MOST_NUMBERS];
+    int64_t numbers[MAX_NUMBERS];
     const size_t count = read_numbers(from, name, numbers);
     if (count % 2 != 0) {
         from->strange = true;

@@ -33,12 +33,12 @@ enum {
 };
 
 enum {
-    GOPS_ORT_MOST_NODES = 4, /* Conv, Add, Sigmoid, Mul */
+    GOPS_ORT_MAX_NODES = 4, /* Conv, Add, Sigmoid, Mul */
 };
 
 typedef struct gops_ort_claim {
     gops_ort_operation operation;
-    gops_ort_node *nodes[GOPS_ORT_MOST_NODES];
+    gops_ort_node *nodes[GOPS_ORT_MAX_NODES];
     size_t node_count;
     const char *inputs[GOPS_ORT_INPUTS]; /* their names; NULL: it has none */
     const ort_value_info *infos[GOPS_ORT_INPUTS];

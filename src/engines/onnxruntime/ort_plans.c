@@ -8,10 +8,10 @@
 enum {
     /* Shapes of one packing that are kept; a model that alternates between more makes a plan at
      * every change, which takes some microseconds. */
-    MOST_SHAPES = 16,
+    MAX_SHAPES = 16,
     /* Packings that are kept: of weights that are fed with changing dimensions, or for shapes that
      * no packing before serves. */
-    MOST_PACKINGS = 4,
+    MAX_PACKINGS = 4,
 };
 
 static bool is_same(const gops_tensor *one, const gops_tensor *other)
@@ -115,7 +115,7 @@ static gops_status get_plan(gops_ort_packing *packing, const gops_tensor *data,
     }
     gops_status status = GOPS_OK;
     if (packing->others == NULL) {
-        status = gops_plan_cache_create(packing->plan, MOST_SHAPES, &packing->others, error);
+        status = gops_plan_cache_create(packing->plan, MAX_SHAPES, &packing->others, error);
     }
     return status == GOPS_OK ? gops_plan_cache_get(packing->others, data, NULL, plan, error)
                              : status;
@@ -157,7 +157,7 @@ static gops_status take(gops_ort_plans *plans, const gops_tensor *data, const go
     if (packing == NULL) {
         status = create(plans, data, filter, constant, &packing, error);
         if (status == GOPS_OK) {
-            *evicted = plans->count >= MOST_PACKINGS ? evict(plans) : NULL;
+            *evicted = plans->count >= MAX_PACKINGS ? evict(plans) : NULL;
             packing->next = plans->first;
             plans->first = packing;
             plans->count++;

@@ -9,7 +9,7 @@
 
 /* A packed filter for weights that change from call to call. */
 typedef struct gops_ort_packed {
-    gops_filter *filter;
+    gops_packed_filter *filter;
     struct gops_ort_packed *next;
 } gops_ort_packed;
 
@@ -17,10 +17,10 @@ typedef struct gops_ort_packed {
 typedef struct gops_ort_packing {
     gops_tensor data, filter; /* what the plan was made for */
     gops_plan *plan;
-    gops_plan_cache *others; /* NULL before there is another shape */
-    gops_filter *constant;   /* the packed weights where they never change */
-    gops_ort_packed *spare;  /* packed filters that nobody is using, where they change */
-    int64_t users;           /* calls that are running one of the plans */
+    gops_plan_cache *others;      /* NULL before there is another shape */
+    gops_packed_filter *constant; /* the packed weights where they never change */
+    gops_ort_packed *spare;       /* packed filters that nobody is using, where they change */
+    int64_t users;                /* calls that are running one of the plans */
     uint64_t last_use;
     struct gops_ort_packing *next;
 } gops_ort_packing;

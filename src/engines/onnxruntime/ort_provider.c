@@ -21,7 +21,7 @@ static ort_status *claim_node(const gops_ort_runtime *runtime, const gops_ort_gr
 {
     /* Weights go on coming with every call: a new shape may want them packed in another way. */
     const ort_fusion_options keep = {ORT_VERSION_PLUGINS, false};
-    const ort_node *handles[GOPS_ORT_MOST_NODES];
+    const ort_node *handles[GOPS_ORT_MAX_NODES];
     gops_ort_claim claim;
     bool serves;
     ort_status *status = gops_ort_claim_start(runtime, graph, node, &claim, &serves);

@@ -11,7 +11,7 @@
 enum {
     /* The most that a kernel reads beyond the last element of a row that it needs, in bytes: the
      * other lanes of its widest tile. */
-    GOPS_DIRECT_SLACK = 8 * 64,
+    GOPS_DEPTHWISE_SLACK = 8 * 64,
 };
 
 /* Rows of outputs. All distances are in elements of the compute type.
@@ -22,7 +22,7 @@ enum {
  *       + sum over single taps: weight * data[offset + r * step + x]
  *
  * with the segments' offsets first and the weights in the same order, `chunk` for a segment. */
-typedef struct gops_direct_rows {
+typedef struct gops_depthwise_rows {
     const void *data;
     const int64_t *offsets;
     const void *weights;
@@ -36,12 +36,12 @@ typedef struct gops_direct_rows {
     /* NULL, or two values: the sums plus *bias are put between them. epilogue.h */
     const void *bounds;
     const void *bias;
-} gops_direct_rows;
+} gops_depthwise_rows;
 
 /* Rows that are copied, every stride-th element of them: to[r * to_pitch + i] =
  * from[r * from_pitch + i * stride]. With `second`, for stride 2, those between go there:
  * second[r * to_pitch + i] = from[r * from_pitch + i * 2 + 1], where i * 2 + 1 is within. */
-typedef struct gops_direct_copy {
+typedef struct gops_depthwise_copy {
     const void *from;
     void *to;
     void *second;
@@ -49,19 +49,19 @@ typedef struct gops_direct_copy {
     int64_t rows;
     int64_t length; /* of a row of `from`, from its first element to the last one that is read */
     int64_t stride;
-} gops_direct_copy;
+} gops_depthwise_copy;
 
 /* A tap of a bundle: where its data and its weight are. */
-typedef struct gops_bundle_tap {
+typedef struct gops_depthwise_blocked_tap {
     int64_t data, weight;
-} gops_bundle_tap;
+} gops_depthwise_blocked_tap;
 
 /* Rows of outputs of as many channels as a vector has lanes. All distances are in vectors.
  *     output[r * output_pitch + x * output_step] =
  *         sum over taps: weights[tap.weight] * data[tap.data + r * y_step + x * x_step] */
-typedef struct gops_direct_bundle {
+typedef struct gops_depthwise_blocked {
     const void *data;
-    const gops_bundle_tap *taps;
+    const gops_depthwise_blocked_tap *taps;
     const void *weights;
     void *output;
     int64_t count; /* of the taps */
@@ -69,16 +69,16 @@ typedef struct gops_direct_bundle {
     int64_t output_pitch, output_step;
     int64_t rows, width;
     const void *bounds, *bias; /* as for the rows, a bias in each lane */
-} gops_direct_bundle;
+} gops_depthwise_blocked;
 
 /* to[j - begin] = from[j % ways * pitch + j / ways] for begin <= j < end, which is at most
  * ways * count. */
-typedef struct gops_direct_weave {
+typedef struct gops_depthwise_interleave {
     void *to;
     const void *from;
     int64_t pitch, ways, count;
     int64_t begin, end;
-} gops_direct_weave;
+} gops_depthwise_interleave;
 
 /* Convolutions of one channel, which lies there without padding, in part: `rows` rows of outputs
  * from row `first` on, each of all `columns`; `output` is where row `first` goes. Strides and pads
@@ -87,7 +87,7 @@ typedef struct gops_direct_weave {
  * There are `filters` of them, whose weights, biases and whole outputs follow each other, as do the
  * data, of which `shared` filters in turn have the same; of those of the first data `done` came
  * before. */
-typedef struct gops_direct_image {
+typedef struct gops_depthwise_image {
     const void *data;
     const void *weights; /* [filters, kernel_y, kernel_x] */
     void *output;
@@ -100,12 +100,12 @@ typedef struct gops_direct_image {
     int64_t dilation_y, dilation_x;
     int64_t stride;
     const void *bounds, *bias; /* as for the rows; a bias for each filter */
-} gops_direct_image;
+} gops_depthwise_image;
 
-typedef void gops_image_kernel(const gops_direct_image *image);
+typedef void gops_depthwise_image_fn(const gops_depthwise_image *image);
 
 /* `of` goes on to the next filter, `size` bytes being those of an element. */
-static inline void gops_image_next(gops_direct_image *of, int64_t size)
+static inline void gops_depthwise_image_next(gops_depthwise_image *of, int64_t size)
 {
     of->weights = (const char *)of->weights + of->kernel_y * of->kernel_x * size;
     of->output = (char *)of->output + of->image_rows * of->columns * size;
@@ -117,33 +117,33 @@ static inline void gops_image_next(gops_direct_image *of, int64_t size)
 }
 
 /* Kernels for square images' windows, depthwise_shuffle.isa.c; NULL where not offered. */
-typedef struct gops_lanes_kernels {
+typedef struct gops_depthwise_shuffle_kernels {
     /* 3 x 3 or 5 x 5 taps, stride 1, dilation 1 or 2; as many columns as the data has, the pad
      * before them half of what the taps reach over. */
-    gops_image_kernel *stream;
+    gops_depthwise_image_fn *stream;
     /* The same, and 7 x 7, without dilation, with as many rows too, all of them, of data of at most
      * 8 x 8. */
-    gops_image_kernel *pairs;
+    gops_depthwise_image_fn *pairs;
     /* 3 x 3, 5 x 5 or 7 x 7 taps, stride 2, dilation 1; data of at most 16 x 16, of which pad_y,
      * half the kernel or one less, and any pad_x make at most 8 x 8 outputs, all of them. */
-    gops_image_kernel *apart;
+    gops_depthwise_image_fn *apart;
     /* The transposed form: 2 x 2, 3 x 3 or 4 x 4 taps, stride 2, dilation 1, any pads and number of
      * rows and columns. */
-    gops_image_kernel *spread;
-} gops_lanes_kernels;
+    gops_depthwise_image_fn *spread;
+} gops_depthwise_shuffle_kernels;
 
-typedef struct gops_direct_kernels {
-    void (*rows)(const gops_direct_rows *rows);
-    void (*copy)(const gops_direct_copy *copy);
-    void (*weave)(const gops_direct_weave *weave);
+typedef struct gops_depthwise_kernels {
+    void (*rows)(const gops_depthwise_rows *rows);
+    void (*copy)(const gops_depthwise_copy *copy);
+    void (*weave)(const gops_depthwise_interleave *weave);
     /* Small images, depthwise_blocked.inc.h; `lanes` channels in a bundle. */
     int64_t lanes;
-    void (*bundle_rows)(const gops_direct_bundle *bundle);
+    void (*bundle_rows)(const gops_depthwise_blocked *bundle);
     /* copy[positions[i]] = pixel i of `channels` channels, which are `pitch` elements apart */
     void (*bundle_in)(void *copy, const int64_t *positions, const void *from, int64_t pitch,
                       int64_t channels, int64_t pixels);
     /* pixel i of `channels` channels = sums[i] */
     void (*bundle_out)(void *to, int64_t pitch, const void *sums, int64_t channels, int64_t pixels);
-} gops_direct_kernels;
+} gops_depthwise_kernels;
 
 #endif

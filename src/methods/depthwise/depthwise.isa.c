@@ -13,7 +13,7 @@
 #endif
 
 /* The largest tiles: rows, vectors. */
-enum { GOPS_DIRECT_ROWS = 7, GOPS_DIRECT_VECTORS = 8, GOPS_BUNDLE_PIXELS = 14 };
+enum { GOPS_DEPTHWISE_ROWS = 7, GOPS_DEPTHWISE_VECTORS = 8, GOPS_DEPTHWISE_BLOCKED_PIXELS = 14 };
 
 /* Stores the first lanes of a vector of `bytes` bytes, fewer than all, elements of `size` bytes. */
 static inline __attribute__((always_inline)) void
@@ -70,7 +70,7 @@ gops_store_part(void *to, const void *vector, const int bytes, const int size, i
 #define TALL
 #include "methods/depthwise/depthwise_rows.inc.h"
 
-static void f32_rows_fitted(const gops_direct_rows *a)
+static void f32_rows_fitted(const gops_depthwise_rows *a)
 {
     if (a->width <= f32_half_LANES) {
         f32_half_rows(a);
@@ -127,16 +127,16 @@ static void f32_rows_fitted(const gops_direct_rows *a)
 #include "methods/depthwise/depthwise_interleave.inc.h"
 #include "methods/depthwise/depthwise_blocked.inc.h"
 
-#define GOPS_DIRECT_KERNELS(name, rows_function)                                                   \
+#define GOPS_DEPTHWISE_KERNELS(name, rows_function)                                                \
     {                                                                                              \
         .rows = rows_function, .copy = name##_copy, .weave = name##_weave, .lanes = name##_BUNDLE, \
         .bundle_rows = name##_bundle_rows, .bundle_in = name##_bundle_in,                          \
         .bundle_out = name##_bundle_out                                                            \
     }
 
-const gops_direct_kernels GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES] = {
-    [GOPS_COMPUTE_F32] = GOPS_DIRECT_KERNELS(f32, f32_rows_fitted),
-    [GOPS_COMPUTE_F64] = GOPS_DIRECT_KERNELS(f64, f64_rows),
-    [GOPS_COMPUTE_U32] = GOPS_DIRECT_KERNELS(u32, u32_rows),
-    [GOPS_COMPUTE_U64] = GOPS_DIRECT_KERNELS(u64, u64_rows),
+const gops_depthwise_kernels GOPS_ISA_NAME(gops_depthwise_table)[GOPS_COMPUTES] = {
+    [GOPS_COMPUTE_F32] = GOPS_DEPTHWISE_KERNELS(f32, f32_rows_fitted),
+    [GOPS_COMPUTE_F64] = GOPS_DEPTHWISE_KERNELS(f64, f64_rows),
+    [GOPS_COMPUTE_U32] = GOPS_DEPTHWISE_KERNELS(u32, u32_rows),
+    [GOPS_COMPUTE_U64] = GOPS_DEPTHWISE_KERNELS(u64, u64_rows),
 };

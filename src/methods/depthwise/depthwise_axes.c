@@ -7,7 +7,7 @@
 
 enum {
     /* Classes of a transposed convolution cost time for each item, needed or not. */
-    MOST_CLASSES = 256,
+    MAX_CLASSES = 256,
 };
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -15,16 +15,16 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-static void fill_axis(const gops_axis *from, int transposed, gops_direct_axis *to)
+static void fill_axis(const gops_axis *from, int transposed, gops_depthwise_axis *to)
 {
     const int64_t stride = from->stride, pad = from->pad_begin;
     const int64_t distance = (from->kernel - 1) * from->dilation;
-    *to = (gops_direct_axis){.data = from->data,
-                             .kernel = from->kernel,
-                             .output = from->output,
-                             .stride = stride,
-                             .dilation = from->dilation,
-                             .pad = pad};
+    *to = (gops_depthwise_axis){.data = from->data,
+                                .kernel = from->kernel,
+                                .output = from->output,
+                                .stride = stride,
+                                .dilation = from->dilation,
+                                .pad = pad};
     if (transposed) {
         to->classes = stride;
         to->count = (from->output - 1) / stride + 1;
@@ -68,16 +68,17 @@ static gops_status check(const gops_plan *plan, gops_error *error)
                              (long long)axis->pad_begin);
         }
     }
-    if (classes > MOST_CLASSES) {
+    if (classes > MAX_CLASSES) {
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "direct serves strides of a transposed convolution up to a product of %d; "
                          "it is %lld",
-                         MOST_CLASSES, (long long)classes);
+                         MAX_CLASSES, (long long)classes);
     }
     return GOPS_OK;
 }
 
-gops_status gops_direct_axes(const gops_plan *plan, gops_direct_axis axis[3], gops_error *error)
+gops_status gops_depthwise_axes(const gops_plan *plan, gops_depthwise_axis axis[3],
+                                gops_error *error)
 {
     static const gops_axis missing = {
         .data = 1, .kernel = 1, .output = 1, .stride = 1, .dilation = 1};
@@ -91,10 +92,11 @@ gops_status gops_direct_axes(const gops_plan *plan, gops_direct_axis axis[3], go
     return status;
 }
 
-gops_direct_taps gops_direct_list(const gops_direct_axis *axis, int transposed, int64_t rho)
+gops_depthwise_taps gops_depthwise_list(const gops_depthwise_axis *axis, int transposed,
+                                        int64_t rho)
 {
     if (!transposed) {
-        return (gops_direct_taps){axis->kernel, 0, 1, 0};
+        return (gops_depthwise_taps){axis->kernel, 0, 1, 0};
     }
     /* k * d = rho + p modulo s: from the first solution on every s / gcd(s, d)-th tap. */
     const int64_t every = axis->stride / common_divisor(axis->stride, axis->dilation);
@@ -104,18 +106,18 @@ gops_direct_taps gops_direct_list(const gops_direct_axis *axis, int transposed, 
         first++;
     }
     if (first == every || first >= axis->kernel) {
-        return (gops_direct_taps){0, 0, 1, 0};
+        return (gops_depthwise_taps){0, 0, 1, 0};
     }
     /* Later taps meet earlier data: they come first. */
     const int64_t count = (axis->kernel - 1 - first) / every + 1;
     const int64_t last = first + (count - 1) * every;
-    return (gops_direct_taps){count, last, -every,
-                              axis->most -
-                                  gops_floor_div(last * axis->dilation - axis->pad, axis->stride)};
+    return (gops_depthwise_taps){
+        count, last, -every,
+        axis->most - gops_floor_div(last * axis->dilation - axis->pad, axis->stride)};
 }
 
-int64_t gops_direct_outputs(const gops_direct_axis *axis, int transposed, int64_t rho,
-                            int64_t first, int64_t count, int64_t *begin)
+int64_t gops_depthwise_outputs(const gops_depthwise_axis *axis, int transposed, int64_t rho,
+                               int64_t first, int64_t count, int64_t *begin)
 {
     if (!transposed) {
         *begin = 0;

@@ -24,15 +24,15 @@
 
 enum {
     /* Bundles of fewer channels waste more lanes than rows of one channel do. */
-    LEAST_FILLING = 2,
+    MIN_FILLING = 2,
     /* The least items to divide the work into, so that threads find some, and evenly. */
     SHARES = 16,
-    MOST_BUNDLES = 16,
+    MAX_BUNDLES = 16,
 };
 
 typedef struct parameters {
-    gops_direct_axis axis[3]; /* Z, Y, X; each one block */
-    int64_t padded[3];        /* pixels of the copy along each axis */
+    gops_depthwise_axis axis[3]; /* Z, Y, X; each one block */
+    int64_t padded[3];           /* pixels of the copy along each axis */
     int transposed;
     int64_t lanes;
     int64_t bundles;      /* of one image */
@@ -69,7 +69,7 @@ static void fill(const gops_plan *plan, parameters *p)
     int64_t pixels = 1;
     p->lanes = plan->kernels->direct[plan->type->compute].lanes;
     for (int a = 0; a < 3; a++) {
-        const gops_direct_axis *axis = &p->axis[a];
+        const gops_depthwise_axis *axis = &p->axis[a];
         /* What the windows cover; the data beyond them stays out. */
         p->padded[a] = gops_mul_saturate(axis->count - 1, axis->step);
         if (!gops_add(p->padded[a], axis->reach + 1, &p->padded[a])) {
@@ -83,7 +83,7 @@ static void fill(const gops_plan *plan, parameters *p)
     p->sums_bytes = bytes_of(conv->output_pixels, p->lanes * size);
     p->staging_bytes = bytes_of(gops_max(conv->data_pixels, conv->output_pixels), p->lanes * size);
     p->positions_bytes = bytes_of(conv->data_pixels, (int64_t)sizeof(int64_t));
-    p->taps_bytes = bytes_of(conv->taps, (int64_t)sizeof(gops_bundle_tap));
+    p->taps_bytes = bytes_of(conv->taps, (int64_t)sizeof(gops_depthwise_blocked_tap));
 }
 
 /* Estimated nanoseconds on one thread: constants fitted to 23 layers of f32 of 7 to 56 columns on a
@@ -108,7 +108,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     const gops_conv_geometry *conv = &plan->conv;
     parameters *p = own(plan);
     *p = (parameters){.transposed = plan->operation == GOPS_OPERATION_DECONV};
-    const gops_status status = gops_direct_axes(plan, p->axis, error);
+    const gops_status status = gops_depthwise_axes(plan, p->axis, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -116,16 +116,16 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     plan->slot_bytes =
         p->copy_bytes + p->sums_bytes + p->staging_bytes + p->positions_bytes + p->taps_bytes;
     if (p->copy_bytes + p->sums_bytes > plan->machine.l2_bytes / 2 ||
-        conv->groups * LEAST_FILLING < p->lanes || plan->slot_bytes > slot_limit) {
+        conv->groups * MIN_FILLING < p->lanes || plan->slot_bytes > slot_limit) {
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "direct takes bundles of %lld channels only where there are as many, and "
                          "their images stay in the cache",
                          (long long)p->lanes);
     }
     const int64_t all = conv->batch * p->bundles;
-    p->bundle_block = gops_clamp(all / SHARES, 1, MOST_BUNDLES);
+    p->bundle_block = gops_clamp(all / SHARES, 1, MAX_BUNDLES);
     plan->items = gops_ceil_div(all, p->bundle_block);
-    plan->filter_bytes = gops_direct_filter_bytes(plan);
+    plan->filter_bytes = gops_depthwise_filter_bytes(plan);
     plan->cost = estimate(plan, p);
     snprintf(plan->why, sizeof plan->why,
              "one channel a group, small images: bundles of %lld channels, one in each lane of a "
@@ -138,10 +138,10 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
 typedef struct parts {
     unsigned char *copy, *sums, *staging;
     int64_t *positions;
-    gops_bundle_tap *taps;
+    gops_depthwise_blocked_tap *taps;
     int64_t single_class; /* how many taps, where there is but one class; else 0 */
     const void *bounds;   /* NULL, or what the kernel applies with the biases */
-    gops_trim_values bias;
+    gops_epilogue_values bias;
     const gops_job *whole; /* with the bias */
 } parts;
 
@@ -151,7 +151,7 @@ static parts divide(const parameters *p, unsigned char *workspace)
     at.sums = workspace += p->copy_bytes;
     at.staging = workspace += p->sums_bytes;
     at.positions = (int64_t *)(void *)(workspace += p->staging_bytes);
-    at.taps = (gops_bundle_tap *)(void *)(workspace + p->positions_bytes);
+    at.taps = (gops_depthwise_blocked_tap *)(void *)(workspace + p->positions_bytes);
     return at;
 }
 
@@ -161,7 +161,7 @@ static void fill_positions(const parameters *p, int64_t *positions)
     const int64_t nowhere = p->padded[0] * p->padded[1] * p->padded[2];
     int64_t shift[3], begin[3], end[3]; /* of the data under windows */
     for (int a = 0; a < 3; a++) {
-        const gops_direct_axis *axis = &p->axis[a];
+        const gops_depthwise_axis *axis = &p->axis[a];
         shift[a] = p->transposed ? axis->most : axis->pad;
         begin[a] = gops_clamp(-shift[a], 0, axis->data);
         end[a] = gops_clamp(p->padded[a] - shift[a], begin[a], axis->data);
@@ -180,13 +180,14 @@ static void fill_positions(const parameters *p, int64_t *positions)
 }
 
 /* The taps of a class; how many. */
-static int64_t fill_taps(const parameters *p, const int64_t rho[3], gops_bundle_tap *taps)
+static int64_t fill_taps(const parameters *p, const int64_t rho[3],
+                         gops_depthwise_blocked_tap *taps)
 {
-    const gops_direct_axis *axis = p->axis;
-    gops_direct_taps list[3];
-    gops_bundle_tap *to = taps;
+    const gops_depthwise_axis *axis = p->axis;
+    gops_depthwise_taps list[3];
+    gops_depthwise_blocked_tap *to = taps;
     for (int a = 0; a < 3; a++) {
-        list[a] = gops_direct_list(&axis[a], p->transposed, rho[a]);
+        list[a] = gops_depthwise_list(&axis[a], p->transposed, rho[a]);
     }
     for (int64_t z = 0; z < list[0].count; z++) {
         for (int64_t y = 0; y < list[1].count; y++) {
@@ -197,8 +198,9 @@ static int64_t fill_taps(const parameters *p, const int64_t rho[3], gops_bundle_
                 const int64_t kz = list[0].first + z * list[0].step;
                 const int64_t ky = list[1].first + y * list[1].step;
                 const int64_t kx = list[2].first + x * list[2].step;
-                *to++ = (gops_bundle_tap){(pz * p->padded[1] + py) * p->padded[2] + px,
-                                          (kz * axis[1].kernel + ky) * axis[2].kernel + kx};
+                *to++ =
+                    (gops_depthwise_blocked_tap){(pz * p->padded[1] + py) * p->padded[2] + px,
+                                                 (kz * axis[1].kernel + ky) * axis[2].kernel + kx};
             }
         }
     }
@@ -210,14 +212,15 @@ static void run_class(const gops_plan *plan, const parts *at, const int64_t rho[
                       const unsigned char *weights)
 {
     const parameters *p = read_own(plan);
-    const gops_direct_axis *axis = p->axis;
-    const gops_direct_kernels *kernels = &plan->kernels->direct[plan->type->compute];
+    const gops_depthwise_axis *axis = p->axis;
+    const gops_depthwise_kernels *kernels = &plan->kernels->direct[plan->type->compute];
     const int64_t vector = p->lanes * gops_compute_bytes(plan->type->compute);
     int64_t begin[3], end[3], output[3];
     for (int a = 0; a < 3; a++) {
-        end[a] = gops_direct_outputs(&axis[a], p->transposed, rho[a], axis[a].first, axis[a].count,
-                                     &begin[a]);
-        output[a] = gops_direct_output(&axis[a], p->transposed, axis[a].first + begin[a], rho[a]);
+        end[a] = gops_depthwise_outputs(&axis[a], p->transposed, rho[a], axis[a].first,
+                                        axis[a].count, &begin[a]);
+        output[a] =
+            gops_depthwise_output(&axis[a], p->transposed, axis[a].first + begin[a], rho[a]);
     }
     if (begin[1] == end[1] || begin[2] == end[2]) {
         return;
@@ -227,7 +230,7 @@ static void run_class(const gops_plan *plan, const parts *at, const int64_t rho[
             ((z * axis[0].step * p->padded[1]) + begin[1] * axis[1].step) * p->padded[2] +
             begin[2] * axis[2].step;
         const int64_t to = (output[0] * axis[1].output + output[1]) * axis[2].output + output[2];
-        const gops_direct_bundle bundle = {
+        const gops_depthwise_blocked bundle = {
             .data = at->copy + data * vector,
             .taps = at->taps,
             .weights = weights,
@@ -267,7 +270,7 @@ static void store_channels(const gops_plan *plan, const gops_job *job, const par
                            int64_t channel, int64_t channels, int64_t first)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_direct_kernels *kernels = &plan->kernels->direct[plan->type->compute];
+    const gops_depthwise_kernels *kernels = &plan->kernels->direct[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t pixels = conv->output_pixels, filters = conv->channels_out;
     const int plain = plan->output_type->plain && !gops_adds_in_place(job);
@@ -286,11 +289,11 @@ static void run_bundle(const gops_plan *plan, const gops_job *job, parts *at, in
 {
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_direct_kernels *kernels = &plan->kernels->direct[plan->type->compute];
+    const gops_depthwise_kernels *kernels = &plan->kernels->direct[plan->type->compute];
     const int64_t plane = image * conv->groups + group, filters = conv->channels_out;
     const int64_t filter_bytes = conv->taps * p->lanes * gops_compute_bytes(plan->type->compute);
     const unsigned char *weights = (const unsigned char *)job->filter +
-                                   gops_direct_bundles_from(plan) +
+                                   gops_depthwise_blockeds_from(plan) +
                                    group / p->lanes * filters * filter_bytes;
     const void *data = gops_data_at(plan, job, image, plane * conv->data_pixels);
     if (!plan->type->plain) {
@@ -301,8 +304,8 @@ static void run_bundle(const gops_plan *plan, const gops_job *job, parts *at, in
                        conv->data_pixels);
     for (int64_t m = 0; m < filters; m++) {
         if (at->bounds != NULL) {
-            gops_trim_bias(plan, at->whole, group * filters + m, filters, channels, p->lanes,
-                           &at->bias);
+            gops_epilogue_bias(plan, at->whole, group * filters + m, filters, channels, p->lanes,
+                               &at->bias);
         }
         run_filters(plan, at, weights + m * filter_bytes);
         store_channels(plan, job, at, group * filters + m, channels,
@@ -315,7 +318,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     static const int64_t first_class[3] = {0};
-    const gops_trim trim = gops_trim_read(plan, job, 0);
+    const gops_epilogue trim = gops_epilogue_read(plan, job, 0);
     parts at = divide(p, workspace);
     const int64_t end = gops_min((item + 1) * p->bundle_block, conv->batch * p->bundles);
     at.whole = job;
@@ -334,22 +337,22 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     }
 }
 
-const gops_method gops_direct_bundle_deconv = {
+const gops_method gops_depthwise_blocked_deconv = {
     .algorithm = "direct",
     .form = "bundles",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare,
-    .pack = gops_direct_pack,
+    .pack = gops_depthwise_pack,
     .run = run,
     .modular = 1,
 };
 
-const gops_method gops_direct_bundle_conv = {
+const gops_method gops_depthwise_blocked_conv = {
     .algorithm = "direct",
     .form = "bundles",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare,
-    .pack = gops_direct_pack,
+    .pack = gops_depthwise_pack,
     .run = run,
     .modular = 1,
 };

@@ -104,18 +104,18 @@ static void NAME(bundle_out)(void *to, int64_t pitch, const void *sums, int64_t 
 
 /* PIXELS neighbouring outputs of a row, whose data is STEP vectors apart, or x_step for 0. */
 static inline __attribute__((always_inline)) void
-NAME(bundle_tile)(const gops_direct_bundle *a, const NAME(bundle) * data, NAME(bundle) * output,
+NAME(bundle_tile)(const gops_depthwise_blocked *a, const NAME(bundle) * data, NAME(bundle) * output,
                   const int PIXELS, const int STEP)
 {
     const int64_t step = STEP != 0 ? STEP : a->x_step;
-    NAME(bundle) sum[GOPS_BUNDLE_PIXELS];
+    NAME(bundle) sum[GOPS_DEPTHWISE_BLOCKED_PIXELS];
     const NAME(bundle) *weights = a->weights;
-    const gops_bundle_tap *end = a->taps + a->count;
+    const gops_depthwise_blocked_tap *end = a->taps + a->count;
     GOPS_UNROLL
     for (int i = 0; i < PIXELS; i++) {
         sum[i] = (NAME(bundle)){0};
     }
-    for (const gops_bundle_tap *tap = a->taps; tap < end; tap++) {
+    for (const gops_depthwise_blocked_tap *tap = a->taps; tap < end; tap++) {
         const NAME(bundle) *from = data + tap->data, w = weights[tap->weight];
         GOPS_UNROLL
         for (int i = 0; i < PIXELS; i++, from += step) {
@@ -138,7 +138,7 @@ NAME(bundle_tile)(const gops_direct_bundle *a, const NAME(bundle) * data, NAME(b
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(bundle_row)(const gops_direct_bundle *a,
+static inline __attribute__((always_inline)) void NAME(bundle_row)(const gops_depthwise_blocked *a,
                                                                    const NAME(bundle) * data,
                                                                    NAME(bundle) * output,
                                                                    const int STEP)
@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) void NAME(bundle_row)(const gops_di
     }
 }
 
-static void NAME(bundle_rows)(const gops_direct_bundle *a)
+static void NAME(bundle_rows)(const gops_depthwise_blocked *a)
 {
     NAME(bundle) *output = a->output;
     for (int64_t row = 0; row < a->rows; row++, output += a->output_pitch) {

@@ -26,20 +26,20 @@ enum {
     /* The least items to divide the work into, so that threads find some, and evenly. */
     SHARES = 32,
     /* Nanoseconds, for items not to be too short: what surrounds one takes some tens. */
-    LEAST_COST = 600,
+    MIN_COST = 600,
     /* Channels of types to convert, of which images are not cut. */
-    LEAST_CONVERTED = SHARES / 2,
+    MIN_CONVERTED = SHARES / 2,
     /* Filters beyond this in an item no longer save anything. */
-    MOST_FILTERS = 64,
+    MAX_FILTERS = 64,
     /* The rows of a tile of the kernels. */
     TILE_ROWS = 14,
     /* Outputs of an item beyond this no longer save anything, and room is kept for as many. */
-    MOST_OUTPUTS = 1 << 16,
+    MAX_OUTPUTS = 1 << 16,
 };
 
 typedef struct parameters {
-    gops_direct_axis axis[3];
-    gops_image_kernel *kernel;
+    gops_depthwise_axis axis[3];
+    gops_depthwise_image_fn *kernel;
     int64_t row_block, row_blocks; /* rows of outputs of an item; how many make an image */
     int64_t filters;               /* output channels of all images */
     int64_t filter_block;          /* of an item */
@@ -49,21 +49,22 @@ typedef struct parameters {
 } parameters;
 
 static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
-static_assert((int)MOST_FILTERS <= (int)GOPS_TRIM_CHANNELS, "biases of a call outgrow their room");
+static_assert((int)MAX_FILTERS <= (int)GOPS_EPILOGUE_CHANNELS,
+              "biases of a call outgrow their room");
 
 static const parameters *read_own(const gops_plan *plan)
 {
     return (const parameters *)(const void *)plan->parameters.bytes;
 }
 
-static int is_flat(const gops_direct_axis *z)
+static int is_flat(const gops_depthwise_axis *z)
 {
     return z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1;
 }
 
-static gops_image_kernel *choose_masked(const gops_plan *plan, const parameters *p)
+static gops_depthwise_image_fn *choose_masked(const gops_plan *plan, const parameters *p)
 {
-    const gops_direct_axis *y = &p->axis[1], *x = &p->axis[2];
+    const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
     const int taps = y->kernel == 3 || y->kernel == 5 || y->kernel == 7;
     const int by_1 = y->stride == 1 && x->stride == 1;
     const int by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1 &&
@@ -71,11 +72,11 @@ static gops_image_kernel *choose_masked(const gops_plan *plan, const parameters 
     return taps && (by_1 || by_2) ? plan->kernels->masked[plan->type->compute] : NULL;
 }
 
-static gops_image_kernel *choose_lanes(const gops_plan *plan, const parameters *p)
+static gops_depthwise_image_fn *choose_lanes(const gops_plan *plan, const parameters *p)
 {
     enum { PAIRED = 8, APART = 16 }; /* the longest rows of the kernels of that name */
-    const gops_lanes_kernels *kernels = &plan->kernels->lanes[plan->type->compute];
-    const gops_direct_axis *y = &p->axis[1], *x = &p->axis[2];
+    const gops_depthwise_shuffle_kernels *kernels = &plan->kernels->lanes[plan->type->compute];
+    const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
     const int64_t taps = y->kernel, half = taps / 2;
     if (x->kernel != taps || (taps != 3 && taps != 5 && taps != 7) || x->stride != y->stride ||
         x->dilation != y->dilation) {
@@ -95,9 +96,9 @@ static gops_image_kernel *choose_lanes(const gops_plan *plan, const parameters *
     return y->dilation <= 2 && single && same_x && taps <= 5 ? kernels->stream : NULL;
 }
 
-static gops_image_kernel *choose_spread(const gops_plan *plan, const parameters *p)
+static gops_depthwise_image_fn *choose_spread(const gops_plan *plan, const parameters *p)
 {
-    const gops_direct_axis *y = &p->axis[1], *x = &p->axis[2];
+    const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
     const int square = y->kernel == x->kernel && y->kernel >= 2 && y->kernel <= 4;
     const int by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1;
     return square && by_2 ? plan->kernels->lanes[plan->type->compute].spread : NULL;
@@ -124,7 +125,7 @@ static double estimate_masked(const gops_plan *plan, const parameters *p)
 static double estimate_lanes(const gops_plan *plan, const parameters *p)
 {
     static const double filter = 2, tap = 0.15, pairs = 4 * 0.16, apart = 4 * 0.24;
-    const gops_lanes_kernels *kernels = &plan->kernels->lanes[plan->type->compute];
+    const gops_depthwise_shuffle_kernels *kernels = &plan->kernels->lanes[plan->type->compute];
     const double taps = (double)plan->conv.taps;
     return filter + taps * (p->kernel == kernels->pairs   ? pairs
                             : p->kernel == kernels->apart ? apart
@@ -160,7 +161,7 @@ static int is_offered(const gops_plan *plan, const parameters *p)
     const int64_t pixels = gops_mul_saturate(gops_max(conv->data_pixels, conv->output_pixels),
                                              2 * gops_compute_bytes(plan->type->compute));
     return plan->type->store_wrapped == NULL && plan->output_type == plan->type &&
-           p->filters >= LEAST_CONVERTED && conv->output_pixels <= MOST_OUTPUTS &&
+           p->filters >= MIN_CONVERTED && conv->output_pixels <= MAX_OUTPUTS &&
            pixels <= plan->machine.l2_bytes / 2;
 }
 
@@ -169,11 +170,11 @@ static void cut(const gops_plan *plan, parameters *p, double cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t rows = p->axis[1].output;
-    const int64_t least = gops_max(SHARES / p->filters, conv->output_pixels / MOST_OUTPUTS);
+    const int64_t least = gops_max(SHARES / p->filters, conv->output_pixels / MAX_OUTPUTS);
     const int64_t blocks = gops_clamp(least, 1, gops_ceil_div(rows, TILE_ROWS));
     p->row_block = gops_min(rows, gops_round_up(gops_ceil_div(rows, blocks), TILE_ROWS));
     p->filter_block =
-        gops_clamp(gops_max(p->filters / SHARES, (int64_t)(LEAST_COST / cost)), 1, MOST_FILTERS);
+        gops_clamp(gops_max(p->filters / SHARES, (int64_t)(MIN_COST / cost)), 1, MAX_FILTERS);
     p->batch = p->filter_block;
     if (p->converts) {
         const int64_t bytes =
@@ -199,7 +200,8 @@ static int64_t workspace(const gops_plan *plan, parameters *p)
 
 /* `choose` has the kernel, or NULL for what it does not serve; `serves` says what it does. */
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error,
-                           gops_image_kernel *(*choose)(const gops_plan *, const parameters *),
+                           gops_depthwise_image_fn *(*choose)(const gops_plan *,
+                                                              const parameters *),
                            double (*estimate)(const gops_plan *, const parameters *),
                            const char *serves, const char *padding)
 {
@@ -207,7 +209,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     parameters *p = (parameters *)(void *)plan->parameters.bytes;
     *p = (parameters){.filters = conv->batch * conv->groups * conv->channels_out,
                       .converts = !plan->type->plain};
-    const gops_status status = gops_direct_axes(plan, p->axis, error);
+    const gops_status status = gops_depthwise_axes(plan, p->axis, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -218,7 +220,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "%s, where the instruction set has masks; smaller floats where their "
                          "channels are %d or more and stay in the cache",
-                         serves, LEAST_CONVERTED);
+                         serves, MIN_CONVERTED);
     }
     const double cost = estimate(plan, p) + (p->converts ? estimate_conversion(conv) : 0);
     cut(plan, p, cost);
@@ -230,7 +232,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
                          (long long)slot_limit, (long long)p->axis[2].output);
     }
     plan->slot_bytes = gops_round_up(plan->slot_bytes, GOPS_WORKSPACE_ALIGNMENT);
-    plan->filter_bytes = gops_direct_filter_bytes(plan);
+    plan->filter_bytes = gops_depthwise_filter_bytes(plan);
     plan->cost = (double)p->filters * cost;
     snprintf(plan->why, sizeof plan->why,
              "one channel a group: sliding window over the image where it lies, %s, "
@@ -272,7 +274,8 @@ static int64_t batch(const gops_plan *plan, int64_t filter, int64_t end, int sin
 }
 
 /* The data of the filters in floats. */
-static const void *converted(const gops_plan *plan, const gops_direct_image *image, void *workspace)
+static const void *converted(const gops_plan *plan, const gops_depthwise_image *image,
+                             void *workspace)
 {
     const int64_t planes = gops_ceil_div(image->done + image->filters, image->shared);
     plan->type->load(workspace, image->data, planes * plan->conv.data_pixels);
@@ -280,7 +283,7 @@ static const void *converted(const gops_plan *plan, const gops_direct_image *ima
 }
 
 /* Fuses and stores the sums that are not in their places. */
-static void store(const gops_plan *plan, const gops_job *job, const gops_direct_image *image,
+static void store(const gops_plan *plan, const gops_job *job, const gops_depthwise_image *image,
                   int64_t channel, int64_t start, unsigned char *sums)
 {
     const int64_t pixels = plan->conv.output_pixels, rows = image->rows * image->columns;
@@ -298,14 +301,14 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 {
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_direct_axis *y = &p->axis[1], *x = &p->axis[2];
-    const gops_trim trim = gops_trim_read(plan, job, 0);
+    const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
+    const gops_epilogue trim = gops_epilogue_read(plan, job, 0);
     const gops_job *rest = trim.applies ? &trim.rest : job;
     const int apart = gops_adds_in_place(job) || p->converts;
     const int64_t size = gops_compute_bytes(plan->type->compute);
     unsigned char *sums = (unsigned char *)workspace + p->copy_bytes;
-    gops_trim_values bias;
-    gops_direct_image image = {
+    gops_epilogue_values bias;
+    gops_depthwise_image image = {
         .shared = conv->channels_out,
         .height = y->data,
         .width = x->data,
@@ -334,7 +337,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
         image.data = gops_data_at(plan, job, plane / conv->groups, plane * conv->data_pixels);
         image.weights = (const char *)job->filter + channel * conv->taps * size;
         if (trim.applies) {
-            gops_trim_bias(plan, job, channel, 1, image.filters, image.filters, &bias);
+            gops_epilogue_bias(plan, job, channel, 1, image.filters, image.filters, &bias);
         }
         if (p->converts) {
             image.data = converted(plan, &image, workspace);
@@ -347,29 +350,29 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     }
 }
 
-const gops_method gops_direct_masked_conv = {
+const gops_method gops_depthwise_masked_conv = {
     .algorithm = "direct",
     .form = "masked",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_masked,
-    .pack = gops_direct_pack,
+    .pack = gops_depthwise_pack,
     .run = run,
 };
 
-const gops_method gops_direct_lanes_conv = {
+const gops_method gops_depthwise_shuffle_conv = {
     .algorithm = "direct",
     .form = "lanes",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_lanes,
-    .pack = gops_direct_pack,
+    .pack = gops_depthwise_pack,
     .run = run,
 };
 
-const gops_method gops_direct_lanes_deconv = {
+const gops_method gops_depthwise_shuffle_deconv = {
     .algorithm = "direct",
     .form = "lanes",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare_spread,
-    .pack = gops_direct_pack,
+    .pack = gops_depthwise_pack,
     .run = run,
 };

@@ -12,8 +12,8 @@ typedef C NAME(weft) __attribute__((vector_size(BYTES), aligned(sizeof(C)), may_
 
 enum { NAME(WEFT) = BYTES / sizeof(C) };
 
-static inline __attribute__((always_inline)) void NAME(weave_block)(const gops_direct_weave *a,
-                                                                    int64_t first, const int WAYS)
+static inline __attribute__((always_inline)) void
+NAME(weave_block)(const gops_depthwise_interleave *a, int64_t first, const int WAYS)
 {
     const C *from = (const C *)a->from + first;
     C *to = a->to;
@@ -51,8 +51,8 @@ static inline __attribute__((always_inline)) void NAME(weave_block)(const gops_d
 }
 
 /* Whole vectors, the last ones overlapping those before them; 0 where a row has less than one. */
-static inline __attribute__((always_inline)) int NAME(weave_ways)(const gops_direct_weave *a,
-                                                                  const int WAYS)
+static inline __attribute__((always_inline)) int
+NAME(weave_ways)(const gops_depthwise_interleave *a, const int WAYS)
 {
     for (int64_t i = 0; i < a->count && a->count >= NAME(WEFT); i += NAME(WEFT)) {
         NAME(weave_block)(a, gops_min(i, a->count - NAME(WEFT)), WAYS);
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) int NAME(weave_ways)(const gops_dir
     return a->count >= NAME(WEFT);
 }
 
-static void NAME(weave)(const gops_direct_weave *a)
+static void NAME(weave)(const gops_depthwise_interleave *a)
 {
     if ((a->ways == 2 && NAME(weave_ways)(a, 2)) || (a->ways == 4 && NAME(weave_ways)(a, 4)) ||
         (a->ways == 8 && NAME(weave_ways)(a, 8))) {

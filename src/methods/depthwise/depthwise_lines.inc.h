@@ -53,7 +53,7 @@ NAME(gather_row)(C *restrict to, const C *restrict from, int64_t stride, int64_t
     }
 }
 
-static void NAME(copy)(const gops_direct_copy *a)
+static void NAME(copy)(const gops_depthwise_copy *a)
 {
     C *to = a->to, *second = a->second;
     const C *from = a->from;

@@ -36,8 +36,8 @@ static inline __attribute__((always_inline)) SOME NAME(within)(int64_t x, int64_
  * on. KX is the kernel's width, or 0 for any. With EDGE, bit j of `inside` tells whether row j of
  * the data is there; else all are. */
 static inline __attribute__((always_inline)) void
-NAME(tile)(const gops_direct_image *a, int64_t first, int64_t column, uint32_t inside, const int R,
-           const int KY, const int KX, const int STRIDE, const int EDGE)
+NAME(tile)(const gops_depthwise_image *a, int64_t first, int64_t column, uint32_t inside,
+           const int R, const int KY, const int KX, const int STRIDE, const int EDGE)
 {
     const int64_t kernel_x = KX != 0 ? KX : a->kernel_x, width = a->width,
                   pitch = a->dilation_y * width;
@@ -109,7 +109,7 @@ NAME(tile)(const gops_direct_image *a, int64_t first, int64_t column, uint32_t i
 }
 
 /* R rows of outputs of all columns. */
-static inline __attribute__((always_inline)) void NAME(strip)(const gops_direct_image *a,
+static inline __attribute__((always_inline)) void NAME(strip)(const gops_depthwise_image *a,
                                                               int64_t first, const int R,
                                                               const int KY, const int KX,
                                                               const int STRIDE)
@@ -132,7 +132,7 @@ static inline __attribute__((always_inline)) void NAME(strip)(const gops_direct_
 
 /* Rows that share data are dilation_y apart, `rows` of them from `first` on; strips as high as
  * there are rows, the last one overlapping the one before it. */
-static inline __attribute__((always_inline)) void NAME(way)(const gops_direct_image *a,
+static inline __attribute__((always_inline)) void NAME(way)(const gops_depthwise_image *a,
                                                             int64_t first, int64_t rows,
                                                             const int KY, const int KX,
                                                             const int STRIDE)
@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) void NAME(way)(const gops_direct_im
 }
 
 #define GOPS_MASKED_KERNEL(name, KY, KX, STRIDE)                                                   \
-    static void NAME(name)(const gops_direct_image *a)                                             \
+    static void NAME(name)(const gops_depthwise_image *a)                                          \
     {                                                                                              \
         for (int64_t way = 0; way < gops_min(a->dilation_y, a->rows); way++) {                     \
             NAME(way)                                                                              \
@@ -168,10 +168,10 @@ GOPS_MASKED_KERNEL(of3x3_by2, 3, 3, 2)
 GOPS_MASKED_KERNEL(of5x5_by2, 5, 5, 2)
 GOPS_MASKED_KERNEL(of7x7_by2, 7, 7, 2)
 
-static void NAME(run)(const gops_direct_image *a)
+static void NAME(run)(const gops_depthwise_image *a)
 {
     /* By height of the kernel: of any width, square, and square with stride 2. */
-    static void (*const kernels[8][3])(const gops_direct_image *) = {
+    static void (*const kernels[8][3])(const gops_depthwise_image *) = {
         [3] = {NAME(of3), NAME(of3x3), NAME(of3x3_by2)},
         [5] = {NAME(of5), NAME(of5x5), NAME(of5x5_by2)},
         [7] = {NAME(of7), NAME(of7x7), NAME(of7x7_by2)},

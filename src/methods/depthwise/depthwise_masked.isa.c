@@ -47,16 +47,16 @@ static inline uint32_t gops_lanes(int64_t from, int64_t to)
 #define ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
 #include "methods/depthwise/depthwise_masked.inc.h"
 
-static void f32_masked(const gops_direct_image *a)
+static void f32_masked(const gops_depthwise_image *a)
 {
-    gops_direct_image one = *a;
+    gops_depthwise_image one = *a;
     for (int64_t i = 0; i < a->filters; i++) {
         if (a->columns <= f32_half_LANES) {
             f32_half_run(&one);
         } else {
             f32_run(&one);
         }
-        gops_image_next(&one, (int64_t)sizeof(float));
+        gops_depthwise_image_next(&one, (int64_t)sizeof(float));
     }
 }
 
@@ -68,6 +68,6 @@ static void f32_masked(const gops_direct_image *a)
 
 #endif
 
-gops_image_kernel *const GOPS_ISA_NAME(gops_masked_table)[GOPS_COMPUTES] = {
+gops_depthwise_image_fn *const GOPS_ISA_NAME(gops_depthwise_masked_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = F32_MASKED,
 };

@@ -14,7 +14,7 @@ static int64_t lanes(const gops_plan *plan)
     return plan->kernels->direct[plan->type->compute].lanes;
 }
 
-int64_t gops_direct_bundles_from(const gops_plan *plan)
+int64_t gops_depthwise_blockeds_from(const gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
     return gops_round_up(conv->groups * conv->channels_out * conv->taps *
@@ -22,20 +22,20 @@ int64_t gops_direct_bundles_from(const gops_plan *plan)
                          GOPS_WORKSPACE_ALIGNMENT);
 }
 
-int64_t gops_direct_filter_bytes(const gops_plan *plan)
+int64_t gops_depthwise_filter_bytes(const gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    return gops_direct_bundles_from(plan) + gops_round_up(conv->groups, lanes(plan)) *
-                                                conv->channels_out * conv->taps *
-                                                gops_compute_bytes(plan->type->compute);
+    return gops_depthwise_blockeds_from(plan) + gops_round_up(conv->groups, lanes(plan)) *
+                                                    conv->channels_out * conv->taps *
+                                                    gops_compute_bytes(plan->type->compute);
 }
 
-void gops_direct_pack(const gops_plan *plan, const void *weights, void *packed)
+void gops_depthwise_pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute), width = lanes(plan);
     const int64_t run = conv->channels_out * conv->taps;
-    const int64_t from = gops_direct_bundles_from(plan);
+    const int64_t from = gops_depthwise_blockeds_from(plan);
     memset(packed, 0, (size_t)plan->filter_bytes);
     plan->filter_type->load(packed, weights, conv->groups * run);
     for (int64_t g = 0; g < conv->groups; g++) {

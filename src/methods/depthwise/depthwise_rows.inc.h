@@ -17,7 +17,7 @@
  * Every output is summed up in the order of segments and singles, whatever tile it falls into. So
  * the last tile along y may begin earlier than the one before it ended and write the same values
  * again. Along x the last vector is stored in part. Loads may run over a row's end by
- * GOPS_DIRECT_SLACK bytes; what they find there ends in lanes that are not stored.
+ * GOPS_DEPTHWISE_SLACK bytes; what they find there ends in lanes that are not stored.
  */
 
 typedef C NAME(vector) __attribute__((vector_size(BYTES)));
@@ -45,10 +45,10 @@ static inline __attribute__((always_inline)) void NAME(write)(C *to, NAME(vector
 
 /* R rows by V vectors, the last of them `lanes` wide. */
 static inline __attribute__((always_inline)) void
-NAME(tile)(const gops_direct_rows *a, const C *data, C *output, int64_t lanes, const int R,
+NAME(tile)(const gops_depthwise_rows *a, const C *data, C *output, int64_t lanes, const int R,
            const int V, const int KY, const int SY)
 {
-    NAME(vector) sum[GOPS_DIRECT_ROWS][GOPS_DIRECT_VECTORS];
+    NAME(vector) sum[GOPS_DEPTHWISE_ROWS][GOPS_DEPTHWISE_VECTORS];
     const C *weight = a->weights;
     const int64_t *offset = a->offsets, *end = offset + a->segments;
     GOPS_UNROLL
@@ -112,7 +112,7 @@ NAME(tile)(const gops_direct_rows *a, const C *data, C *output, int64_t lanes, c
 
 /* As many tiles of V vectors as fit between x and the width, the last of them in part; to where. */
 static inline __attribute__((always_inline)) int64_t
-NAME(tiles)(const gops_direct_rows *a, const C *data, C *output, int64_t x, const int R,
+NAME(tiles)(const gops_depthwise_rows *a, const C *data, C *output, int64_t x, const int R,
             const int V, const int KY, const int SY)
 {
     for (; a->width - x > (V - 1) * NAME(LANES); x += V * NAME(LANES)) {
@@ -124,7 +124,7 @@ NAME(tiles)(const gops_direct_rows *a, const C *data, C *output, int64_t x, cons
 }
 
 /* R rows over the whole width, V vectors at a time, then fewer. */
-static inline __attribute__((always_inline)) void NAME(strip)(const gops_direct_rows *a,
+static inline __attribute__((always_inline)) void NAME(strip)(const gops_depthwise_rows *a,
                                                               int64_t row, const int R, const int V,
                                                               const int KY, const int SY)
 {
@@ -141,8 +141,8 @@ static inline __attribute__((always_inline)) void NAME(strip)(const gops_direct_
 }
 
 /* All rows, in strips of R; the last one overlaps the one before it. */
-#define GOPS_DIRECT_STRIPS(name, R, V, KY, SY)                                                     \
-    static void NAME(name)(const gops_direct_rows *a)                                              \
+#define GOPS_DEPTHWISE_STRIPS(name, R, V, KY, SY)                                                  \
+    static void NAME(name)(const gops_depthwise_rows *a)                                           \
     {                                                                                              \
         for (int64_t row = 0; row < a->rows; row += R) {                                           \
             NAME(strip)(a, gops_min(row, a->rows - R), R, V, KY, SY);                              \
@@ -150,43 +150,43 @@ static inline __attribute__((always_inline)) void NAME(strip)(const gops_direct_
     }
 
 #ifdef TALL
-#define GOPS_DIRECT_TALL(name, KY, SY) GOPS_DIRECT_STRIPS(name##_7, 7, 2, KY, SY)
-#define GOPS_DIRECT_TALL_NAME(name) NAME(name##_7)
+#define GOPS_DEPTHWISE_TALL(name, KY, SY) GOPS_DEPTHWISE_STRIPS(name##_7, 7, 2, KY, SY)
+#define GOPS_DEPTHWISE_TALL_NAME(name) NAME(name##_7)
 #else
-#define GOPS_DIRECT_TALL(name, KY, SY)
-#define GOPS_DIRECT_TALL_NAME(name) NAME(name##_4)
+#define GOPS_DEPTHWISE_TALL(name, KY, SY)
+#define GOPS_DEPTHWISE_TALL_NAME(name) NAME(name##_4)
 #endif
 
-#define GOPS_DIRECT_CHUNK(name, KY, SY)                                                            \
-    GOPS_DIRECT_TALL(name, KY, SY)                                                                 \
-    GOPS_DIRECT_STRIPS(name##_4, 4, 2, KY, SY)                                                     \
-    GOPS_DIRECT_STRIPS(name##_1, 1, 2, KY, SY)
+#define GOPS_DEPTHWISE_CHUNK(name, KY, SY)                                                         \
+    GOPS_DEPTHWISE_TALL(name, KY, SY)                                                              \
+    GOPS_DEPTHWISE_STRIPS(name##_4, 4, 2, KY, SY)                                                  \
+    GOPS_DEPTHWISE_STRIPS(name##_1, 1, 2, KY, SY)
 
-GOPS_DIRECT_STRIPS(singles, 1, 8, 1, 1)
-GOPS_DIRECT_CHUNK(chunk2, 2, 1)
-GOPS_DIRECT_CHUNK(chunk3, 3, 1)
-GOPS_DIRECT_CHUNK(chunk5, 5, 1)
-GOPS_DIRECT_CHUNK(chunk7, 7, 1)
-GOPS_DIRECT_CHUNK(chunk3_by2, 3, 2)
-GOPS_DIRECT_CHUNK(chunk5_by2, 5, 2)
-GOPS_DIRECT_CHUNK(chunk7_by2, 7, 2)
+GOPS_DEPTHWISE_STRIPS(singles, 1, 8, 1, 1)
+GOPS_DEPTHWISE_CHUNK(chunk2, 2, 1)
+GOPS_DEPTHWISE_CHUNK(chunk3, 3, 1)
+GOPS_DEPTHWISE_CHUNK(chunk5, 5, 1)
+GOPS_DEPTHWISE_CHUNK(chunk7, 7, 1)
+GOPS_DEPTHWISE_CHUNK(chunk3_by2, 3, 2)
+GOPS_DEPTHWISE_CHUNK(chunk5_by2, 5, 2)
+GOPS_DEPTHWISE_CHUNK(chunk7_by2, 7, 2)
 
 /* By height of the tile. */
-#define GOPS_DIRECT_HEIGHTS(name)                                                                  \
+#define GOPS_DEPTHWISE_HEIGHTS(name)                                                               \
     {                                                                                              \
-        NAME(name##_1), NAME(name##_4), GOPS_DIRECT_TALL_NAME(name)                                \
+        NAME(name##_1), NAME(name##_4), GOPS_DEPTHWISE_TALL_NAME(name)                             \
     }
 
-static void NAME(rows)(const gops_direct_rows *a)
+static void NAME(rows)(const gops_depthwise_rows *a)
 {
-    static void (*const tiles[2][8][3])(const gops_direct_rows *) = {
-        {[2] = GOPS_DIRECT_HEIGHTS(chunk2),
-         [3] = GOPS_DIRECT_HEIGHTS(chunk3),
-         [5] = GOPS_DIRECT_HEIGHTS(chunk5),
-         [7] = GOPS_DIRECT_HEIGHTS(chunk7)},
-        {[3] = GOPS_DIRECT_HEIGHTS(chunk3_by2),
-         [5] = GOPS_DIRECT_HEIGHTS(chunk5_by2),
-         [7] = GOPS_DIRECT_HEIGHTS(chunk7_by2)},
+    static void (*const tiles[2][8][3])(const gops_depthwise_rows *) = {
+        {[2] = GOPS_DEPTHWISE_HEIGHTS(chunk2),
+         [3] = GOPS_DEPTHWISE_HEIGHTS(chunk3),
+         [5] = GOPS_DEPTHWISE_HEIGHTS(chunk5),
+         [7] = GOPS_DEPTHWISE_HEIGHTS(chunk7)},
+        {[3] = GOPS_DEPTHWISE_HEIGHTS(chunk3_by2),
+         [5] = GOPS_DEPTHWISE_HEIGHTS(chunk5_by2),
+         [7] = GOPS_DEPTHWISE_HEIGHTS(chunk7_by2)},
     };
     if (a->chunk == 1) {
         NAME(singles)(a);
@@ -198,11 +198,11 @@ static void NAME(rows)(const gops_direct_rows *a)
     tiles[a->step != a->pitch][a->chunk][height](a);
 }
 
-#undef GOPS_DIRECT_STRIPS
-#undef GOPS_DIRECT_TALL
-#undef GOPS_DIRECT_TALL_NAME
-#undef GOPS_DIRECT_CHUNK
-#undef GOPS_DIRECT_HEIGHTS
+#undef GOPS_DEPTHWISE_STRIPS
+#undef GOPS_DEPTHWISE_TALL
+#undef GOPS_DEPTHWISE_TALL_NAME
+#undef GOPS_DEPTHWISE_CHUNK
+#undef GOPS_DEPTHWISE_HEIGHTS
 #undef C
 #undef BYTES
 #undef NAME

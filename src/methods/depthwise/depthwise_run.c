@@ -11,12 +11,12 @@
 /* What one item works on. */
 typedef struct block {
     const gops_plan *plan;
-    const gops_direct *p;
-    const gops_direct_kernels *kernels;
+    const gops_depthwise *p;
+    const gops_depthwise_kernels *kernels;
     const gops_job *job;
     const void *bounds; /* NULL, or what the kernel applies with the bias */
-    gops_trim_values bias;
-    gops_direct_workspace parts;
+    gops_epilogue_values bias;
+    gops_depthwise_workspace parts;
     int64_t channel; /* group * C_OUT + output channel, and where its outputs begin in the tensor */
     int64_t start;
     int64_t first[3]; /* position */
@@ -27,14 +27,14 @@ typedef struct block {
     int64_t data_size, output_size; /* bytes of the element types */
 } block;
 
-static gops_direct_workspace divide(const gops_direct *p, unsigned char *workspace)
+static gops_depthwise_workspace divide(const gops_depthwise *p, unsigned char *workspace)
 {
-    gops_direct_workspace parts;
+    gops_depthwise_workspace parts;
     parts.copy = workspace;
     parts.sums = workspace += p->copy_bytes;
     parts.line = workspace += p->sums_bytes;
     parts.weights = workspace += p->line_bytes;
-    parts.classes = (gops_direct_class *)(void *)(workspace += p->weights_bytes);
+    parts.classes = (gops_depthwise_class *)(void *)(workspace += p->weights_bytes);
     parts.offsets = (int64_t *)(void *)(workspace += p->classes_bytes);
     parts.order = (int64_t *)(void *)(workspace += p->offsets_bytes);
     return parts;
@@ -44,7 +44,7 @@ static gops_direct_workspace divide(const gops_direct *p, unsigned char *workspa
 static void place(block *at)
 {
     for (int i = 0; i < 3; i++) {
-        const gops_direct_axis *a = &at->p->axis[i];
+        const gops_depthwise_axis *a = &at->p->axis[i];
         const int64_t extent = (at->count[i] - 1) * a->step + a->reach + 1;
         at->origin[i] =
             at->p->transposed ? at->first[i] - a->most : at->first[i] * a->step - a->pad;
@@ -58,15 +58,15 @@ static void place(block *at)
 static void copy_rows(const block *at, const void *data, int64_t data_pitch, unsigned char *row,
                       int64_t rows)
 {
-    const gops_direct *p = at->p;
+    const gops_depthwise *p = at->p;
     const int64_t stride = p->transposed ? 1 : p->axis[2].stride;
     const int64_t begin = at->begin[2], end = at->end[2];
-    gops_direct_copy copy = {.from = data,
-                             .from_pitch = data_pitch,
-                             .to_pitch = p->row_pitch,
-                             .rows = rows,
-                             .length = end - begin,
-                             .stride = stride};
+    gops_depthwise_copy copy = {.from = data,
+                                .from_pitch = data_pitch,
+                                .to_pitch = p->row_pitch,
+                                .rows = rows,
+                                .length = end - begin,
+                                .stride = stride};
     if (stride == 1) {
         copy.to = row + begin * at->size;
         at->kernels->copy(&copy);
@@ -92,7 +92,7 @@ static void copy_rows(const block *at, const void *data, int64_t data_pitch, uns
 /* The same one by one, converted or with gaps between the windows left out. */
 static void copy_single_rows(const block *at, const unsigned char *data, unsigned char *row)
 {
-    const gops_direct_axis *y_axis = &at->p->axis[1], *x_axis = &at->p->axis[2];
+    const gops_depthwise_axis *y_axis = &at->p->axis[1], *x_axis = &at->p->axis[2];
     const gops_type_row *type = at->plan->type;
     const int64_t length = at->end[2] - at->begin[2];
     const int whole = x_axis->step == 1 && !type->plain;
@@ -115,8 +115,8 @@ static void copy_single_rows(const block *at, const unsigned char *data, unsigne
 /* The data of a channel into the copy; what is not data there is 0 already. */
 static void copy_block(const block *at, const unsigned char *channel)
 {
-    const gops_direct *p = at->p;
-    const gops_direct_axis *z_axis = &p->axis[0], *y_axis = &p->axis[1];
+    const gops_depthwise *p = at->p;
+    const gops_depthwise_axis *z_axis = &p->axis[0], *y_axis = &p->axis[1];
     const int64_t width = p->axis[2].data;
     if (at->begin[2] == at->end[2] || at->begin[1] == at->end[1]) {
         return;
@@ -141,15 +141,15 @@ static void copy_block(const block *at, const unsigned char *channel)
 
 /* Rows of outputs of one class: positions first to first + count - 1 of the block along y, the
  * whole block along x. `plane` is the copy's plane of their position along z. */
-static void run_rows(const block *at, const gops_direct_class *class, const unsigned char *plane,
+static void run_rows(const block *at, const gops_depthwise_class *class, const unsigned char *plane,
                      int64_t first, int64_t count, unsigned char *output, int64_t output_pitch)
 {
-    const gops_direct *p = at->p;
-    const gops_direct_axis *y_axis = &p->axis[1];
+    const gops_depthwise *p = at->p;
+    const gops_depthwise_axis *y_axis = &p->axis[1];
     /* Rows that share data are as far apart as neighbouring taps. */
     const int64_t ways = class->chunk > 1 && y_axis->step == 1 ? y_axis->spacing : 1;
     for (int64_t way = 0; way < gops_min(ways, count); way++) {
-        const gops_direct_rows rows = {
+        const gops_depthwise_rows rows = {
             .data = plane + (first + way) * y_axis->step * p->row_pitch * at->size,
             .offsets = at->parts.offsets + class->offset,
             .weights = (const unsigned char *)at->parts.weights + class->weight * at->size,
@@ -171,21 +171,21 @@ static void run_rows(const block *at, const gops_direct_class *class, const unsi
 
 static int64_t output_range(const block *at, int axis, int64_t rho, int64_t *begin)
 {
-    return gops_direct_outputs(&at->p->axis[axis], at->p->transposed, rho, at->first[axis],
-                               at->count[axis], begin);
+    return gops_depthwise_outputs(&at->p->axis[axis], at->p->transposed, rho, at->first[axis],
+                                  at->count[axis], begin);
 }
 
 static int64_t output_index(const block *at, int axis, int64_t position, int64_t rho)
 {
-    return gops_direct_output(&at->p->axis[axis], at->p->transposed, at->first[axis] + position,
-                              rho);
+    return gops_depthwise_output(&at->p->axis[axis], at->p->transposed, at->first[axis] + position,
+                                 rho);
 }
 
 /* Puts the classes of a row of outputs together and stores it; `sums` is the row of the first
  * class, the next one `pitch` elements further, `first` the row's first output in the tensor. */
 static void store_row(const block *at, unsigned char *sums, int64_t pitch, int64_t first)
 {
-    const gops_direct_axis *x_axis = &at->p->axis[2];
+    const gops_depthwise_axis *x_axis = &at->p->axis[2];
     const int64_t ways = x_axis->classes, origin = output_index(at, 2, 0, 0);
     const int64_t count = gops_min(at->count[2] * ways, x_axis->output - origin);
     first += origin;
@@ -194,7 +194,7 @@ static void store_row(const block *at, unsigned char *sums, int64_t pitch, int64
         return;
     }
     const int itself = at->plan->output_type->plain && !at->job->fused;
-    const gops_direct_weave weave = {
+    const gops_depthwise_interleave weave = {
         .to = itself ? gops_output_at(at->plan, at->job, first) : at->parts.line,
         .from = sums,
         .pitch = pitch,
@@ -209,7 +209,7 @@ static void store_row(const block *at, unsigned char *sums, int64_t pitch, int64
 }
 
 /* `count` rows of outputs from `first` on, that the kernel is to write itself. */
-static void run_in_place(const block *at, const gops_direct_class *class,
+static void run_in_place(const block *at, const gops_depthwise_class *class,
                          const unsigned char *plane, int64_t begin, int64_t count, int64_t first,
                          int64_t pitch)
 {
@@ -224,11 +224,11 @@ static void run_in_place(const block *at, const gops_direct_class *class,
 
 /* All outputs of the block for one z and one class along z and y, in the plane of outputs that
  * begins with `first`. `classes` are those along x. */
-static void run_plane(const block *at, const gops_direct_class *classes, const unsigned char *plane,
-                      int64_t y_class, int64_t first)
+static void run_plane(const block *at, const gops_depthwise_class *classes,
+                      const unsigned char *plane, int64_t y_class, int64_t first)
 {
-    const gops_direct *p = at->p;
-    const gops_direct_axis *y_axis = &p->axis[1], *x_axis = &p->axis[2];
+    const gops_depthwise *p = at->p;
+    const gops_depthwise_axis *y_axis = &p->axis[1], *x_axis = &p->axis[2];
     const int64_t row = x_axis->output, pitch = y_axis->classes * row;
     int64_t begin;
     const int64_t end = output_range(at, 1, y_class, &begin), count = end - begin;
@@ -258,9 +258,9 @@ static void run_plane(const block *at, const gops_direct_class *classes, const u
 /* All outputs of the block in one output channel. */
 static void run_channel(const block *at)
 {
-    const gops_direct *p = at->p;
+    const gops_depthwise *p = at->p;
     const int64_t output_plane = p->axis[1].output * p->axis[2].output;
-    const gops_direct_class *classes = at->parts.classes;
+    const gops_depthwise_class *classes = at->parts.classes;
     for (int64_t zc = 0; zc < p->axis[0].classes; zc++) {
         int64_t begin;
         const int64_t end = output_range(at, 0, zc, &begin);
@@ -293,11 +293,11 @@ static void order_weights(const block *at, const unsigned char *filter)
     }
 }
 
-void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+void gops_depthwise_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
-    const gops_direct *p = gops_direct_read(plan);
+    const gops_depthwise *p = gops_depthwise_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_trim trim = gops_trim_read(plan, job, 0);
+    const gops_epilogue trim = gops_epilogue_read(plan, job, 0);
     block at = {
         .plan = plan,
         .p = p,
@@ -310,14 +310,14 @@ void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, v
         .output_size = plan->output_type->bytes,
     };
     for (int a = 2; a >= 0; a--) {
-        const gops_direct_axis *axis = &p->axis[a];
+        const gops_depthwise_axis *axis = &p->axis[a];
         const int64_t from = item % axis->blocks * axis->block;
         at.first[a] = axis->first + from;
         at.count[a] = gops_min(axis->block, axis->count - from);
         item /= axis->blocks;
     }
     place(&at);
-    gops_direct_tables(p, &at.parts);
+    gops_depthwise_tables(p, &at.parts);
     memset(at.parts.copy, 0, (size_t)p->copy_bytes);
     const int64_t end = gops_min((item + 1) * p->plane_block, p->planes);
     for (int64_t plane = item * p->plane_block; plane < end; plane++) {
@@ -325,7 +325,7 @@ void gops_direct_run(const gops_plan *plan, const gops_job *job, int64_t item, v
         for (int64_t c = 0; c < conv->channels_out; c++) {
             at.channel = plane % conv->groups * conv->channels_out + c;
             at.start = (plane * conv->channels_out + c) * conv->output_pixels;
-            gops_trim_bias(plan, job, at.channel, 1, 1, 1, &at.bias);
+            gops_epilogue_bias(plan, job, at.channel, 1, 1, 1, &at.bias);
             order_weights(&at,
                           (const unsigned char *)job->filter + at.channel * conv->taps * at.size);
             run_channel(&at);

@@ -86,7 +86,7 @@ enum {
     /* Vectors of two rows of outputs each, and the rows. */
     SUMS = 4,
     ROWS = 2 * SUMS,
-    MOST_TAPS = 7,
+    MAX_TAPS = 7,
     /* Lanes, and rows of the data of `apart`. */
     LANES = 16,
 };
@@ -98,7 +98,7 @@ typedef struct picked {
     __mmask16 within; /* all others are padding, or no outputs */
 } picked;
 
-static picked pick(const gops_direct_image *a, int64_t kx, int64_t next)
+static picked pick(const gops_depthwise_image *a, int64_t kx, int64_t next)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i columns = _mm512_set1_epi32((int)a->columns);
@@ -113,7 +113,7 @@ static picked pick(const gops_direct_image *a, int64_t kx, int64_t next)
                     within};
 }
 
-static inline __attribute__((always_inline)) void store_sums(const gops_direct_image *a,
+static inline __attribute__((always_inline)) void store_sums(const gops_depthwise_image *a,
                                                              f32_vector sum[SUMS])
 {
     float *output = a->output;
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) void store_sums(const gops_direct_i
 
 /* The weights of a column of taps. */
 static inline __attribute__((always_inline)) void load_weights(const float *weights, const int K,
-                                                               f32_vector weight[MOST_TAPS])
+                                                               f32_vector weight[MAX_TAPS])
 {
     GOPS_UNROLL
     for (int ky = 0; ky < K; ky++) {
@@ -135,12 +135,12 @@ static inline __attribute__((always_inline)) void load_weights(const float *weig
     }
 }
 
-static inline __attribute__((always_inline)) void pairs(const gops_direct_image *a, const int K)
+static inline __attribute__((always_inline)) void pairs(const gops_depthwise_image *a, const int K)
 {
     const int PAD = K / 2;
     const int64_t width = a->width;
-    gops_direct_image one = *a;
-    picked picks[MOST_TAPS];
+    gops_depthwise_image one = *a;
+    picked picks[MAX_TAPS];
     /* Rows y and y + 1 of the data are row[y + 1]. */
     __mmask16 inside[ROWS + 1];
     for (int kx = 0; kx < K; kx++) {
@@ -150,7 +150,8 @@ static inline __attribute__((always_inline)) void pairs(const gops_direct_image 
         inside[y + 1] = first_of_16(gops_min(2, a->height - y) * width);
     }
     inside[0] &= (__mmask16)~first_of_16(width);
-    for (int64_t i = 0; i < a->filters; i++, gops_image_next(&one, (int64_t)sizeof(float))) {
+    for (int64_t i = 0; i < a->filters;
+         i++, gops_depthwise_image_next(&one, (int64_t)sizeof(float))) {
         f32_vector sum[SUMS] = {{0}}, row[ROWS + 1];
         GOPS_UNROLL
         for (int y = -1; y < ROWS; y++) {
@@ -159,7 +160,7 @@ static inline __attribute__((always_inline)) void pairs(const gops_direct_image 
         }
         GOPS_UNROLL
         for (int kx = 0; kx < K; kx++) {
-            f32_vector weight[MOST_TAPS];
+            f32_vector weight[MAX_TAPS];
             load_weights((const float *)one.weights + kx, K, weight);
             GOPS_UNROLL
             for (int y = -1; y < ROWS; y++) {
@@ -177,17 +178,18 @@ static inline __attribute__((always_inline)) void pairs(const gops_direct_image 
     }
 }
 
-static inline __attribute__((always_inline)) void apart(const gops_direct_image *a, const int K,
+static inline __attribute__((always_inline)) void apart(const gops_depthwise_image *a, const int K,
                                                         const int PAD)
 {
     const int64_t width = a->width;
     const __mmask16 whole = first_of_16(width);
-    gops_direct_image one = *a;
-    picked picks[MOST_TAPS];
+    gops_depthwise_image one = *a;
+    picked picks[MAX_TAPS];
     for (int kx = 0; kx < K; kx++) {
         picks[kx] = pick(a, kx, LANES);
     }
-    for (int64_t i = 0; i < a->filters; i++, gops_image_next(&one, (int64_t)sizeof(float))) {
+    for (int64_t i = 0; i < a->filters;
+         i++, gops_depthwise_image_next(&one, (int64_t)sizeof(float))) {
         f32_vector sum[SUMS] = {{0}}, row[LANES];
         const f32_vector none = {0};
         GOPS_UNROLL
@@ -197,7 +199,7 @@ static inline __attribute__((always_inline)) void apart(const gops_direct_image 
         }
         GOPS_UNROLL
         for (int kx = 0; kx < K; kx++) {
-            f32_vector weight[MOST_TAPS];
+            f32_vector weight[MAX_TAPS];
             load_weights((const float *)one.weights + kx, K, weight);
             GOPS_UNROLL
             for (int j = 0; j < SUMS * K; j++) {
@@ -215,7 +217,7 @@ static inline __attribute__((always_inline)) void apart(const gops_direct_image 
 
 /* By taps along an axis: (K - 3) / 2. */
 #define KERNEL_OF(name, ...)                                                                       \
-    static void name(const gops_direct_image *a)                                                   \
+    static void name(const gops_depthwise_image *a)                                                \
     {                                                                                              \
         __VA_ARGS__;                                                                               \
     }
@@ -230,16 +232,16 @@ KERNEL_OF(apart3_up, apart(a, 3, 0))
 KERNEL_OF(apart5_up, apart(a, 5, 1))
 KERNEL_OF(apart7_up, apart(a, 7, 2))
 
-static void all_pairs(const gops_direct_image *a)
+static void all_pairs(const gops_depthwise_image *a)
 {
-    static gops_image_kernel *const kernels[] = {pairs3, pairs5, pairs7};
+    static gops_depthwise_image_fn *const kernels[] = {pairs3, pairs5, pairs7};
     kernels[(a->kernel_y - 3) / 2](a);
 }
 
-static void all_apart(const gops_direct_image *a)
+static void all_apart(const gops_depthwise_image *a)
 {
     /* By how far the pad above is from half the kernel. */
-    static gops_image_kernel *const kernels[][2] = {
+    static gops_depthwise_image_fn *const kernels[][2] = {
         {apart3, apart3_up}, {apart5, apart5_up}, {apart7, apart7_up}};
     kernels[(a->kernel_y - 3) / 2][a->kernel_y / 2 - a->pad_y](a);
 }
@@ -263,7 +265,7 @@ static void all_apart(const gops_direct_image *a)
 
 #endif
 
-const gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_table)[GOPS_COMPUTES] = {
+const gops_depthwise_shuffle_kernels GOPS_ISA_NAME(gops_depthwise_shuffle_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = F32_LANES,
     [GOPS_COMPUTE_F64] = F64_LANES,
 };

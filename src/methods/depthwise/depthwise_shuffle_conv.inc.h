@@ -23,7 +23,7 @@ typedef C NAME(vector) __attribute__((vector_size(BYTES)));
 enum { NAME(LANES) = BYTES / sizeof(C) };
 
 /* The sums with the bias, between the bounds, where there are any. */
-static inline __attribute__((always_inline)) void NAME(finish)(const gops_direct_image *a,
+static inline __attribute__((always_inline)) void NAME(finish)(const gops_depthwise_image *a,
                                                                NAME(vector) * sum, const int count)
 {
     if (a->bounds != NULL) {
@@ -110,7 +110,7 @@ NAME(add_row)(const C *row, const NAME(span) * span, const NAME(vector) * weight
 /* `rows` rows of outputs of one filter from row `first` on, D apart, and U vectors of columns from
  * `column` on. */
 static inline __attribute__((always_inline)) void
-NAME(pass)(const gops_direct_image *a, int64_t first, int64_t rows, int64_t column, const int K,
+NAME(pass)(const gops_depthwise_image *a, int64_t first, int64_t rows, int64_t column, const int K,
            const int D, const int U, const int BESIDE)
 {
     const NAME(span) span = NAME(see)(column, a->width, U);
@@ -153,10 +153,9 @@ NAME(pass)(const gops_direct_image *a, int64_t first, int64_t rows, int64_t colu
 }
 
 /* All rows of U vectors of columns from `column` on; what follows them. */
-static inline __attribute__((always_inline)) int64_t NAME(span_of_rows)(const gops_direct_image *a,
-                                                                        int64_t column, const int K,
-                                                                        const int D, const int U,
-                                                                        const int BESIDE)
+static inline __attribute__((always_inline)) int64_t
+NAME(span_of_rows)(const gops_depthwise_image *a, int64_t column, const int K, const int D,
+                   const int U, const int BESIDE)
 {
     for (int64_t way = 0; way < gops_min(D, a->rows); way++) {
         NAME(pass)
@@ -167,15 +166,15 @@ static inline __attribute__((always_inline)) int64_t NAME(span_of_rows)(const go
 
 /* Images of U vectors, and U vectors of wider ones. */
 #define GOPS_STREAM_VECTORS(name, K, D, U)                                                         \
-    static void NAME(name##_##U)(const gops_direct_image *a)                                       \
+    static void NAME(name##_##U)(const gops_depthwise_image *a)                                    \
     {                                                                                              \
-        gops_direct_image one = *a;                                                                \
+        gops_depthwise_image one = *a;                                                             \
         for (int64_t i = 0; i < a->filters; i++) {                                                 \
             NAME(span_of_rows)(&one, 0, K, D, U, 0);                                               \
-            gops_image_next(&one, (int64_t)sizeof(C));                                             \
+            gops_depthwise_image_next(&one, (int64_t)sizeof(C));                                   \
         }                                                                                          \
     }                                                                                              \
-    static int64_t NAME(name##_part_##U)(const gops_direct_image *a, int64_t column)               \
+    static int64_t NAME(name##_part_##U)(const gops_depthwise_image *a, int64_t column)            \
     {                                                                                              \
         return NAME(span_of_rows)(a, column, K, D, U, 1);                                          \
     }
@@ -201,11 +200,11 @@ GOPS_STREAM_KERNEL(of5_by2, 5, 2)
 
 /* All columns of each filter: of images up to 4 vectors wide at once, of others in parts of equally
  * many vectors but for the last. */
-static void NAME(stream)(const gops_direct_image *a)
+static void NAME(stream)(const gops_depthwise_image *a)
 {
     static const struct {
-        gops_image_kernel *whole[4];
-        int64_t (*part[4])(const gops_direct_image *, int64_t);
+        gops_depthwise_image_fn *whole[4];
+        int64_t (*part[4])(const gops_depthwise_image *, int64_t);
     } kernels[2][2] = {{GOPS_STREAM_ROW(of3), GOPS_STREAM_ROW(of3_by2)},
                        {GOPS_STREAM_ROW(of5), GOPS_STREAM_ROW(of5_by2)}};
     const int wide = a->kernel_x == 5, dilated = a->dilation_x == 2;
@@ -215,13 +214,13 @@ static void NAME(stream)(const gops_direct_image *a)
         return;
     }
     const int64_t each = gops_ceil_div(vectors, gops_ceil_div(vectors, 4));
-    gops_direct_image one = *a;
+    gops_depthwise_image one = *a;
     for (int64_t i = 0; i < a->filters; i++) {
         for (int64_t column = 0; column < a->width;) {
             const int64_t left = gops_ceil_div(a->width - column, NAME(LANES));
             column = kernels[wide][dilated].part[gops_min(left, each) - 1](&one, column);
         }
-        gops_image_next(&one, (int64_t)sizeof(C));
+        gops_depthwise_image_next(&one, (int64_t)sizeof(C));
     }
 }
 

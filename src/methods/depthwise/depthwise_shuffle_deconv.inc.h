@@ -31,7 +31,7 @@ static inline SOME NAME(columns)(int64_t x, int64_t width)
     return (SOME)(FIRST(width - x) & ~FIRST(-x));
 }
 
-static inline NAME(strip) NAME(strip_at)(const gops_direct_image *a, int64_t column)
+static inline NAME(strip) NAME(strip_at)(const gops_depthwise_image *a, int64_t column)
 {
     NAME(strip)
     strip = {
@@ -64,7 +64,7 @@ NAME(spread_row)(const C *row, const NAME(strip) * strip, const NAME(vector) * w
 
 /* The rows of outputs of one filter, in a strip of two vectors of columns from `column` on. */
 static inline __attribute__((always_inline)) void
-NAME(spread)(const gops_direct_image *a, int64_t column, const int K, const int ODD)
+NAME(spread)(const gops_depthwise_image *a, int64_t column, const int K, const int ODD)
 {
     const NAME(strip) strip = NAME(strip_at)(a, column);
     /* Output o is 2 * i + ky from here on, and the asked ones those from `begin` to end - 1. */
@@ -101,14 +101,14 @@ NAME(spread)(const gops_direct_image *a, int64_t column, const int K, const int 
 }
 
 #define GOPS_SPREAD_KERNEL(name, K, ODD)                                                           \
-    static void NAME(name)(const gops_direct_image *a)                                             \
+    static void NAME(name)(const gops_depthwise_image *a)                                          \
     {                                                                                              \
-        gops_direct_image one = *a;                                                                \
+        gops_depthwise_image one = *a;                                                             \
         for (int64_t i = 0; i < a->filters; i++) {                                                 \
             for (int64_t column = 0; column < a->columns; column += 2 * NAME(LANES)) {             \
                 NAME(spread)(&one, column, K, ODD);                                                \
             }                                                                                      \
-            gops_image_next(&one, (int64_t)sizeof(C));                                             \
+            gops_depthwise_image_next(&one, (int64_t)sizeof(C));                                   \
         }                                                                                          \
     }
 
@@ -119,9 +119,9 @@ GOPS_SPREAD_KERNEL(spread2_odd, 2, 1)
 GOPS_SPREAD_KERNEL(spread3_odd, 3, 1)
 GOPS_SPREAD_KERNEL(spread4_odd, 4, 1)
 
-static void NAME(spread_all)(const gops_direct_image *a)
+static void NAME(spread_all)(const gops_depthwise_image *a)
 {
-    static gops_image_kernel *const kernels[2][3] = {
+    static gops_depthwise_image_fn *const kernels[2][3] = {
         {NAME(spread2), NAME(spread3), NAME(spread4)},
         {NAME(spread2_odd), NAME(spread3_odd), NAME(spread4_odd)},
     };

@@ -3,9 +3,9 @@
 
 #include "base/checked.h"
 
-static int64_t x_offset(const gops_direct *p, const gops_direct_taps *list, int64_t index)
+static int64_t x_offset(const gops_depthwise *p, const gops_depthwise_taps *list, int64_t index)
 {
-    const gops_direct_axis *axis = &p->axis[2];
+    const gops_depthwise_axis *axis = &p->axis[2];
     if (p->transposed) {
         return list->position + index * axis->spacing;
     }
@@ -31,7 +31,7 @@ static int64_t choose_chunk(int64_t taps, int64_t stride)
 }
 
 /* Writes the segments or the single taps of a class; `chunk` taps along y each, from tap `y` on. */
-static void write_column(const gops_direct *p, const gops_direct_taps lists[3], int64_t z,
+static void write_column(const gops_depthwise *p, const gops_depthwise_taps lists[3], int64_t z,
                          int64_t y, int64_t chunk, int64_t **offsets, int64_t **order)
 {
     const int64_t row = lists[1].position + y * p->axis[1].spacing;
@@ -47,10 +47,10 @@ static void write_column(const gops_direct *p, const gops_direct_taps lists[3], 
     }
 }
 
-static void fill_class(const gops_direct *p, const gops_direct_taps lists[3],
-                       gops_direct_class *class, int64_t **offsets, int64_t **order)
+static void fill_class(const gops_depthwise *p, const gops_depthwise_taps lists[3],
+                       gops_depthwise_class *class, int64_t **offsets, int64_t **order)
 {
-    const gops_direct_axis *y_axis = &p->axis[1];
+    const gops_depthwise_axis *y_axis = &p->axis[1];
     const int64_t taps = lists[1].count;
     /* The kernels step along y over the rows between two taps of a segment, or twice as far. */
     const int fits = y_axis->step == 1 || (y_axis->step == 2 && y_axis->spacing == 1);
@@ -71,17 +71,17 @@ static void fill_class(const gops_direct *p, const gops_direct_taps lists[3],
     class->singles = (taps - whole) * columns;
 }
 
-void gops_direct_tables(const gops_direct *p, const gops_direct_workspace *parts)
+void gops_depthwise_tables(const gops_depthwise *p, const gops_depthwise_workspace *parts)
 {
     int64_t *offsets = parts->offsets, *order = parts->order;
-    gops_direct_class *class = parts->classes;
-    gops_direct_taps lists[3];
+    gops_depthwise_class *class = parts->classes;
+    gops_depthwise_taps lists[3];
     for (int64_t z = 0; z < p->axis[0].classes; z++) {
-        lists[0] = gops_direct_list(&p->axis[0], p->transposed, z);
+        lists[0] = gops_depthwise_list(&p->axis[0], p->transposed, z);
         for (int64_t y = 0; y < p->axis[1].classes; y++) {
-            lists[1] = gops_direct_list(&p->axis[1], p->transposed, y);
+            lists[1] = gops_depthwise_list(&p->axis[1], p->transposed, y);
             for (int64_t x = 0; x < p->axis[2].classes; x++, class ++) {
-                lists[2] = gops_direct_list(&p->axis[2], p->transposed, x);
+                lists[2] = gops_depthwise_list(&p->axis[2], p->transposed, x);
                 class->offset = offsets - parts->offsets;
                 class->weight = order - parts->order;
                 fill_class(p, lists, class, &offsets, &order);

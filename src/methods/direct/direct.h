@@ -20,33 +20,33 @@
 
 #include <stdint.h>
 
-enum { GOPS_STRIP_LINE = 64 }; /* bytes of the caches' lines */
+enum { GOPS_DIRECT_LINE = 64 }; /* bytes of the caches' lines */
 
 /* A tap, or a row of taps, relative to the strip's first spot. */
-typedef struct gops_strip_tap {
+typedef struct gops_direct_tap {
     int64_t data;  /* from spot 0's place in the data */
     int64_t tap;   /* its number; those of the row and of the tap within it are added */
-    int64_t range; /* gops_strip_range: a tap's, of spots; a row's, of rows of outputs */
-} gops_strip_tap;
+    int64_t range; /* gops_direct_range: a tap's, of spots; a row's, of rows of outputs */
+} gops_direct_tap;
 
 /* Memory that will be needed later: before each tap the next `count` of the `left` places, `step`
  * bytes from one to the next, are asked for. */
-typedef struct gops_strip_ahead {
+typedef struct gops_direct_ahead {
     const unsigned char *next;
     int64_t step, count, left;
-} gops_strip_ahead;
+} gops_direct_ahead;
 
 /* What a strip asks for. Its own outputs too: a store waits for its line, and behind it those of
  * the next strip's sums that have no register. */
-enum { GOPS_STRIP_WEIGHTS, GOPS_STRIP_ROWS, GOPS_STRIP_OUTPUTS, GOPS_STRIP_AHEADS };
+enum { GOPS_DIRECT_WEIGHTS, GOPS_DIRECT_ROWS, GOPS_DIRECT_OUTPUTS, GOPS_DIRECT_AHEADS };
 
-typedef struct gops_strip_work {
+typedef struct gops_direct_work {
     const void *data; /* the first channel */
     int64_t start;    /* where spot 0 would meet tap 0; may be outside, and is then not read */
     int64_t row_step; /* from where a spot meets a tap to where the one below does */
     int64_t plane;    /* from one channel of the data to the next */
     int64_t channels_in;
-    const gops_strip_tap *rows, *taps; /* of the outer axes, of the last one */
+    const gops_direct_tap *rows, *taps; /* of the outer axes, of the last one */
     int64_t row_count, tap_count;
     const void *weights;
     /* NULL, or where the strip's sums are kept between blocks of input channels. */
@@ -57,33 +57,33 @@ typedef struct gops_strip_work {
     void *output;
     int64_t output_ld, output_row, channels, count_rows, count;
     const void *bounds, *bias; /* epilogue.h: NULL, or applied to complete sums */
-    gops_strip_ahead *ahead;   /* GOPS_STRIP_AHEADS of them, which go on as places are asked for */
+    gops_direct_ahead *ahead;  /* GOPS_DIRECT_AHEADS of them, which go on as places are asked for */
     int64_t asks;              /* 0: only for weights */
-} gops_strip_work;
+} gops_direct_work;
 
-typedef struct gops_strip_size {
+typedef struct gops_direct_size {
     int32_t vectors; /* that `joined` spots have */
     int32_t height;
     int32_t spots; /* a multiple of joined */
     int32_t stride;
     int32_t joined;
-} gops_strip_size;
+} gops_direct_size;
 
-typedef struct gops_strip {
-    gops_strip_size size;
-    void (*run)(const gops_strip_work *work);
-} gops_strip;
+typedef struct gops_direct_kernel {
+    gops_direct_size size;
+    void (*run)(const gops_direct_work *work);
+} gops_direct_kernel;
 
 /* The strips of one compute type; the list ends with vectors 0. */
-typedef struct gops_strips {
+typedef struct gops_direct_kernels {
     int64_t lanes;
-    const gops_strip *list;
-} gops_strips;
+    const gops_direct_kernel *list;
+} gops_direct_kernels;
 
 /* The most spots that the range of a tap may lack at one end of the strip. There is a loop for each
  * range, and for each range of rows as well: of strips of several rows, and of those that are long
  * because outputs share vectors, only what pads of 3 cut. */
-static inline __attribute__((always_inline)) int64_t gops_strip_cut(gops_strip_size size)
+static inline __attribute__((always_inline)) int64_t gops_direct_cut(gops_direct_size size)
 {
     enum { CUT = 3 };
     return size.height > 1 || size.joined > 1 ? CUT : size.spots - 1;
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) int64_t gops_strip_cut(gops_strip_s
 
 /* The number of a range, first to last - 1 of `size`, of which one end is the strip's own: 0 all,
  * then those that lack 1 to `cut` at the beginning, then those that lack as many at the end. */
-static inline int64_t gops_strip_range(int64_t size, int64_t cut, int64_t first, int64_t last)
+static inline int64_t gops_direct_range(int64_t size, int64_t cut, int64_t first, int64_t last)
 {
     return last == size ? first : cut + size - last;
 }

@@ -1,4 +1,4 @@
-/* Wants C, LANES, NAME(symbol), UNROLL, GOPS_STRIPS, what direct_store.inc.h wants, and may
+/* Wants C, LANES, NAME(symbol), UNROLL, GOPS_DIRECT_KERNELS, what direct_store.inc.h wants, and may
  * have GOPS_JOINED and GOPS_ADDS. */
 /*
  * direct.inc.h: the kernel of direct.h.
@@ -101,21 +101,21 @@ NAME(add_read)(NAME(vector) * sum, const NAME(vector) a, const NAME(vector) * b)
 /* Some input channels of a tap, for a part of the strip. */
 static inline __attribute__((always_inline)) void
 NAME(steps)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
-            const gops_strip_size of, const NAME(part) part, NAME(vector) * sum)
+            const gops_direct_size of, const NAME(part) part, NAME(vector) * sum)
 {
     const int vectors = of.vectors, height = of.height, joined = of.joined;
     const int columns = of.spots / joined;
     /* Where there is no register left for a weight, it is read for each multiplication. */
-    const int held = vectors * height * columns + vectors < GOPS_STRIP_REGISTERS
+    const int held = vectors * height * columns + vectors < GOPS_DIRECT_REGISTERS
                          ? vectors
-                         : GOPS_STRIP_REGISTERS - 1 - vectors * height * columns;
+                         : GOPS_DIRECT_REGISTERS - 1 - vectors * height * columns;
     const int first = part.first / joined, met = (part.last + joined - 1) / joined - first;
     if (part.first >= part.last || part.top >= part.bottom) {
         __builtin_unreachable();
     }
     x += part.top * row_step + part.first * of.stride;
     do {
-        NAME(vector) weight[GOPS_STRIP_VECTORS];
+        NAME(vector) weight[GOPS_DIRECT_VECTORS];
         UNROLL for (int i = 0; i < held; i++)
         {
             weight[i] = *(const NAME(vector) *)(weights + i * LANES);
@@ -156,9 +156,9 @@ NAME(steps)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64
 /* The steps of the range with a number. */
 static inline __attribute__((always_inline)) void
 NAME(range)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
-            const gops_strip_size of, const int number, NAME(vector) * sum)
+            const gops_direct_size of, const int number, NAME(vector) * sum)
 {
-    const int cut = (int)gops_strip_cut(of), numbers = 2 * cut + 1;
+    const int cut = (int)gops_direct_cut(of), numbers = 2 * cut + 1;
     const int across = number % numbers, down = number / numbers;
     const NAME(part) part = {
         NAME(range_first)(down, of.height - 1), NAME(range_last)(down, of.height, of.height - 1),
@@ -186,26 +186,26 @@ NAME(range)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64
 #else
 #define GOPS_EACH_SIZE
 #endif
-static GOPS_EACH_SIZE void NAME(strip)(const gops_strip_work *work, const gops_strip_size of)
+static GOPS_EACH_SIZE void NAME(strip)(const gops_direct_work *work, const gops_direct_size of)
 {
-    NAME(vector) sum[GOPS_STRIP_SUMS];
-    const int64_t ranges = 2 * gops_strip_cut(of) + 1;
+    NAME(vector) sum[GOPS_DIRECT_SUMS];
+    const int64_t ranges = 2 * gops_direct_cut(of) + 1;
     const int64_t plane = work->plane, row_step = work->row_step, count = work->channels_in;
     UNROLL for (int i = 0; i < of.vectors * of.height * of.spots / of.joined; i++)
     {
         sum[i] = (NAME(vector)){0};
     }
-    const gops_strip_tap *const rows_end = work->rows + work->row_count;
-    const gops_strip_tap *const taps_end = work->taps + work->tap_count;
-    for (const gops_strip_tap *row = work->rows; row < rows_end; row++) {
-        for (const gops_strip_tap *tap = work->taps; tap < taps_end; tap++) {
+    const gops_direct_tap *const rows_end = work->rows + work->row_count;
+    const gops_direct_tap *const taps_end = work->taps + work->tap_count;
+    for (const gops_direct_tap *row = work->rows; row < rows_end; row++) {
+        for (const gops_direct_tap *tap = work->taps; tap < taps_end; tap++) {
             const C *x = (const C *)work->data + (work->start + row->data + tap->data);
             const C *weights =
                 (const C *)work->weights + (row->tap + tap->tap) * count * (of.vectors * LANES);
-            gops_strip_ask(&work->ahead[GOPS_STRIP_WEIGHTS], 1);
+            gops_direct_ask(&work->ahead[GOPS_DIRECT_WEIGHTS], 1);
             if (work->asks) {
-                gops_strip_ask(&work->ahead[GOPS_STRIP_ROWS], 0);
-                gops_strip_ask(&work->ahead[GOPS_STRIP_OUTPUTS], 1);
+                gops_direct_ask(&work->ahead[GOPS_DIRECT_ROWS], 0);
+                gops_direct_ask(&work->ahead[GOPS_DIRECT_OUTPUTS], 1);
             }
             switch (row->range * ranges + tap->range) { /* 4 rows of 7 have 49 */
                 GOPS_RANGES(0);
@@ -223,23 +223,24 @@ static GOPS_EACH_SIZE void NAME(strip)(const gops_strip_work *work, const gops_s
     NAME(finish)(work, of, sum);
 }
 
-#define GOPS_STRIP_NAME(vectors, height, spots, stride, joined)                                    \
+#define GOPS_DIRECT_NAME(vectors, height, spots, stride, joined)                                   \
     NAME(strip_##vectors##x##height##x##spots##_##stride##_##joined)
 #define STRIP(vectors, height, spots, stride, joined)                                              \
-    static void GOPS_STRIP_NAME(vectors, height, spots, stride,                                    \
-                                joined)(const gops_strip_work *work)                               \
+    static void GOPS_DIRECT_NAME(vectors, height, spots, stride,                                   \
+                                 joined)(const gops_direct_work *work)                             \
     {                                                                                              \
-        NAME(strip)(work, (gops_strip_size){vectors, height, spots, stride, joined});              \
+        NAME(strip)(work, (gops_direct_size){vectors, height, spots, stride, joined});             \
     }
-GOPS_STRIPS(STRIP)
+GOPS_DIRECT_KERNELS(STRIP)
 #undef STRIP
 #define STRIP(vectors, height, spots, stride, joined)                                              \
     {{vectors, height, spots, stride, joined},                                                     \
-     GOPS_STRIP_NAME(vectors, height, spots, stride, joined)},
-static const gops_strip NAME(strip_list)[] = {GOPS_STRIPS(STRIP){{0, 0, 0, 0, 0}, NULL}};
+     GOPS_DIRECT_NAME(vectors, height, spots, stride, joined)},
+static const gops_direct_kernel NAME(strip_list)[] = {
+    GOPS_DIRECT_KERNELS(STRIP){{0, 0, 0, 0, 0}, NULL}};
 #undef STRIP
-#undef GOPS_STRIP_NAME
-static const gops_strips NAME(strips) = {LANES, NAME(strip_list)};
+#undef GOPS_DIRECT_NAME
+static const gops_direct_kernels NAME(strips) = {LANES, NAME(strip_list)};
 
 #undef GOPS_EACH_SIZE
 #undef GOPS_RANGES
@@ -248,7 +249,7 @@ static const gops_strips NAME(strips) = {LANES, NAME(strip_list)};
 #undef GOPS_QUADS
 #undef GOPS_ADDS
 #undef GOPS_JOINED
-#undef GOPS_STRIPS
+#undef GOPS_DIRECT_KERNELS
 #undef C
 #undef LANES
 #undef NAME

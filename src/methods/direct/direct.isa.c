@@ -12,7 +12,7 @@
 /* Vectors of channels, rows, spots, stride, outputs that share a vector: 28 sums, and 32 registers,
  * or 12 and 16. Spots are divisors of what images usually measure, of the sizes halved from 224. */
 #if defined(__AVX512F__) || defined(__aarch64__)
-#define GOPS_STRIP_SIZES(STRIP, stride)                                                            \
+#define GOPS_DIRECT_SIZES(STRIP, stride)                                                           \
     STRIP(4, 1, 7, stride, 1)                                                                      \
     STRIP(4, 1, 4, stride, 1)                                                                      \
     STRIP(3, 1, 8, stride, 1)                                                                      \
@@ -27,9 +27,9 @@
     STRIP(1, 1, 14, stride, 1)                                                                     \
     STRIP(1, 1, 7, stride, 1)                                                                      \
     STRIP(1, 1, 4, stride, 1)
-enum { GOPS_STRIP_SUMS = 28, GOPS_STRIP_VECTORS = 4, GOPS_STRIP_REGISTERS = 32 };
+enum { GOPS_DIRECT_SUMS = 28, GOPS_DIRECT_VECTORS = 4, GOPS_DIRECT_REGISTERS = 32 };
 #else
-#define GOPS_STRIP_SIZES(STRIP, stride)                                                            \
+#define GOPS_DIRECT_SIZES(STRIP, stride)                                                           \
     STRIP(3, 1, 4, stride, 1)                                                                      \
     STRIP(2, 1, 6, stride, 1)                                                                      \
     STRIP(2, 1, 4, stride, 1)                                                                      \
@@ -37,7 +37,7 @@ enum { GOPS_STRIP_SUMS = 28, GOPS_STRIP_VECTORS = 4, GOPS_STRIP_REGISTERS = 32 }
     STRIP(1, 1, 4, stride, 1)
 /* Of 16 registers gcc does not make use of the last one: it spilled 4 sums of 12, and AVX2 took
  * twice the time. */
-enum { GOPS_STRIP_SUMS = 12, GOPS_STRIP_VECTORS = 3, GOPS_STRIP_REGISTERS = 15 };
+enum { GOPS_DIRECT_SUMS = 12, GOPS_DIRECT_VECTORS = 3, GOPS_DIRECT_REGISTERS = 15 };
 #endif
 /* Where two or four neighbouring outputs share a vector of 16 lanes: 8 or 24 channels have no full
  * vectors else, 56 are 32 and 24. Of 8 channels four outputs, so that two vectors use what is
@@ -55,7 +55,7 @@ enum { GOPS_STRIP_SUMS = 12, GOPS_STRIP_VECTORS = 3, GOPS_STRIP_REGISTERS = 15 }
     STRIP(2, 2, 14, 1, 2)
 
 /* `near`: into the nearest cache, else into the second level. */
-static inline void gops_strip_ask(gops_strip_ahead *ahead, const int near)
+static inline void gops_direct_ask(gops_direct_ahead *ahead, const int near)
 {
     const int64_t count = ahead->count < ahead->left ? ahead->count : ahead->left;
     const unsigned char *next = ahead->next;
@@ -119,18 +119,18 @@ f32_joined(const float *at, const int stride, const int joined, const int first,
 #ifdef __AVX512F__
 #define GOPS_QUADS
 #define GOPS_JOINED f32_joined
-#define GOPS_STRIPS(STRIP)                                                                         \
-    GOPS_STRIP_SIZES(STRIP, 1)                                                                     \
-    GOPS_STRIP_SIZES(STRIP, 2)                                                                     \
+#define GOPS_DIRECT_KERNELS(STRIP)                                                                 \
+    GOPS_DIRECT_SIZES(STRIP, 1)                                                                    \
+    GOPS_DIRECT_SIZES(STRIP, 2)                                                                    \
     GOPS_JOINED_SIZES(STRIP, 1) GOPS_JOINED_SIZES(STRIP, 2) GOPS_JOINED_SIZES_OF_1(STRIP)
 #define GOPS_MASKED_STORE(to, mask, value)                                                         \
     _mm512_mask_storeu_ps(to, (__mmask16)(mask), (__m512)(value))
 #else
-#define GOPS_STRIPS(STRIP) GOPS_STRIP_SIZES(STRIP, 1) GOPS_STRIP_SIZES(STRIP, 2)
+#define GOPS_DIRECT_KERNELS(STRIP) GOPS_DIRECT_SIZES(STRIP, 1) GOPS_DIRECT_SIZES(STRIP, 2)
 #endif
 #include "methods/direct/direct.inc.h"
 
-#define GOPS_STRIPS(STRIP) GOPS_STRIP_SIZES(STRIP, 1) GOPS_STRIP_SIZES(STRIP, 2)
+#define GOPS_DIRECT_KERNELS(STRIP) GOPS_DIRECT_SIZES(STRIP, 1) GOPS_DIRECT_SIZES(STRIP, 2)
 #define C double
 #define LANES (GOPS_VECTOR_BYTES / 8)
 #define LOW LOW_OF_8_BYTES
@@ -142,7 +142,7 @@ f32_joined(const float *at, const int stride, const int joined, const int first,
 #endif
 #include "methods/direct/direct.inc.h"
 
-const gops_strips *const GOPS_ISA_NAME(gops_strip_table)[GOPS_COMPUTES] = {
+const gops_direct_kernels *const GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = &f32_strips,
     [GOPS_COMPUTE_F64] = &f64_strips,
 };

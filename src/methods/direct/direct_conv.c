@@ -33,9 +33,9 @@
 
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    gops_strip_layout *p = (gops_strip_layout *)(void *)plan->parameters.bytes;
+    gops_direct_layout *p = (gops_direct_layout *)(void *)plan->parameters.bytes;
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_status status = gops_strip_lay_out(plan, slot_limit, error);
+    const gops_status status = gops_direct_lay_out(plan, slot_limit, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -55,7 +55,7 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
  * for all outputs that are joined in a vector. */
 static void pack(const gops_plan *plan, const void *weights, void *packed)
 {
-    const gops_strip_layout *p = gops_strip_layout_of(plan);
+    const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
     const int64_t size = type->bytes, bytes = gops_compute_bytes(type->compute);
@@ -88,12 +88,12 @@ typedef struct piece {
     const gops_plan *plan;
     const gops_job *job; /* less what the kernel does */
     const gops_job *whole;
-    const gops_trim *trim;
-    const gops_strip_tap *taps; /* of the strips of a row, one list after the other */
-    const int64_t *tap_counts;  /* where a strip's list ends */
-    gops_strip_tap *rows;
+    const gops_epilogue *trim;
+    const gops_direct_tap *taps; /* of the strips of a row, one list after the other */
+    const int64_t *tap_counts;   /* where a strip's list ends */
+    gops_direct_tap *rows;
     unsigned char *sums, *outputs;
-    const gops_strip *strip;          /* of the block of output channels */
+    const gops_direct_kernel *strip;  /* of the block of output channels */
     int64_t step_bytes;               /* its weights of a tap and an input channel */
     int64_t channel, channels;        /* counted over all groups */
     int64_t element;                  /* of the output: the channel's first */
@@ -101,18 +101,18 @@ typedef struct piece {
     int asks;                         /* not 0: the next block's weights are not at hand yet */
     int reads;     /* not 0: no block before this has read the data, which the caches do not hold */
     int64_t below; /* from tap 0 to the row that the next line reads and this does not; 0: none */
-    gops_strip_ahead ahead[GOPS_STRIP_AHEADS];
-    gops_strip_work work;
+    gops_direct_ahead ahead[GOPS_DIRECT_AHEADS];
+    gops_direct_work work;
 } piece;
 
 /* Lists a row of taps, unless it is outside for all `rows` rows of outputs from `row` on. */
-static gops_strip_tap *list_row(const piece *at, const int64_t *tap, const int64_t *pitch,
-                                int64_t row, int64_t rows, gops_strip_tap *to)
+static gops_direct_tap *list_row(const piece *at, const int64_t *tap, const int64_t *pitch,
+                                 int64_t row, int64_t rows, gops_direct_tap *to)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
-    const int64_t height = gops_strip_layout_of(at->plan)->height;
+    const int64_t height = gops_direct_layout_of(at->plan)->height;
     const int last_axis = conv->axes - 2;
-    *to = (gops_strip_tap){0, 0, 0};
+    *to = (gops_direct_tap){0, 0, 0};
     for (int i = 0; i <= last_axis; i++) {
         to->data += tap[i] * conv->axis[i].dilation * pitch[i];
         to->tap = (to->tap + tap[i]) * conv->axis[i + 1].kernel;
@@ -123,9 +123,9 @@ static gops_strip_tap *list_row(const piece *at, const int64_t *tap, const int64
             row * axis->stride - axis->pad_begin + tap[last_axis] * axis->dilation;
         int64_t first = 0, last = rows;
         if (at_first < 0 || at_first + (rows - 1) * axis->stride >= axis->data) {
-            gops_strip_outputs_inside(axis, row, rows, tap[last_axis], &first, &last);
+            gops_direct_outputs_inside(axis, row, rows, tap[last_axis], &first, &last);
         }
-        to->range = gops_strip_range(height, height - 1, first, last);
+        to->range = gops_direct_range(height, height - 1, first, last);
         return to + (first < last);
     }
     return to + 1;
@@ -135,7 +135,7 @@ static gops_strip_tap *list_row(const piece *at, const int64_t *tap, const int64
 static void find_rows(piece *at, int64_t line)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
-    const gops_strip_layout *p = gops_strip_layout_of(at->plan);
+    const gops_direct_layout *p = gops_direct_layout_of(at->plan);
     const int64_t top = line % p->plane_lines * p->height;
     const int64_t rows = gops_min(p->height, p->plane_rows - top);
     int64_t first[GOPS_MAX_SPATIAL], last[GOPS_MAX_SPATIAL], tap[GOPS_MAX_SPATIAL];
@@ -150,11 +150,11 @@ static void find_rows(piece *at, int64_t line)
             const gops_axis *axis = &conv->axis[a];
             const int rowed = a == conv->axes - 2;
             const int64_t output = rowed ? top : outer % axis->output;
-            gops_strip_taps_inside(axis, output, &first[a], &last[a]);
+            gops_direct_taps_inside(axis, output, &first[a], &last[a]);
             if (rowed) {
                 /* Rows further down meet no later taps: together they meet at most these. */
                 int64_t end;
-                gops_strip_taps_inside(axis, top + rows - 1, &first[a], &end);
+                gops_direct_taps_inside(axis, top + rows - 1, &first[a], &end);
             } else {
                 outer /= axis->output;
             }
@@ -166,7 +166,7 @@ static void find_rows(piece *at, int64_t line)
         }
     }
     at->work.start = start;
-    gops_strip_tap *to = at->rows;
+    gops_direct_tap *to = at->rows;
     for (int a = 0; a >= 0;) {
         to = list_row(at, tap, pitch, top, rows, to);
         for (a = conv->axes - 2; a >= 0 && ++tap[a] == last[a]; a--) {
@@ -195,29 +195,29 @@ static void look_ahead(piece *at, const unsigned char *next, int64_t strips)
     const int64_t size = at->work.channels_in * conv->taps * at->step_bytes;
     const int64_t lines =
         conv->taps > 1 && at->asks
-            ? gops_ceil_div(gops_min(size, at->weights_end - next), GOPS_STRIP_LINE)
+            ? gops_ceil_div(gops_min(size, at->weights_end - next), GOPS_DIRECT_LINE)
             : 0;
-    at->ahead[GOPS_STRIP_WEIGHTS] =
-        (gops_strip_ahead){next, GOPS_STRIP_LINE, gops_ceil_div(lines, strips * conv->taps), lines};
+    at->ahead[GOPS_DIRECT_WEIGHTS] = (gops_direct_ahead){
+        next, GOPS_DIRECT_LINE, gops_ceil_div(lines, strips * conv->taps), lines};
 }
 
 /* Has a strip ask for the row below its own, in each channel, and for its outputs: with 64 -> 64
  * channels of 112x112 the outputs took 0.94 of the time, the row 0.99. */
-static void look_around(const piece *at, gops_strip_work *work)
+static void look_around(const piece *at, gops_direct_work *work)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
-    const gops_strip_layout *p = gops_strip_layout_of(at->plan);
+    const gops_direct_layout *p = gops_direct_layout_of(at->plan);
     const gops_axis *x = &conv->axis[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(at->plan->type->compute);
     const int claims = p->claims && work->output != NULL && !at->job->fused;
     const int64_t last = work->count - 1;
     work->asks = at->below != 0 || claims;
-    work->ahead[GOPS_STRIP_ROWS] =
-        (gops_strip_ahead){(const unsigned char *)work->data +
-                               (work->start + at->below + x->pad_begin + last * x->stride) * bytes,
-                           work->plane * bytes, gops_ceil_div(work->channels_in, conv->taps),
-                           at->below != 0 ? work->channels_in : 0};
-    work->ahead[GOPS_STRIP_OUTPUTS] = (gops_strip_ahead){
+    work->ahead[GOPS_DIRECT_ROWS] =
+        (gops_direct_ahead){(const unsigned char *)work->data +
+                                (work->start + at->below + x->pad_begin + last * x->stride) * bytes,
+                            work->plane * bytes, gops_ceil_div(work->channels_in, conv->taps),
+                            at->below != 0 ? work->channels_in : 0};
+    work->ahead[GOPS_DIRECT_OUTPUTS] = (gops_direct_ahead){
         (const unsigned char *)work->output + last * bytes, work->output_ld * bytes,
         gops_ceil_div(p->width, conv->taps), claims ? work->channels : 0};
 }
@@ -226,23 +226,23 @@ static void look_around(const piece *at, gops_strip_work *work)
 static void run_lines(piece *at, int64_t first, int64_t count, int last_block)
 {
     const gops_plan *plan = at->plan;
-    const gops_strip_layout *p = gops_strip_layout_of(plan);
+    const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t first_pixel = gops_strip_row(p, first) * x->output;
-    const int64_t pixels = gops_strip_row(p, first + count) * x->output - first_pixel;
+    const int64_t first_pixel = gops_direct_row(p, first) * x->output;
+    const int64_t pixels = gops_direct_row(p, first + count) * x->output - first_pixel;
     const int fused = at->job->fused;
     unsigned char *sums = at->sums;
     /* Filled in where it is: a copy for each strip would read what was stored just before, in other
      * pieces, and wait until it is in the cache, behind the outputs of the strip before. */
-    gops_strip_work *work = &at->work;
+    gops_direct_work *work = &at->work;
     work->output = NULL;
     work->output_ld = fused ? pixels : plan->conv.output_pixels;
     for (int64_t line = first; line < first + count; line++) {
         find_rows(at, line);
         const int64_t start = work->start - x->pad_begin;
         for (int64_t s = 0; s < p->strips; s++, sums += p->width * p->height * p->spots * bytes) {
-            const int64_t list = gops_strip_list(p, s);
+            const int64_t list = gops_direct_list(p, s);
             const int64_t spot = s * p->spots;
             const int64_t begin = list == 0 ? 0 : at->tap_counts[list - 1];
             work->taps = at->taps + begin;
@@ -251,7 +251,7 @@ static void run_lines(piece *at, int64_t first, int64_t count, int last_block)
             work->sums = sums;
             work->count = gops_min(p->spots, x->output - spot);
             if (last_block) {
-                const int64_t pixel = gops_strip_row(p, line) * x->output + spot;
+                const int64_t pixel = gops_direct_row(p, line) * x->output + spot;
                 work->output = fused ? at->outputs + (pixel - first_pixel) * bytes
                                      : gops_output_at(plan, at->job, at->element + pixel);
             }
@@ -274,11 +274,11 @@ static void run_block(piece *at, const unsigned char *data, const unsigned char 
                       int64_t first, int64_t count)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
-    const gops_strip_layout *p = gops_strip_layout_of(at->plan);
+    const gops_direct_layout *p = gops_direct_layout_of(at->plan);
     const int64_t bytes = gops_compute_bytes(at->plan->type->compute);
-    gops_trim_values bias;
+    gops_epilogue_values bias;
     const gops_axis *x = &conv->axis[conv->axes - 1];
-    at->work = (gops_strip_work){
+    at->work = (gops_direct_work){
         .plane = conv->data_pixels,
         .row_step = conv->axes > 1 ? conv->axis[conv->axes - 2].stride * x->data : 0,
         .rows = at->rows,
@@ -297,7 +297,7 @@ static void run_block(piece *at, const unsigned char *data, const unsigned char 
                        at->work.channels_in * conv->taps * at->step_bytes,
                    count * p->strips);
         if (last_block && at->trim->applies) {
-            gops_trim_bias(at->plan, at->whole, at->channel, 1, at->channels, p->width, &bias);
+            gops_epilogue_bias(at->plan, at->whole, at->channel, 1, at->channels, p->width, &bias);
             at->work.bounds = &at->trim->bounds;
             at->work.bias = &bias;
         }
@@ -307,7 +307,7 @@ static void run_block(piece *at, const unsigned char *data, const unsigned char 
 
 static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
-    const gops_strip_layout *p = gops_strip_layout_of(plan);
+    const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
@@ -316,21 +316,21 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const int64_t share = item / p->bands / p->parts % shares;
     const int64_t image = item / p->bands / p->parts / shares;
     const int64_t last_line = gops_min((band + 1) * p->band, p->lines);
-    const gops_trim trim = gops_trim_read(plan, job, 0);
+    const gops_epilogue trim = gops_epilogue_read(plan, job, 0);
     unsigned char *const base = workspace;
     piece at = {
         .plan = plan,
         .job = trim.applies ? &trim.rest : job,
         .whole = job,
         .trim = &trim,
-        .taps = (const gops_strip_tap *)workspace,
+        .taps = (const gops_direct_tap *)workspace,
         .tap_counts = (const int64_t *)(const void *)(base + p->counts_from),
-        .rows = (gops_strip_tap *)(void *)(base + p->rows_from),
+        .rows = (gops_direct_tap *)(void *)(base + p->rows_from),
         .sums = base + p->sums_from,
         .outputs = base + p->outputs_from,
         .weights_end = (const unsigned char *)job->filter + plan->filter_bytes,
     };
-    gops_strip_list_taps(plan, workspace, (int64_t *)(void *)(base + p->counts_from));
+    gops_direct_list_taps(plan, workspace, (int64_t *)(void *)(base + p->counts_from));
     const int64_t group_end = gops_min((share + 1) * p->share, conv->groups);
     const int64_t block_end = gops_min((part + 1) * p->part, blocks);
     for (int64_t group = share * p->share; group < group_end; group++) {
@@ -350,14 +350,14 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
                     (image * conv->groups * conv->channels_out + at.channel) * conv->output_pixels;
                 run_block(&at, data,
                           (const unsigned char *)job->filter +
-                              gops_strip_weights(plan, group * p->padded + b * p->width),
+                              gops_direct_weights(plan, group * p->padded + b * p->width),
                           line, gops_min(p->chunk, last_line - line));
             }
         }
     }
 }
 
-const gops_method gops_strip_conv = {
+const gops_method gops_direct_conv = {
     .algorithm = "implicit",
     .form = "strips",
     .operation = GOPS_OPERATION_CONV,

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-static_assert(sizeof(gops_strip_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the room");
+static_assert(sizeof(gops_direct_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the room");
 
 enum {
     /* The least items to cut a large layer into, so that threads find work, and the multiplications
@@ -14,12 +14,12 @@ enum {
     SHARES = 16,
     SMALL_ITEM = 200000,
     SUMS_BYTES = 32 << 10, /* of a chunk, at least */
-    LEAST_DEPTH = 8,       /* a loop this short pays for its beginning and end */
-    MOST_ENTRIES = 4096,   /* of the lists of taps: they are made anew by each item */
-    MOST_TAPS = 1024,      /* of an axis; making a plan looks at each */
-    MOST_SPOTS = 56,
+    MIN_DEPTH = 8,         /* a loop this short pays for its beginning and end */
+    MAX_ENTRIES = 4096,    /* of the lists of taps: they are made anew by each item */
+    MAX_TAPS = 1024,       /* of an axis; making a plan looks at each */
+    MAX_SPOTS = 56,
     CACHE_LINE = 64,
-    MOST_HEIGHT = 4,
+    MAX_HEIGHT = 4,
     WIDE_REGISTERS = 32, /* of AVX-512; kernels for 16 have strips that fit */
 };
 
@@ -43,7 +43,7 @@ static const double CYCLES_PER_FOUR_JOINED = 1;
 /* Cycles of one step with `spots` vectors for each of a strip's: two multiplications each, or
  * loads, or three of multiplications and of permutations, of which outputs that share a vector need
  * one with a stride; and a multiplication waits four for the one before it. */
-static double step_cycles(gops_strip_size size, double spots)
+static double step_cycles(gops_direct_size size, double spots)
 {
     const double multiplies = size.vectors * spots / 2;
     const double loads = (size.vectors + spots) / LOADS_PER_CYCLE;
@@ -53,10 +53,10 @@ static double step_cycles(gops_strip_size size, double spots)
 }
 
 /* What every step of a block takes beyond that. */
-static double more_cycles(const gops_plan *plan, const gops_strip_layout *p,
-                          const gops_strip *strip)
+static double more_cycles(const gops_plan *plan, const gops_direct_layout *p,
+                          const gops_direct_kernel *strip)
 {
-    const gops_strip_size size = strip->size;
+    const gops_direct_size size = strip->size;
     const int64_t step = size.vectors * plan->kernels->vector_bytes;
     const int64_t registers = size.vectors * (size.height * size.spots / size.joined + 1) + 1;
     double cycles = 0;
@@ -82,17 +82,17 @@ static cuts cut(const gops_axis *axis, int64_t size, int64_t most)
 {
     cuts made = {axis, size, gops_ceil_div(axis->output, size), 0, 0, most};
     int64_t first, last;
-    while (made.before < made.strips && made.before <= MOST_ENTRIES) {
-        gops_strip_outputs_inside(axis, made.before * size, size, 0, &first, &last);
+    while (made.before < made.strips && made.before <= MAX_ENTRIES) {
+        gops_direct_outputs_inside(axis, made.before * size, size, 0, &first, &last);
         if (first == 0 && last == size) {
             break;
         }
         made.before++;
     }
-    while (made.before + made.after < made.strips && made.before + made.after <= MOST_ENTRIES) {
+    while (made.before + made.after < made.strips && made.before + made.after <= MAX_ENTRIES) {
         const int64_t begin = (made.strips - made.after - 1) * size;
         if (begin + size <= axis->output) {
-            gops_strip_outputs_inside(axis, begin, size, axis->kernel - 1, &first, &last);
+            gops_direct_outputs_inside(axis, begin, size, axis->kernel - 1, &first, &last);
             if (first == 0 && last == size) {
                 break;
             }
@@ -111,7 +111,7 @@ static int count_ranges(const cuts *c, double *pairs, int64_t *entries)
     for (int64_t i = 0; i <= c->size; i++) {
         pairs[i] = 0;
     }
-    if (gops_mul_saturate(c->before + c->after + 1, c->axis->kernel) > MOST_ENTRIES) {
+    if (gops_mul_saturate(c->before + c->after + 1, c->axis->kernel) > MAX_ENTRIES) {
         return 0;
     }
     const int64_t between = c->strips - c->before - c->after;
@@ -120,7 +120,7 @@ static int count_ranges(const cuts *c, double *pairs, int64_t *entries)
         alike = s == c->before && between > 0 ? between : 1;
         for (int64_t tap = 0; tap < c->axis->kernel; tap++) {
             int64_t first, last;
-            gops_strip_outputs_inside(c->axis, begin, count, tap, &first, &last);
+            gops_direct_outputs_inside(c->axis, begin, count, tap, &first, &last);
             if (first < last) {
                 if ((first > 0 && last < c->size) || first > c->most || c->size - last > c->most) {
                     return 0;
@@ -139,7 +139,7 @@ static double count_pairs(const gops_axis *axis)
     double pairs = 0;
     for (int64_t tap = 0; tap < axis->kernel; tap++) {
         int64_t first, last;
-        gops_strip_outputs_inside(axis, 0, axis->output, tap, &first, &last);
+        gops_direct_outputs_inside(axis, 0, axis->output, tap, &first, &last);
         pairs += (double)(last - first);
     }
     return pairs;
@@ -147,15 +147,16 @@ static double count_pairs(const gops_axis *axis)
 
 /* The cycles of all pairs of strips and taps of a block of output channels; negative where the
  * kernels do not have their ranges. */
-static double count_cycles(const gops_plan *plan, gops_strip_layout *p, const gops_strip *strip)
+static double count_cycles(const gops_plan *plan, gops_direct_layout *p,
+                           const gops_direct_kernel *strip)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const double more = more_cycles(plan, p, strip);
-    const cuts x = cut(&conv->axis[conv->axes - 1], p->spots, gops_strip_cut(strip->size));
-    double across[MOST_SPOTS + 1], down[MOST_HEIGHT + 1] = {0, 1};
+    const cuts x = cut(&conv->axis[conv->axes - 1], p->spots, gops_direct_cut(strip->size));
+    double across[MAX_SPOTS + 1], down[MAX_HEIGHT + 1] = {0, 1};
     double planes = 1, cycles = 0;
     int64_t entries;
-    assert(p->spots <= MOST_SPOTS && p->height <= MOST_HEIGHT);
+    assert(p->spots <= MAX_SPOTS && p->height <= MAX_HEIGHT);
     p->before = x.before;
     p->after = x.after;
     if (!count_ranges(&x, across, &p->entries)) {
@@ -187,7 +188,7 @@ static double count_cycles(const gops_plan *plan, gops_strip_layout *p, const go
 
 /* Items: images and groups, then bands, or where the weights are more than the data or there are
  * few lines (one, with one axis), parts of the output channels. */
-static void divide(const gops_plan *plan, gops_strip_layout *p)
+static void divide(const gops_plan *plan, gops_direct_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t least = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, SHARES);
@@ -208,14 +209,14 @@ static void divide(const gops_plan *plan, gops_strip_layout *p)
     p->bands = gops_ceil_div(p->lines, p->band);
 }
 
-static int64_t lay_out_workspace(const gops_plan *plan, gops_strip_layout *p)
+static int64_t lay_out_workspace(const gops_plan *plan, gops_direct_layout *p)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
     const int64_t sizes[] = {
-        gops_mul_saturate(p->entries, (int64_t)sizeof(gops_strip_tap)),
+        gops_mul_saturate(p->entries, (int64_t)sizeof(gops_direct_tap)),
         (p->before + p->after + 1) * (int64_t)sizeof(int64_t),
-        gops_mul_saturate(plan->conv.taps / x->kernel, (int64_t)sizeof(gops_strip_tap)),
+        gops_mul_saturate(plan->conv.taps / x->kernel, (int64_t)sizeof(gops_direct_tap)),
         p->chunk * p->strips * p->height * p->spots * p->width * bytes,
         p->chunk * p->height * x->output * p->width * bytes,
     };
@@ -235,10 +236,12 @@ static int64_t lay_out_workspace(const gops_plan *plan, gops_strip_layout *p)
 
 /* The strip for the last `left` channels of a group, 0 where there are blocks of `strip` only: it
  * has no more vectors than they need. */
-static const gops_strip *find_rest(const gops_strips *strips, const gops_strip *strip, int64_t left)
+static const gops_direct_kernel *find_rest(const gops_direct_kernels *strips,
+                                           const gops_direct_kernel *strip, int64_t left)
 {
-    const gops_strip *rest = strip;
-    for (const gops_strip *other = strips->list; left > 0 && other->size.vectors != 0; other++) {
+    const gops_direct_kernel *rest = strip;
+    for (const gops_direct_kernel *other = strips->list; left > 0 && other->size.vectors != 0;
+         other++) {
         if (other->size.vectors < rest->size.vectors && other->size.height == strip->size.height &&
             other->size.spots == strip->size.spots && other->size.stride == strip->size.stride &&
             other->size.joined == strip->size.joined &&
@@ -250,18 +253,18 @@ static const gops_strip *find_rest(const gops_strips *strips, const gops_strip *
 }
 
 /* Lays out one size of strip; *slot_bytes and the plan's time in *cost. */
-static int lay_out(const gops_plan *plan, const gops_strip *strip, int64_t slot_limit,
-                   gops_strip_layout *p, int64_t *slot_bytes, double *cost)
+static int lay_out(const gops_plan *plan, const gops_direct_kernel *strip, int64_t slot_limit,
+                   gops_direct_layout *p, int64_t *slot_bytes, double *cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_axis *x = &conv->axis[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const gops_strips *strips = plan->kernels->strips[plan->type->compute];
+    const gops_direct_kernels *strips = plan->kernels->strips[plan->type->compute];
     const int64_t lanes = strips->lanes / strip->size.joined;
-    *p = (gops_strip_layout){.strip = strip,
-                             .height = strip->size.height,
-                             .spots = strip->size.spots,
-                             .width = strip->size.vectors * lanes};
+    *p = (gops_direct_layout){.strip = strip,
+                              .height = strip->size.height,
+                              .spots = strip->size.spots,
+                              .width = strip->size.vectors * lanes};
     p->rest = find_rest(strips, strip, conv->channels_out % p->width);
     p->padded = gops_round_up(conv->channels_out, p->width) - p->width;
     p->padded += p->rest->size.vectors * lanes;
@@ -274,7 +277,7 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, int64_t slot_
     /* 512 -> 512 on 7x7 took 0.96 ms with blocks of 24 KB, 0.88 with 96, 0.84 with 192 and 384. */
     const int64_t room = plan->machine.l2_bytes / 8;
     p->depth_block =
-        gops_clamp(room / step, gops_min(LEAST_DEPTH, conv->channels_in), conv->channels_in);
+        gops_clamp(room / step, gops_min(MIN_DEPTH, conv->channels_in), conv->channels_in);
     p->depth_block =
         gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, p->depth_block));
     const double cycles = p->height > 1 && p->plane_rows == 1 ? -1 : count_cycles(plan, p, strip);
@@ -313,26 +316,26 @@ static int lay_out(const gops_plan *plan, const gops_strip *strip, int64_t slot_
     return 1;
 }
 
-gops_status gops_strip_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error)
+gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_strips *strips = plan->kernels->strips[plan->type->compute];
+    const gops_direct_kernels *strips = plan->kernels->strips[plan->type->compute];
     const int64_t stride = conv->axis[conv->axes - 1].stride;
-    gops_strip_layout *own = (gops_strip_layout *)(void *)plan->parameters.bytes;
+    gops_direct_layout *own = (gops_direct_layout *)(void *)plan->parameters.bytes;
     int found = 0, roomy = 0;
     if (strips == NULL || !plan->type->plain || plan->output_type != plan->type) {
         return gops_fail(error, GOPS_UNSUPPORTED, "implicit/strips serves f32 and f64, not %s",
                          plan->type->name);
     }
     for (int a = 0; a < conv->axes; a++) {
-        if (conv->axis[a].kernel > MOST_TAPS) {
+        if (conv->axis[a].kernel > MAX_TAPS) {
             return gops_fail(error, GOPS_UNSUPPORTED,
                              "implicit/strips serves up to %d taps of an axis; axis %d has %lld",
-                             MOST_TAPS, a, (long long)conv->axis[a].kernel);
+                             MAX_TAPS, a, (long long)conv->axis[a].kernel);
         }
     }
-    for (const gops_strip *strip = strips->list; strip->size.vectors != 0; strip++) {
-        gops_strip_layout p;
+    for (const gops_direct_kernel *strip = strips->list; strip->size.vectors != 0; strip++) {
+        gops_direct_layout p;
         int64_t slot_bytes, variant;
         double cost;
         if (strip->size.stride != stride ||
@@ -367,6 +370,6 @@ gops_status gops_strip_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *
                          (long long)conv->axis[conv->axes - 1].pad_begin);
     }
     plan->items = conv->batch * gops_ceil_div(conv->groups, own->share) * own->parts * own->bands;
-    plan->filter_bytes = conv->groups * gops_strip_weights(plan, own->padded);
+    plan->filter_bytes = conv->groups * gops_direct_weights(plan, own->padded);
     return GOPS_OK;
 }

@@ -105,7 +105,7 @@ NAME(put_lanes)(C *to, const NAME(vector) * value, const int from, const int p, 
 #ifdef GOPS_JOINED
 /* NAME(put_run) of vectors that outputs share. */
 static inline __attribute__((always_inline)) void
-NAME(put_joined_run)(const gops_strip_work *work, const gops_strip_size of, const int size,
+NAME(put_joined_run)(const gops_direct_work *work, const gops_direct_size of, const int size,
                      int64_t at, int64_t places, const NAME(vector) * sum)
 {
     const int joined = of.joined, ld = of.height * of.spots / joined;
@@ -137,7 +137,7 @@ NAME(put_joined_run)(const gops_strip_work *work, const gops_strip_size of, cons
 
 /* Sums of `size` places, turned, to the first `count` places after `at` of the output. */
 static inline __attribute__((always_inline)) void
-NAME(put_run)(const gops_strip_work *work, const gops_strip_size of, const int size, int64_t at,
+NAME(put_run)(const gops_direct_work *work, const gops_direct_size of, const int size, int64_t at,
               int64_t places, const NAME(vector) * sum)
 {
     const int vectors = of.vectors, ld = of.height * of.spots / of.joined;
@@ -186,7 +186,7 @@ NAME(put_run)(const gops_strip_work *work, const gops_strip_size of, const int s
 /* The sums to where the output's channels lie: rows of which one ends where the next begins, as
  * those of an image as wide as the strip, as one. */
 static inline __attribute__((always_inline)) void
-NAME(put_output)(const gops_strip_work *work, const gops_strip_size of, const NAME(vector) * sum)
+NAME(put_output)(const gops_direct_work *work, const gops_direct_size of, const NAME(vector) * sum)
 {
     const int columns = of.spots / of.joined;
     if (of.height == 1 || (work->output_row == of.spots && work->count == of.spots)) {
@@ -205,7 +205,7 @@ NAME(put_output)(const gops_strip_work *work, const gops_strip_size of, const NA
 }
 
 static inline __attribute__((always_inline)) void
-NAME(finish)(const gops_strip_work *work, const gops_strip_size of, NAME(vector) * sum)
+NAME(finish)(const gops_direct_work *work, const gops_direct_size of, NAME(vector) * sum)
 {
     const int vectors = of.vectors, size = of.height * of.spots / of.joined;
     NAME(vector) *const kept = (NAME(vector) *)work->sums;

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 
-void gops_strip_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last)
+void gops_direct_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last)
 {
     const int64_t at = output * axis->stride - axis->pad_begin;
     *first = 0;
@@ -16,8 +16,8 @@ void gops_strip_taps_inside(const gops_axis *axis, int64_t output, int64_t *firs
     }
 }
 
-void gops_strip_outputs_inside(const gops_axis *axis, int64_t begin, int64_t count, int64_t tap,
-                               int64_t *first, int64_t *last)
+void gops_direct_outputs_inside(const gops_axis *axis, int64_t begin, int64_t count, int64_t tap,
+                                int64_t *first, int64_t *last)
 {
     const int64_t at = tap * axis->dilation - axis->pad_begin;
     *first = gops_clamp(gops_ceil_div(-at, axis->stride) - begin, 0, count);
@@ -25,25 +25,25 @@ void gops_strip_outputs_inside(const gops_axis *axis, int64_t begin, int64_t cou
         gops_clamp(gops_floor_div(axis->data - 1 - at, axis->stride) + 1 - begin, *first, count);
 }
 
-void gops_strip_list_taps(const gops_plan *plan, gops_strip_tap *taps, int64_t *ends)
+void gops_direct_list_taps(const gops_plan *plan, gops_direct_tap *taps, int64_t *ends)
 {
-    const gops_strip_layout *p = gops_strip_layout_of(plan);
+    const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
-    const int64_t most = gops_strip_cut(p->strip->size);
+    const int64_t most = gops_direct_cut(p->strip->size);
     const int64_t between = p->strips - p->before - p->after;
     int64_t entries = 0;
     for (int64_t s = 0; s < p->strips; s++) {
         const int64_t begin = s * p->spots, count = gops_min(p->spots, x->output - begin);
-        const int64_t list = gops_strip_list(p, s);
+        const int64_t list = gops_direct_list(p, s);
         if (list > 0) {
             ends[list - 1] = entries; /* there may be no strips between those at the ends */
         }
         for (int64_t tap = 0; tap < x->kernel; tap++) {
             int64_t first, last;
-            gops_strip_outputs_inside(x, begin, count, tap, &first, &last);
+            gops_direct_outputs_inside(x, begin, count, tap, &first, &last);
             if (first < last) {
-                taps[entries++] = (gops_strip_tap){tap * x->dilation, tap,
-                                                   gops_strip_range(p->spots, most, first, last)};
+                taps[entries++] = (gops_direct_tap){tap * x->dilation, tap,
+                                                    gops_direct_range(p->spots, most, first, last)};
             }
         }
         ends[list] = entries;

@@ -19,7 +19,7 @@
 #define NAME(symbol) u64_##symbol
 #include "methods/gemm/col2im.inc.h"
 
-gops_col2im *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES] = {
+gops_col2im_fn *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = f32_col2im,
     [GOPS_COMPUTE_F64] = f64_col2im,
     [GOPS_COMPUTE_U32] = u32_col2im,

@@ -150,7 +150,7 @@ enum { TALL = 4 };
 #define NAME(symbol) u32_##symbol
 #include "methods/gemm/integer_gemm.inc.h"
 
-gops_integer_gemm *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES] = {
+gops_integer_gemm_fn *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_U32] = u32_integer_gemm,
     [GOPS_COMPUTE_U64] = u64_integer_gemm,
 };

@@ -37,7 +37,7 @@ typedef struct gops_scatter_part {
 
 /* Adds the part onto `output`, which holds the output box of each of the channels, `output_ld`
  * values from one channel to the next. */
-typedef void gops_col2im(const gops_scatter *scatter, const gops_scatter_part *part,
-                         const void *columns, void *output, int64_t output_ld);
+typedef void gops_col2im_fn(const gops_scatter *scatter, const gops_scatter_part *part,
+                            const void *columns, void *output, int64_t output_ld);
 
 #endif

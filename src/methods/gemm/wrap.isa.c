@@ -41,7 +41,7 @@ static void wrap_f64(void *values, int64_t count, void *sums)
     }
 }
 
-gops_wrap *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES] = {
+gops_wrap_fn *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = wrap_f32,
     [GOPS_COMPUTE_F64] = wrap_f64,
 };

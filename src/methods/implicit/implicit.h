@@ -25,7 +25,7 @@ typedef struct gops_box {
 } gops_box;
 
 typedef struct gops_implicit {
-    gops_frame frame;
+    gops_padded_input frame;
     int64_t pitch[GOPS_MAX_SPATIAL]; /* frame values from one pixel of an axis to the next */
     int64_t depth;                   /* K: C_IN times taps */
     int64_t depth_block;

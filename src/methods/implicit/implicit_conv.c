@@ -24,7 +24,7 @@ enum {
     CHANNEL_SHARES = 4, /* where each copies all of the data */
     /* ... and the multiplications of an item below which that is not worth the copies. */
     SMALL_ITEM = 200000,
-    MOST_SUMS_BYTES = 32 << 10,
+    MAX_SUMS_BYTES = 32 << 10,
 };
 
 static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
@@ -102,7 +102,7 @@ static int lay_out(const gops_plan *plan, const gops_tile *tile, int pixels, int
         gops_implicit_merge(p, conv->axes, axis, tiles->lanes, 0);
     }
     const int64_t step = pixels ? tiles->lanes : 1;
-    p->chunk = gops_max(1, MOST_SUMS_BYTES / (p->tile * step * bytes) / tile->spots) * tile->spots;
+    p->chunk = gops_max(1, MAX_SUMS_BYTES / (p->tile * step * bytes) / tile->spots) * tile->spots;
     p->chunk = gops_min(p->chunk, gops_round_up(spots, tile->spots));
     const int64_t frame = p->in_place ? 0 : p->frame.plane * conv->channels_in + tiles->lanes;
     const int64_t sums = p->tile * p->chunk * step;

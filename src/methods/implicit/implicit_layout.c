@@ -21,12 +21,12 @@ static int64_t period(int64_t stride, int64_t dilation)
 static int fill_frame(gops_implicit *p, int axes, const gops_implicit_axis *axis,
                       const int64_t *count)
 {
-    gops_frame *frame = &p->frame;
+    gops_padded_input *frame = &p->frame;
     int64_t phases = 1, reach;
-    *frame = (gops_frame){.axes = axes, .data_pixels = 1, .positions = 1};
+    *frame = (gops_padded_input){.axes = axes, .data_pixels = 1, .positions = 1};
     for (int a = axes - 1; a >= 0; a--) {
         const gops_implicit_axis *from = &axis[a];
-        gops_frame_axis *to = &frame->axis[a];
+        gops_padded_axis *to = &frame->axis[a];
         const int64_t inner = p->in_place ? frame->data_pixels : frame->positions;
         if (!gops_mul(from->kernel - 1, from->dilation, &reach) ||
             !gops_mul(p->pixels && !p->in_place ? 1 : from->stride, inner, &p->pitch[a])) {
@@ -34,7 +34,7 @@ static int fill_frame(gops_implicit *p, int axes, const gops_implicit_axis *axis
         }
         frame->data_pixels *= from->data;
         if (p->pixels) {
-            *to = (gops_frame_axis){
+            *to = (gops_padded_axis){
                 .data = from->data,
                 .stride = from->stride,
                 .turn = from->dilation % from->stride,
@@ -42,7 +42,7 @@ static int fill_frame(gops_implicit *p, int axes, const gops_implicit_axis *axis
                 .length = count[a] + reach / from->stride,
             };
         } else { /* single pixels need not lie together */
-            *to = (gops_frame_axis){.data = from->data, .stride = 1, .phases = 1};
+            *to = (gops_padded_axis){.data = from->data, .stride = 1, .phases = 1};
             if (!gops_mul(count[a] - 1, from->stride, &to->length) ||
                 !gops_add(to->length, reach + 1, &to->length)) {
                 return 0;
@@ -170,7 +170,7 @@ void gops_implicit_band(const gops_implicit *p, int axes, const gops_implicit_ax
 int64_t gops_implicit_workspace(gops_implicit *p, int64_t frame_values, int64_t offsets,
                                 int64_t sums, int64_t turned, int64_t bytes)
 {
-    const int64_t list = (p->chunk + GOPS_MOST_SPOTS) * (int64_t)sizeof(int64_t);
+    const int64_t list = (p->chunk + GOPS_MAX_SPOTS) * (int64_t)sizeof(int64_t);
     const int64_t sizes[] = {
         frame_values * bytes, offsets * (int64_t)sizeof(int64_t), list, list, sums * bytes,
         turned * bytes};

@@ -109,7 +109,7 @@ void gops_implicit_list_spots(const gops_implicit *p, int axes, const gops_segme
             spots[i] = position + along * p->pitch[axes - 1];
         }
     }
-    for (int64_t j = 0; j < GOPS_MOST_SPOTS - 1; j++) {
+    for (int64_t j = 0; j < GOPS_MAX_SPOTS - 1; j++) {
         spots[i + j] = spots[i - 1];
         places[i + j] = places[i - 1];
     }

@@ -20,7 +20,7 @@ typedef struct piece {
     int64_t channels;
     unsigned char *workspace;
     const gops_job *whole; /* job, and what the tiles do of it */
-    const gops_trim *trim;
+    const gops_epilogue *trim;
     gops_implicit_pass pass;
 } piece;
 
@@ -113,7 +113,7 @@ static void run_chunk(piece *at, int64_t first, int64_t *list, int64_t *places)
     const int direct = at->segments.direct && !at->job->fused;
     const int64_t pixels = plan->conv.output_pixels;
     const unsigned char *weights = at->filter;
-    gops_trim_values bias;
+    gops_epilogue_values bias;
     for (int64_t c = 0; c < at->channels; c += pass->width) {
         const int64_t left = at->channels - c;
         const int64_t width = gops_implicit_width(pass->tiles, p->pixels, p->tile, left);
@@ -124,8 +124,8 @@ static void run_chunk(piece *at, int64_t first, int64_t *list, int64_t *places)
         }
         pass->width = width;
         if (at->trim->applies) {
-            gops_trim_bias(plan, at->whole, at->channel + c, 1, gops_min(width, left), width,
-                           &bias);
+            gops_epilogue_bias(plan, at->whole, at->channel + c, 1, gops_min(width, left), width,
+                               &bias);
             pass->bounds = &at->trim->bounds;
             pass->bias = &bias;
         }
@@ -172,9 +172,10 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t item,
     gops_implicit_axes(conv, axis);
     gops_implicit_band(p, conv->axes, axis, item % p->bands, &at.box);
     at.segments = gops_implicit_segments(p, conv->axes, tiles->lanes, &at.box);
-    const gops_trim trim = gops_trim_read(plan, job,
-                                          p->pixels && at.segments.direct ? GOPS_TRIM_ADDS_ELSEWHERE
-                                                                          : GOPS_TRIM_ADDS_NOTHING);
+    const gops_epilogue trim =
+        gops_epilogue_read(plan, job,
+                           p->pixels && at.segments.direct ? GOPS_EPILOGUE_ADDS_ELSEWHERE
+                                                           : GOPS_EPILOGUE_ADDS_NOTHING);
     at.job = trim.applies ? &trim.rest : job;
     at.trim = &trim;
     for (int a = 0; a < conv->axes; a++) {

@@ -35,16 +35,16 @@ typedef struct gops_tile_work {
     const void *residual;
 } gops_tile_work;
 
-typedef void gops_tile_run(const gops_tile_work *work);
+typedef void gops_tile_run_fn(const gops_tile_work *work);
 
 typedef struct gops_tile {
     int32_t channels;
     int32_t spots;
-    gops_tile_run *run;
+    gops_tile_run_fn *run;
 } gops_tile;
 
 enum {
-    GOPS_MOST_SPOTS = 14, /* of any tile */
+    GOPS_MAX_SPOTS = 14, /* of any tile */
 };
 
 /* The tiles of one compute type. Lists end with channels 0; of one number of channels, tiles with

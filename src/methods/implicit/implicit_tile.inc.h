@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void
 NAME(put)(const gops_tile_work *work, const int vectors, const int spots, const int64_t step,
           const int channel_lanes, NAME(vector) * from)
 {
-    C *at[GOPS_MOST_SPOTS];
+    C *at[GOPS_MAX_SPOTS];
     UNROLL for (int j = 0; j < spots; j++)
     {
         at[j] = (C *)work->sums + work->places[j];
@@ -102,8 +102,8 @@ static inline __attribute__((always_inline)) void NAME(pixels)(const gops_tile_w
                                                                const int channels, const int spots)
 {
     const C *const frame = work->frame;
-    const C *at[GOPS_MOST_SPOTS];
-    NAME(vector) sum[GOPS_MOST_SUMS];
+    const C *at[GOPS_MAX_SPOTS];
+    NAME(vector) sum[GOPS_MAX_SUMS];
     UNROLL for (int j = 0; j < spots; j++)
     {
         at[j] = frame + work->spots[j];
@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) void NAME(pixels)(const gops_tile_w
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
     for (int64_t k = work->depth; k > 0; k--, offsets++, weights += channels) {
-        NAME(vector) x[GOPS_MOST_SPOTS];
+        NAME(vector) x[GOPS_MAX_SPOTS];
         UNROLL for (int j = 0; j < spots; j++)
         {
             x[j] = *(const NAME(vector) *)(at[j] + *offsets);
@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) void
 NAME(channel_steps)(const gops_tile_work *work, const int vectors, const int spots, const int runs,
                     NAME(vector) * sum)
 {
-    const C *at[GOPS_MOST_SPOTS];
+    const C *at[GOPS_MAX_SPOTS];
     const int half = (spots + 1) / 2;
     UNROLL for (int j = 0; j < spots; j++)
     {
@@ -147,7 +147,7 @@ NAME(channel_steps)(const gops_tile_work *work, const int vectors, const int spo
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
     for (int64_t k = work->depth; k > 0; k--, offsets++, weights += vectors * LANES) {
-        NAME(vector) weight[GOPS_MOST_VECTORS];
+        NAME(vector) weight[GOPS_MAX_VECTORS];
         UNROLL for (int i = 0; i < vectors; i++)
         {
             weight[i] = *(const NAME(vector) *)(weights + i * LANES);
@@ -167,7 +167,7 @@ NAME(channel_steps)(const gops_tile_work *work, const int vectors, const int spo
 static inline __attribute__((always_inline)) void NAME(channels)(const gops_tile_work *work,
                                                                  const int vectors, const int spots)
 {
-    NAME(vector) sum[GOPS_MOST_SUMS];
+    NAME(vector) sum[GOPS_MAX_SUMS];
     const int half = (spots + 1) / 2;
     const int64_t *at = work->spots;
     UNROLL for (int i = 0; i < vectors * spots; i++)

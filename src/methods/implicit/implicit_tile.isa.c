@@ -20,12 +20,12 @@
     TILE(4, 1)                                                                                     \
     TILE(3, 9)                                                                                     \
     TILE(3, 4) TILE(3, 1) TILE(2, 14) TILE(2, 7) TILE(2, 3) TILE(1, 14) TILE(1, 7) TILE(1, 3)
-enum { GOPS_MOST_SUMS = 28, GOPS_MOST_VECTORS = 4 };
+enum { GOPS_MAX_SUMS = 28, GOPS_MAX_VECTORS = 4 };
 #else
 #define GOPS_PIXEL_TILES(TILE) TILE(4, 3) TILE(4, 1) TILE(2, 6) TILE(2, 2) TILE(1, 8) TILE(1, 2)
 #define GOPS_CHANNEL_TILES(TILE)                                                                   \
     TILE(3, 4) TILE(3, 1) TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 12) TILE(1, 6) TILE(1, 2)
-enum { GOPS_MOST_SUMS = 12, GOPS_MOST_VECTORS = 3 };
+enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
 #endif
 
 #ifdef __clang__

@@ -16,28 +16,28 @@
 #include <stdint.h>
 
 /* Position j of phase q is data pixel origin + j * stride + (q * turn) % stride. */
-typedef struct gops_frame_axis {
+typedef struct gops_padded_axis {
     int64_t data;
     int64_t stride;
     int64_t turn;
     int64_t phases;
     int64_t length; /* positions of a phase */
-} gops_frame_axis;
+} gops_padded_axis;
 
-typedef struct gops_frame {
+typedef struct gops_padded_input {
     int64_t axes;
-    gops_frame_axis axis[GOPS_MAX_SPATIAL];
+    gops_padded_axis axis[GOPS_MAX_SPATIAL];
     int64_t data_pixels;
     int64_t positions; /* the product of axis[].length */
     int64_t plane;     /* values from one channel to the next: phases times positions */
-} gops_frame;
+} gops_padded_input;
 
 /* The positions of an axis that are inside the data, for one phase: first to last - 1. */
-typedef struct gops_frame_range {
+typedef struct gops_padded_range {
     int64_t first, last;
     int64_t block; /* values from one position to the next */
     int64_t from;  /* the data pixel of the first */
     int64_t step;  /* data pixels from one to the next */
-} gops_frame_range;
+} gops_padded_range;
 
 #endif

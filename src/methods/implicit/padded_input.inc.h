@@ -26,7 +26,7 @@ static inline void NAME(frame_zeros)(C *to, int64_t count)
 
 /* The positions of a phase along the innermost axis. */
 static inline __attribute__((always_inline)) void
-NAME(frame_row)(const gops_frame_axis *axis, const gops_frame_range *range, const T *from, C *to)
+NAME(frame_row)(const gops_padded_axis *axis, const gops_padded_range *range, const T *from, C *to)
 {
     NAME(frame_zeros)(to, range->first);
     NAME(copy_run)(to + range->first, from, axis->stride, range->last - range->first);
@@ -36,11 +36,11 @@ NAME(frame_row)(const gops_frame_axis *axis, const gops_frame_range *range, cons
 /* The same for the `rows` rows of the axis before it: a call each would cost as much as a short
  * row.
  */
-static void NAME(frame_rows)(const gops_frame *frame, const gops_frame_range *outer, const T *from,
-                             C *to, int64_t rows)
+static void NAME(frame_rows)(const gops_padded_input *frame, const gops_padded_range *outer,
+                             const T *from, C *to, int64_t rows)
 {
-    const gops_frame_axis axis = frame->axis[frame->axes - 1];
-    const gops_frame_range range = outer[1];
+    const gops_padded_axis axis = frame->axis[frame->axes - 1];
+    const gops_padded_range range = outer[1];
     const int64_t step = outer->step, block = outer->block;
     for (int64_t j = 0; j < rows; j++) {
         NAME(frame_row)(&axis, &range, from + range.from + j * step, to + j * block);
@@ -49,8 +49,8 @@ static void NAME(frame_rows)(const gops_frame *frame, const gops_frame_range *ou
 
 /* The positions of a phase from axis `a` inwards; `from` is the channel's data pixel where the
  * axes further out are. */
-static void NAME(frame_positions)(const gops_frame *frame, int a, const gops_frame_range *range,
-                                  const T *from, C *to)
+static void NAME(frame_positions)(const gops_padded_input *frame, int a,
+                                  const gops_padded_range *range, const T *from, C *to)
 {
     const int64_t first = range[a].first, last = range[a].last, length = frame->axis[a].length;
     const int64_t block = range[a].block;
@@ -71,18 +71,18 @@ static void NAME(frame_positions)(const gops_frame *frame, int a, const gops_fra
 }
 
 /* All of `channels` channels; the box begins at data pixel origin[a] of each axis. */
-static void NAME(frame)(const gops_frame *frame, const int64_t *origin, int64_t channels,
+static void NAME(frame)(const gops_padded_input *frame, const int64_t *origin, int64_t channels,
                         const void *data, void *to)
 {
     int64_t phase[GOPS_MAX_SPATIAL] = {0};
     C *next = to;
     for (int64_t done = 0; done < frame->plane; done += frame->positions) {
-        gops_frame_range range[GOPS_MAX_SPATIAL];
+        gops_padded_range range[GOPS_MAX_SPATIAL];
         int64_t block = 1, pixels = 1;
         for (int a = (int)frame->axes - 1; a >= 0; a--) {
-            const gops_frame_axis *axis = &frame->axis[a];
+            const gops_padded_axis *axis = &frame->axis[a];
             const int64_t start = origin[a] + phase[a] * axis->turn % axis->stride;
-            gops_frame_range *of = &range[a];
+            gops_padded_range *of = &range[a];
             of->first = gops_clamp(gops_ceil_div(-start, axis->stride), 0, axis->length);
             of->last = gops_clamp(gops_ceil_div(axis->data - start, axis->stride), of->first,
                                   axis->length);

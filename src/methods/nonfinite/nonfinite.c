@@ -138,14 +138,14 @@ static void add_channel(piece *at, const unsigned char *channel, const unsigned 
     }
 }
 
-int64_t gops_plain_items(const gops_plan *plan)
+int64_t gops_nonfinite_items(const gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
     return conv->batch * conv->groups * conv->channels_out *
            (conv->output_pixels / conv->axis[conv->axes - 1].output);
 }
 
-void gops_plain_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+void gops_nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
     (void)workspace;
     const gops_conv_geometry *conv = &plan->conv;

@@ -31,9 +31,9 @@ enum {
     MANY_GROUPS = 16,
     /* A piece of so many elements takes some 10 us to measure: a few times what starting a thread
      * on it costs. */
-    LEAST_PIECE = 32768,
+    MIN_PIECE = 32768,
     /* Merging so many moments costs less than a tenth of normalizing the least piece. */
-    MOST_PIECES = 64,
+    MAX_PIECES = 64,
 };
 
 typedef struct parameters {
@@ -93,9 +93,9 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     plan->items = groups;
     plan->slot_bytes = 0;
     plan->filter_bytes = 0;
-    if (groups > 0 && groups < MANY_GROUPS && size >= 2 * LEAST_PIECE) {
-        const int64_t pieces = gops_min(size / LEAST_PIECE, MOST_PIECES);
-        const int64_t elements = gops_round_up(gops_ceil_div(size, pieces), LEAST_PIECE / 2);
+    if (groups > 0 && groups < MANY_GROUPS && size >= 2 * MIN_PIECE) {
+        const int64_t pieces = gops_min(size / MIN_PIECE, MAX_PIECES);
+        const int64_t elements = gops_round_up(gops_ceil_div(size, pieces), MIN_PIECE / 2);
         const int64_t cuts = gops_ceil_div(size, elements);
         const int64_t bytes =
             gops_round_up(groups * cuts * (int64_t)sizeof(gops_moments), GOPS_WORKSPACE_ALIGNMENT);
@@ -210,7 +210,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     apply(plan, job, group, first, end, &whole);
 }
 
-const gops_method gops_twopass_norm = {
+const gops_method gops_norm = {
     .algorithm = "twopass",
     .operation = GOPS_OPERATION_NORM,
     .prepare = prepare,

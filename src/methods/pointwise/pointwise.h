@@ -49,7 +49,7 @@ typedef struct gops_pointwise_work {
     const void *residual; /* NULL, or laid out like the output */
 } gops_pointwise_work;
 
-typedef void gops_pointwise_run(const gops_pointwise_work *work);
+typedef void gops_pointwise_run_fn(const gops_pointwise_work *work);
 
 enum { GOPS_POINTWISE_PIXELS = 64 }; /* of a panel, and more than it can have */
 
@@ -73,7 +73,7 @@ typedef struct gops_pointwise {
     int64_t odd;               /* the most odd pixels; 0 where registers are too few */
     /* The tile of c channels by v vectors and o odd pixels, where these come after the most
      * vectors: tiles[(c - 1) * (vectors + odd) + v + o - 1]. */
-    gops_pointwise_run *const *tiles;
+    gops_pointwise_run_fn *const *tiles;
     /* Writes to[k * vectors * lanes + i] = from[k * from_ld + i] for i < count, and 0 for those
      * beyond it. */
     void (*gather)(void *to, int64_t vectors, const void *from, int64_t from_ld, int64_t depth,

@@ -271,7 +271,7 @@ static void NAME(pick)(void *to, const gops_pointwise_panel *panel, const void *
 GOPS_POINTWISE_TILES(TILE)
 #undef TILE
 #define TILE(channels, vectors, odd) NAME(tile_##channels##x##vectors##_##odd),
-static gops_pointwise_run *const NAME(tile_list)[] = {GOPS_POINTWISE_TILES(TILE)};
+static gops_pointwise_run_fn *const NAME(tile_list)[] = {GOPS_POINTWISE_TILES(TILE)};
 #undef TILE
 static const gops_pointwise NAME(pointwise) = {LANES,
                                                GOPS_POINTWISE_CHANNELS,

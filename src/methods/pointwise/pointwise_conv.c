@@ -80,7 +80,7 @@ typedef struct piece {
     const gops_plan *plan;
     const gops_job *job; /* less what the kernel does */
     const gops_job *whole;
-    const gops_trim *trim;
+    const gops_epilogue *trim;
     const unsigned char *data, *weights; /* of the group */
     int64_t channel;                     /* the group's first */
     int64_t element;                     /* of the output: the group's first */
@@ -166,10 +166,10 @@ static void run_blocks(const piece *at, gops_pointwise_work work, int64_t first,
         gops_piece_size(&p->blocks, 0) * at->vectors * kernels->lanes + at->odd * kernels->channels;
     const int stores = last && at->job->fused;
     const int64_t most = stores ? GOPS_POINTWISE_STORED / channels : end - first;
-    gops_pointwise_run *const tile =
+    gops_pointwise_run_fn *const tile =
         kernels
             ->tiles[(channels - 1) * (kernels->vectors + kernels->odd) + at->vectors + at->odd - 1];
-    static const gops_trim_values none; /* zeros */
+    static const gops_epilogue_values none; /* zeros */
     for (int64_t b = first; b < end; b += most) {
         const int64_t channel = gops_piece_begin(&p->blocks, b);
         const int64_t element = at->element + channel * plan->conv.output_pixels + at->pixel;
@@ -249,7 +249,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const int64_t image = item / p->bands / p->parts / shares;
     const int64_t group_end = gops_min((share + 1) * p->share, conv->groups);
     const int64_t panel_end = gops_min((band + 1) * p->band, p->panels.pieces);
-    const gops_trim trim = gops_trim_read(plan, job, GOPS_TRIM_ADDS_ANYWHERE);
+    const gops_epilogue trim = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ADDS_ANYWHERE);
     piece at = {
         .plan = plan,
         .job = trim.applies ? &trim.rest : job,

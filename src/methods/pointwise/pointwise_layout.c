@@ -14,7 +14,7 @@ enum {
     SHARES = 16,
     SMALL_ITEM = 200000,
     /* Input channels at a time: 256 and 1024 took 1% longer over 74 layers. */
-    MOST_DEPTH = 512,
+    MAX_DEPTH = 512,
     CACHE_LINE = 64,
     /* Addresses so far apart fall on the same lines of the nearest cache: it looks for a line while
      * the page's address is still being found. */
@@ -192,7 +192,7 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_err
         .blocks = cut(conv->channels_out, kernels->channels),
     };
     cut_pixels(p, kernels, conv->output_pixels);
-    p->depth_block = gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, MOST_DEPTH));
+    p->depth_block = gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, MAX_DEPTH));
     p->picks = has_gaps(conv);
     p->fetches = gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels) >
                  plan->machine.l2_bytes / 2;

@@ -33,7 +33,7 @@ static int64_t inverse(int64_t value, int64_t modulus)
 }
 
 /* The stride, which bounds all other numbers, is checked by the caller. */
-static void complete_side(gops_phase_side *side)
+static void complete_side(gops_subconv_side *side)
 {
     const int64_t stride = side->stride, reach = (side->kernel - 1) * side->dilation;
     side->positions = (side->output - 1 + side->lead) / stride + 1;
@@ -45,7 +45,7 @@ static void complete_side(gops_phase_side *side)
 }
 
 /* Takes the taps for phases where there is one data pixel. */
-static int spread_taps(const gops_axis *axis, gops_phase_side *side)
+static int spread_taps(const gops_axis *axis, gops_subconv_side *side)
 {
     const int64_t reach = (axis->kernel - 1) * axis->dilation;
     if (axis->data != 1 || reach == 0 || reach < axis->stride) {
@@ -56,31 +56,33 @@ static int spread_taps(const gops_axis *axis, gops_phase_side *side)
     return 1;
 }
 
-int gops_phase_look(const gops_conv_geometry *conv, gops_phase_form form, gops_phase_view *view)
+int gops_subconv_look(const gops_conv_geometry *conv, gops_subconv_form form,
+                      gops_subconv_view *view)
 {
-    int differs = form == GOPS_PHASES_OF_DATA;
+    int differs = form == GOPS_SUBCONVS_OF_DATA;
     int64_t phases = 1, end;
     view->axes = conv->axes;
     view->form = form;
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
-        gops_phase_side *side = &view->side[a];
+        gops_subconv_side *side = &view->side[a];
         if (!gops_add(axis->output, axis->pad_begin, &end)) {
             return 0;
         }
-        *side = (gops_phase_side){
+        *side = (gops_subconv_side){
             .data = axis->data,
             .output = axis->output,
             .kernel = axis->kernel,
             .dilation = axis->dilation,
             .stride = axis->stride,
-            .lead = form == GOPS_PHASES_OF_OUTPUT ? 0 : axis->pad_begin % axis->stride,
+            .lead = form == GOPS_SUBCONVS_OF_OUTPUT ? 0 : axis->pad_begin % axis->stride,
         };
-        differs |= form == GOPS_PHASES_OF_OUTPUT && axis->pad_begin % axis->stride != 0;
-        differs |= form == GOPS_PHASES_OF_TAPS && spread_taps(axis, side);
+        differs |= form == GOPS_SUBCONVS_OF_OUTPUT && axis->pad_begin % axis->stride != 0;
+        differs |= form == GOPS_SUBCONVS_OF_TAPS && spread_taps(axis, side);
         side->pad = axis->pad_begin - side->lead;
         phases = gops_mul_saturate(phases, side->stride);
-        if (phases > (form == GOPS_PHASES_OF_TAPS ? GOPS_MOST_PHASES_OF_TAPS : GOPS_MOST_PHASES)) {
+        if (phases >
+            (form == GOPS_SUBCONVS_OF_TAPS ? GOPS_MAX_SUBCONVS_OF_TAPS : GOPS_MAX_SUBCONVS)) {
             return 0;
         }
         complete_side(side);
@@ -89,7 +91,7 @@ int gops_phase_look(const gops_conv_geometry *conv, gops_phase_form form, gops_p
 }
 
 /* The first tap of a phase; the kernel's size or more where there is none. */
-static int64_t first_tap(const gops_phase_side *side, int64_t phase)
+static int64_t first_tap(const gops_subconv_side *side, int64_t phase)
 {
     const int64_t distance = (phase + side->pad % side->stride) % side->stride;
     return distance % side->common != 0 ? side->kernel
@@ -97,10 +99,10 @@ static int64_t first_tap(const gops_phase_side *side, int64_t phase)
 }
 
 /* The phases from `begin` on that read the same shifts. */
-static void read_axis(const gops_phase_side *side, int64_t begin, gops_phase_axis *to)
+static void read_axis(const gops_subconv_side *side, int64_t begin, gops_subconv_axis *to)
 {
     const int64_t tap = first_tap(side, begin), rest = side->stride - begin;
-    *to = (gops_phase_axis){.begin = begin, .count = 1};
+    *to = (gops_subconv_axis){.begin = begin, .count = 1};
     if (tap < side->kernel) {
         const int64_t further = (side->kernel - 1 - tap) / side->turn;
         to->taps = further + 1;
@@ -116,7 +118,7 @@ static void read_axis(const gops_phase_side *side, int64_t begin, gops_phase_axi
     }
 }
 
-static void combine(const gops_phase_view *view, gops_phases *phases)
+static void combine(const gops_subconv_view *view, gops_subconvs *phases)
 {
     phases->count = phases->taps = 1;
     for (int a = 0; a < view->axes; a++) {
@@ -125,7 +127,7 @@ static void combine(const gops_phase_view *view, gops_phases *phases)
     }
 }
 
-void gops_phases_first(const gops_phase_view *view, gops_phases *phases)
+void gops_subconv_first(const gops_subconv_view *view, gops_subconvs *phases)
 {
     for (int a = 0; a < view->axes; a++) {
         read_axis(&view->side[a], 0, &phases->axis[a]);
@@ -133,7 +135,7 @@ void gops_phases_first(const gops_phase_view *view, gops_phases *phases)
     combine(view, phases);
 }
 
-int gops_phases_next(const gops_phase_view *view, gops_phases *phases)
+int gops_subconv_next(const gops_subconv_view *view, gops_subconvs *phases)
 {
     for (int a = view->axes - 1; a >= 0; a--) {
         const int64_t end = phases->axis[a].begin + phases->axis[a].count;
@@ -147,7 +149,7 @@ int gops_phases_next(const gops_phase_view *view, gops_phases *phases)
     return 0;
 }
 
-static void count_kind(gops_phase_kind *list, int *kinds, int64_t count, int64_t taps,
+static void count_kind(gops_subconv_kind *list, int *kinds, int64_t count, int64_t taps,
                        int64_t times)
 {
     int i = 0;
@@ -155,16 +157,17 @@ static void count_kind(gops_phase_kind *list, int *kinds, int64_t count, int64_t
         i++;
     }
     if (i == *kinds) {
-        list[(*kinds)++] = (gops_phase_kind){count, taps, 0};
+        list[(*kinds)++] = (gops_subconv_kind){count, taps, 0};
     }
     list[i].times += times;
 }
 
-static int axis_kinds(const gops_phase_side *side, gops_phase_kind list[GOPS_PHASE_AXIS_KINDS])
+static int axis_kinds(const gops_subconv_side *side,
+                      gops_subconv_kind list[GOPS_SUBCONV_AXIS_KINDS])
 {
     int kinds = 0;
     if (side->dilation == 1) {
-        gops_phase_axis run;
+        gops_subconv_axis run;
         for (int64_t begin = 0; begin < side->stride; begin += run.count) {
             read_axis(side, begin, &run);
             if (run.taps > 0) {
@@ -183,22 +186,22 @@ static int axis_kinds(const gops_phase_side *side, gops_phase_kind list[GOPS_PHA
     return kinds;
 }
 
-int gops_phase_count_kinds(const gops_phase_view *view, gops_phase_kinds *kinds)
+int gops_subconv_count_kinds(const gops_subconv_view *view, gops_subconv_kinds *kinds)
 {
-    gops_phase_kind of_axis[GOPS_PHASE_AXIS_KINDS];
-    *kinds = (gops_phase_kinds){.kinds = 1, .least = INT64_MAX};
-    kinds->kind[0] = (gops_phase_kind){1, 1, 1};
+    gops_subconv_kind of_axis[GOPS_SUBCONV_AXIS_KINDS];
+    *kinds = (gops_subconv_kinds){.kinds = 1, .least = INT64_MAX};
+    kinds->kind[0] = (gops_subconv_kind){1, 1, 1};
     for (int a = 0; a < view->axes; a++) {
-        gops_phase_kind next[GOPS_PHASE_KINDS + GOPS_PHASE_AXIS_KINDS];
+        gops_subconv_kind next[GOPS_SUBCONV_KINDS + GOPS_SUBCONV_AXIS_KINDS];
         const int more = axis_kinds(&view->side[a], of_axis);
         int found = 0;
         for (int64_t i = 0; i < kinds->kinds; i++) {
-            const gops_phase_kind *outer = &kinds->kind[i];
+            const gops_subconv_kind *outer = &kinds->kind[i];
             for (int j = 0; j < more; j++) {
                 count_kind(next, &found, outer->count * of_axis[j].count,
                            outer->taps * of_axis[j].taps, outer->times * of_axis[j].times);
             }
-            if (found > GOPS_PHASE_KINDS) {
+            if (found > GOPS_SUBCONV_KINDS) {
                 return 0;
             }
         }
@@ -206,7 +209,7 @@ int gops_phase_count_kinds(const gops_phase_view *view, gops_phase_kinds *kinds)
         kinds->kinds = found;
     }
     for (int64_t i = 0; i < kinds->kinds; i++) {
-        const gops_phase_kind *kind = &kinds->kind[i];
+        const gops_subconv_kind *kind = &kinds->kind[i];
         kinds->products += kind->times;
         kinds->phases += kind->times * kind->count;
         kinds->taps += kind->times * kind->taps;
@@ -216,7 +219,7 @@ int gops_phase_count_kinds(const gops_phase_view *view, gops_phase_kinds *kinds)
     return 1;
 }
 
-int64_t gops_phase_count(const gops_phase_view *view)
+int64_t gops_subconv_count(const gops_subconv_view *view)
 {
     int64_t count = 1;
     for (int a = 0; a < view->axes; a++) {
@@ -226,21 +229,21 @@ int64_t gops_phase_count(const gops_phase_view *view)
 }
 
 /* The next of all combinations of the product's taps. */
-static void next_tap(const gops_phase_view *view, const gops_phases *phases, int64_t *tap)
+static void next_tap(const gops_subconv_view *view, const gops_subconvs *phases, int64_t *tap)
 {
     for (int a = view->axes - 1; a >= 0 && ++tap[a] == phases->axis[a].taps; a--) {
         tap[a] = 0;
     }
 }
 
-void gops_phase_offsets(const gops_phase_view *view, const gops_phases *phases,
-                        const int64_t *pitch, int64_t plane, int64_t channels, int64_t *offsets)
+void gops_subconv_offsets(const gops_subconv_view *view, const gops_subconvs *phases,
+                          const int64_t *pitch, int64_t plane, int64_t channels, int64_t *offsets)
 {
     int64_t tap[GOPS_MAX_SPATIAL] = {0};
     for (int64_t t = 0; t < phases->taps; t++) {
         offsets[t] = 0;
         for (int a = 0; a < view->axes; a++) {
-            const gops_phase_axis *axis = &phases->axis[a];
+            const gops_subconv_axis *axis = &phases->axis[a];
             const int64_t shift = axis->shift + tap[a] * axis->step;
             offsets[t] += (view->side[a].most - shift) * pitch[a];
         }
@@ -253,9 +256,9 @@ void gops_phase_offsets(const gops_phase_view *view, const gops_phases *phases,
     }
 }
 
-void gops_phase_pack(const gops_plan *plan, const gops_phase_view *view, const gops_phases *phases,
-                     const unsigned char *weights, int64_t first, int64_t count, int64_t width,
-                     unsigned char *to)
+void gops_subconv_pack(const gops_plan *plan, const gops_subconv_view *view,
+                       const gops_subconvs *phases, const unsigned char *weights, int64_t first,
+                       int64_t count, int64_t width, unsigned char *to)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
@@ -266,7 +269,7 @@ void gops_phase_pack(const gops_plan *plan, const gops_phase_view *view, const g
         int64_t begin[GOPS_MAX_SPATIAL], tap[GOPS_MAX_SPATIAL] = {0};
         int64_t rest = (first + i) % phases->count;
         for (int a = view->axes - 1; a >= 0; a--) {
-            const gops_phase_axis *axis = &phases->axis[a];
+            const gops_subconv_axis *axis = &phases->axis[a];
             begin[a] = first_tap(&view->side[a], axis->begin + rest % axis->count);
             rest /= axis->count;
         }
@@ -274,7 +277,7 @@ void gops_phase_pack(const gops_plan *plan, const gops_phase_view *view, const g
         for (int64_t t = 0; t < phases->taps; t++) {
             int64_t index = 0;
             for (int a = 0; a < view->axes; a++) {
-                const gops_phase_side *side = &view->side[a];
+                const gops_subconv_side *side = &view->side[a];
                 index = index * side->kernel + begin[a] + tap[a] * side->turn;
             }
             for (int64_t c = 0; c < conv->channels_in; c++) {

@@ -23,15 +23,15 @@
 
 #include "plan/plan.h"
 
-typedef enum gops_phase_form {
-    GOPS_PHASES_OF_DATA,   /* pad_begin - lead is a multiple of the stride */
-    GOPS_PHASES_OF_OUTPUT, /* lead 0 */
-    GOPS_PHASES_OF_TAPS,   /* axes of one data pixel have their taps as phases */
-    GOPS_PHASE_FORMS,
-} gops_phase_form;
+typedef enum gops_subconv_form {
+    GOPS_SUBCONVS_OF_DATA,   /* pad_begin - lead is a multiple of the stride */
+    GOPS_SUBCONVS_OF_OUTPUT, /* lead 0 */
+    GOPS_SUBCONVS_OF_TAPS,   /* axes of one data pixel have their taps as phases */
+    GOPS_SUBCONV_FORMS,
+} gops_subconv_form;
 
 /* An axis as its phases see it. */
-typedef struct gops_phase_side {
+typedef struct gops_subconv_side {
     int64_t data, output, kernel, dilation;
     int64_t stride;
     int64_t lead, pad;          /* pad is pad_begin - lead */
@@ -39,77 +39,78 @@ typedef struct gops_phase_side {
     int64_t least, most;        /* shift of all taps */
     int64_t common, turn, unit; /* gcd(stride, dilation); stride / common; 1 / (dilation / common)
                                    modulo turn */
-} gops_phase_side;
+} gops_subconv_side;
 
-typedef struct gops_phase_view {
+typedef struct gops_subconv_view {
     int axes;
-    gops_phase_form form;
-    gops_phase_side side[GOPS_MAX_SPATIAL];
-} gops_phase_view;
+    gops_subconv_form form;
+    gops_subconv_side side[GOPS_MAX_SPATIAL];
+} gops_subconv_view;
 
 enum {
-    GOPS_MOST_PHASES = 1 << 16,
-    GOPS_MOST_PHASES_OF_TAPS = 1 << 12,
+    GOPS_MAX_SUBCONVS = 1 << 16,
+    GOPS_MAX_SUBCONVS_OF_TAPS = 1 << 12,
 };
 
-/* False where there are more than GOPS_MOST_PHASES, an axis is too long, or the form has nothing of
- * its own to offer. */
-int gops_phase_look(const gops_conv_geometry *conv, gops_phase_form form, gops_phase_view *view);
+/* False where there are more than GOPS_MAX_SUBCONVS, an axis is too long, or the form has nothing
+ * of its own to offer. */
+int gops_subconv_look(const gops_conv_geometry *conv, gops_subconv_form form,
+                      gops_subconv_view *view);
 
 /* A product: the phases begin to begin + count - 1 of each axis. Tap t of them, of `taps`, reads
  * the data shifted by shift + t * step; it is tap first + t * turn of the filter, where `first`
  * depends on the phase. No taps: the outputs are 0. */
-typedef struct gops_phase_axis {
+typedef struct gops_subconv_axis {
     int64_t begin, count;
     int64_t taps, shift, step;
-} gops_phase_axis;
+} gops_subconv_axis;
 
-typedef struct gops_phases {
-    gops_phase_axis axis[GOPS_MAX_SPATIAL];
+typedef struct gops_subconvs {
+    gops_subconv_axis axis[GOPS_MAX_SPATIAL];
     int64_t count; /* the product of axis[].count */
     int64_t taps;  /* the product of axis[].taps */
-} gops_phases;
+} gops_subconvs;
 
-void gops_phases_first(const gops_phase_view *view, gops_phases *phases);
+void gops_subconv_first(const gops_subconv_view *view, gops_subconvs *phases);
 /* False after the last. */
-int gops_phases_next(const gops_phase_view *view, gops_phases *phases);
+int gops_subconv_next(const gops_subconv_view *view, gops_subconvs *phases);
 
 /* Products of one size, those without taps left out. */
-typedef struct gops_phase_kind {
+typedef struct gops_subconv_kind {
     int64_t count, taps;
     int64_t times; /* how many there are */
-} gops_phase_kind;
+} gops_subconv_kind;
 
 enum {
     /* The phases with taps of an axis come in this many kinds: where the dilation is 1 in runs that
      * end where the shift or the number of taps changes, else alone, with t or t + 1 taps. */
-    GOPS_PHASE_AXIS_KINDS = 4,
-    GOPS_PHASE_KINDS = 64,
+    GOPS_SUBCONV_AXIS_KINDS = 4,
+    GOPS_SUBCONV_KINDS = 64,
 };
 
-typedef struct gops_phase_kinds {
-    gops_phase_kind kind[GOPS_PHASE_KINDS];
+typedef struct gops_subconv_kinds {
+    gops_subconv_kind kind[GOPS_SUBCONV_KINDS];
     int64_t kinds;
     int64_t products, phases; /* of all kinds */
     int64_t least, most;      /* phases of a product */
     int64_t taps;             /* the sum over the products */
-} gops_phase_kinds;
+} gops_subconv_kinds;
 
 /* False where there are more kinds than there is room for. */
-int gops_phase_count_kinds(const gops_phase_view *view, gops_phase_kinds *kinds);
+int gops_subconv_count_kinds(const gops_subconv_view *view, gops_subconv_kinds *kinds);
 
 /* The product of the strides. */
-int64_t gops_phase_count(const gops_phase_view *view);
+int64_t gops_subconv_count(const gops_subconv_view *view);
 
 /* The frame's shifts for the taps of a product, of all channels; pitch is from one position of an
  * axis to the next, plane from channel to channel. */
-void gops_phase_offsets(const gops_phase_view *view, const gops_phases *phases,
-                        const int64_t *pitch, int64_t plane, int64_t channels, int64_t *offsets);
+void gops_subconv_offsets(const gops_subconv_view *view, const gops_subconvs *phases,
+                          const int64_t *pitch, int64_t plane, int64_t channels, int64_t *offsets);
 
 /* The weights of (output channel, phase) pairs first to first + count - 1 of a product, in the
  * layout [channels_in * taps][width] of a tile; 0 beyond count. */
-void gops_phase_pack(const gops_plan *plan, const gops_phase_view *view, const gops_phases *phases,
-                     const unsigned char *weights, int64_t first, int64_t count, int64_t width,
-                     unsigned char *to);
+void gops_subconv_pack(const gops_plan *plan, const gops_subconv_view *view,
+                       const gops_subconvs *phases, const unsigned char *weights, int64_t first,
+                       int64_t count, int64_t width, unsigned char *to);
 
 #endif

@@ -11,24 +11,24 @@
 enum {
     SHARES = 8,          /* as for the convolution: the least items of a large layer ... */
     SMALL_ITEM = 200000, /* ... and the least multiplications of an item */
-    MOST_SUMS_BYTES = 64 << 10,
-    MOST_PRODUCTS = 4096,
+    MAX_SUMS_BYTES = 64 << 10,
+    MAX_PRODUCTS = 4096,
 };
 
-void gops_phase_axes(const gops_phase_view *view, gops_implicit_axis *axis)
+void gops_subconv_axes(const gops_subconv_view *view, gops_implicit_axis *axis)
 {
     for (int a = 0; a < view->axes; a++) {
-        const gops_phase_side *side = &view->side[a];
+        const gops_subconv_side *side = &view->side[a];
         axis[a] =
             (gops_implicit_axis){side->data, side->positions, side->most - side->least + 1, 1, 1};
     }
 }
 
 /* Every tap reads data, and the positions are pixels of it. */
-static int is_unpadded(const gops_phase_view *view)
+static int is_unpadded(const gops_subconv_view *view)
 {
     for (int a = 0; a < view->axes; a++) {
-        const gops_phase_side *side = &view->side[a];
+        const gops_subconv_side *side = &view->side[a];
         if (side->least != 0 || side->most != 0 || side->positions > side->data) {
             return 0;
         }
@@ -36,34 +36,34 @@ static int is_unpadded(const gops_phase_view *view)
     return 1;
 }
 
-int64_t gops_phase_span_weights(const gops_plan *plan, const gops_phase_parameters *p,
-                                const gops_phase_kinds *kinds, int64_t channels)
+int64_t gops_subconv_span_weights(const gops_plan *plan, const gops_subconv_parameters *p,
+                                  const gops_subconv_kinds *kinds, int64_t channels)
 {
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
     int64_t values = 0;
     for (int64_t i = 0; i < kinds->kinds; i++) {
-        const gops_phase_kind *kind = &kinds->kind[i];
+        const gops_subconv_kind *kind = &kinds->kind[i];
         values += gops_implicit_padded(&p->implicit, tiles, channels * kind->count) *
                   plan->conv.channels_in * kind->taps * kind->times;
     }
     return values;
 }
 
-int64_t gops_phase_group_weights(const gops_plan *plan, const gops_phase_view *view)
+int64_t gops_subconv_group_weights(const gops_plan *plan, const gops_subconv_view *view)
 {
-    const gops_phase_parameters *p = gops_phase_read(plan);
+    const gops_subconv_parameters *p = gops_subconv_read(plan);
     const int64_t channels = plan->conv.channels_out, rest = channels % p->span;
-    gops_phase_kinds kinds;
+    gops_subconv_kinds kinds;
     int64_t values = channels / p->span * p->weights;
-    if (rest > 0 && gops_phase_count_kinds(view, &kinds)) {
-        values += gops_phase_span_weights(plan, p, &kinds, rest);
+    if (rest > 0 && gops_subconv_count_kinds(view, &kinds)) {
+        values += gops_subconv_span_weights(plan, p, &kinds, rest);
     }
     return values;
 }
 
 /* Estimated nanoseconds of one item's products. */
-static double products_cost(const gops_plan *plan, const gops_phase_parameters *p,
-                            const gops_phase_kinds *kinds, int64_t spots)
+static double products_cost(const gops_plan *plan, const gops_subconv_parameters *p,
+                            const gops_subconv_kinds *kinds, int64_t spots)
 {
     /* From beyond the second level cache: 80 GB/s on the machine of implicit_layout.c. */
     static const double NS_PER_STREAMED_BYTE = 1 / 80.0;
@@ -76,7 +76,7 @@ static double products_cost(const gops_plan *plan, const gops_phase_parameters *
     const int64_t part = p->implicit.part;
     double cost = 0, weights = 0;
     for (int64_t i = 0; i < kinds->kinds; i++) {
-        const gops_phase_kind *kind = &kinds->kind[i];
+        const gops_subconv_kind *kind = &kinds->kind[i];
         const double times = (double)kind->times * (double)part / (double)p->span;
         const int64_t depth = plan->conv.channels_in * kind->taps;
         const int64_t further = (depth - 1) / p->implicit.depth_block;
@@ -95,8 +95,8 @@ static double products_cost(const gops_plan *plan, const gops_phase_parameters *
     return cost > stream ? cost : stream;
 }
 
-static int64_t lay_out_workspace(const gops_plan *plan, const gops_phase_view *view,
-                                 const gops_phase_kinds *kinds, gops_phase_parameters *p,
+static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_view *view,
+                                 const gops_subconv_kinds *kinds, gops_subconv_parameters *p,
                                  int64_t frame)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
@@ -109,10 +109,10 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_phase_view *v
                                           sums, block, bytes);
     p->block_from = p->implicit.turned_from;
     p->table_from = end;
-    end += gops_round_up(gops_phase_count(view) * (int64_t)sizeof(gops_phase_row),
+    end += gops_round_up(gops_subconv_count(view) * (int64_t)sizeof(gops_subconv_row),
                          GOPS_WORKSPACE_ALIGNMENT);
     p->products_from = end;
-    end += gops_round_up(kinds->products * (int64_t)sizeof(gops_phase_product),
+    end += gops_round_up(kinds->products * (int64_t)sizeof(gops_subconv_product),
                          GOPS_WORKSPACE_ALIGNMENT);
     p->pointers_from = end;
     end += gops_round_up(stride * (int64_t)sizeof(void *), GOPS_WORKSPACE_ALIGNMENT);
@@ -122,11 +122,11 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_phase_view *v
 
 /* One position stands for all outputs of a channel, in their order, and all have taps: the sums
  * are the outputs. */
-static int is_single(const gops_phase_view *view, const gops_phase_kinds *kinds)
+static int is_single(const gops_subconv_view *view, const gops_subconv_kinds *kinds)
 {
     int64_t outputs = 1;
     for (int a = 0; a < view->axes; a++) {
-        const gops_phase_side *side = &view->side[a];
+        const gops_subconv_side *side = &view->side[a];
         if (side->positions != 1 || side->lead != 0 || side->output != side->stride) {
             return 0;
         }
@@ -137,15 +137,15 @@ static int is_single(const gops_phase_view *view, const gops_phase_kinds *kinds)
 
 /* How many channels at a time. Of several products the packed filter has them one after the other
  * for each span, so that it must not depend on the data's size; of one it does not. */
-static void choose_span(const gops_plan *plan, const gops_phase_kinds *kinds, int64_t channels,
-                        int64_t spots, gops_phase_parameters *p)
+static void choose_span(const gops_plan *plan, const gops_subconv_kinds *kinds, int64_t channels,
+                        int64_t spots, gops_subconv_parameters *p)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     p->span = gops_min(channels, gops_ceil_div(p->implicit.tile, kinds->least));
     if (kinds->products == 1 && p->span * kinds->phases % p->implicit.tile == 0) {
         const int64_t sums = gops_mul_saturate(p->span * kinds->phases, spots * bytes);
         const int64_t shares = gops_max(1, channels / p->span / SHARES);
-        p->span *= gops_clamp(MOST_SUMS_BYTES / 2 / sums, 1, shares);
+        p->span *= gops_clamp(MAX_SUMS_BYTES / 2 / sums, 1, shares);
     }
     p->rows = p->span * kinds->phases;
 }
@@ -153,7 +153,7 @@ static void choose_span(const gops_plan *plan, const gops_phase_kinds *kinds, in
 /* Divides the work into items: parts of the channels, where the weights are more than the data,
  * and bands. False where no band's frame fits. */
 static int divide(const gops_plan *plan, const gops_implicit_axis *axis, int64_t channels,
-                  int64_t slot_limit, gops_phase_parameters *p)
+                  int64_t slot_limit, gops_subconv_parameters *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
@@ -174,9 +174,10 @@ static int divide(const gops_plan *plan, const gops_implicit_axis *axis, int64_t
 }
 
 /* Lays out one form of tile, and the tile; false where it does not fit. */
-static int lay_out(const gops_plan *plan, const gops_phase_view *view,
-                   const gops_phase_kinds *kinds, const gops_tile *tile, int pixels,
-                   int64_t slot_limit, gops_phase_parameters *p, int64_t *slot_bytes, double *cost)
+static int lay_out(const gops_plan *plan, const gops_subconv_view *view,
+                   const gops_subconv_kinds *kinds, const gops_tile *tile, int pixels,
+                   int64_t slot_limit, gops_subconv_parameters *p, int64_t *slot_bytes,
+                   double *cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
@@ -186,11 +187,11 @@ static int lay_out(const gops_plan *plan, const gops_phase_view *view,
     gops_implicit_axis axis[GOPS_MAX_SPATIAL];
     gops_implicit *implicit = &p->implicit;
     int64_t positions = 1;
-    gops_phase_axes(view, axis);
+    gops_subconv_axes(view, axis);
     for (int a = 0; a < view->axes; a++) {
         positions = gops_mul_saturate(positions, axis[a].pixels);
     }
-    *p = (gops_phase_parameters){.form = view->form, .products = kinds->products};
+    *p = (gops_subconv_parameters){.form = view->form, .products = kinds->products};
     *implicit = (gops_implicit){
         .depth = conv->channels_in * gops_ceil_div(kinds->taps, kinds->products),
         .tile = tile->channels,
@@ -204,7 +205,7 @@ static int lay_out(const gops_plan *plan, const gops_phase_view *view,
     }
     const int64_t spots = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, 0);
     const int64_t step = pixels ? tiles->lanes : 1;
-    const int64_t some = MOST_SUMS_BYTES / (p->rows * step * bytes) / tile->spots;
+    const int64_t some = MAX_SUMS_BYTES / (p->rows * step * bytes) / tile->spots;
     implicit->chunk = gops_min(gops_max(1, some) * tile->spots, gops_round_up(spots, tile->spots));
     p->single = !pixels && is_single(view, kinds);
     const int64_t frame =
@@ -229,13 +230,13 @@ static int lay_out(const gops_plan *plan, const gops_phase_view *view,
 
 /* On what the packing depends beside the shape of the filter, in one number; -1 where it is too
  * small for that. */
-static int64_t encode(const gops_conv_geometry *conv, const gops_phase_view *view, int64_t tile,
+static int64_t encode(const gops_conv_geometry *conv, const gops_subconv_view *view, int64_t tile,
                       int pixels)
 {
     enum { BITS = 48 };
-    const int fields = view->form == GOPS_PHASES_OF_OUTPUT ? 3 : 2;
+    const int fields = view->form == GOPS_SUBCONVS_OF_OUTPUT ? 3 : 2;
     const int bits = BITS / fields / conv->axes;
-    int64_t code = (tile * 2 + pixels) * GOPS_PHASE_FORMS + view->form;
+    int64_t code = (tile * 2 + pixels) * GOPS_SUBCONV_FORMS + view->form;
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
         const int64_t dilation = axis->kernel > 1 ? axis->dilation : 1;
@@ -245,7 +246,7 @@ static int64_t encode(const gops_conv_geometry *conv, const gops_phase_view *vie
             return -1;
         }
         code = (code << bits | stride) << bits | dilation;
-        if (view->form == GOPS_PHASES_OF_OUTPUT) {
+        if (view->form == GOPS_SUBCONVS_OF_OUTPUT) {
             code = code << bits | axis->pad_begin % axis->stride;
         }
     }
@@ -253,15 +254,15 @@ static int64_t encode(const gops_conv_geometry *conv, const gops_phase_view *vie
 }
 
 /* The best tile of one form of the tiles, of one of the phases. */
-static int find_tile(gops_plan *plan, const gops_phase_view *view, const gops_phase_kinds *kinds,
-                     int pixels, int found, int64_t slot_limit)
+static int find_tile(gops_plan *plan, const gops_subconv_view *view,
+                     const gops_subconv_kinds *kinds, int pixels, int found, int64_t slot_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
     const gops_tile *tile = pixels ? tiles->pixels : tiles->channels;
-    gops_phase_parameters *p = (gops_phase_parameters *)(void *)plan->parameters.bytes;
+    gops_subconv_parameters *p = (gops_subconv_parameters *)(void *)plan->parameters.bytes;
     for (int64_t width = 0; tile->channels != 0; tile++) {
-        gops_phase_parameters candidate;
+        gops_subconv_parameters candidate;
         int64_t slot_bytes;
         double cost;
         if (tile->channels == width || tile->channels - (pixels ? 1 : tiles->lanes) >=
@@ -285,14 +286,14 @@ static int find_tile(gops_plan *plan, const gops_phase_view *view, const gops_ph
     return found;
 }
 
-int gops_phase_plan(gops_plan *plan, int64_t slot_limit)
+int gops_subconv_plan(gops_plan *plan, int64_t slot_limit)
 {
     int found = 0;
-    for (int form = 0; form < GOPS_PHASE_FORMS; form++) {
-        gops_phase_view view;
-        gops_phase_kinds kinds;
-        if (gops_phase_look(&plan->conv, (gops_phase_form)form, &view) &&
-            gops_phase_count_kinds(&view, &kinds) && kinds.products <= MOST_PRODUCTS) {
+    for (int form = 0; form < GOPS_SUBCONV_FORMS; form++) {
+        gops_subconv_view view;
+        gops_subconv_kinds kinds;
+        if (gops_subconv_look(&plan->conv, (gops_subconv_form)form, &view) &&
+            gops_subconv_count_kinds(&view, &kinds) && kinds.products <= MAX_PRODUCTS) {
             found = find_tile(plan, &view, &kinds, 0, found, slot_limit);
             found = find_tile(plan, &view, &kinds, 1, found, slot_limit);
         }

@@ -16,12 +16,12 @@ typedef struct pixel_run {
 
 /* The output pixel where the run's row begins for the outer axes' phases `outer`; -1 where the
  * output has no such row. */
-static int64_t output_row(const gops_phase_piece *at, int64_t row, int64_t outer)
+static int64_t output_row(const gops_subconv_piece *at, int64_t row, int64_t outer)
 {
-    const gops_phase_view *view = &at->view;
+    const gops_subconv_view *view = &at->view;
     int64_t pixel = 0, step = view->side[view->axes - 1].output;
     for (int a = view->axes - 2; a >= 0; a--) {
-        const gops_phase_side *side = &view->side[a];
+        const gops_subconv_side *side = &view->side[a];
         const int64_t j = at->box.begin[a] + row % at->box.count[a];
         const int64_t o = j * side->stride + outer % side->stride - side->lead;
         if (o < 0 || o >= side->output) {
@@ -36,17 +36,18 @@ static int64_t output_row(const gops_phase_piece *at, int64_t row, int64_t outer
 }
 
 /* One run, all channels, one combination of the outer axes' phases. */
-static void store_run(const gops_phase_piece *at, const pixel_run *run, int64_t outer, int64_t c0,
+static void store_run(const gops_subconv_piece *at, const pixel_run *run, int64_t outer, int64_t c0,
                       int64_t count)
 {
     const gops_plan *plan = at->plan;
-    const gops_phase_parameters *p = gops_phase_read(plan);
+    const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
-    const gops_phase_side *last = &at->view.side[conv->axes - 1];
+    const gops_subconv_side *last = &at->view.side[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t ld = at->sums_ld;
-    const gops_phase_row *table = (const gops_phase_row *)(void *)(at->workspace + p->table_from);
+    const gops_subconv_row *table =
+        (const gops_subconv_row *)(void *)(at->workspace + p->table_from);
     const unsigned char *sums = at->workspace + p->implicit.sums_from;
     const void **rows = (const void **)(void *)(at->workspace + p->pointers_from);
     unsigned char *line = at->workspace + p->line_from;
@@ -63,7 +64,7 @@ static void store_run(const gops_phase_piece *at, const pixel_run *run, int64_t 
         plan->type->plain && !at->job->fused && end - begin == run->count * last->stride;
     for (int64_t c = 0; c < count && begin < end; c++) {
         for (int64_t x = 0; x < last->stride; x++) {
-            const gops_phase_row *of = &table[outer * last->stride + x];
+            const gops_subconv_row *of = &table[outer * last->stride + x];
             const int64_t index = (of->row + c * of->step) * ld + run->from;
             rows[x] = of->row >= 0 ? sums + index * bytes : NULL;
         }
@@ -78,12 +79,12 @@ static void store_run(const gops_phase_piece *at, const pixel_run *run, int64_t 
 }
 
 /* The sums of a single position, which are the outputs. */
-static void store_single(const gops_phase_piece *at, int64_t c, int64_t count)
+static void store_single(const gops_subconv_piece *at, int64_t c, int64_t count)
 {
     const gops_plan *plan = at->plan;
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    unsigned char *sums = at->workspace + gops_phase_read(plan)->implicit.sums_from;
+    unsigned char *sums = at->workspace + gops_subconv_read(plan)->implicit.sums_from;
     const int64_t element = at->element + c * pixels;
     if (plan->type->plain && !at->job->fused) {
         memcpy(gops_output_at(plan, at->job, element), sums, (size_t)(count * pixels * bytes));
@@ -95,17 +96,17 @@ static void store_single(const gops_phase_piece *at, int64_t c, int64_t count)
     }
 }
 
-void gops_phase_store(const gops_phase_piece *at, int64_t first, int64_t spots, int64_t c,
-                      int64_t count)
+void gops_subconv_store(const gops_subconv_piece *at, int64_t first, int64_t spots, int64_t c,
+                        int64_t count)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
     const gops_segments *s = &at->segments;
-    if (gops_phase_read(at->plan)->single) {
+    if (gops_subconv_read(at->plan)->single) {
         store_single(at, c, count);
         return;
     }
     const int64_t width = at->box.count[conv->axes - 1];
-    const int64_t outers = gops_phase_count(&at->view) / at->view.side[conv->axes - 1].stride;
+    const int64_t outers = gops_subconv_count(&at->view) / at->view.side[conv->axes - 1].stride;
     /* Of a dense segment, whose `width` may be several rows, the rows are `width` apart. */
     const int64_t pitch = s->rows > 1 ? s->pitch : width;
     const int64_t rows = gops_ceil_div(s->length, pitch);

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 enum {
-    LEAST_REPS = 10,
-    MOST_REPS = 1 << 20, /* what the samples' memory allows; half a second of 0.5 us each */
+    MIN_REPS = 10,
+    MAX_REPS = 1 << 20, /* what the samples' memory allows; half a second of 0.5 us each */
 };
 static const double least_seconds = 0.5;
 
@@ -21,10 +21,10 @@ typedef struct bench_subject {
     const gops_bench_layer *layer;
     gops_plan *plan;
     gops_plan_info info;
-    gops_tensor inputs[GOPS_TOOL_MOST_INPUTS];
-    void *elements[GOPS_TOOL_MOST_INPUTS];
+    gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
+    void *elements[GOPS_TOOL_MAX_INPUTS];
     size_t tensor_bytes; /* of all inputs and the output */
-    gops_filter *filter;
+    gops_packed_filter *filter;
     void *output;
     void *workspace;
     gops_arguments arguments;
@@ -142,7 +142,7 @@ static bool prepare(bench_subject *subject, gops_tool_error *error)
         .workspace_bytes = subject->info.workspace_bytes,
     };
     void *samples;
-    if (!allocate(&samples, MOST_REPS * sizeof(double), "samples", error)) {
+    if (!allocate(&samples, MAX_REPS * sizeof(double), "samples", error)) {
         return false;
     }
     subject->samples = samples;
@@ -212,15 +212,15 @@ static int compare_samples(const void *a, const void *b)
 static bool repeat(bench_subject *subject, gops_bench_result *result, gops_tool_error *error)
 {
     const gops_settings *settings = &subject->layer->settings;
-    const int64_t wanted = settings->reps != 0 ? settings->reps : LEAST_REPS;
+    const int64_t wanted = settings->reps != 0 ? settings->reps : MIN_REPS;
     const double seconds =
         gops_flags_given(settings, "seconds") ? settings->seconds : least_seconds;
     const double begin = now_ms();
-    const int64_t reps = wanted < MOST_REPS ? wanted : MOST_REPS;
+    const int64_t reps = wanted < MAX_REPS ? wanted : MAX_REPS;
     double end = begin;
     result->gemm_ms_min = INFINITY;
     for (result->reps = 0;
-         result->reps < reps || (end - begin < seconds * 1e3 && result->reps < MOST_REPS);
+         result->reps < reps || (end - begin < seconds * 1e3 && result->reps < MAX_REPS);
          result->reps++) {
         const double start = now_ms();
         if (!execute(subject->plan, subject, error)) {
@@ -243,7 +243,7 @@ static void conclude(const bench_subject *subject, gops_bench_result *result)
 {
     const int64_t reps = result->reps;
     const double *samples = subject->samples;
-    for (int i = 0; i < GOPS_TOOL_MOST_INPUTS; i++) {
+    for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         result->inputs[i] = subject->inputs[i];
     }
     result->algorithm = subject->info.algorithm;
@@ -259,7 +259,7 @@ static void conclude(const bench_subject *subject, gops_bench_result *result)
 
 static void release(bench_subject *subject)
 {
-    for (int i = 0; i < GOPS_TOOL_MOST_INPUTS; i++) {
+    for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         free(subject->elements[i]);
     }
     free(subject->output);

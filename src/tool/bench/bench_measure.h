@@ -11,7 +11,7 @@ typedef struct gops_bench_layer {
 } gops_bench_layer;
 
 typedef struct gops_bench_result {
-    gops_tensor inputs[GOPS_TOOL_MOST_INPUTS];
+    gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
     const char *algorithm;
     int32_t threads;
     size_t workspace_bytes;

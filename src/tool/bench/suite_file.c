@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* A hundred times the longest suite there is reason to write. */
-enum { MOST_BYTES = 4 << 20 };
+enum { MAX_BYTES = 4 << 20 };
 
 /* The folder of the running program, with its '/'; empty where the system does not tell. */
 static void program_folder(char *folder, size_t bytes)
@@ -42,18 +42,18 @@ static bool find_path(const char *name, char *path, size_t bytes, gops_tool_erro
 
 static char *read_text(FILE *file, const char *path, gops_tool_error *error)
 {
-    char *text = malloc(MOST_BYTES);
+    char *text = malloc(MAX_BYTES);
     if (text == NULL) {
         gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: no memory to read it", path);
         return NULL;
     }
     errno = 0;
-    const size_t count = fread(text, 1, MOST_BYTES, file);
+    const size_t count = fread(text, 1, MAX_BYTES, file);
     if (ferror(file)) {
         gops_tool_refuse_errno(error, "%s: it cannot be read", path);
-    } else if (count == MOST_BYTES) {
+    } else if (count == MAX_BYTES) {
         gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it has more than %d bytes", path,
-                         MOST_BYTES - 1);
+                         MAX_BYTES - 1);
     } else if (memchr(text, '\0', count) != NULL) {
         gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a text", path);
     } else {

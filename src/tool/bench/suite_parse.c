@@ -8,20 +8,20 @@
 
 enum {
     FIRST_WORDS = 3, /* name, operation, type */
-    MOST_WORDS = FIRST_WORDS + 64,
+    MAX_WORDS = FIRST_WORDS + 64,
 };
 
 static const char spaces[] = " \t\r";
 
-/* Cuts the line into words in place; MOST_WORDS + 1 when there are more. */
+/* Cuts the line into words in place; MAX_WORDS + 1 when there are more. */
 static int split(char *line, char **words)
 {
     int count = 0;
     char *rest = NULL;
     for (char *word = strtok_r(line, spaces, &rest); word != NULL;
          word = strtok_r(NULL, spaces, &rest)) {
-        if (count == MOST_WORDS) {
-            return MOST_WORDS + 1;
+        if (count == MAX_WORDS) {
+            return MAX_WORDS + 1;
         }
         words[count++] = word;
     }
@@ -41,10 +41,10 @@ static bool is_plain(const char *name)
 
 static bool parse_words(int count, char **words, gops_bench_layer *layer, gops_tool_error *error)
 {
-    if (count < FIRST_WORDS || count > MOST_WORDS) {
+    if (count < FIRST_WORDS || count > MAX_WORDS) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "a layer is a name, an operation, a type and at most %d flags",
-                                MOST_WORDS - FIRST_WORDS);
+                                MAX_WORDS - FIRST_WORDS);
     }
     memset(layer, 0, sizeof *layer);
     layer->name = words[0];
@@ -92,7 +92,7 @@ bool gops_suite_parse(const char *path, char *text, gops_suite *suite, gops_tool
     int number = 0;
     *suite = (gops_suite){text, NULL, 0};
     for (char *line = text, *next; line != NULL; line = next) {
-        char *words[MOST_WORDS + 1];
+        char *words[MAX_WORDS + 1];
         number++;
         next = strchr(line, '\n');
         if (next != NULL) {

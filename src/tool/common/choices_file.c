@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Room for some 100,000 choices. */
-enum { MOST_BYTES = 32 << 20 };
+enum { MAX_BYTES = 32 << 20 };
 
 static bool refuse(const char *path, const gops_error *refusal, gops_tool_error *error)
 {
@@ -21,18 +21,18 @@ static bool refuse(const char *path, const gops_error *refusal, gops_tool_error 
 static bool read_into(gops_choices *choices, FILE *file, const char *path, gops_tool_error *error)
 {
     gops_error refusal;
-    char *text = malloc(MOST_BYTES);
+    char *text = malloc(MAX_BYTES);
     if (text == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: no memory to read it", path);
     }
     errno = 0;
-    const size_t bytes = fread(text, 1, MOST_BYTES, file);
+    const size_t bytes = fread(text, 1, MAX_BYTES, file);
     bool done = false;
     if (ferror(file)) {
         gops_tool_refuse_errno(error, "%s: it cannot be read", path);
-    } else if (bytes == MOST_BYTES) {
+    } else if (bytes == MAX_BYTES) {
         gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it has more than %d bytes", path,
-                         MOST_BYTES - 1);
+                         MAX_BYTES - 1);
     } else {
         done = gops_choices_read(choices, text, bytes, &refusal) == GOPS_OK ||
                refuse(path, &refusal, error);

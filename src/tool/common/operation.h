@@ -7,14 +7,14 @@
 
 #include <groupops/plan.h>
 
-enum { GOPS_TOOL_MOST_INPUTS = 3 };
+enum { GOPS_TOOL_MAX_INPUTS = 3 };
 
 typedef struct gops_operation {
     const char *name;          /* conv, deconv, norm */
     const char *specification; /* GroupConvolution-1 */
     unsigned bit;              /* GOPS_OF_CONV ... */
     int inputs;
-    const char *input_names[GOPS_TOOL_MOST_INPUTS];
+    const char *input_names[GOPS_TOOL_MAX_INPUTS];
     gops_status (*create)(const gops_settings *settings, const gops_tensor *inputs,
                           const gops_options *options, gops_plan **plan, gops_error *error);
 } gops_operation;

@@ -17,7 +17,7 @@
 enum { LEVELS = GOPS_SHEET_MAX_LEVELS, ZONE_PLATE_HEIGHT = 480, ZONE_PLATE_WIDTH = 640 };
 
 /* Rounding in f32 leaves errors of some 1e-7, 140 dB; a wrong border or tap far larger ones. */
-#define LEAST_PSNR 120.0
+#define MIN_PSNR 120.0
 
 static const char help_text[] =
     "groupops demo [PICTURE.png] [--output=FILE.png] [--threads=N]\n"
@@ -327,11 +327,11 @@ static bool run(const settings *s, work *w, gops_tool_error *error)
     if (!write_sheet(&w->sheet, s->output, error)) {
         return false;
     }
-    if (!(difference.psnr > LEAST_PSNR)) {
+    if (!(difference.psnr > MIN_PSNR)) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "%s: the PSNR of the reconstruction is %.1f dB; it must be above "
                                 "%.0f dB",
-                                subject, difference.psnr, LEAST_PSNR);
+                                subject, difference.psnr, MIN_PSNR);
     }
     return true;
 }

@@ -51,7 +51,7 @@ gops_status gops_demo_run(const gops_plan *plan, const void *weights, gops_argum
                           gops_demo_step *step, gops_error *error)
 {
     gops_plan_info info = {.size = sizeof info};
-    gops_filter *filter = NULL;
+    gops_packed_filter *filter = NULL;
 
     gops_status status = gops_plan_get_info(plan, &info, error);
     if (status != GOPS_OK)

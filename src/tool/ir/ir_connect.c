@@ -108,7 +108,7 @@ static bool check_inputs(const gops_ir_model *model, gops_tool_error *error)
 static bool order_layers(gops_ir_model *model, gops_tool_error *error)
 {
     const size_t layers = (size_t)model->layers;
-    const size_t inputs = layers * GOPS_IR_MOST_INPUTS;
+    const size_t inputs = layers * GOPS_IR_MAX_INPUTS;
     int *first = gops_ir_take(model, layers, sizeof *first);
     int *next = gops_ir_take(model, inputs, sizeof *next);
     int *missing = gops_ir_take(model, layers, sizeof *missing);
@@ -122,7 +122,7 @@ static bool order_layers(gops_ir_model *model, gops_tool_error *error)
     for (int i = model->layers - 1; i >= 0; i--) {
         missing[i] = model->layer[i].inputs;
         for (int p = 0; p < model->layer[i].inputs; p++) {
-            const int number = i * GOPS_IR_MOST_INPUTS + p;
+            const int number = i * GOPS_IR_MAX_INPUTS + p;
             next[number] = first[model->layer[i].input[p].source];
             first[model->layer[i].input[p].source] = number + 1;
         }
@@ -134,7 +134,7 @@ static bool order_layers(gops_ir_model *model, gops_tool_error *error)
     }
     for (; done < found; done++) {
         for (int at = first[model->order[done]]; at != 0; at = next[at - 1]) {
-            const int user = (at - 1) / GOPS_IR_MOST_INPUTS;
+            const int user = (at - 1) / GOPS_IR_MAX_INPUTS;
             if (--missing[user] == 0) {
                 model->order[found++] = user;
             }

@@ -77,7 +77,7 @@ static void fill_ones(gops_type type, void *elements, int64_t count)
     }
 }
 
-static bool pack(gops_ir_run *run, int index, gops_filter **filter, gops_tool_error *error)
+static bool pack(gops_ir_run *run, int index, gops_packed_filter **filter, gops_tool_error *error)
 {
     const gops_ir_step *step = &run->step[index];
     gops_error refusal;
@@ -106,7 +106,7 @@ static bool execute_plan(gops_ir_run *run, int index, const void *data, const vo
                          gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    gops_filter *filter;
+    gops_packed_filter *filter;
     gops_error refusal;
     if (!pack(run, index, &filter, error)) {
         return false;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Of a layer in this tool; the operations it knows take no more. */
-enum { GOPS_IR_MOST_INPUTS = 3 };
+enum { GOPS_IR_MAX_INPUTS = 3 };
 
 typedef struct gops_ir_attribute {
     const char *name;

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 /* So that the name with ".npy" and a temporary file's ending is one that file systems take. */
-enum { MOST_NAME_BYTES = 200 };
+enum { MAX_NAME_BYTES = 200 };
 
 typedef struct file_name {
-    char text[MOST_NAME_BYTES + 1];
+    char text[MAX_NAME_BYTES + 1];
 } file_name;
 
 /* Letters, digits, '_', '-' and, but for the first, '.' stand for themselves; all else becomes '_',
@@ -20,7 +20,7 @@ typedef struct file_name {
 static file_name make_name(const gops_ir_layer *layer)
 {
     file_name name = {""};
-    for (size_t i = 0; i < MOST_NAME_BYTES && layer->name[i] != '\0'; i++) {
+    for (size_t i = 0; i < MAX_NAME_BYTES && layer->name[i] != '\0'; i++) {
         const char c = layer->name[i];
         const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                           (c >= '0' && c <= '9') || c == '_' || c == '-' || (c == '.' && i > 0);

@@ -146,11 +146,11 @@ static bool read_ports(gops_ir_model *model, const xmlNode *parent, const gops_i
     if (!count_children(parent, "port", count, error)) {
         return false;
     }
-    if (*count > GOPS_IR_MOST_INPUTS) {
+    if (*count > GOPS_IR_MAX_INPUTS) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "%s: it has %d ports on one side; no layer that is run has more "
                                 "than %d",
-                                gops_ir_call_layer(layer, &name), *count, GOPS_IR_MOST_INPUTS);
+                                gops_ir_call_layer(layer, &name), *count, GOPS_IR_MAX_INPUTS);
     }
     *ports = gops_ir_take(model, (size_t)*count, sizeof **ports);
     if (*ports == NULL) {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Of large language models' .xml files, which have some 10^4 layers, tenfold. */
-enum { MOST_TEXT_BYTES = 256 << 20 };
+enum { MAX_TEXT_BYTES = 256 << 20 };
 
 static bool read_whole(const char *path, int descriptor, char **text, size_t *count,
                        gops_tool_error *error)
@@ -24,10 +24,10 @@ static bool read_whole(const char *path, int descriptor, char **text, size_t *co
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a regular file", path);
     }
-    if (status.st_size > MOST_TEXT_BYTES) {
+    if (status.st_size > MAX_TEXT_BYTES) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "%s: it has %" PRIdMAX " bytes; an IR of up to %d is read", path,
-                                (intmax_t)status.st_size, MOST_TEXT_BYTES);
+                                (intmax_t)status.st_size, MAX_TEXT_BYTES);
     }
     const size_t size = (size_t)status.st_size;
     *text = malloc(size + sizeof "</layer>");

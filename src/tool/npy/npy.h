@@ -11,7 +11,7 @@
 #include <groupops/tensor.h>
 
 /* NumPy writes headers of about a hundred bytes; version 1 cannot have longer ones. */
-enum { GOPS_NPY_MOST_HEADER_BYTES = 65535 };
+enum { GOPS_NPY_MAX_HEADER_BYTES = 65535 };
 
 /* Magic string, version and the length of the header, in the longer form of versions 2 and 3. */
 enum { GOPS_NPY_PREAMBLE_BYTES = 12 };

@@ -31,10 +31,10 @@ bool gops_npy_read_preamble(const unsigned char *bytes, size_t count, size_t *he
         length |= (uint32_t)bytes[10] << 16 | (uint32_t)bytes[11] << 24;
         *header_begin = GOPS_NPY_PREAMBLE_BYTES;
     }
-    if (length > GOPS_NPY_MOST_HEADER_BYTES) {
+    if (length > GOPS_NPY_MAX_HEADER_BYTES) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "its header has %" PRIu32 " bytes; at most %d are read", length,
-                                GOPS_NPY_MOST_HEADER_BYTES);
+                                GOPS_NPY_MAX_HEADER_BYTES);
     }
     *header_bytes = length;
     return true;

@@ -45,7 +45,7 @@ static bool read_start(gops_npy_file *file, int64_t *begin, gops_tool_error *err
     unsigned char preamble[GOPS_NPY_PREAMBLE_BYTES];
     size_t header_begin;
     size_t header_bytes;
-    char text[GOPS_NPY_MOST_HEADER_BYTES];
+    char text[GOPS_NPY_MAX_HEADER_BYTES];
     ssize_t got = read_fully(file->descriptor, preamble, sizeof preamble);
     if (got < 0) {
         return gops_tool_refuse_errno(error, "it cannot be read");

@@ -9,10 +9,10 @@
 enum {
     PREAMBLE_BYTES = 10,
     ALIGNMENT = 64, /* of the first element within the file, as NumPy has it */
-    MOST_BYTES = 512,
+    MAX_BYTES = 512,
 };
 /* The largest header: 9 dimensions of 19 digits and about 70 characters more. */
-_Static_assert(GOPS_MAX_RANK * 21 + 80 + PREAMBLE_BYTES + ALIGNMENT <= MOST_BYTES, "it fits");
+_Static_assert(GOPS_MAX_RANK * 21 + 80 + PREAMBLE_BYTES + ALIGNMENT <= MAX_BYTES, "it fits");
 
 /* Fills start[0 .. result - 1] with all that goes before the elements. */
 static size_t format_start(unsigned char *start, const gops_tensor *tensor, gops_type stored)
@@ -21,15 +21,14 @@ static size_t format_start(unsigned char *start, const gops_tensor *tensor, gops
     const char order = one_byte ? '|' : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
     char *text = (char *)start;
     size_t used = PREAMBLE_BYTES;
-    used += (size_t)snprintf(text + used, MOST_BYTES - used,
+    used += (size_t)snprintf(text + used, MAX_BYTES - used,
                              "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order,
                              gops_npy_dtype_name(stored));
     for (int32_t axis = 0; axis < tensor->rank; axis++) {
-        used += (size_t)snprintf(text + used, MOST_BYTES - used, "%s%" PRId64,
-                                 axis == 0 ? "" : ", ", tensor->dims[axis]);
+        used += (size_t)snprintf(text + used, MAX_BYTES - used, "%s%" PRId64, axis == 0 ? "" : ", ",
+                                 tensor->dims[axis]);
     }
-    used +=
-        (size_t)snprintf(text + used, MOST_BYTES - used, "%s), }", tensor->rank == 1 ? "," : "");
+    used += (size_t)snprintf(text + used, MAX_BYTES - used, "%s), }", tensor->rank == 1 ? "," : "");
     const size_t bytes = (used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memset(text + used, ' ', bytes - used - 1);
     text[bytes - 1] = '\n';
@@ -42,7 +41,7 @@ static size_t format_start(unsigned char *start, const gops_tensor *tensor, gops
 bool gops_npy_write(const char *path, const gops_tensor *tensor, gops_type stored,
                     const void *elements, gops_tool_error *error)
 {
-    unsigned char start[MOST_BYTES];
+    unsigned char start[MAX_BYTES];
     const size_t start_bytes = format_start(start, tensor, stored);
     gops_error refusal;
     size_t bytes;

@@ -52,11 +52,11 @@ static void read_line(const char *path, char *line, int bytes)
 /* The caches of the first processor, as Linux shows them. */
 static void print_caches(void)
 {
-    enum { MOST_CACHES = 16, TEXT_BYTES = 32 };
+    enum { MAX_CACHES = 16, TEXT_BYTES = 32 };
     static const char *const parts[3] = {"level", "type", "size"};
     int shown = 0;
     printf("caches            ");
-    for (int i = 0; i < MOST_CACHES; i++) {
+    for (int i = 0; i < MAX_CACHES; i++) {
         char texts[3][TEXT_BYTES];
         for (int part = 0; part < 3; part++) {
             char path[96];

@@ -47,7 +47,7 @@ static void print_json(const gops_plan_info *info)
 
 bool gops_verb_plan(const gops_command *command, gops_tool_error *error)
 {
-    gops_tensor inputs[GOPS_TOOL_MOST_INPUTS];
+    gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
     gops_plan *plan;
     gops_plan_info info;
     gops_operation_tensors(command->operation, &command->settings, inputs);

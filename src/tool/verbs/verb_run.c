@@ -10,11 +10,11 @@
 
 typedef struct run_state {
     const gops_operation *operation;
-    gops_npy_file files[GOPS_TOOL_MOST_INPUTS];
-    void *elements[GOPS_TOOL_MOST_INPUTS];
+    gops_npy_file files[GOPS_TOOL_MAX_INPUTS];
+    void *elements[GOPS_TOOL_MAX_INPUTS];
     gops_plan *plan;
     gops_plan_info info;
-    gops_filter *filter;
+    gops_packed_filter *filter;
     void *output;
 } run_state;
 
@@ -35,7 +35,7 @@ static bool open_files(run_state *state, const gops_settings *settings, gops_too
 
 static bool make_plan(run_state *state, const gops_settings *settings, gops_tool_error *error)
 {
-    gops_tensor tensors[GOPS_TOOL_MOST_INPUTS];
+    gops_tensor tensors[GOPS_TOOL_MAX_INPUTS];
     for (int i = 0; i < state->operation->inputs; i++) {
         tensors[i] = state->files[i].tensor;
     }
@@ -110,7 +110,7 @@ static bool write_output(run_state *state, const char *path, gops_tool_error *er
 
 static void release(run_state *state)
 {
-    for (int i = 0; i < GOPS_TOOL_MOST_INPUTS; i++) {
+    for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         gops_npy_close(&state->files[i]);
         free(state->elements[i]);
     }
@@ -122,7 +122,7 @@ static void release(run_state *state)
 bool gops_verb_run(const gops_command *command, gops_tool_error *error)
 {
     run_state state = {.operation = command->operation};
-    for (int i = 0; i < GOPS_TOOL_MOST_INPUTS; i++) {
+    for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         state.files[i].descriptor = -1;
     }
     const bool done = open_files(&state, &command->settings, error) &&

@@ -193,8 +193,8 @@ ort_status *gops_ort_run(ort_session *session, const gops_ort_tensor *inputs, si
                          ort_value **output)
 {
     static const char *const output_names[] = {"y"};
-    const char *names[GOPS_ORT_MOST_TENSORS] = {NULL};
-    ort_value *values[GOPS_ORT_MOST_TENSORS] = {NULL};
+    const char *names[GOPS_ORT_MAX_TENSORS] = {NULL};
+    ort_value *values[GOPS_ORT_MAX_TENSORS] = {NULL};
     for (size_t i = 0; i < count; i++) {
         names[i] = inputs[i].name;
         values[i] = gops_ort_value(&inputs[i]);

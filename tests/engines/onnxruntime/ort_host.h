@@ -11,7 +11,7 @@
 
 #include <groupops/tensor.h>
 
-enum { GOPS_ORT_MOST_TENSORS = 4 };
+enum { GOPS_ORT_MAX_TENSORS = 4 };
 
 /* The library to register instead of the provider itself; before anything else. */
 void gops_ort_use(const char *path);

@@ -216,7 +216,7 @@ ort_status *gops_ort_layer_run(const gops_ort_layer *layer, gops_type element,
                                const gops_ort_values_of_layer *values, ort_session *session,
                                ort_value **output)
 {
-    gops_ort_tensor inputs[GOPS_ORT_MOST_TENSORS];
+    gops_ort_tensor inputs[GOPS_ORT_MAX_TENSORS];
     size_t count = 0;
     inputs[count++] = feed("x", element, &values->data);
     if (layer->fed_weights) {

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLERS = 4, SHAPES = 2, RUNS = 40, MOST_INPUTS = 3 };
+enum { CALLERS = 4, SHAPES = 2, RUNS = 40, MAX_INPUTS = 3 };
 
 typedef struct shape {
-    ort_value *inputs[MOST_INPUTS];
-    void *memory[MOST_INPUTS];
+    ort_value *inputs[MAX_INPUTS];
+    void *memory[MAX_INPUTS];
     ort_value *expected;
     size_t bytes; /* of the output */
 } shape;
@@ -90,7 +90,7 @@ static void check(const gops_ort_layer *layer, int threads)
         return;
     }
     for (int i = 0; i < CALLERS; i++) {
-        const size_t inputs = layer->fed_weights ? MOST_INPUTS : 1;
+        const size_t inputs = layer->fed_weights ? MAX_INPUTS : 1;
         callers[i] = (caller){.api = api,
                               .session = made.session,
                               .input_count = inputs,
@@ -108,7 +108,7 @@ static void check(const gops_ort_layer *layer, int threads)
     }
     for (int i = 0; i < SHAPES; i++) {
         api->release_value(shapes[i].expected);
-        for (int k = 0; k < MOST_INPUTS; k++) {
+        for (int k = 0; k < MAX_INPUTS; k++) {
             api->release_value(shapes[i].inputs[k]);
             free(shapes[i].memory[k]);
         }

@@ -21,7 +21,7 @@ static struct {
 static void check_plan(const gops_bench_layer *layer, const char *algorithm, int32_t threads)
 {
     gops_settings settings = layer->settings;
-    gops_tensor inputs[GOPS_TOOL_MOST_INPUTS];
+    gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
     gops_plan *plan;
     gops_plan_info info;
     gops_tool_error error;

@@ -12,7 +12,7 @@
 
 /* The layout of the contact sheet: a margin around and between four panels with a label each; small
  * pictures are enlarged up to the least width of a panel. */
-enum { MARGIN = 16, LABEL = 24, LEAST_PANEL = 320 };
+enum { MARGIN = 16, LABEL = 24, MIN_PANEL = 320 };
 
 typedef struct layout {
     uint32_t zoom, width, height;
@@ -23,8 +23,8 @@ typedef struct layout {
 static layout lay_out(uint32_t width, uint32_t height)
 {
     const uint32_t side = width > height ? width : height;
-    layout l = {.zoom = side < LEAST_PANEL ? LEAST_PANEL / side : 1};
-    const uint32_t panel = width * l.zoom < LEAST_PANEL ? LEAST_PANEL : width * l.zoom;
+    layout l = {.zoom = side < MIN_PANEL ? MIN_PANEL / side : 1};
+    const uint32_t panel = width * l.zoom < MIN_PANEL ? MIN_PANEL : width * l.zoom;
     l.width = 3 * MARGIN + 2 * panel;
     l.height = 3 * MARGIN + 2 * (LABEL + height * l.zoom);
     l.left = MARGIN;

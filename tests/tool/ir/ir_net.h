@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum { IR_NET_MOST_LAYERS = 32, IR_NET_MOST_BIN = 1 << 16 };
+enum { IR_NET_MAX_LAYERS = 32, IR_NET_MAX_BIN = 1 << 16 };
 
 typedef struct ir_net {
     int version;
@@ -18,10 +18,10 @@ typedef struct ir_net {
     FILE *xml;
     gops_test_random random;
     int layers;
-    gops_tensor tensor[IR_NET_MOST_LAYERS]; /* of each layer's output */
-    int inputs[IR_NET_MOST_LAYERS];
+    gops_tensor tensor[IR_NET_MAX_LAYERS]; /* of each layer's output */
+    int inputs[IR_NET_MAX_LAYERS];
     char edges[8192];
-    unsigned char bin[IR_NET_MOST_BIN];
+    unsigned char bin[IR_NET_MAX_BIN];
     size_t bin_bytes;
     char line[256]; /* the words of the command */
 } ir_net;

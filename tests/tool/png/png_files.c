@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLOURS = 211, MOST_SAMPLES = 4, WHITE = 255 };
+enum { MAX_COLOURS = 211, MAX_SAMPLES = 4, WHITE = 255 };
 
 #define KIND(colour, depth, transparent)                                                           \
     {                                                                                              \
@@ -46,8 +46,8 @@ typedef struct canvas {
     uint32_t width, height;
     int samples; /* of a pixel, as stored */
     int colours; /* of the palette */
-    png_color palette[MOST_COLOURS];
-    png_byte alpha[MOST_COLOURS];
+    png_color palette[MAX_COLOURS];
+    png_byte alpha[MAX_COLOURS];
 } canvas;
 
 static uint32_t stored_sample(const canvas *c, uint32_t x, uint32_t y, int sample)
@@ -61,8 +61,8 @@ static uint32_t stored_sample(const canvas *c, uint32_t x, uint32_t y, int sampl
 static void make_palette(canvas *c)
 {
     c->colours = 1 << c->kind->bit_depth;
-    if (c->colours > MOST_COLOURS)
-        c->colours = MOST_COLOURS;
+    if (c->colours > MAX_COLOURS)
+        c->colours = MAX_COLOURS;
     for (int i = 0; i < c->colours; i++) {
         c->palette[i] =
             (png_color){(png_byte)(i * 29 + 3), (png_byte)(i * 83 + 7), (png_byte)(i * 151 + 90)};

@@ -16,12 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_INPUTS = 3 };
+enum { MAX_INPUTS = 3 };
 
 /* One operation with random inputs; what is not its own is left 0. */
 typedef struct run_case {
     const char *operation;
-    gops_tensor inputs[MOST_INPUTS]; /* data and filter, or data, scale and bias */
+    gops_tensor inputs[MAX_INPUTS]; /* data and filter, or data, scale and bias */
     gops_conv_attributes conv;
     gops_deconv_attributes deconv;
     gops_norm_attributes norm;
@@ -29,7 +29,7 @@ typedef struct run_case {
     const char *dtype; /* of the files */
 } run_case;
 
-static const char *const input_words[2][MOST_INPUTS] = {
+static const char *const input_words[2][MAX_INPUTS] = {
     {"--data=x0.npy", "--filter=x1.npy", ""},
     {"--data=x0.npy", "--scale=x1.npy", "--bias=x2.npy"},
 };
@@ -111,7 +111,7 @@ static void compare_output(const run_case *run, const gops_reference_result *exp
  * output. Returns whether it was offered. */
 static int check_run(const run_case *run)
 {
-    void *elements[MOST_INPUTS] = {NULL, NULL, NULL};
+    void *elements[MAX_INPUTS] = {NULL, NULL, NULL};
     char line[512];
     gops_error refusal;
     remove("y.npy");
@@ -132,7 +132,7 @@ static int check_run(const run_case *run)
         tool_expect(line, 1, message);
         gops_test_check(access("y.npy", F_OK) != 0, "%s: there is an output", line);
     }
-    for (int i = 0; i < MOST_INPUTS; i++)
+    for (int i = 0; i < MAX_INPUTS; i++)
         free(elements[i]);
     return offered;
 }
