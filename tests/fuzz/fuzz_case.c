@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "layout_sizes.h"
 
 /* A number that an input may replace. */
 typedef enum slot_kind { WIDE, NARROW, REAL, SIZE } slot_kind;
@@ -145,14 +146,23 @@ static void read_attributes(gops_fuzz_bytes *bytes, gops_problem *p, int32_t axe
         (gops_conv_attributes){d->strides, d->pads_begin, d->pads_end, d->dilations, d->auto_pad};
 }
 
+/* Mostly few; else as many as some layout has, less one or more (layout_sizes.h). */
+static int64_t read_channels(gops_fuzz_bytes *bytes, int few)
+{
+    enum { FEW = 208 };
+    const unsigned byte = gops_fuzz_byte(bytes);
+    return byte < FEW ? 1 + byte % (unsigned)few : gops_layout_size(byte - FEW);
+}
+
 static void read_tensors(gops_fuzz_bytes *bytes, gops_problem *p, gops_type type, int32_t axes)
 {
     static const int most[] = {1, 71, 29, 13, 7, 5, 4};
     const int deconv = p->operation == GOPS_PROBLEM_DECONV;
     const int64_t batch = gops_fuzz_range(bytes, 1, 3);
-    const int64_t groups = gops_fuzz_range(bytes, 1, 19);
-    const int64_t c_in = gops_fuzz_range(bytes, 1, 17);
-    const int64_t c_out = gops_fuzz_range(bytes, 1, 23);
+    const int64_t groups = read_channels(bytes, 19);
+    const int64_t c_in = read_channels(bytes, 17);
+    const int64_t c_out = read_channels(bytes, 23);
+    const int wide = c_in > 23 || c_out > 23; /* on a small plane */
     p->data = (gops_tensor){type, 2 + axes, {batch, groups * c_in}};
     p->filter =
         (gops_tensor){type, 3 + axes, {groups, deconv ? c_in : c_out, deconv ? c_out : c_in}};
@@ -160,8 +170,8 @@ static void read_tensors(gops_fuzz_bytes *bytes, gops_problem *p, gops_type type
         const int data = gops_fuzz_range(bytes, 1, most[axes]);
         const int kernel = gops_fuzz_range(bytes, 1, axes == 1 ? 13 : 5);
         if (i < axes) {
-            p->data.dims[2 + i] = data;
-            p->filter.dims[3 + i] = kernel;
+            p->data.dims[2 + i] = wide ? 1 + data % 7 : data;
+            p->filter.dims[3 + i] = wide ? 1 + kernel % 3 : kernel;
         }
     }
     p->norm.num_groups = groups;
@@ -193,6 +203,7 @@ static void read_options(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     const unsigned high = gops_fuzz_byte(bytes);
     o->max_workspace = budget % 4 == 0   ? 0
                        : budget % 4 == 1 ? GOPS_UNLIMITED
+                       : budget % 4 == 2 ? (int64_t)(1 + low)
                                          : (int64_t)(1 + low + 256 * high);
     const unsigned bits = gops_fuzz_byte(bytes);
     c->own_workspace = bits & 1;

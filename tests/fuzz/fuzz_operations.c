@@ -326,6 +326,22 @@ static int must_plan(const gops_fuzz_case *c, int is_small)
            (c->options.max_workspace == 0 || c->options.max_workspace == GOPS_UNLIMITED);
 }
 
+/* No budget is too little for what needs no workspace. */
+static void check_budget(const gops_fuzz_case *c, const gops_error *error)
+{
+    gops_plan *plan = NULL;
+    gops_plan_info info = {.size = sizeof info};
+    gops_options options = c->options;
+    options.max_workspace = 0;
+    if (c->options.max_workspace > 0 && make_plan(c, &options, &plan, NULL) == GOPS_OK) {
+        gops_plan_get_info(plan, &info, NULL);
+        gops_fuzz_require(info.workspace_bytes > 0,
+                          "refused, though no workspace is needed without a budget: %s",
+                          error->message);
+    }
+    gops_plan_destroy(plan);
+}
+
 /* Pads that auto_pad leaves out may have any count, which is not for the reference's eyes. */
 static void drop_ignored(gops_problem *p)
 {
@@ -358,6 +374,7 @@ static void check_plan(gops_fuzz_case *c, const gops_reference_geometry *g,
         gops_fuzz_require(plan == NULL, "a plan came out of a refusal");
         gops_fuzz_require(!must_plan(c, is_small) || !gops_fuzz_case_has_legal_options(c),
                           "refused what is legal: %s", error.message);
+        check_budget(c, &error);
         return;
     }
     gops_fuzz_require(is_legal, "a plan for what is not legal");

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "guard_buffers.h"
+#include "layout_sizes.h"
 #include "random_problem.h"
 #include "elements.h"
 #include "every_plan.h"
@@ -264,6 +265,7 @@ static void run_operation(gops_problem_operation operation)
             if (n >= FORMS) {
                 problem = gops_random_problem(operation, types[t.row], &random);
                 gops_random_fusion(&problem, &random);
+                problem.max_workspace = gops_random_budget(&random);
             }
             if (t.row >= ROWS - QUANTIZED)
                 quantize(&problem, zeros);
@@ -335,6 +337,43 @@ static void every_width(void)
     printf("%" PRId64 " executions: ", t.executions);
 }
 
+/* One role of `size`: 0 channels of the input, 1 of the output, 2 groups. */
+static gops_problem of_layout(int64_t size, int role, gops_type type, int64_t taps)
+{
+    const gops_problem_operation operation =
+        taps > 1 && size % 2 == 0 ? GOPS_PROBLEM_DECONV : GOPS_PROBLEM_CONV;
+    const int64_t groups = role == 2 ? size : 1, in = role == 0 ? size : 2;
+    const int64_t out = role == 1 ? size : 3, pad = taps / 2;
+    gops_problem p = everyones(operation, type);
+    p.data = GOPS_TEST_TENSOR(type, 1, role == 2 ? groups : in, 3, 7);
+    p.filter = (gops_tensor)GOPS_TEST_TENSOR(type, groups, 1, 1, taps, taps);
+    if (role != 2) {
+        p.filter.dims[1] = operation == GOPS_PROBLEM_CONV ? out : in;
+        p.filter.dims[2] = operation == GOPS_PROBLEM_CONV ? in : out;
+    }
+    p.conv.pads_begin = p.conv.pads_end = p.deconv.pads_begin = (gops_list){2, {pad, pad}};
+    return p;
+}
+
+/* Channels and groups as many as some layout has, one less and one more; with what the kernels do
+ * to their sums themselves, and with what is done behind them. */
+static void every_layout(void)
+{
+    static trial t;
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 86);
+    for (int64_t i = 0; i < GOPS_LAYOUT_SIZES; i++)
+        for (int n = 0; n < 3 * 4; n++) {
+            static const int rows[] = {0, 1, 1}; /* f64, f32: what kernels of 1 are for */
+            const int64_t taps = n % 4 == 3 ? 3 : 1;
+            t.row = taps == 1 ? rows[n % 4] : (int)(i % (ROWS - QUANTIZED));
+            gops_problem p = of_layout(gops_layout_size(i), n / 4, types[t.row], taps);
+            if (gops_test_type_is_real(types[t.row]))
+                p.activation.kind = n % 4 == 1 ? GOPS_ACTIVATION_RELU : GOPS_ACTIVATION_TANH;
+            run_problem(&p, PLAIN, &t, &random);
+        }
+    printf("%" PRId64 " executions: ", t.executions);
+}
+
 int main(void)
 {
     signal(SIGSEGV, on_signal);
@@ -344,6 +383,7 @@ int main(void)
                                            {"norm", norm},
                                            {"norm_of_whole_blocks", norm_of_whole_blocks},
                                            {"every_width", every_width},
+                                           {"every_layout", every_layout},
                                            {NULL, NULL}};
     return gops_test_main("guard pages", cases);
 }

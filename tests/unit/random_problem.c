@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "layout_sizes.h"
 
 enum { MAX_PRODUCTS = 50000, MAX_ELEMENTS = 30000 };
 
@@ -58,29 +59,53 @@ static gops_auto_pad any_auto_pad(gops_test_random *random)
     return (gops_auto_pad)gops_test_random_range(random, 1, 3);
 }
 
+/* Channels of a group and groups; one of them is a layout's where it is `wide`. */
+typedef struct channel_counts {
+    int64_t groups, in, out;
+} channel_counts;
+
+static channel_counts draw_channels(sizes *s, int wide)
+{
+    const int depthwise = gops_test_random_chance(s->random, 20);
+    channel_counts c = {
+        .groups = gops_test_random_chance(s->random, 35) ? 1 : take(s, depthwise ? 19 : 7)};
+    c.in = depthwise ? 1 : size_up_to(s, 13);
+    c.out = depthwise ? gops_test_random_range(s->random, 1, 3) : size_up_to(s, 13);
+    if (wide) {
+        const int most =
+            gops_test_random_chance(s->random, 90) ? GOPS_LAYOUT_SMALL_SIZES : GOPS_LAYOUT_SIZES;
+        const int64_t size = gops_layout_size(gops_test_random_range(s->random, 0, most - 1));
+        c.groups = gops_test_random_range(s->random, 1, 2);
+        *(depthwise ? &c.groups : gops_test_random_chance(s->random, 50) ? &c.in : &c.out) = size;
+    }
+    return c;
+}
+
 /* Data and filter; C_IN and C_OUT lie on axes `in` and `out` of the filter. */
 static void random_tensors(gops_problem *problem, gops_type type, int32_t axes, int in, int out,
                            gops_test_random *random)
 {
     static const int64_t most[GOPS_MAX_SPATIAL] = {71, 29, 13, 7, 5, 5};
+    static const int64_t most_wide[GOPS_MAX_SPATIAL] = {29, 7, 5, 3, 3, 2};
     sizes s = {random, 0};
-    int depthwise = gops_test_random_chance(random, 20);
-    int pointwise = gops_test_random_chance(random, 10);
+    const int wide = gops_test_random_chance(random, 12);
+    const int pointwise = gops_test_random_chance(random, wide ? 40 : 10);
     int64_t batch = gops_test_random_chance(random, 50) ? 1 : gops_test_random_range(random, 2, 3);
-    int64_t groups = gops_test_random_chance(random, 35) ? 1 : take(&s, depthwise ? 19 : 7);
-    int64_t c_in = depthwise ? 1 : size_up_to(&s, 13);
-    int64_t c_out = depthwise ? gops_test_random_range(random, 1, 3) : size_up_to(&s, 13);
+    channel_counts c = draw_channels(&s, wide);
     if (gops_test_random_chance(random, 1))
         batch = 0;
     if (gops_test_random_chance(random, 1))
-        c_out = 0;
-    problem->data = (gops_tensor){type, 2 + axes, {batch, groups * c_in}};
-    problem->filter = (gops_tensor){type, 3 + axes, {groups}};
-    problem->filter.dims[in] = c_in;
-    problem->filter.dims[out] = c_out;
+        c.out = 0;
+    problem->data = (gops_tensor){type, 2 + axes, {batch, c.groups * c.in}};
+    problem->filter = (gops_tensor){type, 3 + axes, {c.groups}};
+    problem->filter.dims[in] = c.in;
+    problem->filter.dims[out] = c.out;
     for (int32_t i = 0; i < axes; i++) {
-        problem->data.dims[2 + i] = size_up_to(&s, most[axes - 1]);
-        problem->filter.dims[3 + i] = pointwise ? 1 : size_up_to(&s, axes == 1 ? 13 : 5);
+        problem->data.dims[2 + i] = size_up_to(&s, (wide ? most_wide : most)[axes - 1]);
+        problem->filter.dims[3 + i] = pointwise ? 1
+                                                : size_up_to(&s, axes == 1 && !wide ? 13
+                                                                 : wide             ? 3
+                                                                                    : 5);
     }
 }
 
@@ -131,6 +156,10 @@ static void random_norm(gops_problem *problem, gops_type type, gops_test_random 
     sizes s = {random, 0};
     int64_t groups = gops_test_random_chance(random, 30) ? 1 : take(&s, 7);
     int64_t channels = groups * size_up_to(&s, 11);
+    if (gops_test_random_chance(random, 12)) {
+        groups = gops_layout_size(gops_test_random_range(random, 0, GOPS_LAYOUT_SMALL_SIZES - 1));
+        channels = groups * gops_test_random_range(random, 1, 3);
+    }
     int64_t batch = gops_test_random_chance(random, 1) ? 0 : gops_test_random_range(random, 1, 3);
     problem->data = (gops_tensor){type, 2 + axes, {batch, channels}};
     for (int32_t i = 0; i < axes; i++)
@@ -205,6 +234,15 @@ void gops_random_fusion(gops_problem *problem, gops_test_random *random)
     } else {
         a->alpha = a->kind == GOPS_ACTIVATION_SWISH ? 1.7 : 0.3;
     }
+}
+
+int64_t gops_random_budget(gops_test_random *random)
+{
+    if (gops_test_random_chance(random, 25))
+        return GOPS_UNLIMITED;
+    if (gops_test_random_chance(random, 50))
+        return 0;
+    return gops_test_random_range(random, 1, gops_test_random_chance(random, 50) ? 300 : 1 << 15);
 }
 
 void gops_random_view(gops_problem *problem, gops_test_random *random)

@@ -3,7 +3,9 @@
  *
  * Every axis has another prime as its size where it can have one. Roughly one attribute in three is
  * left out; values beyond what makes sense (pads that auto_pad ignores, kernels larger than the
- * data, pads larger than the kernel, strides larger than the kernel) occur too.
+ * data, pads larger than the kernel, strides larger than the kernel) occur too. One problem in
+ * eight has as many channels as some layout, or one more or less (layout_sizes.h), on a small
+ * plane.
  */
 #ifndef GROUPOPS_TEST_RANDOM_PROBLEM_H
 #define GROUPOPS_TEST_RANDOM_PROBLEM_H
@@ -16,6 +18,9 @@ gops_problem gops_random_problem(gops_problem_operation operation, gops_type typ
 
 /* Gives half of all problems something fused into the store. */
 void gops_random_fusion(gops_problem *problem, gops_test_random *random);
+
+/* A max_workspace: none given, no limit, little, or next to nothing. */
+int64_t gops_random_budget(gops_test_random *random);
 
 /* Makes some problems' tensors slices of larger ones, and some residuals the output itself. */
 void gops_random_view(gops_problem *problem, gops_test_random *random);

@@ -139,6 +139,28 @@ static int execute_reshaped(const gops_problem *problem, const gops_problem_buff
     return good;
 }
 
+/* Within the budget or, where that is refused, without one. It is not refused to what needs none.
+ */
+static int make_plan(gops_problem *problem, gops_plan **plan, gops_status *status,
+                     gops_error *error)
+{
+    gops_plan_info info = {.size = sizeof info};
+    *status = gops_problem_plan(problem, plan, error);
+    if (problem->max_workspace == 0 || *status != GOPS_INVALID)
+        return 1;
+    const int named =
+        gops_test_check(strstr(error->message, "max_workspace") != NULL,
+                        "a refusal that does not name max_workspace: %s", error->message);
+    problem->max_workspace = 0;
+    *status = gops_problem_plan(problem, plan, error);
+    if (*status == GOPS_OK)
+        gops_plan_get_info(*plan, &info, NULL);
+    return gops_test_check(*status != GOPS_OK || info.workspace_bytes > 0,
+                           "a budget was refused to %s, which needs no workspace",
+                           info.algorithm) &&
+           named;
+}
+
 /* One algorithm with random options. It may be refused for the shape, unless it is auto or gemm,
  * and for a workspace that is too small. */
 static int run_algorithm(gops_problem *problem, int index, int64_t number,
@@ -146,27 +168,16 @@ static int run_algorithm(gops_problem *problem, int index, int64_t number,
                          gops_test_random *random)
 {
     gops_plan *plan;
+    gops_status status;
     gops_error error = {GOPS_OK, ""};
     problem->algorithm = index == 0 ? NULL : gops_algorithm_name(index - 1);
     if (index == 0 && gops_test_random_chance(random, 1))
         problem->algorithm = "fastest"; /* takes a millisecond or more each */
     problem->threads = (int32_t)gops_test_random_range(random, 1, 3);
-    problem->max_workspace = 0;
-    if (gops_test_random_chance(random, 25))
-        problem->max_workspace = GOPS_UNLIMITED;
-    else if (gops_test_random_chance(random, 50))
-        problem->max_workspace = gops_test_random_range(random, 1, 1 << 15);
+    problem->max_workspace = gops_random_budget(random);
     note_how_to_repeat(problem, number);
-    gops_status status = gops_problem_plan(problem, &plan, &error);
-    if (problem->max_workspace != 0 && status == GOPS_INVALID) {
-        int named =
-            gops_test_check(strstr(error.message, "max_workspace") != NULL,
-                            "a refusal that does not name max_workspace: %s", error.message);
-        problem->max_workspace = 0;
-        status = gops_problem_plan(problem, &plan, &error);
-        if (!named)
-            return 0;
-    }
+    if (!make_plan(problem, &plan, &status, &error))
+        return 0;
     int always = index == 0 || (strcmp(problem->algorithm, "gemm") == 0 &&
                                 problem->operation != GOPS_PROBLEM_NORM);
     if (status == GOPS_UNSUPPORTED && !always)
