@@ -84,7 +84,7 @@ static gops_status execute(gops_plan *plan, const gops_arguments *arguments, con
                            gops_error *error)
 {
     gops_arguments all = *arguments;
-    gops_filter *packed = NULL;
+    gops_packed_filter *packed = NULL;
     gops_status status = gops_filter_create(plan, zeros, &packed, error);
     if (status == GOPS_OK) {
         all.data = zeros;
