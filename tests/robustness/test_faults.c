@@ -4,7 +4,6 @@
  * cleanly, nothing is left behind, and the next attempt gives the right bits.
  */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +14,6 @@
 #include "every_plan.h"
 #include "lent_host.h"
 #include "harness.h"
-
-#define LIST(...)                                                                                  \
-    {                                                                                              \
-        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                                        \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 
 enum { THREADS = 3 };
 
@@ -238,41 +229,13 @@ static int64_t task_at(manner how, int64_t i, int64_t count)
     return (i + count / 2) % count;
 }
 
-typedef struct call {
-    void (*task)(void *argument, int64_t index);
-    void *argument;
-    int64_t index;
-} call;
-
-static void *work(void *context)
-{
-    const call *c = context;
-    c->task(c->argument, c->index);
-    return NULL;
-}
-
-/* Every task on a thread of its own. */
-static void at_once(void (*task)(void *argument, int64_t index), void *argument, int64_t count)
-{
-    pthread_t threads[THREADS];
-    call calls[THREADS];
-    for (int64_t i = 0; i < count; i++) {
-        calls[i] = (call){task, argument, i};
-        pthread_create(&threads[i], NULL, work, &calls[i]);
-    }
-    for (int64_t i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-}
-
 static int odd_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
                    int64_t count)
 {
     lent *l = context;
     const int fails = ++l->calls == l->fail_at;
-    if (l->manner == AT_ONCE) {
-        at_once(task, argument, count);
-        return 0;
-    }
+    if (l->manner == AT_ONCE)
+        return gops_test_threads_for(NULL, task, argument, count);
     for (int64_t i = 0; i < (fails ? l->after : count); i++)
         task(argument, task_at(l->manner, i, count));
     return fails ? 17 : 0;

@@ -2,7 +2,6 @@
  * What works in the child of a fork after the library was used, its OpenMP threads and the BLAS
  * included: plans of one thread, and plans whose host lends a parallel_for (groupops/host.h).
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,38 +10,10 @@
 #include "problem.h"
 #include "elements.h"
 #include "harness.h"
+#include "lent_host.h"
 
 enum { CHILD_SECONDS = 120 }; /* a child that hangs is ended by its alarm */
-
-typedef struct call {
-    void (*task)(void *argument, int64_t index);
-    void *argument;
-    int64_t index;
-} call;
-
-static void *work(void *context)
-{
-    const call *c = context;
-    c->task(c->argument, c->index);
-    return NULL;
-}
-
 enum { MAX_THREADS = 4 };
-
-static int pthreads_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
-                        int64_t count)
-{
-    pthread_t threads[MAX_THREADS];
-    call calls[MAX_THREADS];
-    (void)context;
-    for (int64_t i = 0; i < count; i++) {
-        calls[i] = (call){task, argument, i};
-        pthread_create(&threads[i], NULL, work, &calls[i]);
-    }
-    for (int64_t i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    return 0;
-}
 
 /* What the parent got; not lost when a child ends, where memcheck looks too. */
 static void *expected;
@@ -66,7 +37,7 @@ static int run_in_child(const gops_problem *problem, const gops_problem_buffers 
 static void after_use(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 96);
-    const gops_host lent = {.size = sizeof lent, .parallel_for = pthreads_for};
+    const gops_host lent = {.size = sizeof lent, .parallel_for = gops_test_threads_for};
     for (int i = 0; gops_algorithm_name(i) != NULL; i++) {
         gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
                                 .data = GOPS_TEST_TENSOR(GOPS_F32, 4, 33, 61, 67),

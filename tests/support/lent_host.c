@@ -28,9 +28,8 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* A thread for each but the first piece, so that all that may run at once does. */
-static int run_threads(void *context, void (*task)(void *argument, int64_t index), void *argument,
-                       int64_t count)
+int gops_test_threads_for(void *context, void (*task)(void *argument, int64_t index),
+                          void *argument, int64_t count)
 {
     (void)context;
     piece *pieces = calloc((size_t)count, sizeof *pieces);
@@ -112,7 +111,7 @@ void gops_test_host_from_environment(void)
     if (wanted == NULL || gops_set_default_host == NULL)
         return;
     const gops_host host = {
-        .size = sizeof host, .gemm = gops_test_host_gemm(), .parallel_for = run_threads};
+        .size = sizeof host, .gemm = gops_test_host_gemm(), .parallel_for = gops_test_threads_for};
     if ((!is_own(wanted) && strcmp(wanted, "threads") != 0) ||
         gops_set_default_host(&host, NULL) != GOPS_OK) {
         fprintf(stderr, "GROUPOPS_TEST_HOST is \"%s\"; it takes \"threads\" or \"own\"\n", wanted);

@@ -19,6 +19,11 @@ void gops_test_host_from_environment(void);
  * the library's BLAS. */
 const gops_gemm *gops_test_host_gemm(void);
 
+/* A parallel_for by POSIX threads: one for each index but the first, so that all that may run at once
+ * does. */
+int gops_test_threads_for(void *context, void (*task)(void *argument, int64_t index),
+                          void *argument, int64_t count);
+
 /* Plain loops, always. */
 const gops_gemm *gops_test_own_gemm(void);
 

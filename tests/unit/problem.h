@@ -10,6 +10,15 @@
 #include "guarded_memory.h"
 #include "random_numbers.h"
 
+/* A list of an attribute: .strides = LIST(2, 1). */
+#define LIST(...)                                                                                  \
+    {                                                                                              \
+        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                                        \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
 typedef enum gops_problem_operation {
     GOPS_PROBLEM_CONV,
     GOPS_PROBLEM_DECONV,

@@ -15,14 +15,6 @@
 #include "lent_host.h"
 #include "harness.h"
 
-#define LIST(...)                                                                                  \
-    {                                                                                              \
-        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                                        \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-
 static atomic_int mallocs;
 
 #define COUNTED(name, parameters, arguments)                                                       \

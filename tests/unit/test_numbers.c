@@ -16,14 +16,6 @@
 #include "every_plan.h"
 #include "harness.h"
 
-#define LIST(...)                                                                                  \
-    {                                                                                              \
-        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                                        \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-
 static const gops_type types[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
                                   GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
 enum { TYPES = sizeof types / sizeof types[0] };

@@ -8,14 +8,6 @@
 #include "harness.h"
 #include "wide_numbers.h"
 
-#define LIST(...)                                                                                  \
-    {                                                                                              \
-        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                                        \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-
 static gops_problem conv_problem(void)
 {
     return (gops_problem){.operation = GOPS_PROBLEM_CONV,

@@ -9,14 +9,6 @@
 #include "elements.h"
 #include "harness.h"
 
-#define LIST(...)                                                                                  \
-    {                                                                                              \
-        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                                        \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-
 /* Shapes with more blocks of columns than any number of threads below, or with fewer. */
 static gops_problem problems[] = {
     {.operation = GOPS_PROBLEM_CONV,
