@@ -8,7 +8,9 @@
 # "openblas" and "blis" are whatever the system calls by that name: on Debian an alternative that
 # the administrator switches among flavours. All flavours share one soname, so a program linked
 # with openblas-openmp would be run with the alternative; a named flavour is therefore pinned by a
-# RUNPATH to the folder it was found in, in the build tree and in the installed library.
+# RUNPATH to the folder it was found in, in the build tree and in the installed library. A program that
+# links the BLAS itself, without such a RUNPATH, is run with the alternative all the same, and so is
+# groupops in it; gops_blas() tells.
 
 set(choices
     openblas openblas-openmp openblas-pthread openblas-serial

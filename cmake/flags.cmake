@@ -1,9 +1,12 @@
-# Warnings and hardening for everything that is built here.
+# Warnings and hardening for everything that is built here. Inside of another project these are its
+# own affair: its compiler may know warnings that ours did not.
 
-add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla)
-add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes$<SEMICOLON>-Wmissing-prototypes>)
+if(PROJECT_IS_TOP_LEVEL)
+  add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla)
+  add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes$<SEMICOLON>-Wmissing-prototypes>)
+endif()
 
-option(GROUPOPS_HARDEN "Stack protector, FORTIFY_SOURCE, RELRO, immediate binding" ON)
+option(GROUPOPS_HARDEN "Stack protector, FORTIFY_SOURCE, RELRO, immediate binding" ${PROJECT_IS_TOP_LEVEL})
 if(GROUPOPS_HARDEN)
   include(CheckCompilerFlag)
   include(CheckLinkerFlag)

@@ -1,5 +1,6 @@
 # What `cmake --install` lays down beside the tool: both libraries, the headers, the CMake package
-# and the pkg-config file. All of it may be moved, or installed with another --prefix.
+# and the pkg-config files. All of it may be moved, or installed with another --prefix, but for what
+# CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR give as absolute.
 
 include(CMakePackageConfigHelpers)
 
@@ -40,10 +41,34 @@ foreach(library IN LISTS groupops_runtime)
   endif()
 endforeach()
 string(STRIP "${private_libraries}" private_libraries)
-file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-string(REGEX REPLACE "/$" "" prefix_from_pc ${prefix_from_pc})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/groupops.pc.in ${PROJECT_BINARY_DIR}/groupops.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/groupops.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The prefix is found from the file's own place, or where that is absolute, set when it is installed.
+# The linker takes a shared library before a static one that lies beside it, so that the latter has a
+# package of its own.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pc_prefix "@CMAKE_INSTALL_PREFIX@")
+  set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
+else()
+  file(RELATIVE_PATH pc_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+  string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+foreach(name groupops groupops-static)
+  if(name STREQUAL "groupops")
+    set(pc_libraries "-lgroupops\nLibs.private: ${private_libraries}")
+  else()
+    set(pc_libraries "-l:libgroupops.a ${private_libraries}")
+  endif()
+  set(template ${PROJECT_BINARY_DIR}/${name}.pc.in)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/groupops.pc.in ${template} @ONLY)
+  install(CODE "configure_file(\"${template}\" \"${PROJECT_BINARY_DIR}/${name}.pc\" @ONLY)")
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
               ${PROJECT_SOURCE_DIR}/CHANGELOG.md

@@ -268,8 +268,8 @@ GOPS_API const char *gops_isa_name(int32_t index, int *runs);
  * variable GROUPOPS_ISA names. NULL, and plan creation refused, when that is not one that runs. */
 GOPS_API const char *gops_isa(void);
 
-/* The BLAS that the library was linked with, as it names itself ("OpenBLAS 0.3.21 ..."); a constant
- * string. */
+/* The BLAS that runs, as it names itself ("OpenBLAS 0.3.21 ..."); a constant string. It need not be
+ * the one that the library was built with: a host that links another build of it gets that one. */
 GOPS_API const char *gops_blas(void);
 
 #ifdef __cplusplus
