@@ -1,3 +1,5 @@
+/* fuzz.c: takes numbers out of a fuzzer's bytes, and ends the program where something does not
+ * hold. */
 #include "fuzz.h"
 
 #include <stdarg.h>

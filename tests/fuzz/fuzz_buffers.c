@@ -1,3 +1,5 @@
+/* fuzz_buffers.c: allocates and fills what a case is executed with, dense or as slices of larger
+ * tensors. */
 #include "fuzz_buffers.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* fuzz_case.c: reads a case from bytes: a small problem, options, and edits of any of its numbers.
+ * */
 #include "fuzz_case.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* fuzz_files.c: files in memory and a temporary folder, each made once for the process. */
 #include "fuzz_files.h"
 
 #include <dirent.h>

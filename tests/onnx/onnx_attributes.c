@@ -1,3 +1,5 @@
+/* onnx_attributes.c: reads the attributes of Conv and ConvTranspose nodes and splits their weights
+ * into groups. */
 #include "onnx_attributes.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* onnx_case.c: loads a case: the graph's one operator, and its inputs from files, initializers and
+ * constants. */
 #include "onnx_case.h"
 
 #include <stdio.h>

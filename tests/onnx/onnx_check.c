@@ -1,3 +1,5 @@
+/* onnx_check.c: plans and runs a case by every algorithm, and compares it with the published
+ * output. */
 #include "onnx_check.h"
 
 #include <math.h>

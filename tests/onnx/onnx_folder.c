@@ -1,3 +1,4 @@
+/* onnx_folder.c: lists the files below a folder by name. */
 #include "onnx_folder.h"
 
 #include <ftw.h>

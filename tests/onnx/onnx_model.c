@@ -1,3 +1,4 @@
+/* onnx_model.c: finds the nodes and attributes in a model's message. */
 #include "onnx_model.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* onnx_problem.c: turns a case into descriptors, attributes and operands, and refuses what the
+ * library does not do. */
 #include "onnx_problem.h"
 
 #include <stdio.h>

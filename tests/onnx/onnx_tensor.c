@@ -1,3 +1,4 @@
+/* onnx_tensor.c: decodes a tensor's message into a descriptor and elements. */
 #include "onnx_tensor.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* onnx_wire.c: steps through the fields of a protobuf message. */
 #include "onnx_wire.h"
 
 #include <string.h>

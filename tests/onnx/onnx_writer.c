@@ -1,3 +1,4 @@
+/* onnx_writer.c: appends the fields of a protobuf message. */
 #include "onnx_writer.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* reference_convolution.c: both convolutions product by product, with the bound of their error. */
 #include "reference.h"
 
 #include <float.h>

@@ -1,3 +1,5 @@
+/* reference_fusion.c: bias, residual and activation on one result at a time, with the bound of
+ * their error. */
 #include "reference_fusion.h"
 
 #include <float.h>

@@ -1,3 +1,4 @@
+/* reference_geometry.c: output sizes and pads by the formulas of the specification. */
 #include "reference_geometry.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* reference_normalization.c: mean and variance in long double, then every value, with the bound of
+ * its error. */
 #include "reference.h"
 
 #include <float.h>

@@ -1,3 +1,4 @@
+/* fence.c: maps buffers between pages that may not be touched, and looks after their canaries. */
 #include "fence.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* guard_buffers.c: puts every operand of a problem into a fenced buffer, executes, and looks at
+ * what was written. */
 #include "guard_buffers.h"
 
 #include <string.h>

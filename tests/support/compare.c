@@ -1,3 +1,4 @@
+/* compare.c: compares a result with what is expected, and prints where it is worst. */
 #include "compare.h"
 
 #include <inttypes.h>

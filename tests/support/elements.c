@@ -1,3 +1,4 @@
+/* elements.c: loads, stores and rounds elements of every type by the definitions of the formats. */
 #include "elements.h"
 
 #include <float.h>

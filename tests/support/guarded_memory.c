@@ -1,3 +1,4 @@
+/* guarded_memory.c: buffers with canaries, and a heap that counts and fails to order. */
 #include "guarded_memory.h"
 
 #include <inttypes.h>

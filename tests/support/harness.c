@@ -1,3 +1,4 @@
+/* harness.c: runs the cases of a test program by CUnit, and tells skipped from passed. */
 #include "harness.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* lent_host.c: POSIX threads and a GEMM of plain loops, set as the process's host where the
+ * environment asks. */
 #include "lent_host.h"
 
 #include <pthread.h>

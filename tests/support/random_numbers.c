@@ -1,3 +1,4 @@
+/* random_numbers.c: draws numbers and elements from a seed and a stream. */
 #include "random_numbers.h"
 
 #include <inttypes.h>

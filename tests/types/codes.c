@@ -1,3 +1,4 @@
+/* codes.c: lists the values of a format's codes, and rounds to them by search. */
 #include "codes.h"
 
 #include <math.h>

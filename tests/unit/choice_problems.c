@@ -1,3 +1,4 @@
+/* choice_problems.c: problems to choose for, and lines of choices with their checksums. */
 #include "choice_problems.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* every_plan.c: goes through the instruction sets and algorithms that serve a problem. */
 #include "every_plan.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* layout_sizes.c: numbers of channels on both sides of every constant that a layout has. */
 #include "layout_sizes.h"
 
 int64_t gops_layout_size(int64_t index)

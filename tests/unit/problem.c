@@ -1,3 +1,4 @@
+/* problem.c: describes, plans and runs a problem, by the library and by the reference. */
 #include "problem.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* problem_view.c: spreads a problem's tensors over larger ones, and gathers the output again. */
 #include "problem_view.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* random_problem.c: draws shapes, attributes, post-ops, budgets and slices; draws again what is
+ * large. */
 #include "random_problem.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* refusal.c: checks the status and the text of a refusal. */
 #include "refusal.h"
 
 #include <string.h>
