@@ -1,5 +1,6 @@
 # Every relative link of every Markdown file below ROOT leads to a file, and no cell of a table is
-# longer than MAX_CELL characters.
+# longer than MAX_CELL characters. In a row of src/README.md that begins with a function and a file,
+# the file has that function.
 set(MAX_CELL 200)
 file(GLOB documents ${ROOT}/*.md ${ROOT}/.github/*.md)
 file(GLOB_RECURSE below ${ROOT}/src/*.md ${ROOT}/tests/*.md)
@@ -34,6 +35,22 @@ foreach(document IN LISTS documents)
     endforeach()
   endforeach()
 endforeach()
-if(links EQUAL 0 OR NOT wrong STREQUAL "")
-  message(FATAL_ERROR "${links} links\n${wrong}")
+set(walked 0)
+file(STRINGS ${ROOT}/src/README.md rows REGEX "^[|] `[a-z0-9_]+` [|] `[a-z0-9_/.]+[.][ch]` [|]")
+foreach(row IN LISTS rows)
+  string(REGEX MATCH "^[|] `([a-z0-9_]+)` [|] `([^`]+)`" row "${row}")
+  set(function ${CMAKE_MATCH_1})
+  set(file ${CMAKE_MATCH_2})
+  math(EXPR walked "${walked} + 1")
+  set(text "")
+  if(EXISTS ${ROOT}/src/${file})
+    file(READ ${ROOT}/src/${file} text)
+  endif()
+  # As a function's own name, or a template's: name( or NAME(name).
+  if(NOT "${text}" MATCHES "[ *(]${function}[()]")
+    string(APPEND wrong "src/README.md: no ${function} in ${file}\n")
+  endif()
+endforeach()
+if(links EQUAL 0 OR walked EQUAL 0 OR NOT wrong STREQUAL "")
+  message(FATAL_ERROR "${links} links, ${walked} functions\n${wrong}")
 endif()
