@@ -7,7 +7,9 @@
  *
  * After a fork, the child may execute plans of one thread and plans whose host lends a parallel_for
  * that works there. GCC's OpenMP does not survive the fork of a process that has used it: a plan of
- * several threads over it hangs in the child (LLVM's OpenMP starts anew). After dlclose the shared
+ * several threads over it hangs in the child (LLVM's OpenMP starts anew). No lock of the library is
+ * held in the child, whatever other threads were doing: fork waits until they are out of them, by
+ * pthread_atfork; vfork, _Fork and a bare clone do not. After dlclose the shared
  * library stays in memory (-z nodelete), since the threads of OpenMP and of the BLAS do; it may be
  * loaded again.
  */

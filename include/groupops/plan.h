@@ -140,8 +140,9 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
                                        gops_error *error);
 
 /* Plans of one operation for the shapes that come by: reshapes of one plan, the latest used ones
- * kept. All functions may be called by many threads at once; they take a lock, which is not held
- * while a plan executes. */
+ * kept. All functions may be called by many threads at once, and in the child of a fork; they take
+ * a lock, which is not held while a plan executes, nor while one is made or any function of the
+ * host runs. In the child, plans that other threads of the parent were using stay in use. */
 typedef struct gops_plan_cache gops_plan_cache;
 
 /* Makes an empty cache of reshapes of `plan`, which is copied. `capacity`, at least 1, bounds the

@@ -2,9 +2,9 @@
 #include "base/host_default.h"
 
 #include "base/error.h"
+#include "base/locks.h"
 
 #include <omp.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 int gops_default_threads(void)
@@ -68,7 +68,6 @@ typedef struct lent {
 } lent;
 
 static lent by_default;
-static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static lent copy(const gops_host *host)
 {
@@ -87,9 +86,9 @@ gops_status gops_set_default_host(const gops_host *host, gops_error *error)
 {
     const gops_status status = host != NULL ? check(host, error) : GOPS_OK;
     if (status == GOPS_OK) {
-        pthread_mutex_lock(&default_lock);
+        gops_lock(GOPS_LOCK_DEFAULT_HOST);
         by_default = copy(host);
-        pthread_mutex_unlock(&default_lock);
+        gops_unlock(GOPS_LOCK_DEFAULT_HOST);
     }
     return status;
 }
@@ -105,9 +104,9 @@ gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_
         }
         found = copy(host);
     } else {
-        pthread_mutex_lock(&default_lock);
+        gops_lock(GOPS_LOCK_DEFAULT_HOST);
         found = by_default;
-        pthread_mutex_unlock(&default_lock);
+        gops_unlock(GOPS_LOCK_DEFAULT_HOST);
     }
     *complete = found.host;
     *gemm = found.gemm;

@@ -2,13 +2,14 @@
  * plan/plan_cache.c: reshapes of one plan, the latest used ones kept.
  *
  * The key is the data's sizes and the output_shape: all else is the plan's own. The entries are
- * few, so they are searched one by one.
+ * few, so they are searched one by one. Plans are made and destroyed outside of the lock: both call
+ * functions of the host.
  */
 #include "plan/plan.h"
 
 #include "base/error.h"
+#include "base/locks.h"
 
-#include <pthread.h>
 #include <string.h>
 
 /* Filled with zeros before it is written, so that keys are compared byte by byte. */
@@ -28,7 +29,7 @@ typedef struct entry {
 
 struct gops_plan_cache {
     gops_plan origin; /* a copy: of plain values and the host's functions */
-    pthread_mutex_t lock;
+    int lock;
     uint64_t now; /* how often the cache was asked */
     int32_t capacity;
     entry entries[];
@@ -57,10 +58,7 @@ gops_status gops_plan_cache_create(const gops_plan *plan, int32_t capacity, gops
     memset(made, 0, bytes);
     made->origin = *plan;
     made->capacity = capacity;
-    if (pthread_mutex_init(&made->lock, NULL) != 0) {
-        plan->host.release(plan->host.context, made);
-        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no lock for a plan cache");
-    }
+    made->lock = gops_lock_of(made);
     *cache = made;
     return GOPS_OK;
 }
@@ -112,27 +110,52 @@ static entry *find_room(gops_plan_cache *cache)
     return oldest;
 }
 
-static gops_status get(gops_plan_cache *cache, const gops_tensor *data,
-                       const gops_list *output_shape, const key *wanted, const gops_plan **plan,
-                       gops_error *error)
+/* Under the lock: the plan for the key, for one more user; NULL where there is none. */
+static const gops_plan *take(gops_plan_cache *cache, const key *wanted)
 {
     entry *at = find(cache, wanted);
     cache->now++;
     if (at == NULL) {
-        gops_plan *made;
-        gops_status status = gops_plan_reshape(&cache->origin, data, output_shape, &made, error);
-        at = status == GOPS_OK ? find_room(cache) : NULL;
-        if (at == NULL) {
-            *plan = made; /* nobody else's: ends with its use */
-            return status;
-        }
-        gops_plan_destroy(at->plan);
-        *at = (entry){.key = *wanted, .plan = made};
+        return NULL;
     }
     at->users++;
     at->used = cache->now;
-    *plan = at->plan;
-    return GOPS_OK;
+    return at->plan;
+}
+
+/* Under the lock: keeps a plan that was just made, for its first user, unless another thread has
+ * been quicker or all entries are in use. What is given up for it goes to *old, for the caller to
+ * destroy. Returns the plan to use. */
+static const gops_plan *keep(gops_plan_cache *cache, const key *wanted, gops_plan *made,
+                             gops_plan **old)
+{
+    const gops_plan *there = take(cache, wanted);
+    if (there != NULL) {
+        *old = made;
+        return there;
+    }
+    entry *at = find_room(cache);
+    *old = NULL;
+    if (at != NULL) { /* else it is nobody else's: it ends with its use */
+        *old = at->plan;
+        *at = (entry){.key = *wanted, .plan = made, .users = 1, .used = cache->now};
+    }
+    return made;
+}
+
+static gops_status make(gops_plan_cache *cache, const gops_tensor *data,
+                        const gops_list *output_shape, const key *wanted, const gops_plan **plan,
+                        gops_error *error)
+{
+    gops_plan *made, *old;
+    const gops_status status = gops_plan_reshape(&cache->origin, data, output_shape, &made, error);
+    if (status == GOPS_OK) {
+        gops_lock(cache->lock);
+        *plan = keep(cache, wanted, made, &old);
+        gops_unlock(cache->lock);
+        gops_plan_destroy(old);
+    }
+    return status;
 }
 
 gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
@@ -151,10 +174,10 @@ gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
         gops_plan *none; /* refused, with the reason */
         return gops_plan_reshape(&cache->origin, data, output_shape, &none, error);
     }
-    pthread_mutex_lock(&cache->lock);
-    const gops_status status = get(cache, data, output_shape, &wanted, plan, error);
-    pthread_mutex_unlock(&cache->lock);
-    return status;
+    gops_lock(cache->lock);
+    *plan = take(cache, &wanted);
+    gops_unlock(cache->lock);
+    return *plan != NULL ? GOPS_OK : make(cache, data, output_shape, &wanted, plan, error);
 }
 
 void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *plan)
@@ -163,12 +186,12 @@ void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *plan)
     if (cache == NULL || plan == NULL) {
         return;
     }
-    pthread_mutex_lock(&cache->lock);
+    gops_lock(cache->lock);
     for (int32_t i = 0; i < cache->capacity && !kept; i++) {
         kept = cache->entries[i].plan == plan;
         cache->entries[i].users -= kept;
     }
-    pthread_mutex_unlock(&cache->lock);
+    gops_unlock(cache->lock);
     if (!kept) {
         const gops_host *host = &cache->origin.host;
         host->release(host->context, (void *)(uintptr_t)plan);
@@ -182,7 +205,6 @@ void gops_plan_cache_destroy(gops_plan_cache *cache)
         for (int32_t i = 0; i < cache->capacity; i++) {
             gops_plan_destroy(cache->entries[i].plan);
         }
-        pthread_mutex_destroy(&cache->lock);
         host.release(host.context, cache);
     }
 }

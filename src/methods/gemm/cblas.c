@@ -55,10 +55,9 @@ const char *gops_blas(void)
 #else
 
 #if defined(GOPS_BLAS_OPENBLAS)
-#include <omp.h>
-#include <pthread.h>
+#include "base/locks.h"
 
-static pthread_mutex_t serial_build = PTHREAD_MUTEX_INITIALIZER;
+#include <omp.h>
 
 /* What `end` must undo. */
 typedef struct call {
@@ -73,7 +72,7 @@ static call begin(void)
         omp_set_num_threads(1);
     }
     if (begun.locked) {
-        pthread_mutex_lock(&serial_build);
+        gops_lock(GOPS_LOCK_SERIAL_BLAS);
     }
     return begun;
 }
@@ -81,7 +80,7 @@ static call begin(void)
 static void end(call begun)
 {
     if (begun.locked) {
-        pthread_mutex_unlock(&serial_build);
+        gops_unlock(GOPS_LOCK_SERIAL_BLAS);
     }
     if (begun.threads != 1) {
         omp_set_num_threads(begun.threads);

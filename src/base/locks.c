@@ -1,0 +1,56 @@
+/* base/locks.c: the locks of the library, which a fork leaves free in the child. */
+#include "base/locks.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#define FOUR_LOCKS                                                                                 \
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,               \
+        PTHREAD_MUTEX_INITIALIZER
+
+static pthread_mutex_t locks[] = {PTHREAD_MUTEX_INITIALIZER,
+                                  PTHREAD_MUTEX_INITIALIZER,
+                                  FOUR_LOCKS,
+                                  FOUR_LOCKS,
+                                  FOUR_LOCKS,
+                                  FOUR_LOCKS};
+
+_Static_assert(sizeof locks / sizeof locks[0] == GOPS_LOCKS, "an initialiser for each lock");
+
+static void take_all(void)
+{
+    for (int i = 0; i < GOPS_LOCKS; i++) {
+        pthread_mutex_lock(&locks[i]);
+    }
+}
+
+static void give_all(void)
+{
+    for (int i = GOPS_LOCKS - 1; i >= 0; i--) {
+        pthread_mutex_unlock(&locks[i]);
+    }
+}
+
+/* When the library is loaded, and so before any lock is taken and only once. It can fail for want
+ * of memory alone; forks are then as they were without it. The shared library is never unloaded,
+ * and the C library takes the functions back from a plug-in that the static one was linked into. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(take_all, give_all, give_all);
+}
+
+int gops_lock_of(const void *object)
+{
+    /* Objects begin at multiples of 64. */
+    return GOPS_LOCK_SHARED + (int)((uintptr_t)object / 64 % (GOPS_LOCKS - GOPS_LOCK_SHARED));
+}
+
+void gops_lock(int lock)
+{
+    pthread_mutex_lock(&locks[lock]);
+}
+
+void gops_unlock(int lock)
+{
+    pthread_mutex_unlock(&locks[lock]);
+}
