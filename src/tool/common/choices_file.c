@@ -6,9 +6,12 @@
 #include <groupops/choices.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Room for some 100,000 choices. */
 enum { MAX_BYTES = 32 << 20 };
@@ -18,6 +21,7 @@ static bool refuse(const char *path, const gops_error *refusal, gops_tool_error 
     return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", path, refusal->message);
 }
 
+/* Adds what the file has; of two choices for one problem, its own counts. */
 static bool read_into(gops_choices *choices, FILE *file, const char *path, gops_tool_error *error)
 {
     gops_error refusal;
@@ -71,7 +75,20 @@ bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error)
     return done;
 }
 
-static bool write_all(const gops_settings *settings, gops_tool_error *error)
+/* *taken: another process made the file, which was to be a new one. */
+static bool write_text(const char *path, const char *text, size_t bytes, bool is_new, bool *taken,
+                       gops_tool_error *error)
+{
+    gops_whole_file file;
+    *taken = false;
+    return gops_whole_file_open(path, &file, error) &&
+           gops_whole_file_write(&file, text, bytes, error) &&
+           (is_new ? gops_whole_file_finish_new(&file, taken, error)
+                   : gops_whole_file_finish(&file, error));
+}
+
+static bool write_all(const gops_settings *settings, bool is_new, bool *taken,
+                      gops_tool_error *error)
 {
     const char *path = settings->choices_file;
     gops_error refusal;
@@ -83,20 +100,66 @@ static bool write_all(const gops_settings *settings, gops_tool_error *error)
     if (text == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: no memory to write it", path);
     }
-    gops_whole_file file;
     const bool done =
         (gops_choices_write(settings->choices, text, bytes, &bytes, &refusal) == GOPS_OK ||
          refuse(path, &refusal, error)) &&
-        gops_whole_file_open(path, &file, error) &&
-        gops_whole_file_write(&file, text, bytes, error) && gops_whole_file_finish(&file, error);
+        write_text(path, text, bytes, is_new, taken, error);
     free(text);
+    return done;
+}
+
+/* The file, for this process alone until it is closed; NULL with errno, which is ENOENT where there
+ * is none. A file that was replaced while we waited is not the one that has the name. */
+static FILE *open_locked(const char *path)
+{
+    for (;;) {
+        struct stat opened, named;
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        FILE *file = fopen(path, "r+be");
+        if (file == NULL || fstat(fileno(file), &opened) != 0) {
+            return file;
+        }
+        while (fcntl(fileno(file), F_SETLKW, &whole) != 0 && errno == EINTR) {
+        }
+        if (stat(path, &named) == 0 && named.st_dev == opened.st_dev &&
+            named.st_ino == opened.st_ino) {
+            return file;
+        }
+        fclose(file);
+    }
+}
+
+/* A file that is there is locked, read once more and replaced; one that is not there appears with
+ * all that it has, unless another process was quicker: then it is one that is there. Nothing is
+ * made for the lock alone, and so nothing of it can be left. */
+static bool merge(const gops_settings *settings, gops_tool_error *error)
+{
+    const char *path = settings->choices_file;
+    struct stat status;
+    bool done, taken = false;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "%s: it cannot be written: it is not a regular file", path);
+    }
+    do {
+        FILE *file = open_locked(path);
+        const bool is_new = file == NULL && errno == ENOENT;
+        if (file == NULL && !is_new) {
+            return gops_tool_refuse_errno(error, "%s: it cannot be written", path);
+        }
+        done = (is_new || read_into(settings->choices, file, path, error)) &&
+               write_all(settings, is_new, &taken, error);
+        if (file != NULL) {
+            fclose(file);
+        }
+    } while (done && taken);
     return done;
 }
 
 bool gops_choices_file_write(gops_settings *settings, gops_tool_error *error)
 {
     const bool added = gops_choices_count(settings->choices) > settings->choices_read;
-    const bool done = !added || write_all(settings, error);
+    const bool done = !added || merge(settings, error);
     gops_choices_file_drop(settings);
     return done;
 }

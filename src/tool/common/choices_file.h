@@ -9,8 +9,10 @@
  * that is not there is refused, but with --algorithm=fastest stands for no choices. */
 bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error);
 
-/* Writes the choices back, whole or not at all, where some were added; then nothing is left of
- * them. */
+/* Where some were added, writes the choices back, whole or not at all, together with what others
+ * have written meanwhile; then nothing is left of them. Who writes holds a lock on the file
+ * (fcntl), which ends with the process; who reads needs none. Where the file system has no locks,
+ * the last to write counts. */
 bool gops_choices_file_write(gops_settings *settings, gops_tool_error *error);
 
 /* Lets go of the choices without writing them. */

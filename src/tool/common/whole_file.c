@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* The signals by which people and systems end a program. */
-static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM};
+static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof ending_signals[0] };
 
 /* What to remove when one of them comes; the tool writes one file at a time. */
@@ -53,55 +53,70 @@ static bool fail(gops_whole_file *file, const char *what, gops_tool_error *error
 }
 
 /* mkstemp makes files for the owner alone; others get what the umask allows. */
-static void share(int descriptor)
+static bool share_new(int descriptor)
 {
     const mode_t mask = umask(0);
     umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
+    return fchmod(descriptor, 0666 & ~mask) == 0;
+}
+
+/* The owner, group and permissions of the file that will be replaced. Where the group cannot be
+ * had, the one that the file has instead are others to the old one. */
+static bool share_like(int descriptor, const struct stat *old)
+{
+    const gid_t nobody = (gid_t)-1;
+    mode_t mode = old->st_mode & 0777;
+    struct stat made;
+    if (fchown(descriptor, old->st_uid, old->st_gid) != 0 &&
+        fchown(descriptor, (uid_t)nobody, old->st_gid) != 0 && fstat(descriptor, &made) == 0 &&
+        made.st_gid != old->st_gid) {
+        mode = (mode & ~(mode_t)S_IRWXG) | (mode & S_IRWXO) << 3;
+    }
+    return fchmod(descriptor, mode) == 0;
 }
 
 static bool open_temporary(gops_whole_file *file, gops_tool_error *error)
 {
-    const char *slash = strrchr(file->target, '/');
-    const int folder = slash != NULL ? (int)(slash + 1 - file->target) : 0;
-    const int length = snprintf(file->temporary, sizeof file->temporary, "%.*s.groupops-XXXXXX",
-                                folder, file->target);
+    const char *name = file->target.name, *slash = strrchr(name, '/');
+    const int folder = slash != NULL ? (int)(slash + 1 - name) : 0;
+    const bool is_new = file->target.kind == GOPS_TARGET_NEW;
+    const int length =
+        snprintf(file->temporary, sizeof file->temporary, "%.*s.groupops-XXXXXX", folder, name);
     if (length < 0 || (size_t)length >= sizeof file->temporary) {
         errno = ENAMETOOLONG;
         return fail(file, "written", error);
     }
     file->descriptor = mkstemp(file->temporary);
     if (file->descriptor < 0) {
-        return fail(file, "written", error);
+        return fail(file, is_new ? "written" : "replaced by a new file in its folder", error);
     }
     file->replaces = true;
     watch_signals(file->temporary);
-    share(file->descriptor);
-    return true;
+    return (is_new ? share_new(file->descriptor)
+                   : share_like(file->descriptor, &file->target.status)) ||
+           fail(file, "given its permissions", error);
 }
 
 bool gops_whole_file_open(const char *path, gops_whole_file *file, gops_tool_error *error)
 {
-    struct stat status;
     file->path = path;
     file->descriptor = -1;
     file->replaces = false;
-    if (stat(path, &status) != 0) {
-        if (strlen(path) >= sizeof file->target) {
-            errno = ENAMETOOLONG;
-            return fail(file, "written", error);
-        }
-        strcpy(file->target, path);
-        return open_temporary(file, error);
+    if (!gops_file_target_find(path, &file->target)) {
+        return fail(file, "written", error);
     }
-    if (S_ISREG(status.st_mode)) {
-        if (realpath(path, file->target) == NULL || access(path, W_OK) != 0) {
+    switch (file->target.kind) {
+    case GOPS_TARGET_REGULAR:
+        if (faccessat(AT_FDCWD, file->target.name, W_OK, AT_EACCESS) != 0) {
             return fail(file, "written", error);
         }
         return open_temporary(file, error);
+    case GOPS_TARGET_NEW:
+        return open_temporary(file, error);
+    default:
+        file->descriptor = gops_file_target_open(&file->target);
+        return file->descriptor >= 0 || fail(file, "written", error);
     }
-    file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    return file->descriptor >= 0 || fail(file, "written", error);
 }
 
 bool gops_whole_file_write(gops_whole_file *file, const void *bytes, size_t count,
@@ -121,17 +136,43 @@ bool gops_whole_file_write(gops_whole_file *file, const void *bytes, size_t coun
     return true;
 }
 
-bool gops_whole_file_finish(gops_whole_file *file, gops_tool_error *error)
+/* All of it is on the disk, and the descriptor closed. */
+static bool complete(gops_whole_file *file, gops_tool_error *error)
 {
     if (file->replaces && fsync(file->descriptor) != 0) {
         return fail(file, "written", error);
     }
     const int descriptor = file->descriptor;
     file->descriptor = -1;
-    if (close(descriptor) != 0) {
-        return fail(file, "written", error);
+    return close(descriptor) == 0 || fail(file, "written", error);
+}
+
+bool gops_whole_file_finish(gops_whole_file *file, gops_tool_error *error)
+{
+    if (!complete(file, error)) {
+        return false;
     }
-    if (file->replaces && rename(file->temporary, file->target) != 0) {
+    if (file->replaces && rename(file->temporary, file->target.name) != 0) {
+        return fail(file, "given its name", error);
+    }
+    unfinished = NULL;
+    return true;
+}
+
+bool gops_whole_file_finish_new(gops_whole_file *file, bool *taken, gops_tool_error *error)
+{
+    *taken = false;
+    if (!complete(file, error)) {
+        return false;
+    }
+    if (!file->replaces) {
+        return true;
+    }
+    const bool linked = link(file->temporary, file->target.name) == 0;
+    *taken = !linked && errno == EEXIST;
+    if (linked || *taken) {
+        unlink(file->temporary);
+    } else if (rename(file->temporary, file->target.name) != 0) { /* no hard links, as on FAT */
         return fail(file, "given its name", error);
     }
     unfinished = NULL;

@@ -3,8 +3,12 @@
 #include "tool_json.h"
 #include "tool_process.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LAYER "conv --data=1,15,29,31 --filter=3,7,5,3,2 --threads=1 --json"
@@ -83,6 +87,143 @@ static void suite(void)
     unlink("s.txt");
 }
 
+/* In another process: measures a layer of that width and adds it to the file. */
+static pid_t add_in_background(int width, const char *path)
+{
+    char words[256];
+    static tool_result result;
+    snprintf(words, sizeof words,
+             "plan conv --data=1,6,11,%d --filter=2,5,3,3,2 --threads=1 --algorithm=fastest "
+             "--choices=%s",
+             width, path);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(300);
+        tool_run(&result, words, NULL);
+        fputs(result.err, stderr);
+        _exit(result.exit_code);
+    }
+    return child;
+}
+
+static int wait_for(pid_t child)
+{
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+/* The file has the layers from the first width to the last, and no other. */
+static void expect_widths(const char *path, int first, int last)
+{
+    char text[8192], part[64];
+    read_file(path, text, sizeof text);
+    snprintf(part, sizeof part, "groupops-choices 1 lines=%d\n", last - first + 1);
+    gops_test_check(strstr(text, part) == text, "not %d lines: %s", last - first + 1, text);
+    for (int width = first; width <= last; width++) {
+        snprintf(part, sizeof part, "data=1,6,11,%d ", width);
+        gops_test_check(strstr(text, part) != NULL, "%s is lost: %s", part, text);
+    }
+}
+
+/* At first the file is not there, then it is; by its name and by a link, which may have pointed to
+ * nothing. */
+static void several_at_once(void)
+{
+    enum { PROCESSES = 4, ROUNDS = 4, FIRST = 13 };
+    gops_test_check(symlink("c.txt", "link.txt") == 0, "symlink");
+    for (int round = 0; round < ROUNDS; round++) {
+        pid_t children[PROCESSES];
+        for (int i = 0; i < PROCESSES; i++)
+            children[i] =
+                add_in_background(FIRST + round * PROCESSES + i, i % 2 ? "c.txt" : "link.txt");
+        for (int i = 0; i < PROCESSES; i++)
+            gops_test_check(wait_for(children[i]) == 0, "process %d failed", i);
+        expect_widths("c.txt", FIRST, FIRST + (round + 1) * PROCESSES - 1);
+    }
+    struct stat status;
+    gops_test_check(lstat("link.txt", &status) == 0 && S_ISLNK(status.st_mode), "the link is gone");
+    gops_test_check(tool_folder_count() == 2, "%d files", tool_folder_count());
+    unlink("link.txt");
+    unlink("c.txt");
+}
+
+static int lock_file(const char *path)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    gops_test_check(file >= 0 && fcntl(file, F_SETLK, &whole) == 0, "%s is not locked", path);
+    return file;
+}
+
+/* While another process has the lock: who only reads does not wait; who writes adds to what the
+ * file has then, though it be another file of that name; and a process that dies leaves nothing. */
+static void while_locked(void)
+{
+    char algorithm[32], why[512];
+    gops_test_check(wait_for(add_in_background(17, "c.txt")) == 0 &&
+                        wait_for(add_in_background(17, "d.txt")) == 0 &&
+                        wait_for(add_in_background(18, "d.txt")) == 0,
+                    "it failed");
+    const int locked = lock_file("c.txt");
+    plan("plan conv --data=1,6,11,17 --filter=2,5,3,3,2 --threads=1 --json --choices=c.txt",
+         algorithm, why);
+    gops_test_check(strstr(why, "when it was measured") != NULL, "why: %s", why);
+    const pid_t waits = add_in_background(19, "c.txt");
+    usleep(300000); /* with more it has surely come to the lock; with less it finds the new file */
+    int status = -1;
+    gops_test_check(waitpid(waits, &status, WNOHANG) == 0, "it did not wait for the lock");
+    gops_test_check(rename("d.txt", "c.txt") == 0, "rename");
+    close(locked);
+    gops_test_check(wait_for(waits) == 0, "it failed");
+    expect_widths("c.txt", 17, 19);
+    fflush(stdout);
+    const pid_t dies = fork();
+    if (dies == 0) {
+        lock_file("c.txt");
+        raise(SIGKILL);
+    }
+    wait_for(dies);
+    gops_test_check(wait_for(add_in_background(20, "c.txt")) == 0, "it failed");
+    expect_widths("c.txt", 17, 20);
+    gops_test_check(tool_folder_count() == 1, "%d files", tool_folder_count());
+    unlink("c.txt");
+}
+
+/* What cannot be merged is not replaced, nor what does not fit on the disk; the permissions stay.
+ */
+static void kept(void)
+{
+    char text[4096];
+    static tool_result result;
+    static const tool_surroundings full = {.most_file_bytes = 64};
+    struct stat status;
+    gops_test_check(wait_for(add_in_background(17, "c.txt")) == 0 && chmod("c.txt", 0640) == 0,
+                    "it failed");
+    tool_run(&result,
+             "plan conv --data=1,6,11,18 --filter=2,5,3,3,2 --threads=1 --algorithm=fastest "
+             "--choices=c.txt",
+             &full);
+    gops_test_check(
+        result.exit_code == 1 &&
+            strcmp(result.err, "groupops: c.txt: it cannot be written: File too large\n") == 0,
+        "%d %s", result.exit_code, result.err);
+    expect_widths("c.txt", 17, 17);
+    gops_test_check(wait_for(add_in_background(18, "c.txt")) == 0 && stat("c.txt", &status) == 0 &&
+                        (status.st_mode & 0777) == 0640,
+                    "its mode is %o", (unsigned)status.st_mode);
+    const int locked = lock_file("c.txt");
+    const pid_t waits = add_in_background(19, "c.txt");
+    usleep(300000);
+    gops_test_check(ftruncate(locked, 100) == 0, "ftruncate");
+    close(locked);
+    gops_test_check(wait_for(waits) != 0 && read_file("c.txt", text, sizeof text) == 100,
+                    "a damaged file was replaced by %s", text);
+    gops_test_check(tool_folder_count() == 1, "%d files", tool_folder_count());
+    unlink("c.txt");
+}
+
 static void refused(void)
 {
     tool_expect("plan " LAYER " --choices=none.txt", 1,
@@ -106,8 +247,13 @@ static void refused(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"saved", saved}, {"suite", suite}, {"refused", refused}, {NULL, NULL}};
+    static const gops_test_case cases[] = {{"saved", saved},
+                                           {"suite", suite},
+                                           {"several_at_once", several_at_once},
+                                           {"while_locked", while_locked},
+                                           {"kept", kept},
+                                           {"refused", refused},
+                                           {NULL, NULL}};
     tool_folder_enter();
     const int status = gops_test_main("tool_choices", cases);
     tool_folder_leave();
