@@ -84,7 +84,7 @@ static gops_plan_cache *make_cache(const gops_host *host, int32_t capacity)
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 5, 1, 1, 3, 2);
     const gops_options options = {.size = sizeof options, .threads = 1, .host = host};
     gops_plan *plan;
-    gops_plan_cache *cache;
+    gops_plan_cache *cache = NULL;
     gops_test_check(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, NULL) == GOPS_OK &&
                         gops_plan_cache_create(plan, capacity, &cache, NULL) == GOPS_OK,
                     "no cache");
