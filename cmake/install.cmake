@@ -18,8 +18,13 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/groupops-config.cmake.in
                               ${PROJECT_BINARY_DIR}/groupops-config.cmake
                               INSTALL_DESTINATION ${package_dir}
                               NO_SET_AND_CHECK_MACRO)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatibility SameMinorVersion)
+else()
+  set(compatibility SameMajorVersion)
+endif()
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/groupops-config-version.cmake
-                                 COMPATIBILITY SameMajorVersion)
+                                 COMPATIBILITY ${compatibility})
 install(FILES ${PROJECT_BINARY_DIR}/groupops-config.cmake
               ${PROJECT_BINARY_DIR}/groupops-config-version.cmake
         DESTINATION ${package_dir})

@@ -48,11 +48,8 @@ int main(void)
             return 1;
         }
     }
-    char built_with[32];
-    snprintf(built_with, sizeof built_with, "%d.%d.%d", GOPS_VERSION_MAJOR, GOPS_VERSION_MINOR,
-             GOPS_VERSION_PATCH);
-    if (strcmp(built_with, gops_version()) != 0) {
-        fprintf(stderr, "headers %s, library %s\n", built_with, gops_version());
+    if (strcmp(GOPS_VERSION_STRING, gops_version()) != 0) {
+        fprintf(stderr, "headers %s, library %s\n", GOPS_VERSION_STRING, gops_version());
         return 1;
     }
     printf("groupops %s, %s: right\n", gops_version(), gops_blas());

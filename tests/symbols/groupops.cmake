@@ -1,4 +1,5 @@
-# The shared library exports exactly the names in EXPORTED, all of one version, under SONAME.
+# The shared library exports exactly the names in EXPORTED, all of one version, under SONAME, which is
+# also what the Python file BINDING loads.
 include(${CMAKE_CURRENT_LIST_DIR}/nm.cmake)
 
 file(STRINGS ${EXPORTED} wanted)
@@ -47,6 +48,11 @@ execute_process(COMMAND ${READELF} --wide --dynamic ${LIBRARY} OUTPUT_VARIABLE d
                 COMMAND_ERROR_IS_FATAL ANY)
 if(NOT dynamic MATCHES "SONAME[^\n]*\\[${SONAME}\\]")
   message(SEND_ERROR "the soname is not ${SONAME}:\n${dynamic}")
+endif()
+file(READ ${BINDING} binding)
+string(FIND "${binding}" "\"${SONAME}\"" found)
+if(found EQUAL -1)
+  message(SEND_ERROR "${BINDING} does not load ${SONAME}")
 endif()
 
 symbol_names(imported --dynamic --undefined-only)

@@ -170,6 +170,7 @@ static void names(void)
     snprintf(version, sizeof version, "%d.%d.%d", GOPS_VERSION_MAJOR, GOPS_VERSION_MINOR,
              GOPS_VERSION_PATCH);
     gops_test_check(strcmp(gops_version(), version) == 0, "version %s", gops_version());
+    gops_test_check(strcmp(GOPS_VERSION_STRING, version) == 0, "%s", GOPS_VERSION_STRING);
 }
 
 /* Every instruction set that runs gives right results; one that does not exist is refused. */

@@ -114,7 +114,7 @@ def library_path():
     if given:
         return given
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libgroupops.so")
-    return beside if os.path.exists(beside) else "libgroupops.so.0"
+    return beside if os.path.exists(beside) else "libgroupops.so.0.1"
 
 
 def _load():
