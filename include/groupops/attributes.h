@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * groupops/attributes.h: the attributes of the three operations, with the specification's names
  * and defaults, and shape inference from them.
  *
@@ -20,7 +21,7 @@
 extern "C" {
 #endif
 
-/* One number for each spatial axis, outermost (Z, then Y, then X) first. A count of 0 means that
+/** One number for each spatial axis, outermost (Z, then Y, then X) first. A count of 0 means that
  * the attribute is left out and has its default; any other count must be that of the spatial axes.
  */
 typedef struct gops_list {
@@ -29,78 +30,78 @@ typedef struct gops_list {
 } gops_list;
 
 typedef enum gops_auto_pad {
-    GOPS_AUTO_PAD_EXPLICIT = 0, /* pads_begin and pads_end count; the other three ignore them */
+    GOPS_AUTO_PAD_EXPLICIT = 0, /**< pads_begin and pads_end count; the other three ignore them */
     GOPS_AUTO_PAD_SAME_UPPER = 1,
     GOPS_AUTO_PAD_SAME_LOWER = 2,
     GOPS_AUTO_PAD_VALID = 3
 } gops_auto_pad;
 
-/*
+/**
  * How GroupConvolutionBackpropData finds its pads when output_shape is given. With
  *     full  = stride * (X - 1) + (K - 1) * dilation + 1       the whole scatter result
  *     total = max(0, full - output_shape + output_padding)    what must be cut off
  * output element o is full[o + pads_begin], and 0 beyond the end of full.
  */
 typedef enum gops_output_shape_rule {
-    /* The formulas of the specification's text, for every auto_pad: pads_begin = total / 2 rounded
+    /** The formulas of the specification's text, for every auto_pad: pads_begin = total / 2 rounded
      * down; for same_upper rounded up. */
     GOPS_OUTPUT_SHAPE_SPEC = 0,
-    /* What the OpenVINO code does: explicit keeps the given pads, valid uses 0, the same_* two as
+    /** What the OpenVINO code does: explicit keeps the given pads, valid uses 0, the same_* two as
      * in the text. */
     GOPS_OUTPUT_SHAPE_OPENVINO = 1,
-    /* ONNX ConvTranspose (opset 11 on) and ONNX Runtime: pads_begin = total / 2 rounded up; for
+    /** ONNX ConvTranspose (opset 11 on) and ONNX Runtime: pads_begin = total / 2 rounded up; for
      * same_upper rounded down. Without output_shape, same_* aims at output = input * stride. */
     GOPS_OUTPUT_SHAPE_ONNX = 2
 } gops_output_shape_rule;
 
-/* GroupConvolution-1.
+/** GroupConvolution-1.
  * data [N, G*C_IN, X...], filter [G, C_OUT, C_IN, K...], output [N, G*C_OUT, Y...];
  * 1 to 3 spatial axes. Per axis, with the pads that auto_pad leads to:
  *     Y = (pads_begin + X + pads_end - (K - 1) * dilation - 1) / stride + 1, rounded down,
  * and Y = X / stride rounded up for same_upper and same_lower. */
 typedef struct gops_conv_attributes {
-    gops_list strides;    /* at least 1 */
-    gops_list pads_begin; /* at least 0 */
-    gops_list pads_end;   /* at least 0 */
-    gops_list dilations;  /* at least 1 */
+    gops_list strides;    /**< at least 1 */
+    gops_list pads_begin; /**< at least 0 */
+    gops_list pads_end;   /**< at least 0 */
+    gops_list dilations;  /**< at least 1 */
     gops_auto_pad auto_pad;
 } gops_conv_attributes;
 
-/* GroupConvolutionBackpropData-1, the transposed convolution.
+/** GroupConvolutionBackpropData-1, the transposed convolution.
  * data [N, G*C_IN, X...], filter [G, C_IN, C_OUT, K...], output [N, G*C_OUT, Y...];
  * 1 to 6 spatial axes. Without output_shape, per axis:
  *     Y = stride * (X - 1) + (K - 1) * dilation + 1 - pads_begin - pads_end + output_padding,
  * where any auto_pad but explicit makes the pads 0 (rule onnx: see above). */
 typedef struct gops_deconv_attributes {
-    gops_list strides;        /* at least 1 */
-    gops_list pads_begin;     /* at least 0 */
-    gops_list pads_end;       /* at least 0 */
-    gops_list dilations;      /* at least 1 */
-    gops_list output_padding; /* at least 0; enlarges the output at its high end */
-    gops_list output_shape;   /* the specification's third input; count 0: not given */
+    gops_list strides;        /**< at least 1 */
+    gops_list pads_begin;     /**< at least 0 */
+    gops_list pads_end;       /**< at least 0 */
+    gops_list dilations;      /**< at least 1 */
+    gops_list output_padding; /**< at least 0; enlarges the output at its high end */
+    gops_list output_shape;   /**< the specification's third input; count 0: not given */
     gops_auto_pad auto_pad;
     gops_output_shape_rule output_shape_rule;
 } gops_deconv_attributes;
 
-/* GroupNormalization-12.
+/** GroupNormalization-12.
  * data [N, C, X...] of rank 2 to 8, scale [C], bias [C], output as data:
  *     output = scale * (data - mean) / sqrt(variance + epsilon) + bias
  * with the mean and the population variance of each image's group of C / num_groups channels. */
 typedef struct gops_norm_attributes {
-    int64_t num_groups; /* divides C; required: the 0 of an empty struct is refused */
-    double epsilon;     /* above 0 and finite; required */
+    int64_t num_groups; /**< divides C; required: the 0 of an empty struct is refused */
+    double epsilon;     /**< above 0 and finite; required */
 } gops_norm_attributes;
 
-/* What shape inference finds. */
+/** What shape inference finds. */
 typedef struct gops_shape {
     gops_tensor output;
-    gops_list
-        pads_begin; /* as resolved from auto_pad and output_shape; count 0 for normalization */
+    /** As resolved from auto_pad and output_shape; count 0 for a normalization. */
+    gops_list pads_begin;
     gops_list pads_end;
     int64_t groups;
 } gops_shape;
 
-/* Shape inference: pure, allocates nothing, may be called by any thread at any time, makes no plan.
+/** Shape inference: pure, allocates nothing, may be called by any thread at any time, makes no plan.
  * `attributes` NULL stands for all defaults (a normalization has required ones and refuses it).
  *
  * GOPS_INVALID: an argument is NULL; data, filter, scale and bias differ in type or do not fit

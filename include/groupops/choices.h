@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * groupops/choices.h: which algorithm was the fastest, kept for the next time.
  *
  *     gops_choices *choices;
@@ -34,26 +35,26 @@ extern "C" {
 
 typedef struct gops_choices gops_choices;
 
-/* Makes an empty set. Memory is taken from the host's allocator (NULL: as for a plan); the host is
+/** Makes an empty set. Memory is taken from the host's allocator (NULL: as for a plan); the host is
  * copied. *choices is NULL after a failure. GOPS_INVALID: choices is NULL, the host is incomplete.
  * GOPS_OUT_OF_MEMORY. */
 GOPS_API gops_status gops_choices_create(const gops_host *host, gops_choices **choices,
                                          gops_error *error);
 
-/* NULL is allowed. */
+/** NULL is allowed. */
 GOPS_API void gops_choices_destroy(gops_choices *choices);
 
-/* How many problems there are; 0 for NULL. */
+/** How many problems there are; 0 for NULL. */
 GOPS_API int64_t gops_choices_count(const gops_choices *choices);
 
-/* Adds what gops_choices_write has written; `text` needs no 0 at its end. Of two choices for one
+/** Adds what gops_choices_write has written; `text` needs no 0 at its end. Of two choices for one
  * problem, the one read last counts. GOPS_INVALID, with the number of the line: the text is not of
  * this format and version, it was damaged or cut off, or names an algorithm that this library does
  * not have; GOPS_OUT_OF_MEMORY. Nothing has been added after a failure. */
 GOPS_API gops_status gops_choices_read(gops_choices *choices, const char *text, size_t bytes,
                                        gops_error *error);
 
-/* Writes the choices as text, a line for each in the order of the alphabet, so that the same
+/** Writes the choices as text, a line for each in the order of the alphabet, so that the same
  * choices give the same bytes; no 0 follows. *bytes is set to the length of the whole text, and
  * nothing is written where `room` is less: call it with 0 to learn the length. GOPS_INVALID:
  * choices or bytes is NULL, or text is NULL with enough room. */

@@ -1,4 +1,7 @@
-/* groupops/export.h: marks what leaves the shared library; everything else in it is hidden. */
+/**
+ * @file
+ * groupops/export.h: marks what leaves the shared library; everything else in it is hidden.
+ */
 #ifndef GROUPOPS_EXPORT_H
 #define GROUPOPS_EXPORT_H
 

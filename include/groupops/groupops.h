@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * groupops: grouped convolution, its transposed form and group normalization for inference engines.
  *
  * Start here. An engine describes its tensors (tensor.h) and the operation's attributes

@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * groupops/host.h: what a host can lend the library in place of its own threads, memory and BLAS.
  *
  * All of it is optional. A plan copies the gops_host it is given (and the GEMM table it points to),
@@ -25,7 +26,7 @@
 extern "C" {
 #endif
 
-/* One matrix product in row-major storage, C = A B + beta C, with A m x k, B k x n, C m x n and
+/** One matrix product in row-major storage, C = A B + beta C, with A m x k, B k x n, C m x n and
  * beta 0 or 1; with beta 0, C may hold anything, NaN included. It must run on the calling thread
  * alone, and give the same bits for the same arguments. */
 typedef void gops_sgemm_fn(void *context, int32_t m, int32_t n, int32_t k, const float *a,
@@ -36,13 +37,13 @@ typedef void gops_dgemm_fn(void *context, int32_t m, int32_t n, int32_t k, const
                            int32_t ldc);
 
 typedef struct gops_gemm {
-    size_t size; /* sizeof(gops_gemm) */
+    size_t size; /**< sizeof(gops_gemm) */
     gops_sgemm_fn *sgemm;
     gops_dgemm_fn *dgemm;
-    void *context; /* passed to both */
+    void *context; /**< passed to both */
 } gops_gemm;
 
-/* A parallel version of
+/** A parallel version of
  *     for (int64_t i = 0; i < count; i++) task(argument, i);
  * that returns 0 when every call was made, in any order, on any threads, one after another or at
  * once, and has returned; anything else when that could not be done. count is at most the plan's
@@ -50,26 +51,26 @@ typedef struct gops_gemm {
 typedef int gops_parallel_for_fn(void *context, void (*task)(void *argument, int64_t index),
                                  void *argument, int64_t count);
 
-/* `bytes` bytes (more than 0) at a multiple of `alignment` (a power of two, at most 4096), or NULL.
+/** `bytes` bytes (more than 0) at a multiple of `alignment` (a power of two, at most 4096), or NULL.
  */
 typedef void *gops_allocate_fn(void *context, size_t bytes, size_t alignment);
-/* Gives back what gops_allocate_fn returned; never called with NULL. */
+/** Gives back what gops_allocate_fn returned; never called with NULL. */
 typedef void gops_release_fn(void *context, void *memory);
 
-/* One line of text, without a newline: what was chosen for a plan, and why. */
+/** One line of text, without a newline: what was chosen for a plan, and why. */
 typedef void gops_log_fn(void *context, const char *line);
 
 typedef struct gops_host {
-    size_t size;                        /* sizeof(gops_host) */
-    const gops_gemm *gemm;              /* NULL: the CBLAS that the library was linked with */
-    gops_parallel_for_fn *parallel_for; /* NULL: OpenMP */
-    gops_allocate_fn *allocate;         /* NULL: the C library; given together with release */
+    size_t size;                        /**< sizeof(gops_host) */
+    const gops_gemm *gemm;              /**< NULL: the CBLAS that the library was linked with */
+    gops_parallel_for_fn *parallel_for; /**< NULL: OpenMP */
+    gops_allocate_fn *allocate;         /**< NULL: the C library; given together with release */
     gops_release_fn *release;
-    gops_log_fn *log; /* NULL: silence */
-    void *context;    /* passed to all but the GEMMs */
+    gops_log_fn *log; /**< NULL: silence */
+    void *context;    /**< passed to all but the GEMMs */
 } gops_host;
 
-/* The host of plans made from now on whose options name none; NULL: none, as before the first call.
+/** The host of plans made from now on whose options name none; NULL: none, as before the first call.
  * A plan whose options do name a host has nothing of this one. It is for the program to set,
  * once, at its start: a library that calls it decides for all others in the process. Copied, with
  * its GEMM table; plans keep what they were made with. May be called from any thread.

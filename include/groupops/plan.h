@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * groupops/plan.h: plan once, pack the filter once, execute often.
  *
  *     gops_plan *plan;
@@ -45,20 +46,20 @@ extern "C" {
 typedef struct gops_plan gops_plan;
 typedef struct gops_packed_filter gops_packed_filter;
 
-/* What is applied to each output value before it is rounded to the output's type. */
+/** What is applied to each output value before it is rounded to the output's type. */
 typedef enum gops_activation_kind {
     GOPS_ACTIVATION_NONE = 0,
-    GOPS_ACTIVATION_RELU = 1,       /* max(x, 0) */
-    GOPS_ACTIVATION_CLAMP = 2,      /* min(max(x, alpha), beta); relu6: 0 and 6 */
-    GOPS_ACTIVATION_LEAKY_RELU = 3, /* x, or alpha * x where x is negative */
-    GOPS_ACTIVATION_SIGMOID = 4,    /* 1 / (1 + exp(-x)) */
+    GOPS_ACTIVATION_RELU = 1,       /**< max(x, 0) */
+    GOPS_ACTIVATION_CLAMP = 2,      /**< min(max(x, alpha), beta); relu6: 0 and 6 */
+    GOPS_ACTIVATION_LEAKY_RELU = 3, /**< x, or alpha * x where x is negative */
+    GOPS_ACTIVATION_SIGMOID = 4,    /**< 1 / (1 + exp(-x)) */
     GOPS_ACTIVATION_TANH = 5,
-    GOPS_ACTIVATION_HARD_SWISH = 6, /* x * min(max(x + 3, 0), 6) / 6 */
-    GOPS_ACTIVATION_SWISH = 7,      /* x / (1 + exp(-alpha * x)); SiLU: alpha 1 */
-    GOPS_ACTIVATION_GELU = 8        /* x * (1 + erf(x / sqrt(2))) / 2 */
+    GOPS_ACTIVATION_HARD_SWISH = 6, /**< x * min(max(x + 3, 0), 6) / 6 */
+    GOPS_ACTIVATION_SWISH = 7,      /**< x / (1 + exp(-alpha * x)); SiLU: alpha 1 */
+    GOPS_ACTIVATION_GELU = 8        /**< x * (1 + erf(x / sqrt(2))) / 2 */
 } gops_activation_kind;
 
-/* NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity
+/** NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity
  * becomes NaN in hard_swish, swish and gelu. Integers take none, relu and clamp. */
 typedef struct gops_activation {
     gops_activation_kind kind;
@@ -66,47 +67,47 @@ typedef struct gops_activation {
     double beta;
 } gops_activation;
 
-/* max_workspace without a bound. */
+/** max_workspace without a bound. */
 #define GOPS_UNLIMITED INT64_MAX
 
-/* Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
+/** Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
  * but the first, mean the default. Not read, and so allowed to hold anything: saturate of other
  * types than the two that it names, choices beside an algorithm's name, alpha and beta of an
  * activation without them. Refused by name: an output_type that is none for the operation and its
  * data. */
 typedef struct gops_options {
-    size_t size; /* sizeof(gops_options) */
-    /* NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
+    size_t size; /**< sizeof(gops_options) */
+    /** NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
      * algorithm that serves the shape, on buffers of its own as large as the tensors and with the
      * plan's threads, some ten times or for a millisecond each, and keeps the fastest. Else an
      * algorithm's name (gops_algorithm_name): refused with GOPS_UNSUPPORTED and the reason where it
      * does not serve the shape. */
     const char *algorithm;
-    /* How many threads may work on one gops_execute; 0: as many as OpenMP would use here. The
+    /** How many threads may work on one gops_execute; 0: as many as OpenMP would use here. The
      * result has the same bits for every number. */
     int32_t threads;
-    /* The most bytes of workspace that one gops_execute may use, all threads together; 0: 4 MiB a
+    /** The most bytes of workspace that one gops_execute may use, all threads together; 0: 4 MiB a
      * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. A plan
      * that cannot do with less than it needs for one thread is refused. */
     int64_t max_workspace;
-    /* NULL: OpenMP, malloc and the linked CBLAS. Copied. */
+    /** NULL: OpenMP, malloc and the linked CBLAS. Copied. */
     const gops_host *host;
-    /* The output's type where it is not that of data and filter: GOPS_I32 for i8 or u8 data with an
+    /** The output's type where it is not that of data and filter: GOPS_I32 for i8 or u8 data with an
      * i8 or u8 filter, what quantized engines call (ONNX ConvInteger). Both may then have zero
      * points, which are taken off before multiplying: gops_arguments, gops_filter_create_quantized.
      */
     gops_type output_type;
-    /* Not 0: an f8e4m3 or f8e5m2 result beyond the largest finite value becomes that value, the OCP
+    /** Not 0: an f8e4m3 or f8e5m2 result beyond the largest finite value becomes that value, the OCP
      * 8-bit floating point specification's saturating mode. 0, its other mode: NaN for f8e4m3,
      * infinity for f8e5m2. */
     int32_t saturate;
     gops_activation activation;
-    /* NULL, or choices that were measured before (groupops/choices.h), for "auto" and "fastest";
+    /** NULL, or choices that were measured before (groupops/choices.h), for "auto" and "fastest";
      * the latter adds what it finds. Used while the plan is created, and not kept. */
     gops_choices *choices;
 } gops_options;
 
-/* Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
+/** Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
  * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option;
  * GOPS_UNSUPPORTED: a type or algorithm that is not offered; GOPS_OUT_OF_MEMORY; with "fastest",
  * GOPS_OUT_OF_MEMORY also where it would take more than the machine has, and GOPS_HOST_FAILED:
@@ -125,7 +126,7 @@ GOPS_API gops_status gops_norm_plan_create(const gops_tensor *data, const gops_t
                                            const gops_options *options, gops_plan **plan,
                                            gops_error *error);
 
-/* Makes the plan for another batch or other spatial sizes: `data` has the type, rank and channels
+/** Makes the plan for another batch or other spatial sizes: `data` has the type, rank and channels
  * that `plan` was made for; attributes, options and host are those of `plan`. What was packed with
  * one is a filter for the other, so nothing is packed again, and so the algorithm is the same, or
  * one with the same packing. Costs no more than making a plan does: microseconds. `output_shape`,
@@ -139,60 +140,60 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
                                        const gops_list *output_shape, gops_plan **reshaped,
                                        gops_error *error);
 
-/* Plans of one operation for the shapes that come by: reshapes of one plan, the latest used ones
+/** Plans of one operation for the shapes that come by: reshapes of one plan, the latest used ones
  * kept. All functions may be called by many threads at once, and in the child of a fork; they take
  * a lock, which is not held while a plan executes, nor while one is made or any function of the
  * host runs. In the child, plans that other threads of the parent were using stay in use. */
 typedef struct gops_plan_cache gops_plan_cache;
 
-/* Makes an empty cache of reshapes of `plan`, which is copied. `capacity`, at least 1, bounds the
+/** Makes an empty cache of reshapes of `plan`, which is copied. `capacity`, at least 1, bounds the
  * plans that are kept, of some 3 KB each; more are made only for as long as they are in use.
  * *cache is NULL after a failure. GOPS_INVALID: an argument is NULL, capacity is below 1 or above
  * 65536. GOPS_OUT_OF_MEMORY. */
 GOPS_API gops_status gops_plan_cache_create(const gops_plan *plan, int32_t capacity,
                                             gops_plan_cache **cache, gops_error *error);
 
-/* Finds or makes the reshape for `data` and `output_shape` (gops_plan_reshape), for the caller to
+/** Finds or makes the reshape for `data` and `output_shape` (gops_plan_reshape), for the caller to
  * use until gops_plan_cache_release. *plan is NULL after a failure; errors are those of
  * gops_plan_reshape. */
 GOPS_API gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
                                          const gops_list *output_shape, const gops_plan **plan,
                                          gops_error *error);
 
-/* Ends the use of a plan that gops_plan_cache_get gave. */
+/** Ends the use of a plan that gops_plan_cache_get gave. */
 GOPS_API void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *plan);
 
-/* NULL is allowed. Every plan must have been released. */
+/** NULL is allowed. Every plan must have been released. */
 GOPS_API void gops_plan_cache_destroy(gops_plan_cache *cache);
 
-/* NULL is allowed. The filters made with the plan live on until they are destroyed themselves. */
+/** NULL is allowed. The filters made with the plan live on until they are destroyed themselves. */
 GOPS_API void gops_plan_destroy(gops_plan *plan);
 
 typedef struct gops_plan_info {
-    size_t size; /* set it to sizeof(gops_plan_info) before the call */
+    size_t size; /**< set it to sizeof(gops_plan_info) before the call */
     gops_shape shape;
-    const char *algorithm; /* its name; a constant string */
-    const char *why;       /* the choice in a sentence; lives as long as the plan */
-    int32_t threads;       /* the most that one gops_execute uses */
+    const char *algorithm; /**< its name; a constant string */
+    const char *why;       /**< the choice in a sentence; lives as long as the plan */
+    int32_t threads;       /**< the most that one gops_execute uses */
     size_t workspace_bytes;
-    size_t filter_bytes; /* of the packed filter; 0 for a normalization */
-    /* Multiplications and additions of the definition, padding counted like data; a normalization
+    size_t filter_bytes; /**< of the packed filter; 0 for a normalization */
+    /** Multiplications and additions of the definition, padding counted like data; a normalization
      * counts 6 for an element. INT64_MAX where the count is larger. */
     int64_t flops;
 } gops_plan_info;
 
-/* Fills *info. GOPS_INVALID: an argument is NULL or info->size is unknown. */
+/** Fills *info. GOPS_INVALID: an argument is NULL or info->size is unknown. */
 GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info,
                                         gops_error *error);
 
-/* Packs the weights of a convolution (values in the layout of its filter descriptor, read only
+/** Packs the weights of a convolution (values in the layout of its filter descriptor, read only
  * during the call) into a filter that gops_execute takes. It serves the plan it was made with, and
  * every plan with an equal filter layout. *filter is NULL after a failure. GOPS_INVALID: an
  * argument is NULL or misaligned, the plan has no filter. GOPS_OUT_OF_MEMORY. */
 GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weights,
                                         gops_packed_filter **filter, gops_error *error);
 
-/* The same for a plan with an output_type: takes zero_points off the weights, one value of the
+/** The same for a plan with an output_type: takes zero_points off the weights, one value of the
  * filter's type for each of the G * C_OUT output channels, or a single one for all (`count` 1).
  * NULL with count 0: none. GOPS_INVALID, besides: the plan has no output_type, count is none of
  * these. */
@@ -200,15 +201,15 @@ GOPS_API gops_status gops_filter_create_quantized(const gops_plan *plan, const v
                                                   const void *zero_points, int64_t count,
                                                   gops_packed_filter **filter, gops_error *error);
 
-/* Packs other weights into the same memory, without zero points, for a filter that changes from
+/** Packs other weights into the same memory, without zero points, for a filter that changes from
  * call to call; allocates nothing. No execution may be using the filter. */
 GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
                                         const void *weights, gops_error *error);
 
-/* NULL is allowed. */
+/** NULL is allowed. */
 GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
 
-/* What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
+/** What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
  * elements; the output must not overlap any input, except that a normalization's may be its data,
  * and that any may be the residual; those then have the output's stride.
  *
@@ -219,29 +220,29 @@ GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
  * plan without output_type.
  */
 typedef struct gops_arguments {
-    size_t size; /* sizeof(gops_arguments) */
+    size_t size; /**< sizeof(gops_arguments) */
     const void *data;
-    const gops_packed_filter *filter; /* convolutions */
-    const void *scale;                /* normalization */
-    /* Normalization: required. Convolutions: NULL, or one value of the output's type for each of
+    const gops_packed_filter *filter; /**< convolutions */
+    const void *scale;                /**< normalization */
+    /** Normalization: required. Convolutions: NULL, or one value of the output's type for each of
      * the G * C_OUT output channels, which is added. */
     const void *bias;
     void *output;
-    /* NULL, or a tensor like the output, added before the activation. */
+    /** NULL, or a tensor like the output, added before the activation. */
     const void *residual;
-    /* Normalization, NULL or written: [N, num_groups] means and population variances, doubles for
+    /** Normalization, NULL or written: [N, num_groups] means and population variances, doubles for
      * f64 data and floats for all others. */
     void *mean;
     void *variance;
-    /* With an output_type: one value of the data's type that stands for 0, in the padding too;
+    /** With an output_type: one value of the data's type that stands for 0, in the padding too;
      * NULL: 0. */
     const void *data_zero_point;
-    /* NULL: gops_execute takes workspace_bytes (gops_plan_info) from the plan's allocator and gives
+    /** NULL: gops_execute takes workspace_bytes (gops_plan_info) from the plan's allocator and gives
      * them back. Else at least that many bytes at a multiple of GOPS_WORKSPACE_ALIGNMENT, for this
      * call alone; then nothing is allocated. */
     void *workspace;
     size_t workspace_bytes;
-    /* Elements from the beginning of one image to that of the next, for a tensor that is a slice of
+    /** Elements from the beginning of one image to that of the next, for a tensor that is a slice of
      * the channels of a larger one, so that concat and split need no copy; 0: dense. At least the
      * elements of an image. Whoever shares memory with the output shares its stride. */
     int64_t data_stride;
@@ -251,25 +252,25 @@ typedef struct gops_arguments {
 
 #define GOPS_WORKSPACE_ALIGNMENT 64
 
-/* Runs the plan. Reads the inputs, writes all of the output and the workspace and nothing else;
+/** Runs the plan. Reads the inputs, writes all of the output and the workspace and nothing else;
  * takes no lock. GOPS_INVALID: an argument is NULL, misaligned or too small, or the filter was
  * packed for another layout. GOPS_OUT_OF_MEMORY: no workspace was given and none could be had.
  * GOPS_HOST_FAILED: parallel_for said so. */
 GOPS_API gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
                                   gops_error *error);
 
-/* The algorithms by number, from 0; NULL beyond the last. Constant strings. */
+/** The algorithms by number, from 0; NULL beyond the last. Constant strings. */
 GOPS_API const char *gops_algorithm_name(int32_t index);
 
-/* The instruction sets that the library was built for, best last, from 0; NULL beyond the last.
+/** The instruction sets that the library was built for, best last, from 0; NULL beyond the last.
  * *runs, unless NULL, tells whether this processor has it. */
 GOPS_API const char *gops_isa_name(int32_t index, int *runs);
 
-/* The instruction set that plans made now use: the best that runs, or the one that the environment
+/** The instruction set that plans made now use: the best that runs, or the one that the environment
  * variable GROUPOPS_ISA names. NULL, and plan creation refused, when that is not one that runs. */
 GOPS_API const char *gops_isa(void);
 
-/* The BLAS that runs, as it names itself ("OpenBLAS 0.3.21 ..."); a constant string. It need not be
+/** The BLAS that runs, as it names itself ("OpenBLAS 0.3.21 ..."); a constant string. It need not be
  * the one that the library was built with: a host that links another build of it gets that one. */
 GOPS_API const char *gops_blas(void);
 

@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * groupops/status.h: how a call that can fail says so.
  *
  * Such a call returns a gops_status and takes a `gops_error *` as its last argument. The caller
@@ -17,29 +18,29 @@ extern "C" {
 
 typedef enum gops_status {
     GOPS_OK = 0,
-    /* An argument contradicts the specification or this manual: the caller's to mend. */
+    /** An argument contradicts the specification or this manual: the caller's to mend. */
     GOPS_INVALID = 1,
-    /* Legal, but not offered: a type, a rank, or an algorithm that was asked for by name. */
+    /** Legal, but not offered: a type, a rank, or an algorithm that was asked for by name. */
     GOPS_UNSUPPORTED = 2,
-    /* A size, or a product of sizes, is beyond 2^63 - 1 or beyond the address space. */
+    /** A size, or a product of sizes, is beyond 2^63 - 1 or beyond the address space. */
     GOPS_TOO_LARGE = 3,
-    /* The allocator (the host's, or malloc) had nothing to give. */
+    /** The allocator (the host's, or malloc) had nothing to give. */
     GOPS_OUT_OF_MEMORY = 4,
-    /* A hook of the host reported failure; the output's contents are undefined. */
+    /** A hook of the host reported failure; the output's contents are undefined. */
     GOPS_HOST_FAILED = 5
 } gops_status;
 
-/* A message is one line without a newline, cut off at this many bytes, the final 0 included. */
+/** A message is one line without a newline, cut off at this many bytes, the final 0 included. */
 #define GOPS_MESSAGE_BYTES 320
 
 typedef struct gops_error {
     gops_status status;
-    /* Names the attribute or argument, the axis, and the values that do not fit, for example
+    /** Names the attribute or argument, the axis, and the values that do not fit, for example
      * "strides[1] is 0; it must be at least 1". */
     char message[GOPS_MESSAGE_BYTES];
 } gops_error;
 
-/* "ok", "invalid", "unsupported", "too large", "out of memory", "host failed"; "unknown" for a
+/** "ok", "invalid", "unsupported", "too large", "out of memory", "host failed"; "unknown" for a
  * number that is none of them. A constant string. */
 GOPS_API const char *gops_status_name(gops_status status);
 

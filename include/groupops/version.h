@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * groupops/version.h: the version of the library. The build reads it from here.
  *
  * While the major version is 0, a new minor version may change or take away anything: a program
@@ -18,7 +19,7 @@
 #define GOPS_VERSION_MINOR 1
 #define GOPS_VERSION_PATCH 0
 
-/* The three as text, "0.1.0". */
+/** The three as text, "0.1.0". */
 #define GOPS_VERSION_STRING                                                                        \
     GOPS_VERSION_TEXT_(GOPS_VERSION_MAJOR, GOPS_VERSION_MINOR, GOPS_VERSION_PATCH)
 #define GOPS_VERSION_TEXT_(major, minor, patch) GOPS_VERSION_JOIN_(major, minor, patch)
@@ -28,7 +29,7 @@
 extern "C" {
 #endif
 
-/* The version of the library that is running, as "major.minor.patch"; a constant string, never
+/** The version of the library that is running, as "major.minor.patch"; a constant string, never
  * NULL. It can differ from GOPS_VERSION_STRING, which is that of the header the caller was built
  * with. May be called by any thread at any time. */
 GOPS_API const char *gops_version(void);

@@ -1,4 +1,5 @@
-# Every public header by itself, in every standard that a user may build with, without a warning.
+# Every public header by itself, in every standard that a user may build with, without a warning; its
+# comments are the manual.
 set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wundef -Werror -fsyntax-only)
 file(GLOB headers ${INCLUDE}/groupops/*.h)
 set(count 0)
@@ -14,6 +15,10 @@ function(try_header compiler language standard header)
 endfunction()
 
 foreach(header IN LISTS headers)
+  file(READ ${header} text)
+  if(text MATCHES "/[*][^*][^\n]*")
+    message(SEND_ERROR "${header}: doxygen does not read the comment ${CMAKE_MATCH_0}")
+  endif()
   foreach(standard c99 c11 c17)
     try_header(${C_COMPILER} c ${standard} ${header} -Wstrict-prototypes)
     math(EXPR count "${count} + 1")
