@@ -51,7 +51,7 @@ def readme(layers):
 
 def summary(layers):
     lines = [
-        "| layers | asked: each, mean | threads | count | worst | geometric mean | below "
+        "| layers | wanted: each, mean | threads | count | worst | geometric mean | below "
         "| all plain: worst | geometric mean | below |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
@@ -101,7 +101,7 @@ def threads_findings(layers):
         least = results.MIN_SPEEDUP if one.ours > results.LONG_MS else 1.0
         if speedup < least:
             copy = one.least.get("copy", 0) / layer.least.get("copy", 1)
-            yield (f"{layer.name} ({layer.shapes}): {speedup:.2f}× with 2 threads, ≥ {least} asked"
+            yield (f"{layer.name} ({layer.shapes}): {speedup:.2f}× with 2 threads, ≥ {least} wanted"
                    + (f"; a copy of the data: {copy:.2f}×" if copy else ""))
 
 
@@ -109,11 +109,11 @@ def findings(layers):
     for layer in layers:
         if layer.misses:
             yield (f"{layer.name} ({layer.shapes}), {layer.kind}, threads {layer.threads}: ratio "
-                   f"{layer.ratio:.2f}, ≥ {KINDS[layer.kind][0]} asked; {PEERS[layer.best_peer]} is "
+                   f"{layer.ratio:.2f}, ≥ {KINDS[layer.kind][0]} wanted; {PEERS[layer.best_peer]} is "
                    f"faster")
         if layer.copies is not None and layer.copies > results.MAX_COPIES:
             yield (f"{layer.name} ({layer.shapes}), threads {layer.threads}: {layer.copies:.2f} "
-                   f"copies, ≤ {results.MAX_COPIES} asked")
+                   f"copies, ≤ {results.MAX_COPIES} wanted")
         if layer.forced:
             fastest = min(layer.forced, key=layer.forced.get)
             chosen = layer.notes[results.OURS]
@@ -140,7 +140,7 @@ def main():
         print(HEAD, file=file)
         print("\n".join(summary(layers)), file=file)
         print("\n" + "\n".join(table(layers)), file=file)
-        print("\nShort of what is asked:\n\n" + "\n".join(f"- {line}" for line in found), file=file)
+        print("\nShort of what is wanted:\n\n" + "\n".join(f"- {line}" for line in found), file=file)
     for line in found:
         print(line)
 
