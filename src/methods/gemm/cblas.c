@@ -52,6 +52,11 @@ const char *gops_blas(void)
     return bli_info_get_version_str();
 }
 
+const char *gops_blas_core(void)
+{
+    return bli_arch_string(bli_arch_query_id());
+}
+
 #else
 
 #if defined(GOPS_BLAS_OPENBLAS)
@@ -92,6 +97,11 @@ const char *gops_blas(void)
     return openblas_get_config();
 }
 
+const char *gops_blas_core(void)
+{
+    return openblas_get_corename();
+}
+
 #else
 
 /* The reference BLAS keeps no state and starts no threads. */
@@ -112,6 +122,11 @@ static void end(call begun)
 const char *gops_blas(void)
 {
     return "reference BLAS";
+}
+
+const char *gops_blas_core(void)
+{
+    return "reference";
 }
 
 #endif

@@ -181,7 +181,8 @@ static void explain(gops_plan *plan, const parameters *p)
 }
 
 /* Estimated nanoseconds. Fitted to ResNeXt-50's four grouped 3x3 layers, dense 3x3 ones and 1x1
- * ones with OpenBLAS 0.3.21 on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
+ * ones with OpenBLAS 0.3.21's Haswell kernels on a Zen 5 with AVX-512, one core of a virtual
+ * machine, 2026. */
 static double estimate(const gops_plan *plan, const parameters *p)
 {
     static const double NS_PER_FLOP = 0.009, NS_PER_COLUMN_VALUE = 0.06, NS_PER_RUN = 8;
@@ -197,7 +198,8 @@ static double estimate(const gops_plan *plan, const parameters *p)
         image += NS_PER_COLUMN_VALUE * values +
                  NS_PER_RUN * values / (double)conv->axis[conv->axes - 1].output;
     }
-    return (images * image + NS_PER_FLOP * (double)conv->flops) * wide;
+    const double speed = gops_gemm_speed(&plan->gemm, plan->type->compute);
+    return (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
 }
 
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)

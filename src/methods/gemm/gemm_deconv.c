@@ -154,7 +154,7 @@ static void explain(gops_plan *plan, const gops_gemm_deconv_parameters *p)
 }
 
 /* Estimated nanoseconds. Fitted to DCGAN's, HiFi-GAN's and U-Net's layers with OpenBLAS 0.3.21 on a
- * Zen 5 with AVX-512, one core of a virtual machine, 2026. */
+ * Zen 5 with AVX-512, one core of a virtual machine, 2026; its Haswell kernels. */
 static double estimate(const gops_plan *plan)
 {
     static const double NS_PER_FLOP = 0.009, NS_PER_COLUMN_VALUE = 0.4, NS_PER_RUN = 10;
@@ -167,7 +167,8 @@ static double estimate(const gops_plan *plan)
     const double wide = (double)gops_compute_bytes(plan->type->compute) / sizeof(float);
     const double image = NS_PER_COLUMN_VALUE * values + NS_PER_OUTPUT * outputs +
                          NS_PER_RUN * values / (double)conv->axis[conv->axes - 1].data;
-    return (images * image + NS_PER_FLOP * (double)conv->flops) * wide;
+    const double speed = gops_gemm_speed(&plan->gemm, plan->type->compute);
+    return (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
 }
 
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)

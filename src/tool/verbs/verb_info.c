@@ -77,6 +77,7 @@ bool gops_verb_info(const gops_command *command, gops_tool_error *error)
     (void)error;
     printf("version           %s\n", gops_version());
     printf("BLAS              %s\n", gops_blas());
+    printf("BLAS core         %s\n", gops_blas_core());
     print_isas();
     print_algorithms();
     printf("threads           %d by default, %ld processors\n", omp_get_max_threads(),

@@ -185,8 +185,9 @@ static void version(void)
 
 static void info(void)
 {
-    static const char *const begins[] = {"version  ",    "BLAS  ",    "instruction sets  ",
-                                         "algorithms  ", "threads  ", "caches  "};
+    static const char *const begins[] = {
+        "version  ",    "BLAS  ",    "BLAS core  ", "instruction sets  ",
+        "algorithms  ", "threads  ", "caches  "};
     tool_result result;
     tool_run(&result, "info", NULL);
     gops_test_check(result.exit_code == 0 && result.err[0] == '\0', "%d %s", result.exit_code,
