@@ -35,6 +35,8 @@
 #ifndef GROUPOPS_PLAN_H
 #define GROUPOPS_PLAN_H
 
+#include <stdbool.h>
+
 #include <groupops/attributes.h>
 #include <groupops/choices.h>
 #include <groupops/host.h>
@@ -97,10 +99,10 @@ typedef struct gops_options {
      * points, which are taken off before multiplying: gops_arguments, gops_filter_create_quantized.
      */
     gops_type output_type;
-    /** Not 0: an f8e4m3 or f8e5m2 result beyond the largest finite value becomes that value, the OCP
-     * 8-bit floating point specification's saturating mode. 0, its other mode: NaN for f8e4m3,
-     * infinity for f8e5m2. */
-    int32_t saturate;
+    /** An f8e4m3 or f8e5m2 result beyond the largest finite value: true makes it that value, the OCP
+     * 8-bit floating point specification's saturating mode; false, its other mode, NaN for f8e4m3
+     * and infinity for f8e5m2. */
+    bool saturate;
     gops_activation activation;
     /** NULL, or choices that were measured before (groupops/choices.h), for "auto" and "fastest";
      * the latter adds what it finds. Used while the plan is created, and not kept. */
@@ -264,7 +266,7 @@ GOPS_API const char *gops_algorithm_name(int32_t index);
 
 /** The instruction sets that the library was built for, best last, from 0; NULL beyond the last.
  * *runs, unless NULL, tells whether this processor has it. */
-GOPS_API const char *gops_isa_name(int32_t index, int *runs);
+GOPS_API const char *gops_isa_name(int32_t index, bool *runs);
 
 /** The instruction set that plans made now use: the best that runs, or the one that the environment
  * variable GROUPOPS_ISA names. NULL, and plan creation refused, when that is not one that runs. */

@@ -19,15 +19,15 @@ extern const gops_kernels gops_kernels_avx2;
 extern const gops_kernels gops_kernels_avx512;
 #endif
 
-static int runs_always(void)
+static bool runs_always(void)
 {
-    return 1;
+    return true;
 }
 
 #ifdef GOPS_HAVE_ISA_AVX2
 /* Asked once: a virtual machine takes microseconds over CPUID, and a plan should not. Threads that
  * ask at the same time find the same. clang 14's __builtin_cpu_supports does not know "f16c". */
-static int has_f16c(void)
+static bool has_f16c(void)
 {
     enum { UNKNOWN, ABSENT, PRESENT };
     static atomic_int known = UNKNOWN;
@@ -40,14 +40,14 @@ static int has_f16c(void)
     return answer == PRESENT;
 }
 
-static int runs_avx2(void)
+static bool runs_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 #endif
 
 #ifdef GOPS_HAVE_ISA_AVX512
-static int runs_avx512(void)
+static bool runs_avx512(void)
 {
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -57,7 +57,7 @@ static int runs_avx512(void)
 
 typedef struct isa_row {
     const gops_kernels *kernels;
-    int (*runs)(void);
+    bool (*runs)(void);
 } isa_row;
 
 /* Best last. */
@@ -85,7 +85,7 @@ const gops_kernels *gops_kernels_select(void)
     return NULL;
 }
 
-const char *gops_isa_name(int32_t index, int *runs)
+const char *gops_isa_name(int32_t index, bool *runs)
 {
     if (index < 0 || index >= SETS) {
         return NULL;

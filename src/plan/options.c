@@ -53,7 +53,7 @@ gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops
         }
     }
     plan->activation = given->activation;
-    plan->saturate = given->saturate != 0;
+    plan->saturate = given->saturate;
     if (wanted->threads == 0) {
         wanted->threads = gops_default_threads();
     }

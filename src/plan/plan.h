@@ -121,7 +121,7 @@ struct gops_plan {
      * output_type->store_wrapped. */
     int wrapped;
     int64_t exact_k; /* products that C sums exactly */
-    int saturate;    /* gops_options */
+    bool saturate;   /* gops_options */
     gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */

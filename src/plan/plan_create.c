@@ -56,7 +56,7 @@ static gops_status check_amounts(const gops_plan *plan, gops_error *error)
     return GOPS_OK;
 }
 
-static void set_types(gops_plan *plan, gops_type data, gops_type filter, int saturate)
+static void set_types(gops_plan *plan, gops_type data, gops_type filter, bool saturate)
 {
     const gops_type output = plan->shape.output.type;
     const int own_output = output != data;

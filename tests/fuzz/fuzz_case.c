@@ -69,7 +69,7 @@ static void find_slots(gops_fuzz_case *c, slots *s)
     add(s, NARROW, &c->options.threads);
     add(s, WIDE, &c->options.max_workspace);
     add(s, NARROW, &c->options.output_type);
-    add(s, NARROW, &c->options.saturate);
+    add(s, NARROW, &c->saturate);
     add(s, NARROW, &c->options.activation.kind);
     add(s, REAL, &c->options.activation.alpha);
     add(s, REAL, &c->options.activation.beta);
@@ -185,7 +185,7 @@ static char *read_isa(gops_fuzz_bytes *bytes)
     static char names[3][32] = {"GROUPOPS_ISA=portable", "GROUPOPS_ISA=avx2",
                                 "GROUPOPS_ISA=avx512"};
     const int wanted = gops_fuzz_range(bytes, -1, 2);
-    int runs;
+    bool runs;
     for (int32_t i = 0; wanted >= 0 && gops_isa_name(i, &runs) != NULL; i++)
         if (runs && strcmp(gops_isa_name(i, NULL), strchr(names[wanted], '=') + 1) == 0)
             return names[wanted];
@@ -317,7 +317,7 @@ void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     const unsigned bits = gops_fuzz_byte(bytes);
     p->with_bias = (bits & 1) != 0 && p->operation != GOPS_PROBLEM_NORM;
     p->with_residual = bits >> 1 & 1;
-    c->options.saturate = bits >> 2 & 1;
+    c->saturate = bits >> 2 & 1;
     p->norm.epsilon = epsilons[gops_fuzz_byte(bytes) % 5];
     read_extras(bytes, c);
     c->scale = c->bias = GOPS_TEST_TENSOR(type, p->data.dims[1]);
@@ -329,7 +329,7 @@ void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     p->max_workspace = c->options.max_workspace;
     p->output_type = c->options.output_type != p->data.type ? c->options.output_type : (gops_type)0;
     fit_zero_points(c);
-    p->saturate = c->options.saturate;
+    c->options.saturate = p->saturate = c->saturate != 0;
     p->activation = c->options.activation;
 }
 

@@ -24,7 +24,8 @@ typedef struct gops_fuzz_case {
     gops_problem problem; /* its fields for zero points point into this struct */
     gops_tensor scale, bias;
     gops_options options;
-    char *isa; /* "GROUPOPS_ISA=...", for putenv */
+    int32_t saturate; /* not 0: the option; a bool holds no other numbers */
+    char *isa;        /* "GROUPOPS_ISA=...", for putenv */
     uint64_t seed;
     gops_fuzz_filling filling;
     int order;         /* in which the host runs the slots; 0: the library's own threads */

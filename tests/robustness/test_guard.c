@@ -219,7 +219,7 @@ static int is_offered(gops_problem_operation operation, int row, const char *alg
 static void check_cells(gops_problem_operation operation, int rows, const cells done)
 {
     int64_t filled = 0;
-    int runs;
+    bool runs;
     for (int a = 0; gops_algorithm_name(a) != NULL; a++)
         for (int n = 0; n < rows * MAX_ISAS * ENDS * FORMS; n++) {
             const int f = n % FORMS, end = n / FORMS % ENDS, isa = n / FORMS / ENDS % MAX_ISAS;
@@ -242,7 +242,7 @@ static void check_cells(gops_problem_operation operation, int rows, const cells 
 /* Whether what needs an instruction set with masks is among what runs here. */
 static int has_masks(void)
 {
-    int runs = 0;
+    bool runs = false;
     if (getenv("GROUPOPS_ISA") != NULL)
         return strcmp(gops_isa(), "avx512") == 0;
     for (int i = 0; gops_isa_name(i, NULL) != NULL; i++)

@@ -114,6 +114,8 @@ static void fill(void *given, const field *f, int64_t bits)
     unsigned char *at = (unsigned char *)given + f->offset;
     if (f->bytes == sizeof low)
         memcpy(at, &low, sizeof low);
+    else if (f->bytes == sizeof(bool))
+        *at = bits != 0; /* a bool holds nothing else */
     else
         memcpy(at, &bits, f->bytes);
 }

@@ -52,7 +52,7 @@ static void restore(unsigned before)
 static void for_every_row(void (*check)(const gops_codes *codes, const gops_type_row *row,
                                         int saturating, int flush, const char *what))
 {
-    int runs;
+    bool runs;
     for (int t = 0; t < TYPES; t++) {
         gops_codes codes = gops_codes_create(types[t]);
         const int modes = gops_test_type_bytes(types[t]) == 1 ? 2 : 1;

@@ -85,7 +85,7 @@ static void run_one(gops_problem *problem, const gops_problem_buffers *buffers,
 static void run_all(gops_problem *problem, const gops_problem_buffers *buffers)
 {
     gops_reference_result result;
-    int runs;
+    bool runs;
     /* A filter of millions takes a second in some ways of lowering it. */
     const int huge = gops_test_elements(&problem->filter) > 1 << 20;
     gops_problem_reference(problem, buffers, &result);

@@ -46,7 +46,7 @@ static void check(const gops_problem *problem, const gops_problem_buffers *buffe
 {
     gops_reference_result result;
     gops_error error = {GOPS_OK, ""};
-    int runs;
+    bool runs;
     gops_problem_reference(problem, buffers, &result);
     for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
         for (int in_place = 0; runs && in_place <= 1; in_place++) {

@@ -27,7 +27,8 @@ static int64_t every_algorithm(gops_problem *problem, gops_test_each *each, void
 int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *context)
 {
     int64_t plans = 0;
-    int runs, stopped = 0;
+    bool runs;
+    int stopped = 0;
     if (getenv("GROUPOPS_ISA") != NULL)
         return every_algorithm(problem, each, context, &stopped);
     for (int i = 0; !stopped && gops_isa_name(i, &runs) != NULL; i++) {

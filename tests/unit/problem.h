@@ -39,7 +39,7 @@ typedef struct gops_problem {
     const gops_host *host;
     gops_choices *choices;
     gops_type output_type;
-    int32_t saturate;
+    bool saturate;
     /* With output_type: what gops_arguments.data_zero_point and gops_filter_create_quantized get;
      * NULL and 0: nothing. */
     const int64_t *data_zero_point;

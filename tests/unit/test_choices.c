@@ -189,7 +189,7 @@ static void instruction_sets_differ(void)
     char *before = getenv("GROUPOPS_ISA") != NULL ? strdup(getenv("GROUPOPS_ISA")) : NULL;
     gops_problem problem = gops_choice_grouped();
     problem.choices = gops_choice_create();
-    int runs = 0;
+    bool runs = false;
     for (int i = 0; gops_isa_name(i, NULL) != NULL; i++) {
         gops_isa_name(i, &runs);
         if (runs && isa != NULL) {

@@ -159,8 +159,8 @@ static void names(void)
     gops_test_check(gemm == 1, "gemm is listed %d times", gemm);
     gops_test_check(gops_algorithm_name(-1) == NULL && gops_algorithm_name(INT32_MAX) == NULL,
                     "names beyond the ends");
-    int runs = -1;
-    gops_test_check(strcmp(gops_isa_name(0, &runs), "portable") == 0 && runs == 1,
+    bool runs = false;
+    gops_test_check(strcmp(gops_isa_name(0, &runs), "portable") == 0 && runs,
                     "the first instruction set is %s, and runs is %d", gops_isa_name(0, NULL),
                     runs);
     gops_test_check(gops_isa_name(-1, NULL) == NULL && gops_isa_name(INT32_MAX, NULL) == NULL,
@@ -181,7 +181,7 @@ static void instruction_sets(void)
     gops_problem n = {.operation = GOPS_PROBLEM_NORM, .data = p.data, .norm = {5, 1e-5}};
     const char *before = getenv("GROUPOPS_ISA");
     char *saved = before != NULL ? strdup(before) : NULL;
-    int runs;
+    bool runs;
     for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
         setenv("GROUPOPS_ISA", gops_isa_name(i, NULL), 1);
         gops_test_check((gops_isa() != NULL) == runs, "%s", gops_isa_name(i, NULL));

@@ -63,7 +63,7 @@ static void run_everywhere(const gops_problem *problem, const format *f,
     int64_t pixels = problem->data.dims[2];
     size_t bytes = (size_t)pixels * (size_t)f->bits / 8;
     void *first = gops_test_allocate(bytes);
-    int runs;
+    bool runs;
     for (int isa = 0; gops_isa_name(isa, &runs) != NULL; isa++) {
         gops_error error = {GOPS_OK, ""};
         int64_t wrong = 0, at = -1;

@@ -69,7 +69,7 @@ static void joined(void)
     static const int64_t channels[] = {8, 24, 7, 56, 16, 23, 50, 9}, widths[] = {14, 28, 56};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 4);
     int64_t shared = 0;
-    int runs = 0;
+    bool runs = false;
     for (int i = 0; i < CASES; i++) {
         const int64_t stride = 1 + i % 2, width = widths[i % 3] - i / 3 % 3, pad = i / 8 % 4;
         const int64_t kernel = 1 + i % 5 + pad;

@@ -11,7 +11,7 @@
 
 static void print_isas(void)
 {
-    int runs;
+    bool runs;
     const char *name;
     printf("instruction sets  ");
     for (int32_t i = 0; (name = gops_isa_name(i, &runs)) != NULL; i++) {

@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_void_p
 
 MOST_SPATIAL = 6
 MOST_RANK = MOST_SPATIAL + 3
@@ -57,7 +57,7 @@ class Options(ctypes.Structure):
         ("max_workspace", c_int64),
         ("host", c_void_p),
         ("output_type", c_int),
-        ("saturate", c_int32),
+        ("saturate", c_bool),
         ("activation", Activation),
         ("choices", c_void_p),
     ]
