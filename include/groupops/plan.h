@@ -276,7 +276,7 @@ GOPS_API const char *gops_isa(void);
  * the one that the library was built with: a host that links another build of it gets that one. */
 GOPS_API const char *gops_blas(void);
 
-/* The processor whose kernels that BLAS runs on this one, by its own name for it ("Haswell", of
+/** The processor whose kernels that BLAS runs on this one, by its own name for it ("Haswell", of
  * BLIS "zen3"); "reference" for the reference BLAS. A BLAS that is older than the processor may
  * take kernels that are several times slower than need be; plans know how fast each is. A constant
  * string. */
