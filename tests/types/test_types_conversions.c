@@ -360,10 +360,34 @@ static void ocp_facts(void)
     }
 }
 
+/* Sums of 16-bit integers, which are doubles up to 2^53, to their low 16 bits. */
+static void sums_of_integers(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 7);
+    int runs;
+    for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
+        if (!runs) {
+            continue;
+        }
+        setenv("GROUPOPS_ISA", gops_isa_name(i, NULL), 1);
+        const gops_type_row *row = gops_kernels_select()->type_row(GOPS_U16, GOPS_TYPE_USUAL);
+        for (int n = 0; n < 4096; n++) {
+            const int64_t most = INT64_C(1) << n % 54;
+            const int64_t sum = gops_test_random_range(&random, -most, most);
+            const double value = (double)sum;
+            uint16_t got;
+            row->store(&got, &value, 1);
+            gops_test_check(got == (uint16_t)(uint64_t)sum, "%lld becomes %u", (long long)sum, got);
+        }
+    }
+    unsetenv("GROUPOPS_ISA");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
         {"load", load},       {"store", store},         {"from_double", from_double},
-        {"lengths", lengths}, {"ocp_facts", ocp_facts}, {NULL, NULL}};
+        {"lengths", lengths}, {"ocp_facts", ocp_facts}, {"sums_of_integers", sums_of_integers},
+        {NULL, NULL}};
     return gops_test_main("conversions", cases);
 }
