@@ -31,7 +31,10 @@
 #include "methods/norm/norm_floats.inc.h"
 #endif
 
-enum { NAME(WIDTH) = GOPS_VECTOR_BYTES / 8, NAME(VECTORS) = GOPS_NORM_LANES / NAME(WIDTH) };
+enum {
+    NAME(WIDTH) = GOPS_VECTOR_BYTES / sizeof(double),
+    NAME(VECTORS) = GOPS_NORM_LANES / NAME(WIDTH)
+};
 
 typedef double NAME(doubles) __attribute__((vector_size(GOPS_VECTOR_BYTES)));
 
