@@ -5,6 +5,7 @@
  * GROUPOPS_TEST_CORES_COMMAND, a command for the shell, takes the place of the few programs: of
  * `./cmake/dev cores`, all unit tests.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +76,7 @@ static void run_programs(const char *core, const char *isa)
 static void run_isas(const char *core)
 {
     const char *isa;
-    int runs;
+    bool runs;
     for (int i = 0; (isa = gops_isa_name(i, &runs)) != NULL; i++)
         if (runs) {
             setenv("GROUPOPS_ISA", isa, 1);
@@ -86,7 +87,7 @@ static void run_isas(const char *core)
 static void every_core_and_instruction_set(void)
 {
     static const char *const itself[] = {"/proc/self/exe", NULL};
-    int runs;
+    bool runs;
     const char *isa;
     gops_test_core core;
     for (int i = 0; (isa = gops_isa_name(i, &runs)) != NULL; i++)
