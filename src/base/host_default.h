@@ -15,4 +15,11 @@ gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_
 /* The number of threads that OpenMP would use here. */
 int gops_default_threads(void);
 
+/* methods/gemm/cblas.c: the linked CBLAS, which multiplies where the host lends nothing. */
+extern const gops_gemm gops_cblas;
+
+/* How many threads may call it at once. Debian's OpenBLAS has buffers for 128 and ends the process
+ * at some 160; half of that leaves room for the host's own calls. */
+enum { GOPS_CBLAS_CALLERS = 64 };
+
 #endif

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const gops_kernels gops_kernels_portable;
 #ifdef GOPS_HAVE_ISA_AVX2
 extern const gops_kernels gops_kernels_avx2;
 #endif

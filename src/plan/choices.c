@@ -4,7 +4,6 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/host_default.h"
-#include "methods/gemm/gemm.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -97,7 +97,7 @@ static gops_status consider(gops_plan *candidate, const gops_method *method,
     if (method->modular && candidate->output_type == candidate->type &&
         candidate->type->store_wrapped != NULL) {
         const gops_type_row *row =
-            candidate->kernels->type_row(candidate->type->type, GOPS_TYPE_MODULAR);
+            gops_type_row_of(candidate->kernels, candidate->type->type, GOPS_TYPE_MODULAR);
         candidate->type = candidate->filter_type = candidate->output_type = row;
         candidate->exact_k = row->exact_k;
         candidate->wrapped = 0;

@@ -14,7 +14,7 @@
 
 #include "base/machine.h"
 #include "geometry/geometry.h"
-#include "isa/isa.h"
+#include "types/types.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,6 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "methods/gemm/gemm.h"
 #include "plan/choose.h"
 
 #include <stdio.h>
@@ -63,9 +62,9 @@ static void set_types(gops_plan *plan, gops_type data, gops_type filter, bool sa
     const gops_type_variant variant = own_output ? GOPS_TYPE_SHIFTED
                                       : saturate ? GOPS_TYPE_SATURATING
                                                  : GOPS_TYPE_USUAL;
-    plan->type = plan->kernels->type_row(data, variant);
-    plan->filter_type = plan->kernels->type_row(filter, variant);
-    plan->output_type = plan->kernels->type_row(output, variant);
+    plan->type = gops_type_row_of(plan->kernels, data, variant);
+    plan->filter_type = gops_type_row_of(plan->kernels, filter, variant);
+    plan->output_type = gops_type_row_of(plan->kernels, output, variant);
     plan->exact_k = gops_min(plan->type->exact_k, plan->filter_type->exact_k);
     plan->wrapped = own_output;
     if (plan->operation != GOPS_OPERATION_NORM) {
@@ -90,7 +89,7 @@ static void explain_type(gops_plan *plan)
         snprintf(plan->why, sizeof plan->why,
                  "%s%s: %s, exact to K = %lld, here K = %lld%s; %.480s", name,
                  plan->output_type != plan->type ? " to i32" : "",
-                 gops_gemm_name(plan->type->compute), (long long)plan->exact_k, k,
+                 gops_compute_product(plan->type->compute), (long long)plan->exact_k, k,
                  k > plan->exact_k ? " in exact pieces" : "", method);
     } else {
         snprintf(plan->why, sizeof plan->why,

@@ -2,6 +2,7 @@
 #include "post_ops/post_ops.h"
 
 #include "base/checked.h"
+#include "post_ops/post_ops_kernels.h"
 
 #include <string.h>
 
@@ -28,7 +29,7 @@ static void store_integers(const gops_plan *plan, const gops_job *job, const voi
                            : type->store)(run, (const unsigned char *)values + i * bytes, part);
         }
         if (job->fused) {
-            type->fuse(run, bias, added, part, &plan->activation);
+            plan->kernels->post_ops->fuse[type->index](run, bias, added, part, &plan->activation);
         }
     }
 }
@@ -50,7 +51,8 @@ void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int
         return;
     }
     if (job->fused) {
-        type->fuse(values, bias, residual, count, &plan->activation);
+        plan->kernels->post_ops->fuse[type->index](values, bias, residual, count,
+                                                   &plan->activation);
     }
     if (to != values) {
         type->store(to, values, count);

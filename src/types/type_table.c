@@ -1,16 +1,22 @@
 /* types/type_table.c: names and sizes of the element types, from their rows. */
-#include <groupops/tensor.h>
-
-#include "isa/isa.h"
+#include "types/types.h"
 
 #include <string.h>
 
-/* Names and sizes are those of every instruction set; this one is always there. */
-extern const gops_kernels gops_kernels_portable;
+const gops_type_row *gops_type_row_of(const gops_kernels *kernels, gops_type type,
+                                      gops_type_variant variant)
+{
+    if ((size_t)type >= GOPS_MAX_TYPES) {
+        return NULL;
+    }
+    const gops_type_row *row = kernels->types->of[variant][type];
+    return row != NULL ? row : kernels->types->of[GOPS_TYPE_USUAL][type];
+}
 
+/* Names and sizes are those of every instruction set. */
 static const gops_type_row *row_of(gops_type type)
 {
-    return gops_kernels_portable.type_row(type, GOPS_TYPE_USUAL);
+    return gops_type_row_of(&gops_kernels_portable, type, GOPS_TYPE_USUAL);
 }
 
 const char *gops_type_name(gops_type type)
@@ -34,4 +40,15 @@ gops_type gops_type_from_name(const char *name)
         }
     }
     return (gops_type)0;
+}
+
+const char *gops_compute_product(gops_compute compute)
+{
+    static const char *const names[GOPS_COMPUTES] = {
+        [GOPS_COMPUTE_F32] = "SGEMM",
+        [GOPS_COMPUTE_F64] = "DGEMM",
+        [GOPS_COMPUTE_U32] = "integer product",
+        [GOPS_COMPUTE_U64] = "integer product",
+    };
+    return names[compute];
 }

@@ -10,9 +10,7 @@
 
 #include <groupops/plan.h>
 
-#include "methods/implicit/padded_input.h"
-#include "methods/gemm/window.h"
-#include "methods/norm/moments.h"
+#include "isa/isa.h"
 
 typedef enum gops_compute {
     GOPS_COMPUTE_F32,
@@ -43,14 +41,20 @@ typedef enum gops_type_variant {
     GOPS_TYPE_VARIANTS    /* how many there are */
 } gops_type_variant;
 
-/* What normalizes a group. */
-typedef struct gops_scaling {
-    gops_moments moments;
-    double inverse;           /* 1 / sqrt(variance + epsilon) */
-    const void *scale, *bias; /* of its channels, in the type */
-    int64_t pixels;           /* of a channel */
-    int streams;              /* outputs may go past the caches */
-} gops_scaling;
+/* Every row: that of each type, then those of the variants. */
+/* clang-format off */
+#define GOPS_FLOAT_ROWS(ROW)                                                                       \
+    ROW(f32) ROW(f64) ROW(f16) ROW(bf16) ROW(f8e4m3) ROW(f8e5m2)                                   \
+    ROW(f8e4m3_saturating) ROW(f8e5m2_saturating)
+#define GOPS_INTEGER_ROWS(ROW)                                                                     \
+    ROW(i8) ROW(u8) ROW(i16) ROW(u16) ROW(i32) ROW(u32) ROW(i64) ROW(u64)                          \
+    ROW(i8_modular) ROW(u8_modular) ROW(i16_modular) ROW(u16_modular)                              \
+    ROW(i8_shifted) ROW(u8_shifted)
+/* clang-format on */
+
+#define GOPS_ROW_INDEX(name) GOPS_ROW_##name,
+enum { GOPS_FLOAT_ROWS(GOPS_ROW_INDEX) GOPS_INTEGER_ROWS(GOPS_ROW_INDEX) GOPS_ROWS };
+#undef GOPS_ROW_INDEX
 
 typedef struct gops_type_row {
     const char *name;
@@ -68,23 +72,22 @@ typedef struct gops_type_row {
     void (*store_wrapped)(void *to, const void *from, int64_t count);
     /* The shifted variant: takes `zero` off loaded values. NULL for all others. */
     void (*take_off)(void *values, int64_t count, double zero);
-    /* im2col.inc.h */
-    void (*im2col)(const gops_window *window, const gops_columns *part, const void *data,
-                   void *columns);
-    /* padded_input.inc.h */
-    void (*frame)(const gops_padded_input *frame, const int64_t *origin, int64_t channels,
-                  const void *data, void *to);
-    /* post_ops.inc.h: floating point values in C, integers in T; bias is one value of T or NULL,
-     * residual `count` of them or NULL */
-    void (*fuse)(void *values, const void *bias, const void *residual, int64_t count,
-                 const gops_activation *activation);
-    /* norm.inc.h, norm_floats.inc.h; NULL for integers */
-    gops_moments (*norm_statistics)(const void *data, int64_t count, void *ahead);
-    void (*norm_apply)(void *output, const void *data, int64_t first, int64_t end,
-                       const gops_scaling *scaling);
-    /* The same, with outputs in C, not rounded yet. */
-    void (*norm_keep)(void *output, const void *data, int64_t first, int64_t end,
-                      const gops_scaling *scaling);
+    /* The row's number, by which other folders keep what they do for each type. */
+    int32_t index;
 } gops_type_row;
+
+enum { GOPS_MAX_TYPES = 32 }; /* the numbers of gops_type are below */
+
+struct gops_type_rows {
+    const gops_type_row *of[GOPS_TYPE_VARIANTS][GOPS_MAX_TYPES];
+};
+
+/* The row of a type, or NULL where it is not offered. Types without the variant have their usual
+ * row. */
+const gops_type_row *gops_type_row_of(const gops_kernels *kernels, gops_type type,
+                                      gops_type_variant variant);
+
+/* What makes the matrix product of a compute type, for messages. */
+const char *gops_compute_product(gops_compute compute);
 
 #endif

@@ -16,7 +16,7 @@
 #include <groupops/plan.h>
 
 #include "codes.h"
-#include "isa/isa.h"
+#include "methods/norm/norm.h"
 #include "elements.h"
 #include "harness.h"
 #include "guarded_memory.h"
@@ -61,8 +61,9 @@ static void for_every_row(void (*check)(const gops_codes *codes, const gops_type
                 char what[96];
                 const int saturating = mode / 2, flush = mode % 2;
                 setenv("GROUPOPS_ISA", gops_isa_name(i, NULL), 1);
-                const gops_type_row *row = gops_kernels_select()->type_row(
-                    types[t], saturating ? GOPS_TYPE_SATURATING : GOPS_TYPE_USUAL);
+                const gops_type_row *row =
+                    gops_type_row_of(gops_kernels_select(), types[t],
+                                     saturating ? GOPS_TYPE_SATURATING : GOPS_TYPE_USUAL);
                 snprintf(what, sizeof what, "%s%s on %s%s", gops_type_name(types[t]),
                          saturating ? " saturating" : "", gops_isa_name(i, NULL),
                          flush ? " flushing denormals" : "");
@@ -223,7 +224,7 @@ static void round_doubles(const gops_type_row *row, const void *one, void *to, d
     uint64_t zero = 0;
     gops_test_set_real(row->type, &zero, 0, -0.0L);
     const gops_scaling scaling = {{1, 0, 0, 0}, value, one, &zero, count, 0};
-    row->norm_apply(to, one, 0, count, &scaling);
+    gops_kernels_select()->norm->apply[row->index](to, one, 0, count, &scaling);
 }
 
 /* Whether -0 * 1 - 0 is -0 in one rounding; valgrind's is 0. */
@@ -351,8 +352,9 @@ static void ocp_facts(void)
         for (int saturating = 0; saturating <= 1; saturating++) {
             uint8_t got;
             const uint32_t expected = saturating ? facts[i].saturating : facts[i].usual;
-            const gops_type_row *row = gops_kernels_select()->type_row(
-                facts[i].type, saturating ? GOPS_TYPE_SATURATING : GOPS_TYPE_USUAL);
+            const gops_type_row *row =
+                gops_type_row_of(gops_kernels_select(), facts[i].type,
+                                 saturating ? GOPS_TYPE_SATURATING : GOPS_TYPE_USUAL);
             row->store(&got, &facts[i].value, 1);
             gops_test_check(got == expected, "%s: %a becomes %#x, expected %#x",
                             gops_type_name(facts[i].type), (double)facts[i].value, got, expected);

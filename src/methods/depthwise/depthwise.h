@@ -146,4 +146,19 @@ typedef struct gops_depthwise_kernels {
     void (*bundle_out)(void *to, int64_t pitch, const void *sums, int64_t channels, int64_t pixels);
 } gops_depthwise_kernels;
 
+/* For each instruction set, each by compute type. */
+struct gops_depthwise_forms {
+    const gops_depthwise_kernels *rows; /* depthwise_rows.inc.h, depthwise_blocked.inc.h */
+    /* On the image itself; NULL where it is not offered. depthwise_masked.inc.h */
+    gops_depthwise_image_fn *const *masked;
+    /* The same by moving lanes. depthwise_shuffle.isa.c */
+    const gops_depthwise_shuffle_kernels *shuffle;
+};
+
+#ifdef GOPS_ISA
+extern gops_depthwise_image_fn *const GOPS_ISA_NAME(gops_depthwise_masked_table)[GOPS_COMPUTES];
+extern const gops_depthwise_shuffle_kernels
+    GOPS_ISA_NAME(gops_depthwise_shuffle_table)[GOPS_COMPUTES];
+#endif
+
 #endif

@@ -2,7 +2,6 @@
 #include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
-#include "isa/isa.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
@@ -134,9 +133,15 @@ static void f32_rows_fitted(const gops_depthwise_rows *a)
         .bundle_out = name##_bundle_out                                                            \
     }
 
-const gops_depthwise_kernels GOPS_ISA_NAME(gops_depthwise_table)[GOPS_COMPUTES] = {
+static const gops_depthwise_kernels rows[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = GOPS_DEPTHWISE_KERNELS(f32, f32_rows_fitted),
     [GOPS_COMPUTE_F64] = GOPS_DEPTHWISE_KERNELS(f64, f64_rows),
     [GOPS_COMPUTE_U32] = GOPS_DEPTHWISE_KERNELS(u32, u32_rows),
     [GOPS_COMPUTE_U64] = GOPS_DEPTHWISE_KERNELS(u64, u64_rows),
+};
+
+const struct gops_depthwise_forms GOPS_ISA_NAME(gops_depthwise_forms) = {
+    .rows = rows,
+    .masked = GOPS_ISA_NAME(gops_depthwise_masked_table),
+    .shuffle = GOPS_ISA_NAME(gops_depthwise_shuffle_table),
 };

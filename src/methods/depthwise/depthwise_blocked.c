@@ -67,7 +67,7 @@ static void fill(const gops_plan *plan, parameters *p)
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = gops_compute_bytes(plan->type->compute);
     int64_t pixels = 1;
-    p->lanes = plan->kernels->direct[plan->type->compute].lanes;
+    p->lanes = plan->kernels->depthwise->rows[plan->type->compute].lanes;
     for (int a = 0; a < 3; a++) {
         const gops_depthwise_axis *axis = &p->axis[a];
         /* What the windows cover; the data beyond them stays out. */
@@ -213,7 +213,7 @@ static void run_class(const gops_plan *plan, const parts *at, const int64_t rho[
 {
     const parameters *p = read_own(plan);
     const gops_depthwise_axis *axis = p->axis;
-    const gops_depthwise_kernels *kernels = &plan->kernels->direct[plan->type->compute];
+    const gops_depthwise_kernels *kernels = &plan->kernels->depthwise->rows[plan->type->compute];
     const int64_t vector = p->lanes * gops_compute_bytes(plan->type->compute);
     int64_t begin[3], end[3], output[3];
     for (int a = 0; a < 3; a++) {
@@ -270,7 +270,7 @@ static void store_channels(const gops_plan *plan, const gops_job *job, const par
                            int64_t channel, int64_t channels, int64_t first)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_depthwise_kernels *kernels = &plan->kernels->direct[plan->type->compute];
+    const gops_depthwise_kernels *kernels = &plan->kernels->depthwise->rows[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t pixels = conv->output_pixels, filters = conv->channels_out;
     const int plain = plan->output_type->plain && !gops_adds_in_place(job);
@@ -289,7 +289,7 @@ static void run_bundle(const gops_plan *plan, const gops_job *job, parts *at, in
 {
     const parameters *p = read_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_depthwise_kernels *kernels = &plan->kernels->direct[plan->type->compute];
+    const gops_depthwise_kernels *kernels = &plan->kernels->depthwise->rows[plan->type->compute];
     const int64_t plane = image * conv->groups + group, filters = conv->channels_out;
     const int64_t filter_bytes = conv->taps * p->lanes * gops_compute_bytes(plan->type->compute);
     const unsigned char *weights = (const unsigned char *)job->filter +

@@ -69,13 +69,14 @@ static gops_depthwise_image_fn *choose_masked(const gops_plan *plan, const param
     const int by_1 = y->stride == 1 && x->stride == 1;
     const int by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1 &&
                      y->kernel == x->kernel;
-    return taps && (by_1 || by_2) ? plan->kernels->masked[plan->type->compute] : NULL;
+    return taps && (by_1 || by_2) ? plan->kernels->depthwise->masked[plan->type->compute] : NULL;
 }
 
 static gops_depthwise_image_fn *choose_lanes(const gops_plan *plan, const parameters *p)
 {
     enum { PAIRED = 8, APART = 16 }; /* the longest rows of the kernels of that name */
-    const gops_depthwise_shuffle_kernels *kernels = &plan->kernels->lanes[plan->type->compute];
+    const gops_depthwise_shuffle_kernels *kernels =
+        &plan->kernels->depthwise->shuffle[plan->type->compute];
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
     const int64_t taps = y->kernel, half = taps / 2;
     if (x->kernel != taps || (taps != 3 && taps != 5 && taps != 7) || x->stride != y->stride ||
@@ -101,7 +102,7 @@ static gops_depthwise_image_fn *choose_spread(const gops_plan *plan, const param
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
     const int square = y->kernel == x->kernel && y->kernel >= 2 && y->kernel <= 4;
     const int by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1;
-    return square && by_2 ? plan->kernels->lanes[plan->type->compute].spread : NULL;
+    return square && by_2 ? plan->kernels->depthwise->shuffle[plan->type->compute].spread : NULL;
 }
 
 /* Vectors of outputs of a channel, of one row each. */
@@ -125,7 +126,8 @@ static double estimate_masked(const gops_plan *plan, const parameters *p)
 static double estimate_lanes(const gops_plan *plan, const parameters *p)
 {
     static const double filter = 2, tap = 0.15, pairs = 4 * 0.16, apart = 4 * 0.24;
-    const gops_depthwise_shuffle_kernels *kernels = &plan->kernels->lanes[plan->type->compute];
+    const gops_depthwise_shuffle_kernels *kernels =
+        &plan->kernels->depthwise->shuffle[plan->type->compute];
     const double taps = (double)plan->conv.taps;
     return filter + taps * (p->kernel == kernels->pairs   ? pairs
                             : p->kernel == kernels->apart ? apart

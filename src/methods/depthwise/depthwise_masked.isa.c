@@ -3,7 +3,6 @@
 #include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
-#include "isa/isa.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 

@@ -19,6 +19,7 @@
 #ifndef GOPS_DEPTHWISE_METHOD_H
 #define GOPS_DEPTHWISE_METHOD_H
 
+#include "methods/depthwise/depthwise.h"
 #include "plan/plan.h"
 
 typedef struct gops_depthwise_axis {

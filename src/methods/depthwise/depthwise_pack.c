@@ -11,7 +11,7 @@
 
 static int64_t lanes(const gops_plan *plan)
 {
-    return plan->kernels->direct[plan->type->compute].lanes;
+    return plan->kernels->depthwise->rows[plan->type->compute].lanes;
 }
 
 int64_t gops_depthwise_blockeds_from(const gops_plan *plan)

@@ -303,7 +303,7 @@ void gops_depthwise_run(const gops_plan *plan, const gops_job *job, int64_t item
         .p = p,
         .job = trim.applies ? &trim.rest : job,
         .bounds = trim.applies ? &trim.bounds : NULL,
-        .kernels = &plan->kernels->direct[plan->type->compute],
+        .kernels = &plan->kernels->depthwise->rows[plan->type->compute],
         .parts = divide(p, workspace),
         .size = gops_compute_bytes(plan->type->compute),
         .data_size = plan->type->bytes,

@@ -22,7 +22,6 @@
 #include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
-#include "isa/isa.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"

@@ -18,6 +18,8 @@
 #ifndef GOPS_DIRECT_H
 #define GOPS_DIRECT_H
 
+#include "types/types.h"
+
 #include <stdint.h>
 
 enum { GOPS_DIRECT_LINE = 64 }; /* bytes of the caches' lines */

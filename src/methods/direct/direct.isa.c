@@ -1,7 +1,6 @@
 /* direct.isa.c: direct.inc.h for the floating point types. */
 #include "methods/direct/direct.h"
 
-#include "isa/isa.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"

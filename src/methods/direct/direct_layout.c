@@ -259,7 +259,7 @@ static int lay_out(const gops_plan *plan, const gops_direct_kernel *strip, int64
     const gops_conv_geometry *conv = &plan->conv;
     const gops_axis *x = &conv->axis[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const gops_direct_kernels *strips = plan->kernels->strips[plan->type->compute];
+    const gops_direct_kernels *strips = plan->kernels->direct[plan->type->compute];
     const int64_t lanes = strips->lanes / strip->size.joined;
     *p = (gops_direct_layout){.strip = strip,
                               .height = strip->size.height,
@@ -319,7 +319,7 @@ static int lay_out(const gops_plan *plan, const gops_direct_kernel *strip, int64
 gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_direct_kernels *strips = plan->kernels->strips[plan->type->compute];
+    const gops_direct_kernels *strips = plan->kernels->direct[plan->type->compute];
     const int64_t stride = conv->axis[conv->axes - 1].stride;
     gops_direct_layout *own = (gops_direct_layout *)(void *)plan->parameters.bytes;
     int found = 0, roomy = 0;

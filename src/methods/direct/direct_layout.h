@@ -2,6 +2,7 @@
 #ifndef GOPS_DIRECT_LAYOUT_H
 #define GOPS_DIRECT_LAYOUT_H
 
+#include "methods/direct/direct.h"
 #include "plan/plan.h"
 
 typedef struct gops_direct_layout {

@@ -10,6 +10,8 @@
 
 #include <groupops/plan.h>
 
+#include "base/host_default.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <strings.h>

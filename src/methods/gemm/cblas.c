@@ -13,7 +13,7 @@
  *
  * BLIS takes its number of threads from the environment, or per call through its own interface.
  */
-#include "methods/gemm/gemm.h"
+#include "base/host_default.h"
 
 #include <groupops/plan.h>
 

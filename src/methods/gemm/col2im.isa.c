@@ -1,5 +1,5 @@
 /* col2im.isa.c: col2im.inc.h for each compute type. */
-#include "isa/isa.h"
+#include "methods/gemm/gemm_kernels.h"
 
 #include "base/checked.h"
 

@@ -21,18 +21,7 @@ void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_comp
     } else if (compute == GOPS_COMPUTE_F64) {
         run_f64(gemm, p);
     } else {
-        kernels->integer_gemm[compute](p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->accumulate,
-                                       p->c, p->ldc);
+        kernels->gemm->integer[compute](p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->accumulate,
+                                        p->c, p->ldc);
     }
-}
-
-const char *gops_gemm_name(gops_compute compute)
-{
-    static const char *const names[GOPS_COMPUTES] = {
-        [GOPS_COMPUTE_F32] = "SGEMM",
-        [GOPS_COMPUTE_F64] = "DGEMM",
-        [GOPS_COMPUTE_U32] = "integer product",
-        [GOPS_COMPUTE_U64] = "integer product",
-    };
-    return names[compute];
 }

@@ -4,7 +4,7 @@
 
 #include <groupops/host.h>
 
-#include "isa/isa.h"
+#include "methods/gemm/gemm_kernels.h"
 
 /* One product C = A B (+ C where accumulate is not 0), row-major, in a compute type; see host.h. */
 typedef struct gops_product {
@@ -18,24 +18,14 @@ typedef struct gops_product {
     int32_t ldc;
 } gops_product;
 
-/* What makes the product of a compute type, for messages. */
-const char *gops_gemm_name(gops_compute compute);
-
 /* Floating point through the table, integers by our own kernel. */
 void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
                    const gops_product *p);
-
-/* The linked CBLAS. */
-extern const gops_gemm gops_cblas;
 
 /* How fast the table's products of a compute type are, where 1 is what the methods' estimates were
  * fitted with, OpenBLAS's Haswell kernels: from 0.07, the reference BLAS, to 1.9 by AVX-512. Of
  * integers, whose product is our own, and of a host's table, of which nothing is known, 1. The same
  * at every call. */
 double gops_gemm_speed(const gops_gemm *gemm, gops_compute compute);
-
-/* How many threads may call it at once. Debian's OpenBLAS has buffers for 128 and ends the process
- * at some 160; half of that leaves room for the host's own calls. */
-enum { GOPS_CBLAS_CALLERS = 64 };
 
 #endif

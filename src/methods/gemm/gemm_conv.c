@@ -164,7 +164,7 @@ static void block_for_cache(const gops_plan *plan, parameters *p)
 
 static void explain(gops_plan *plan, const parameters *p)
 {
-    const char *gemm = gops_gemm_name(plan->type->compute);
+    const char *gemm = gops_compute_product(plan->type->compute);
     long long m = (long long)plan->conv.channels_out, n = (long long)plan->conv.output_pixels;
     long long k = (long long)p->k;
     if (p->blocks == 1 && p->rows == p->k) {
@@ -276,7 +276,7 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
     } else {
         const gops_columns part = {
             row0, row1, at->column0, at->column0 + at->columns, at->columns, at->data_zero};
-        plan->type->im2col(&p->window, &part, at->data, workspace);
+        plan->kernels->gemm->im2col[plan->type->index](&p->window, &part, at->data, workspace);
         product.b = workspace;
         product.ldb = (int32_t)at->columns;
     }
@@ -314,7 +314,8 @@ static void run_scratch(const gops_plan *plan, const block *at, int64_t m, int64
         product.ldc = (int32_t)at->columns;
         gops_gemm_run(&plan->gemm, plan->kernels, compute, &product);
         if (plan->wrapped) {
-            plan->kernels->wrap[compute](product.c, count * at->columns, row > 0 ? scratch : NULL);
+            plan->kernels->gemm->wrap[compute](product.c, count * at->columns,
+                                               row > 0 ? scratch : NULL);
         }
     }
     finish(plan, at, m, count, scratch, at->columns);

@@ -148,9 +148,10 @@ static void explain(gops_plan *plan, const gops_gemm_deconv_parameters *p)
         plan->why, sizeof plan->why,
         "%s and col2im in %lld blocks of %lld channels by %lld of %lld pixels, %lld bands: M %lld, "
         "N %lld, K %lld",
-        gops_gemm_name(plan->type->compute), (long long)p->channel_blocks, (long long)p->channels,
-        (long long)p->columns, (long long)plan->conv.data_pixels, (long long)p->bands,
-        (long long)(p->channels * plan->conv.taps), (long long)p->columns, (long long)p->depth);
+        gops_compute_product(plan->type->compute), (long long)p->channel_blocks,
+        (long long)p->channels, (long long)p->columns, (long long)plan->conv.data_pixels,
+        (long long)p->bands, (long long)(p->channels * plan->conv.taps), (long long)p->columns,
+        (long long)p->depth);
 }
 
 /* Estimated nanoseconds. Fitted to DCGAN's, HiFi-GAN's and U-Net's layers with OpenBLAS 0.3.21 on a

@@ -2,6 +2,7 @@
 #ifndef GOPS_GEMM_DECONV_H
 #define GOPS_GEMM_DECONV_H
 
+#include "methods/gemm/gemm_kernels.h"
 #include "plan/plan.h"
 
 #include <assert.h>

@@ -126,14 +126,14 @@ static void add_block(const gops_plan *plan, const piece *at, int64_t first, int
         const int64_t depth = gops_min(p->depth, channels_in - c);
         multiply(plan, at, first, count, c, depth);
         if (plan->wrapped) {
-            plan->kernels->wrap[compute](at->workspace, at->channels * plan->conv.taps * count,
-                                         NULL);
-            plan->kernels->col2im[gops_compute_wrapped(compute)](&at->scatter, &part, at->workspace,
-                                                                 sums, pixels);
+            plan->kernels->gemm->wrap[compute](at->workspace,
+                                               at->channels * plan->conv.taps * count, NULL);
+            plan->kernels->gemm->col2im[gops_compute_wrapped(compute)](&at->scatter, &part,
+                                                                       at->workspace, sums, pixels);
         }
     }
     if (!plan->wrapped) {
-        plan->kernels->col2im[compute](&at->scatter, &part, at->workspace, sums, pixels);
+        plan->kernels->gemm->col2im[compute](&at->scatter, &part, at->workspace, sums, pixels);
     }
 }
 

@@ -9,7 +9,7 @@
 typedef void gops_integer_gemm_fn(int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
                                   const void *b, int64_t ldb, int accumulate, void *c, int64_t ldc);
 
-/* See gops_kernels. */
+/* See gops_gemm_kernels. */
 typedef void gops_wrap_fn(void *values, int64_t count, void *sums);
 
 #endif

@@ -1,5 +1,5 @@
 /* integer_gemm.isa.c: integer_gemm.inc.h for 32 and 64 bits. */
-#include "isa/isa.h"
+#include "methods/gemm/gemm_kernels.h"
 
 #include "isa/vector.h"
 

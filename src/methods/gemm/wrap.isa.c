@@ -5,7 +5,7 @@
  * integers of the same size where they lie, negative ones modulo 2^bits, and are added modulo
  * 2^bits.
  */
-#include "isa/isa.h"
+#include "methods/gemm/gemm_kernels.h"
 
 #include <string.h>
 

@@ -16,6 +16,7 @@
 #ifndef GOPS_IMPLICIT_H
 #define GOPS_IMPLICIT_H
 
+#include "methods/implicit/implicit_tile.h"
 #include "plan/plan.h"
 
 /* A range of indices on every axis: of the output pixels, or of what stands for them. */

@@ -62,7 +62,7 @@ static int lay_out(const gops_plan *plan, const gops_tile *tile, int pixels, int
                    gops_implicit *p, int64_t *slot_bytes, double *cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
     const int64_t least = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, SHARES);
@@ -140,7 +140,7 @@ static int64_t variant(int64_t tile, int pixels)
 static int find_best(gops_plan *plan, int64_t slot_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     int found = 0;
     for (int pixels = 0; pixels < 2; pixels++) {
         const gops_tile *tile = pixels ? tiles->pixels : tiles->channels;
@@ -178,7 +178,7 @@ static int find_best(gops_plan *plan, int64_t slot_limit)
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     if (!find_best(plan, slot_limit)) {
         return gops_implicit_refuse(plan, slot_limit, find_best(plan, GOPS_UNLIMITED), error);
     }
@@ -197,7 +197,7 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
-    const gops_tile *list = gops_implicit_tiles(p, plan->kernels->tiles[type->compute]);
+    const gops_tile *list = gops_implicit_tiles(p, plan->kernels->implicit->tiles[type->compute]);
     const int64_t size = type->bytes;
     const int64_t bytes = gops_compute_bytes(type->compute);
     const unsigned char *from = weights;

@@ -209,7 +209,7 @@ static double tile_cycles(const gops_tile *tile, int pixels, int64_t lanes, int6
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
                                   int64_t spots, int64_t depth)
 {
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const gops_tile *list = gops_implicit_tiles(p, tiles);
     double cycles = 0;
     for (int64_t c = 0; c < channels;) {

@@ -67,7 +67,8 @@ static const void *find_frame(const gops_plan *plan, const unsigned char *data, 
     if (p->in_place) {
         return data + start * plan->type->bytes;
     }
-    plan->type->frame(&p->frame, origin, conv->channels_in, data, workspace);
+    plan->kernels->implicit->padded_input[plan->type->index](&p->frame, origin, conv->channels_in,
+                                                             data, workspace);
     return workspace;
 }
 
@@ -76,7 +77,7 @@ static void store(const piece *at, int64_t first, int64_t c, int64_t count)
 {
     const gops_plan *plan = at->plan;
     const gops_implicit *p = gops_implicit_read(plan);
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const gops_implicit_pass *pass = &at->pass;
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t element = at->element + c * pixels;
@@ -152,7 +153,7 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t item,
 {
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t image_group = item / p->bands / p->parts;
     const int64_t channel = item / p->bands % p->parts * p->part;

@@ -15,6 +15,9 @@
 #ifndef GOPS_IMPLICIT_TILE_H
 #define GOPS_IMPLICIT_TILE_H
 
+#include "methods/implicit/padded_input.h"
+#include "types/types.h"
+
 #include <stdint.h>
 
 typedef struct gops_tile_work {
@@ -60,5 +63,20 @@ typedef struct gops_tiles {
     /* Writes to[i * rows + j] = from[j][i] for i < count, j < rows; 0 where from[j] is NULL. */
     void (*interleave)(void *to, const void *const *from, int64_t rows, int64_t count);
 } gops_tiles;
+
+/* Copies `channels` channels of `data` into `to`; the box begins at data pixel origin[a] of each
+ * axis. padded_input.inc.h */
+typedef void gops_padded_input_fn(const gops_padded_input *frame, const int64_t *origin,
+                                  int64_t channels, const void *data, void *to);
+
+/* For each instruction set. */
+struct gops_implicit_kernels {
+    const gops_tiles *const *tiles;            /* by compute type */
+    gops_padded_input_fn *const *padded_input; /* by row */
+};
+
+#ifdef GOPS_ISA
+extern gops_padded_input_fn *const GOPS_ISA_NAME(gops_padded_input_table)[GOPS_ROWS];
+#endif
 
 #endif

@@ -1,6 +1,7 @@
 /* implicit_tile.isa.c: implicit_tile.inc.h for each compute type, in vectors of the instruction
  * set. */
-#include "isa/isa.h"
+#include "methods/implicit/implicit_tile.h"
+
 #include "isa/lanes.h"
 #include "isa/vector.h"
 
@@ -73,9 +74,14 @@ enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
 #include "methods/implicit/implicit_tile_set.inc.h"
 #include "methods/implicit/implicit_transpose.inc.h"
 
-const gops_tiles *const GOPS_ISA_NAME(gops_tile_table)[GOPS_COMPUTES] = {
+static const gops_tiles *const tiles[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = &f32_tiles,
     [GOPS_COMPUTE_F64] = &f64_tiles,
     [GOPS_COMPUTE_U32] = &u32_tiles,
     [GOPS_COMPUTE_U64] = &u64_tiles,
+};
+
+const struct gops_implicit_kernels GOPS_ISA_NAME(gops_implicit_kernels) = {
+    .tiles = tiles,
+    .padded_input = GOPS_ISA_NAME(gops_padded_input_table),
 };

@@ -1,10 +1,12 @@
-/* Wants T, C, LOAD(T value) -> C, NAME(symbol), and the runs of im2col.inc.h. */
+/* Wants T, C, LOAD(T value) -> C, NAME(symbol), and what types/runs.inc.h wants. */
 /*
  * padded_input.inc.h: copies the input into a frame and converts it on the way; padded_input.h.
  *
  * Along every axis the positions inside the data are a range, [first, last), the same for all rows
  * of a phase; a row is zeros, a run, zeros.
  */
+
+#include "types/runs.inc.h"
 
 /* A call of memset costs more than the one or two zeros of a usual pad. */
 static inline void NAME(frame_zeros)(C *to, int64_t count)

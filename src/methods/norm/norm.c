@@ -20,6 +20,8 @@
 #include "methods/methods.h"
 
 #include "base/checked.h"
+#include "methods/norm/norm.h"
+#include "post_ops/post_ops_kernels.h"
 
 #include <assert.h>
 #include <math.h>
@@ -127,8 +129,10 @@ static void apply_fused(const gops_plan *plan, const gops_job *job, int64_t imag
         i = gops_max(first, (last - 1) / CHUNK * CHUNK);
         const void *residual =
             job->residual != NULL ? gops_residual_at(plan, job, start + i) : NULL;
-        type->norm_keep(&chunk, gops_data_at(plan, job, image, start + i), i, last, scaling);
-        type->fuse(&chunk, NULL, residual, last - i, &plan->activation);
+        plan->kernels->norm->keep[type->index](&chunk, gops_data_at(plan, job, image, start + i), i,
+                                               last, scaling);
+        plan->kernels->post_ops->fuse[type->index](&chunk, NULL, residual, last - i,
+                                                   &plan->activation);
         type->store(gops_output_at(plan, job, start + i), &chunk, last - i);
     }
 }
@@ -155,8 +159,9 @@ static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int
     if (job->fused) {
         apply_fused(plan, job, image, start, first, end, &scaling);
     } else {
-        plan->type->norm_apply(gops_output_at(plan, job, start + first),
-                               gops_data_at(plan, job, image, start + first), first, end, &scaling);
+        plan->kernels->norm->apply[plan->type->index](gops_output_at(plan, job, start + first),
+                                                      gops_data_at(plan, job, image, start + first),
+                                                      first, end, &scaling);
     }
 }
 
@@ -175,8 +180,8 @@ static gops_moments measure(const gops_plan *plan, const gops_job *job, int64_t 
     const gops_norm_geometry *norm = &plan->norm;
     const int64_t start = group * norm->channels * norm->pixels + first;
     void *ahead = read_own(plan)->asks ? gops_output_at(plan, job, start) : NULL;
-    return plan->type->norm_statistics(gops_data_at(plan, job, group / norm->groups, start),
-                                       end - first, ahead);
+    return plan->kernels->norm->statistics[plan->type->index](
+        gops_data_at(plan, job, group / norm->groups, start), end - first, ahead);
 }
 
 static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)

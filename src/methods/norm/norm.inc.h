@@ -1,6 +1,6 @@
-/* Wants T, VALUE(T value) -> double, ROUND(double value) -> T, NAME(symbol). May have
- * ROUND_IN_BLOCKS: VALUE and ROUND are load_block (im2col.inc.h), and store_block
- * (types/type.inc.h) after gops_round_to_odd; and NORM_IN_DOUBLES. */
+/* Wants what types/each_type.inc.h has: T, VALUE(T value) -> double, ROUND(double value) -> T,
+ * NAME(symbol). May have ROUND_IN_BLOCKS: VALUE and ROUND are load_block (types/runs.inc.h), and
+ * store_block after gops_round_to_odd; and NORM_IN_DOUBLES. Nothing where there is no VALUE. */
 /*
  * norm.inc.h: the arithmetic of group normalization.
  *
@@ -26,6 +26,10 @@
  * Sums run in GOPS_NORM_LANES independent accumulators, the same number on every machine, in
  * vectors as wide as it has.
  */
+
+#ifdef VALUE
+
+#include "types/runs.inc.h"
 
 #ifndef NORM_IN_DOUBLES
 #include "methods/norm/norm_floats.inc.h"
@@ -216,3 +220,5 @@ static void NAME(norm_keep)(void *output, const void *data, int64_t first, int64
 {
     NAME(norm_group)(output, data, first, end, scaling, 0);
 }
+
+#endif

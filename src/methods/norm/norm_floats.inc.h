@@ -1,5 +1,5 @@
 /* Wants T, C (float), VALUE(T value) -> double, STORE(C value) -> T, load_block and store_block
- * (im2col.inc.h, types/type.inc.h), NAME(symbol). */
+ * (types/runs.inc.h), NAME(symbol). */
 /*
  * norm_floats.inc.h: group normalization in floats, where they are good enough.
  *

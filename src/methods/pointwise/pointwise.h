@@ -13,6 +13,8 @@
 #ifndef GOPS_POINTWISE_H
 #define GOPS_POINTWISE_H
 
+#include "types/types.h"
+
 #include <stdint.h>
 
 /* The weights that a tile asks the caches for are so many bytes ahead. In a network they come from

@@ -1,7 +1,6 @@
 /* pointwise.isa.c: pointwise.inc.h for the floating point types. */
 #include "methods/pointwise/pointwise.h"
 
-#include "isa/isa.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"

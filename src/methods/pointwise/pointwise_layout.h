@@ -3,6 +3,7 @@
 #ifndef GOPS_POINTWISE_LAYOUT_H
 #define GOPS_POINTWISE_LAYOUT_H
 
+#include "methods/pointwise/pointwise.h"
 #include "plan/plan.h"
 
 /* A number cut into pieces that differ by at most 1: `larger` of size + 1, then those of size. */

@@ -64,7 +64,8 @@ static unsigned char *pack_span(const gops_plan *plan, const gops_subconv_view *
 {
     const gops_implicit *p = &gops_subconv_read(plan)->implicit;
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tile *list = gops_implicit_tiles(p, plan->kernels->tiles[plan->type->compute]);
+    const gops_tile *list =
+        gops_implicit_tiles(p, plan->kernels->implicit->tiles[plan->type->compute]);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_subconvs phases;
     gops_subconv_first(view, &phases);

@@ -39,7 +39,7 @@ static int is_unpadded(const gops_subconv_view *view)
 int64_t gops_subconv_span_weights(const gops_plan *plan, const gops_subconv_parameters *p,
                                   const gops_subconv_kinds *kinds, int64_t channels)
 {
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     int64_t values = 0;
     for (int64_t i = 0; i < kinds->kinds; i++) {
         const gops_subconv_kind *kind = &kinds->kind[i];
@@ -71,7 +71,7 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
      * and every further block of depth loads and stores the sums again: measured there on DCGAN's
      * last layer and HiFi-GAN's, as is the transposition. */
     static const double ONE_VECTOR = 1.25, NS_PER_BLOCK_SUM = 0.05, NS_PER_TURNED_SUM = 0.08;
-    const int64_t lanes = plan->kernels->tiles[plan->type->compute]->lanes;
+    const int64_t lanes = plan->kernels->implicit->tiles[plan->type->compute]->lanes;
     const double product = p->implicit.pixels || p->implicit.tile > lanes ? 1 : ONE_VECTOR;
     const int64_t part = p->implicit.part;
     double cost = 0, weights = 0;
@@ -101,7 +101,8 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_view 
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t stride = view->side[view->axes - 1].stride;
-    const int64_t step = p->implicit.pixels ? plan->kernels->tiles[plan->type->compute]->lanes : 1;
+    const int64_t step =
+        p->implicit.pixels ? plan->kernels->implicit->tiles[plan->type->compute]->lanes : 1;
     /* A single position's tiles write whole tiles there. */
     const int64_t sums = p->rows * p->implicit.chunk * step + kinds->products * p->implicit.tile;
     const int64_t block = p->implicit.pixels ? 0 : p->implicit.tile * p->implicit.chunk;
@@ -180,7 +181,7 @@ static int lay_out(const gops_plan *plan, const gops_subconv_view *view,
                    double *cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
     const int64_t channels = gops_max(1, conv->channels_out);
@@ -258,7 +259,7 @@ static int find_tile(gops_plan *plan, const gops_subconv_view *view,
                      const gops_subconv_kinds *kinds, int pixels, int found, int64_t slot_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const gops_tile *tile = pixels ? tiles->pixels : tiles->channels;
     gops_subconv_parameters *p = (gops_subconv_parameters *)(void *)plan->parameters.bytes;
     for (int64_t width = 0; tile->channels != 0; tile++) {

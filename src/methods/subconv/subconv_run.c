@@ -55,7 +55,7 @@ static const unsigned char *multiply(const gops_subconv_piece *at, gops_implicit
                                      const unsigned char *weights)
 {
     const gops_subconv_parameters *p = gops_subconv_read(at->plan);
-    const gops_tiles *tiles = at->plan->kernels->tiles[at->plan->type->compute];
+    const gops_tiles *tiles = at->plan->kernels->implicit->tiles[at->plan->type->compute];
     const int64_t ld = at->sums_ld;
     unsigned char *sums = at->workspace + p->implicit.sums_from + row * ld * pass->bytes;
     gops_epilogue_values bias;
@@ -132,7 +132,8 @@ static const void *find_frame(const gops_subconv_piece *at, const unsigned char 
     if (p->implicit.in_place) {
         return data + start * plan->type->bytes;
     }
-    plan->type->frame(&p->implicit.frame, origin, conv->channels_in, data, at->workspace);
+    plan->kernels->implicit->padded_input[plan->type->index](
+        &p->implicit.frame, origin, conv->channels_in, data, at->workspace);
     return at->workspace;
 }
 
@@ -141,7 +142,7 @@ void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t item, 
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_implicit *implicit = &p->implicit;
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t image_group = item / implicit->bands / implicit->parts;
     const int64_t channel = item / implicit->bands % implicit->parts * implicit->part;

@@ -42,7 +42,7 @@ static void store_run(const gops_subconv_piece *at, const pixel_run *run, int64_
     const gops_plan *plan = at->plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->tiles[plan->type->compute];
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const gops_subconv_side *last = &at->view.side[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t ld = at->sums_ld;

@@ -1,0 +1,32 @@
+/* gemm_kernels.h: what gemm has for each instruction set. */
+#ifndef GOPS_GEMM_KERNELS_H
+#define GOPS_GEMM_KERNELS_H
+
+#include "methods/gemm/integer_gemm.h"
+#include "methods/gemm/scatter.h"
+#include "methods/gemm/window.h"
+#include "types/types.h"
+
+/* Copies a part of the columns of `data`, an image's group, to `columns`. im2col.inc.h */
+typedef void gops_im2col_fn(const gops_window *window, const gops_columns *part, const void *data,
+                            void *columns);
+
+struct gops_gemm_kernels {
+    gops_im2col_fn *const *im2col; /* by row */
+    /* By compute type: adds a block of columns onto the output. col2im.inc.h */
+    gops_col2im_fn *const *col2im;
+    /* By compute type, GOPS_COMPUTE_U32 and U64: the matrix product. integer_gemm.inc.h */
+    gops_integer_gemm_fn *const *integer;
+    /* By compute type, F32 and F64, whose values are integers: turns them into the unsigned type of
+     * the same size where they lie, or adds them to `sums` as such unless that is NULL. */
+    gops_wrap_fn *const *wrap;
+};
+
+#ifdef GOPS_ISA
+extern gops_im2col_fn *const GOPS_ISA_NAME(gops_im2col_table)[GOPS_ROWS];
+extern gops_col2im_fn *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES];
+extern gops_integer_gemm_fn *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
+extern gops_wrap_fn *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+/* post_ops.isa.c: post_ops.inc.h for each element type. */
+#include "post_ops/post_ops_kernels.h"
+
+#include "post_ops/libmvec.h"
+
+enum { FUSE_BLOCK = 16 }; /* an AVX-512 vector of floats */
+
+#define EACH_TYPE "post_ops/post_ops.inc.h"
+#include "types/each_type.inc.h"
+
+#define ENTRY(name) [GOPS_ROW_##name] = name##_fuse,
+const struct gops_post_ops_kernels GOPS_ISA_NAME(gops_post_ops_kernels) = {
+    .fuse = {GOPS_FLOAT_ROWS(ENTRY) GOPS_INTEGER_ROWS(ENTRY)},
+};

@@ -1,0 +1,310 @@
+/* Wants EACH_TYPE: the file to include for each row of the element types, as a string. It finds
+ * T, the type of an element as it is stored
+ * C, the compute type
+ * LOAD(T) -> C, STORE(C) -> T, the conversions of one value
+ * NAME(symbol), which puts the row's name in front
+ * ROW, the initializer of name, type, compute, plain and exact_k
+ * VALUE(T) -> double, ROUND(double) -> T: floating point types alone
+ * WRAPPED: the unsigned type of C's size; integers alone
+ * ELEMENT: the element's own type, where T is only as large
+ * LOAD_BLOCK(to, from, length), STORE_BLOCK(to, from, length): conversions of 16, 8 or 4 values;
+ *     or WIDEN, NARROW (types/widen.h), LANES_LOAD and LANES_STORE (types/small_float.h); or none
+ * ROUND_IN_BLOCKS: rounding by blocks is quicker than one by one
+ * NORM_IN_DOUBLES: floats do not serve a normalization
+ * SHIFTED: a zero point is to be taken off */
+/*
+ * types/each_type.inc.h: the element types. To add one, add its two conversions and its row here,
+ * and its name to GOPS_TYPE_ROWS of types/types.h.
+ *
+ * Floating point types below f32 are multiplied and added in f32. Integers are exact modulo 2^bits:
+ * 8-bit ones in f32 while no sum can leave 24 bits, 16-bit ones in f64 while none can leave 53;
+ * exact_k says how many products that is, and beyond it K is cut (methods/gemm). 32- and 64-bit
+ * ones are multiplied as unsigned integers, whose arithmetic is modular already.
+ */
+#include "base/checked.h"
+#include "types/blocks.h"
+#include "types/f16c.h"
+#include "types/integer_bits.h"
+#include "types/small_float.h"
+#include "types/types.h"
+#include "types/widen.h"
+
+#include <string.h>
+
+#define SAME(value) (value)
+
+#define T float
+#define C float
+#define LOAD SAME
+#define STORE SAME
+#define VALUE (double)
+#define ROUND (float)
+#define NAME(symbol) f32_##symbol
+#define ROW                                                                                        \
+    .name = "f32", .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .plain = 1, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T double
+#define C double
+#define LOAD SAME
+#define STORE SAME
+#define VALUE SAME
+#define ROUND SAME
+#define NORM_IN_DOUBLES
+#define NAME(symbol) f64_##symbol
+#define ROW                                                                                        \
+    .name = "f64", .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .plain = 1, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#ifdef __F16C__
+#define LOAD_BLOCK f16c_load
+#define STORE_BLOCK f16c_store
+#endif
+#define T uint16_t
+#define C float
+#define LOAD(code) gops_f16_load((uint32_t)(code))
+#ifndef __F16C__
+#define WIDEN gops_widen_u16
+#define LANES_LOAD gops_lanes_f16_load
+#define NARROW gops_narrow_u16
+#define LANES_STORE gops_lanes_f16_store
+#endif
+#define STORE(value) (uint16_t) gops_f16_store(value)
+#define VALUE (double)gops_f16_load
+#define ROUND(value) (uint16_t) gops_f16_store(gops_round_to_odd(value))
+#define NAME(symbol) f16_##symbol
+#define ROW .name = "f16", .type = GOPS_F16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint16_t
+#define C float
+#define LOAD(code) gops_bf16_load((uint32_t)(code))
+#define WIDEN gops_widen_u16
+#define LANES_LOAD gops_lanes_bf16_load
+#define NARROW gops_narrow_u16
+#define LANES_STORE gops_lanes_bf16_store
+#define STORE(value) (uint16_t) gops_bf16_store(value)
+#define VALUE (double)gops_bf16_load
+#define ROUND gops_bf16_round
+#define NAME(symbol) bf16_##symbol
+#define ROW .name = "bf16", .type = GOPS_BF16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD(code) gops_f8e4m3_load((uint32_t)(code))
+#define WIDEN gops_widen_u8
+#define LANES_LOAD gops_lanes_f8e4m3_load
+#define NARROW gops_narrow_u8
+#define LANES_STORE gops_lanes_f8e4m3_store
+#define STORE(value) (uint8_t) gops_f8e4m3_store(value)
+#define VALUE (double)gops_f8e4m3_load
+#define ROUND(value) (uint8_t) gops_f8e4m3_store(gops_round_to_odd(value))
+#define ROUND_IN_BLOCKS
+#define NAME(symbol) f8e4m3_##symbol
+#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD(code) gops_f8e4m3_load((uint32_t)(code))
+#define WIDEN gops_widen_u8
+#define LANES_LOAD gops_lanes_f8e4m3_load
+#define NARROW gops_narrow_u8
+#define LANES_STORE gops_lanes_f8e4m3_saturate
+#define STORE(value) (uint8_t) gops_f8e4m3_saturate(value)
+#define VALUE (double)gops_f8e4m3_load
+#define ROUND(value) (uint8_t) gops_f8e4m3_saturate(gops_round_to_odd(value))
+#define ROUND_IN_BLOCKS
+#define NAME(symbol) f8e4m3_saturating_##symbol
+#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD(code) gops_f8e5m2_load((uint32_t)(code))
+#ifdef __F16C__
+#define LOAD_BLOCK f8e5m2_f16c_load
+#else
+#define WIDEN gops_widen_u8
+#define LANES_LOAD gops_lanes_f8e5m2_load
+#endif
+#define NARROW gops_narrow_u8
+#define LANES_STORE gops_lanes_f8e5m2_store
+#define STORE(value) (uint8_t) gops_f8e5m2_store(value)
+#define VALUE (double)gops_f8e5m2_load
+#define ROUND(value) (uint8_t) gops_f8e5m2_store(gops_round_to_odd(value))
+#define NAME(symbol) f8e5m2_##symbol
+#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD(code) gops_f8e5m2_load((uint32_t)(code))
+#ifdef __F16C__
+#define LOAD_BLOCK f8e5m2_f16c_load
+#else
+#define WIDEN gops_widen_u8
+#define LANES_LOAD gops_lanes_f8e5m2_load
+#endif
+#define NARROW gops_narrow_u8
+#define LANES_STORE gops_lanes_f8e5m2_saturate
+#define STORE(value) (uint8_t) gops_f8e5m2_saturate(value)
+#define VALUE (double)gops_f8e5m2_load
+#define ROUND(value) (uint8_t) gops_f8e5m2_saturate(gops_round_to_odd(value))
+#define NAME(symbol) f8e5m2_saturating_##symbol
+#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+/* 2^24 / 2^14: a product of two i8 is at most 2^14. */
+#define T int8_t
+#define C float
+#define LOAD (float)
+#define WIDEN gops_widen_i8
+#define STORE(value) (int8_t)(int32_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) i8_##symbol
+#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 1 << 10
+#include "types/one_type.inc.h"
+
+/* 2^24 / 255^2, rounded down. */
+#define T uint8_t
+#define C float
+#define LOAD (float)
+#define WIDEN gops_widen_u8
+#define STORE(value) (uint8_t)(int32_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) u8_##symbol
+#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#include "types/one_type.inc.h"
+
+/* 2^53 / 2^30. */
+#define T int16_t
+#define C double
+#define LOAD (double)
+#define WIDEN gops_widen_i16
+#define STORE(value) (int16_t) gops_integer_bits(value)
+#define WRAPPED uint64_t
+#define NAME(symbol) i16_##symbol
+#define ROW .name = "i16", .type = GOPS_I16, .compute = GOPS_COMPUTE_F64, .exact_k = 1 << 23
+#include "types/one_type.inc.h"
+
+/* 2^53 / 65535^2, rounded down. */
+#define T uint16_t
+#define C double
+#define LOAD (double)
+#define WIDEN gops_widen_u16
+#define STORE(value) (uint16_t) gops_integer_bits(value)
+#define WRAPPED uint64_t
+#define NAME(symbol) u16_##symbol
+#define ROW .name = "u16", .type = GOPS_U16, .compute = GOPS_COMPUTE_F64, .exact_k = 2097216
+#include "types/one_type.inc.h"
+
+#define T uint32_t
+#define C uint32_t
+#define ELEMENT int32_t
+#define LOAD SAME
+#define STORE SAME
+#define WRAPPED uint32_t
+#define NAME(symbol) i32_##symbol
+#define ROW                                                                                        \
+    .name = "i32", .type = GOPS_I32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint32_t
+#define C uint32_t
+#define LOAD SAME
+#define STORE SAME
+#define WRAPPED uint32_t
+#define NAME(symbol) u32_##symbol
+#define ROW                                                                                        \
+    .name = "u32", .type = GOPS_U32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint64_t
+#define C uint64_t
+#define ELEMENT int64_t
+#define LOAD SAME
+#define STORE SAME
+#define WRAPPED uint64_t
+#define NAME(symbol) i64_##symbol
+#define ROW                                                                                        \
+    .name = "i64", .type = GOPS_I64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint64_t
+#define C uint64_t
+#define LOAD SAME
+#define STORE SAME
+#define WRAPPED uint64_t
+#define NAME(symbol) u64_##symbol
+#define ROW                                                                                        \
+    .name = "u64", .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+/* The 8- and 16-bit integers for our own kernels, which multiply 32-bit integers nearly as fast as
+ * floats: sums modulo 2^32 hold the result modulo 2^8 or 2^16, whatever K is. */
+#define T int8_t
+#define C uint32_t
+#define LOAD (uint32_t)(int32_t)
+#define WIDEN gops_widen_i8
+#define STORE(value) (int8_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) i8_modular_##symbol
+#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint8_t
+#define C uint32_t
+#define LOAD (uint32_t)(int32_t)
+#define WIDEN gops_widen_u8
+#define STORE(value) (uint8_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) u8_modular_##symbol
+#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T int16_t
+#define C uint32_t
+#define LOAD (uint32_t)(int32_t)
+#define WIDEN gops_widen_i16
+#define STORE(value) (int16_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) i16_modular_##symbol
+#define ROW .name = "i16", .type = GOPS_I16, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+#define T uint16_t
+#define C uint32_t
+#define LOAD (uint32_t)(int32_t)
+#define WIDEN gops_widen_u16
+#define STORE(value) (uint16_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) u16_modular_##symbol
+#define ROW .name = "u16", .type = GOPS_U16, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#include "types/one_type.inc.h"
+
+/* The 8-bit integers less a zero point: differences of up to 255 either way. */
+#define T int8_t
+#define C float
+#define LOAD (float)
+#define WIDEN gops_widen_i8
+#define SHIFTED
+#define STORE(value) (int8_t)(int32_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) i8_shifted_##symbol
+#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#include "types/one_type.inc.h"
+
+#define T uint8_t
+#define C float
+#define LOAD (float)
+#define WIDEN gops_widen_u8
+#define SHIFTED
+#define STORE(value) (uint8_t)(int32_t)(value)
+#define WRAPPED uint32_t
+#define NAME(symbol) u8_shifted_##symbol
+#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#include "types/one_type.inc.h"
+
+#undef SAME

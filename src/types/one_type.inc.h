@@ -1,0 +1,22 @@
+/* types/one_type.inc.h: for each_type.inc.h: includes EACH_TYPE and takes the macros away. */
+#include EACH_TYPE
+
+#undef T
+#undef C
+#undef LOAD
+#undef STORE
+#undef VALUE
+#undef ROUND
+#undef NAME
+#undef ROW
+#undef LOAD_BLOCK
+#undef WIDEN
+#undef NARROW
+#undef LANES_LOAD
+#undef LANES_STORE
+#undef ROUND_IN_BLOCKS
+#undef NORM_IN_DOUBLES
+#undef STORE_BLOCK
+#undef WRAPPED
+#undef ELEMENT
+#undef SHIFTED
