@@ -343,9 +343,8 @@ gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error 
             !lay_out(plan, strip, slot_limit, &p, &slot_bytes, &cost)) {
             continue;
         }
-        /* The weights do not tell heights. */
-        variant = ((p.depth_block * 8 + strip->size.vectors) * 8 + p.rest->size.vectors) * 8 +
-                  strip->size.joined;
+        /* Packed weights do not tell heights; how deep their blocks are follows from the rest. */
+        variant = (strip->size.vectors * 8 + p.rest->size.vectors) * 8 + strip->size.joined;
         if (slot_bytes > slot_limit) {
             roomy = 1;
         } else if ((!found || cost < plan->cost) &&
