@@ -366,13 +366,14 @@ static void ocp_facts(void)
 static void sums_of_integers(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 7);
-    int runs;
+    bool runs;
     for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
         if (!runs) {
             continue;
         }
         setenv("GROUPOPS_ISA", gops_isa_name(i, NULL), 1);
-        const gops_type_row *row = gops_kernels_select()->type_row(GOPS_U16, GOPS_TYPE_USUAL);
+        const gops_type_row *row =
+            gops_type_row_of(gops_kernels_select(), GOPS_U16, GOPS_TYPE_USUAL);
         for (int n = 0; n < 4096; n++) {
             const int64_t most = INT64_C(1) << n % 54;
             const int64_t sum = gops_test_random_range(&random, -most, most);
