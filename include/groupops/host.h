@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <groupops/sized.h>
 #include <groupops/status.h>
 
 #ifdef __cplusplus
@@ -37,11 +38,13 @@ typedef void gops_dgemm_fn(void *context, int32_t m, int32_t n, int32_t k, const
                            int32_t ldc);
 
 typedef struct gops_gemm {
-    size_t size; /**< sizeof(gops_gemm) */
+    size_t size; /**< sizeof(gops_gemm): groupops/sized.h */
     gops_sgemm_fn *sgemm;
     gops_dgemm_fn *dgemm;
     void *context; /**< passed to both */
 } gops_gemm;
+
+#define GOPS_GEMM_INIT GOPS_SIZED_INIT(gops_gemm)
 
 /** A parallel version of
  *     for (int64_t i = 0; i < count; i++) task(argument, i);
@@ -61,7 +64,7 @@ typedef void gops_release_fn(void *context, void *memory);
 typedef void gops_log_fn(void *context, const char *line);
 
 typedef struct gops_host {
-    size_t size;                        /**< sizeof(gops_host) */
+    size_t size;                        /**< sizeof(gops_host): groupops/sized.h */
     const gops_gemm *gemm;              /**< NULL: the CBLAS that the library was linked with */
     gops_parallel_for_fn *parallel_for; /**< NULL: OpenMP */
     gops_allocate_fn *allocate;         /**< NULL: the C library; given together with release */
@@ -70,11 +73,13 @@ typedef struct gops_host {
     void *context;    /**< passed to all but the GEMMs */
 } gops_host;
 
+#define GOPS_HOST_INIT GOPS_SIZED_INIT(gops_host)
+
 /** The host of plans made from now on whose options name none; NULL: none, as before the first call.
  * A plan whose options do name a host has nothing of this one. It is for the program to set,
  * once, at its start: a library that calls it decides for all others in the process. Copied, with
  * its GEMM table; plans keep what they were made with. May be called from any thread.
- * GOPS_INVALID: a size that is wrong, allocate without release, a GEMM table with a hole. */
+ * GOPS_INVALID: a size that is wrong (groupops/sized.h), allocate without release, a GEMM table with a hole. */
 GOPS_API gops_status gops_set_default_host(const gops_host *host, gops_error *error);
 
 #ifdef __cplusplus

@@ -6,7 +6,9 @@
  *     gops_packed_filter *filter;
  *     gops_conv_plan_create(&data, &weights, &attributes, NULL, &plan, &error);
  *     gops_filter_create(plan, weight_values, &filter, &error);
- *     gops_arguments arguments = {sizeof arguments, data_values, filter};
+ *     gops_arguments arguments = GOPS_ARGUMENTS_INIT;
+ *     arguments.data = data_values;
+ *     arguments.filter = filter;
  *     arguments.output = output_values;
  *     gops_execute(plan, &arguments, &error);          // again and again, from any thread
  *     gops_filter_destroy(filter);
@@ -40,6 +42,7 @@
 #include <groupops/attributes.h>
 #include <groupops/choices.h>
 #include <groupops/host.h>
+#include <groupops/sized.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,7 +81,7 @@ typedef struct gops_activation {
  * activation without them. Refused by name: an output_type that is none for the operation and its
  * data. */
 typedef struct gops_options {
-    size_t size; /**< sizeof(gops_options) */
+    size_t size; /**< sizeof(gops_options): groupops/sized.h */
     /** NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
      * algorithm that serves the shape, on buffers of its own as large as the tensors and with the
      * plan's threads, some ten times or for a millisecond each, and keeps the fastest. Else an
@@ -108,6 +111,8 @@ typedef struct gops_options {
      * the latter adds what it finds. Used while the plan is created, and not kept. */
     gops_choices *choices;
 } gops_options;
+
+#define GOPS_OPTIONS_INIT GOPS_SIZED_INIT(gops_options)
 
 /** Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
  * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option;
@@ -172,7 +177,7 @@ GOPS_API void gops_plan_cache_destroy(gops_plan_cache *cache);
 GOPS_API void gops_plan_destroy(gops_plan *plan);
 
 typedef struct gops_plan_info {
-    size_t size; /**< set it to sizeof(gops_plan_info) before the call */
+    size_t size; /**< sizeof(gops_plan_info), set before the call: groupops/sized.h */
     gops_shape shape;
     const char *algorithm; /**< its name; a constant string */
     const char *why;       /**< the choice in a sentence; lives as long as the plan */
@@ -184,7 +189,10 @@ typedef struct gops_plan_info {
     int64_t flops;
 } gops_plan_info;
 
-/** Fills *info. GOPS_INVALID: an argument is NULL or info->size is unknown. */
+#define GOPS_PLAN_INFO_INIT GOPS_SIZED_INIT(gops_plan_info)
+
+/** Fills *info, all but its size. May be called by any thread. GOPS_INVALID: an argument is NULL, or
+ * info->size is none that is taken (groupops/sized.h); *info is then as it was. */
 GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info,
                                         gops_error *error);
 
@@ -222,7 +230,7 @@ GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
  * plan without output_type.
  */
 typedef struct gops_arguments {
-    size_t size; /**< sizeof(gops_arguments) */
+    size_t size; /**< sizeof(gops_arguments): groupops/sized.h */
     const void *data;
     const gops_packed_filter *filter; /**< convolutions */
     const void *scale;                /**< normalization */
@@ -251,6 +259,8 @@ typedef struct gops_arguments {
     int64_t output_stride;
     int64_t residual_stride;
 } gops_arguments;
+
+#define GOPS_ARGUMENTS_INIT GOPS_SIZED_INIT(gops_arguments)
 
 #define GOPS_WORKSPACE_ALIGNMENT 64
 

@@ -2,6 +2,7 @@
 #include "base/host_default.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/locks.h"
 
 #include <omp.h>
@@ -41,53 +42,46 @@ static void libc_release(void *context, void *memory)
     free(memory);
 }
 
-static gops_status check(const gops_host *host, gops_error *error)
-{
-    if (host->size != sizeof *host) {
-        return gops_fail(error, GOPS_INVALID, "host.size is %zu; it must be %zu", host->size,
-                         sizeof *host);
-    }
-    if ((host->allocate == NULL) != (host->release == NULL)) {
-        return gops_fail(error, GOPS_INVALID, "host.%s is set without host.%s; they go together",
-                         host->allocate != NULL ? "allocate" : "release",
-                         host->allocate != NULL ? "release" : "allocate");
-    }
-    if (host->gemm != NULL && (host->gemm->size != sizeof *host->gemm ||
-                               host->gemm->sgemm == NULL || host->gemm->dgemm == NULL)) {
-        return gops_fail(error, GOPS_INVALID,
-                         "host.gemm needs size %zu (it has %zu), an sgemm and a dgemm",
-                         sizeof *host->gemm, host->gemm->size);
-    }
-    return GOPS_OK;
-}
-
 /* The default host, and its table in place of the pointer to one. */
 typedef struct lent {
     gops_host host;
     gops_gemm gemm;
 } lent;
 
-static lent by_default;
-
-static lent copy(const gops_host *host)
+/* Reads the caller's host and its GEMM table. */
+static gops_status read_host(const gops_host *given, lent *read, gops_error *error)
 {
-    lent copied = {.gemm = {.size = 0}};
-    if (host != NULL) {
-        copied.host = *host;
-        if (host->gemm != NULL) {
-            copied.gemm = *host->gemm;
-        }
-        copied.host.gemm = NULL; /* the caller's table may be gone when we come back to it */
+    gops_host *host = &read->host;
+    gops_status status = gops_sized_read(&gops_sized_host, given, host, error);
+    if (status != GOPS_OK) {
+        return status;
     }
-    return copied;
+    if ((host->allocate == NULL) != (host->release == NULL)) {
+        return gops_fail(error, GOPS_INVALID, "host.%s is set without host.%s; they go together",
+                         host->allocate != NULL ? "allocate" : "release",
+                         host->allocate != NULL ? "release" : "allocate");
+    }
+    if (host->gemm == NULL) {
+        return GOPS_OK;
+    }
+    status = gops_sized_read(&gops_sized_gemm, host->gemm, &read->gemm, error);
+    host->gemm = NULL; /* the caller's table may be gone when we come back to it */
+    if (status == GOPS_OK && (read->gemm.sgemm == NULL || read->gemm.dgemm == NULL)) {
+        return gops_fail(error, GOPS_INVALID, "host.gemm.%s is NULL",
+                         read->gemm.sgemm == NULL ? "sgemm" : "dgemm");
+    }
+    return status;
 }
+
+static lent by_default;
 
 gops_status gops_set_default_host(const gops_host *host, gops_error *error)
 {
-    const gops_status status = host != NULL ? check(host, error) : GOPS_OK;
+    lent read = {.gemm = {.size = 0}};
+    const gops_status status = host != NULL ? read_host(host, &read, error) : GOPS_OK;
     if (status == GOPS_OK) {
         gops_lock(GOPS_LOCK_DEFAULT_HOST);
-        by_default = copy(host);
+        by_default = read;
         gops_unlock(GOPS_LOCK_DEFAULT_HOST);
     }
     return status;
@@ -96,13 +90,12 @@ gops_status gops_set_default_host(const gops_host *host, gops_error *error)
 gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_gemm *gemm,
                                gops_error *error)
 {
-    lent found;
+    lent found = {.gemm = {.size = 0}};
     if (host != NULL) {
-        const gops_status status = check(host, error);
+        const gops_status status = read_host(host, &found, error);
         if (status != GOPS_OK) {
             return status;
         }
-        found = copy(host);
     } else {
         gops_lock(GOPS_LOCK_DEFAULT_HOST);
         found = by_default;

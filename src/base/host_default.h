@@ -7,8 +7,8 @@
 
 /* Completes `host` (NULL: the default host, which may lend nothing) into *complete: all hooks set
  * but log, which may stay NULL, and gemm, which is NULL: the table goes to *gemm, whose functions
- * are NULL where none was lent. GOPS_INVALID: a size that is not ours, allocate without release or
- * the reverse, a GEMM table with a hole. */
+ * are NULL where none was lent. GOPS_INVALID: a size that no release had, allocate without release
+ * or the reverse, a GEMM table with a hole. */
 gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_gemm *gemm,
                                gops_error *error);
 

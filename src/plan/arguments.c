@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <string.h>
 
@@ -161,18 +162,15 @@ static double data_zero(const gops_plan *plan, const gops_arguments *given)
     return (double)zero;
 }
 
-gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *arguments,
-                                gops_job *job, gops_error *error)
+gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *given,
+                                gops_arguments *arguments, gops_job *job, gops_error *error)
 {
     gops_status status;
-    if (plan == NULL || arguments == NULL) {
+    if (plan == NULL || given == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "arguments");
     }
-    if (arguments->size != sizeof *arguments) {
-        return gops_fail(error, GOPS_INVALID, "arguments.size is %zu; it must be %zu",
-                         arguments->size, sizeof *arguments);
-    }
-    if ((status = check_workspace(plan, arguments, error)) != GOPS_OK) {
+    if ((status = gops_sized_read(&gops_sized_arguments, given, arguments, error)) != GOPS_OK ||
+        (status = check_workspace(plan, arguments, error)) != GOPS_OK) {
         return status;
     }
     if (plan->items == 0) {

@@ -91,10 +91,11 @@ static gops_status run(execution *running, unsigned char *workspace, gops_error 
     return run_items(running, plan->barrier, running->items, error);
 }
 
-gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments, gops_error *error)
+gops_status gops_execute(const gops_plan *plan, const gops_arguments *given, gops_error *error)
 {
     execution running = {.plan = plan};
-    gops_status status = gops_read_arguments(plan, arguments, &running.job, error);
+    gops_arguments arguments;
+    gops_status status = gops_read_arguments(plan, given, &arguments, &running.job, error);
     if (status != GOPS_OK || plan->items == 0) {
         return status;
     }
@@ -103,8 +104,8 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
     running.items = plain ? gops_nonfinite_items(plan) : plan->items;
     running.modes = gops_float_read();
     size_t needed = gops_workspace_bytes(plan);
-    if (arguments->workspace != NULL || needed == 0) {
-        return run(&running, arguments->workspace, error);
+    if (arguments.workspace != NULL || needed == 0) {
+        return run(&running, arguments.workspace, error);
     }
     void *workspace = plan->host.allocate(plan->host.context, needed, GOPS_WORKSPACE_ALIGNMENT);
     if (workspace == NULL) {

@@ -24,15 +24,9 @@ static gops_status check_algorithm(const char *name, gops_error *error)
     return gops_fail(error, GOPS_INVALID, "algorithm is \"%s\"; it must be one of %s", name, known);
 }
 
-gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_request *wanted,
+gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_request *wanted,
                               gops_error *error)
 {
-    static const gops_options defaults = {.size = sizeof defaults};
-    const gops_options *given = options != NULL ? options : &defaults;
-    if (given->size != sizeof *given) {
-        return gops_fail(error, GOPS_INVALID, "options.size is %zu; it must be %zu", given->size,
-                         sizeof *given);
-    }
     if (given->threads < 0) {
         return gops_fail(error, GOPS_INVALID, "threads is %d; it must not be negative",
                          (int)given->threads);
@@ -108,10 +102,4 @@ gops_status gops_check_activation(const gops_plan *plan, gops_error *error)
         return status == GOPS_OK ? check_bound(plan, "beta", given->beta, error) : status;
     }
     return GOPS_OK;
-}
-
-gops_type gops_wanted_output(const gops_options *options)
-{
-    return options != NULL && options->size == sizeof *options ? options->output_type
-                                                               : (gops_type)0;
 }

@@ -15,16 +15,12 @@ typedef struct gops_request {
     void (*packing)(const gops_plan *plan, const void *weights, void *packed);
 } gops_request;
 
-/* Fills in the plan's host, GEMM table, activation and saturate, and *wanted. Errors as
- * groupops/plan.h lists them. */
-gops_status gops_read_options(const gops_options *options, gops_plan *plan, gops_request *wanted,
+/* Fills in the plan's host, GEMM table, activation and saturate, and *wanted, from options of this
+ * library's own size. Errors as groupops/plan.h lists them. */
+gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_request *wanted,
                               gops_error *error);
 
 /* Checks that the plan's activation and types, which are set, go together. */
 gops_status gops_check_activation(const gops_plan *plan, gops_error *error);
-
-/* output_type, or 0; read before the options are checked as a whole, since the geometry comes first
- * and needs it. */
-gops_type gops_wanted_output(const gops_options *options);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "plan/choose.h"
 
 #include <stdio.h>
@@ -147,17 +148,30 @@ static gops_status create(gops_plan *draft, gops_type data, const gops_options *
     return gops_plan_finish(draft, data, &wanted, plan, error);
 }
 
+/* Reads the options, whatever their size. */
+static gops_status begin(const gops_options *options, gops_options *wanted, gops_plan **plan,
+                         gops_error *error)
+{
+    if (plan == NULL) {
+        return gops_fail(error, GOPS_INVALID, "plan is NULL");
+    }
+    *plan = NULL;
+    *wanted = (gops_options)GOPS_OPTIONS_INIT;
+    return options != NULL ? gops_sized_read(&gops_sized_options, options, wanted, error) : GOPS_OK;
+}
+
 gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
                                   const gops_conv_attributes *attributes,
                                   const gops_options *options, gops_plan **plan, gops_error *error)
 {
     gops_plan draft = {.operation = GOPS_OPERATION_CONV};
-    if (plan == NULL) {
-        return gops_fail(error, GOPS_INVALID, "plan is NULL");
+    gops_options wanted;
+    gops_status status = begin(options, &wanted, plan, error);
+    if (status != GOPS_OK) {
+        return status;
     }
-    *plan = NULL;
-    gops_status status = gops_conv_resolve(data, filter, attributes, gops_wanted_output(options),
-                                           &draft.conv, &draft.shape, error);
+    status = gops_conv_resolve(data, filter, attributes, wanted.output_type, &draft.conv,
+                               &draft.shape, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -165,7 +179,7 @@ gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *fi
     if (attributes != NULL) {
         draft.origin.attributes.conv = *attributes;
     }
-    return create(&draft, data->type, options, plan, error);
+    return create(&draft, data->type, &wanted, plan, error);
 }
 
 gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *filter,
@@ -174,12 +188,13 @@ gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *
                                     gops_error *error)
 {
     gops_plan draft = {.operation = GOPS_OPERATION_DECONV};
-    if (plan == NULL) {
-        return gops_fail(error, GOPS_INVALID, "plan is NULL");
+    gops_options wanted;
+    gops_status status = begin(options, &wanted, plan, error);
+    if (status != GOPS_OK) {
+        return status;
     }
-    *plan = NULL;
-    gops_status status = gops_deconv_resolve(data, filter, attributes, gops_wanted_output(options),
-                                             &draft.conv, &draft.shape, error);
+    status = gops_deconv_resolve(data, filter, attributes, wanted.output_type, &draft.conv,
+                                 &draft.shape, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -187,7 +202,7 @@ gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *
     if (attributes != NULL) {
         draft.origin.attributes.deconv = *attributes;
     }
-    return create(&draft, data->type, options, plan, error);
+    return create(&draft, data->type, &wanted, plan, error);
 }
 
 gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *scale,
@@ -195,13 +210,13 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
                                   const gops_options *options, gops_plan **plan, gops_error *error)
 {
     gops_plan draft = {.operation = GOPS_OPERATION_NORM};
-    if (plan == NULL) {
-        return gops_fail(error, GOPS_INVALID, "plan is NULL");
+    gops_options wanted;
+    gops_status status = begin(options, &wanted, plan, error);
+    if (status != GOPS_OK) {
+        return status;
     }
-    *plan = NULL;
-    gops_status status =
-        gops_norm_resolve(data, scale, bias, attributes, &draft.norm, &draft.shape, error);
-    const gops_type output = gops_wanted_output(options);
+    status = gops_norm_resolve(data, scale, bias, attributes, &draft.norm, &draft.shape, error);
+    const gops_type output = wanted.output_type;
     if (status == GOPS_OK && output != 0 && output != data->type) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
@@ -213,7 +228,7 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
     }
     draft.origin.filter = *scale;
     draft.origin.attributes.norm = *attributes;
-    return create(&draft, data->type, options, plan, error);
+    return create(&draft, data->type, &wanted, plan, error);
 }
 
 void gops_plan_destroy(gops_plan *plan)

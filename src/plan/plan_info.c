@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <string.h>
 
@@ -10,12 +11,7 @@ gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops
     if (plan == NULL || info == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "info");
     }
-    if (info->size != sizeof *info) {
-        return gops_fail(error, GOPS_INVALID, "info.size is %zu; it must be %zu", info->size,
-                         sizeof *info);
-    }
-    *info = (gops_plan_info){
-        .size = sizeof *info,
+    const gops_plan_info found = {
         .shape = plan->shape,
         .algorithm = plan->method->algorithm,
         .why = plan->why,
@@ -24,7 +20,7 @@ gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops
         .filter_bytes = (size_t)plan->filter_bytes,
         .flops = plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops,
     };
-    return GOPS_OK;
+    return gops_sized_write(&gops_sized_plan_info, &found, info, error);
 }
 
 /* Several methods share a name, one for each operation: counts the first of each name. */

@@ -28,9 +28,7 @@ int main(void)
         return 1;
     }
 
-    gops_arguments arguments;
-    memset(&arguments, 0, sizeof arguments);
-    arguments.size = sizeof arguments;
+    gops_arguments arguments = GOPS_ARGUMENTS_INIT;
     arguments.data = data_values;
     arguments.filter = packed;
     arguments.output = output;

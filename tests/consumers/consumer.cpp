@@ -47,8 +47,7 @@ int main()
     }
     const std::unique_ptr<gops_plan, destroy> plan(made);
 
-    gops_arguments arguments = {};
-    arguments.size = sizeof arguments;
+    gops_arguments arguments = GOPS_ARGUMENTS_INIT;
     arguments.data = data_values.data();
     arguments.scale = scale_values.data();
     arguments.bias = bias_values.data();

@@ -13,14 +13,17 @@ int main(void) /* a ResNeXt layer: 32 groups of 4 channels, 3 x 3, padded by 1 *
     gops_plan *plan = NULL;
     gops_packed_filter *packed = NULL;
     gops_error error;
-    gops_plan_info info = {.size = sizeof info};
+    gops_plan_info info = GOPS_PLAN_INFO_INIT;
     if (x == NULL || y == NULL || weights == NULL ||
         gops_conv_plan_create(&data, &filter, &attributes, NULL, &plan, &error) != GOPS_OK ||
         gops_plan_get_info(plan, &info, &error) != GOPS_OK ||
         gops_filter_create(plan, weights, &packed, &error) != GOPS_OK) {
         return 1; /* error.message says why */
     }
-    gops_arguments arguments = {.size = sizeof arguments, .data = x, .filter = packed, .output = y};
+    gops_arguments arguments = GOPS_ARGUMENTS_INIT;
+    arguments.data = x;
+    arguments.filter = packed;
+    arguments.output = y;
     gops_status status = gops_execute(plan, &arguments, &error); /* as often as you like */
     const int64_t *dims = info.shape.output.dims;
     printf("output %d x %d x %d x %d by %s: %s\n", (int)dims[0], (int)dims[1], (int)dims[2],

@@ -50,6 +50,9 @@ void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c);
 int gops_fuzz_case_is_legal(const gops_fuzz_case *c, gops_reference_geometry *geometry,
                             gops_tensor *output, int *is_huge);
 
+/* Whether options.size is, when zeros follow the struct where it is larger. */
+int gops_fuzz_case_has_legal_size(const gops_fuzz_case *c);
+
 /* Whether the options are legal for a legal problem, whichever algorithm they ask for. */
 int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c);
 

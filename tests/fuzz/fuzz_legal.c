@@ -177,13 +177,18 @@ static int is_bound(gops_type type, double bound)
     return bound >= low && bound < ldexp(1, is_signed ? bits - 1 : bits) && floor(bound) == bound;
 }
 
+int gops_fuzz_case_has_legal_size(const gops_fuzz_case *c)
+{
+    return c->options.size >= sizeof c->options && c->options.size <= GOPS_MAX_STRUCT_BYTES;
+}
+
 int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c)
 {
     const gops_options *o = &c->options;
     const gops_activation *a = &o->activation;
     const gops_type type = o->output_type != 0 ? o->output_type : c->problem.data.type;
-    if (o->size != sizeof *o || o->threads < 0 || o->max_workspace < 0 || (int)a->kind < 0 ||
-        a->kind > GOPS_ACTIVATION_GELU)
+    if (!gops_fuzz_case_has_legal_size(c) || o->threads < 0 || o->max_workspace < 0 ||
+        (int)a->kind < 0 || a->kind > GOPS_ACTIVATION_GELU)
         return 0;
     if (c->problem.operation == GOPS_PROBLEM_NORM && type != c->problem.data.type)
         return 0;

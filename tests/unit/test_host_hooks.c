@@ -383,7 +383,7 @@ static void default_host(void)
     gops_test_check(lent.calls > 0 && heap.calls == calls, "the first default host is still used");
     threads.size = 1;
     char message[64];
-    snprintf(message, sizeof message, "host.size is 1; it must be %zu", sizeof threads);
+    snprintf(message, sizeof message, "host.size is 1; sizeof(gops_host) is %zu", sizeof threads);
     gops_check_refusal("size", gops_set_default_host(&threads, &error), &error, GOPS_INVALID,
                        message);
     gops_set_default_host(NULL, NULL);
