@@ -1,6 +1,7 @@
 /**
  * @file
- * groupops/choices.h: which algorithm was the fastest, kept for the next time.
+ * groupops/choices.h: which algorithm was the fastest, kept for the next time: what FFTW calls
+ * wisdom.
  *
  *     gops_choices *choices;
  *     gops_choices_create(NULL, &choices, &error);

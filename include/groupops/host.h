@@ -79,7 +79,8 @@ typedef struct gops_host {
  * A plan whose options do name a host has nothing of this one. It is for the program to set,
  * once, at its start: a library that calls it decides for all others in the process. Copied, with
  * its GEMM table; plans keep what they were made with. May be called from any thread.
- * GOPS_INVALID: a size that is wrong (groupops/sized.h), allocate without release, a GEMM table with a hole. */
+ * GOPS_INVALID: a size that is not taken (groupops/sized.h), allocate without release or the reverse,
+ * a GEMM table with a hole. */
 GOPS_API gops_status gops_set_default_host(const gops_host *host, gops_error *error);
 
 #ifdef __cplusplus

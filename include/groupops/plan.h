@@ -84,7 +84,8 @@ typedef struct gops_options {
     size_t size; /**< sizeof(gops_options): groupops/sized.h */
     /** NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
      * algorithm that serves the shape, on buffers of its own as large as the tensors and with the
-     * plan's threads, some ten times or for a millisecond each, and keeps the fastest. Else an
+     * plan's threads, some ten times or for a millisecond each, and keeps the fastest; `choices`
+     * below keep what was measured for the next run. Else an
      * algorithm's name (gops_algorithm_name): refused with GOPS_UNSUPPORTED and the reason where it
      * does not serve the shape. */
     const char *algorithm;
@@ -173,7 +174,7 @@ GOPS_API void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *p
 /** NULL is allowed. Every plan must have been released. */
 GOPS_API void gops_plan_cache_destroy(gops_plan_cache *cache);
 
-/** NULL is allowed. The filters made with the plan live on until they are destroyed themselves. */
+/** NULL is allowed; no call may be using the plan. The filters made with the plan live on until they are destroyed themselves. */
 GOPS_API void gops_plan_destroy(gops_plan *plan);
 
 typedef struct gops_plan_info {
@@ -191,15 +192,24 @@ typedef struct gops_plan_info {
 
 #define GOPS_PLAN_INFO_INIT GOPS_SIZED_INIT(gops_plan_info)
 
-/** Fills *info, all but its size. May be called by any thread. GOPS_INVALID: an argument is NULL, or
- * info->size is none that is taken (groupops/sized.h); *info is then as it was. */
+/** Fills *info, all but its size. May be called by many threads at once. GOPS_INVALID: an argument is
+ * NULL, or info->size is not taken (groupops/sized.h); *info is then as it was. */
 GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info,
                                         gops_error *error);
 
-/** Packs the weights of a convolution (values in the layout of its filter descriptor, read only
- * during the call) into a filter that gops_execute takes. It serves the plan it was made with, and
- * every plan with an equal filter layout. *filter is NULL after a failure. GOPS_INVALID: an
- * argument is NULL or misaligned, the plan has no filter. GOPS_OUT_OF_MEMORY. */
+/** Packs the weights of a convolution into a filter that gops_execute takes. It serves the plan it
+ * was made with, and every plan with an equal filter layout. `weights` has the shape of the plan's
+ * filter descriptor and is read only during the call. *filter is NULL after a failure. May be
+ * called for one plan by many threads at once. GOPS_INVALID: an argument is NULL or misaligned, the
+ * plan has no filter. GOPS_OUT_OF_MEMORY.
+ *
+ * The order of weights elsewhere, with in and out the channels of all groups:
+ * - Convolution, [G, C_OUT, C_IN, K...]: OIHW, the [out, in / G, K...] of PyTorch, ONNX and ncnn, is
+ *   the same bytes, as its first axis is G times C_OUT.
+ * - Transposed convolution, [G, C_IN, C_OUT, K...]: the [in, out / G, K...] of PyTorch and ONNX is
+ *   the same bytes, as its first axis is G times C_IN. ncnn's deconvolutions store
+ *   [G, C_OUT, C_IN, K...]: swap the two channel axes of each group first. No kernel is flipped in
+ *   any of them. */
 GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weights,
                                         gops_packed_filter **filter, gops_error *error);
 
@@ -212,7 +222,8 @@ GOPS_API gops_status gops_filter_create_quantized(const gops_plan *plan, const v
                                                   gops_packed_filter **filter, gops_error *error);
 
 /** Packs other weights into the same memory, without zero points, for a filter that changes from
- * call to call; allocates nothing. No execution may be using the filter. */
+ * call to call; allocates nothing. No execution may be using the filter. GOPS_INVALID: an argument
+ * is NULL or misaligned, the filter was packed for another layout; it is then as it was. */
 GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
                                         const void *weights, gops_error *error);
 
@@ -248,8 +259,8 @@ typedef struct gops_arguments {
      * NULL: 0. */
     const void *data_zero_point;
     /** NULL: gops_execute takes workspace_bytes (gops_plan_info) from the plan's allocator and gives
-     * them back. Else at least that many bytes at a multiple of GOPS_WORKSPACE_ALIGNMENT, for this
-     * call alone; then nothing is allocated. */
+     * them back. Else at least that many bytes at a multiple of GOPS_WORKSPACE_ALIGNMENT, whatever
+     * they hold, for this call alone; then nothing is allocated. */
     void *workspace;
     size_t workspace_bytes;
     /** Elements from the beginning of one image to that of the next, for a tensor that is a slice of
@@ -262,6 +273,14 @@ typedef struct gops_arguments {
 
 #define GOPS_ARGUMENTS_INIT GOPS_SIZED_INIT(gops_arguments)
 
+/** The length of a cache line and of the widest vector, so that vectors do not lie across two lines
+ * and threads do not share one. malloc and calloc promise less: leave `workspace` NULL, take
+ * aligned_alloc, or ask malloc for GOPS_WORKSPACE_ALIGNMENT - 1 bytes more and round up:
+ *
+ *     char *memory = malloc(info.workspace_bytes + GOPS_WORKSPACE_ALIGNMENT - 1);
+ *     arguments.workspace = memory + -(uintptr_t)memory % GOPS_WORKSPACE_ALIGNMENT;
+ *     arguments.workspace_bytes = info.workspace_bytes;
+ */
 #define GOPS_WORKSPACE_ALIGNMENT 64
 
 /** Runs the plan. Reads the inputs, writes all of the output and the workspace and nothing else;
