@@ -174,7 +174,8 @@ GOPS_API void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *p
 /** NULL is allowed. Every plan must have been released. */
 GOPS_API void gops_plan_cache_destroy(gops_plan_cache *cache);
 
-/** NULL is allowed; no call may be using the plan. The filters made with the plan live on until they are destroyed themselves. */
+/** NULL is allowed; no call may be using the plan. The filters made with the plan live on until they
+ * are destroyed themselves. */
 GOPS_API void gops_plan_destroy(gops_plan *plan);
 
 typedef struct gops_plan_info {
