@@ -40,7 +40,7 @@ static const char *const operation_names[] = {"conv", "deconv", "norm"};
  * them where the instruction set has masks. */
 static const char *const kernels[] = {
     "padding masked off",      "each row loaded once and its lanes moved",
-    "every second output",     "bundles of",
+    "every second output",     "one in each lane",
     "over padded blocks",      "a kernel of 1 on the input where it lies",
     "without taps on padding", "convolutions with stride 1",
     "vectors of pixels",       "single pixels",

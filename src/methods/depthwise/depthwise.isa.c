@@ -1,4 +1,4 @@
-/* depthwise.isa.c: the sliding-window kernels of each compute type. */
+/* depthwise.isa.c: the kernels of depthwise/rows and depthwise/blocked for each compute type. */
 #include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
@@ -11,12 +11,18 @@
 #include <immintrin.h>
 #endif
 
-/* The largest tiles: rows, vectors. */
-enum { GOPS_DEPTHWISE_ROWS = 7, GOPS_DEPTHWISE_VECTORS = 8, GOPS_DEPTHWISE_BLOCKED_PIXELS = 14 };
+enum {
+    /* The largest register tiles of rows: MR rows, NR vectors. */
+    MAX_MR = 7,
+    MAX_NR = 8,
+    /* The largest register tile of blocked: 1 x 14 pixels. */
+    MAX_PIXELS = 14,
+};
 
-/* Stores the first lanes of a vector of `bytes` bytes, fewer than all, elements of `size` bytes. */
+/* Stores the first `lanes` lanes, fewer than all, of a vector of `bytes` bytes; elements have
+ * `size` bytes. */
 static inline __attribute__((always_inline)) void
-gops_store_part(void *to, const void *vector, const int bytes, const int size, int64_t lanes)
+store_first_lanes(void *to, const void *vector, const int bytes, const int size, int64_t lanes)
 {
 #if defined(__AVX512F__)
     const __mmask16 some = (__mmask16)((1u << lanes) - 1);
@@ -48,28 +54,33 @@ gops_store_part(void *to, const void *vector, const int bytes, const int size, i
 #define C float
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) f32_##symbol
-#define TALL
-#include "methods/depthwise/depthwise_rows.inc.h"
-#define C float
-#define NAME(symbol) f32_##symbol
-#include "methods/depthwise/depthwise_lines.inc.h"
-#define C float
-#define BYTES GOPS_VECTOR_BYTES
-#define NAME(symbol) f32_##symbol
 #define LOW LOW_OF_4_BYTES
 #define HIGH HIGH_OF_4_BYTES
+#define TALL
+#include "methods/depthwise/depthwise_rows.inc.h"
+#include "methods/depthwise/depthwise_copy.inc.h"
 #include "methods/depthwise/depthwise_interleave.inc.h"
 #include "methods/depthwise/depthwise_blocked.inc.h"
+#undef TALL
+#undef C
+#undef BYTES
+#undef NAME
+#undef LOW
+#undef HIGH
 
-/* Half as wide, for images of at most so many columns. */
+/* Vectors half as wide, for images of at most so many columns. */
 #if GOPS_VECTOR_BYTES > 16
 #define C float
 #define BYTES (GOPS_VECTOR_BYTES / 2)
 #define NAME(symbol) f32_half_##symbol
 #define TALL
 #include "methods/depthwise/depthwise_rows.inc.h"
+#undef TALL
+#undef C
+#undef BYTES
+#undef NAME
 
-static void f32_rows_fitted(const gops_depthwise_rows *a)
+static void f32_rows_by_width(const gops_depthwise_rows *a)
 {
     if (a->width <= f32_half_LANES) {
         f32_half_rows(a);
@@ -78,63 +89,63 @@ static void f32_rows_fitted(const gops_depthwise_rows *a)
     }
 }
 #else
-#define f32_rows_fitted f32_rows
+#define f32_rows_by_width f32_rows
 #endif
 
 #define C double
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) f64_##symbol
-#include "methods/depthwise/depthwise_rows.inc.h"
-#define C double
-#define NAME(symbol) f64_##symbol
-#include "methods/depthwise/depthwise_lines.inc.h"
-#define C double
-#define BYTES GOPS_VECTOR_BYTES
-#define NAME(symbol) f64_##symbol
 #define LOW LOW_OF_8_BYTES
 #define HIGH HIGH_OF_8_BYTES
+#include "methods/depthwise/depthwise_rows.inc.h"
+#include "methods/depthwise/depthwise_copy.inc.h"
 #include "methods/depthwise/depthwise_interleave.inc.h"
 #include "methods/depthwise/depthwise_blocked.inc.h"
+#undef C
+#undef BYTES
+#undef NAME
+#undef LOW
+#undef HIGH
 
-#define C uint32_t
-#define BYTES GOPS_VECTOR_BYTES
-#define NAME(symbol) u32_##symbol
-#include "methods/depthwise/depthwise_rows.inc.h"
-#define C uint32_t
-#define NAME(symbol) u32_##symbol
-#include "methods/depthwise/depthwise_lines.inc.h"
 #define C uint32_t
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) u32_##symbol
 #define LOW LOW_OF_4_BYTES
 #define HIGH HIGH_OF_4_BYTES
+#include "methods/depthwise/depthwise_rows.inc.h"
+#include "methods/depthwise/depthwise_copy.inc.h"
 #include "methods/depthwise/depthwise_interleave.inc.h"
 #include "methods/depthwise/depthwise_blocked.inc.h"
+#undef C
+#undef BYTES
+#undef NAME
+#undef LOW
+#undef HIGH
 
-#define C uint64_t
-#define BYTES GOPS_VECTOR_BYTES
-#define NAME(symbol) u64_##symbol
-#include "methods/depthwise/depthwise_rows.inc.h"
-#define C uint64_t
-#define NAME(symbol) u64_##symbol
-#include "methods/depthwise/depthwise_lines.inc.h"
 #define C uint64_t
 #define BYTES GOPS_VECTOR_BYTES
 #define NAME(symbol) u64_##symbol
 #define LOW LOW_OF_8_BYTES
 #define HIGH HIGH_OF_8_BYTES
+#include "methods/depthwise/depthwise_rows.inc.h"
+#include "methods/depthwise/depthwise_copy.inc.h"
 #include "methods/depthwise/depthwise_interleave.inc.h"
 #include "methods/depthwise/depthwise_blocked.inc.h"
+#undef C
+#undef BYTES
+#undef NAME
+#undef LOW
+#undef HIGH
 
 #define GOPS_DEPTHWISE_KERNELS(name, rows_function)                                                \
     {                                                                                              \
-        .rows = rows_function, .copy = name##_copy, .weave = name##_weave, .lanes = name##_BUNDLE, \
-        .bundle_rows = name##_bundle_rows, .bundle_in = name##_bundle_in,                          \
-        .bundle_out = name##_bundle_out                                                            \
+        .rows = rows_function, .copy = name##_copy, .interleave = name##_interleave,               \
+        .lanes = name##_LANES, .blocked_rows = name##_blocked_rows,                                \
+        .to_blocked = name##_to_blocked, .from_blocked = name##_from_blocked                       \
     }
 
 static const gops_depthwise_kernels rows[GOPS_COMPUTES] = {
-    [GOPS_COMPUTE_F32] = GOPS_DEPTHWISE_KERNELS(f32, f32_rows_fitted),
+    [GOPS_COMPUTE_F32] = GOPS_DEPTHWISE_KERNELS(f32, f32_rows_by_width),
     [GOPS_COMPUTE_F64] = GOPS_DEPTHWISE_KERNELS(f64, f64_rows),
     [GOPS_COMPUTE_U32] = GOPS_DEPTHWISE_KERNELS(u32, u32_rows),
     [GOPS_COMPUTE_U64] = GOPS_DEPTHWISE_KERNELS(u64, u64_rows),

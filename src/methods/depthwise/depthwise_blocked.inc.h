@@ -1,80 +1,70 @@
-/* Wants C, BYTES of a vector, NAME(symbol), LOW and HIGH: the indices that interleave the lower and
- * the upper halves of two vectors. */
 /*
- * depthwise_blocked.inc.h: small images: as many channels at once as a vector has lanes.
+ * depthwise_blocked.inc.h: depthwise convolutions of a block of channels, one in each lane.
  *
- * Rows of 7 or 14 outputs fill no vector, and what surrounds them costs more than their arithmetic.
- * But channels are many there. A bundle of them is turned, so that a vector holds one pixel of all
- * channels; then a tap is one aligned load and a multiplication by a vector of weights, any stride
- * and dilation is a distance between vectors, and there are no tails. The outputs are turned back.
+ * In small images, rows of 7 or 14 outputs fill no vector, and starting a row costs more than its
+ * arithmetic. But such layers have many channels. Transposing a block of them makes vectors of one
+ * pixel of all its channels: a tap is one aligned load and a multiplication by a vector of weights,
+ * any stride and dilation is a distance between vectors, and no vector is partial. The outputs are
+ * transposed back.
  *
- * LANES vectors of LANES are transposed in registers: interleaving vectors i and i + LANES / 2 for
- * all i rotates an element's address (i, lane) by one bit, and after log2(LANES) of that its two
- * halves have changed places.
+ * LANES vectors are transposed in registers as depthwise_interleave.inc.h interleaves: after
+ * log2(LANES) rotations the two halves of an element's address (vector, lane) have changed places.
+ *
+ * Parameters:
+ *   C             the compute type
+ *   BYTES         of a vector
+ *   NAME(symbol)  the name of a function or type of this instance
+ * and NAME(vector), NAME(unaligned), NAME(LANES) and NAME(trimmed) of depthwise_rows.inc.h,
+ * NAME(rotate_address) of depthwise_interleave.inc.h, and MAX_PIXELS of the including file.
  */
 
-typedef C NAME(bundle) __attribute__((vector_size(BYTES)));
-typedef C NAME(loose_bundle) __attribute__((vector_size(BYTES), aligned(sizeof(C)), may_alias));
+#define vector NAME(vector)
+#define unaligned NAME(unaligned)
+#define LANES NAME(LANES)
+#define rotate_address NAME(rotate_address)
+#define blocked_tile NAME(blocked_tile)
+#define blocked_row NAME(blocked_row)
 
-enum { NAME(BUNDLE) = BYTES / sizeof(C) };
-
-static inline __attribute__((always_inline)) void NAME(turn)(NAME(bundle) * rows)
-{
-    NAME(bundle) next[NAME(BUNDLE)];
-    GOPS_UNROLL
-    for (int bits = 1; bits < NAME(BUNDLE); bits *= 2) {
-        GOPS_UNROLL
-        for (int i = 0; i < NAME(BUNDLE) / 2; i++) {
-            next[2 * i] = __builtin_shufflevector(rows[i], rows[i + NAME(BUNDLE) / 2], LOW);
-            next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + NAME(BUNDLE) / 2], HIGH);
-        }
-        GOPS_UNROLL
-        for (int i = 0; i < NAME(BUNDLE); i++) {
-            rows[i] = next[i];
-        }
-    }
-}
-
-/* copy[positions[i]] = pixel i of each channel; the channels are `pitch` elements apart, and those
- * that are missing get values of the first one. */
-static void NAME(bundle_in)(void *copy, const int64_t *positions, const void *from, int64_t pitch,
-                            int64_t channels, int64_t pixels)
+/* Transposes LANES pixels of LANES channels at a time, as gops_depthwise_kernels.to_blocked
+ * says. */
+static void NAME(to_blocked)(void *copy, const int64_t *positions, const void *from, int64_t pitch,
+                             int64_t channels, int64_t pixels)
 {
     const C *data = from;
-    NAME(bundle) *to = copy, rows[NAME(BUNDLE)];
-    if (pixels < NAME(BUNDLE)) {
+    vector *to = copy, rows[LANES];
+    if (pixels < LANES) {
         for (int64_t i = 0; i < pixels; i++) {
             C *pixel = (C *)(to + positions[i]);
-            for (int64_t c = 0; c < NAME(BUNDLE); c++) {
+            for (int64_t c = 0; c < LANES; c++) {
                 pixel[c] = data[(c < channels ? c : 0) * pitch + i];
             }
         }
         return;
     }
-    for (int64_t i = 0; i < pixels; i += NAME(BUNDLE)) {
-        /* The last ones again rather than pixels beyond them. */
-        const int64_t first = gops_min(i, pixels - NAME(BUNDLE));
+    for (int64_t i = 0; i < pixels; i += LANES) {
+        /* The last pixels overlap those before them. */
+        const int64_t first = gops_min(i, pixels - LANES);
         GOPS_UNROLL
-        for (int c = 0; c < NAME(BUNDLE); c++) {
+        for (int c = 0; c < LANES; c++) {
             const C *channel = data + (c < channels ? c : 0) * pitch + first;
-            rows[c] = *(const NAME(loose_bundle) *)(const void *)channel;
+            rows[c] = *(const unaligned *)(const void *)channel;
         }
-        NAME(turn)(rows);
+        rotate_address(rows, LANES);
         GOPS_UNROLL
-        for (int c = 0; c < NAME(BUNDLE); c++) {
+        for (int c = 0; c < LANES; c++) {
             to[positions[first + c]] = rows[c];
         }
     }
 }
 
-/* The way back, from neighbouring vectors. */
-static void NAME(bundle_out)(void *to, int64_t pitch, const void *sums, int64_t channels,
-                             int64_t pixels)
+/* Transposes back, as gops_depthwise_kernels.from_blocked says. */
+static void NAME(from_blocked)(void *to, int64_t pitch, const void *sums, int64_t channels,
+                               int64_t pixels)
 {
     C *output = to;
-    const NAME(bundle) *from = sums;
-    NAME(bundle) rows[NAME(BUNDLE)];
-    if (pixels < NAME(BUNDLE)) {
+    const vector *from = sums;
+    vector rows[LANES];
+    if (pixels < LANES) {
         for (int64_t c = 0; c < channels; c++) {
             for (int64_t i = 0; i < pixels; i++) {
                 output[c * pitch + i] = ((const C *)(from + i))[c];
@@ -82,17 +72,17 @@ static void NAME(bundle_out)(void *to, int64_t pitch, const void *sums, int64_t 
         }
         return;
     }
-    for (int64_t i = 0; i < pixels; i += NAME(BUNDLE)) {
-        const int64_t first = gops_min(i, pixels - NAME(BUNDLE));
+    for (int64_t i = 0; i < pixels; i += LANES) {
+        const int64_t first = gops_min(i, pixels - LANES);
         GOPS_UNROLL
-        for (int c = 0; c < NAME(BUNDLE); c++) {
+        for (int c = 0; c < LANES; c++) {
             rows[c] = from[first + c];
         }
-        NAME(turn)(rows);
-        if (channels == NAME(BUNDLE)) {
+        rotate_address(rows, LANES);
+        if (channels == LANES) {
             GOPS_UNROLL
-            for (int c = 0; c < NAME(BUNDLE); c++) {
-                *(NAME(loose_bundle) *)(void *)(output + c * pitch + first) = rows[c];
+            for (int c = 0; c < LANES; c++) {
+                *(unaligned *)(void *)(output + c * pitch + first) = rows[c];
             }
         } else {
             for (int64_t c = 0; c < channels; c++) {
@@ -102,21 +92,22 @@ static void NAME(bundle_out)(void *to, int64_t pitch, const void *sums, int64_t 
     }
 }
 
-/* PIXELS neighbouring outputs of a row, whose data is STEP vectors apart, or x_step for 0. */
-static inline __attribute__((always_inline)) void
-NAME(bundle_tile)(const gops_depthwise_blocked *a, const NAME(bundle) * data, NAME(bundle) * output,
-                  const int PIXELS, const int STEP)
+/* A register tile: PIXELS neighbouring outputs of a row. Their data is STEP vectors apart, or
+ * x_step where STEP is 0. */
+static inline __attribute__((always_inline)) void blocked_tile(const gops_depthwise_blocked *a,
+                                                               const vector *data, vector *output,
+                                                               const int PIXELS, const int STEP)
 {
     const int64_t step = STEP != 0 ? STEP : a->x_step;
-    NAME(bundle) sum[GOPS_DEPTHWISE_BLOCKED_PIXELS];
-    const NAME(bundle) *weights = a->weights;
+    vector sum[MAX_PIXELS];
+    const vector *weights = a->weights;
     const gops_depthwise_blocked_tap *end = a->taps + a->count;
     GOPS_UNROLL
     for (int i = 0; i < PIXELS; i++) {
-        sum[i] = (NAME(bundle)){0};
+        sum[i] = (vector){0};
     }
     for (const gops_depthwise_blocked_tap *tap = a->taps; tap < end; tap++) {
-        const NAME(bundle) *from = data + tap->data, w = weights[tap->weight];
+        const vector *from = data + tap->data, w = weights[tap->weight];
         GOPS_UNROLL
         for (int i = 0; i < PIXELS; i++, from += step) {
             sum[i] += *from * w;
@@ -124,9 +115,9 @@ NAME(bundle_tile)(const gops_depthwise_blocked *a, const NAME(bundle) * data, NA
     }
     if (a->bounds != NULL) {
         const C *bounds = a->bounds;
-        const NAME(bundle) low = bounds[0] - (NAME(bundle)){0};
-        const NAME(bundle) high = bounds[1] - (NAME(bundle)){0};
-        const NAME(bundle) add = *(const NAME(loose_bundle) *)a->bias;
+        const vector low = bounds[0] - (vector){0};
+        const vector high = bounds[1] - (vector){0};
+        const vector add = *(const unaligned *)a->bias;
         GOPS_UNROLL
         for (int i = 0; i < PIXELS; i++) {
             sum[i] = NAME(trimmed)(sum[i], add, low, high);
@@ -138,43 +129,42 @@ NAME(bundle_tile)(const gops_depthwise_blocked *a, const NAME(bundle) * data, NA
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(bundle_row)(const gops_depthwise_blocked *a,
-                                                                   const NAME(bundle) * data,
-                                                                   NAME(bundle) * output,
-                                                                   const int STEP)
+static inline __attribute__((always_inline)) void
+blocked_row(const gops_depthwise_blocked *a, const vector *data, vector *output, const int STEP)
 {
     int64_t x = 0;
     for (; a->width - x >= 14; x += 14) {
-        NAME(bundle_tile)(a, data + x * a->x_step, output + x * a->output_step, 14, STEP);
+        blocked_tile(a, data + x * a->x_step, output + x * a->output_step, 14, STEP);
     }
     for (; a->width - x >= 7; x += 7) {
-        NAME(bundle_tile)(a, data + x * a->x_step, output + x * a->output_step, 7, STEP);
+        blocked_tile(a, data + x * a->x_step, output + x * a->output_step, 7, STEP);
     }
     for (; a->width - x >= 4; x += 4) {
-        NAME(bundle_tile)(a, data + x * a->x_step, output + x * a->output_step, 4, STEP);
+        blocked_tile(a, data + x * a->x_step, output + x * a->output_step, 4, STEP);
     }
     for (; x < a->width; x++) {
-        NAME(bundle_tile)(a, data + x * a->x_step, output + x * a->output_step, 1, STEP);
+        blocked_tile(a, data + x * a->x_step, output + x * a->output_step, 1, STEP);
     }
 }
 
-static void NAME(bundle_rows)(const gops_depthwise_blocked *a)
+static void NAME(blocked_rows)(const gops_depthwise_blocked *a)
 {
-    NAME(bundle) *output = a->output;
+    vector *output = a->output;
     for (int64_t row = 0; row < a->rows; row++, output += a->output_pitch) {
-        const NAME(bundle) *data = (const NAME(bundle) *)a->data + row * a->y_step;
+        const vector *data = (const vector *)a->data + row * a->y_step;
         if (a->x_step == 1) {
-            NAME(bundle_row)(a, data, output, 1);
+            blocked_row(a, data, output, 1);
         } else if (a->x_step == 2) {
-            NAME(bundle_row)(a, data, output, 2);
+            blocked_row(a, data, output, 2);
         } else {
-            NAME(bundle_row)(a, data, output, 0);
+            blocked_row(a, data, output, 0);
         }
     }
 }
 
-#undef C
-#undef BYTES
-#undef NAME
-#undef LOW
-#undef HIGH
+#undef vector
+#undef unaligned
+#undef LANES
+#undef rotate_address
+#undef blocked_tile
+#undef blocked_row

@@ -1,14 +1,16 @@
 /*
- * depthwise_image.c: `direct` on the image itself, without a padded copy: depthwise
- * convolution in two dimensions and floating point, strides of 1 or 2, where the instruction set
- * loads with a mask. In two forms: "lanes" loads each row once and moves lanes
- * (depthwise_shuffle.isa.c), for the usual square kernels, and the transposed form with stride 2;
- * "masked" loads for each tap (depthwise_masked.inc.h), for more.
+ * depthwise_image.c: plans and runs the forms that read the image where it lies, without a padded
+ * copy: depthwise convolutions in two dimensions and floating point, strides of 1 or 2, where the
+ * instruction set has masked loads.
  *
- * A work item is some channels, or some rows of one where the channels are few. There is no
- * workspace but for a residual that lies in the output, in whose place the sums must not go; and
- * for f16, bf16 and the 8-bit floats: as many images as the first level cache holds are converted
- * there, and their sums from there.
+ * - depthwise/shuffle loads each row once and shuffles lanes (depthwise_shuffle.isa.c). It serves
+ *   the usual square kernels, and the transposed form with stride 2.
+ * - depthwise/masked loads again for each tap (depthwise_masked.inc.h), and serves more shapes.
+ *
+ * A work item is some output channels (filters), or some rows of one where channels are few. It
+ * needs workspace in two cases. Where the residual is the output tensor, sums go to the workspace,
+ * so that they do not overwrite the residual. And f16, bf16 and the 8-bit floats are converted
+ * there: as many images at a time as fit the first-level cache, with their sums.
  */
 #include "methods/depthwise/depthwise_method.h"
 #include "methods/methods.h"
@@ -23,58 +25,58 @@
 #include <stdio.h>
 
 enum {
-    /* The least items to divide the work into, so that threads find some, and evenly. */
-    SHARES = 32,
-    /* Nanoseconds, for items not to be too short: what surrounds one takes some tens. */
+    /* The work is divided into at least so many items, to spread evenly over threads. */
+    MIN_ITEMS = 32,
+    /* Estimated nanoseconds of an item at least: starting one takes some tens. */
     MIN_COST = 600,
-    /* Channels of types to convert, of which images are not cut. */
-    MIN_CONVERTED = SHARES / 2,
-    /* Filters beyond this in an item no longer save anything. */
+    /* Types that are converted need so many filters: their images are not divided. */
+    MIN_CONVERTED = MIN_ITEMS / 2,
+    /* More filters in an item save no more time. */
     MAX_FILTERS = 64,
-    /* The rows of a tile of the kernels. */
+    /* MR, the rows of the masked kernel's highest tile. */
     TILE_ROWS = 14,
-    /* Outputs of an item beyond this no longer save anything, and room is kept for as many. */
+    /* More outputs in an item save no more time, and the workspace holds as many. */
     MAX_OUTPUTS = 1 << 16,
 };
 
-typedef struct parameters {
+typedef struct image_plan {
     gops_depthwise_axis axis[3];
     gops_depthwise_image_fn *kernel;
-    int64_t row_block, row_blocks; /* rows of outputs of an item; how many make an image */
-    int64_t filters;               /* output channels of all images */
-    int64_t filter_block;          /* of an item */
-    int64_t batch;                 /* of a call of the kernel */
-    int converts;
-    int64_t copy_bytes; /* of the data, in the workspace, before the sums */
-} parameters;
+    int64_t row_block, row_blocks; /* rows of outputs of an item; blocks of an image */
+    int64_t filters;               /* output channels of the whole batch */
+    int64_t filter_block;          /* filters of an item */
+    int64_t call_filters;          /* of a call of the kernel */
+    bool converts;                 /* the data type is not its own compute type */
+    int64_t copy_bytes; /* of the converted data, which lie in the workspace before the sums */
+} image_plan;
 
-static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
+static_assert(sizeof(image_plan) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 static_assert((int)MAX_FILTERS <= (int)GOPS_EPILOGUE_CHANNELS,
-              "biases of a call outgrow their room");
+              "biases of a call outgrow gops_epilogue_values");
 
-static const parameters *read_own(const gops_plan *plan)
+static const image_plan *image_read(const gops_plan *plan)
 {
-    return (const parameters *)(const void *)plan->parameters.bytes;
+    return (const image_plan *)(const void *)plan->parameters.bytes;
 }
 
-static int is_flat(const gops_depthwise_axis *z)
+static bool is_flat(const gops_depthwise_axis *z)
 {
     return z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1;
 }
 
-static gops_depthwise_image_fn *choose_masked(const gops_plan *plan, const parameters *p)
+static gops_depthwise_image_fn *choose_masked(const gops_plan *plan, const image_plan *p)
 {
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
-    const int taps = y->kernel == 3 || y->kernel == 5 || y->kernel == 7;
-    const int by_1 = y->stride == 1 && x->stride == 1;
-    const int by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1 &&
-                     y->kernel == x->kernel;
+    const bool taps = y->kernel == 3 || y->kernel == 5 || y->kernel == 7;
+    const bool by_1 = y->stride == 1 && x->stride == 1;
+    const bool by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1 &&
+                      y->kernel == x->kernel;
     return taps && (by_1 || by_2) ? plan->kernels->depthwise->masked[plan->type->compute] : NULL;
 }
 
-static gops_depthwise_image_fn *choose_lanes(const gops_plan *plan, const parameters *p)
+static gops_depthwise_image_fn *choose_shuffle(const gops_plan *plan, const image_plan *p)
 {
-    enum { PAIRED = 8, APART = 16 }; /* the longest rows of the kernels of that name */
+    enum { MAX_SMALL_STRIDE1 = 8, MAX_SMALL_STRIDE2 = 16 }; /* rows and columns of their data */
     const gops_depthwise_shuffle_kernels *kernels =
         &plan->kernels->depthwise->shuffle[plan->type->compute];
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
@@ -83,78 +85,82 @@ static gops_depthwise_image_fn *choose_lanes(const gops_plan *plan, const parame
         x->dilation != y->dilation) {
         return NULL;
     }
-    const int dense = y->dilation == 1, single = y->stride == 1;
-    const int same_x = x->output == x->data && x->pad == half * x->dilation;
-    const int same_y = y->output == y->data && y->pad == half * y->dilation;
-    if (dense && y->stride == 2 && gops_max(y->data, x->data) <= APART &&
-        gops_max(y->output, x->output) <= APART / 2 && (y->pad == half || y->pad == half - 1)) {
-        return kernels->apart;
+    const bool dense = y->dilation == 1, by_1 = y->stride == 1;
+    const bool same_x = x->output == x->data && x->pad == half * x->dilation;
+    const bool same_y = y->output == y->data && y->pad == half * y->dilation;
+    if (dense && y->stride == 2 && gops_max(y->data, x->data) <= MAX_SMALL_STRIDE2 &&
+        gops_max(y->output, x->output) <= MAX_SMALL_STRIDE2 / 2 &&
+        (y->pad == half || y->pad == half - 1)) {
+        return kernels->small_stride2;
     }
-    if (dense && single && same_x && same_y && gops_max(y->data, x->data) <= PAIRED &&
-        kernels->pairs != NULL) {
-        return kernels->pairs;
+    if (dense && by_1 && same_x && same_y && gops_max(y->data, x->data) <= MAX_SMALL_STRIDE1 &&
+        kernels->small_stride1 != NULL) {
+        return kernels->small_stride1;
     }
-    return y->dilation <= 2 && single && same_x && taps <= 5 ? kernels->stream : NULL;
+    return y->dilation <= 2 && by_1 && same_x && taps <= 5 ? kernels->rolling : NULL;
 }
 
-static gops_depthwise_image_fn *choose_spread(const gops_plan *plan, const parameters *p)
+static gops_depthwise_image_fn *choose_transposed(const gops_plan *plan, const image_plan *p)
 {
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
-    const int square = y->kernel == x->kernel && y->kernel >= 2 && y->kernel <= 4;
-    const int by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1;
-    return square && by_2 ? plan->kernels->depthwise->shuffle[plan->type->compute].spread : NULL;
+    const bool square = y->kernel == x->kernel && y->kernel >= 2 && y->kernel <= 4;
+    const bool by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1;
+    return square && by_2 ? plan->kernels->depthwise->shuffle[plan->type->compute].transposed
+                          : NULL;
 }
 
-/* Vectors of outputs of a channel, of one row each. */
-static double vectors_of(const gops_plan *plan, const parameters *p)
+/* The number of vectors of outputs of a filter; a vector holds outputs of one row. */
+static double vectors_of(const gops_plan *plan, const image_plan *p)
 {
     const int64_t lanes = plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
     return (double)p->axis[1].output * (double)gops_ceil_div(p->axis[2].output, lanes);
 }
 
-/* Estimated nanoseconds of a filter on one thread: constants fitted to 12 layers of f32 of 7 to 112
- * columns on a Zen 5 with AVX-512, which they meet within 15%, dilated ones within 30%. */
-static double estimate_masked(const gops_plan *plan, const parameters *p)
+/* Estimated nanoseconds of a filter on one thread. The constants were fitted to 12 layers of f32 of
+ * 7 to 112 columns on a Zen 5 with AVX-512, and meet their times within 15%, dilated ones within
+ * 30%. */
+static double estimate_masked(const gops_plan *plan, const image_plan *p)
 {
     static const double filter = 8, vector[] = {0.8, 2.0}, tap[] = {0.12, 0.18}; /* by stride */
-    const int by_2 = p->axis[2].stride == 2;
+    const bool by_2 = p->axis[2].stride == 2;
     return filter + vectors_of(plan, p) * (vector[by_2] + (double)plan->conv.taps * tap[by_2]);
 }
 
-/* The same for the kernels that move lanes, of which two compute 4 vectors of 2 rows whatever the
- * image has: fitted to 15 layers of 7 to 112 columns. */
-static double estimate_lanes(const gops_plan *plan, const parameters *p)
+/* The same for the shuffle kernels, fitted to 15 layers of 7 to 112 columns. Those for small images
+ * always compute 4 vectors of 2 rows each. */
+static double estimate_shuffle(const gops_plan *plan, const image_plan *p)
 {
-    static const double filter = 2, tap = 0.15, pairs = 4 * 0.16, apart = 4 * 0.24;
+    static const double filter = 2, tap = 0.15, small_stride1 = 4 * 0.16, small_stride2 = 4 * 0.24;
     const gops_depthwise_shuffle_kernels *kernels =
         &plan->kernels->depthwise->shuffle[plan->type->compute];
     const double taps = (double)plan->conv.taps;
-    return filter + taps * (p->kernel == kernels->pairs   ? pairs
-                            : p->kernel == kernels->apart ? apart
-                                                          : tap * vectors_of(plan, p));
+    return filter + taps * (p->kernel == kernels->small_stride1   ? small_stride1
+                            : p->kernel == kernels->small_stride2 ? small_stride2
+                                                                  : tap * vectors_of(plan, p));
 }
 
-/* The same for the transposed form, whose vectors come in pairs: fitted to 6 layers of 32 to 256
- * columns. */
-static double estimate_spread(const gops_plan *plan, const parameters *p)
+/* The same for the transposed form, fitted to 6 layers of 32 to 256 columns. A tile is two vectors
+ * of outputs wide. */
+static double estimate_transposed(const gops_plan *plan, const image_plan *p)
 {
-    static const double filter = 5, strip = 5, vector = 0.35, tap = 0.15;
+    static const double filter = 5, tile_column = 5, vector = 0.35, tap = 0.15;
     const int64_t lanes = plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
-    const double strips = (double)gops_ceil_div(p->axis[2].output, 2 * lanes);
-    const double vectors = 2 * strips * (double)p->axis[1].output;
-    return filter + strips * strip + vectors * (vector + tap * (double)plan->conv.taps / 4);
+    const double tile_columns = (double)gops_ceil_div(p->axis[2].output, 2 * lanes);
+    const double vectors = 2 * tile_columns * (double)p->axis[1].output;
+    return filter + tile_columns * tile_column +
+           vectors * (vector + tap * (double)plan->conv.taps / 4);
 }
 
-/* What the conversion to floats and from them adds to a filter: fitted to f16 and bf16 on images of
- * 7 to 56 columns, which take 1.2 to 2 times what f32 does. */
+/* Estimated nanoseconds that converting to f32 and back adds to a filter, fitted to f16 and bf16 on
+ * images of 7 to 56 columns. */
 static double estimate_conversion(const gops_conv_geometry *conv)
 {
     static const double filter = 3, element = 0.035;
     return filter + element * (double)(conv->data_pixels + conv->output_pixels);
 }
 
-/* Types that kernels take as they are, and those that `converts` is for. */
-static int is_offered(const gops_plan *plan, const parameters *p)
+/* Whether the types can be read where they lie, or converted. */
+static bool is_offered(const gops_plan *plan, const image_plan *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     if (!p->converts) {
@@ -167,49 +173,51 @@ static int is_offered(const gops_plan *plan, const parameters *p)
            pixels <= plan->machine.l2_bytes / 2;
 }
 
-/* Items, and calls of the kernel. */
-static void cut(const gops_plan *plan, parameters *p, double cost)
+/* Divides the work into items, and items into calls of the kernel. */
+static void divide_work(const gops_plan *plan, image_plan *p, double cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t rows = p->axis[1].output;
-    const int64_t least = gops_max(SHARES / p->filters, conv->output_pixels / MAX_OUTPUTS);
-    const int64_t blocks = gops_clamp(least, 1, gops_ceil_div(rows, TILE_ROWS));
+    const int64_t min_blocks = gops_max(MIN_ITEMS / p->filters, conv->output_pixels / MAX_OUTPUTS);
+    const int64_t blocks = gops_clamp(min_blocks, 1, gops_ceil_div(rows, TILE_ROWS));
     p->row_block = gops_min(rows, gops_round_up(gops_ceil_div(rows, blocks), TILE_ROWS));
     p->filter_block =
-        gops_clamp(gops_max(p->filters / SHARES, (int64_t)(MIN_COST / cost)), 1, MAX_FILTERS);
-    p->batch = p->filter_block;
+        gops_clamp(gops_max(p->filters / MIN_ITEMS, (int64_t)(MIN_COST / cost)), 1, MAX_FILTERS);
+    p->call_filters = p->filter_block;
     if (p->converts) {
         const int64_t bytes =
             (conv->data_pixels + conv->output_pixels) * gops_compute_bytes(plan->type->compute);
         p->row_block = rows;
-        p->batch = gops_clamp(plan->machine.l1_bytes / 2 / bytes, 1, p->filter_block);
+        p->call_filters = gops_clamp(plan->machine.l1_bytes / 2 / bytes, 1, p->filter_block);
     }
     p->row_blocks = gops_ceil_div(rows, p->row_block);
 }
 
-/* Bytes of an item, and of them those of the copy; saturated. */
-static int64_t workspace(const gops_plan *plan, parameters *p)
+/* Sets copy_bytes; returns the bytes of workspace of an item, saturated. */
+static int64_t workspace_bytes(const gops_plan *plan, image_plan *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = gops_compute_bytes(plan->type->compute);
     if (!p->converts) {
         return gops_mul_saturate(gops_mul_saturate(p->row_block, p->axis[2].output), size);
     }
-    const int64_t planes = gops_ceil_div(p->batch + conv->channels_out - 1, conv->channels_out);
+    const int64_t planes =
+        gops_ceil_div(p->call_filters + conv->channels_out - 1, conv->channels_out);
     p->copy_bytes = gops_round_up(planes * conv->data_pixels * size, GOPS_WORKSPACE_ALIGNMENT);
-    return p->copy_bytes + p->batch * conv->output_pixels * size;
+    return p->copy_bytes + p->call_filters * conv->output_pixels * size;
 }
 
-/* `choose` has the kernel, or NULL for what it does not serve; `serves` says what it does. */
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error,
-                           gops_depthwise_image_fn *(*choose)(const gops_plan *,
-                                                              const parameters *),
-                           double (*estimate)(const gops_plan *, const parameters *),
-                           const char *serves, const char *padding)
+/* Plans a form: `choose` returns its kernel, or NULL for shapes that it does not serve; `serves`
+ * and `padding` are for the messages. */
+static gops_status image_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error,
+                                 gops_depthwise_image_fn *(*choose)(const gops_plan *,
+                                                                    const image_plan *),
+                                 double (*estimate)(const gops_plan *, const image_plan *),
+                                 const char *serves, const char *padding)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    parameters *p = (parameters *)(void *)plan->parameters.bytes;
-    *p = (parameters){.filters = conv->batch * conv->groups * conv->channels_out,
+    image_plan *p = (image_plan *)(void *)plan->parameters.bytes;
+    *p = (image_plan){.filters = conv->batch * conv->groups * conv->channels_out,
                       .converts = !plan->type->plain};
     const gops_status status = gops_depthwise_axes(plan, p->axis, error);
     if (status != GOPS_OK) {
@@ -225,9 +233,9 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
                          serves, MIN_CONVERTED);
     }
     const double cost = estimate(plan, p) + (p->converts ? estimate_conversion(conv) : 0);
-    cut(plan, p, cost);
+    divide_work(plan, p, cost);
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
-    plan->slot_bytes = workspace(plan, p);
+    plan->slot_bytes = workspace_bytes(plan, p);
     if (plan->slot_bytes > slot_limit - 2 * GOPS_WORKSPACE_ALIGNMENT) {
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "direct without a copy has room for %lld bytes of %lld columns",
@@ -245,48 +253,54 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
 
 static gops_status prepare_masked(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    return prepare(plan, slot_limit, error, choose_masked, estimate_masked,
-                   "direct/masked serves f32 in two dimensions with 3, 5 or 7 taps along y",
-                   "padding masked off");
+    return image_prepare(plan, slot_limit, error, choose_masked, estimate_masked,
+                         "direct/masked serves f32 in two dimensions with 3, 5 or 7 taps along y",
+                         "padding masked off");
 }
 
-static gops_status prepare_lanes(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status prepare_shuffle(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    return prepare(
-        plan, slot_limit, error, choose_lanes, estimate_lanes,
+    return image_prepare(
+        plan, slot_limit, error, choose_shuffle, estimate_shuffle,
         "direct/lanes serves f32 and f64 in two dimensions with 3 x 3 or 5 x 5 taps and "
         "as many columns as the data has, and f32 of small images with 7 x 7 or stride 2",
         "each row loaded once and its lanes moved");
 }
 
-static gops_status prepare_spread(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    return prepare(plan, slot_limit, error, choose_spread, estimate_spread,
-                   "direct/lanes serves f32 and f64 in two dimensions with 2 x 2 to 4 x 4 taps, "
-                   "stride 2 and dilation 1",
-                   "every second output in a vector, and two such interleaved");
+    return image_prepare(
+        plan, slot_limit, error, choose_transposed, estimate_transposed,
+        "direct/lanes serves f32 and f64 in two dimensions with 2 x 2 to 4 x 4 taps, "
+        "stride 2 and dilation 1",
+        "every second output in a vector, and two such interleaved");
 }
 
-/* How many filters from `filter` on to run in one call: of one image, whose data follow each other,
- * and one at a time if the outputs are wanted while they are in the cache. */
-static int64_t batch(const gops_plan *plan, int64_t filter, int64_t end, int single)
+/* The number of filters of the call that begins with `filter`. They belong to one image of the
+ * batch, because only these follow each other in memory. With `single` it is one filter, whose
+ * outputs the post-ops then find in the cache. */
+static int64_t call_filters(const gops_plan *plan, int64_t filter, int64_t end, bool single)
 {
     const int64_t all = plan->conv.groups * plan->conv.channels_out;
-    return single ? 1 : gops_min(gops_min(end - filter, read_own(plan)->batch), all - filter % all);
+    return single ? 1
+                  : gops_min(gops_min(end - filter, image_read(plan)->call_filters),
+                             all - filter % all);
 }
 
-/* The data of the filters in floats. */
+/* Converts the data of the call's filters. */
 static const void *converted(const gops_plan *plan, const gops_depthwise_image *image,
                              void *workspace)
 {
-    const int64_t planes = gops_ceil_div(image->done + image->filters, image->shared);
+    const int64_t planes =
+        gops_ceil_div(image->filter_in_group + image->filters, image->filters_per_group);
     plan->type->load(workspace, image->data, planes * plan->conv.data_pixels);
     return workspace;
 }
 
-/* Fuses and stores the sums that are not in their places. */
-static void store(const gops_plan *plan, const gops_job *job, const gops_depthwise_image *image,
-                  int64_t channel, int64_t start, unsigned char *sums)
+/* Applies what post-ops are left and stores the sums. */
+static void image_store(const gops_plan *plan, const gops_job *job,
+                        const gops_depthwise_image *image, int64_t channel, int64_t start,
+                        unsigned char *sums)
 {
     const int64_t pixels = plan->conv.output_pixels, rows = image->rows * image->columns;
     const int64_t size = gops_compute_bytes(plan->type->compute);
@@ -299,22 +313,22 @@ static void store(const gops_plan *plan, const gops_job *job, const gops_depthwi
     }
 }
 
-static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
-    const parameters *p = read_own(plan);
+    const image_plan *p = image_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
-    const gops_epilogue trim = gops_epilogue_read(plan, job, 0);
-    const gops_job *rest = trim.applies ? &trim.rest : job;
-    const int apart = gops_adds_in_place(job) || p->converts;
+    const gops_epilogue epilogue = gops_epilogue_read(plan, job, 0);
+    const gops_job *rest = epilogue.applies ? &epilogue.rest : job;
+    const bool to_workspace = gops_adds_in_place(job) || p->converts;
     const int64_t size = gops_compute_bytes(plan->type->compute);
     unsigned char *sums = (unsigned char *)workspace + p->copy_bytes;
     gops_epilogue_values bias;
     gops_depthwise_image image = {
-        .shared = conv->channels_out,
+        .filters_per_group = conv->channels_out,
         .height = y->data,
         .width = x->data,
-        .first = item % p->row_blocks * p->row_block,
+        .first_row = item % p->row_blocks * p->row_block,
         .columns = x->output,
         .image_rows = y->output,
         .kernel_y = y->kernel,
@@ -324,30 +338,30 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
         .dilation_y = y->dilation,
         .dilation_x = x->dilation,
         .stride = x->stride,
-        .bounds = trim.applies ? &trim.bounds : NULL,
+        .bounds = epilogue.applies ? &epilogue.bounds : NULL,
         .bias = &bias,
     };
-    image.rows = gops_min(p->row_block, y->output - image.first);
+    image.rows = gops_min(p->row_block, y->output - image.first_row);
     int64_t filter = item / p->row_blocks * p->filter_block;
     const int64_t end = gops_min(filter + p->filter_block, p->filters);
     for (; filter < end; filter += image.filters) {
         const int64_t plane = filter / conv->channels_out;
         const int64_t channel = filter % (conv->groups * conv->channels_out);
-        const int64_t start = filter * conv->output_pixels + image.first * image.columns;
-        image.filters = batch(plan, filter, end, rest->fused && !p->converts);
-        image.done = filter % conv->channels_out;
+        const int64_t start = filter * conv->output_pixels + image.first_row * image.columns;
+        image.filters = call_filters(plan, filter, end, rest->fused && !p->converts);
+        image.filter_in_group = filter % conv->channels_out;
         image.data = gops_data_at(plan, job, plane / conv->groups, plane * conv->data_pixels);
         image.weights = (const char *)job->filter + channel * conv->taps * size;
-        if (trim.applies) {
+        if (epilogue.applies) {
             gops_epilogue_bias(plan, job, channel, 1, image.filters, image.filters, &bias);
         }
         if (p->converts) {
             image.data = converted(plan, &image, workspace);
         }
-        image.output = apart ? sums : gops_output_at(plan, job, start);
+        image.output = to_workspace ? sums : gops_output_at(plan, job, start);
         p->kernel(&image);
         if (rest->fused || p->converts) {
-            store(plan, rest, &image, channel, start, image.output);
+            image_store(plan, rest, &image, channel, start, image.output);
         }
     }
 }
@@ -358,23 +372,23 @@ const gops_method gops_depthwise_masked_conv = {
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_masked,
     .pack = gops_depthwise_pack,
-    .run = run,
+    .run = image_run,
 };
 
 const gops_method gops_depthwise_shuffle_conv = {
     .algorithm = "direct",
     .form = "lanes",
     .operation = GOPS_OPERATION_CONV,
-    .prepare = prepare_lanes,
+    .prepare = prepare_shuffle,
     .pack = gops_depthwise_pack,
-    .run = run,
+    .run = image_run,
 };
 
 const gops_method gops_depthwise_shuffle_deconv = {
     .algorithm = "direct",
     .form = "lanes",
     .operation = GOPS_OPERATION_DECONV,
-    .prepare = prepare_spread,
+    .prepare = prepare_shuffle_deconv,
     .pack = gops_depthwise_pack,
-    .run = run,
+    .run = image_run,
 };

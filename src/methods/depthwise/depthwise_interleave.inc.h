@@ -1,76 +1,96 @@
-/* Wants C, BYTES of a vector, NAME(symbol), LOW and HIGH: the indices that interleave the lower and
- * the upper halves of two vectors. */
 /*
- * depthwise_interleave.inc.h: the classes of a row of outputs put together.
+ * depthwise_interleave.inc.h: interleaves the sub-convolutions of a row of outputs.
  *
- * Output j is element j / ways of row j % ways. A vector of each row makes `ways` vectors of
- * outputs: interleaving vectors w and w + ways / 2 for all w rotates an output's address (w, lane)
- * by one bit, and after log2(ways) of that w has come to be the lowest bits.
+ * Output j is element j / ways of row j % ways. `ways` vectors, one of each row, make `ways`
+ * vectors of outputs. Write an element's address as (w, lane). Interleaving vectors w and
+ * w + ways / 2 for all w rotates that address by one bit; after log2(ways) such steps w is the
+ * lowest bits of the address.
+ *
+ * Parameters:
+ *   C             the compute type
+ *   NAME(symbol)  the name of a function or type of this instance
+ *   LOW, HIGH     indices for __builtin_shufflevector that interleave the lower halves and the upper
+ *                 halves of two vectors
+ * and NAME(vector), NAME(unaligned) and NAME(LANES) of depthwise_rows.inc.h.
  */
 
-typedef C NAME(weft) __attribute__((vector_size(BYTES), aligned(sizeof(C)), may_alias));
+#define vector NAME(vector)
+#define unaligned NAME(unaligned)
+#define LANES NAME(LANES)
+#define rotate_address NAME(rotate_address)
+#define interleave_block NAME(interleave_block)
+#define interleave_blocks NAME(interleave_blocks)
 
-enum { NAME(WEFT) = BYTES / sizeof(C) };
-
-static inline __attribute__((always_inline)) void
-NAME(weave_block)(const gops_depthwise_interleave *a, int64_t first, const int WAYS)
+/* Interleaves `count` vectors, a power of 2 and at most 16. */
+static inline __attribute__((always_inline)) void rotate_address(vector *rows, const int count)
 {
-    const C *from = (const C *)a->from + first;
-    C *to = a->to;
-    NAME(weft) rows[8], next[8];
+    vector next[16];
     GOPS_UNROLL
-    for (int w = 0; w < WAYS; w++) {
-        rows[w] = *(const NAME(weft) *)(const void *)(from + w * a->pitch);
-    }
-    GOPS_UNROLL
-    for (int bits = 1; bits < WAYS; bits *= 2) {
+    for (int bits = 1; bits < count; bits *= 2) {
         GOPS_UNROLL
-        for (int w = 0; w < WAYS / 2; w++) {
-            next[2 * w] = __builtin_shufflevector(rows[w], rows[w + WAYS / 2], LOW);
-            next[2 * w + 1] = __builtin_shufflevector(rows[w], rows[w + WAYS / 2], HIGH);
+        for (int w = 0; w < count / 2; w++) {
+            next[2 * w] = __builtin_shufflevector(rows[w], rows[w + count / 2], LOW);
+            next[2 * w + 1] = __builtin_shufflevector(rows[w], rows[w + count / 2], HIGH);
         }
         GOPS_UNROLL
-        for (int w = 0; w < WAYS; w++) {
+        for (int w = 0; w < count; w++) {
             rows[w] = next[w];
         }
     }
-    const int64_t start = first * WAYS;
-    if (start >= a->begin && start + WAYS * NAME(WEFT) <= a->end) {
+}
+
+/* Interleaves a vector of each row, from element `first` on. */
+static inline __attribute__((always_inline)) void
+interleave_block(const gops_depthwise_interleave *a, int64_t first, const int WAYS)
+{
+    const C *from = (const C *)a->from + first;
+    C *to = (C *)a->to + first * WAYS;
+    const int64_t left = a->end - first * WAYS;
+    vector rows[8];
+    GOPS_UNROLL
+    for (int w = 0; w < WAYS; w++) {
+        rows[w] = *(const unaligned *)(const void *)(from + w * a->pitch);
+    }
+    rotate_address(rows, WAYS);
+    if (left >= WAYS * LANES) {
         GOPS_UNROLL
         for (int w = 0; w < WAYS; w++) {
-            *(NAME(weft) *)(void *)(to + (start - a->begin) + w * NAME(WEFT)) = rows[w];
+            *(unaligned *)(void *)(to + w * LANES) = rows[w];
         }
-        return;
-    }
-    const int64_t low = gops_max(start, a->begin);
-    const int64_t high = gops_min(start + WAYS * NAME(WEFT), a->end);
-    if (low < high) {
-        memcpy(to + (low - a->begin), (const C *)(const void *)rows + (low - start),
-               (size_t)(high - low) * sizeof(C));
+    } else if (left > 0) {
+        memcpy(to, rows, (size_t)left * sizeof(C));
     }
 }
 
-/* Whole vectors, the last ones overlapping those before them; 0 where a row has less than one. */
-static inline __attribute__((always_inline)) int
-NAME(weave_ways)(const gops_depthwise_interleave *a, const int WAYS)
+/* Interleaves whole vectors, of which the last ones overlap those before them. Returns false, and
+ * does nothing, where a row is shorter than a vector. */
+static inline __attribute__((always_inline)) bool
+interleave_blocks(const gops_depthwise_interleave *a, const int WAYS)
 {
-    for (int64_t i = 0; i < a->count && a->count >= NAME(WEFT); i += NAME(WEFT)) {
-        NAME(weave_block)(a, gops_min(i, a->count - NAME(WEFT)), WAYS);
+    for (int64_t i = 0; i < a->count && a->count >= LANES; i += LANES) {
+        interleave_block(a, gops_min(i, a->count - LANES), WAYS);
     }
-    return a->count >= NAME(WEFT);
+    return a->count >= LANES;
 }
 
-static void NAME(weave)(const gops_depthwise_interleave *a)
+static void NAME(interleave)(const gops_depthwise_interleave *a)
 {
-    if ((a->ways == 2 && NAME(weave_ways)(a, 2)) || (a->ways == 4 && NAME(weave_ways)(a, 4)) ||
-        (a->ways == 8 && NAME(weave_ways)(a, 8))) {
+    if ((a->ways == 2 && interleave_blocks(a, 2)) || (a->ways == 4 && interleave_blocks(a, 4)) ||
+        (a->ways == 8 && interleave_blocks(a, 8))) {
         return;
     }
+    C *to = a->to;
     for (int64_t w = 0; w < a->ways; w++) {
         const C *from = (const C *)a->from + w * a->pitch;
-        C *to = (C *)a->to;
-        for (int64_t i = gops_ceil_div(a->begin - w, a->ways); i * a->ways + w < a->end; i++) {
-            to[i * a->ways + w - a->begin] = from[i];
+        for (int64_t i = 0; i * a->ways + w < a->end; i++) {
+            to[i * a->ways + w] = from[i];
         }
     }
 }
+
+#undef vector
+#undef unaligned
+#undef LANES
+#undef rotate_address
+#undef interleave_block
+#undef interleave_blocks

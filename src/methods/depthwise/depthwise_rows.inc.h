@@ -1,73 +1,90 @@
-/* Wants C, BYTES of a vector, NAME(symbol). May have TALL: the taller register tile too. */
 /*
  * depthwise_rows.inc.h: rows of a convolution with one channel.
  *
- * A vector holds neighbouring outputs of one row, so a tap is one (unaligned) load, shifted by the
- * tap's offset, and one multiplication by a weight that is the same for all lanes. By itself that
- * is one load for each multiplication, and loads bound it. But with R rows of outputs in registers,
- * a row of data serves the taps above and below it too: with KY taps along y,
+ * A vector holds neighbouring outputs of one row. A tap then is one unaligned load at the tap's
+ * offset and one multiplication by its weight in all lanes: a load for each multiplication, so that
+ * loads bound it. But with MR rows of outputs in registers, a loaded row of data also serves the
+ * taps above and below. With KY taps along y,
  *
- *     for j = 0 .. R + KY - 2:  x = data row j;  for all r, k with r + k = j:  sum[r] += w[k] * x
+ *     for j = 0 .. MR + KY - 2:  x = data row j;  for all r, k with r + k = j:  sum[r] += w[k] * x
  *
- * makes R * KY multiplications of R + KY - 1 loads. A "segment" is such a column of KY taps; a
- * filter is a list of segments, one for each tap along x and z (and for each piece of a tall
- * filter), and of single taps for what is left over. With stride 2 along y it is 2 * r + k = j. The
- * loop over segments counts at run time, all that is inside it is unrolled.
+ * does MR * KY multiplications with MR + KY - 1 loads. Such KY taps below each other are a tap
+ * column; a kernel is a list of tap columns, for each tap along x and z (and several above each
+ * other where the kernel is tall), and of single taps for what is left over. With stride 2 along y
+ * the condition is 2 * r + k = j. The loop over tap columns is a run-time loop, all inside is
+ * unrolled.
  *
- * Every output is summed up in the order of segments and singles, whatever tile it falls into. So
- * the last tile along y may begin earlier than the one before it ended and write the same values
- * again. Along x the last vector is stored in part. Loads may run over a row's end by
- * GOPS_DEPTHWISE_SLACK bytes; what they find there ends in lanes that are not stored.
+ * Every output sums tap columns, then single taps, in the same order whatever tile it falls into.
+ * The last tile along y may therefore begin within the one before it and write the same values
+ * again. Along x only the wanted lanes of the last vector are stored. Its loads may read up to
+ * GOPS_DEPTHWISE_SLACK bytes beyond the row; those values end in lanes that are not stored.
+ *
+ * Parameters:
+ *   C             the compute type
+ *   BYTES         of a vector
+ *   NAME(symbol)  the name of a function or type of this instance
+ *   TALL          optional flag: offer tiles of 7 rows too
+ * and from the including file the constants MAX_MR, MAX_NR and
+ *   void store_first_lanes(void *to, const void *vector, int bytes, int size, int64_t lanes)
  */
 
-typedef C NAME(vector) __attribute__((vector_size(BYTES)));
-typedef C NAME(loose) __attribute__((vector_size(BYTES), aligned(sizeof(C)), may_alias));
+#define vector NAME(vector)
+#define unaligned NAME(unaligned)
+#define LANES NAME(LANES)
+#define load_vector NAME(load_vector)
+#define store_lanes NAME(store_lanes)
+#define tile NAME(tile)
+#define tiles_along_x NAME(tiles_along_x)
+#define tile_row NAME(tile_row)
 
-enum { NAME(LANES) = BYTES / sizeof(C) };
+typedef C vector __attribute__((vector_size(BYTES)));
+typedef C unaligned __attribute__((vector_size(BYTES), aligned(sizeof(C)), may_alias));
 
-static inline __attribute__((always_inline)) NAME(vector) NAME(read)(const C *from)
+enum { LANES = BYTES / sizeof(C) };
+
+static inline __attribute__((always_inline)) vector load_vector(const C *from)
 {
-    return *(const NAME(loose) *)(const void *)from;
+    return *(const unaligned *)(const void *)from;
 }
 
 #include "post_ops/epilogue.inc.h"
 
-/* The first `lanes` of them, at most NAME(LANES). */
-static inline __attribute__((always_inline)) void NAME(write)(C *to, NAME(vector) value,
-                                                              int64_t lanes)
+/* Stores the first `lanes` lanes, at most LANES. */
+static inline __attribute__((always_inline)) void store_lanes(C *to, vector value, int64_t lanes)
 {
-    if (lanes == NAME(LANES)) {
-        *(NAME(loose) *)(void *)to = value;
+    if (lanes == LANES) {
+        *(unaligned *)(void *)to = value;
     } else {
-        gops_store_part(to, &value, BYTES, sizeof(C), lanes);
+        store_first_lanes(to, &value, BYTES, sizeof(C), lanes);
     }
 }
 
-/* R rows by V vectors, the last of them `lanes` wide. */
-static inline __attribute__((always_inline)) void
-NAME(tile)(const gops_depthwise_rows *a, const C *data, C *output, int64_t lanes, const int R,
-           const int V, const int KY, const int SY)
+/* A register tile: MR rows of NR vectors of outputs, of the last of which `lanes` lanes are stored.
+ * KY is the height of a tap column and SY the stride along y. */
+static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows *a, const C *data,
+                                                       C *output, int64_t lanes, const int MR,
+                                                       const int NR, const int KY, const int SY)
 {
-    NAME(vector) sum[GOPS_DEPTHWISE_ROWS][GOPS_DEPTHWISE_VECTORS];
+    vector sum[MAX_MR][MAX_NR];
     const C *weight = a->weights;
-    const int64_t *offset = a->offsets, *end = offset + a->segments;
+    const int64_t *offset = a->offsets, *end = offset + a->tap_columns;
     GOPS_UNROLL
-    for (int r = 0; r < R; r++) {
+    for (int r = 0; r < MR; r++) {
         GOPS_UNROLL
-        for (int v = 0; v < V; v++) {
-            sum[r][v] = (NAME(vector)){0};
+        for (int v = 0; v < NR; v++) {
+            sum[r][v] = (vector){0};
         }
     }
     for (; KY > 1 && offset < end; offset++, weight += KY) {
         const C *row = data + *offset;
         GOPS_UNROLL
-        for (int j = 0; j < (R - 1) * SY + KY; j++, row += a->pitch) {
+        for (int j = 0; j < (MR - 1) * SY + KY; j++, row += a->pitch) {
             GOPS_UNROLL
-            for (int v = 0; v < V; v++) {
-                NAME(vector) x = NAME(read)(row + v * NAME(LANES));
+            for (int v = 0; v < NR; v++) {
+                vector x = load_vector(row + v * LANES);
                 GOPS_IN_REGISTER(x);
                 GOPS_UNROLL
-                for (int r = 0; r < R; r++) {
+                for (int r = 0; r < MR; r++) {
                     if (j - r * SY >= 0 && j - r * SY < KY) {
                         sum[r][v] += x * weight[j - r * SY];
                     }
@@ -75,103 +92,102 @@ NAME(tile)(const gops_depthwise_rows *a, const C *data, C *output, int64_t lanes
             }
         }
     }
-    end = offset + a->singles;
+    end = offset + a->single_taps;
     for (; offset < end; offset++, weight++) {
         const C *row = data + *offset;
         GOPS_UNROLL
-        for (int r = 0; r < R; r++, row += a->step) {
+        for (int r = 0; r < MR; r++, row += a->step) {
             GOPS_UNROLL
-            for (int v = 0; v < V; v++) {
-                sum[r][v] += NAME(read)(row + v * NAME(LANES)) * *weight;
+            for (int v = 0; v < NR; v++) {
+                sum[r][v] += load_vector(row + v * LANES) * *weight;
             }
         }
     }
     if (a->bounds != NULL) {
         const C *bounds = a->bounds;
-        const NAME(vector) add = *(const C *)a->bias - (NAME(vector)){0};
-        const NAME(vector) low = bounds[0] - (NAME(vector)){0};
-        const NAME(vector) high = bounds[1] - (NAME(vector)){0};
+        const vector add = *(const C *)a->bias - (vector){0};
+        const vector low = bounds[0] - (vector){0};
+        const vector high = bounds[1] - (vector){0};
         GOPS_UNROLL
-        for (int r = 0; r < R; r++) {
+        for (int r = 0; r < MR; r++) {
             GOPS_UNROLL
-            for (int v = 0; v < V; v++) {
+            for (int v = 0; v < NR; v++) {
                 sum[r][v] = NAME(trimmed)(sum[r][v], add, low, high);
             }
         }
     }
     GOPS_UNROLL
-    for (int r = 0; r < R; r++) {
+    for (int r = 0; r < MR; r++) {
         GOPS_UNROLL
-        for (int v = 0; v < V; v++) {
-            NAME(write)
-            (output + r * a->output_pitch + v * NAME(LANES), sum[r][v],
-             v < V - 1 ? NAME(LANES) : lanes);
+        for (int v = 0; v < NR; v++) {
+            store_lanes(output + r * a->output_pitch + v * LANES, sum[r][v],
+                        v < NR - 1 ? LANES : lanes);
         }
     }
 }
 
-/* As many tiles of V vectors as fit between x and the width, the last of them in part; to where. */
+/* Computes tiles of NR vectors from column x on, the last of which may have lanes beyond the width;
+ * returns the column after them. */
 static inline __attribute__((always_inline)) int64_t
-NAME(tiles)(const gops_depthwise_rows *a, const C *data, C *output, int64_t x, const int R,
-            const int V, const int KY, const int SY)
+tiles_along_x(const gops_depthwise_rows *a, const C *data, C *output, int64_t x, const int MR,
+              const int NR, const int KY, const int SY)
 {
-    for (; a->width - x > (V - 1) * NAME(LANES); x += V * NAME(LANES)) {
-        const int64_t last = a->width - x - (V - 1) * NAME(LANES);
-        NAME(tile)
-        (a, data + x, output + x, gops_min(last, NAME(LANES)), R, V, KY, SY);
+    for (; a->width - x > (NR - 1) * LANES; x += NR * LANES) {
+        const int64_t last = a->width - x - (NR - 1) * LANES;
+        tile(a, data + x, output + x, gops_min(last, LANES), MR, NR, KY, SY);
     }
     return x;
 }
 
-/* R rows over the whole width, V vectors at a time, then fewer. */
-static inline __attribute__((always_inline)) void NAME(strip)(const gops_depthwise_rows *a,
-                                                              int64_t row, const int R, const int V,
-                                                              const int KY, const int SY)
+/* Computes MR rows of outputs: tiles of NR vectors, then narrower ones for the rest. */
+static inline __attribute__((always_inline)) void tile_row(const gops_depthwise_rows *a,
+                                                           int64_t row, const int MR, const int NR,
+                                                           const int KY, const int SY)
 {
     const C *data = (const C *)a->data + row * a->step;
     C *output = (C *)a->output + row * a->output_pitch;
-    int64_t x = NAME(tiles)(a, data, output, 0, R, V, KY, SY);
-    if (V > 4) {
-        x = NAME(tiles)(a, data, output, x, R, 4, KY, SY);
+    int64_t x = tiles_along_x(a, data, output, 0, MR, NR, KY, SY);
+    if (NR > 4) {
+        x = tiles_along_x(a, data, output, x, MR, 4, KY, SY);
     }
-    if (V > 2) {
-        x = NAME(tiles)(a, data, output, x, R, 2, KY, SY);
+    if (NR > 2) {
+        x = tiles_along_x(a, data, output, x, MR, 2, KY, SY);
     }
-    NAME(tiles)(a, data, output, x, R, 1, KY, SY);
+    tiles_along_x(a, data, output, x, MR, 1, KY, SY);
 }
 
-/* All rows, in strips of R; the last one overlaps the one before it. */
-#define GOPS_DEPTHWISE_STRIPS(name, R, V, KY, SY)                                                  \
+/* Computes all rows, MR at a time; the last rows may overlap those before them. */
+#define GOPS_DEPTHWISE_TILE_ROWS(name, MR, NR, KY, SY)                                             \
     static void NAME(name)(const gops_depthwise_rows *a)                                           \
     {                                                                                              \
-        for (int64_t row = 0; row < a->rows; row += R) {                                           \
-            NAME(strip)(a, gops_min(row, a->rows - R), R, V, KY, SY);                              \
+        for (int64_t row = 0; row < a->rows; row += MR) {                                          \
+            tile_row(a, gops_min(row, a->rows - MR), MR, NR, KY, SY);                              \
         }                                                                                          \
     }
 
 #ifdef TALL
-#define GOPS_DEPTHWISE_TALL(name, KY, SY) GOPS_DEPTHWISE_STRIPS(name##_7, 7, 2, KY, SY)
+#define GOPS_DEPTHWISE_TALL(name, KY, SY) GOPS_DEPTHWISE_TILE_ROWS(name##_7, 7, 2, KY, SY)
 #define GOPS_DEPTHWISE_TALL_NAME(name) NAME(name##_7)
 #else
 #define GOPS_DEPTHWISE_TALL(name, KY, SY)
 #define GOPS_DEPTHWISE_TALL_NAME(name) NAME(name##_4)
 #endif
 
-#define GOPS_DEPTHWISE_CHUNK(name, KY, SY)                                                         \
+#define GOPS_DEPTHWISE_COLUMN(name, KY, SY)                                                        \
     GOPS_DEPTHWISE_TALL(name, KY, SY)                                                              \
-    GOPS_DEPTHWISE_STRIPS(name##_4, 4, 2, KY, SY)                                                  \
-    GOPS_DEPTHWISE_STRIPS(name##_1, 1, 2, KY, SY)
+    GOPS_DEPTHWISE_TILE_ROWS(name##_4, 4, 2, KY, SY)                                               \
+    GOPS_DEPTHWISE_TILE_ROWS(name##_1, 1, 2, KY, SY)
 
-GOPS_DEPTHWISE_STRIPS(singles, 1, 8, 1, 1)
-GOPS_DEPTHWISE_CHUNK(chunk2, 2, 1)
-GOPS_DEPTHWISE_CHUNK(chunk3, 3, 1)
-GOPS_DEPTHWISE_CHUNK(chunk5, 5, 1)
-GOPS_DEPTHWISE_CHUNK(chunk7, 7, 1)
-GOPS_DEPTHWISE_CHUNK(chunk3_by2, 3, 2)
-GOPS_DEPTHWISE_CHUNK(chunk5_by2, 5, 2)
-GOPS_DEPTHWISE_CHUNK(chunk7_by2, 7, 2)
+GOPS_DEPTHWISE_TILE_ROWS(single_tap_rows, 1, 8, 1, 1)
+GOPS_DEPTHWISE_COLUMN(column2, 2, 1)
+GOPS_DEPTHWISE_COLUMN(column3, 3, 1)
+GOPS_DEPTHWISE_COLUMN(column5, 5, 1)
+GOPS_DEPTHWISE_COLUMN(column7, 7, 1)
+GOPS_DEPTHWISE_COLUMN(column3_by2, 3, 2)
+GOPS_DEPTHWISE_COLUMN(column5_by2, 5, 2)
+GOPS_DEPTHWISE_COLUMN(column7_by2, 7, 2)
 
-/* By height of the tile. */
+/* By MR. */
 #define GOPS_DEPTHWISE_HEIGHTS(name)                                                               \
     {                                                                                              \
         NAME(name##_1), NAME(name##_4), GOPS_DEPTHWISE_TALL_NAME(name)                             \
@@ -179,31 +195,35 @@ GOPS_DEPTHWISE_CHUNK(chunk7_by2, 7, 2)
 
 static void NAME(rows)(const gops_depthwise_rows *a)
 {
-    static void (*const tiles[2][8][3])(const gops_depthwise_rows *) = {
-        {[2] = GOPS_DEPTHWISE_HEIGHTS(chunk2),
-         [3] = GOPS_DEPTHWISE_HEIGHTS(chunk3),
-         [5] = GOPS_DEPTHWISE_HEIGHTS(chunk5),
-         [7] = GOPS_DEPTHWISE_HEIGHTS(chunk7)},
-        {[3] = GOPS_DEPTHWISE_HEIGHTS(chunk3_by2),
-         [5] = GOPS_DEPTHWISE_HEIGHTS(chunk5_by2),
-         [7] = GOPS_DEPTHWISE_HEIGHTS(chunk7_by2)},
+    static void (*const kernels[2][8][3])(const gops_depthwise_rows *) = {
+        {[2] = GOPS_DEPTHWISE_HEIGHTS(column2),
+         [3] = GOPS_DEPTHWISE_HEIGHTS(column3),
+         [5] = GOPS_DEPTHWISE_HEIGHTS(column5),
+         [7] = GOPS_DEPTHWISE_HEIGHTS(column7)},
+        {[3] = GOPS_DEPTHWISE_HEIGHTS(column3_by2),
+         [5] = GOPS_DEPTHWISE_HEIGHTS(column5_by2),
+         [7] = GOPS_DEPTHWISE_HEIGHTS(column7_by2)},
     };
-    if (a->chunk == 1) {
-        NAME(singles)(a);
+    if (a->column_taps == 1) {
+        NAME(single_tap_rows)(a);
         return;
     }
-    /* 7 rows at a time where that computes no more rows twice than 4 at a time. */
+    /* 7 rows at a time, unless 4 at a time compute fewer rows by more than 2. */
     const int64_t by7 = gops_round_up(a->rows, 7), by4 = gops_round_up(a->rows, 4);
     const int height = a->rows < 4 ? 0 : a->rows < 7 || by7 > by4 + 2 ? 1 : 2;
-    tiles[a->step != a->pitch][a->chunk][height](a);
+    kernels[a->step != a->pitch][a->column_taps][height](a);
 }
 
-#undef GOPS_DEPTHWISE_STRIPS
+#undef GOPS_DEPTHWISE_TILE_ROWS
 #undef GOPS_DEPTHWISE_TALL
 #undef GOPS_DEPTHWISE_TALL_NAME
-#undef GOPS_DEPTHWISE_CHUNK
+#undef GOPS_DEPTHWISE_COLUMN
 #undef GOPS_DEPTHWISE_HEIGHTS
-#undef C
-#undef BYTES
-#undef NAME
-#undef TALL
+#undef vector
+#undef unaligned
+#undef LANES
+#undef load_vector
+#undef store_lanes
+#undef tile
+#undef tiles_along_x
+#undef tile_row

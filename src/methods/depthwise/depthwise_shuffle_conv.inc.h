@@ -1,35 +1,54 @@
-/* Wants C, BYTES of a vector, NAME(symbol), SOME (a mask), FIRST(count), a mask of lanes,
- * LOAD_SOME, STORE_SOME, and MOVE(low, high, by): the lanes from `by` on of low followed by high.
- */
 /*
  * depthwise_shuffle_conv.inc.h: a depthwise convolution with stride 1 that loads each row of data
- * once and lets it pass.
+ * once: rolling rows.
  *
- * With K taps along y a row of data has a part in K rows of outputs, and those are all that are
- * under way: their sums are in registers, the row adds to each, the uppermost is complete and is
- * stored, and the others move up. So an image is a loop over its rows of data, of U vectors of
- * columns side by side. Tap kx wants the row moved by kx - K / 2 columns, which is made of two
- * vectors that lie beside each other; outermost are zeros, which are the padding, or, where an
- * image is wider than U vectors, those of the columns beside. With a dilation of D only every D-th
- * row belongs together, so that an image is D such loops, and columns are D times as far.
+ * With K taps along y, a row of data adds to K rows of outputs, and no more are incomplete at a
+ * time. Their sums are in registers. Each row of data adds to all of them; then the uppermost is
+ * complete and stored, and the others move up. So a tile is a loop over the rows of data, NR
+ * vectors wide. Tap kx needs the row shifted by kx - K / 2 columns, which is made of two
+ * neighbouring vectors. The outermost neighbours are zeros, which are the padding, or, where the
+ * image is wider than the tile, the columns beside it. With dilation D only every D-th row shares
+ * data, so an image is D such loops, and a tap is a shift by D times as many columns.
  *
- * Each output's taps are added up from the first row to the last, whatever rows are asked for.
+ * Every output sums its taps from the first row to the last, whatever rows are asked for.
+ *
+ * Parameters:
+ *   C                         the compute type, float or double
+ *   BYTES                     of a vector
+ *   NAME(symbol)              the name of a function or type of this instance
+ *   MASK                      the type of a mask of lanes
+ *   FIRST_LANES(count)        MASK, the first `count` lanes, none or all where that is out of range
+ *   LOAD_ALL(from)            NAME(vector)
+ *   LOAD_MASKED(from, mask)   NAME(vector), 0 in the other lanes
+ *   STORE_ALL(to, v)          stores a vector
+ *   STORE_MASKED(to, mask, v) stores these lanes only
+ *   ALIGN(low, high, by)      NAME(vector), the lanes from `by` on of low followed by high
  */
 
-typedef C NAME(vector) __attribute__((vector_size(BYTES)));
+#define vector NAME(vector)
+#define LANES NAME(LANES)
+#define finish NAME(finish)
+#define shifted NAME(shifted)
+#define tile_columns NAME(tile_columns)
+#define columns_at NAME(columns_at)
+#define add_row NAME(add_row)
+#define residue_rows NAME(residue_rows)
+#define all_rows NAME(all_rows)
+
+typedef C vector __attribute__((vector_size(BYTES)));
 
 #include "post_ops/epilogue.inc.h"
 
-enum { NAME(LANES) = BYTES / sizeof(C) };
+enum { LANES = BYTES / sizeof(C) };
 
-/* The sums with the bias, between the bounds, where there are any. */
-static inline __attribute__((always_inline)) void NAME(finish)(const gops_depthwise_image *a,
-                                                               NAME(vector) * sum, const int count)
+/* Applies the epilogue, if there is one, to `count` vectors of sums. */
+static inline __attribute__((always_inline)) void finish(const gops_depthwise_image *a, vector *sum,
+                                                         const int count)
 {
     if (a->bounds != NULL) {
-        const NAME(vector) add = *(const C *)a->bias - (NAME(vector)){0};
-        const NAME(vector) low = ((const C *)a->bounds)[0] - (NAME(vector)){0};
-        const NAME(vector) high = ((const C *)a->bounds)[1] - (NAME(vector)){0};
+        const vector add = *(const C *)a->bias - (vector){0};
+        const vector low = ((const C *)a->bounds)[0] - (vector){0};
+        const vector high = ((const C *)a->bounds)[1] - (vector){0};
         GOPS_UNROLL
         for (int i = 0; i < count; i++) {
             sum[i] = NAME(trimmed)(sum[i], add, low, high);
@@ -37,193 +56,205 @@ static inline __attribute__((always_inline)) void NAME(finish)(const gops_depthw
     }
 }
 
-/* The columns `by` after those of x, which `before` and `after` are beside. */
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(moved)(NAME(vector) before, NAME(vector) x, NAME(vector) after, const int by)
+/* The columns `by` further on than those of x, of which `before` and `after` are the neighbours. */
+static inline __attribute__((always_inline)) vector shifted(vector before, vector x, vector after,
+                                                            const int by)
 {
     switch (by) {
     case -4:
-        return MOVE(before, x, NAME(LANES) - 4);
+        return ALIGN(before, x, LANES - 4);
     case -2:
-        return MOVE(before, x, NAME(LANES) - 2);
+        return ALIGN(before, x, LANES - 2);
     case -1:
-        return MOVE(before, x, NAME(LANES) - 1);
+        return ALIGN(before, x, LANES - 1);
     case 1:
-        return MOVE(x, after, 1);
+        return ALIGN(x, after, 1);
     case 2:
-        return MOVE(x, after, 2);
+        return ALIGN(x, after, 2);
     case 4:
-        return MOVE(x, after, 4);
+        return ALIGN(x, after, 4);
     default:
         return x;
     }
 }
 
-/* What of a row U vectors from `column` on see; the lanes of the last one, and of those beside. */
-typedef struct NAME(span) {
-    SOME last, left, right;
-    int64_t left_from, right_from; /* relative to the first one */
-} NAME(span);
+/* The columns that a tile loads of a row of data: masks of the tile's last vector and of the
+ * vectors left and right of the tile. */
+typedef struct tile_columns {
+    MASK last, left, right;
+    int64_t left_from, right_from; /* relative to the tile's first column */
+} tile_columns;
 
-static inline NAME(span) NAME(see)(int64_t column, int64_t width, int64_t vectors)
+static inline tile_columns columns_at(int64_t column, int64_t width, int64_t vectors)
 {
-    const int64_t end = vectors * NAME(LANES);
-    return (NAME(span)){
-        .last = FIRST(width - column - end + NAME(LANES)),
-        .left = FIRST(column > 0 ? NAME(LANES) : 0),
-        .right = FIRST(width - column - end),
-        /* Where nothing is loaded, not beyond the data either. */
-        .left_from = column > 0 ? -NAME(LANES) : 0,
+    const int64_t end = vectors * LANES;
+    return (tile_columns){
+        .last = FIRST_LANES(width - column - end + LANES),
+        .left = FIRST_LANES(column > 0 ? LANES : 0),
+        .right = FIRST_LANES(width - column - end),
+        /* A load with an empty mask stays within the row too. */
+        .left_from = column > 0 ? -LANES : 0,
         .right_from = width - column > end ? end : 0,
     };
 }
 
-/* One row of data, onto the K rows of sums. With BESIDE there are columns beside the span. */
-static inline __attribute__((always_inline)) void
-NAME(add_row)(const C *row, const NAME(span) * span, const NAME(vector) * weight,
-              NAME(vector) (*sum)[4], const int K, const int D, const int U, const int BESIDE)
+/* Adds a row of data to the K rows of sums. With NEIGHBOURS the image goes on beside the tile. */
+static inline __attribute__((always_inline)) void add_row(const C *row, const tile_columns *columns,
+                                                          const vector *weight, vector (*sum)[4],
+                                                          const int K, const int D, const int NR,
+                                                          const int NEIGHBOURS)
 {
-    NAME(vector) x[6];
-    x[0] = x[U + 1] = (NAME(vector)){0};
-    if (BESIDE) {
-        x[0] = LOAD_SOME(row + span->left_from, span->left);
-        x[U + 1] = LOAD_SOME(row + span->right_from, span->right);
+    vector x[6];
+    x[0] = x[NR + 1] = (vector){0};
+    if (NEIGHBOURS) {
+        x[0] = LOAD_MASKED(row + columns->left_from, columns->left);
+        x[NR + 1] = LOAD_MASKED(row + columns->right_from, columns->right);
     }
     GOPS_UNROLL
-    for (int u = 0; u < U; u++) {
-        x[u + 1] = u < U - 1 ? LOAD_ALL(row + u * NAME(LANES))
-                             : LOAD_SOME(row + u * NAME(LANES), span->last);
+    for (int v = 0; v < NR; v++) {
+        x[v + 1] =
+            v < NR - 1 ? LOAD_ALL(row + v * LANES) : LOAD_MASKED(row + v * LANES, columns->last);
     }
     GOPS_UNROLL
-    for (int u = 0; u < U; u++) {
+    for (int v = 0; v < NR; v++) {
         GOPS_UNROLL
         for (int kx = 0; kx < K; kx++) {
-            const NAME(vector) moved = NAME(moved)(x[u], x[u + 1], x[u + 2], D * (kx - K / 2));
+            const vector moved = shifted(x[v], x[v + 1], x[v + 2], D * (kx - K / 2));
             GOPS_UNROLL
             for (int ky = 0; ky < K; ky++) {
-                sum[K - 1 - ky][u] += moved * weight[ky * K + kx];
+                sum[K - 1 - ky][v] += moved * weight[ky * K + kx];
             }
         }
     }
 }
 
-/* `rows` rows of outputs of one filter from row `first` on, D apart, and U vectors of columns from
- * `column` on. */
+/* Computes `rows` rows of outputs of a filter, D apart, from row `first` on, and NR vectors of
+ * columns from `column` on. */
 static inline __attribute__((always_inline)) void
-NAME(pass)(const gops_depthwise_image *a, int64_t first, int64_t rows, int64_t column, const int K,
-           const int D, const int U, const int BESIDE)
+residue_rows(const gops_depthwise_image *a, int64_t first, int64_t rows, int64_t column,
+             const int K, const int D, const int NR, const int NEIGHBOURS)
 {
-    const NAME(span) span = NAME(see)(column, a->width, U);
+    const tile_columns columns = columns_at(column, a->width, NR);
     const int64_t width = a->width, height = a->height;
-    /* The rows of data: under the first row of outputs the first one and the last one, and beyond
-     * the last one of all; those above the data are skipped. */
+    /* Rows `begin` to `full` of data complete the first row of outputs, and each one until `end`
+     * completes another. Rows above the data are skipped. */
     const int64_t begin = first - a->pad_y, full = begin + (K - 1) * D, end = full + rows * D;
     int64_t y = gops_min(begin < 0 ? begin + gops_round_up(-begin, D) : begin, full);
     const C *row = (const C *)a->data + y * width + column;
-    C *output = (C *)a->output + (y - full + first - a->first) * width + column;
-    NAME(vector) weight[25], sum[5][4];
+    C *output = (C *)a->output + (y - full + first - a->first_row) * width + column;
+    vector weight[25], sum[5][4];
     GOPS_UNROLL
     for (int i = 0; i < K * K; i++) {
-        weight[i] = ((const C *)a->weights)[i] - (NAME(vector)){0};
+        weight[i] = ((const C *)a->weights)[i] - (vector){0};
     }
     GOPS_UNROLL
-    for (int i = 0; i < K * U; i++) {
-        sum[i / U][i % U] = (NAME(vector)){0};
+    for (int i = 0; i < K * NR; i++) {
+        sum[i / NR][i % NR] = (vector){0};
     }
     for (; y < end; y += D, row += D * width, output += D * width) {
         if (y >= 0 && y < height) {
-            NAME(add_row)(row, &span, weight, sum, K, D, U, BESIDE);
+            add_row(row, &columns, weight, sum, K, D, NR, NEIGHBOURS);
         }
         if (y >= full) {
-            NAME(finish)(a, sum[0], U);
+            finish(a, sum[0], NR);
             GOPS_UNROLL
-            for (int u = 0; u < U; u++) {
-                if (u < U - 1) {
-                    STORE_ALL(output + u * NAME(LANES), sum[0][u]);
+            for (int v = 0; v < NR; v++) {
+                if (v < NR - 1) {
+                    STORE_ALL(output + v * LANES, sum[0][v]);
                 } else {
-                    STORE_SOME(output + u * NAME(LANES), span.last, sum[0][u]);
+                    STORE_MASKED(output + v * LANES, columns.last, sum[0][v]);
                 }
             }
         }
         GOPS_UNROLL
-        for (int i = 0; i < K * U; i++) {
-            sum[i / U][i % U] = i / U < K - 1 ? sum[i / U + 1][i % U] : (NAME(vector)){0};
+        for (int i = 0; i < K * NR; i++) {
+            sum[i / NR][i % NR] = i / NR < K - 1 ? sum[i / NR + 1][i % NR] : (vector){0};
         }
     }
 }
 
-/* All rows of U vectors of columns from `column` on; what follows them. */
-static inline __attribute__((always_inline)) int64_t
-NAME(span_of_rows)(const gops_depthwise_image *a, int64_t column, const int K, const int D,
-                   const int U, const int BESIDE)
+/* Computes all rows of NR vectors of columns from `column` on; returns the column after them. */
+static inline __attribute__((always_inline)) int64_t all_rows(const gops_depthwise_image *a,
+                                                              int64_t column, const int K,
+                                                              const int D, const int NR,
+                                                              const int NEIGHBOURS)
 {
-    for (int64_t way = 0; way < gops_min(D, a->rows); way++) {
-        NAME(pass)
-        (a, a->first + way, gops_ceil_div(a->rows - way, D), column, K, D, U, BESIDE);
+    for (int64_t residue = 0; residue < gops_min(D, a->rows); residue++) {
+        residue_rows(a, a->first_row + residue, gops_ceil_div(a->rows - residue, D), column, K, D,
+                     NR, NEIGHBOURS);
     }
-    return column + U * NAME(LANES);
+    return column + NR * LANES;
 }
 
-/* Images of U vectors, and U vectors of wider ones. */
-#define GOPS_STREAM_VECTORS(name, K, D, U)                                                         \
-    static void NAME(name##_##U)(const gops_depthwise_image *a)                                    \
+/* For images of at most NR vectors of columns, and for a tile of NR vectors of wider images. */
+#define GOPS_ROLLING_VECTORS(name, K, D, NR)                                                       \
+    static void NAME(name##_##NR)(const gops_depthwise_image *a)                                   \
     {                                                                                              \
         gops_depthwise_image one = *a;                                                             \
         for (int64_t i = 0; i < a->filters; i++) {                                                 \
-            NAME(span_of_rows)(&one, 0, K, D, U, 0);                                               \
+            all_rows(&one, 0, K, D, NR, 0);                                                        \
             gops_depthwise_image_next(&one, (int64_t)sizeof(C));                                   \
         }                                                                                          \
     }                                                                                              \
-    static int64_t NAME(name##_part_##U)(const gops_depthwise_image *a, int64_t column)            \
+    static int64_t NAME(name##_tile_##NR)(const gops_depthwise_image *a, int64_t column)           \
     {                                                                                              \
-        return NAME(span_of_rows)(a, column, K, D, U, 1);                                          \
+        return all_rows(a, column, K, D, NR, 1);                                                   \
     }
 
-#define GOPS_STREAM_KERNEL(name, K, D)                                                             \
-    GOPS_STREAM_VECTORS(name, K, D, 1)                                                             \
-    GOPS_STREAM_VECTORS(name, K, D, 2)                                                             \
-    GOPS_STREAM_VECTORS(name, K, D, 3)                                                             \
-    GOPS_STREAM_VECTORS(name, K, D, 4)
+#define GOPS_ROLLING_KERNEL(name, K, D)                                                            \
+    GOPS_ROLLING_VECTORS(name, K, D, 1)                                                            \
+    GOPS_ROLLING_VECTORS(name, K, D, 2)                                                            \
+    GOPS_ROLLING_VECTORS(name, K, D, 3)                                                            \
+    GOPS_ROLLING_VECTORS(name, K, D, 4)
 
-#define GOPS_STREAM_ROW(name)                                                                      \
+#define GOPS_ROLLING_ROW(name)                                                                     \
     {                                                                                              \
         {NAME(name##_1), NAME(name##_2), NAME(name##_3), NAME(name##_4)},                          \
         {                                                                                          \
-            NAME(name##_part_1), NAME(name##_part_2), NAME(name##_part_3), NAME(name##_part_4)     \
+            NAME(name##_tile_1), NAME(name##_tile_2), NAME(name##_tile_3), NAME(name##_tile_4)     \
         }                                                                                          \
     }
 
-GOPS_STREAM_KERNEL(of3, 3, 1)
-GOPS_STREAM_KERNEL(of5, 5, 1)
-GOPS_STREAM_KERNEL(of3_by2, 3, 2)
-GOPS_STREAM_KERNEL(of5_by2, 5, 2)
+GOPS_ROLLING_KERNEL(of3, 3, 1)
+GOPS_ROLLING_KERNEL(of5, 5, 1)
+GOPS_ROLLING_KERNEL(of3_dilated, 3, 2)
+GOPS_ROLLING_KERNEL(of5_dilated, 5, 2)
 
-/* All columns of each filter: of images up to 4 vectors wide at once, of others in parts of equally
- * many vectors but for the last. */
-static void NAME(stream)(const gops_depthwise_image *a)
+/* Computes all columns of each filter: of images up to 4 vectors wide at once, of others in tiles
+ * of equally many vectors but for the last. */
+static void NAME(rolling)(const gops_depthwise_image *a)
 {
     static const struct {
         gops_depthwise_image_fn *whole[4];
-        int64_t (*part[4])(const gops_depthwise_image *, int64_t);
-    } kernels[2][2] = {{GOPS_STREAM_ROW(of3), GOPS_STREAM_ROW(of3_by2)},
-                       {GOPS_STREAM_ROW(of5), GOPS_STREAM_ROW(of5_by2)}};
-    const int wide = a->kernel_x == 5, dilated = a->dilation_x == 2;
-    const int64_t vectors = gops_ceil_div(a->width, NAME(LANES));
+        int64_t (*tile[4])(const gops_depthwise_image *, int64_t);
+    } kernels[2][2] = {{GOPS_ROLLING_ROW(of3), GOPS_ROLLING_ROW(of3_dilated)},
+                       {GOPS_ROLLING_ROW(of5), GOPS_ROLLING_ROW(of5_dilated)}};
+    const bool five = a->kernel_x == 5, dilated = a->dilation_x == 2;
+    const int64_t vectors = gops_ceil_div(a->width, LANES);
     if (vectors <= 4) {
-        kernels[wide][dilated].whole[vectors - 1](a);
+        kernels[five][dilated].whole[vectors - 1](a);
         return;
     }
     const int64_t each = gops_ceil_div(vectors, gops_ceil_div(vectors, 4));
     gops_depthwise_image one = *a;
     for (int64_t i = 0; i < a->filters; i++) {
         for (int64_t column = 0; column < a->width;) {
-            const int64_t left = gops_ceil_div(a->width - column, NAME(LANES));
-            column = kernels[wide][dilated].part[gops_min(left, each) - 1](&one, column);
+            const int64_t left = gops_ceil_div(a->width - column, LANES);
+            column = kernels[five][dilated].tile[gops_min(left, each) - 1](&one, column);
         }
         gops_depthwise_image_next(&one, (int64_t)sizeof(C));
     }
 }
 
-#undef GOPS_STREAM_ROW
-#undef GOPS_STREAM_VECTORS
-#undef GOPS_STREAM_KERNEL
+#undef GOPS_ROLLING_ROW
+#undef GOPS_ROLLING_VECTORS
+#undef GOPS_ROLLING_KERNEL
+#undef vector
+#undef LANES
+#undef finish
+#undef shifted
+#undef tile_columns
+#undef columns_at
+#undef add_row
+#undef residue_rows
+#undef all_rows
