@@ -85,9 +85,10 @@ typedef struct gops_options {
     /** NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
      * algorithm that serves the shape, on buffers of its own as large as the tensors and with the
      * plan's threads, some ten times or for a millisecond each, and keeps the fastest; `choices`
-     * below keep what was measured for the next run. Else an
-     * algorithm's name (gops_algorithm_name): refused with GOPS_UNSUPPORTED and the reason where it
-     * does not serve the shape. */
+     * below keep what was measured for the next run. Else an algorithm's whole name
+     * (gops_algorithm_name), such as "gemm" or "depthwise/masked", or the part before its slash,
+     * "depthwise", of whose forms the plan then chooses by the estimate: refused with
+     * GOPS_UNSUPPORTED and the reason where none of them serves the shape. */
     const char *algorithm;
     /** How many threads may work on one gops_execute; 0: as many as OpenMP would use here. The
      * result has the same bits for every number. */
@@ -181,7 +182,7 @@ GOPS_API void gops_plan_destroy(gops_plan *plan);
 typedef struct gops_plan_info {
     size_t size; /**< sizeof(gops_plan_info), set before the call: groupops/sized.h */
     gops_shape shape;
-    const char *algorithm; /**< its name; a constant string */
+    const char *algorithm; /**< its whole name (gops_algorithm_name); a constant string */
     const char *why;       /**< the choice in a sentence; lives as long as the plan */
     int32_t threads;       /**< the most that one gops_execute uses */
     size_t workspace_bytes;
@@ -291,7 +292,9 @@ typedef struct gops_arguments {
 GOPS_API gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
                                   gops_error *error);
 
-/** The algorithms by number, from 0; NULL beyond the last. Constant strings. */
+/** The whole names of the algorithms by number, from 0; NULL beyond the last. Constant strings. Where
+ * an algorithm has several forms it has a name for each, with a slash: "depthwise/masked". A form
+ * that an instruction set has no kernels for is listed all the same, and serves no shape there. */
 GOPS_API const char *gops_algorithm_name(int32_t index);
 
 /** The instruction sets that the library was built for, best last, from 0; NULL beyond the last.

@@ -29,10 +29,10 @@ static int is_at(const gops_choices *choices, int64_t place, const char *key)
     return place < choices->count && strcmp(choices->list[place]->key, key) == 0;
 }
 
-const gops_method *gops_choices_find(const gops_choices *choices, const char *key)
+const char *gops_choices_find(const gops_choices *choices, const char *key)
 {
     const int64_t place = place_of(choices, key);
-    return is_at(choices, place, key) ? choices->list[place]->method : NULL;
+    return is_at(choices, place, key) ? choices->list[place]->name : NULL;
 }
 
 gops_status gops_choices_reserve(gops_choices *choices, int64_t more, gops_error *error)
@@ -71,21 +71,21 @@ static void insert(gops_choices *choices, gops_choice *choice)
     choices->list[place] = choice;
 }
 
-gops_status gops_choices_put(gops_choices *choices, const char *key, size_t length,
-                             const gops_method *method, gops_error *error)
+gops_status gops_choices_put(gops_choices *choices, const char *key, const char *name,
+                             gops_error *error)
 {
+    const size_t key_bytes = strlen(key) + 1, name_bytes = strlen(name) + 1;
     const gops_status status = gops_choices_reserve(choices, 1, error);
     if (status != GOPS_OK) {
         return status;
     }
-    gops_choice *choice = choices->host.allocate(choices->host.context, sizeof *choice + length + 1,
-                                                 GOPS_WORKSPACE_ALIGNMENT);
+    gops_choice *choice = choices->host.allocate(
+        choices->host.context, sizeof *choice + key_bytes + name_bytes, GOPS_WORKSPACE_ALIGNMENT);
     if (choice == NULL) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a choice");
     }
-    choice->method = method;
-    memcpy(choice->key, key, length);
-    choice->key[length] = '\0';
+    memcpy(choice->key, key, key_bytes);
+    choice->name = memcpy(choice->key + key_bytes, name, name_bytes);
     insert(choices, choice);
     return GOPS_OK;
 }

@@ -10,8 +10,9 @@ enum {
 };
 
 typedef struct gops_choice {
-    const gops_method *method;
-    char key[]; /* ends with 0 */
+    const char
+        *name;  /* of the algorithm, as gops_options.algorithm takes it; lies behind the key */
+    char key[]; /* ends with 0, as the name does */
 } gops_choice;
 
 struct gops_choices {
@@ -28,12 +29,12 @@ extern const char *const gops_operation_names[];
 void gops_choice_key(const gops_plan *plan, const gops_request *wanted,
                      char key[GOPS_CHOICE_KEY_BYTES]);
 
-/* What was chosen for the key; NULL: nothing. */
-const gops_method *gops_choices_find(const gops_choices *choices, const char *key);
+/* The name of what was chosen for the key; NULL: nothing was. */
+const char *gops_choices_find(const gops_choices *choices, const char *key);
 
-/* Adds or replaces. GOPS_OUT_OF_MEMORY, and nothing has changed. */
-gops_status gops_choices_put(gops_choices *choices, const char *key, size_t length,
-                             const gops_method *method, gops_error *error);
+/* Adds or replaces; both texts are copied. GOPS_OUT_OF_MEMORY, and nothing has changed. */
+gops_status gops_choices_put(gops_choices *choices, const char *key, const char *name,
+                             gops_error *error);
 
 /* Makes sure that `more` choices fit. GOPS_OUT_OF_MEMORY. */
 gops_status gops_choices_reserve(gops_choices *choices, int64_t more, gops_error *error);

@@ -1,9 +1,9 @@
 /*
  * plan/choices_text.c: choices as text, which a file may hold.
  *
- *     groupops-choices 1 lines=2
+ *     groupops-choices 2 lines=2
  *     conv data=1,64,56,56 filter=... threads=1 workspace=0 gemm=blas algorithm=gemm sum=8c1fd3a0
- *     norm data=...                                         algorithm=twopass sum=5b21c09e
+ *     norm data=...                                         algorithm=norm sum=5b21c09e
  *
  * The first line tells the version of the format and how many lines follow, so that a file that was
  * cut off is noticed; sum is a checksum of its line up to there, so that damage is. What stands
@@ -17,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FORMAT_VERSION = 1 };
+/* 1 had other names: "direct" stood for what is "depthwise" now. */
+enum { FORMAT_VERSION = 2 };
 
 #define FIRST_WORD "groupops-choices "
 #define ALGORITHM " algorithm="
@@ -34,21 +35,13 @@ static uint32_t checksum(const char *text, size_t length)
     return sum;
 }
 
-/* The method's algorithm, and which of its forms where there are several: "direct/bundles". */
-static void method_name(const gops_method *method, char *name, size_t room)
-{
-    snprintf(name, room, "%s%s%s", method->algorithm, method->form != NULL ? "/" : "",
-             method->form != NULL ? method->form : "");
-}
-
 enum { NAME_BYTES = 64 };
 
 static size_t write_line(const gops_choice *choice, char line[GOPS_CHOICE_KEY_BYTES + NAME_BYTES])
 {
     enum { ROOM = GOPS_CHOICE_KEY_BYTES + NAME_BYTES };
-    char name[NAME_BYTES / 2];
-    method_name(choice->method, name, sizeof name);
-    const size_t length = (size_t)snprintf(line, ROOM, "%s" ALGORITHM "%s", choice->key, name);
+    const size_t length =
+        (size_t)snprintf(line, ROOM, "%s" ALGORITHM "%s", choice->key, choice->name);
     return length + (size_t)snprintf(line + length, ROOM - length, SUM "%08" PRIx32 "\n",
                                      checksum(line, length));
 }
@@ -123,10 +116,13 @@ static gops_status read_first(reader *from, int64_t *lines, gops_error *error)
     int version;
     if (!read_line(from) ||
         sscanf(from->line, FIRST_WORD "%d lines=%" SCNd64, &version, lines) != 2 || *lines < 0) {
-        return refuse(from, "does not begin with \"" FIRST_WORD "1 lines=\"", error);
+        return refuse(from, "does not begin with \"" FIRST_WORD "2 lines=\"", error);
     }
     if (version != FORMAT_VERSION) {
-        return refuse(from, "tells of another version of the format", error);
+        return gops_fail(error, GOPS_INVALID,
+                         "line 1 of the choices tells of version %d of the format; this library "
+                         "reads version %d: measure again",
+                         version, FORMAT_VERSION);
     }
     snprintf(again, sizeof again, FIRST_WORD "%d lines=%" PRId64, version, *lines);
     return strcmp(again, from->line) == 0 ? GOPS_OK : refuse(from, "was damaged", error);
@@ -142,20 +138,17 @@ static char *find_last(char *text, const char *words)
     return found;
 }
 
-/* Methods of one name serve different operations: takes the one of the key's. */
-static const gops_method *method_of(const char *key, const char *name)
+/* Whether a method for the key's operation has the name. */
+static int is_offered(const char *key, const char *name)
 {
-    char candidate[NAME_BYTES / 2];
-    for (const gops_method *const *method = gops_methods; *method != NULL; method++) {
+    int found = 0;
+    for (const gops_method *const *method = gops_methods; *method != NULL && !found; method++) {
         const char *operation = gops_operation_names[(*method)->operation];
         const size_t length = strlen(operation);
-        method_name(*method, candidate, sizeof candidate);
-        if (strcmp(candidate, name) == 0 && strncmp(key, operation, length) == 0 &&
-            key[length] == ' ') {
-            return *method;
-        }
+        found = gops_is_named(*method, name) && strncmp(key, operation, length) == 0 &&
+                key[length] == ' ';
     }
-    return NULL;
+    return found;
 }
 
 static gops_status read_choice(reader *from, gops_choices *to, gops_error *error)
@@ -178,11 +171,11 @@ static gops_status read_choice(reader *from, gops_choices *to, gops_error *error
         return refuse(from, "names no algorithm", error);
     }
     *algorithm = '\0';
-    const gops_method *method = method_of(from->line, algorithm + strlen(ALGORITHM));
-    if (method == NULL) {
+    const char *name = algorithm + strlen(ALGORITHM);
+    if (!is_offered(from->line, name)) {
         return refuse(from, "names an algorithm that this library does not have", error);
     }
-    return gops_choices_put(to, from->line, (size_t)(algorithm - from->line), method, error);
+    return gops_choices_put(to, from->line, name, error);
 }
 
 gops_status gops_choices_read(gops_choices *choices, const char *text, size_t bytes,

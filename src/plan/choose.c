@@ -88,11 +88,11 @@ static const int64_t most_span = INT64_C(1) << 52;
 static gops_status consider(gops_plan *candidate, const gops_method *method,
                             const gops_request *wanted, gops_error *refusal)
 {
-    if (strcmp(method->algorithm, "gemm") != 0 && candidate->conv.span > most_span) {
+    if (strcmp(method->name, "gemm") != 0 && candidate->conv.span > most_span) {
         return gops_fail(refusal, GOPS_UNSUPPORTED,
                          "algorithm %s serves up to %lld pixels with their padding; here the "
                          "attributes span %lld",
-                         method->algorithm, (long long)most_span, (long long)candidate->conv.span);
+                         method->name, (long long)most_span, (long long)candidate->conv.span);
     }
     if (method->modular && candidate->output_type == candidate->type &&
         candidate->type->store_wrapped != NULL) {
@@ -107,8 +107,8 @@ static gops_status consider(gops_plan *candidate, const gops_method *method,
         return gops_fail(
             refusal, GOPS_UNSUPPORTED,
             "algorithm %s serves %s to K = %lld and %s output; here K is %lld and the output is %s",
-            method->algorithm, type, (long long)candidate->exact_k, type,
-            (long long)candidate->conv.k, gops_type_name(candidate->output_type->type));
+            method->name, type, (long long)candidate->exact_k, type, (long long)candidate->conv.k,
+            gops_type_name(candidate->output_type->type));
     }
     return prepare(candidate, method, wanted, refusal);
 }
@@ -135,14 +135,14 @@ static void fill_layout(gops_plan *plan)
 typedef struct search {
     const gops_plan *plan;
     const gops_request *wanted;
-    const gops_method *only; /* NULL: any */
+    const char *only; /* a name; NULL: any */
     const gops_method *const *next;
     /* Apart from the caller's error, which a method that merely lost must not touch. What counts of
      * several is a refusal that the caller can mend. */
     gops_error refusal;
 } search;
 
-static search begin(const gops_plan *plan, const gops_request *wanted, const gops_method *only)
+static search begin(const gops_plan *plan, const gops_request *wanted, const char *only)
 {
     search made = {.plan = plan, .wanted = wanted, .only = only, .next = gops_methods};
     gops_fail(&made.refusal, GOPS_UNSUPPORTED, "algorithm %s does not serve this operation",
@@ -153,9 +153,10 @@ static search begin(const gops_plan *plan, const gops_request *wanted, const gop
 static int is_asked_for(const search *at, const gops_method *method)
 {
     const gops_request *wanted = at->wanted;
-    return method->operation == at->plan->operation && (at->only == NULL || at->only == method) &&
+    return method->operation == at->plan->operation &&
+           (at->only == NULL || gops_is_named(method, at->only)) &&
            (wanted->packing == NULL || wanted->packing == method->pack) &&
-           (wanted->algorithm == NULL || strcmp(method->algorithm, wanted->algorithm) == 0);
+           (wanted->algorithm == NULL || gops_is_named(method, wanted->algorithm));
 }
 
 /* Prepares `candidate` by the next method that serves the plan; 0 where there is none left. */
@@ -195,21 +196,19 @@ static void explain_choice(gops_plan *plan, const finding *findings, int count)
     size_t length = strlen(plan->why);
     for (int i = 0; i < count && length < sizeof plan->why; i++) {
         const finding *at = &findings[i];
-        const char *form = at->method->form;
         char measured[32] = "";
         if (at->measured_ns > 0) {
             snprintf(measured, sizeof measured, "measured %.4f, ", at->measured_ns / 1e6);
         }
         length += (size_t)snprintf(plan->why + length, sizeof plan->why - length,
-                                   "%s%s%s%s %sestimated %.4f ms", i == 0 ? "; " : ", ",
-                                   at->method->algorithm, form != NULL ? "/" : "",
-                                   form != NULL ? form : "", measured, at->estimated_ns / 1e6);
+                                   "%s%s %sestimated %.4f ms", i == 0 ? "; " : ", ",
+                                   at->method->name, measured, at->estimated_ns / 1e6);
     }
 }
 
 /* The one that is estimated to cost least. */
-static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted,
-                                   const gops_method *only, gops_error *error)
+static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted, const char *only,
+                                   gops_error *error)
 {
     gops_plan best, candidate;
     search at = begin(plan, wanted, only);
@@ -282,7 +281,7 @@ static gops_status choose_fastest(gops_plan *plan, const gops_request *wanted, g
 static int choose_saved(gops_plan *plan, const gops_request *wanted, const char *key)
 {
     char method[GOPS_WHY_BYTES];
-    const gops_method *saved = gops_choices_find(wanted->choices, key);
+    const char *saved = gops_choices_find(wanted->choices, key);
     if (saved == NULL || choose_cheapest(plan, wanted, saved, NULL) != GOPS_OK) {
         return 0;
     }
@@ -306,7 +305,7 @@ gops_status gops_choose(gops_plan *plan, const gops_request *wanted, gops_error 
     }
     const gops_status status = choose_fastest(plan, wanted, error);
     if (status == GOPS_OK && saves) {
-        return gops_choices_put(wanted->choices, key, strlen(key), plan->method, error);
+        return gops_choices_put(wanted->choices, key, plan->method->name, error);
     }
     return status;
 }

@@ -9,19 +9,31 @@
 #include <stdio.h>
 #include <string.h>
 
+int gops_is_named(const gops_method *method, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(method->name, name, length) == 0 &&
+           (method->name[length] == '\0' || method->name[length] == '/');
+}
+
 static gops_status check_algorithm(const char *name, gops_error *error)
 {
-    for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
-        if (name == NULL || strcmp(gops_algorithm_name(i), name) == 0) {
-            return GOPS_OK;
-        }
+    int found = name == NULL;
+    for (int32_t i = 0; !found && gops_methods[i] != NULL; i++) {
+        found = gops_is_named(gops_methods[i], name);
     }
-    char known[128] = "auto, fastest";
+    if (found) {
+        return GOPS_OK;
+    }
+    char known[GOPS_MESSAGE_BYTES] = "auto, fastest";
     for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, ", %s", gops_algorithm_name(i));
     }
-    return gops_fail(error, GOPS_INVALID, "algorithm is \"%s\"; it must be one of %s", name, known);
+    return gops_fail(error, GOPS_INVALID,
+                     "algorithm is \"%s\"; it must be one of %s, or the part of one "
+                     "before its slash",
+                     name, known);
 }
 
 gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_request *wanted,

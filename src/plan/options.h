@@ -15,6 +15,9 @@ typedef struct gops_request {
     void (*packing)(const gops_plan *plan, const void *weights, void *packed);
 } gops_request;
 
+/* Whether `name` is the method's whole name, or what stands in that before the slash. */
+int gops_is_named(const gops_method *method, const char *name);
+
 /* Fills in the plan's host, GEMM table, activation and saturate, and *wanted, from options of this
  * library's own size. Errors as groupops/plan.h lists them. */
 gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_request *wanted,

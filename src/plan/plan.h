@@ -44,8 +44,7 @@ typedef struct gops_job {
 } gops_job;
 
 typedef struct gops_method {
-    const char *algorithm;
-    const char *form; /* which, where an algorithm has several for one operation; else NULL */
+    const char *name; /* the whole one: "gemm", "depthwise/masked" */
     gops_operation operation;
     /* Reads the plan's geometry, type, machine and kernels; fills in items, slot_bytes (with
      * shared_bytes at most slot_limit), filter_bytes, cost, why and its own parameters, and, where

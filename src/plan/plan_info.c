@@ -13,7 +13,7 @@ gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops
     }
     const gops_plan_info found = {
         .shape = plan->shape,
-        .algorithm = plan->method->algorithm,
+        .algorithm = plan->method->name,
         .why = plan->why,
         .threads = plan->slots,
         .workspace_bytes = gops_workspace_bytes(plan),
@@ -29,10 +29,10 @@ const char *gops_algorithm_name(int32_t index)
     for (int i = 0; index >= 0 && gops_methods[i] != NULL; i++) {
         int seen = 0;
         for (int j = 0; j < i; j++) {
-            seen |= strcmp(gops_methods[j]->algorithm, gops_methods[i]->algorithm) == 0;
+            seen |= strcmp(gops_methods[j]->name, gops_methods[i]->name) == 0;
         }
         if (!seen && index-- == 0) {
-            return gops_methods[i]->algorithm;
+            return gops_methods[i]->name;
         }
     }
     return NULL;

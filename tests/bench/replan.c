@@ -48,7 +48,7 @@ static bool time_layer(const gops_peer_problem *problem, gops_tool_error *error)
         gops_plan_destroy(made);
     }
     qsort(us, SHAPES, sizeof us[0], in_order);
-    printf("%-34s %-9s %9.2f %9.2f %9d\n", problem->name, info.algorithm, us[SHAPES / 2],
+    printf("%-34s %-17s %9.2f %9.2f %9d\n", problem->name, info.algorithm, us[SHAPES / 2],
            us[SHAPES * 99 / 100], refused);
     gops_plan_destroy(plan);
     return true;
@@ -61,7 +61,7 @@ int main(int count, char **words)
         fputs("usage: replan SUITE.txt...\n", stderr);
         return GOPS_EXIT_USAGE;
     }
-    printf("%-34s %-9s %9s %9s %9s\n", "layer, 1000 shapes", "algorithm", "median us", "99th us",
+    printf("%-34s %-17s %9s %9s %9s\n", "layer, 1000 shapes", "algorithm", "median us", "99th us",
            "refused");
     for (int word = 1; word < count; word++) {
         gops_suite suite;

@@ -27,7 +27,7 @@ typedef struct known {
 } known;
 static known all[PROBLEMS];
 
-static const char begin[] = "groupops-choices 1 lines=";
+static const char begin[] = "groupops-choices 2 lines=";
 
 typedef struct text {
     char bytes[MAX_TEXT];

@@ -1,10 +1,10 @@
 /*
  * Every buffer of an execution against an unmapped page, at its end and at its beginning:
- * operations by algorithms by types by instruction sets, with plain tensors, with slices of larger
- * ones, with the residual in place, and with reshaped plans. Inputs cannot be written; what lies
- * between a buffer and the other page must stay as it was; the results must be right. Besides
- * random problems, one that every algorithm takes goes through each cell of that product, and no
- * cell may be left empty.
+ * operations by algorithms (all their forms) by types by instruction sets, with plain tensors, with
+ * slices of larger ones, with the residual in place, and with reshaped plans. Inputs cannot be
+ * written; what lies between a buffer and the other page must stay as it was; the results must be
+ * right. Besides random problems, the witnesses of every_plan.h go through each cell of that
+ * product that the library serves, and none of those may be left empty.
  *
  * GROUPOPS_TEST_GUARD_COUNT: random problems for each operation and type; `./cmake/dev guard`.
  */
@@ -23,7 +23,7 @@
 #include "every_plan.h"
 #include "harness.h"
 
-enum { SHORT_COUNT = 6, MAX_ALGORITHMS = 8, MAX_ISAS = 4, ENDS = 2 };
+enum { SHORT_COUNT = 6, ENDS = 2 };
 
 /* The last two with an i32 output and zero points: what quantized engines call. */
 static const gops_type types[] = {GOPS_F64, GOPS_F32, GOPS_F16, GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2,
@@ -31,24 +31,13 @@ static const gops_type types[] = {GOPS_F64, GOPS_F32, GOPS_F16, GOPS_BF16, GOPS_
                                   GOPS_U32, GOPS_U64, GOPS_I8,  GOPS_U8};
 enum { ROWS = sizeof types / sizeof types[0], QUANTIZED = 2, REAL_TYPES = 6 };
 
-typedef enum form { PLAIN, SLICES, IN_PLACE, RESHAPED, FORMS } form;
+typedef enum way { PLAIN, SLICES, IN_PLACE, RESHAPED, WAYS } way;
 
-static const char *const form_names[FORMS] = {"plain", "slices", "in place", "reshaped"};
+static const char *const way_names[WAYS] = {"plain", "slices", "in place", "reshaped"};
 static const char *const operation_names[] = {"conv", "deconv", "norm"};
 
-/* Ways that a plan tells of in its `why`, of which each has kernels of its own; the first MASKED of
- * them where the instruction set has masks. */
-static const char *const kernels[] = {
-    "padding masked off",      "each row loaded once and its lanes moved",
-    "every second output",     "one in each lane",
-    "over padded blocks",      "a kernel of 1 on the input where it lies",
-    "without taps on padding", "convolutions with stride 1",
-    "vectors of pixels",       "single pixels",
-};
-enum { KERNELS = sizeof kernels / sizeof kernels[0], MASKED = 3 };
-
 /* How often each cell was executed. */
-typedef int64_t cells[ROWS][MAX_ALGORITHMS][MAX_ISAS][ENDS][FORMS];
+typedef int64_t cells[ROWS][GOPS_TEST_ALGORITHMS][GOPS_TEST_ISAS][ENDS][WAYS];
 
 typedef struct trial {
     gops_problem *problem;
@@ -58,10 +47,10 @@ typedef struct trial {
     gops_tensor other_data; /* of the plan that is reshaped */
     gops_fence_heap heap;
     int row;
-    form form;
+    way way;
     int64_t executions;
     cells done;
-    int64_t of_kernels[KERNELS];
+    gops_test_tally tally;
 } trial;
 
 /* For the message of a signal. */
@@ -78,21 +67,12 @@ static void on_signal(int number)
     raise(number);
 }
 
-static int isa_index(void)
+/* By the algorithm that was asked for, whose packing a reshaped plan has. */
+static void count(trial *t, const gops_plan *plan)
 {
-    for (int i = 0; i < MAX_ISAS && gops_isa_name(i, NULL) != NULL; i++)
-        if (strcmp(gops_isa_name(i, NULL), gops_isa()) == 0)
-            return i;
-    return 0;
-}
-
-static void count(trial *t, const gops_plan_info *info)
-{
-    for (int i = 0; i < MAX_ALGORITHMS && gops_algorithm_name(i) != NULL; i++)
-        if (strcmp(gops_algorithm_name(i), info->algorithm) == 0)
-            t->done[t->row][i][isa_index()][t->heap.end][t->form]++;
-    for (int i = 0; i < KERNELS; i++)
-        t->of_kernels[i] += strstr(info->why, kernels[i]) != NULL;
+    const int algorithm = gops_test_algorithm(t->problem->algorithm);
+    t->done[t->row][algorithm][gops_test_isa()][t->heap.end][t->way]++;
+    gops_test_count(&t->tally, t->problem, plan);
     t->executions++;
 }
 
@@ -112,7 +92,7 @@ static int run_packed(trial *t, const gops_plan *plan, const gops_plan *packer)
         good && gops_test_check(gops_problem_compare(t->problem, &t->result, dense), "%s", current);
     free(dense);
     gops_guard_set_destroy(&set);
-    count(t, &info);
+    count(t, plan);
     return good;
 }
 
@@ -137,11 +117,11 @@ static int run_plan(void *context, const gops_plan *plan)
     gops_problem_text text;
     gops_problem_describe(t->problem, &text);
     snprintf(current, sizeof current, "%s, %s, %s end, %s", text.text, gops_isa(),
-             t->heap.end == GOPS_FENCE_LOW ? "low" : "high", form_names[t->form]);
-    return t->form == RESHAPED ? run_reshaped(t) : run_packed(t, plan, plan);
+             t->heap.end == GOPS_FENCE_LOW ? "low" : "high", way_names[t->way]);
+    return t->way == RESHAPED ? run_reshaped(t) : run_packed(t, plan, plan);
 }
 
-static void set_form(gops_problem *problem, form how)
+static void set_way(gops_problem *problem, way how)
 {
     problem->data_gap = how == SLICES ? 3 : 0;
     problem->output_gap = how == SLICES ? 5 : 0;
@@ -149,16 +129,16 @@ static void set_form(gops_problem *problem, form how)
     problem->residual_in_place = how == IN_PLACE && problem->with_residual;
 }
 
-static void run_problem(gops_problem *problem, form how, trial *t, gops_test_random *random)
+static void run_problem(gops_problem *problem, way how, trial *t, gops_test_random *random)
 {
     gops_reference_geometry g;
     gops_host host = gops_fence_host(&t->heap);
     problem->threads = 2;
     problem->host = &host;
     t->problem = problem;
-    t->form = how;
+    t->way = how;
     t->other_data = gops_random_other_data(problem, random);
-    set_form(problem, how);
+    set_way(problem, how);
     gops_problem_reference_shape(problem, &g, &t->output);
     t->given = gops_problem_buffers_create(problem, &t->output, random);
     /* A filter that is executed by the definition instead. */
@@ -190,65 +170,55 @@ static int64_t problems_wanted(void)
     return text != NULL && text[0] != '\0' ? strtoll(text, NULL, 10) : SHORT_COUNT;
 }
 
-/* One channel a group, which every algorithm takes; bias and residual; widths of no round number.
- */
-static gops_problem everyones(gops_problem_operation operation, gops_type type)
+/* Problem `index` of those of which every algorithm takes one; rank 0 where there are no more. */
+static gops_problem witness(gops_problem_operation operation, int row, int index)
 {
-    gops_problem p = {.operation = operation, .with_residual = 1};
-    p.data = GOPS_TEST_TENSOR(type, 2, 3, 5, 37);
-    p.norm = (gops_norm_attributes){3, 1e-3};
-    if (operation != GOPS_PROBLEM_NORM) {
-        p.filter = GOPS_TEST_TENSOR(type, 3, 1, 1, 3, 3);
-        p.with_bias = 1;
-    }
-    p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {1, 1}};
-    p.deconv.strides = (gops_list){2, {2, 2}};
-    p.deconv.pads_begin = (gops_list){2, {1, 1}};
+    static const int64_t zeros[2] = {3, 7};
+    gops_problem p = gops_test_witness(operation, types[row], index);
+    if (row >= ROWS - QUANTIZED)
+        quantize(&p, zeros);
     return p;
 }
 
-/* The method table's promise; data with an output type of its own is for gemm alone. */
+/* Whether the algorithm takes any of them, by the instruction set in use. */
 static int is_offered(gops_problem_operation operation, int row, const char *algorithm)
 {
-    if (row >= ROWS - QUANTIZED)
-        return strcmp(algorithm, "gemm") == 0;
-    return (operation == GOPS_PROBLEM_NORM) == (strcmp(algorithm, "twopass") == 0);
+    int taken = 0;
+    for (int i = 0; !taken && witness(operation, row, i).data.rank > 0; i++) {
+        gops_problem p = witness(operation, row, i);
+        gops_plan *plan;
+        p.algorithm = algorithm;
+        taken = gops_problem_plan(&p, &plan, NULL) == GOPS_OK;
+        gops_plan_destroy(plan);
+    }
+    return taken;
 }
 
-/* Every cell of the product, of the instruction sets that run here. */
-static void check_cells(gops_problem_operation operation, int rows, const cells done)
+/* What check_isa looks at. */
+typedef struct table {
+    gops_problem_operation operation;
+    int rows;
+    const trial *of;
+    int64_t filled;
+} table;
+
+/* Every cell of the instruction set in use. */
+static void check_isa(void *context)
 {
-    int64_t filled = 0;
-    bool runs;
-    for (int a = 0; gops_algorithm_name(a) != NULL; a++)
-        for (int n = 0; n < rows * MAX_ISAS * ENDS * FORMS; n++) {
-            const int f = n % FORMS, end = n / FORMS % ENDS, isa = n / FORMS / ENDS % MAX_ISAS;
-            const int row = n / FORMS / ENDS / MAX_ISAS;
-            const char *name = gops_isa_name(isa, &runs);
-            if (!is_offered(operation, row, gops_algorithm_name(a)) || name == NULL || !runs ||
-                (getenv("GROUPOPS_ISA") != NULL && strcmp(name, gops_isa()) != 0))
-                continue;
-            filled += done[row][a][isa][end][f] > 0;
-            gops_test_check(done[row][a][isa][end][f] > 0,
-                            "nothing executed: %s, %s, type %s%s, %s, %s end, %s",
-                            operation_names[operation], gops_algorithm_name(a),
+    table *c = context;
+    for (int n = 0; gops_algorithm_name(n / c->rows) != NULL; n++) {
+        const int a = n / c->rows, row = n % c->rows, isa = gops_test_isa();
+        for (int k = 0; is_offered(c->operation, row, gops_algorithm_name(a)) && k < ENDS * WAYS;
+             k++) {
+            const int done = c->of->done[row][a][isa][k / WAYS][k % WAYS] > 0;
+            c->filled += done;
+            gops_test_check(done, "nothing executed: %s, %s, type %s%s, %s, %s end, %s",
+                            operation_names[c->operation], gops_algorithm_name(a),
                             gops_test_type_name(types[row]),
-                            row >= ROWS - QUANTIZED ? " to i32" : "", name,
-                            end == GOPS_FENCE_LOW ? "low" : "high", form_names[f]);
+                            row >= ROWS - QUANTIZED ? " to i32" : "", gops_isa(),
+                            k / WAYS == GOPS_FENCE_LOW ? "low" : "high", way_names[k % WAYS]);
         }
-    printf("%" PRId64 " cells, ", filled);
-}
-
-/* Whether what needs an instruction set with masks is among what runs here. */
-static int has_masks(void)
-{
-    bool runs = false;
-    if (getenv("GROUPOPS_ISA") != NULL)
-        return strcmp(gops_isa(), "avx512") == 0;
-    for (int i = 0; gops_isa_name(i, NULL) != NULL; i++)
-        if (strcmp(gops_isa_name(i, &runs), "avx512") == 0)
-            return runs;
-    return 0;
+    }
 }
 
 static void run_operation(gops_problem_operation operation)
@@ -258,21 +228,24 @@ static void run_operation(gops_problem_operation operation)
     gops_test_random random = gops_test_random_start(gops_test_seed(), 81 + (uint64_t)operation);
     const int norm = operation == GOPS_PROBLEM_NORM, rows = norm ? REAL_TYPES : ROWS;
     memset(&t, 0, sizeof t);
-    for (t.row = 0; t.row < rows; t.row++)
-        for (int64_t n = 0; n < FORMS + problems_wanted() * (norm ? 3 : 1); n++) {
-            const form how = (form)(n % FORMS);
-            gops_problem problem = everyones(operation, types[t.row]);
-            if (n >= FORMS) {
-                problem = gops_random_problem(operation, types[t.row], &random);
-                gops_random_fusion(&problem, &random);
-                problem.max_workspace = gops_random_budget(&random);
-            }
+    for (t.row = 0; t.row < rows; t.row++) {
+        for (int n = 0; witness(operation, t.row, n / WAYS).data.rank > 0; n++) {
+            gops_problem problem = witness(operation, t.row, n / WAYS);
+            run_problem(&problem, (way)(n % WAYS), &t, &random);
+        }
+        for (int64_t n = 0; n < problems_wanted() * (norm ? 3 : 1); n++) {
+            gops_problem problem = gops_random_problem(operation, types[t.row], &random);
+            gops_random_fusion(&problem, &random);
+            problem.max_workspace = gops_random_budget(&random);
             if (t.row >= ROWS - QUANTIZED)
                 quantize(&problem, zeros);
-            run_problem(&problem, how, &t, &random);
+            run_problem(&problem, (way)(n % WAYS), &t, &random);
         }
-    check_cells(operation, rows, t.done);
-    printf("%" PRId64 " executions: ", t.executions);
+    }
+    table whole = {operation, rows, &t, 0};
+    gops_test_every_isa(check_isa, &whole);
+    gops_test_check_tally(&t.tally, operation, NULL);
+    printf("%" PRId64 " cells, %" PRId64 " executions: ", whole.filled, t.executions);
 }
 
 static void conv(void)
@@ -318,13 +291,13 @@ static void every_width(void)
                 taps % 2 == 0 ? GOPS_PROBLEM_DECONV : GOPS_PROBLEM_CONV;
             const int64_t pad = taps / 2, stride = operation == GOPS_PROBLEM_DECONV ? 2 : 1;
             t.row = (int)(width + taps) % 3; /* f64, f32, f16 */
-            gops_problem p = everyones(operation, types[t.row]);
+            gops_problem p = gops_test_witness(operation, types[t.row], 0);
             p.data = GOPS_TEST_TENSOR(types[t.row], 1, t.row == 2 ? 19 : 3, 1 + width % 9, width);
             p.filter = GOPS_TEST_TENSOR(types[t.row], p.data.dims[1], 1, 1, taps, taps);
             p.conv.pads_begin = p.conv.pads_end = p.deconv.pads_begin = (gops_list){2, {pad, pad}};
             p.conv.strides = p.deconv.strides = (gops_list){2, {stride, stride}};
             run_problem(&p, width % 2 == 0 ? PLAIN : IN_PLACE, &t, &random);
-            p = everyones(operation, types[t.row]);
+            p = gops_test_witness(operation, types[t.row], 0);
             p.data = GOPS_TEST_TENSOR(types[t.row], 2, 5, 3, width);
             p.filter = operation == GOPS_PROBLEM_CONV
                            ? (gops_tensor)GOPS_TEST_TENSOR(types[t.row], 1, 19, 5, taps, 1)
@@ -332,8 +305,8 @@ static void every_width(void)
             p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {pad, 0}};
             run_problem(&p, width % 3 == 0 ? SLICES : PLAIN, &t, &random);
         }
-    for (int i = has_masks() ? 0 : MASKED; i < KERNELS; i++)
-        gops_test_check(t.of_kernels[i] > 0, "nothing executed: \"%s\"", kernels[i]);
+    gops_test_check_tally(&t.tally, GOPS_PROBLEM_CONV, NULL);
+    gops_test_check_tally(&t.tally, GOPS_PROBLEM_DECONV, NULL);
     printf("%" PRId64 " executions: ", t.executions);
 }
 
@@ -344,7 +317,7 @@ static gops_problem of_layout(int64_t size, int role, gops_type type, int64_t ta
         taps > 1 && size % 2 == 0 ? GOPS_PROBLEM_DECONV : GOPS_PROBLEM_CONV;
     const int64_t groups = role == 2 ? size : 1, in = role == 0 ? size : 2;
     const int64_t out = role == 1 ? size : 3, pad = taps / 2;
-    gops_problem p = everyones(operation, type);
+    gops_problem p = gops_test_witness(operation, type, 0);
     p.data = GOPS_TEST_TENSOR(type, 1, role == 2 ? groups : in, 3, 7);
     p.filter = (gops_tensor)GOPS_TEST_TENSOR(type, groups, 1, 1, taps, taps);
     if (role != 2) {

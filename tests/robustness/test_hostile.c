@@ -134,7 +134,13 @@ static void try_one(gops_problem *problem, tally *t)
     problem->host = &host;
     const double begun = now();
     const gops_status found = gops_problem_shape(problem, &shape, &error);
-    const gops_status planned = gops_problem_plan(problem, &plan, &error);
+    gops_status planned = gops_problem_plan(problem, &plan, &error);
+    if (planned == GOPS_INVALID && strncmp(error.message, "max_workspace", 13) == 0) {
+        /* An algorithm by its name may need more than the default. */
+        problem->max_workspace = GOPS_UNLIMITED;
+        planned = gops_problem_plan(problem, &plan, &error);
+        problem->max_workspace = 0;
+    }
     const double took = now() - begun;
     t->worst = took > t->worst ? took : t->worst;
     t->tried++;

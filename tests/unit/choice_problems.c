@@ -9,7 +9,7 @@
 #include "elements.h"
 #include "harness.h"
 
-static const char header[] = "groupops-choices 1 lines=";
+static const char header[] = "groupops-choices 2 lines=";
 
 gops_problem gops_choice_grouped(void)
 {

@@ -24,29 +24,145 @@ static int64_t every_algorithm(gops_problem *problem, gops_test_each *each, void
     return plans;
 }
 
-int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *context)
+bool gops_test_every_isa(void (*run)(void *context), void *context)
 {
-    int64_t plans = 0;
-    bool runs;
-    int stopped = 0;
-    if (getenv("GROUPOPS_ISA") != NULL)
-        return every_algorithm(problem, each, context, &stopped);
-    for (int i = 0; !stopped && gops_isa_name(i, &runs) != NULL; i++) {
+    bool runs, all = true;
+    if (getenv("GROUPOPS_ISA") != NULL) {
+        run(context);
+        return gops_isa_name(1, NULL) == NULL;
+    }
+    for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
+        all = all && runs;
         if (runs) {
             setenv("GROUPOPS_ISA", gops_isa_name(i, NULL), 1);
-            plans += every_algorithm(problem, each, context, &stopped);
+            run(context);
         }
     }
     unsetenv("GROUPOPS_ISA");
-    return plans;
+    return all;
+}
+
+typedef struct every {
+    gops_problem *problem;
+    gops_test_each *each;
+    void *context;
+    int stopped;
+    int64_t plans;
+} every;
+
+static void plan_all(void *context)
+{
+    every *e = context;
+    if (!e->stopped)
+        e->plans += every_algorithm(e->problem, e->each, e->context, &e->stopped);
+}
+
+int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *context)
+{
+    every e = {problem, each, context, 0, 0};
+    gops_test_every_isa(plan_all, &e);
+    return e.plans;
+}
+
+int gops_test_algorithm(const char *name)
+{
+    int found = 0;
+    while (gops_algorithm_name(found) != NULL && strcmp(gops_algorithm_name(found), name) != 0)
+        found++;
+    gops_test_check(gops_algorithm_name(found) != NULL && found < GOPS_TEST_ALGORITHMS,
+                    "%s is not listed, or beyond %d", name, GOPS_TEST_ALGORITHMS);
+    return found < GOPS_TEST_ALGORITHMS ? found : 0;
+}
+
+int gops_test_isa(void)
+{
+    int found = 0;
+    while (found < GOPS_TEST_ISAS - 1 && gops_isa_name(found, NULL) != NULL &&
+           strcmp(gops_isa_name(found, NULL), gops_isa()) != 0)
+        found++;
+    return found;
+}
+
+void gops_test_count(gops_test_tally *tally, const gops_problem *problem, const gops_plan *plan)
+{
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan_get_info(plan, &info, NULL);
+    tally->times[problem->operation][gops_test_algorithm(info.algorithm)][gops_test_isa()]++;
+}
+
+/* Of one channel a group, few and many groups; kernels of 1; several channels a group. Widths of no
+ * round number. */
+gops_problem gops_test_witness(gops_problem_operation operation, gops_type type, int index)
+{
+    static const int64_t sizes[][5] = {/* groups, C_IN, C_OUT, kernel, width */
+                                       {3, 1, 1, 3, 37},
+                                       {67, 1, 1, 3, 7},
+                                       {2, 5, 7, 1, 11},
+                                       {2, 3, 5, 3, 13}};
+    gops_problem p = {.operation = operation};
+    if (index >= (operation == GOPS_PROBLEM_NORM ? 1 : 4))
+        return p;
+    const int64_t *size = sizes[index], pad = size[3] / 2;
+    const int deconv = operation == GOPS_PROBLEM_DECONV;
+    p.data = (gops_tensor){type, 4, {2, size[0] * size[1], 5, size[4]}};
+    p.with_residual = 1;
+    p.norm = (gops_norm_attributes){3, 1e-3};
+    if (operation != GOPS_PROBLEM_NORM) {
+        p.filter = (gops_tensor){
+            type, 5, {size[0], size[deconv ? 1 : 2], size[deconv ? 2 : 1], size[3], size[3]}};
+        p.with_bias = 1;
+    }
+    p.conv.pads_begin = p.conv.pads_end = p.deconv.pads_begin = (gops_list){2, {pad, pad}};
+    p.deconv.strides = (gops_list){2, {2, 2}};
+    return p;
+}
+
+/* Where each algorithm serves a witness. */
+typedef struct served {
+    gops_problem_operation operation;
+    gops_test_tally by;
+} served;
+
+static void find_served(void *context)
+{
+    served *s = context;
+    for (int w = 0; gops_test_witness(s->operation, GOPS_F32, w).data.rank > 0; w++)
+        for (int a = 0; gops_algorithm_name(a) != NULL; a++) {
+            gops_problem problem = gops_test_witness(s->operation, GOPS_F32, w);
+            gops_plan *plan;
+            problem.algorithm = gops_algorithm_name(a);
+            if (gops_problem_plan(&problem, &plan, NULL) == GOPS_OK)
+                gops_test_count(&s->by, &problem, plan);
+            gops_plan_destroy(plan);
+        }
+}
+
+void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation operation,
+                           const char *name)
+{
+    served s = {.operation = operation};
+    const bool all = gops_test_every_isa(find_served, &s);
+    const size_t length = name != NULL ? strlen(name) : 0;
+    for (int a = 0; gops_algorithm_name(a) != NULL; a++) {
+        const char *whole = gops_algorithm_name(a);
+        int anywhere = 0;
+        if (name != NULL &&
+            (strncmp(whole, name, length) != 0 || (whole[length] != '\0' && whole[length] != '/')))
+            continue;
+        for (int i = 0; i < GOPS_TEST_ISAS; i++) {
+            anywhere |= s.by.times[operation][a][i] > 0;
+            gops_test_check(s.by.times[operation][a][i] == 0 || tally->times[operation][a][i] > 0,
+                            "%s was not executed on %s", whole, gops_isa_name(i, NULL));
+        }
+        gops_test_check(anywhere || !all || name == NULL, "%s serves no witness", whole);
+    }
 }
 
 typedef struct results {
     gops_problem *problem;
     gops_problem_buffers buffers;
     gops_reference_result expected;
-    const char *words;
-    int64_t with_words;
+    gops_test_tally *tally;
 } results;
 
 int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
@@ -66,23 +182,21 @@ int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
 static int check_one(void *context, const gops_plan *plan)
 {
     results *r = context;
-    gops_plan_info info = {.size = sizeof info};
-    gops_plan_get_info(plan, &info, NULL);
-    r->with_words += strstr(info.why, r->words) != NULL;
+    gops_test_count(r->tally, r->problem, plan);
     return gops_test_one_result(r->problem, plan, &r->buffers, &r->expected);
 }
 
-int64_t gops_test_every_result(gops_problem *problem, gops_test_random *random, const char *words)
+int gops_test_every_result(gops_problem *problem, gops_test_random *random, gops_test_tally *tally)
 {
-    results r = {.problem = problem, .words = words};
+    results r = {.problem = problem, .tally = tally};
     gops_reference_geometry g;
     gops_tensor output;
     if (!gops_problem_reference_shape(problem, &g, &output))
-        return -1;
+        return 0;
     r.buffers = gops_problem_buffers_create(problem, &output, random);
     gops_problem_reference(problem, &r.buffers, &r.expected);
     gops_test_every_plan(problem, check_one, &r);
     gops_reference_result_destroy(&r.expected);
     gops_problem_buffers_destroy(&r.buffers);
-    return r.with_words;
+    return 1;
 }

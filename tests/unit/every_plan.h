@@ -1,25 +1,58 @@
-/* every_plan.h: one problem planned for every algorithm and instruction set. */
+/* every_plan.h: one problem planned for every algorithm and instruction set, and a count of them. */
 #ifndef GROUPOPS_TEST_EVERY_PLAN_H
 #define GROUPOPS_TEST_EVERY_PLAN_H
 
 #include "problem.h"
 
+enum {
+    GOPS_TEST_OPERATIONS = 3,
+    /* At least as many as gops_algorithm_name and gops_isa_name have. */
+    GOPS_TEST_ALGORITHMS = 16,
+    GOPS_TEST_ISAS = 4,
+};
+
 /* What to do with each plan. Returns 0 to go no further. */
 typedef int gops_test_each(void *context, const gops_plan *plan);
 
-/* Plans the problem for every instruction set that runs here (all of the others where GROUPOPS_ISA
- * is set: that one) and every algorithm that takes it, and hands each plan to `each`. Returns how
- * many there were. */
+/* Calls `run` for every instruction set that runs here (where GROUPOPS_ISA is set: that one), which
+ * it makes that of new plans. Returns whether these are all that the library was built for. */
+bool gops_test_every_isa(void (*run)(void *context), void *context);
+
+/* Plans the problem for each of those and every algorithm that takes it, whose name is then the problem's, and hands
+ * each plan to `each`. Returns how many there were. */
 int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *context);
+
+/* How often each algorithm ran: by operation, gops_algorithm_name and gops_isa_name. */
+typedef struct gops_test_tally {
+    int64_t times[GOPS_TEST_OPERATIONS][GOPS_TEST_ALGORITHMS][GOPS_TEST_ISAS];
+} gops_test_tally;
+
+/* The index of an algorithm's whole name, and that of the instruction set of plans made now. */
+int gops_test_algorithm(const char *name);
+int gops_test_isa(void);
+
+/* Adds one for the plan, which was made for the problem by the instruction set in use. */
+void gops_test_count(gops_test_tally *tally, const gops_problem *problem, const gops_plan *plan);
+
+/* Small problems of which each algorithm serves one at least, where it has kernels for the
+ * instruction set; `index` from 0, rank 0 beyond the last. */
+gops_problem gops_test_witness(gops_problem_operation operation, gops_type type, int index);
+
+/* Fails for each algorithm of that name (NULL: any name; "depthwise": all that begin with it and a
+ * slash) that serves a witness of the operation in f32 and was not counted, on any of the
+ * instruction sets that gops_test_every_plan goes through. Where those are all that the library was
+ * built for, an algorithm of the name that serves no witness on any of them is a failure, too, if a
+ * name is given. */
+void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation operation,
+                           const char *name);
 
 /* Executes the plan and compares what it gives with what is expected. Returns 0 where it failed,
  * and says by which instruction set and why the plan is as it is. */
 int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
                          gops_problem_buffers *buffers, gops_reference_result *expected);
 
-/* Executes all of these on random values and compares each with the reference. Returns how many
- * explain themselves with `words` (gops_plan_info.why); -1, and does nothing, where the problem is
- * not legal. */
-int64_t gops_test_every_result(gops_problem *problem, gops_test_random *random, const char *words);
+/* Executes all of these on random values, compares each with the reference, and counts it. Returns
+ * 0, and does nothing, where the problem is not legal. */
+int gops_test_every_result(gops_problem *problem, gops_test_random *random, gops_test_tally *tally);
 
 #endif

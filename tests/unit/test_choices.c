@@ -93,7 +93,7 @@ static void saved_does_not_serve(void)
     gops_problem problem = gops_choice_grouped();
     char estimated[32], algorithm[32], why[512];
     gops_choice_plan_info(&problem, estimated, why);
-    problem.choices = choices_with(problem, "direct/lanes");
+    problem.choices = choices_with(problem, "depthwise/shuffle");
     gops_choice_plan_info(&problem, algorithm, why);
     gops_test_check(strcmp(algorithm, estimated) == 0 &&
                         strstr(why, "when it was measured") == NULL,

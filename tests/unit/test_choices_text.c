@@ -27,7 +27,7 @@ static void text_comes_back(void)
     gops_choices_destroy(choices);
     choices = gops_choice_create();
     text = gops_choice_write_text(choices, &bytes);
-    gops_test_check(strcmp(text, "groupops-choices 1 lines=0\n") == 0, "no choices are \"%s\"",
+    gops_test_check(strcmp(text, "groupops-choices 2 lines=0\n") == 0, "no choices are \"%s\"",
                     text);
     gops_test_check(gops_choices_read(choices, text, bytes, &error) == GOPS_OK, "none: %s",
                     error.message);
@@ -92,15 +92,16 @@ static void foreign_is_refused(void)
     static const char *const texts[] = {"",
                                         "\n",
                                         "{\"conv\": 1}\n",
-                                        "groupops-choices 1\n",
-                                        "groupops-choices 2 lines=0\n",
-                                        "groupops-choices 1 lines=-1\n",
-                                        "groupops-choices 1 lines=00\n",
-                                        "groupops-choices 1 lines=0 \n",
-                                        "groupops-choices 1 lines=9999999999999999999999\n"};
+                                        "groupops-choices 2\n",
+                                        "groupops-choices 1 lines=0\n",
+                                        "groupops-choices 3 lines=0\n",
+                                        "groupops-choices 2 lines=-1\n",
+                                        "groupops-choices 2 lines=00\n",
+                                        "groupops-choices 2 lines=0 \n",
+                                        "groupops-choices 2 lines=9999999999999999999999\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         refuse(texts[i], texts[i], strlen(texts[i]), 1);
-    refuse("a 0", "groupops-choices 1 lines=0\0\n", 28, 1);
+    refuse("a 0", "groupops-choices 2 lines=0\0\n", 28, 1);
     gops_problem problem = gops_choice_grouped();
     char algorithm[32], why[512], text[2048];
     size_t bytes;
@@ -109,16 +110,17 @@ static void foreign_is_refused(void)
     gops_choice_plan_info(&problem, algorithm, why);
     char *written = gops_choice_write_text(problem.choices, &bytes);
     gops_choices_destroy(problem.choices);
-    static const char *const names[] = {"winograd", "", "gemm ", "direct/", "twopass", "gemm/rows"};
+    static const char *const names[] = {"winograd",   "",     "gemm ",         "direct/",
+                                        "depthwise/", "norm", "direct/strips", "gemm/rows"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         gops_choice_replace_algorithm(written, names[i], text, sizeof text);
         refuse(names[i], text, strlen(text), 2);
     }
-    refuse("no algorithm", "groupops-choices 1 lines=1\nconv sum=ec406307\n", 45, 2);
+    refuse("no algorithm", "groupops-choices 2 lines=1\nconv sum=ec406307\n", 45, 2);
     free(written);
     char *endless = gops_test_allocate(100000);
     memset(endless, 'x', 100000);
-    memcpy(endless, "groupops-choices 1 lines=1\n", 27);
+    memcpy(endless, "groupops-choices 2 lines=1\n", 27);
     endless[99999] = '\n';
     refuse("a long line", endless, 100000, 2);
     free(endless);
@@ -140,7 +142,7 @@ static void arguments(void)
     gops_test_check(status == GOPS_INVALID && none == NULL, "a host of size 1: %s", error.message);
     REFUSED(gops_choices_read(NULL, "", 0, &error), "choices is NULL");
     REFUSED(gops_choices_read(choices, NULL, 0, &error),
-            "line 1 of the choices does not begin with \"groupops-choices 1 lines=\"");
+            "line 1 of the choices does not begin with \"groupops-choices 2 lines=\"");
     REFUSED(gops_choices_read(choices, NULL, 1, &error), "text is NULL");
     REFUSED(gops_choices_write(NULL, &byte, 1, &bytes, &error), "choices is NULL");
     REFUSED(gops_choices_write(choices, &byte, 1, NULL, &error), "bytes is NULL");

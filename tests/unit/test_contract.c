@@ -236,7 +236,7 @@ static void empty_filter(void)
 /* Few elements far apart: the kernels of our own stand back, and gemm computes them. */
 static void far_apart(void)
 {
-    static const char *const names[] = {"implicit", "direct"};
+    static const char *const names[] = {"implicit", "depthwise"};
     const int64_t far = INT64_C(1) << 40;
     gops_test_random random = gops_test_random_start(gops_test_seed(), 91);
     gops_problem p = {.operation = GOPS_PROBLEM_CONV,

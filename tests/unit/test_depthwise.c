@@ -1,5 +1,5 @@
 /*
- * Depthwise layers of every size at which the kernels of `direct` change course: images of one
+ * Depthwise layers of every size at which the kernels of `depthwise` change course: images of one
  * vector and less, vectors side by side, rows in pairs; which random problems seldom meet, since
  * those want square kernels and pads that keep the size.
  */
@@ -23,7 +23,7 @@ static gops_problem layer(gops_type type, int64_t groups, int64_t height, int64_
     const int64_t half = taps / 2;
     return (gops_problem){
         .operation = GOPS_PROBLEM_CONV,
-        .algorithm = "direct",
+        .algorithm = "depthwise",
         .threads = 1,
         .data = {type, 4, {1, groups, height, width}},
         .filter = {type, 5, {groups, 1, 1, taps, taps}},
@@ -103,7 +103,7 @@ static void transposed(void)
                 const int64_t extra = gops_test_random_range(&random, 0, 4);
                 gops_problem p = {
                     .operation = GOPS_PROBLEM_DECONV,
-                    .algorithm = "direct",
+                    .algorithm = "depthwise",
                     .threads = 1,
                     .data = {types[(width + taps + pad) % 2], 4, {1, 3, height, width}},
                     .filter = {types[(width + taps + pad) % 2], 5, {3, 1, 1, taps, taps}},

@@ -32,7 +32,7 @@ static void refusals(void)
 {
     gops_options good = {.size = sizeof good};
     gops_options o = good;
-    char message[256];
+    char message[GOPS_MESSAGE_BYTES];
     o.size = 0;
     snprintf(message, sizeof message, "options.size is 0; sizeof(gops_options) is %zu", sizeof o);
     refuse(&o, GOPS_INVALID, message);
@@ -49,9 +49,10 @@ static void refusals(void)
         strcat(message, ", ");
         strcat(message, gops_algorithm_name(i));
     }
+    strcat(message, ", or the part of one before its slash");
     refuse(&o, GOPS_INVALID, message);
-    o.algorithm = "twopass";
-    refuse(&o, GOPS_UNSUPPORTED, "algorithm twopass does not serve this operation");
+    o.algorithm = "norm";
+    refuse(&o, GOPS_UNSUPPORTED, "algorithm norm does not serve this operation");
 }
 
 static int no_parallel(void *context, void (*task)(void *argument, int64_t index), void *argument,

@@ -136,7 +136,8 @@ static void info(void)
                        "plan is NULL");
     gops_check_refusal("info", gops_plan_get_info(f.plan, NULL, &error), &error, GOPS_INVALID,
                        "info is NULL");
-    snprintf(message, sizeof message, "info.size is 1; sizeof(gops_plan_info) is %zu", sizeof wrong);
+    snprintf(message, sizeof message, "info.size is 1; sizeof(gops_plan_info) is %zu",
+             sizeof wrong);
     gops_check_refusal("size", gops_plan_get_info(f.plan, &wrong, &error), &error, GOPS_INVALID,
                        message);
     finish(&f);
@@ -333,7 +334,8 @@ static void execute_refusals(void)
     gops_check_refusal("arguments", gops_execute(f.plan, NULL, &error), &error, GOPS_INVALID,
                        "arguments is NULL");
     a.size = 8;
-    snprintf(message, sizeof message, "arguments.size is 8; sizeof(gops_arguments) is %zu", sizeof a);
+    snprintf(message, sizeof message, "arguments.size is 8; sizeof(gops_arguments) is %zu",
+             sizeof a);
     refuse(&f, a, message);
     a = f.arguments;
     a.data = NULL;

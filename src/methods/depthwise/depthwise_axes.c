@@ -47,12 +47,12 @@ static gops_status axes_check(const gops_plan *plan, gops_error *error)
     const gops_conv_geometry *conv = &plan->conv;
     if (conv->channels_in != 1) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "direct serves groups of one input channel; C_IN is %lld",
+                         "depthwise serves groups of one input channel; C_IN is %lld",
                          (long long)conv->channels_in);
     }
     if (conv->axes > 3) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "direct serves up to 3 spatial axes; there are %d", (int)conv->axes);
+                         "depthwise serves up to 3 spatial axes; there are %d", (int)conv->axes);
     }
     int64_t subconvs = 1;
     for (int a = 0; plan->operation == GOPS_OPERATION_DECONV && a < conv->axes; a++) {
@@ -60,18 +60,19 @@ static gops_status axes_check(const gops_plan *plan, gops_error *error)
         int64_t end;
         subconvs = gops_mul_saturate(subconvs, axis->stride);
         if (!gops_add(axis->output, axis->pad_begin, &end)) {
-            return gops_fail(error, GOPS_UNSUPPORTED,
-                             "direct serves outputs up to %lld with the pad before it; axis %d has "
-                             "%lld and %lld",
-                             (long long)INT64_MAX, a, (long long)axis->output,
-                             (long long)axis->pad_begin);
+            return gops_fail(
+                error, GOPS_UNSUPPORTED,
+                "depthwise serves outputs up to %lld with the pad before it; axis %d has "
+                "%lld and %lld",
+                (long long)INT64_MAX, a, (long long)axis->output, (long long)axis->pad_begin);
         }
     }
     if (subconvs > MAX_SUBCONVS) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "direct serves strides of a transposed convolution up to a product of %d; "
-                         "it is %lld",
-                         MAX_SUBCONVS, (long long)subconvs);
+        return gops_fail(
+            error, GOPS_UNSUPPORTED,
+            "depthwise serves strides of a transposed convolution up to a product of %d; "
+            "it is %lld",
+            MAX_SUBCONVS, (long long)subconvs);
     }
     return GOPS_OK;
 }

@@ -114,10 +114,11 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t slot_limit, gops_err
         p->copy_bytes + p->sums_bytes + p->staging_bytes + p->positions_bytes + p->taps_bytes;
     if (p->copy_bytes + p->sums_bytes > plan->machine.l2_bytes / 2 ||
         conv->groups * MIN_BLOCK_FILL < p->lanes || plan->slot_bytes > slot_limit) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "direct takes blocks of %lld channels only where there are as many, and "
-                         "their images stay in the cache",
-                         (long long)p->lanes);
+        return gops_fail(
+            error, GOPS_UNSUPPORTED,
+            "depthwise/blocked takes blocks of %lld channels only where there are as many, and "
+            "their images stay in the cache",
+            (long long)p->lanes);
     }
     const int64_t all = conv->batch * p->blocks;
     p->item_blocks = gops_clamp(all / MIN_ITEMS, 1, MAX_ITEM_BLOCKS);
@@ -337,8 +338,7 @@ static void blocked_run(const gops_plan *plan, const gops_job *job, int64_t item
 }
 
 const gops_method gops_depthwise_blocked_deconv = {
-    .algorithm = "direct",
-    .form = "blocks",
+    .name = "depthwise/blocked",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = blocked_prepare,
     .pack = gops_depthwise_pack,
@@ -347,8 +347,7 @@ const gops_method gops_depthwise_blocked_deconv = {
 };
 
 const gops_method gops_depthwise_blocked_conv = {
-    .algorithm = "direct",
-    .form = "blocks",
+    .name = "depthwise/blocked",
     .operation = GOPS_OPERATION_CONV,
     .prepare = blocked_prepare,
     .pack = gops_depthwise_pack,

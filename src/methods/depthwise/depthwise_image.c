@@ -237,9 +237,8 @@ static gops_status image_prepare(gops_plan *plan, int64_t slot_limit, gops_error
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
     plan->slot_bytes = workspace_bytes(plan, p);
     if (plan->slot_bytes > slot_limit - 2 * GOPS_WORKSPACE_ALIGNMENT) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "direct without a copy has room for %lld bytes of %lld columns",
-                         (long long)slot_limit, (long long)p->axis[2].output);
+        return gops_fail(error, GOPS_UNSUPPORTED, "%s has room for %lld bytes of %lld columns",
+                         plan->method->name, (long long)slot_limit, (long long)p->axis[2].output);
     }
     plan->slot_bytes = gops_round_up(plan->slot_bytes, GOPS_WORKSPACE_ALIGNMENT);
     plan->filter_bytes = gops_depthwise_filter_bytes(plan);
@@ -253,16 +252,17 @@ static gops_status image_prepare(gops_plan *plan, int64_t slot_limit, gops_error
 
 static gops_status prepare_masked(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    return image_prepare(plan, slot_limit, error, choose_masked, estimate_masked,
-                         "direct/masked serves f32 in two dimensions with 3, 5 or 7 taps along y",
-                         "padding masked off");
+    return image_prepare(
+        plan, slot_limit, error, choose_masked, estimate_masked,
+        "depthwise/masked serves f32 in two dimensions with 3, 5 or 7 taps along y",
+        "padding masked off");
 }
 
 static gops_status prepare_shuffle(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     return image_prepare(
         plan, slot_limit, error, choose_shuffle, estimate_shuffle,
-        "direct/lanes serves f32 and f64 in two dimensions with 3 x 3 or 5 x 5 taps and "
+        "depthwise/shuffle serves f32 and f64 in two dimensions with 3 x 3 or 5 x 5 taps and "
         "as many columns as the data has, and f32 of small images with 7 x 7 or stride 2",
         "each row loaded once and its lanes moved");
 }
@@ -271,7 +271,7 @@ static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t slot_limit, g
 {
     return image_prepare(
         plan, slot_limit, error, choose_transposed, estimate_transposed,
-        "direct/lanes serves f32 and f64 in two dimensions with 2 x 2 to 4 x 4 taps, "
+        "depthwise/shuffle serves f32 and f64 in two dimensions with 2 x 2 to 4 x 4 taps, "
         "stride 2 and dilation 1",
         "every second output in a vector, and two such interleaved");
 }
@@ -367,8 +367,7 @@ static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, 
 }
 
 const gops_method gops_depthwise_masked_conv = {
-    .algorithm = "direct",
-    .form = "masked",
+    .name = "depthwise/masked",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_masked,
     .pack = gops_depthwise_pack,
@@ -376,8 +375,7 @@ const gops_method gops_depthwise_masked_conv = {
 };
 
 const gops_method gops_depthwise_shuffle_conv = {
-    .algorithm = "direct",
-    .form = "lanes",
+    .name = "depthwise/shuffle",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_shuffle,
     .pack = gops_depthwise_pack,
@@ -385,8 +383,7 @@ const gops_method gops_depthwise_shuffle_conv = {
 };
 
 const gops_method gops_depthwise_shuffle_deconv = {
-    .algorithm = "direct",
-    .form = "lanes",
+    .name = "depthwise/shuffle",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare_shuffle_deconv,
     .pack = gops_depthwise_pack,

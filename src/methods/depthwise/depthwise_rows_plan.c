@@ -200,9 +200,10 @@ static gops_status rows_prepare(gops_plan *plan, int64_t slot_limit, gops_error 
     }
     plan->slot_bytes = set_layout(plan, p);
     if (plan->slot_bytes > slot_limit) {
-        return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; direct needs at least %lld bytes for one thread",
-                         (long long)slot_limit, (long long)plan->slot_bytes);
+        return gops_fail(
+            error, GOPS_INVALID,
+            "max_workspace is %lld; depthwise/rows needs at least %lld bytes for one thread",
+            (long long)slot_limit, (long long)plan->slot_bytes);
     }
     const int64_t blocks = p->axis[0].blocks * p->axis[1].blocks * p->axis[2].blocks;
     p->plane_block = gops_clamp(gops_mul_saturate(p->planes, blocks) / MIN_ITEMS, 1, MAX_PLANES);
@@ -214,7 +215,7 @@ static gops_status rows_prepare(gops_plan *plan, int64_t slot_limit, gops_error 
 }
 
 const gops_method gops_depthwise_rows_conv = {
-    .algorithm = "direct",
+    .name = "depthwise/rows",
     .operation = GOPS_OPERATION_CONV,
     .prepare = rows_prepare,
     .pack = gops_depthwise_pack,
@@ -223,7 +224,7 @@ const gops_method gops_depthwise_rows_conv = {
 };
 
 const gops_method gops_depthwise_rows_deconv = {
-    .algorithm = "direct",
+    .name = "depthwise/rows",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = rows_prepare,
     .pack = gops_depthwise_pack,

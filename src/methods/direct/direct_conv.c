@@ -358,8 +358,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 }
 
 const gops_method gops_direct_conv = {
-    .algorithm = "implicit",
-    .form = "strips",
+    .name = "direct",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare,
     .pack = pack,

@@ -324,14 +324,14 @@ gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error 
     gops_direct_layout *own = (gops_direct_layout *)(void *)plan->parameters.bytes;
     int found = 0, roomy = 0;
     if (strips == NULL || !plan->type->plain || plan->output_type != plan->type) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "implicit/strips serves f32 and f64, not %s",
+        return gops_fail(error, GOPS_UNSUPPORTED, "direct serves f32 and f64, not %s",
                          plan->type->name);
     }
     for (int a = 0; a < conv->axes; a++) {
         if (conv->axis[a].kernel > MAX_TAPS) {
             return gops_fail(error, GOPS_UNSUPPORTED,
-                             "implicit/strips serves up to %d taps of an axis; axis %d has %lld",
-                             MAX_TAPS, a, (long long)conv->axis[a].kernel);
+                             "direct serves up to %d taps of an axis; axis %d has %lld", MAX_TAPS,
+                             a, (long long)conv->axis[a].kernel);
         }
     }
     for (const gops_direct_kernel *strip = strips->list; strip->size.vectors != 0; strip++) {
@@ -358,12 +358,12 @@ gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error 
     }
     if (!found && roomy) {
         return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; implicit/strips needs more for one thread",
+                         "max_workspace is %lld; direct needs more for one thread",
                          (long long)slot_limit);
     }
     if (!found) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "implicit/strips does not serve rows of %lld outputs with stride %lld "
+                         "direct does not serve rows of %lld outputs with stride %lld "
                          "over %lld padded values",
                          (long long)conv->axis[conv->axes - 1].output, (long long)stride,
                          (long long)conv->axis[conv->axes - 1].pad_begin);

@@ -385,7 +385,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 }
 
 const gops_method gops_gemm_conv = {
-    .algorithm = "gemm",
+    .name = "gemm",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare,
     .pack = pack,

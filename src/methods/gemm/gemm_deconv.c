@@ -232,7 +232,7 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
 }
 
 const gops_method gops_gemm_deconv = {
-    .algorithm = "gemm",
+    .name = "gemm",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare,
     .pack = pack,

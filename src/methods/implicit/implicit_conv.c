@@ -215,7 +215,7 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
 }
 
 const gops_method gops_implicit_conv = {
-    .algorithm = "implicit",
+    .name = "implicit",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare,
     .pack = pack,

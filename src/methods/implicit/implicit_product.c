@@ -144,13 +144,12 @@ gops_status gops_implicit_refuse(const gops_plan *plan, int64_t slot_limit, int 
                                  gops_error *error)
 {
     if (roomy) {
-        return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; implicit needs more for one thread",
-                         (long long)slot_limit);
+        return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; %s needs more for one thread",
+                         (long long)slot_limit, plan->method->name);
     }
-    return gops_fail(
-        error, GOPS_UNSUPPORTED,
-        "implicit does not serve C_IN %lld with %lld taps: what one output pixel reads is "
-        "more than the second level cache holds",
-        (long long)plan->conv.channels_in, (long long)plan->conv.taps);
+    return gops_fail(error, GOPS_UNSUPPORTED,
+                     "%s does not serve C_IN %lld with %lld taps: what one output pixel reads is "
+                     "more than the second level cache holds",
+                     plan->method->name, (long long)plan->conv.channels_in,
+                     (long long)plan->conv.taps);
 }

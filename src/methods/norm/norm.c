@@ -216,7 +216,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 }
 
 const gops_method gops_norm = {
-    .algorithm = "twopass",
+    .name = "norm",
     .operation = GOPS_OPERATION_NORM,
     .prepare = prepare,
     .run = run,

@@ -274,8 +274,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 }
 
 const gops_method gops_pointwise_conv = {
-    .algorithm = "implicit",
-    .form = "pointwise",
+    .name = "pointwise",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare,
     .pack = pack,

@@ -181,12 +181,11 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_err
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_pointwise_layout *p = (gops_pointwise_layout *)(void *)plan->parameters.bytes;
     if (kernels == NULL || !plan->type->plain || plan->output_type != plan->type) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "implicit/pointwise serves f32 and f64, not %s",
+        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
                          plan->type->name);
     }
     if (!serves(conv)) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "implicit/pointwise serves kernels of 1 without pads");
+        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves kernels of 1 without pads");
     }
     *p = (gops_pointwise_layout){
         .blocks = cut(conv->channels_out, kernels->channels),
@@ -215,13 +214,13 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_err
     plan->slot_bytes = p->outputs_from + gops_round_up(stored, GOPS_WORKSPACE_ALIGNMENT);
     if (plan->slot_bytes > slot_limit) {
         return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; implicit/pointwise needs %lld for one thread",
+                         "max_workspace is %lld; pointwise needs %lld for one thread",
                          (long long)slot_limit, (long long)plan->slot_bytes);
     }
     plan->cost = estimate(plan, p);
     plan->filter_variant = p->depth_block;
     if (plan->wanted_variant != 0 && plan->wanted_variant != plan->filter_variant) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "implicit/pointwise packs filters otherwise");
+        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise packs filters otherwise");
     }
     plan->items = conv->batch * gops_ceil_div(conv->groups, p->share) * p->parts * p->bands;
     return GOPS_OK;

@@ -42,13 +42,13 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
             return gops_implicit_refuse(plan, slot_limit, 1, error);
         }
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "implicit takes strides of at most %d output phases in all, strides and "
+                         "subconv takes strides of at most %d output phases in all, strides and "
                          "dilations below %d with %d spatial axes, and data of which the second "
                          "level cache holds what one output pixel reads",
                          GOPS_MAX_SUBCONVS, 1 << (24 / conv->axes), (int)conv->axes);
     }
     if (!gops_subconv_look(conv, p->form, &view) || !gops_subconv_count_kinds(&view, &kinds)) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "implicit does not serve these strides");
+        return gops_fail(error, GOPS_UNSUPPORTED, "subconv does not serve these strides");
     }
     p->weights = gops_subconv_span_weights(plan, p, &kinds, p->span);
     plan->items = conv->batch * conv->groups * p->implicit.parts * p->implicit.bands;
@@ -100,7 +100,7 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
 }
 
 const gops_method gops_subconv_deconv = {
-    .algorithm = "implicit",
+    .name = "subconv",
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare,
     .pack = pack,

@@ -15,7 +15,7 @@ static double lowering_percent(const gops_bench_result *result)
 void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32)
 {
     if (!json) {
-        printf("%-34s %-6s %-7s %-9s %7s %10s %10s %9s %8s %12s%s%s\n", "name", "op", "type",
+        printf("%-34s %-6s %-7s %-17s %7s %10s %10s %9s %8s %12s%s%s\n", "name", "op", "type",
                "algorithm", "threads", "ms min", "ms median", "GFLOP/s", "GB/s", "workspace B",
                bare_gemm ? "   GEMM ms  lowering" : "", times_f32 ? "   x f32" : "");
     }
@@ -23,7 +23,7 @@ void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32)
 
 static void report_text(const gops_bench_layer *layer, const gops_bench_result *result)
 {
-    printf("%-34s %-6s %-7s %-9s %7" PRId32 " %10.4f %10.4f %9.2f %8.2f %12zu", layer->name,
+    printf("%-34s %-6s %-7s %-17s %7" PRId32 " %10.4f %10.4f %9.2f %8.2f %12zu", layer->name,
            layer->operation->name, gops_type_name(result->inputs[0].type), result->algorithm,
            result->threads, result->ms_min, result->ms_median, result->gflops, result->gbytes_per_s,
            result->workspace_bytes);

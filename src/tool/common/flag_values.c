@@ -202,14 +202,17 @@ bool gops_read_type(const gops_flag *flag, const char *value, void *field, char 
 bool gops_read_algorithm(const gops_flag *flag, const char *value, void *field, char *why)
 {
     (void)flag;
+    const size_t length = strlen(value);
     bool known = strcmp(value, "auto") == 0 || strcmp(value, "fastest") == 0;
     const char *name;
     wrong(why, "is none of: auto, fastest");
     for (int32_t i = 0; (name = gops_algorithm_name(i)) != NULL; i++) {
-        known = known || strcmp(value, name) == 0;
+        known = known || (strncmp(value, name, length) == 0 &&
+                          (name[length] == '\0' || name[length] == '/'));
         append_name(why, name);
     }
     if (!known) {
+        append_name(why, "or the part of one before its slash");
         return false;
     }
     *(const char **)field = value;

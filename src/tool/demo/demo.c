@@ -155,7 +155,7 @@ static gops_status load(const settings *s, gops_planes *picture, gops_error *err
 
 static void print_step(const gops_demo_step *step)
 {
-    printf("%-28s  %-16s  %-11s  %-16s  %-9s  %9.3f\n", step->operation, step->data, step->filter,
+    printf("%-28s  %-16s  %-11s  %-16s  %-17s  %9.3f\n", step->operation, step->data, step->filter,
            step->output, step->algorithm, step->milliseconds);
 }
 
@@ -249,7 +249,7 @@ static gops_status normalize_levels(work *w, int32_t threads, gops_error *error)
 
 static gops_status compute(work *w, int32_t threads, gops_error *error)
 {
-    printf("%-28s  %-16s  %-11s  %-16s  %-9s  %9s\n", "", "data", "filter", "output", "algorithm",
+    printf("%-28s  %-16s  %-11s  %-16s  %-17s  %9s\n", "", "data", "filter", "output", "algorithm",
            "ms");
     gops_status status = split_levels(w, threads, error);
     if (status == GOPS_OK) {

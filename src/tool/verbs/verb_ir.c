@@ -69,7 +69,7 @@ static void print_name(const char *name, int width)
 
 static void print_table(const gops_ir_run *run)
 {
-    printf("%6s  %-24s  %-28s  %-24s  %-9s  %10s\n", "id", "name", "type", "shape", "algorithm",
+    printf("%6s  %-24s  %-28s  %-24s  %-17s  %10s\n", "id", "name", "type", "shape", "algorithm",
            "ms");
     for (int i = 0; i < run->model->layers; i++) {
         const int index = run->model->order[i];
@@ -81,7 +81,7 @@ static void print_table(const gops_ir_run *run)
         gops_ir_text shape;
         printf("%6" PRId64 "  ", layer->id);
         print_name(layer->name, 24);
-        printf("%-28s  %-24s  %-9s  ", layer->type, gops_ir_call_tensor(&step->output, &shape),
+        printf("%-28s  %-24s  %-17s  ", layer->type, gops_ir_call_tensor(&step->output, &shape),
                step->algorithm);
         if (is_timed) {
             printf("%10.3f\n", timed->milliseconds);

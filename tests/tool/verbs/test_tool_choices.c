@@ -44,9 +44,9 @@ static void saved(void)
 {
     char first[32], second[32], why[512], text[4096], again[4096];
     plan("plan " LAYER " --algorithm=fastest --choices=c.txt", first, why);
-    gops_test_check(strstr(why, "implicit measured ") != NULL, "why: %s", why);
+    gops_test_check(strstr(why, "gemm measured ") != NULL, "why: %s", why);
     gops_test_check(read_file("c.txt", text, sizeof text) > 0 &&
-                        strstr(text, "groupops-choices 1 lines=1\nconv data=1,15,29,31 ") == text,
+                        strstr(text, "groupops-choices 2 lines=1\nconv data=1,15,29,31 ") == text,
                     "the file is: %s", text);
     static const char *const words[] = {"plan " LAYER " --algorithm=fastest --choices=c.txt",
                                         "plan " LAYER " --choices=c.txt",
@@ -62,7 +62,7 @@ static void saved(void)
          "--choices=c.txt",
          second, why);
     read_file("c.txt", again, sizeof again);
-    gops_test_check(strstr(again, "groupops-choices 1 lines=2\n") == again &&
+    gops_test_check(strstr(again, "groupops-choices 2 lines=2\n") == again &&
                         strstr(again, strchr(text, '\n') + 1) != NULL,
                     "two are: %s", again);
     gops_test_check(tool_folder_count() == 1, "%d files", tool_folder_count());
@@ -82,7 +82,7 @@ static void suite(void)
              NULL);
     gops_test_check(result.exit_code == 0, "%s", result.err);
     read_file("c.txt", text, sizeof text);
-    gops_test_check(strstr(text, "groupops-choices 1 lines=3\n") == text, "the file is: %s", text);
+    gops_test_check(strstr(text, "groupops-choices 2 lines=3\n") == text, "the file is: %s", text);
     unlink("c.txt");
     unlink("s.txt");
 }
@@ -119,7 +119,7 @@ static void expect_widths(const char *path, int first, int last)
 {
     char text[8192], part[64];
     read_file(path, text, sizeof text);
-    snprintf(part, sizeof part, "groupops-choices 1 lines=%d\n", last - first + 1);
+    snprintf(part, sizeof part, "groupops-choices 2 lines=%d\n", last - first + 1);
     gops_test_check(strstr(text, part) == text, "not %d lines: %s", last - first + 1, text);
     for (int width = first; width <= last; width++) {
         snprintf(part, sizeof part, "data=1,6,11,%d ", width);
@@ -230,7 +230,7 @@ static void refused(void)
                 "groupops: none.txt: it cannot be read: No such file or directory\n");
     tool_expect("plan " LAYER " --choices=. --algorithm=fastest", 1,
                 "groupops: .: it cannot be read: Is a directory\n");
-    write_file("c.txt", "groupops-choices 1 lines=1\nconv algorithm=gemm sum=00000000\n");
+    write_file("c.txt", "groupops-choices 2 lines=1\nconv algorithm=gemm sum=00000000\n");
     tool_expect("plan " LAYER " --choices=c.txt --algorithm=fastest", 1,
                 "groupops: c.txt: line 2 of the choices was damaged: its sum is not that of its "
                 "text\n");
