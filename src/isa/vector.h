@@ -24,19 +24,19 @@
 #define GOPS_SELECT(mask, a, b)                                                                    \
     ((__typeof__(a))(((__typeof__(mask))(a) & (mask)) | ((__typeof__(mask))(b) & ~(mask))))
 
-/* Stores a vector of floats, which is aligned, past the caches; and what must come before others
- * may read it. */
+/* Stores a vector of floats, aligned, past the caches; and the fence that must follow such stores
+ * before other threads may read them. */
 #if GOPS_VECTOR_BYTES == 64
-#define GOPS_STREAM(to, x) _mm512_stream_ps(to, (__m512)(x))
+#define GOPS_STORE_NONTEMPORAL(to, x) _mm512_stream_ps(to, (__m512)(x))
 #elif GOPS_VECTOR_BYTES == 32
-#define GOPS_STREAM(to, x) _mm256_stream_ps(to, (__m256)(x))
+#define GOPS_STORE_NONTEMPORAL(to, x) _mm256_stream_ps(to, (__m256)(x))
 #else
-#define GOPS_STREAM(to, x) memcpy(to, &(x), sizeof(x))
+#define GOPS_STORE_NONTEMPORAL(to, x) memcpy(to, &(x), sizeof(x))
 #endif
 #if GOPS_VECTOR_BYTES > 16
-#define GOPS_STREAMED() _mm_sfence()
+#define GOPS_NONTEMPORAL_FENCE() _mm_sfence()
 #else
-#define GOPS_STREAMED() (void)0
+#define GOPS_NONTEMPORAL_FENCE() (void)0
 #endif
 
 /* For _Generic: the instructions for x < low ? low : x and x > high ? high : x, called with x as

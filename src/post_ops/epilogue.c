@@ -1,11 +1,11 @@
-/* epilogue.c: what of the fused steps the kernels do; epilogue.h. */
+/* epilogue.c: which post-ops a kernel applies, and the values it needs for them; epilogue.h. */
 #include "post_ops/epilogue.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-static void set(gops_epilogue_values *values, gops_compute compute, int i, double value)
+static void set_value(gops_epilogue_values *values, gops_compute compute, int i, double value)
 {
     if (compute == GOPS_COMPUTE_F32) {
         values->f32[i] = (float)value;
@@ -15,28 +15,29 @@ static void set(gops_epilogue_values *values, gops_compute compute, int i, doubl
 }
 
 gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
-                                 gops_epilogue_adds adds)
+                                 gops_epilogue_residual residual)
 {
     const gops_activation *activation = &plan->activation;
     const gops_compute compute = plan->type->compute;
-    const int clamps = activation->kind == GOPS_ACTIVATION_CLAMP;
-    const int relu = activation->kind == GOPS_ACTIVATION_RELU;
-    gops_epilogue trim;
-    const int added = plan->output_type->plain &&
-                      adds >= (gops_adds_in_place(job) ? GOPS_EPILOGUE_ADDS_ANYWHERE
-                                                       : GOPS_EPILOGUE_ADDS_ELSEWHERE);
-    trim.applies = job->fused && (job->residual == NULL || added) &&
-                   plan->type->store_wrapped == NULL &&
-                   (clamps || relu || activation->kind == GOPS_ACTIVATION_NONE);
-    if (trim.applies) {
-        set(&trim.bounds, compute, 0, clamps ? activation->alpha : relu ? 0 : -INFINITY);
-        set(&trim.bounds, compute, 1, clamps ? activation->beta : INFINITY);
-        trim.rest = *job;
-        trim.rest.fused = 0;
-        trim.rest.bias = NULL;
-        trim.rest.residual = NULL;
+    const bool clamps = activation->kind == GOPS_ACTIVATION_CLAMP;
+    const bool relu = activation->kind == GOPS_ACTIVATION_RELU;
+    const gops_epilogue_residual needed =
+        gops_adds_in_place(job) ? GOPS_EPILOGUE_ANY_RESIDUAL : GOPS_EPILOGUE_SEPARATE_RESIDUAL;
+    const bool adds = plan->output_type->plain && residual >= needed;
+    gops_epilogue epilogue;
+    epilogue.applies = job->fused && (job->residual == NULL || adds) &&
+                       plan->type->store_wrapped == NULL &&
+                       (clamps || relu || activation->kind == GOPS_ACTIVATION_NONE);
+    if (epilogue.applies) {
+        const double low = clamps ? activation->alpha : relu ? 0 : -INFINITY;
+        set_value(&epilogue.bounds, compute, 0, low);
+        set_value(&epilogue.bounds, compute, 1, clamps ? activation->beta : INFINITY);
+        epilogue.rest = *job;
+        epilogue.rest.fused = 0;
+        epilogue.rest.bias = NULL;
+        epilogue.rest.residual = NULL;
     }
-    return trim;
+    return epilogue;
 }
 
 void gops_epilogue_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,
@@ -58,17 +59,17 @@ void gops_epilogue_bias_rows(const gops_plan *plan, const gops_job *job, int64_t
                              int64_t repeat, int64_t first, int64_t count, int64_t padded,
                              gops_epilogue_values *bias)
 {
-    const int wide = plan->type->compute == GOPS_COMPUTE_F64;
-    int64_t of = first / repeat, run = repeat - first % repeat;
+    const bool f64 = plan->type->compute == GOPS_COMPUTE_F64;
+    int64_t offset = first / repeat, rows = repeat - first % repeat;
     assert(padded <= GOPS_EPILOGUE_CHANNELS);
-    for (int64_t i = 0; i < padded; i += run, run = repeat, of++) {
+    for (int64_t i = 0; i < padded; i += rows, rows = repeat, offset++) {
         gops_epilogue_values one;
-        run = i + run < count ? run : padded - i; /* what pads the last channel is as it is */
-        gops_epilogue_bias(plan, job, channel + of, 1, 1, 1, &one);
-        for (int64_t j = i; wide && j < i + run; j++) {
+        rows = i + rows < count ? rows : padded - i; /* padding repeats the last bias */
+        gops_epilogue_bias(plan, job, channel + offset, 1, 1, 1, &one);
+        for (int64_t j = i; f64 && j < i + rows; j++) {
             bias->f64[j] = one.f64[0];
         }
-        for (int64_t j = i; !wide && j < i + run; j++) {
+        for (int64_t j = i; !f64 && j < i + rows; j++) {
             bias->f32[j] = one.f32[0];
         }
     }

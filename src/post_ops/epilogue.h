@@ -1,52 +1,55 @@
 /*
- * epilogue.h: bias and bounds, which kernels apply to their sums while these are in registers:
+ * epilogue.h: the post-ops that a kernel applies to its sums while they are in registers:
  *
  *     value = min(max(sum + bias + residual, low), high)
  *
- * What engines fuse most, bias with relu or relu6, is of that form; it costs a kernel three
- * instructions for each vector that it stores, and no pass over the output. All else that is fused
- * goes through gops_store. The formula and its order are those of post_ops.inc.h, so that the
- * bits are the same either way.
+ * That is what engines fuse most: a bias with relu or relu6. It costs a kernel three instructions
+ * for each vector that it stores, and no pass over the output. gops_store applies all other
+ * post-ops. The formula and its order are those of post_ops.inc.h, so both give the same bits.
  */
 #ifndef GOPS_POST_OPS_EPILOGUE_H
 #define GOPS_POST_OPS_EPILOGUE_H
 
 #include "plan/plan.h"
 
+#include <stdbool.h>
+
 /* The most channels of a tile. */
 enum { GOPS_EPILOGUE_CHANNELS = 64 };
 
-/* In the compute type, float or double, as are the kernels' pointers to them. */
+/* Values of the compute type, float or double. Kernels take them by a pointer of that type. */
 typedef union gops_epilogue_values {
     float f32[GOPS_EPILOGUE_CHANNELS];
     double f64[GOPS_EPILOGUE_CHANNELS];
 } gops_epilogue_values;
 
 typedef struct gops_epilogue {
-    int applies;                 /* else the rest has no meaning */
+    bool applies;                /* the kernel applies the job's post-ops; if not, the members
+                                    below are not set */
     gops_epilogue_values bounds; /* low, high */
-    gops_job rest;               /* the job without what the kernel does */
+    gops_job rest;               /* the job without its post-ops */
 } gops_epilogue;
 
-/* Whether a kernel adds a residual too, where it writes plain outputs in their places: if it may
- * write one again, not a residual that is the output itself. */
-typedef enum gops_epilogue_adds {
-    GOPS_EPILOGUE_ADDS_NOTHING,
-    GOPS_EPILOGUE_ADDS_ELSEWHERE,
-    GOPS_EPILOGUE_ADDS_ANYWHERE,
-} gops_epilogue_adds;
+/* The residuals that a kernel can add. A kernel whose tiles overlap writes some outputs twice, so
+ * it must not add a residual that aliases the output. */
+typedef enum gops_epilogue_residual {
+    GOPS_EPILOGUE_NO_RESIDUAL,
+    GOPS_EPILOGUE_SEPARATE_RESIDUAL, /* one that does not alias the output */
+    GOPS_EPILOGUE_ANY_RESIDUAL,
+} gops_epilogue_residual;
 
-/* Whether all that is fused is of the form, for floating point types; and if so, the rest. */
+/* The epilogue of a job for a kernel that can add `residual`. It applies where the compute type is
+ * floating point and all of the job's post-ops have the form above. */
 gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
-                                 gops_epilogue_adds adds);
+                                 gops_epilogue_residual residual);
 
-/* The biases of `count` channels, `step` apart from `channel` on, and zeros for those of `padded`
- * beyond them. Without a bias: zeros. */
+/* Writes `padded` values: the biases of channels channel, channel + step, ... (`count` of them),
+ * then zeros. Without a bias, all are zeros. */
 void gops_epilogue_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,
                         int64_t count, int64_t padded, gops_epilogue_values *bias);
 
-/* The same for rows of which `repeat` belong to each channel: the biases of rows first to
- * first + count - 1, row 0 being the first of `channel`. */
+/* The same for the rows of a matrix, in which each channel has `repeat` rows. Row 0 is the first
+ * row of `channel`; the values are those of rows first to first + count - 1. */
 void gops_epilogue_bias_rows(const gops_plan *plan, const gops_job *job, int64_t channel,
                              int64_t repeat, int64_t first, int64_t count, int64_t padded,
                              gops_epilogue_values *bias);

@@ -1,27 +1,48 @@
-/* Wants NAME(vector), NAME(symbol). */
-/* epilogue.inc.h: a vector of sums with its bias, between two bounds, as epilogue.h says. */
+/*
+ * epilogue.inc.h: applies the epilogue to a vector of sums; the formula is in epilogue.h. A NaN
+ * passes through.
+ *
+ * Parameters:
+ *
+ *   NAME(symbol)   puts the type's name in front of a symbol
+ *   NAME(vector)   type: a vector of the compute type
+ *
+ * The template that includes this one calls NAME(clamp) and NAME(epilogue).
+ */
+/* Not `vector`, which the including template may have defined. */
+#define epilogue_vector NAME(vector)
+#define at_least NAME(at_least)
+#define at_most NAME(at_most)
+#define clamp NAME(clamp)
+#define epilogue NAME(epilogue)
 
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(raise)(NAME(vector) low, NAME(vector) x)
+static inline __attribute__((always_inline)) epilogue_vector at_least(epilogue_vector low,
+                                                                      epilogue_vector x)
 {
     return GOPS_SELECT(x < low, low, x);
 }
 
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(lower)(NAME(vector) high, NAME(vector) x)
+static inline __attribute__((always_inline)) epilogue_vector at_most(epilogue_vector high,
+                                                                     epilogue_vector x)
 {
     return GOPS_SELECT(x > high, high, x);
 }
 
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(between)(NAME(vector) sum, NAME(vector) low, NAME(vector) high)
+static inline __attribute__((always_inline)) epilogue_vector
+clamp(epilogue_vector x, epilogue_vector low, epilogue_vector high)
 {
-    sum = (NAME(vector)) _Generic((sum), GOPS_RAISES default : NAME(raise))(low, sum);
-    return (NAME(vector)) _Generic((sum), GOPS_LOWERS default : NAME(lower))(high, sum);
+    x = (epilogue_vector) _Generic((x), GOPS_RAISES default : at_least)(low, x);
+    return (epilogue_vector) _Generic((x), GOPS_LOWERS default : at_most)(high, x);
 }
 
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(trimmed)(NAME(vector) sum, NAME(vector) bias, NAME(vector) low, NAME(vector) high)
+static inline __attribute__((always_inline)) epilogue_vector
+epilogue(epilogue_vector sum, epilogue_vector bias, epilogue_vector low, epilogue_vector high)
 {
-    return NAME(between)(sum + bias, low, high);
+    return clamp(sum + bias, low, high);
 }
+
+#undef epilogue_vector
+#undef at_least
+#undef at_most
+#undef clamp
+#undef epilogue

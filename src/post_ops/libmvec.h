@@ -1,15 +1,16 @@
 /*
- * libmvec.h: lets the compiler call glibc's vector functions (libmvec, a part of libm on
- * x86-64), within 4 units in the last place, in loops of these. glibc's own header does so only for
- * programs that give up NaN and infinities, which the functions do not. Elsewhere, and with clang,
- * which does not know the attribute, the loops call libm.
+ * libmvec.h: declares glibc's vector functions (libmvec, a part of libm on x86-64), so that the
+ * compiler calls them in loops over the scalar ones. Their error is at most 4 units in the last
+ * place. glibc's own header declares them only for programs that give up NaN and infinities, which
+ * the functions do not need. Elsewhere, and with clang, which does not know the attribute, the
+ * loops call libm.
  */
 #ifndef GOPS_POST_OPS_LIBMVEC_H
 #define GOPS_POST_OPS_LIBMVEC_H
 
 #include <math.h>
 
-/* Before such a loop: gcc would unroll a short one before it looks for vectors. */
+/* Stands before such a loop. Without it gcc unrolls a short loop before it vectorises. */
 #ifdef __clang__
 #define GOPS_VECTOR_CALLS
 #else

@@ -1,13 +1,14 @@
-/* post_ops.h: the last step of every convolution: what is fused, the rounding, the output. */
+/* post_ops.h: the last step of every convolution: post-ops, rounding, output. */
 #ifndef GOPS_POST_OPS_H
 #define GOPS_POST_OPS_H
 
 #include "plan/plan.h"
 
-/* Finishes `count` outputs of one channel that lie together, from output element `first` on,
- * counted over the whole tensor; `channel` is group * C_OUT + output channel. `values` are in the
- * compute type (that of wrapped sums where the plan is wrapped), may be changed, and may be the
- * output itself where the types are plain. */
+/* Writes `count` consecutive outputs of one channel: applies the post-ops to `values`, rounds once,
+ * and stores. `first` is the first output element, counted over the whole tensor; `channel` is
+ * group * C_OUT + output channel. `values` are of the compute type, or of gops_compute_wrapped's
+ * where the plan is wrapped. They may be changed, and may be the output itself where the type is
+ * its own compute type. */
 void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
                 int64_t count, void *values);
 

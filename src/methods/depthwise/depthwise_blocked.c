@@ -317,7 +317,7 @@ static void blocked_run(const gops_plan *plan, const gops_job *job, int64_t item
     const blocked_plan *p = blocked_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     static const int64_t only_subconv[3] = {0};
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job, 0);
+    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     blocked_work at = divide_workspace(p, workspace);
     const int64_t end = gops_min((item + 1) * p->item_blocks, conv->batch * p->blocks);
     at.whole = job;

@@ -14,7 +14,7 @@
  *   C             the compute type
  *   BYTES         of a vector
  *   NAME(symbol)  the name of a function or type of this instance
- * and NAME(vector), NAME(unaligned), NAME(LANES) and NAME(trimmed) of depthwise_rows.inc.h,
+ * and NAME(vector), NAME(unaligned), NAME(LANES) and NAME(epilogue) of depthwise_rows.inc.h,
  * NAME(rotate_address) of depthwise_interleave.inc.h, and MAX_PIXELS of the including file.
  */
 
@@ -120,7 +120,7 @@ static inline __attribute__((always_inline)) void blocked_tile(const gops_depthw
         const vector add = *(const unaligned *)a->bias;
         GOPS_UNROLL
         for (int i = 0; i < PIXELS; i++) {
-            sum[i] = NAME(trimmed)(sum[i], add, low, high);
+            sum[i] = NAME(epilogue)(sum[i], add, low, high);
         }
     }
     GOPS_UNROLL

@@ -318,7 +318,7 @@ static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, 
     const image_plan *p = image_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job, 0);
+    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     const gops_job *rest = epilogue.applies ? &epilogue.rest : job;
     const bool to_workspace = gops_adds_in_place(job) || p->converts;
     const int64_t size = gops_compute_bytes(plan->type->compute);

@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_imag
         const vector high = ((const C *)a->bounds)[1] - (vector){0};
         GOPS_UNROLL
         for (int r = 0; r < MR; r++) {
-            sum[r] = NAME(trimmed)(sum[r], add, low, high);
+            sum[r] = NAME(epilogue)(sum[r], add, low, high);
         }
     }
     C *output = (C *)a->output + (first - a->first_row) * a->columns + column;

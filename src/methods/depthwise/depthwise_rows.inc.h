@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows
         for (int r = 0; r < MR; r++) {
             GOPS_UNROLL
             for (int v = 0; v < NR; v++) {
-                sum[r][v] = NAME(trimmed)(sum[r][v], add, low, high);
+                sum[r][v] = NAME(epilogue)(sum[r][v], add, low, high);
             }
         }
     }

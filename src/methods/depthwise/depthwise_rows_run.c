@@ -299,7 +299,7 @@ void gops_depthwise_rows_run(const gops_plan *plan, const gops_job *job, int64_t
 {
     const gops_depthwise_rows_plan *p = gops_depthwise_rows_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job, 0);
+    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     block at = {
         .plan = plan,
         .p = p,

@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void finish(const gops_depthwise_im
         const vector high = ((const C *)a->bounds)[1] - (vector){0};
         GOPS_UNROLL
         for (int i = 0; i < count; i++) {
-            sum[i] = NAME(trimmed)(sum[i], add, low, high);
+            sum[i] = NAME(epilogue)(sum[i], add, low, high);
         }
     }
 }

@@ -316,7 +316,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const int64_t share = item / p->bands / p->parts % shares;
     const int64_t image = item / p->bands / p->parts / shares;
     const int64_t last_line = gops_min((band + 1) * p->band, p->lines);
-    const gops_epilogue trim = gops_epilogue_read(plan, job, 0);
+    const gops_epilogue trim = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     unsigned char *const base = workspace;
     piece at = {
         .plan = plan,

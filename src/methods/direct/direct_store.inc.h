@@ -1,5 +1,5 @@
 /* Wants C, LANES, LOW, HIGH (as implicit_transpose.inc.h), NAME(symbol), UNROLL, and the
- * vector, NAME(spread) and NAME(trimmed) of direct.inc.h; may have GOPS_MASKED_STORE,
+ * vector, NAME(spread) and NAME(epilogue) of direct.inc.h; may have GOPS_MASKED_STORE,
  * GOPS_QUADS and GOPS_JOINED. */
 /*
  * direct_store.inc.h: the end of a strip: sums are kept, or trimmed, turned and stored.
@@ -231,7 +231,7 @@ NAME(finish)(const gops_direct_work *work, const gops_direct_size of, NAME(vecto
                 NAME(each)(*(const NAME(vector) *)(bias + i * (LANES / of.joined)), of.joined);
             UNROLL for (int j = 0; j < size; j++)
             {
-                sum[i * size + j] = NAME(trimmed)(sum[i * size + j], add, low, high);
+                sum[i * size + j] = NAME(epilogue)(sum[i * size + j], add, low, high);
             }
         }
     }

@@ -175,8 +175,8 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t item,
     at.segments = gops_implicit_segments(p, conv->axes, tiles->lanes, &at.box);
     const gops_epilogue trim =
         gops_epilogue_read(plan, job,
-                           p->pixels && at.segments.direct ? GOPS_EPILOGUE_ADDS_ELSEWHERE
-                                                           : GOPS_EPILOGUE_ADDS_NOTHING);
+                           p->pixels && at.segments.direct ? GOPS_EPILOGUE_SEPARATE_RESIDUAL
+                                                           : GOPS_EPILOGUE_NO_RESIDUAL);
     at.job = trim.applies ? &trim.rest : job;
     at.trim = &trim;
     for (int a = 0; a < conv->axes; a++) {

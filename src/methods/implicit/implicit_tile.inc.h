@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void NAME(trim)(const gops_tile_wor
             channel_lanes ? *(const NAME(vector) *)(bias + i * LANES) : NAME(spread)(bias[i]);
         UNROLL for (int j = 0; j < spots; j++)
         {
-            sum[i * spots + j] = NAME(trimmed)(sum[i * spots + j], add, low, high);
+            sum[i * spots + j] = NAME(epilogue)(sum[i * spots + j], add, low, high);
         }
     }
 }
@@ -59,8 +59,8 @@ NAME(trim_residual)(const gops_tile_work *work, const int channels, const int sp
         UNROLL for (int j = 0; j < spots; j++)
         {
             sum[i * spots + j] =
-                NAME(trimmed)(sum[i * spots + j] + add,
-                              *(const NAME(vector) *)(residual + work->places[j]), low, high);
+                NAME(epilogue)(sum[i * spots + j] + add,
+                               *(const NAME(vector) *)(residual + work->places[j]), low, high);
         }
     }
 }

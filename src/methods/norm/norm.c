@@ -3,19 +3,20 @@
  *
  *     output = (data - mean) * (scale / sqrt(variance + epsilon)) + bias
  *
- * A group of channels is one contiguous run of the tensor. norm_floats.inc.h, or norm.inc.h
- * beside it, finds its mean and variance while reading it once; applying them reads it again, from
- * the cache where the group fits there. That goes backwards through the channels, so that of a
- * larger group at least the end, which was read last, still is in the cache.
+ * A group of channels is one contiguous range of the tensor. The first pass reads it once and finds
+ * its moments, from which mean and variance follow (norm_floats.inc.h, or norm.inc.h where floats
+ * do not suffice). The second pass reads it again, from the cache where the group fits there, and
+ * applies them. It goes backwards through the channels: of a larger group at least the end, which
+ * was read last, is still in the cache.
  *
- * Usually there is one work item per image and group. Where these are few and large, a group is cut
- * into pieces, which are first measured, one item each, and behind the barrier normalized, one item
- * each. A piece's moments lie in the shared workspace; whoever needs those of the group merges all
- * of them, in their order. Where the cuts are depends on the shape and the
- * budget, never on the threads.
+ * Usually there is one work item for each image and group. Where these are few and large, a group
+ * is cut into blocks, and a block has two items: the first, before the barrier, finds its moments;
+ * the second, after the barrier, normalizes it. The moments of all blocks lie in the shared
+ * workspace. An item that needs those of the group merges those of its blocks, always in the same
+ * order. The cuts depend on the shape and the budget, never on the threads.
  *
- * Each element is read before it is written, and by the item that writes it, so the output may be
- * the data.
+ * An element is read before it is written, and by the item that writes it, so the output may be the
+ * data.
  */
 #include "methods/methods.h"
 
@@ -25,121 +26,117 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    /* So many groups are shared evenly enough as they are. */
+    /* So many groups are work for all threads without being cut. */
     MANY_GROUPS = 16,
-    /* A piece of so many elements takes some 10 us to measure: a few times what starting a thread
-     * on it costs. */
-    MIN_PIECE = 32768,
-    /* Merging so many moments costs less than a tenth of normalizing the least piece. */
-    MAX_PIECES = 64,
+    /* The moments of a block of so many elements take some 10 us: a few times what starting a
+     * thread costs. */
+    MIN_BLOCK = 32768,
+    /* Merging the moments of so many blocks takes less than a tenth of normalizing the smallest. */
+    MAX_BLOCKS = 64,
 };
 
-typedef struct parameters {
-    int64_t pieces;   /* of a group */
-    int64_t elements; /* of a piece, but for a shorter last one */
-    int asks;         /* measuring a group asks for the memory of its outputs */
-    int streams;      /* outputs go past the caches */
-} parameters;
+typedef struct norm_layout {
+    int64_t blocks;          /* of a group */
+    int64_t elements;        /* of a block; the last one may have less */
+    bool prefetches_outputs; /* while a group is measured */
+    bool nontemporal;        /* outputs are stored past the caches */
+} norm_layout;
 
-static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
+static_assert(sizeof(norm_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 
-static parameters *own(gops_plan *plan)
+static const norm_layout *norm_layout_of(const gops_plan *plan)
 {
-    return (parameters *)(void *)plan->parameters.bytes;
+    return (const norm_layout *)(const void *)plan->parameters.bytes;
 }
 
-static const parameters *read_own(const gops_plan *plan)
-{
-    return (const parameters *)(const void *)plan->parameters.bytes;
-}
-
-/* How many second level caches the data would fill. Of the last level the system tells nothing that
- * a virtual machine could rely on; it usually is some 32 of the second. */
-static int64_t caches_filled(const gops_plan *plan, int64_t size)
+/* How many second level caches the tensor would fill. The size of the last level is not known: what
+ * a virtual machine reports cannot be relied on. It usually is some 32 times the second. */
+static int64_t l2_caches_filled(const gops_plan *plan, int64_t size)
 {
     const int64_t all = gops_mul_saturate(size, plan->norm.batch * plan->norm.groups);
     return gops_mul_saturate(all, plan->type->bytes) / plan->machine.l2_bytes;
 }
 
-/* Outputs that no cache holds until they are read need not be fetched before they are written:
- * 32 MB and more took 1.07 to 1.4 times as long without, less took longer with it. */
-static int streams(const gops_plan *plan, int64_t size)
+/* Outputs that no cache can hold are stored past the caches, which saves reading their lines before
+ * they are written. Tensors of 32 MB and more took up to 1.4 times as long without (Zen 5). */
+static bool stores_past_caches(const gops_plan *plan, int64_t size)
 {
-    return caches_filled(plan, size) >= 32;
+    return l2_caches_filled(plan, size) >= 32;
 }
 
-/* A group that is measured from beyond the second level cache leaves time to fetch the lines of its
- * outputs, where the cache has room for both. [1,640,64,64] took 1.15 times as long without and
- * [1,960,64,64] 1.44 times. Tensors that stay in the caches as a whole took a tenth more with it.
- */
-static int asks(const gops_plan *plan, int64_t size)
+/* Where a group comes from beyond the second level cache, measuring it leaves time to prefetch the
+ * lines of its outputs, if the cache has room for both. [1,960,64,64] took 1.44 times as long
+ * without (Zen 5); tensors that stay in the caches as a whole take longer with it. */
+static bool prefetches_outputs(const gops_plan *plan, int64_t size)
 {
     const int64_t bytes = gops_mul_saturate(size, plan->type->bytes);
-    return bytes <= plan->machine.l2_bytes / 2 && caches_filled(plan, size) >= 8 &&
-           !streams(plan, size);
+    return bytes <= plan->machine.l2_bytes / 2 && l2_caches_filled(plan, size) >= 8 &&
+           !stores_past_caches(plan, size);
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status norm_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     (void)error;
-    parameters *p = own(plan);
+    norm_layout *p = (norm_layout *)(void *)plan->parameters.bytes;
     const gops_norm_geometry *norm = &plan->norm;
     /* An empty batch may have groups of any size. */
     const int64_t size = gops_mul_saturate(norm->channels, norm->pixels);
     const int64_t groups = norm->batch * norm->groups;
-    *p = (parameters){1, size, asks(plan, size), streams(plan, size)};
+    *p = (norm_layout){1, size, prefetches_outputs(plan, size), stores_past_caches(plan, size)};
     plan->items = groups;
     plan->slot_bytes = 0;
     plan->filter_bytes = 0;
-    if (groups > 0 && groups < MANY_GROUPS && size >= 2 * MIN_PIECE) {
-        const int64_t pieces = gops_min(size / MIN_PIECE, MAX_PIECES);
-        const int64_t elements = gops_round_up(gops_ceil_div(size, pieces), MIN_PIECE / 2);
-        const int64_t cuts = gops_ceil_div(size, elements);
-        const int64_t bytes =
-            gops_round_up(groups * cuts * (int64_t)sizeof(gops_moments), GOPS_WORKSPACE_ALIGNMENT);
+    if (groups > 0 && groups < MANY_GROUPS && size >= 2 * MIN_BLOCK) {
+        const int64_t wanted = gops_min(size / MIN_BLOCK, MAX_BLOCKS);
+        const int64_t elements = gops_round_up(gops_ceil_div(size, wanted), MIN_BLOCK / 2);
+        const int64_t blocks = gops_ceil_div(size, elements);
+        const int64_t bytes = gops_round_up(groups * blocks * (int64_t)sizeof(gops_moments),
+                                            GOPS_WORKSPACE_ALIGNMENT);
         if (bytes <= slot_limit) {
-            *p = (parameters){cuts, elements, 0, p->streams};
+            *p = (norm_layout){blocks, elements, false, p->nontemporal};
             plan->shared_bytes = bytes;
-            plan->barrier = groups * cuts;
+            plan->barrier = groups * blocks;
             plan->items = 2 * plan->barrier;
         }
     }
     snprintf(plan->why, sizeof plan->why,
-             "moments, then values, of %lld groups of %lld elements in %lld pieces",
-             (long long)groups, (long long)size, (long long)p->pieces);
+             "moments, then values, of %lld groups of %lld elements in %lld blocks",
+             (long long)groups, (long long)size, (long long)p->blocks);
     return GOPS_OK;
 }
 
-/* Normalizes and fuses elements first to end - 1 of a group that starts at element `start`, as many
- * at a time as stay in the first level cache, and rounds them once. */
-static void apply_fused(const gops_plan *plan, const gops_job *job, int64_t image, int64_t start,
-                        int64_t first, int64_t end, const gops_scaling *scaling)
+/* Normalizes elements first to end - 1 of a group that starts at element `start`, applies the
+ * post-ops and rounds once, in blocks that stay in the first level cache. */
+static void apply_with_post_ops(const gops_plan *plan, const gops_job *job, int64_t image,
+                                int64_t start, int64_t first, int64_t end,
+                                const gops_scaling *scaling)
 {
-    enum { CHUNK = 1024 };
+    enum { BLOCK = 1024 };
     union {
-        float f32[CHUNK];
-        double f64[CHUNK];
-    } chunk; /* whichever the compute type is */
+        float f32[BLOCK];
+        double f64[BLOCK];
+    } block; /* of the compute type */
     const gops_type_row *type = plan->type;
     for (int64_t last = end, i; last > first; last = i) {
-        i = gops_max(first, (last - 1) / CHUNK * CHUNK);
+        i = gops_max(first, (last - 1) / BLOCK * BLOCK);
         const void *residual =
             job->residual != NULL ? gops_residual_at(plan, job, start + i) : NULL;
-        plan->kernels->norm->keep[type->index](&chunk, gops_data_at(plan, job, image, start + i), i,
-                                               last, scaling);
-        plan->kernels->post_ops->fuse[type->index](&chunk, NULL, residual, last - i,
-                                                   &plan->activation);
-        type->store(gops_output_at(plan, job, start + i), &chunk, last - i);
+        plan->kernels->norm->apply_unrounded[type->index](
+            &block, gops_data_at(plan, job, image, start + i), i, last, scaling);
+        plan->kernels->post_ops->apply[type->index](&block, NULL, residual, last - i,
+                                                    &plan->activation);
+        type->store(gops_output_at(plan, job, start + i), &block, last - i);
     }
 }
 
 /* Normalizes elements first to end - 1 of a group. */
-static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int64_t first,
-                  int64_t end, const gops_moments *moments)
+static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group, int64_t first,
+                       int64_t end, const gops_moments *moments)
 {
     const gops_norm_geometry *norm = &plan->norm;
     const int64_t start = group * norm->channels * norm->pixels, image = group / norm->groups;
@@ -148,16 +145,16 @@ static void apply(const gops_plan *plan, const gops_job *job, int64_t group, int
     const double variance = moments->squares / moments->count;
     const gops_scaling scaling = {
         .moments = *moments,
-        /* A variance that outgrew f64 says nothing about the outputs; it must not make them the
-         * bias. */
+        /* With a variance that overflowed f64 the outputs are NaN. An inverse of 0 would make them
+         * the bias. */
         .inverse = isfinite(variance) ? 1 / sqrt(variance + norm->epsilon) : NAN,
         .scale = (const unsigned char *)job->scale + skipped,
         .bias = (const unsigned char *)job->bias + skipped,
         .pixels = norm->pixels,
-        .streams = read_own(plan)->streams && job->output != job->data,
+        .nontemporal = norm_layout_of(plan)->nontemporal && job->output != job->data,
     };
     if (job->fused) {
-        apply_fused(plan, job, image, start, first, end, &scaling);
+        apply_with_post_ops(plan, job, image, start, first, end, &scaling);
     } else {
         plan->kernels->norm->apply[plan->type->index](gops_output_at(plan, job, start + first),
                                                       gops_data_at(plan, job, image, start + first),
@@ -174,50 +171,54 @@ static void write_moment(const gops_plan *plan, void *to, int64_t group, double 
     }
 }
 
-static gops_moments measure(const gops_plan *plan, const gops_job *job, int64_t group,
-                            int64_t first, int64_t end)
+static gops_moments norm_measure(const gops_plan *plan, const gops_job *job, int64_t group,
+                                 int64_t first, int64_t end)
 {
     const gops_norm_geometry *norm = &plan->norm;
     const int64_t start = group * norm->channels * norm->pixels + first;
-    void *ahead = read_own(plan)->asks ? gops_output_at(plan, job, start) : NULL;
-    return plan->kernels->norm->statistics[plan->type->index](
-        gops_data_at(plan, job, group / norm->groups, start), end - first, ahead);
+    void *output =
+        norm_layout_of(plan)->prefetches_outputs ? gops_output_at(plan, job, start) : NULL;
+    return plan->kernels->norm->measure[plan->type->index](
+        gops_data_at(plan, job, group / norm->groups, start), end - first, output);
 }
 
-static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+static gops_moments merge_blocks(const gops_moments *blocks, int64_t count)
+{
+    gops_moments all = blocks[0];
+    for (int64_t i = 1; i < count; i++) {
+        gops_moments_merge(&all, &blocks[i]);
+    }
+    return all;
+}
+
+static void norm_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
     (void)workspace;
-    const parameters *p = read_own(plan);
+    const norm_layout *p = norm_layout_of(plan);
     const int64_t size = plan->norm.channels * plan->norm.pixels;
-    const int measuring = item < plan->barrier;
-    const int64_t piece = measuring ? item : item - plan->barrier;
-    const int64_t group = piece / p->pieces;
-    const int64_t first = piece % p->pieces * p->elements;
+    const bool measures = item < plan->barrier;
+    const int64_t block = measures ? item : item - plan->barrier;
+    const int64_t group = block / p->blocks;
+    const int64_t first = block % p->blocks * p->elements;
     const int64_t end = gops_min(first + p->elements, size);
-    gops_moments *shared = job->shared, whole;
-    if (measuring) {
-        shared[piece] = measure(plan, job, group, first, end);
+    gops_moments *shared = job->shared;
+    if (measures) {
+        shared[block] = norm_measure(plan, job, group, first, end);
         return;
     }
-    if (p->pieces == 1) {
-        whole = measure(plan, job, group, first, end);
-    } else {
-        const gops_moments *parts = shared + group * p->pieces;
-        whole = parts[0];
-        for (int64_t i = 1; i < p->pieces; i++) {
-            gops_moments_merge(&whole, &parts[i]);
-        }
-    }
+    const gops_moments moments = p->blocks == 1
+                                     ? norm_measure(plan, job, group, first, end)
+                                     : merge_blocks(shared + group * p->blocks, p->blocks);
     if (first == 0) {
-        write_moment(plan, job->mean, group, whole.center + whole.rest);
-        write_moment(plan, job->variance, group, whole.squares / whole.count);
+        write_moment(plan, job->mean, group, moments.center + moments.rest);
+        write_moment(plan, job->variance, group, moments.squares / moments.count);
     }
-    apply(plan, job, group, first, end, &whole);
+    norm_apply(plan, job, group, first, end, &moments);
 }
 
 const gops_method gops_norm = {
     .name = "norm",
     .operation = GOPS_OPERATION_NORM,
-    .prepare = prepare,
-    .run = run,
+    .prepare = norm_prepare,
+    .run = norm_run,
 };

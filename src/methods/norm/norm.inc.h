@@ -1,30 +1,39 @@
-/* Wants what types/each_type.inc.h has: T, VALUE(T value) -> double, ROUND(double value) -> T,
- * NAME(symbol). May have ROUND_IN_BLOCKS: VALUE and ROUND are load_block (types/runs.inc.h), and
- * store_block after gops_round_to_odd; and NORM_IN_DOUBLES. Nothing where there is no VALUE. */
 /*
  * norm.inc.h: the arithmetic of group normalization.
  *
- * All of it in double, whatever the type; types whose compute type is float do most of their work
- * by norm_floats.inc.h and come here with what is not for floats. And never
- * E[x^2] - E[x]^2,
- * which loses all digits where the mean is large beside the spread. For a block of GOPS_NORM_BLOCK
- * elements it is found how far they are from a `center` near to them: d = sum (x - center) / count
- * tells the mean, center + d, and sum (x - center)^2 exceeds the sum of the squared distances from
- * the mean by count * d^2.
+ * Here it is all in double, whatever the type. Types whose compute type is float do most of their
+ * work by norm_floats.inc.h, and come here where floats do not suffice.
  *
- * The center is the block's first element: what the elements have in common is gone, however large
- * it is. In the worst case, one outlier of 4096 and that one first, count * d^2 is 4095 parts in
- * 4096 of the sum, and the difference keeps 53 - 12 bits: more than enough for the 24 of f32 and
- * less of the narrower types. For f64 the mean is found in a pass of its own and is the center of
- * the second one; the block is in the first level cache by then.
+ * The variance is never E[x^2] - E[x]^2, which loses all digits where the mean is large beside the
+ * spread. Instead the elements of a block of GOPS_NORM_BLOCK are taken relative to a `center` near
+ * to them. With d = sum (x - center) / count the mean is center + d, and the sum of the squared
+ * distances from the mean is sum (x - center)^2 - count * d^2.
  *
- * Blocks are merged as Chan, Golub and LeVeque do ("Updating formulae and a pairwise algorithm for
- * computing sample variances", 1979), gops_moments_merge in moments.h: sums of squares add,
- * and so does what the distance between the two means contributes. Nothing there is a difference of
- * large numbers.
+ * The center is the block's first element, so what all elements have in common is gone, however
+ * large it is. In the worst case, one outlier among 4096 elements and that one first, count * d^2
+ * is 4095 parts in 4096 of the sum, and the difference keeps 53 - 12 bits: more than the 24 of f32
+ * and the fewer of the narrower types. For f64 the mean is found in a pass of its own and is the
+ * center of the second pass; the block is in the first level cache by then.
+ *
+ * Blocks are merged as in Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for
+ * computing sample variances", 1979), by gops_moments_merge: the sums of squares are added, and to
+ * them what the distance between the two means contributes. No term is a difference of large
+ * numbers.
  *
  * Sums run in GOPS_NORM_LANES independent accumulators, the same number on every machine, in
- * vectors as wide as it has.
+ * vectors as wide as the machine has.
+ *
+ * Parameters, from types/each_type.inc.h. Without VALUE, for integers, the file is empty.
+ *
+ *   T                    type: an element as it is stored
+ *   C                    type: the compute type
+ *   VALUE(T) -> double   converts an element, exactly
+ *   ROUND(double) -> T   rounds once
+ *   NAME(symbol)         puts the row's name in front of a symbol
+ *   ROUND_IN_BLOCKS      optional: VALUE and ROUND of 16 elements are load_block, and store_block
+ *                        after gops_round_to_odd (types/runs.inc.h)
+ *   NORM_IN_DOUBLES      optional: floats never suffice
+ *   GOPS_NORM_LANES, GOPS_NORM_BLOCK   int: norm.isa.c
  */
 
 #ifdef VALUE
@@ -35,21 +44,41 @@
 #include "methods/norm/norm_floats.inc.h"
 #endif
 
+#define WIDTH NAME(WIDTH)
+#define VECTORS NAME(VECTORS)
+#define doubles NAME(doubles)
+#define load_doubles NAME(load_doubles)
+#define sum_lanes NAME(sum_lanes)
+#define sum_distances NAME(sum_distances)
+#define sum_squares NAME(sum_squares)
+#define measure_block NAME(measure_block)
+#define norm_measure NAME(norm_measure)
+#define apply_to_channel NAME(apply_to_channel)
+#define apply_to_group NAME(apply_to_group)
+#define norm_apply NAME(norm_apply)
+#define norm_apply_unrounded NAME(norm_apply_unrounded)
+#define load_block NAME(load_block)
+#define store_block NAME(store_block)
+#define split_mean NAME(split_mean)
+#define measure_in_floats NAME(measure_in_floats)
+#define floats_suffice NAME(floats_suffice)
+#define apply_in_floats NAME(apply_in_floats)
+
 enum {
-    NAME(WIDTH) = GOPS_VECTOR_BYTES / sizeof(double),
-    NAME(VECTORS) = GOPS_NORM_LANES / NAME(WIDTH)
+    WIDTH = GOPS_VECTOR_BYTES / sizeof(double),
+    VECTORS = GOPS_NORM_LANES / WIDTH,
 };
 
-typedef double NAME(doubles) __attribute__((vector_size(GOPS_VECTOR_BYTES)));
+typedef double doubles __attribute__((vector_size(GOPS_VECTOR_BYTES)));
 
-/* GOPS_NORM_LANES elements. */
-static inline __attribute__((always_inline)) void NAME(norm_load)(const T *from, NAME(doubles) * to)
+/* Loads GOPS_NORM_LANES elements. */
+static inline __attribute__((always_inline)) void load_doubles(const T *from, doubles *to)
 {
     double values[GOPS_NORM_LANES];
 #ifdef ROUND_IN_BLOCKS
     C loaded[GOPS_NORM_LANES];
     for (int j = 0; j < GOPS_NORM_LANES; j += 16) {
-        NAME(load_block)(loaded + j, from + j, 16);
+        load_block(loaded + j, from + j, 16);
     }
     for (int j = 0; j < GOPS_NORM_LANES; j++) {
         values[j] = (double)loaded[j];
@@ -62,7 +91,8 @@ static inline __attribute__((always_inline)) void NAME(norm_load)(const T *from,
     memcpy(to, values, sizeof values);
 }
 
-static double NAME(norm_lanes)(const NAME(doubles) * lanes)
+/* The sum of GOPS_NORM_LANES accumulators, by halves. */
+static double sum_lanes(const doubles *lanes)
 {
     double sum[GOPS_NORM_LANES];
     memcpy(sum, lanes, sizeof sum);
@@ -74,14 +104,14 @@ static double NAME(norm_lanes)(const NAME(doubles) * lanes)
     return sum[0];
 }
 
-/* The sum of (x - center). */
-static inline double NAME(norm_sum)(const T *data, int64_t count, double center)
+/* Returns the sum of (x - center). */
+static inline double sum_distances(const T *data, int64_t count, double center)
 {
-    NAME(doubles) sum[NAME(VECTORS)] = {{0}}, x[NAME(VECTORS)];
+    doubles sum[VECTORS] = {{0}}, x[VECTORS];
     int64_t i = 0;
     for (; i + GOPS_NORM_LANES <= count; i += GOPS_NORM_LANES) {
-        NAME(norm_load)(data + i, x);
-        for (int v = 0; v < NAME(VECTORS); v++) {
+        load_doubles(data + i, x);
+        for (int v = 0; v < VECTORS; v++) {
             sum[v] += x[v] - center;
         }
     }
@@ -89,18 +119,18 @@ static inline double NAME(norm_sum)(const T *data, int64_t count, double center)
     for (; i < count; i++) {
         rest += VALUE(data[i]) - center;
     }
-    return NAME(norm_lanes)(sum) + rest;
+    return sum_lanes(sum) + rest;
 }
 
-/* The sums of (x - center), returned, and of its square. */
-static double NAME(norm_squares)(const T *data, int64_t count, double center, double *squares)
+/* Returns the sum of (x - center), and stores that of (x - center)^2. */
+static double sum_squares(const T *data, int64_t count, double center, double *squares)
 {
-    NAME(doubles) sum[NAME(VECTORS)] = {{0}}, square[NAME(VECTORS)] = {{0}}, x[NAME(VECTORS)];
+    doubles sum[VECTORS] = {{0}}, square[VECTORS] = {{0}}, x[VECTORS];
     int64_t i = 0;
     for (; i + GOPS_NORM_LANES <= count; i += GOPS_NORM_LANES) {
-        NAME(norm_load)(data + i, x);
-        for (int v = 0; v < NAME(VECTORS); v++) {
-            NAME(doubles) distance = x[v] - center;
+        load_doubles(data + i, x);
+        for (int v = 0; v < VECTORS; v++) {
+            doubles distance = x[v] - center;
             sum[v] += distance;
             square[v] += distance * distance;
         }
@@ -111,56 +141,56 @@ static double NAME(norm_squares)(const T *data, int64_t count, double center, do
         rest += distance;
         rest_squares += distance * distance;
     }
-    *squares = NAME(norm_lanes)(square) + rest_squares;
-    return NAME(norm_lanes)(sum) + rest;
+    *squares = sum_lanes(square) + rest_squares;
+    return sum_lanes(sum) + rest;
 }
 
-static gops_moments NAME(norm_block)(const T *data, int64_t count)
+static gops_moments measure_block(const T *data, int64_t count)
 {
     double squares, size = (double)count, center = VALUE(data[0]);
     if (sizeof(T) == sizeof(double)) {
-        center += NAME(norm_sum)(data, count, center) / size;
+        center += sum_distances(data, count, center) / size;
     }
-    double rest = NAME(norm_squares)(data, count, center, &squares) / size;
+    double rest = sum_squares(data, count, center, &squares) / size;
     return (gops_moments){size, center, rest, squares - size * rest * rest};
 }
 
-/* `ahead`: NULL, or where as many elements will be written next, which the caches are asked for. */
-static gops_moments NAME(norm_statistics)(const void *data, int64_t count, void *ahead)
+static gops_moments norm_measure(const void *data, int64_t count, void *output)
 {
     const T *from = data;
-    (void)ahead;
+    (void)output;
 #ifndef NORM_IN_DOUBLES
-    gops_moments quick;
-    if (NAME(norm_float_statistics)(from, count, ahead, &quick)) {
-        return quick;
+    gops_moments found;
+    if (measure_in_floats(from, count, output, &found)) {
+        return found;
     }
 #endif
-    gops_moments moments = NAME(norm_block)(from, gops_min(count, GOPS_NORM_BLOCK));
+    gops_moments moments = measure_block(from, gops_min(count, GOPS_NORM_BLOCK));
     for (int64_t i = GOPS_NORM_BLOCK; i < count; i += GOPS_NORM_BLOCK) {
-        gops_moments block = NAME(norm_block)(from + i, gops_min(count - i, GOPS_NORM_BLOCK));
+        gops_moments block = measure_block(from + i, gops_min(count - i, GOPS_NORM_BLOCK));
         gops_moments_merge(&moments, &block);
     }
     return moments;
 }
 
-/* One channel's run. The output may be the data. */
+/* Normalizes `count` elements of one channel. The output may be the data; its elements are of T if
+ * `rounds`, else of C. */
 static inline __attribute__((always_inline)) void
-NAME(norm_apply_run)(void *output, const T *from, int64_t count, const gops_moments *moments,
-                     double factor, double bias, const int rounds)
+apply_to_channel(void *output, const T *from, int64_t count, const gops_moments *moments,
+                 double factor, double bias, const bool rounds)
 {
     const double center = moments->center, rest = moments->rest;
     int64_t i = 0;
 #ifdef ROUND_IN_BLOCKS
     for (; i + 16 <= count; i += 16) {
         C loaded[16], values[16];
-        NAME(load_block)(loaded, from + i, 16);
+        load_block(loaded, from + i, 16);
         for (int j = 0; j < 16; j++) {
             const double value = ((double)loaded[j] - center - rest) * factor + bias;
             values[j] = rounds ? gops_round_to_odd(value) : (C)value;
         }
         if (rounds) {
-            NAME(store_block)((T *)output + i, values, 16);
+            store_block((T *)output + i, values, 16);
         } else {
             memcpy((C *)output + i, values, sizeof values);
         }
@@ -176,18 +206,18 @@ NAME(norm_apply_run)(void *output, const T *from, int64_t count, const gops_mome
     }
 }
 
-/* output = (data - mean) * (scale * inverse) + bias, for elements first to end - 1 of a group, the
- * first of which are at `output` and `data`. Backwards, see norm.c. */
-static inline __attribute__((always_inline)) void NAME(norm_group)(void *output, const void *data,
-                                                                   int64_t first, int64_t end,
-                                                                   const gops_scaling *scaling,
-                                                                   const int rounds)
+/* output = (data - mean) * (scale * inverse) + bias, for elements first to end - 1 of a group.
+ * `output` and `data` point to element `first`. Channels go backwards, for the caches: norm.c. */
+static inline __attribute__((always_inline)) void apply_to_group(void *output, const void *data,
+                                                                 int64_t first, int64_t end,
+                                                                 const gops_scaling *scaling,
+                                                                 const bool rounds)
 {
     const int64_t pixels = scaling->pixels;
     const int64_t size = rounds ? sizeof(T) : sizeof(C);
 #ifndef NORM_IN_DOUBLES
-    NAME(mean) mean;
-    const int floats = NAME(norm_floats_serve)(&scaling->moments, &mean);
+    split_mean mean;
+    const bool suffices = floats_suffice(&scaling->moments, &mean);
 #endif
     for (int64_t c = (end - 1) / pixels; c >= first / pixels; c--) {
         const double factor = VALUE(((const T *)scaling->scale)[c]) * scaling->inverse;
@@ -197,28 +227,47 @@ static inline __attribute__((always_inline)) void NAME(norm_group)(void *output,
         void *to = (unsigned char *)output + (start - first) * size;
         const T *from = (const T *)data + (start - first);
 #ifndef NORM_IN_DOUBLES
-        if (floats && NAME(norm_floats_apply)(to, from, count, &mean, factor, bias,
-                                              scaling->streams, rounds)) {
+        if (suffices &&
+            apply_in_floats(to, from, count, &mean, factor, bias, scaling->nontemporal, rounds)) {
             continue;
         }
 #endif
-        NAME(norm_apply_run)(to, from, count, &scaling->moments, factor, bias, rounds);
+        apply_to_channel(to, from, count, &scaling->moments, factor, bias, rounds);
     }
 }
 
-static void NAME(norm_apply)(void *output, const void *data, int64_t first, int64_t end,
-                             const gops_scaling *scaling)
+static void norm_apply(void *output, const void *data, int64_t first, int64_t end,
+                       const gops_scaling *scaling)
 {
-    NAME(norm_group)(output, data, first, end, scaling, 1);
-    if (scaling->streams) {
-        GOPS_STREAMED();
+    apply_to_group(output, data, first, end, scaling, true);
+    if (scaling->nontemporal) {
+        GOPS_NONTEMPORAL_FENCE();
     }
 }
 
-static void NAME(norm_keep)(void *output, const void *data, int64_t first, int64_t end,
-                            const gops_scaling *scaling)
+static void norm_apply_unrounded(void *output, const void *data, int64_t first, int64_t end,
+                                 const gops_scaling *scaling)
 {
-    NAME(norm_group)(output, data, first, end, scaling, 0);
+    apply_to_group(output, data, first, end, scaling, false);
 }
 
+#undef WIDTH
+#undef VECTORS
+#undef doubles
+#undef load_doubles
+#undef sum_lanes
+#undef sum_distances
+#undef sum_squares
+#undef measure_block
+#undef norm_measure
+#undef apply_to_channel
+#undef apply_to_group
+#undef norm_apply
+#undef norm_apply_unrounded
+#undef load_block
+#undef store_block
+#undef split_mean
+#undef measure_in_floats
+#undef floats_suffice
+#undef apply_in_floats
 #endif

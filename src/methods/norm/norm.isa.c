@@ -15,11 +15,11 @@ enum {
 #define EACH_TYPE "methods/norm/norm.inc.h"
 #include "types/each_type.inc.h"
 
-#define STATISTICS(name) [GOPS_ROW_##name] = name##_norm_statistics,
+#define MEASURE(name) [GOPS_ROW_##name] = name##_norm_measure,
 #define APPLY(name) [GOPS_ROW_##name] = name##_norm_apply,
-#define KEEP(name) [GOPS_ROW_##name] = name##_norm_keep,
+#define APPLY_UNROUNDED(name) [GOPS_ROW_##name] = name##_norm_apply_unrounded,
 const struct gops_norm_kernels GOPS_ISA_NAME(gops_norm_kernels) = {
-    .statistics = {GOPS_FLOAT_ROWS(STATISTICS)},
+    .measure = {GOPS_FLOAT_ROWS(MEASURE)},
     .apply = {GOPS_FLOAT_ROWS(APPLY)},
-    .keep = {GOPS_FLOAT_ROWS(KEEP)},
+    .apply_unrounded = {GOPS_FLOAT_ROWS(APPLY_UNROUNDED)},
 };

@@ -1,94 +1,128 @@
-/* Wants T, C (float), VALUE(T value) -> double, STORE(C value) -> T, load_block and store_block
- * (types/runs.inc.h), NAME(symbol). */
 /*
- * norm_floats.inc.h: group normalization in floats, where they are good enough.
+ * norm_floats.inc.h: group normalization in floats, where their precision suffices.
  *
- * Reading a tensor from beyond the second level cache takes two cycles a vector of floats.
- * Moments in double take nine operations for one (norm.inc.h), which is more; these take
- * three or four:
+ * Reading a tensor from beyond the second level cache takes two cycles for each vector of floats.
+ * Moments in double take nine operations for it (norm.inc.h), which is more; these take three or
+ * four:
  *
  *     distance = x - center        sum += distance        squares += distance^2
  *
- * with a center within one standard deviation of the mean, so that at most half of the sum of
- * squares is taken off again. It is the mean of NAME(SAMPLES) elements from all over the group.
- * Only NAME(CHAIN) distances are added up in a float, and four such sums to one; from there on
- * it is doubles. Together with the rounding of the distance, the sum is off by at most 7 u of the
- * sum of |distance| (u = 2^-24), so the mean by 10 u standard deviations, and the variance by 18 u
- * of itself; in practice both by a tenth of u.
+ * The center is within one standard deviation of the mean, so that at most half of the sum of
+ * squares is subtracted again. It is the mean of SAMPLES elements from all over the group. A float
+ * adds up only CHAIN distances, four such sums are added in float, and the rest is added in double.
+ * Together with the rounding of the distance, the sum is off by at most 7 u of the sum of
+ * |distance| (u = 2^-24), so the mean by 10 u standard deviations, and the variance by 18 u of
+ * itself; in practice both by a tenth of u.
  *
- * What comes out says whether that was so: the center's distance from the mean, and a variance that
- * is far from where squares of floats overflow or vanish. If not, all is done again in doubles.
- * NaN and infinities fail these comparisons too.
+ * The result tells whether these assumptions held: the distance of the center from the mean, and a
+ * variance far from where squares of floats overflow or underflow. If not, norm.inc.h does all
+ * again in double. NaN and infinities fail these comparisons too.
+ *
+ * Parameters, from types/each_type.inc.h but the last:
+ *
+ *   T                    type: an element as it is stored
+ *   C                    type: the compute type, float
+ *   VALUE(T) -> double   converts an element, exactly
+ *   STORE(C) -> T        rounds once
+ *   NAME(symbol)         puts the row's name in front of a symbol
+ *   load_block, store_block   functions: types/runs.inc.h
  */
+#define FLOATS NAME(FLOATS)
+#define VECTORS_OF_16 NAME(VECTORS_OF_16)
+#define SUMS NAME(SUMS)
+#define STEP NAME(STEP)
+#define CHAIN NAME(CHAIN)
+#define PLACES NAME(PLACES)
+#define SAMPLES NAME(SAMPLES)
+#define floats NAME(floats)
+#define half_floats NAME(half_floats)
+#define doubles_of_half NAME(doubles_of_half)
+#define long_sum NAME(long_sum)
+#define load_floats NAME(load_floats)
+#define store_floats NAME(store_floats)
+#define widen_half NAME(widen_half)
+#define add_floats NAME(add_floats)
+#define total_of NAME(total_of)
+#define sample_center NAME(sample_center)
+#define load_distances NAME(load_distances)
+#define add_chain NAME(add_chain)
+#define prefetch_outputs NAME(prefetch_outputs)
+#define measure_in_floats NAME(measure_in_floats)
+#define split_mean NAME(split_mean)
+#define floats_suffice NAME(floats_suffice)
+#define normalize_floats NAME(normalize_floats)
+#define apply_in_floats NAME(apply_in_floats)
+#define load_block NAME(load_block)
+#define store_block NAME(store_block)
+
 enum {
-    NAME(FLOATS) = GOPS_VECTOR_BYTES / sizeof(float),
-    NAME(PARTS) = 16 / NAME(FLOATS), /* vectors of a block of 16 */
-    NAME(SUMS) = 4,                  /* hides the latency of an addition */
-    NAME(STEP) = NAME(SUMS) * NAME(FLOATS),
-    NAME(CHAIN) = 4,
-    NAME(PLACES) = 8,
-    NAME(SAMPLES) = 16 * NAME(PLACES),
+    FLOATS = GOPS_VECTOR_BYTES / sizeof(float),
+    VECTORS_OF_16 = 16 / FLOATS, /* vectors of 16 elements */
+    SUMS = 4,                    /* hides the latency of an addition */
+    STEP = SUMS * FLOATS,
+    CHAIN = 4,
+    PLACES = 8,
+    SAMPLES = 16 * PLACES,
 };
 
-typedef float NAME(floats) __attribute__((vector_size(GOPS_VECTOR_BYTES)));
-typedef float NAME(half) __attribute__((vector_size(GOPS_VECTOR_BYTES / 2)));
-typedef double NAME(wide) __attribute__((vector_size(GOPS_VECTOR_BYTES)));
+typedef float floats __attribute__((vector_size(GOPS_VECTOR_BYTES)));
+typedef float half_floats __attribute__((vector_size(GOPS_VECTOR_BYTES / 2)));
+typedef double doubles_of_half __attribute__((vector_size(GOPS_VECTOR_BYTES)));
 
-/* Sums over vectors, in doubles: of the lower and the upper half of each. */
-typedef struct NAME(long_sum) {
-    NAME(wide) low, high;
-} NAME(long_sum);
+/* A vector of sums in double: of the lower and of the upper half of vectors of floats. */
+typedef struct long_sum {
+    doubles_of_half low, high;
+} long_sum;
 
-/* A vector at a time: gcc copies arrays in pieces of 16 bytes, which the processor cannot forward
- * to a load of more. */
-static inline __attribute__((always_inline)) void NAME(norm_load_floats)(const T *from,
-                                                                         NAME(floats) * to)
+/* Loads 16 elements, a vector at a time: gcc copies arrays by 16 bytes, and the processor cannot
+ * forward such stores to a wider load. */
+static inline __attribute__((always_inline)) void load_floats(const T *from, floats *to)
 {
     float loaded[16];
     if (sizeof(T) != sizeof(float)) {
-        NAME(load_block)(loaded, from, 16);
+        load_block(loaded, from, 16);
     }
-    for (int v = 0; v < NAME(PARTS); v++) {
-        const void *part = loaded + v * NAME(FLOATS);
-        memcpy(to + v, sizeof(T) == sizeof(float) ? from + v * NAME(FLOATS) : part, sizeof *to);
+    for (int v = 0; v < VECTORS_OF_16; v++) {
+        const void *part = loaded + v * FLOATS;
+        memcpy(to + v, sizeof(T) == sizeof(float) ? from + v * FLOATS : part, sizeof *to);
     }
 }
 
-/* To output elements i to i + 15, which are of T or not rounded yet (norm.inc.h). */
+/* Stores output elements i to i + 15, as T if `rounds`, else as floats. */
 static inline __attribute__((always_inline)) void
-NAME(norm_store_floats)(void *output, int64_t i, const NAME(floats) * from, const int rounds)
+store_floats(void *output, int64_t i, const floats *from, const bool rounds)
 {
-    const int converts = rounds && sizeof(T) != sizeof(float);
+    const bool converts = rounds && sizeof(T) != sizeof(float);
     float values[16], *const to = converts ? values : (float *)output + i;
-    for (int v = 0; v < NAME(PARTS); v++) {
-        memcpy(to + v * NAME(FLOATS), from + v, sizeof *from);
+    for (int v = 0; v < VECTORS_OF_16; v++) {
+        memcpy(to + v * FLOATS, from + v, sizeof *from);
     }
     if (converts) {
-        NAME(store_block)((T *)output + i, values, 16);
+        store_block((T *)output + i, values, 16);
     }
 }
 
-static inline __attribute__((always_inline)) NAME(wide) NAME(norm_widen)(NAME(half) x)
+static inline __attribute__((always_inline)) doubles_of_half widen_half(half_floats x)
 {
 #ifdef __AVX512F__
-    return (NAME(wide))_mm512_cvtps_pd((__m256)x); /* of which gcc 12 makes two and an insertion */
+    /* gcc 12 compiles __builtin_convertvector to two conversions and an insertion. */
+    return (doubles_of_half)_mm512_cvtps_pd((__m256)x);
 #else
-    return __builtin_convertvector(x, NAME(wide));
+    return __builtin_convertvector(x, doubles_of_half);
 #endif
 }
 
-static inline __attribute__((always_inline)) void NAME(norm_add)(NAME(long_sum) * sum,
-                                                                 NAME(floats) x)
+static inline __attribute__((always_inline)) void add_floats(long_sum *sum, floats x)
 {
-    NAME(half) halves[2];
+    half_floats halves[2];
     memcpy(halves, &x, sizeof halves);
-    sum->low += NAME(norm_widen)(halves[0]);
-    sum->high += NAME(norm_widen)(halves[1]);
+    sum->low += widen_half(halves[0]);
+    sum->high += widen_half(halves[1]);
 }
 
-static inline double NAME(norm_total)(const NAME(long_sum) * sum)
+static inline double total_of(const long_sum *sum)
 {
-    const NAME(wide) both = sum->low + sum->high;
+    const doubles_of_half both = sum->low + sum->high;
     double total = 0;
     for (size_t j = 0; j < GOPS_VECTOR_BYTES / sizeof(double); j++) {
         total += both[j];
@@ -96,110 +130,109 @@ static inline double NAME(norm_total)(const NAME(long_sum) * sum)
     return total;
 }
 
-/* Near the mean, where a few elements tell. */
-static float NAME(norm_center)(const T *data, int64_t count)
+/* An estimate of the mean from SAMPLES elements. */
+static float sample_center(const T *data, int64_t count)
 {
-    NAME(long_sum) sum = {{0}, {0}};
-    for (int64_t place = 0; place < NAME(PLACES); place++) {
-        NAME(floats) x[NAME(PARTS)];
-        NAME(norm_load_floats)(data + (count - 16) * place / (NAME(PLACES) - 1), x);
-        for (int v = 0; v < NAME(PARTS); v++) {
-            NAME(norm_add)(&sum, x[v]);
+    long_sum sum = {{0}, {0}};
+    for (int64_t place = 0; place < PLACES; place++) {
+        floats x[VECTORS_OF_16];
+        load_floats(data + (count - 16) * place / (PLACES - 1), x);
+        for (int v = 0; v < VECTORS_OF_16; v++) {
+            add_floats(&sum, x[v]);
         }
     }
-    return (float)(NAME(norm_total)(&sum) / NAME(SAMPLES));
+    return (float)(total_of(&sum) / SAMPLES);
 }
 
-/* NAME(STEP) elements' distances from the center. */
-static inline __attribute__((always_inline)) void
-NAME(norm_distances)(const T *from, NAME(floats) center, NAME(floats) * to)
+/* The distances of STEP elements from the center. */
+static inline __attribute__((always_inline)) void load_distances(const T *from, floats center,
+                                                                 floats *to)
 {
-    for (int i = 0; i < NAME(SUMS); i += NAME(PARTS)) {
-        NAME(norm_load_floats)(from + i * NAME(FLOATS), to + i);
+    for (int i = 0; i < SUMS; i += VECTORS_OF_16) {
+        load_floats(from + i * FLOATS, to + i);
     }
-    for (int i = 0; i < NAME(SUMS); i++) {
+    for (int i = 0; i < SUMS; i++) {
         to[i] -= center;
     }
 }
 
-/* NAME(CHAIN) steps. */
-static inline __attribute__((always_inline)) void
-NAME(norm_chain)(const T *from, NAME(floats) center, NAME(long_sum) * sum, NAME(long_sum) * squares)
+/* Adds CHAIN * STEP elements to both sums. */
+static inline __attribute__((always_inline)) void add_chain(const T *from, floats center,
+                                                            long_sum *sum, long_sum *squares)
 {
-    NAME(floats) distance[NAME(SUMS)], s[NAME(SUMS)], q[NAME(SUMS)];
-    NAME(norm_distances)(from, center, distance);
-    for (int i = 0; i < NAME(SUMS); i++) {
+    floats distance[SUMS], s[SUMS], q[SUMS];
+    load_distances(from, center, distance);
+    for (int i = 0; i < SUMS; i++) {
         s[i] = distance[i];
         q[i] = distance[i] * distance[i];
     }
-    for (int step = 1; step < NAME(CHAIN); step++) {
-        NAME(norm_distances)(from + step * NAME(STEP), center, distance);
-        for (int i = 0; i < NAME(SUMS); i++) {
+    for (int step = 1; step < CHAIN; step++) {
+        load_distances(from + step * STEP, center, distance);
+        for (int i = 0; i < SUMS; i++) {
             s[i] += distance[i];
             q[i] += distance[i] * distance[i];
         }
     }
-    NAME(norm_add)(sum, (s[0] + s[1]) + (s[2] + s[3]));
-    NAME(norm_add)(squares, (q[0] + q[1]) + (q[2] + q[3]));
+    add_floats(sum, (s[0] + s[1]) + (s[2] + s[3]));
+    add_floats(squares, (q[0] + q[1]) + (q[2] + q[3]));
 }
 
-/* Asks for the lines that NAME(CHAIN) steps will be written to. */
-static inline __attribute__((always_inline)) void NAME(norm_ask)(T *to)
+/* Prefetches the lines of CHAIN * STEP outputs. */
+static inline __attribute__((always_inline)) void prefetch_outputs(T *to)
 {
     enum { CACHE_LINE = 64 };
-    for (size_t i = 0; i < NAME(CHAIN) * NAME(STEP); i += CACHE_LINE / sizeof(T)) {
+    for (size_t i = 0; i < CHAIN * STEP; i += CACHE_LINE / sizeof(T)) {
         __builtin_prefetch(to + i, 1, 2);
     }
 }
 
-/* Whether the moments could be found in floats. */
-static int NAME(norm_float_statistics)(const T *data, int64_t count, T *ahead,
-                                       gops_moments *moments)
+/* Whether floats suffice for the moments. */
+static bool measure_in_floats(const T *data, int64_t count, T *output, gops_moments *moments)
 {
-    if (count < 2 * NAME(SAMPLES)) {
-        return 0;
+    if (count < 2 * SAMPLES) {
+        return false;
     }
-    const float middle = NAME(norm_center)(data, count);
-    const NAME(floats) center = (NAME(floats)){0} + middle;
-    NAME(long_sum) sum = {{0}, {0}}, squares = {{0}, {0}};
+    const float center = sample_center(data, count);
+    const floats centers = (floats){0} + center;
+    long_sum sum = {{0}, {0}}, squares = {{0}, {0}};
     int64_t i = 0;
-    for (; i + NAME(CHAIN) * NAME(STEP) <= count; i += NAME(CHAIN) * NAME(STEP)) {
-        if (ahead != NULL) {
-            NAME(norm_ask)(ahead + i);
+    for (; i + CHAIN * STEP <= count; i += CHAIN * STEP) {
+        if (output != NULL) {
+            prefetch_outputs(output + i);
         }
-        NAME(norm_chain)(data + i, center, &sum, &squares);
+        add_chain(data + i, centers, &sum, &squares);
     }
     for (; i + 16 <= count; i += 16) {
-        NAME(floats) x[NAME(PARTS)];
-        NAME(norm_load_floats)(data + i, x);
-        for (int v = 0; v < NAME(PARTS); v++) {
-            x[v] -= center;
-            NAME(norm_add)(&sum, x[v]);
-            NAME(norm_add)(&squares, x[v] * x[v]);
+        floats x[VECTORS_OF_16];
+        load_floats(data + i, x);
+        for (int v = 0; v < VECTORS_OF_16; v++) {
+            x[v] -= centers;
+            add_floats(&sum, x[v]);
+            add_floats(&squares, x[v] * x[v]);
         }
     }
-    double distances = NAME(norm_total)(&sum), all = NAME(norm_total)(&squares);
+    double total = total_of(&sum), total_squares = total_of(&squares);
     for (; i < count; i++) {
-        const double distance = VALUE(data[i]) - (double)middle;
-        distances += distance;
-        all += distance * distance;
+        const double distance = VALUE(data[i]) - (double)center;
+        total += distance;
+        total_squares += distance * distance;
     }
-    const double size = (double)count, rest = distances / size;
-    *moments = (gops_moments){size, (double)middle, rest, all - size * rest * rest};
+    const double size = (double)count, rest = total / size;
+    *moments = (gops_moments){size, (double)center, rest, total_squares - size * rest * rest};
     const double variance = moments->squares / size;
     return variance > 0x1p-80 && variance < 0x1p80 && rest * rest <= variance;
 }
 
-/* The mean as two floats: x - high is exact wherever much cancels (Sterbenz, 1974), so that what is
- * left is off by a unit in its own last place, however large the mean is. `low`, beyond, goes with
- * the bias. */
-typedef struct NAME(mean) {
+/* The mean as high + low. x - high is exact wherever much cancels (Sterbenz, 1974), so the
+ * difference is off by at most a unit in its own last place, however large the mean is. `low` is
+ * added with the bias. */
+typedef struct split_mean {
     float high;
     double low;
-} NAME(mean);
+} split_mean;
 
-/* Whether the values can be found in floats too: nothing is near the ends of their range. */
-static int NAME(norm_floats_serve)(const gops_moments *moments, NAME(mean) * mean)
+/* Whether floats suffice for the values: nothing is near the ends of their range. Sets *mean. */
+static bool floats_suffice(const gops_moments *moments, split_mean *mean)
 {
     const double whole = moments->center + moments->rest;
     const double variance = moments->squares / moments->count;
@@ -208,26 +241,26 @@ static int NAME(norm_floats_serve)(const gops_moments *moments, NAME(mean) * mea
     return variance > 0x1p-120 && variance < 0x1p200 && fabs(whole) < 0x1p100;
 }
 
+/* Normalizes 16 elements. */
 static inline __attribute__((always_inline)) void
-NAME(norm_values)(const T *from, NAME(floats) high, NAME(floats) slope, NAME(floats) shift,
-                  NAME(floats) * to)
+normalize_floats(const T *from, floats high, floats slope, floats shift, floats *to)
 {
-    NAME(norm_load_floats)(from, to);
-    for (int v = 0; v < NAME(PARTS); v++) {
+    load_floats(from, to);
+    for (int v = 0; v < VECTORS_OF_16; v++) {
         to[v] = (to[v] - high) * slope + shift;
     }
 }
 
-/* One channel's run; whether floats serve for its factor and bias. What is beyond the last whole
- * block is found first and stored last, in a block that ends with the run: the output may be the
- * data. */
-static inline __attribute__((always_inline)) int
-NAME(norm_floats_apply)(void *output, const T *from, int64_t count, const NAME(mean) * mean,
-                        double factor, double bias, int streams, const int rounds)
+/* Normalizes `count` elements of one channel; false, with nothing done, where floats do not suffice
+ * for its factor and bias. The elements after the last whole block of 16 are part of a block that
+ * ends with the last element. It is computed first and stored last: the output may be the data. */
+static inline __attribute__((always_inline)) bool
+apply_in_floats(void *output, const T *from, int64_t count, const split_mean *mean, double factor,
+                double bias, bool nontemporal, const bool rounds)
 {
     const double size = fabs(factor);
     if (!(size > 0x1p-60 && size < 0x1p60 && fabs(bias) < 0x1p100)) {
-        return 0;
+        return false;
     }
     const float slope = (float)factor, shift = (float)(bias - mean->low * factor);
     if (count < 16) {
@@ -239,28 +272,55 @@ NAME(norm_floats_apply)(void *output, const T *from, int64_t count, const NAME(m
                 ((float *)output)[i] = value;
             }
         }
-        return 1;
+        return true;
     }
-    const NAME(floats) none = {0}, high = none + mean->high, slopes = none + slope,
-                       shifts = none + shift;
-    NAME(floats) last[NAME(PARTS)], values[NAME(PARTS)];
-    if (streams && sizeof(T) == sizeof(float) && rounds && count % 16 == 0 &&
+    const floats none = {0}, high = none + mean->high, slopes = none + slope, shifts = none + shift;
+    floats last[VECTORS_OF_16], values[VECTORS_OF_16];
+    if (nontemporal && sizeof(T) == sizeof(float) && rounds && count % 16 == 0 &&
         (uintptr_t)output % GOPS_VECTOR_BYTES == 0) {
         for (int64_t i = 0; i < count; i += 16) {
-            NAME(norm_values)(from + i, high, slopes, shifts, values);
-            for (int v = 0; v < NAME(PARTS); v++) {
-                GOPS_STREAM((float *)output + i + v * NAME(FLOATS), values[v]);
+            normalize_floats(from + i, high, slopes, shifts, values);
+            for (int v = 0; v < VECTORS_OF_16; v++) {
+                GOPS_STORE_NONTEMPORAL((float *)output + i + v * FLOATS, values[v]);
             }
         }
-        return 1;
+        return true;
     }
-    NAME(norm_values)(from + count - 16, high, slopes, shifts, last);
+    normalize_floats(from + count - 16, high, slopes, shifts, last);
     for (int64_t i = 0; i + 16 <= count; i += 16) {
-        NAME(norm_values)(from + i, high, slopes, shifts, values);
-        NAME(norm_store_floats)(output, i, values, rounds);
+        normalize_floats(from + i, high, slopes, shifts, values);
+        store_floats(output, i, values, rounds);
     }
     if (count % 16 != 0) {
-        NAME(norm_store_floats)(output, count - 16, last, rounds);
+        store_floats(output, count - 16, last, rounds);
     }
-    return 1;
+    return true;
 }
+
+#undef FLOATS
+#undef VECTORS_OF_16
+#undef SUMS
+#undef STEP
+#undef CHAIN
+#undef PLACES
+#undef SAMPLES
+#undef floats
+#undef half_floats
+#undef doubles_of_half
+#undef long_sum
+#undef load_floats
+#undef store_floats
+#undef widen_half
+#undef add_floats
+#undef total_of
+#undef sample_center
+#undef load_distances
+#undef add_chain
+#undef prefetch_outputs
+#undef measure_in_floats
+#undef split_mean
+#undef floats_suffice
+#undef normalize_floats
+#undef apply_in_floats
+#undef load_block
+#undef store_block

@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void NAME(fuse)(const gops_pointwis
                 value += j < vectors - 1 || last >= LANES ? *(const NAME(vector) *)from
                                                           : NAME(load_first)(from, last);
             }
-            sum[i * vectors + j] = NAME(between)(value, low, high);
+            sum[i * vectors + j] = NAME(clamp)(value, low, high);
         }
     }
 }

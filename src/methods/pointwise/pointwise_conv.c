@@ -249,7 +249,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
     const int64_t image = item / p->bands / p->parts / shares;
     const int64_t group_end = gops_min((share + 1) * p->share, conv->groups);
     const int64_t panel_end = gops_min((band + 1) * p->band, p->panels.pieces);
-    const gops_epilogue trim = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ADDS_ANYWHERE);
+    const gops_epilogue trim = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
     piece at = {
         .plan = plan,
         .job = trim.applies ? &trim.rest : job,

@@ -147,7 +147,7 @@ void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t item, 
     const int64_t image_group = item / implicit->bands / implicit->parts;
     const int64_t channel = item / implicit->bands % implicit->parts * implicit->part;
     const int64_t group = image_group % conv->groups;
-    const gops_epilogue trim = gops_epilogue_read(plan, job, 0);
+    const gops_epilogue trim = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     gops_subconv_piece at = {
         .plan = plan,
         .job = job,
