@@ -1,44 +1,73 @@
-/* Wants C, LANES, EVEN and EVEN_ODD (lanes.h) and NAME(symbol); takes them away. */
 /*
- * pointwise.inc.h: the tiles of pointwise.h.
+ * pointwise.inc.h: the register tiles of pointwise.h.
  *
- * For each k a tile of B channels by V vectors loads V vectors of pixels and broadcasts B weights
- * for B * V multiplications: 11 loads for 24, where two of each can begin in a cycle, so that it is
- * the multiplications that take the time even where each vector of pixels lies in two cache lines.
- * With few input channels what begins and ends a tile counts as much. So one call makes a column of
- * tiles, whose pixels stay in the first level cache, and a tile writes its sums where they belong,
- * with what is fused added to them: the processor writes them while the next tile multiplies.
+ * For each k a tile of MR channels by V vectors loads V vectors of pixels and broadcasts MR
+ * weights, for MR * V multiply-adds: 11 loads for 24. As two of each can start in a cycle, the
+ * multiplications take the time, even where each vector of pixels lies in two cache lines. With few
+ * input channels the beginning and the end of a tile take as long as its loop. So one call computes
+ * a column of tiles, whose pixels stay in the first level cache, and a tile applies the epilogue
+ * and writes its sums to the output: the processor writes them while the next tile multiplies.
+ *
+ * Parameters; the file undefines them:
+ *
+ *   C                type: the compute type, float or double
+ *   LANES            int: the elements of a vector register
+ *   EVEN, EVEN_ODD   lists of lane indices (isa/lanes.h): the even lanes of two vectors; the even
+ *                    lanes of the first with the odd lanes of the second. EVEN is used only with
+ *                    GOPS_LOAD_FIRST.
+ *   NAME(symbol)     puts the type's name in front of a symbol
+ *   GOPS_LOAD_FIRST(const C *from, int64_t count) -> vector
+ *                    optional: loads the first `count` lanes, the others are 0
+ *   GOPS_STORE_FIRST(C *to, int64_t count, vector value)
+ *                    optional: stores the first `count` lanes
+ *   GOPS_FIRST       what the two use; only undefined here
+ *   GOPS_POINTWISE_TILES(TILE), GOPS_POINTWISE_MR, GOPS_POINTWISE_VECTORS,
+ *   GOPS_POINTWISE_MAX_TAIL
+ *                    the tiles and their largest sizes (pointwise.isa.c); they stay defined
  */
-
 typedef C NAME(vector)
     __attribute__((vector_size(LANES * sizeof(C)), aligned(sizeof(C)), may_alias));
 
-/* The channels of a tile, for an odd pixel; less of them have no meaning in the lanes beyond. */
-typedef C NAME(column) __attribute__((vector_size(GOPS_POINTWISE_CHANNELS * sizeof(C)),
-                                      aligned(sizeof(C)), may_alias));
-
-static inline NAME(vector) NAME(spread)(C value)
-{
-    return value - (NAME(vector)){0};
-}
-
 #include "post_ops/epilogue.inc.h"
 
-/* The first `count` lanes of a vector, less than all. */
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(load_first)(const C *from, int64_t count)
+#define vector NAME(vector)
+#define column NAME(column)
+#define broadcast NAME(broadcast)
+#define load_first NAME(load_first)
+#define store_first NAME(store_first)
+#define apply_epilogue NAME(apply_epilogue)
+#define store_tile NAME(store_tile)
+#define store_column NAME(store_column)
+#define pointwise_tile NAME(pointwise_tile)
+#define tile_list NAME(tile_list)
+#define copy_rows NAME(copy_rows)
+#define gather_vector NAME(gather_vector)
+#define gather_rows NAME(gather_rows)
+#define pointwise_kernels NAME(pointwise_kernels)
+#define clamp NAME(clamp)
+
+/* A tail pixel of MR channels. The lanes after a smaller tile's channels have no meaning. */
+typedef C column
+    __attribute__((vector_size(GOPS_POINTWISE_MR * sizeof(C)), aligned(sizeof(C)), may_alias));
+
+static inline vector broadcast(C value)
+{
+    return value - (vector){0};
+}
+
+/* Loads `count` lanes, fewer than all; the others are 0. */
+static inline __attribute__((always_inline)) vector load_first(const C *from, int64_t count)
 {
 #ifdef GOPS_LOAD_FIRST
     return GOPS_LOAD_FIRST(from, count);
 #else
-    NAME(vector) value = {0};
+    vector value = {0};
     memcpy(&value, from, (size_t)count * sizeof(C));
     return value;
 #endif
 }
 
-static inline __attribute__((always_inline)) void NAME(store_first)(C *to, int64_t count,
-                                                                    NAME(vector) value)
+static inline __attribute__((always_inline)) void store_first(C *to, int64_t count, vector value)
 {
 #ifdef GOPS_STORE_FIRST
     GOPS_STORE_FIRST(to, count, value);
@@ -47,60 +76,60 @@ static inline __attribute__((always_inline)) void NAME(store_first)(C *to, int64
 #endif
 }
 
-/* What is fused, on complete sums of channels from `bias` on. */
-static inline __attribute__((always_inline)) void NAME(fuse)(const gops_pointwise_work *work,
-                                                             const int channels, const int vectors,
-                                                             const C *bias, const C *residual,
-                                                             NAME(vector) * sum)
+/* Applies the epilogue to complete sums. `bias` and `residual` are those of the first channel. */
+static inline __attribute__((always_inline)) void apply_epilogue(const gops_pointwise_work *work,
+                                                                 const int mr, const int vectors,
+                                                                 const C *bias, const C *residual,
+                                                                 vector *sum)
 {
     const C *bounds = work->bounds;
-    const NAME(vector) low = NAME(spread)(bounds[0]), high = NAME(spread)(bounds[1]);
+    const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
     const int64_t last = work->count - (vectors - 1) * LANES;
-    GOPS_UNROLL for (int i = 0; i < channels; i++)
-    {
-        const NAME(vector) add = NAME(spread)(bias[i * work->bias_step]);
-        GOPS_UNROLL for (int j = 0; j < vectors; j++)
-        {
-            NAME(vector) value = sum[i * vectors + j] + add;
+    GOPS_UNROLL
+    for (int i = 0; i < mr; i++) {
+        const vector add = broadcast(bias[i * work->bias_step]);
+        GOPS_UNROLL
+        for (int j = 0; j < vectors; j++) {
+            vector value = sum[i * vectors + j] + add;
             if (residual != NULL) {
                 const C *from = residual + i * work->output_ld + j * LANES;
-                value += j < vectors - 1 || last >= LANES ? *(const NAME(vector) *)from
-                                                          : NAME(load_first)(from, last);
+                value += j < vectors - 1 || last >= LANES ? *(const vector *)from
+                                                          : load_first(from, last);
             }
-            sum[i * vectors + j] = NAME(clamp)(value, low, high);
+            sum[i * vectors + j] = clamp(value, low, high);
         }
     }
 }
 
-/* Complete sums to the output. */
-static inline __attribute__((always_inline)) void NAME(put)(const gops_pointwise_work *work,
-                                                            const int channels, const int vectors,
-                                                            C *output, const NAME(vector) * sum)
+/* Stores complete sums. */
+static inline __attribute__((always_inline)) void store_tile(const gops_pointwise_work *work,
+                                                             const int mr, const int vectors,
+                                                             C *output, const vector *sum)
 {
     const int64_t last = work->count - (vectors - 1) * LANES;
-    GOPS_UNROLL for (int i = 0; i < channels; i++, output += work->output_ld)
-    {
-        GOPS_UNROLL for (int j = 0; j < vectors - 1; j++)
-        {
-            *(NAME(vector) *)(output + j * LANES) = sum[i * vectors + j];
+    GOPS_UNROLL
+    for (int i = 0; i < mr; i++, output += work->output_ld) {
+        GOPS_UNROLL
+        for (int j = 0; j < vectors - 1; j++) {
+            *(vector *)(output + j * LANES) = sum[i * vectors + j];
         }
         if (last >= LANES) {
-            *(NAME(vector) *)(output + (vectors - 1) * LANES) = sum[i * vectors + vectors - 1];
+            *(vector *)(output + (vectors - 1) * LANES) = sum[i * vectors + vectors - 1];
         } else {
-            NAME(store_first)(output + (vectors - 1) * LANES, last, sum[i * vectors + vectors - 1]);
+            store_first(output + (vectors - 1) * LANES, last, sum[i * vectors + vectors - 1]);
         }
     }
 }
 
-/* The complete sums of an odd pixel, with what is fused. */
-static inline __attribute__((always_inline)) void NAME(put_column)(const gops_pointwise_work *work,
-                                                                   const int channels, C *output,
-                                                                   const C *bias, const C *residual,
-                                                                   const NAME(column) * sum)
+/* Applies the epilogue to the complete sums of a tail pixel, and stores them. */
+static inline __attribute__((always_inline)) void store_column(const gops_pointwise_work *work,
+                                                               const int mr, C *output,
+                                                               const C *bias, const C *residual,
+                                                               const column *sum)
 {
     const C *bounds = work->bounds;
-    GOPS_UNROLL for (int i = 0; i < channels; i++)
-    {
+    GOPS_UNROLL
+    for (int i = 0; i < mr; i++) {
         C value = (*sum)[i];
         if (bounds != NULL) {
             value += bias[i * work->bias_step];
@@ -113,174 +142,188 @@ static inline __attribute__((always_inline)) void NAME(put_column)(const gops_po
 }
 
 static inline __attribute__((always_inline)) void
-NAME(tile)(const gops_pointwise_work *work, const int channels, const int vectors, const int odd)
+pointwise_tile(const gops_pointwise_work *work, const int mr, const int vectors, const int tail)
 {
     const int64_t ld = work->data_ld;
     const C *weights = work->weights, *bias = work->bias, *residual = work->residual;
     C *kept = work->sums, *output = work->output;
     for (int64_t block = work->blocks; block > 0; block--) {
-        NAME(vector) sum[GOPS_POINTWISE_CHANNELS * GOPS_POINTWISE_VECTORS];
-        NAME(column) columns[GOPS_POINTWISE_ODD + 1];
+        vector sum[GOPS_POINTWISE_MR * GOPS_POINTWISE_VECTORS];
+        column columns[GOPS_POINTWISE_MAX_TAIL + 1];
         const C *x = work->data;
-        /* A line of each k of the next panel for each of the first blocks; then weights. */
+        /* Each of the first blocks prefetches one line for each k of the next panel; the blocks
+         * after them prefetch weights. */
         const int64_t line = work->blocks - block;
-        const int fetches = work->next != NULL && line <= vectors;
-        const C *next = fetches ? (const C *)work->next + line * LANES
-                                : weights + GOPS_POINTWISE_AHEAD / sizeof(C);
-        const int64_t next_step = fetches ? ld : channels;
-        GOPS_UNROLL for (int i = 0; i < channels * vectors; i++)
-        {
-            sum[i] =
-                work->accumulate ? *(const NAME(vector) *)(kept + i * LANES) : (NAME(vector)){0};
+        const bool next_panel = work->next != NULL && line <= vectors;
+        const C *prefetch = next_panel ? (const C *)work->next + line * LANES
+                                       : weights + GOPS_POINTWISE_PREFETCH_BYTES / sizeof(C);
+        const int64_t prefetch_step = next_panel ? ld : mr;
+        GOPS_UNROLL
+        for (int i = 0; i < mr * vectors; i++) {
+            sum[i] = work->accumulate ? *(const vector *)(kept + i * LANES) : (vector){0};
         }
-        C *const kept_columns = kept + channels * vectors * LANES;
-        GOPS_UNROLL for (int i = 0; i < odd; i++)
-        {
-            columns[i] = work->accumulate
-                             ? *(const NAME(column) *)(kept_columns + i * GOPS_POINTWISE_CHANNELS)
-                             : (NAME(column)){0};
+        C *const kept_columns = kept + mr * vectors * LANES;
+        GOPS_UNROLL
+        for (int i = 0; i < tail; i++) {
+            columns[i] = work->accumulate ? *(const column *)(kept_columns + i * GOPS_POINTWISE_MR)
+                                          : (column){0};
         }
-        for (int64_t k = work->depth; k > 0; k--, x += ld, next += next_step, weights += channels) {
-            NAME(vector) pixels[GOPS_POINTWISE_VECTORS];
-            __builtin_prefetch(next, 0, 2);
-            GOPS_UNROLL for (int j = 0; j < vectors; j++)
-            {
-                pixels[j] = *(const NAME(vector) *)(x + j * LANES);
+        for (int64_t k = work->depth; k > 0;
+             k--, x += ld, prefetch += prefetch_step, weights += mr) {
+            vector pixels[GOPS_POINTWISE_VECTORS];
+            __builtin_prefetch(prefetch, 0, 2);
+            GOPS_UNROLL
+            for (int j = 0; j < vectors; j++) {
+                pixels[j] = *(const vector *)(x + j * LANES);
                 GOPS_IN_REGISTER(pixels[j]);
             }
-            GOPS_UNROLL for (int i = 0; i < channels; i++)
-            {
-                NAME(vector) weight = NAME(spread)(weights[i]);
+            GOPS_UNROLL
+            for (int i = 0; i < mr; i++) {
+                vector weight = broadcast(weights[i]);
                 GOPS_IN_REGISTER(weight);
-                GOPS_UNROLL for (int j = 0; j < vectors; j++)
-                {
+                GOPS_UNROLL
+                for (int j = 0; j < vectors; j++) {
                     sum[i * vectors + j] += pixels[j] * weight;
                 }
             }
-            GOPS_UNROLL for (int i = 0; i < odd; i++)
-            {
-                const NAME(column) pixel = x[vectors * LANES + i] - (NAME(column)){0};
-                columns[i] += pixel * *(const NAME(column) *)weights;
+            GOPS_UNROLL
+            for (int i = 0; i < tail; i++) {
+                const column pixel = x[vectors * LANES + i] - (column){0};
+                columns[i] += pixel * *(const column *)weights;
             }
         }
         if (output == NULL) {
-            GOPS_UNROLL for (int i = 0; i < channels * vectors; i++)
-            {
-                *(NAME(vector) *)(kept + i * LANES) = sum[i];
+            GOPS_UNROLL
+            for (int i = 0; i < mr * vectors; i++) {
+                *(vector *)(kept + i * LANES) = sum[i];
             }
-            GOPS_UNROLL for (int i = 0; i < odd; i++)
-            {
-                *(NAME(column) *)(kept_columns + i * GOPS_POINTWISE_CHANNELS) = columns[i];
+            GOPS_UNROLL
+            for (int i = 0; i < tail; i++) {
+                *(column *)(kept_columns + i * GOPS_POINTWISE_MR) = columns[i];
             }
-            kept = kept_columns + odd * GOPS_POINTWISE_CHANNELS;
+            kept = kept_columns + tail * GOPS_POINTWISE_MR;
             continue;
         }
-        GOPS_UNROLL for (int i = 0; i < odd; i++)
-        {
+        GOPS_UNROLL
+        for (int i = 0; i < tail; i++) {
             const int at = vectors * LANES + i;
-            NAME(put_column)
-            (work, channels, output + at, bias, residual == NULL ? NULL : residual + at,
-             &columns[i]);
+            store_column(work, mr, output + at, bias, residual == NULL ? NULL : residual + at,
+                         &columns[i]);
         }
         if (work->bounds != NULL) {
-            NAME(fuse)(work, channels, vectors, bias, residual, sum);
-            bias += channels * work->bias_step;
-            residual = residual == NULL ? NULL : residual + channels * work->output_ld;
+            apply_epilogue(work, mr, vectors, bias, residual, sum);
+            bias += mr * work->bias_step;
+            residual = residual == NULL ? NULL : residual + mr * work->output_ld;
         }
-        NAME(put)(work, channels, vectors, output, sum);
-        kept = kept_columns + odd * GOPS_POINTWISE_CHANNELS;
-        output += channels * work->output_ld;
+        store_tile(work, mr, vectors, output, sum);
+        kept = kept_columns + tail * GOPS_POINTWISE_MR;
+        output += mr * work->output_ld;
     }
 }
 
-static void NAME(gather)(void *to, int64_t vectors, const void *from, int64_t from_ld,
-                         int64_t depth, int64_t count)
+static void copy_rows(void *to, int64_t vectors, const void *from, int64_t from_ld, int64_t depth,
+                      int64_t count)
 {
     const int64_t whole = count / LANES, rest = count % LANES;
     const C *row = from;
     C *next = to;
     for (int64_t k = 0; k < depth; k++, row += from_ld, next += vectors * LANES) {
         for (int64_t j = 0; j < vectors; j++) {
-            NAME(vector) values = {0};
+            vector values = {0};
             if (j < whole) {
-                values = *(const NAME(vector) *)(row + j * LANES);
+                values = *(const vector *)(row + j * LANES);
             } else if (j == whole && rest > 0) {
-                values = NAME(load_first)(row + j * LANES, rest);
+                values = load_first(row + j * LANES, rest);
             }
-            *(NAME(vector) *)(next + j * LANES) = values;
+            *(vector *)(next + j * LANES) = values;
         }
     }
 }
 
-/* from[0], from[step] ... to the first `count` lanes, all of them at most. */
-static inline __attribute__((always_inline)) void NAME(pick_vector)(C *to, const C *from,
-                                                                    int64_t step, int64_t count)
+/* Gathers from[0], from[stride], ...: `count` elements, at most a vector. */
+static inline __attribute__((always_inline)) void gather_vector(C *to, const C *from,
+                                                                int64_t stride, int64_t count)
 {
-    if (step == 2 && count == LANES) {
-        /* The row may end with the last of them. */
-        const NAME(vector) low = *(const NAME(vector) *)from;
-        const NAME(vector) high = *(const NAME(vector) *)(from + LANES - 1);
-        *(NAME(vector) *)to = __builtin_shufflevector(low, high, EVEN_ODD);
+    if (stride == 2 && count == LANES) {
+        /* The data may end with the last element, so the second load ends there. */
+        const vector low = *(const vector *)from;
+        const vector high = *(const vector *)(from + LANES - 1);
+        *(vector *)to = __builtin_shufflevector(low, high, EVEN_ODD);
         return;
     }
 #ifdef GOPS_LOAD_FIRST
-    if (step == 2) {
+    if (stride == 2) {
         const int64_t values = 2 * count - 1;
-        const NAME(vector) low =
-            values < LANES ? NAME(load_first)(from, values) : *(const NAME(vector) *)from;
-        const NAME(vector) high =
-            values > LANES ? NAME(load_first)(from + LANES, values - LANES) : (NAME(vector)){0};
-        *(NAME(vector) *)to = __builtin_shufflevector(low, high, EVEN);
+        const vector low = values < LANES ? load_first(from, values) : *(const vector *)from;
+        const vector high = values > LANES ? load_first(from + LANES, values - LANES) : (vector){0};
+        *(vector *)to = __builtin_shufflevector(low, high, EVEN);
         return;
     }
 #endif
     for (int64_t i = 0; i < count; i++) {
-        to[i] = from[i * step];
+        to[i] = from[i * stride];
     }
 }
 
-static void NAME(pick)(void *to, const gops_pointwise_panel *panel, const void *from,
-                       int64_t from_ld, int64_t depth)
+static void gather_rows(void *to, const gops_pointwise_panel *panel, const void *from,
+                        int64_t from_ld, int64_t depth)
 {
-    const int64_t step = panel->step;
+    const int64_t stride = panel->stride;
     const C *plane = from;
-    C *row = to;
-    for (int64_t k = 0; k < depth; k++, plane += from_ld, row += panel->ld) {
-        C *next = row;
-        /* The tiles multiply what is beyond the last pixel too: what memory happens to hold there
-         * could be denormals, which are slow, or raise a floating point exception. */
-        *(NAME(vector) *)(row + panel->ld - LANES) = (NAME(vector)){0};
-        for (int64_t s = 0; s < panel->count; s++) {
-            const C *at = plane + panel->segments[s].from;
-            for (int64_t left = panel->segments[s].count; left > 0;) {
+    C *out = to;
+    for (int64_t k = 0; k < depth; k++, plane += from_ld, out += panel->ld) {
+        C *next = out;
+        /* The tiles also multiply what follows the last pixel. If it were not set, it could be
+         * denormals, which are slow, or raise a floating point exception. */
+        *(vector *)(out + panel->ld - LANES) = (vector){0};
+        for (int64_t r = 0; r < panel->row_count; r++) {
+            const C *at = plane + panel->rows[r].from;
+            for (int64_t left = panel->rows[r].count; left > 0;) {
                 const int64_t count = left < LANES ? left : LANES;
-                NAME(pick_vector)(next, at, step, count);
+                gather_vector(next, at, stride, count);
                 next += count;
-                at += count * step;
+                at += count * stride;
                 left -= count;
             }
         }
     }
 }
 
-#define TILE(channels, vectors, odd)                                                               \
-    static void NAME(tile_##channels##x##vectors##_##odd)(const gops_pointwise_work *work)         \
+#define TILE(mr, vectors, tail)                                                                    \
+    static void NAME(tile_##mr##x##vectors##_##tail)(const gops_pointwise_work *work)              \
     {                                                                                              \
-        NAME(tile)(work, channels, vectors, odd);                                                  \
+        pointwise_tile(work, mr, vectors, tail);                                                   \
     }
 GOPS_POINTWISE_TILES(TILE)
 #undef TILE
-#define TILE(channels, vectors, odd) NAME(tile_##channels##x##vectors##_##odd),
-static gops_pointwise_run_fn *const NAME(tile_list)[] = {GOPS_POINTWISE_TILES(TILE)};
+#define TILE(mr, vectors, tail) NAME(tile_##mr##x##vectors##_##tail),
+static gops_pointwise_tile_fn *const tile_list[] = {GOPS_POINTWISE_TILES(TILE)};
 #undef TILE
-static const gops_pointwise NAME(pointwise) = {LANES,
-                                               GOPS_POINTWISE_CHANNELS,
-                                               GOPS_POINTWISE_VECTORS,
-                                               GOPS_POINTWISE_ODD,
-                                               NAME(tile_list),
-                                               NAME(gather),
-                                               NAME(pick)};
+static const gops_pointwise pointwise_kernels = {
+    .lanes = LANES,
+    .mr = GOPS_POINTWISE_MR,
+    .vectors = GOPS_POINTWISE_VECTORS,
+    .max_tail = GOPS_POINTWISE_MAX_TAIL,
+    .tiles = tile_list,
+    .copy_panel = copy_rows,
+    .gather_panel = gather_rows,
+};
 
+#undef vector
+#undef column
+#undef broadcast
+#undef load_first
+#undef store_first
+#undef apply_epilogue
+#undef store_tile
+#undef store_column
+#undef pointwise_tile
+#undef tile_list
+#undef copy_rows
+#undef gather_vector
+#undef gather_rows
+#undef pointwise_kernels
+#undef clamp
 #undef GOPS_FIRST
 #undef GOPS_LOAD_FIRST
 #undef GOPS_STORE_FIRST

@@ -8,35 +8,38 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Channels by vectors of pixels: 24 sums, and 32 registers, or 12 and 16. Less channels are for
- * numbers that the most do not divide. Odd pixels want two registers more, each of all channels:
- * with AVX2 three vectors and one of them took 1.6 times as long as estimated. */
+/* TILE(mr, vectors, tail) for each tile. The largest has 24 sums in 32 registers, or 12 in 16. The
+ * smaller MR are for numbers of channels that the largest does not divide. A tail needs two
+ * registers more, so AVX2 has none: three vectors and one tail pixel took 1.6 times as long as
+ * estimated (Zen 5). */
 #if defined(__AVX512F__)
-enum { GOPS_POINTWISE_ODD = 2 };
-#define GOPS_POINTWISE_ODDS(TILE, channels) TILE(channels, 3, 1) TILE(channels, 3, 2)
+enum { GOPS_POINTWISE_MAX_TAIL = 2 };
+#define GOPS_POINTWISE_TAILS(TILE, mr) TILE(mr, 3, 1) TILE(mr, 3, 2)
 #else
-enum { GOPS_POINTWISE_ODD = 0 };
-#define GOPS_POINTWISE_ODDS(TILE, channels)
+enum { GOPS_POINTWISE_MAX_TAIL = 0 };
+#define GOPS_POINTWISE_TAILS(TILE, mr)
 #endif
-#define GOPS_POINTWISE_ROW(TILE, channels)                                                         \
-    TILE(channels, 1, 0)                                                                           \
-    TILE(channels, 2, 0) TILE(channels, 3, 0) GOPS_POINTWISE_ODDS(TILE, channels)
-#define GOPS_POINTWISE_FOUR(TILE)                                                                  \
-    GOPS_POINTWISE_ROW(TILE, 1)                                                                    \
-    GOPS_POINTWISE_ROW(TILE, 2)                                                                    \
-    GOPS_POINTWISE_ROW(TILE, 3)                                                                    \
-    GOPS_POINTWISE_ROW(TILE, 4)
+#define GOPS_POINTWISE_TILES_OF(TILE, mr)                                                          \
+    TILE(mr, 1, 0)                                                                                 \
+    TILE(mr, 2, 0)                                                                                 \
+    TILE(mr, 3, 0)                                                                                 \
+    GOPS_POINTWISE_TAILS(TILE, mr)
+#define GOPS_POINTWISE_TILES_UP_TO_4(TILE)                                                         \
+    GOPS_POINTWISE_TILES_OF(TILE, 1)                                                               \
+    GOPS_POINTWISE_TILES_OF(TILE, 2)                                                               \
+    GOPS_POINTWISE_TILES_OF(TILE, 3)                                                               \
+    GOPS_POINTWISE_TILES_OF(TILE, 4)
 #if defined(__AVX512F__) || defined(__aarch64__)
 #define GOPS_POINTWISE_TILES(TILE)                                                                 \
-    GOPS_POINTWISE_FOUR(TILE)                                                                      \
-    GOPS_POINTWISE_ROW(TILE, 5)                                                                    \
-    GOPS_POINTWISE_ROW(TILE, 6)                                                                    \
-    GOPS_POINTWISE_ROW(TILE, 7)                                                                    \
-    GOPS_POINTWISE_ROW(TILE, 8)
-enum { GOPS_POINTWISE_CHANNELS = 8 };
+    GOPS_POINTWISE_TILES_UP_TO_4(TILE)                                                             \
+    GOPS_POINTWISE_TILES_OF(TILE, 5)                                                               \
+    GOPS_POINTWISE_TILES_OF(TILE, 6)                                                               \
+    GOPS_POINTWISE_TILES_OF(TILE, 7)                                                               \
+    GOPS_POINTWISE_TILES_OF(TILE, 8)
+enum { GOPS_POINTWISE_MR = 8 };
 #else
-#define GOPS_POINTWISE_TILES(TILE) GOPS_POINTWISE_FOUR(TILE)
-enum { GOPS_POINTWISE_CHANNELS = 4 };
+#define GOPS_POINTWISE_TILES(TILE) GOPS_POINTWISE_TILES_UP_TO_4(TILE)
+enum { GOPS_POINTWISE_MR = 4 };
 #endif
 enum { GOPS_POINTWISE_VECTORS = 3 };
 
@@ -67,6 +70,6 @@ enum { GOPS_POINTWISE_VECTORS = 3 };
 #include "methods/pointwise/pointwise.inc.h"
 
 const gops_pointwise *const GOPS_ISA_NAME(gops_pointwise_table)[GOPS_COMPUTES] = {
-    [GOPS_COMPUTE_F32] = &f32_pointwise,
-    [GOPS_COMPUTE_F64] = &f64_pointwise,
+    [GOPS_COMPUTE_F32] = &f32_pointwise_kernels,
+    [GOPS_COMPUTE_F64] = &f64_pointwise_kernels,
 };

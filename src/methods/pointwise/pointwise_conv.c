@@ -1,14 +1,13 @@
 /*
- * pointwise_conv.c: GroupConvolution with a kernel of 1 and no pads; the form of
- * `implicit` for it.
+ * pointwise_conv.c: GroupConvolution with a kernel of 1 and no pads.
  *
- * Output pixel o then reads data pixel o and nothing else: the data of a group is the column
- * matrix, whatever its spatial axes are, and they count as one. With strides the column matrix is
- * what they leave of the data, copied together for each panel. A panel is a few vectors of pixels
- * by all input channels, a block a few output channels; a register tile makes a block's sums of a
- * panel (pointwise.h). Both the pixels and the channels are cut evenly, so that 58 channels
- * are tiles of 8 and 7, not seven of 8 and a rest of 2. One work item makes some panels of one
- * image, for some blocks of some groups:
+ * Without strides, output pixel o reads data pixel o and nothing else: the data of a group is the
+ * column matrix, whatever its spatial axes are, and they count as one. With strides the column
+ * matrix is the pixels that they leave, and these are gathered for each panel. A panel is a few
+ * vectors of pixels by all input channels, a block is a few output channels, and a register tile
+ * computes the sums of one block and one panel (pointwise.h). Both pixels and channels are split
+ * evenly, so that 58 channels are tiles of 8 and 7, not seven of 8 and a rest of 2. One work item
+ * computes some panels of one image, for some blocks of some groups:
  *
  *     for each panel:
  *         for each block of input channels:      the panel stays in the nearest caches
@@ -21,13 +20,13 @@
 #include "methods/pointwise/pointwise_layout.h"
 
 #include "base/checked.h"
-#include "post_ops/post_ops.h"
 #include "post_ops/epilogue.h"
+#include "post_ops/post_ops.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status pointwise_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_status status = gops_pointwise_lay_out(plan, slot_limit, error);
@@ -37,18 +36,18 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     snprintf(plan->why, sizeof plan->why,
              "a kernel of 1 on the input%s: tiles of %lld channels by %lld pixels, C_IN "
              "%lld in blocks of %lld, estimated %.3f ms",
-             p->picks    ? ", picked together"
+             p->gathers  ? ", gathered by panels"
              : p->copies ? ", copied by panels"
                          : " where it lies",
-             (long long)gops_piece_size(&p->blocks, 0),
-             (long long)(gops_piece_size(&p->panels, 0) * p->unit),
+             (long long)gops_even_size(&p->blocks, 0),
+             (long long)(gops_even_size(&p->panels, 0) * p->unit),
              (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
     return GOPS_OK;
 }
 
 /* Groups, in each blocks of input channels, in each blocks of output channels, in each
  * [c][channels of the block]. */
-static void pack(const gops_plan *plan, const void *weights, void *packed)
+static void pointwise_pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
@@ -57,14 +56,14 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
     const int64_t row = conv->channels_in * type->bytes;
     const unsigned char *group = weights;
     unsigned char *to = packed;
-    memset(packed, 0, (size_t)plan->filter_bytes); /* what lies beyond the weights, too */
+    memset(packed, 0, (size_t)plan->filter_bytes); /* also what follows the last weights */
     for (int64_t g = 0; g < conv->groups; g++, group += conv->channels_out * row) {
         for (int64_t c0 = 0; c0 < conv->channels_in; c0 += p->depth_block) {
             const int64_t depth = gops_min(p->depth_block, conv->channels_in - c0);
-            for (int64_t b = 0; b < p->blocks.pieces; b++) {
-                const int64_t channels = gops_piece_size(&p->blocks, b);
+            for (int64_t b = 0; b < p->blocks.count; b++) {
+                const int64_t channels = gops_even_size(&p->blocks, b);
                 const unsigned char *from =
-                    group + gops_piece_begin(&p->blocks, b) * row + c0 * type->bytes;
+                    group + gops_even_begin(&p->blocks, b) * row + c0 * type->bytes;
                 for (int64_t c = 0; c < depth; c++, from += type->bytes) {
                     for (int64_t i = 0; i < channels; i++, to += bytes) {
                         type->load(to, from + i * row, 1);
@@ -75,28 +74,29 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
     }
 }
 
-/* What one item works on. */
-typedef struct piece {
+/* A work item in execution. */
+typedef struct pointwise_item {
     const gops_plan *plan;
-    const gops_job *job; /* less what the kernel does */
-    const gops_job *whole;
-    const gops_epilogue *trim;
+    const gops_job *job;
+    const gops_epilogue *epilogue;
+    const gops_job *rest;                /* the job less the epilogue */
     const unsigned char *data, *weights; /* of the group */
     int64_t channel;                     /* the group's first */
     int64_t element;                     /* of the output: the group's first */
     int64_t first_block, end_block;
     unsigned char *workspace;
-    /* The panel: its first pixel, how many there are, and what holds them. */
-    int64_t pixel, count, vectors, odd;
-} piece;
+    /* The panel: its first pixel, how many there are, and the tile for them. */
+    int64_t pixel, count, vectors, tail;
+} pointwise_item;
 
-/* The runs of data pixels that the panel's output pixels read, each within a row. */
-static int64_t list_segments(const piece *at, gops_pointwise_segment *to)
+/* Lists the data pixels that the panel's output pixels read, by rows. */
+static int64_t list_rows(const pointwise_item *item, gops_pointwise_row *rows)
 {
-    const gops_conv_geometry *conv = &at->plan->conv;
+    const gops_conv_geometry *conv = &item->plan->conv;
     const gops_axis *x = &conv->axis[conv->axes - 1];
-    int64_t segments = 0, count;
-    for (int64_t pixel = at->pixel; pixel < at->pixel + at->count; pixel += count) {
+    const int64_t end = item->pixel + item->count;
+    int64_t row_count = 0, count;
+    for (int64_t pixel = item->pixel; pixel < end; pixel += count) {
         int64_t outer = pixel / x->output, pitch = x->data;
         int64_t from = pixel % x->output * x->stride;
         for (int a = conv->axes - 2; a >= 0; a--) {
@@ -105,170 +105,186 @@ static int64_t list_segments(const piece *at, gops_pointwise_segment *to)
             outer /= axis->output;
             pitch *= axis->data;
         }
-        count = gops_min(x->output - pixel % x->output, at->pixel + at->count - pixel);
-        to[segments++] = (gops_pointwise_segment){from, count};
+        count = gops_min(x->output - pixel % x->output, end - pixel);
+        rows[row_count++] = (gops_pointwise_row){from, count};
     }
-    return segments;
+    return row_count;
 }
 
-/* A panel of the data: where it lies, or copied where its pixels do not lie together, where vectors
- * would reach beyond it, or where its lines do not stay in the cache. */
-static const void *find_panel(const piece *at, int64_t c, int64_t depth, int64_t *ld)
+/* A panel of `depth` input channels from c on, and its ld: where it lies; or a copy, where its
+ * pixels do not lie together, where its vectors would reach beyond the data, or where its lines
+ * would not stay in the cache. */
+static const void *find_panel(const pointwise_item *item, int64_t c, int64_t depth, int64_t *ld)
 {
-    const gops_plan *plan = at->plan;
+    const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
-    const unsigned char *channel =
-        at->data + c * conv->data_pixels * gops_compute_bytes(plan->type->compute);
-    const unsigned char *from = channel + at->pixel * gops_compute_bytes(plan->type->compute);
-    if (p->picks) {
-        gops_pointwise_segment segments[GOPS_POINTWISE_PIXELS];
-        const gops_pointwise_panel panel = {segments, list_segments(at, segments),
-                                            conv->axis[conv->axes - 1].stride,
-                                            (at->vectors + (at->odd > 0)) * kernels->lanes};
-        kernels->pick(at->workspace, &panel, channel, conv->data_pixels, depth);
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const unsigned char *channel = item->data + c * conv->data_pixels * bytes;
+    const unsigned char *from = channel + item->pixel * bytes;
+    if (p->gathers) {
+        gops_pointwise_row rows[GOPS_POINTWISE_MAX_PIXELS];
+        const gops_pointwise_panel panel = {
+            .rows = rows,
+            .row_count = list_rows(item, rows),
+            .stride = conv->axis[conv->axes - 1].stride,
+            .ld = (item->vectors + (item->tail > 0)) * kernels->lanes,
+        };
+        kernels->gather_panel(item->workspace, &panel, channel, conv->data_pixels, depth);
         *ld = panel.ld;
-        return at->workspace;
+        return item->workspace;
     }
     *ld = conv->data_pixels;
-    if (at->count < at->vectors * kernels->lanes || p->copies) {
-        kernels->gather(at->workspace, at->vectors, from, conv->data_pixels, depth, at->count);
-        *ld = at->vectors * kernels->lanes;
-        return at->workspace;
+    if (item->count < item->vectors * kernels->lanes || p->copies) {
+        kernels->copy_panel(item->workspace, item->vectors, from, conv->data_pixels, depth,
+                            item->count);
+        *ld = item->vectors * kernels->lanes;
+        return item->workspace;
     }
     return from;
 }
 
-/* What the kernel does not do. */
-static void store(const piece *at, int64_t channel, int64_t channels,
-                  const gops_pointwise_work *work)
+/* Stores outputs that need more than the epilogue. */
+static void store_channels(const pointwise_item *item, int64_t channel, int64_t channels,
+                           const gops_pointwise_work *work)
 {
-    const gops_plan *plan = at->plan;
+    const gops_plan *plan = item->plan;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     for (int64_t i = 0; i < channels; i++) {
-        gops_store(plan, at->job, at->channel + channel + i,
-                   at->element + (channel + i) * plan->conv.output_pixels + at->pixel, work->count,
-                   (unsigned char *)work->output + i * work->output_ld * bytes);
+        gops_store(plan, item->rest, item->channel + channel + i,
+                   item->element + (channel + i) * plan->conv.output_pixels + item->pixel,
+                   work->count, (unsigned char *)work->output + i * work->output_ld * bytes);
     }
 }
 
-/* Blocks `first` to end - 1, which have as many channels each. */
-static void run_blocks(const piece *at, gops_pointwise_work work, int64_t first, int64_t end,
-                       int last)
+/* Has the kernel apply the epilogue to channels of the group from `channel` on. */
+static void set_epilogue(const pointwise_item *item, int64_t channel, int64_t element,
+                         gops_pointwise_work *work)
 {
-    const gops_plan *plan = at->plan;
+    static const gops_epilogue_values zeros;
+    const int64_t bytes = gops_compute_bytes(item->plan->type->compute);
+    work->bounds = &item->epilogue->bounds;
+    work->bias = &zeros;
+    if (item->job->bias != NULL) {
+        work->bias = (const unsigned char *)item->job->bias + (item->channel + channel) * bytes;
+        work->bias_step = 1;
+    }
+    if (item->job->residual != NULL) {
+        work->residual = gops_residual_at(item->plan, item->job, element);
+    }
+}
+
+/* Computes blocks `first` to end - 1, all with the same number of channels. */
+static void run_blocks(const pointwise_item *item, gops_pointwise_work panel_work, int64_t first,
+                       int64_t end, bool last_depth)
+{
+    const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t channels = gops_piece_size(&p->blocks, first);
+    const int64_t channels = gops_even_size(&p->blocks, first);
     const int64_t block_sums =
-        gops_piece_size(&p->blocks, 0) * at->vectors * kernels->lanes + at->odd * kernels->channels;
-    const int stores = last && at->job->fused;
-    const int64_t most = stores ? GOPS_POINTWISE_STORED / channels : end - first;
-    gops_pointwise_run_fn *const tile =
-        kernels
-            ->tiles[(channels - 1) * (kernels->vectors + kernels->odd) + at->vectors + at->odd - 1];
-    static const gops_epilogue_values none; /* zeros */
-    for (int64_t b = first; b < end; b += most) {
-        const int64_t channel = gops_piece_begin(&p->blocks, b);
-        const int64_t element = at->element + channel * plan->conv.output_pixels + at->pixel;
-        gops_pointwise_work part = work;
-        part.blocks = gops_min(most, end - b);
-        part.weights = (const unsigned char *)work.weights + channel * work.depth * bytes;
-        part.sums = at->workspace + p->sums_from + (b - at->first_block) * block_sums * bytes;
+        gops_even_size(&p->blocks, 0) * item->vectors * kernels->lanes + item->tail * kernels->mr;
+    const bool stores = last_depth && item->rest->fused;
+    const int64_t step = stores ? GOPS_POINTWISE_STORE_CHANNELS / channels : end - first;
+    gops_pointwise_tile_fn *const tile =
+        kernels->tiles[(channels - 1) * (kernels->vectors + kernels->max_tail) + item->vectors +
+                       item->tail - 1];
+    for (int64_t b = first; b < end; b += step) {
+        const int64_t channel = gops_even_begin(&p->blocks, b);
+        const int64_t element = item->element + channel * plan->conv.output_pixels + item->pixel;
+        gops_pointwise_work work = panel_work;
+        work.blocks = gops_min(step, end - b);
+        work.weights = (const unsigned char *)work.weights + channel * work.depth * bytes;
+        work.sums = item->workspace + p->sums_from + (b - item->first_block) * block_sums * bytes;
         if (stores) {
-            part.output = at->workspace + p->outputs_from;
-            part.output_ld = (at->vectors + (at->odd > 0)) * kernels->lanes;
-        } else if (last) {
-            part.output = gops_output_at(plan, at->job, element);
-            part.output_ld = plan->conv.output_pixels;
+            work.output = item->workspace + p->outputs_from;
+            work.output_ld = (item->vectors + (item->tail > 0)) * kernels->lanes;
+        } else if (last_depth) {
+            work.output = gops_output_at(plan, item->rest, element);
+            work.output_ld = plan->conv.output_pixels;
         }
-        if (last && at->trim->applies) {
-            part.bounds = &at->trim->bounds;
-            part.bias = &none;
-            if (at->whole->bias != NULL) {
-                part.bias =
-                    (const unsigned char *)at->whole->bias + (at->channel + channel) * bytes;
-                part.bias_step = 1;
-            }
-            if (at->whole->residual != NULL) {
-                part.residual = gops_residual_at(plan, at->whole, element);
-            }
+        if (last_depth && item->epilogue->applies) {
+            set_epilogue(item, channel, element, &work);
         }
-        tile(&part);
+        tile(&work);
         if (stores) {
-            store(at, channel, part.blocks * channels, &part);
+            store_channels(item, channel, work.blocks * channels, &work);
         }
     }
 }
 
-static void run_panel(piece *at, int64_t panel)
+static void run_panel(pointwise_item *item, int64_t panel)
 {
-    const gops_plan *plan = at->plan;
+    const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t size = gops_piece_size(&p->panels, panel);
-    const int64_t larger = gops_clamp(p->blocks.larger, at->first_block, at->end_block);
-    at->pixel = gops_piece_begin(&p->panels, panel) * p->unit;
-    at->count = gops_min(size * p->unit, conv->output_pixels - at->pixel);
-    at->vectors = p->unit > 1 ? size : kernels->vectors;
-    at->odd = p->unit > 1 ? 0 : size - kernels->vectors * kernels->lanes;
-    gops_pointwise_work work = {.count = at->count};
+    const int64_t size = gops_even_size(&p->panels, panel);
+    const int64_t larger = gops_clamp(p->blocks.larger, item->first_block, item->end_block);
+    item->pixel = gops_even_begin(&p->panels, panel) * p->unit;
+    item->count = gops_min(size * p->unit, conv->output_pixels - item->pixel);
+    item->vectors = p->unit > 1 ? size : kernels->vectors;
+    item->tail = p->unit > 1 ? 0 : size - kernels->vectors * kernels->lanes;
+    gops_pointwise_work work = {.count = item->count};
     for (int64_t c = 0; c < conv->channels_in; c += p->depth_block) {
-        const int last = c + p->depth_block >= conv->channels_in;
+        const bool last_depth = c + p->depth_block >= conv->channels_in;
         work.depth = gops_min(p->depth_block, conv->channels_in - c);
-        work.data = find_panel(at, c, work.depth, &work.data_ld);
+        work.data = find_panel(item, c, work.depth, &work.data_ld);
         work.next = NULL;
-        if (p->fetches && work.data_ld == conv->data_pixels && !p->picks) {
-            work.next = at->data + (last ? at->pixel + at->count
-                                         : (c + p->depth_block) * conv->data_pixels + at->pixel) *
-                                       bytes;
+        if (p->data_beyond_l2 && work.data_ld == conv->data_pixels && !p->gathers) {
+            const int64_t next = last_depth
+                                     ? item->pixel + item->count
+                                     : (c + p->depth_block) * conv->data_pixels + item->pixel;
+            work.next = item->data + next * bytes;
         }
-        work.weights = at->weights + c * conv->channels_out * bytes;
+        work.weights = item->weights + c * conv->channels_out * bytes;
         work.accumulate = c > 0;
-        if (larger > at->first_block) {
-            run_blocks(at, work, at->first_block, larger, last);
+        if (larger > item->first_block) {
+            run_blocks(item, work, item->first_block, larger, last_depth);
         }
-        if (larger < at->end_block) {
-            run_blocks(at, work, larger, at->end_block, last);
+        if (larger < item->end_block) {
+            run_blocks(item, work, larger, item->end_block, last_depth);
         }
     }
 }
 
-static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t index,
+                          void *workspace)
 {
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t band = item % p->bands, part = item / p->bands % p->parts;
-    const int64_t shares = gops_ceil_div(conv->groups, p->share);
-    const int64_t share = item / p->bands / p->parts % shares;
-    const int64_t image = item / p->bands / p->parts / shares;
-    const int64_t group_end = gops_min((share + 1) * p->share, conv->groups);
-    const int64_t panel_end = gops_min((band + 1) * p->band, p->panels.pieces);
-    const gops_epilogue trim = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
-    piece at = {
+    const int64_t group_items = gops_ceil_div(conv->groups, p->item_groups);
+    const int64_t first_panel = index % p->panel_items * p->item_panels;
+    const int64_t first_block = index / p->panel_items % p->block_items * p->item_blocks;
+    const int64_t group_index = index / p->panel_items / p->block_items;
+    const int64_t first_group = group_index % group_items * p->item_groups;
+    const int64_t image = group_index / group_items;
+    const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
+    const int64_t end_panel = gops_min(first_panel + p->item_panels, p->panels.count);
+    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
+    pointwise_item item = {
         .plan = plan,
-        .job = trim.applies ? &trim.rest : job,
-        .whole = job,
-        .trim = &trim,
-        .first_block = part * p->part,
-        .end_block = gops_min((part + 1) * p->part, p->blocks.pieces),
+        .job = job,
+        .epilogue = &epilogue,
+        .rest = epilogue.applies ? &epilogue.rest : job,
+        .first_block = first_block,
+        .end_block = gops_min(first_block + p->item_blocks, p->blocks.count),
         .workspace = workspace,
     };
-    for (int64_t group = share * p->share; group < group_end; group++) {
+    for (int64_t group = first_group; group < end_group; group++) {
         const int64_t image_group = image * conv->groups + group;
-        at.data =
+        item.data =
             gops_data_at(plan, job, image, image_group * conv->channels_in * conv->data_pixels);
-        at.weights = (const unsigned char *)job->filter +
-                     group * conv->channels_out * conv->channels_in * bytes;
-        at.channel = group * conv->channels_out;
-        at.element = image_group * conv->channels_out * conv->output_pixels;
-        for (int64_t panel = band * p->band; panel < panel_end; panel++) {
-            run_panel(&at, panel);
+        item.weights = (const unsigned char *)job->filter +
+                       group * conv->channels_out * conv->channels_in * bytes;
+        item.channel = group * conv->channels_out;
+        item.element = image_group * conv->channels_out * conv->output_pixels;
+        for (int64_t panel = first_panel; panel < end_panel; panel++) {
+            run_panel(&item, panel);
         }
     }
 }
@@ -276,7 +292,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 const gops_method gops_pointwise_conv = {
     .name = "pointwise",
     .operation = GOPS_OPERATION_CONV,
-    .prepare = prepare,
-    .pack = pack,
-    .run = run,
+    .prepare = pointwise_prepare,
+    .pack = pointwise_pack,
+    .run = pointwise_run,
 };

@@ -9,75 +9,76 @@
 static_assert(sizeof(gops_pointwise_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the room");
 
 enum {
-    /* The least items to cut a large layer into, so that threads find work, and the multiplications
-     * of an item below which that is not worth it. */
-    SHARES = 16,
+    /* A large layer is cut into at least MIN_ITEMS work items, so that all threads find work, but
+     * not into items of fewer than SMALL_ITEM multiplications. */
+    MIN_ITEMS = 16,
     SMALL_ITEM = 200000,
-    /* Input channels at a time: 256 and 1024 took 1% longer over 74 layers. */
+    /* Input channels at a time. 256 and 1024 took 1% longer over 74 layers (Zen 5). */
     MAX_DEPTH = 512,
     CACHE_LINE = 64,
-    /* Addresses so far apart fall on the same lines of the nearest cache: it looks for a line while
-     * the page's address is still being found. */
+    /* Addresses so far apart share a set of the first level cache: it is indexed by the bits that
+     * virtual and physical addresses have in common. */
     WAY_BYTES = 4096,
-    /* Blocks of output channels that pay for a copy of what they read. */
+    /* At least so many blocks of output channels must read a panel for a copy of it to pay. */
     COPY_BLOCKS = 8,
 };
 
 /* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
 static const double NS_PER_CYCLE = 0.26;
-static const double CYCLES_PER_TILE = 12; /* the loop's end, which the processor does not foresee */
+static const double CYCLES_PER_TILE = 12; /* the mispredicted end of the loop */
 static const double CYCLES_PER_SUM = 1;   /* a vector of sums written */
 static const double CYCLES_PER_PANEL = 60;
-static const double CYCLES_PER_PICK = 6;   /* a vector copied together, or less at a row's end */
-static const double CYCLES_PER_PIXEL = 1;  /* one copied by itself */
+static const double CYCLES_PER_GATHER = 6; /* a vector gathered, or what a row has less than one */
+static const double CYCLES_PER_PIXEL = 1;  /* a pixel gathered by itself */
 static const double CYCLES_PER_COPY = 1.5; /* a vector copied as it lies */
-/* A line that is in the second level cache comes meanwhile. With AVX-512 tiles multiply that long
- * and copies took 1.07 to 1.1 of the time; with AVX2 320 -> 320 on 64x64 took 0.68 by them. */
-static const double CYCLES_PER_FAR_LINE = 4;
+/* A line from the second level cache takes so long. Tiles that multiply for as long hide it, and
+ * need no copy of the panel. */
+static const double CYCLES_PER_L2_LINE = 4;
 static const double NS_PER_ITEM = 100;
 
-static gops_even_cut cut(int64_t whole, int64_t most)
+static gops_even_split split_evenly(int64_t whole, int64_t max)
 {
-    const int64_t pieces = gops_ceil_div(whole, most);
-    return (gops_even_cut){pieces, whole / pieces, whole % pieces};
+    const int64_t count = gops_ceil_div(whole, max);
+    return (gops_even_split){count, whole / count, whole % count};
 }
 
-/* Panels of whole vectors, or of the most vectors and odd pixels after them: a vector is a
- * multiplication for each channel, an odd pixel is one. */
-static void cut_pixels(gops_pointwise_layout *p, const gops_pointwise *kernels, int64_t pixels)
+/* Panels of whole vectors; or panels of the most vectors and a tail, where that takes fewer
+ * multiplications. A vector takes one for each channel of a tile, a tail pixel takes one in all. */
+static void split_pixels(gops_pointwise_layout *p, const gops_pointwise *kernels, int64_t pixels)
 {
-    const int64_t most = kernels->vectors * kernels->lanes, full = pixels / most;
+    const int64_t max = kernels->vectors * kernels->lanes, full = pixels / max;
     const int64_t vectors = gops_ceil_div(pixels, kernels->lanes);
-    const int64_t left = pixels - full * most, channels = gops_piece_size(&p->blocks, 0);
-    p->panels = cut(vectors, kernels->vectors);
+    const int64_t left = pixels - full * max, mr = gops_even_size(&p->blocks, 0);
+    p->panels = split_evenly(vectors, kernels->vectors);
     p->unit = kernels->lanes;
-    if (left <= full * kernels->odd && left < (vectors - full * kernels->vectors) * channels) {
-        p->panels = (gops_even_cut){full, pixels / full, pixels % full};
+    if (left <= full * kernels->max_tail && left < (vectors - full * kernels->vectors) * mr) {
+        p->panels = (gops_even_split){full, pixels / full, pixels % full};
         p->unit = 1;
     }
 }
 
-/* Cycles of one step with so many channels and vectors: two multiplications or two loads each, and
- * a multiplication waits four for the one before it. */
-static double step_cycles(double channels, double vectors)
+/* Cycles that a tile takes for one k. Two multiplications or two loads can start in a cycle, and a
+ * multiplication waits 4 cycles for the sum of the one before it. */
+static double step_cycles(double mr, double vectors)
 {
-    const double multiplies = channels * vectors / 2;
-    const double loads = (channels + 2 * vectors) / 2; /* lines, not vectors */
+    const double multiplies = mr * vectors / 2;
+    const double loads = (mr + 2 * vectors) / 2; /* a vector of pixels lies in two cache lines */
     const double most = multiplies > loads ? multiplies : loads;
     return most > 4 ? most : 4;
 }
 
-/* Cycles of copying so many pixels of an input channel. */
+/* Cycles that copying or gathering so many pixels of one input channel takes. */
 static double copy_cycles(const gops_plan *plan, const gops_pointwise_layout *p, double pixels)
 {
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
     const double vectors = pixels / (double)kernels->lanes;
-    if (!p->picks) {
+    if (!p->gathers) {
         return p->copies ? vectors * CYCLES_PER_COPY : 0;
     }
-    /* Nothing asks for what lies beyond the second level cache. */
-    return (vectors + 1 + pixels / (double)x->output) * CYCLES_PER_PICK * (p->fetches ? 2 : 1) +
+    /* Gathering does not prefetch data that lies beyond the second level cache. */
+    const double loads = vectors + 1 + pixels / (double)x->output;
+    return loads * CYCLES_PER_GATHER * (p->data_beyond_l2 ? 2 : 1) +
            (x->stride > 2 ? pixels * CYCLES_PER_PIXEL : 0);
 }
 
@@ -85,17 +86,16 @@ static double panel_cycles(const gops_plan *plan, const gops_pointwise_layout *p
 {
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const double vectors = p->unit > 1 ? (double)size : (double)kernels->vectors;
-    const double odd = p->unit > 1 ? 0 : (double)(size - kernels->vectors * kernels->lanes);
+    const double tail = p->unit > 1 ? 0 : (double)(size - kernels->vectors * kernels->lanes);
     const double depth = (double)plan->conv.channels_in;
     const double passes = (double)gops_ceil_div(plan->conv.channels_in, p->depth_block);
     double cycles = CYCLES_PER_PANEL +
-                    depth * (double)p->parts * copy_cycles(plan, p, (double)(size * p->unit));
+                    depth * (double)p->block_items * copy_cycles(plan, p, (double)(size * p->unit));
     for (int larger = 0; larger < 2; larger++) {
-        const int64_t blocks = larger ? p->blocks.larger : p->blocks.pieces - p->blocks.larger;
-        const double channels = (double)(p->blocks.size + larger);
-        cycles +=
-            (double)blocks * (depth * (step_cycles(channels, vectors) + odd / 2) +
-                              passes * (CYCLES_PER_TILE + CYCLES_PER_SUM * channels * vectors));
+        const int64_t blocks = larger ? p->blocks.larger : p->blocks.count - p->blocks.larger;
+        const double mr = (double)(p->blocks.size + larger);
+        cycles += (double)blocks * (depth * (step_cycles(mr, vectors) + tail / 2) +
+                                    passes * (CYCLES_PER_TILE + CYCLES_PER_SUM * mr * vectors));
     }
     return cycles;
 }
@@ -105,73 +105,75 @@ static double estimate(const gops_plan *plan, const gops_pointwise_layout *p)
     const double larger = (double)p->panels.larger;
     const double cycles =
         larger * panel_cycles(plan, p, p->panels.size + 1) +
-        ((double)p->panels.pieces - larger) * panel_cycles(plan, p, p->panels.size);
+        ((double)p->panels.count - larger) * panel_cycles(plan, p, p->panels.size);
     const double images = (double)plan->conv.batch * (double)plan->conv.groups;
     return images *
-           (cycles * NS_PER_CYCLE + NS_PER_ITEM * (double)(p->bands * p->parts) / (double)p->share);
+           (cycles * NS_PER_CYCLE +
+            NS_PER_ITEM * (double)(p->panel_items * p->block_items) / (double)p->item_groups);
 }
 
-/* Items: images and groups, then bands of panels, then where those are few blocks of channels. */
-static void divide(const gops_plan *plan, gops_pointwise_layout *p)
+/* Work items: images and groups; where these are few also panels; and where all are few, or the
+ * weights of a group outgrow half of the second level cache, also blocks of channels. */
+static void divide_into_items(const gops_plan *plan, gops_pointwise_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t least = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, SHARES);
-    const int64_t both = gops_mul_saturate(conv->batch, conv->groups);
-    p->share = gops_clamp(both / least, 1, conv->groups);
-    const int64_t wanted = gops_ceil_div(least, gops_max(1, both));
-    p->band = gops_ceil_div(p->panels.pieces, gops_min(wanted, p->panels.pieces));
-    p->bands = gops_ceil_div(p->panels.pieces, p->band);
-    /* The weights of an item stay in the second level cache. */
+    const int64_t min_items = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, MIN_ITEMS);
+    const int64_t groups = gops_mul_saturate(conv->batch, conv->groups);
+    p->item_groups = gops_clamp(groups / min_items, 1, conv->groups);
+    const int64_t wanted = gops_ceil_div(min_items, gops_max(1, groups));
+    p->item_panels = gops_ceil_div(p->panels.count, gops_min(wanted, p->panels.count));
+    p->panel_items = gops_ceil_div(p->panels.count, p->item_panels);
     const int64_t weights = plan->filter_bytes / conv->groups;
-    const int64_t parts = gops_max(gops_ceil_div(wanted, p->bands),
-                                   gops_ceil_div(weights, plan->machine.l2_bytes / 2));
-    p->part = gops_ceil_div(p->blocks.pieces, gops_min(parts, p->blocks.pieces));
-    p->parts = gops_ceil_div(p->blocks.pieces, p->part);
+    const int64_t block_items = gops_max(gops_ceil_div(wanted, p->panel_items),
+                                         gops_ceil_div(weights, plan->machine.l2_bytes / 2));
+    p->item_blocks = gops_ceil_div(p->blocks.count, gops_min(block_items, p->blocks.count));
+    p->block_items = gops_ceil_div(p->blocks.count, p->item_blocks);
 }
 
-static int serves(const gops_conv_geometry *conv)
+static bool serves(const gops_conv_geometry *conv)
 {
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
         if (axis->kernel != 1 || axis->pad_begin != 0 ||
             axis->output > gops_ceil_div(axis->data, axis->stride)) {
-            return 0;
+            return false;
         }
     }
     return conv->channels_out > 0;
 }
 
-static int has_gaps(const gops_conv_geometry *conv)
+static bool skips_pixels(const gops_conv_geometry *conv)
 {
-    int gaps = 0;
+    bool skips = false;
     for (int a = 0; a < conv->axes; a++) {
-        gaps |= conv->axis[a].output != conv->axis[a].data;
+        skips |= conv->axis[a].output != conv->axis[a].data;
     }
-    return gaps;
+    return skips;
 }
 
-/* A panel that the nearest cache could hold, but for the planes' distance, by which a quarter of
- * its lines and more fall where there are as many as it holds. */
-static int collides(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
+/* Whether the lines of a panel evict each other. The first level cache could hold the panel, but
+ * the distance of the planes maps more than a quarter of its lines to sets that are full already.
+ * */
+static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
     enum { SETS = WAY_BYTES / CACHE_LINE };
     const int64_t ways = plan->machine.l1_bytes / WAY_BYTES;
     const int64_t lines = gops_ceil_div(panel, CACHE_LINE);
     const int64_t step =
         plan->conv.data_pixels % WAY_BYTES * gops_compute_bytes(plan->type->compute);
-    int64_t taken[SETS] = {0}, away = 0;
-    const double multiplies =
-        step_cycles((double)gops_piece_size(&p->blocks, 0), (double)gops_piece_size(&p->panels, 0));
-    if (p->blocks.pieces < COPY_BLOCKS || p->depth_block * lines > ways * SETS ||
-        multiplies >= CYCLES_PER_FAR_LINE * (double)lines) {
-        return 0;
+    int64_t taken[SETS] = {0}, evicted = 0;
+    const double cycles =
+        step_cycles((double)gops_even_size(&p->blocks, 0), (double)gops_even_size(&p->panels, 0));
+    if (p->blocks.count < COPY_BLOCKS || p->depth_block * lines > ways * SETS ||
+        cycles >= CYCLES_PER_L2_LINE * (double)lines) {
+        return false;
     }
     for (int64_t k = 0; k < p->depth_block; k++) {
         for (int64_t i = 0; i < lines; i++) {
-            away += ++taken[(k * step / CACHE_LINE + i) % SETS] > ways;
+            evicted += ++taken[(k * step / CACHE_LINE + i) % SETS] > ways;
         }
     }
-    return away > p->depth_block * lines / 4;
+    return evicted > p->depth_block * lines / 4;
 }
 
 gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error)
@@ -188,26 +190,26 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_err
         return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves kernels of 1 without pads");
     }
     *p = (gops_pointwise_layout){
-        .blocks = cut(conv->channels_out, kernels->channels),
+        .blocks = split_evenly(conv->channels_out, kernels->mr),
     };
-    cut_pixels(p, kernels, conv->output_pixels);
+    split_pixels(p, kernels, conv->output_pixels);
     p->depth_block = gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, MAX_DEPTH));
-    p->picks = has_gaps(conv);
-    p->fetches = gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels) >
-                 plan->machine.l2_bytes / 2;
-    /* Tiles with odd pixels read a vector of weights where there may be less left. */
+    p->gathers = skips_pixels(conv);
+    p->data_beyond_l2 = gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels) >
+                        plan->machine.l2_bytes / 2;
+    /* Tiles with a tail read a vector of weights at the last k too. */
     plan->filter_bytes =
         (conv->groups * conv->channels_out * conv->channels_in + kernels->lanes) * bytes;
-    divide(plan, p);
+    divide_into_items(plan, p);
     const int64_t vectors =
-        p->unit > 1 ? gops_piece_size(&p->panels, 0) : kernels->vectors + kernels->odd;
+        p->unit > 1 ? gops_even_size(&p->panels, 0) : kernels->vectors + kernels->max_tail;
     const int64_t panel = vectors * kernels->lanes * bytes;
-    p->copies = !p->picks && p->unit > 1 && collides(plan, p, panel);
-    const int64_t channels = p->part * gops_piece_size(&p->blocks, 0);
+    p->copies = !p->gathers && p->unit > 1 && panel_conflicts(plan, p, panel);
+    const int64_t channels = p->item_blocks * gops_even_size(&p->blocks, 0);
     const int64_t sums = p->depth_block < conv->channels_in
                              ? gops_min(gops_mul_saturate(channels, panel), GOPS_UNLIMITED / 4)
                              : 0;
-    const int64_t stored = gops_min(GOPS_POINTWISE_STORED, channels) * panel;
+    const int64_t stored = gops_min(GOPS_POINTWISE_STORE_CHANNELS, channels) * panel;
     p->sums_from =
         gops_round_up(p->depth_block * panel + kernels->lanes * bytes, GOPS_WORKSPACE_ALIGNMENT);
     p->outputs_from = p->sums_from + gops_round_up(sums, GOPS_WORKSPACE_ALIGNMENT);
@@ -222,6 +224,7 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_err
     if (plan->wanted_variant != 0 && plan->wanted_variant != plan->filter_variant) {
         return gops_fail(error, GOPS_UNSUPPORTED, "pointwise packs filters otherwise");
     }
-    plan->items = conv->batch * gops_ceil_div(conv->groups, p->share) * p->parts * p->bands;
+    plan->items =
+        conv->batch * gops_ceil_div(conv->groups, p->item_groups) * p->block_items * p->panel_items;
     return GOPS_OK;
 }

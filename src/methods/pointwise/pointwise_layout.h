@@ -1,28 +1,29 @@
-/* pointwise_layout.h: how a pointwise convolution is cut; pointwise_conv.c.
- */
+/* pointwise_layout.h: how a pointwise convolution is cut; pointwise_conv.c. */
 #ifndef GOPS_POINTWISE_LAYOUT_H
 #define GOPS_POINTWISE_LAYOUT_H
 
 #include "methods/pointwise/pointwise.h"
 #include "plan/plan.h"
 
-/* A number cut into pieces that differ by at most 1: `larger` of size + 1, then those of size. */
-typedef struct gops_even_cut {
-    int64_t pieces, size, larger;
-} gops_even_cut;
+/* A number split into `count` parts that differ by at most 1: `larger` parts of size + 1, then the
+ * others of `size`. */
+typedef struct gops_even_split {
+    int64_t count, size, larger;
+} gops_even_split;
 
 typedef struct gops_pointwise_layout {
-    gops_even_cut blocks; /* of C_OUT: a tile's channels */
-    gops_even_cut
-        panels;   /* of the pixels: a tile's vectors, in units of as many pixels as follows */
-    int64_t unit; /* a vector, or 1 where there are odd pixels after the vectors */
+    gops_even_split blocks; /* of C_OUT: the channels of a tile */
+    gops_even_split panels; /* of the pixels, in units */
+    int64_t unit; /* a vector; or 1 where panels have the most vectors and a tail after them */
     int64_t depth_block; /* input channels at a time */
-    int64_t fetches;     /* not 0: the data comes from beyond the second level cache */
-    int64_t picks;       /* not 0: strides; a panel's pixels are copied together */
-    int64_t copies;      /* not 0: panels are copied, whose lines would drive each other away */
-    /* How items divide the work: groups, blocks of output channels, panels. */
-    int64_t share, part, parts, band, bands;
-    /* The workspace: a panel, then these. */
+    bool data_beyond_l2; /* the data of an image and group does not stay in half of the L2 */
+    bool gathers;        /* strides: the pixels of a panel are gathered */
+    bool copies;         /* panels are copied, because their lines would evict each other */
+    /* How many groups, blocks and panels one work item has. */
+    int64_t item_groups, item_blocks, item_panels;
+    /* How many work items the blocks of a group, and its panels, are cut into. */
+    int64_t block_items, panel_items;
+    /* The workspace of a worker: a panel, then these. */
     int64_t sums_from, outputs_from;
 } gops_pointwise_layout;
 
@@ -31,19 +32,19 @@ static inline const gops_pointwise_layout *gops_pointwise_layout_of(const gops_p
     return (const gops_pointwise_layout *)(const void *)plan->parameters.bytes;
 }
 
-static inline int64_t gops_piece_size(const gops_even_cut *cut, int64_t piece)
+static inline int64_t gops_even_size(const gops_even_split *split, int64_t i)
 {
-    return cut->size + (piece < cut->larger);
+    return split->size + (i < split->larger);
 }
 
-/* Where the piece begins. */
-static inline int64_t gops_piece_begin(const gops_even_cut *cut, int64_t piece)
+/* Where part i begins. */
+static inline int64_t gops_even_begin(const gops_even_split *split, int64_t i)
 {
-    return piece * cut->size + (piece < cut->larger ? piece : cut->larger);
+    return i * split->size + (i < split->larger ? i : split->larger);
 }
 
-/* Channels whose outputs are kept at a time, where they are stored by what kernels do not do. */
-enum { GOPS_POINTWISE_STORED = 32 };
+/* Channels whose outputs lie in the workspace at a time, where gops_store applies the post-ops. */
+enum { GOPS_POINTWISE_STORE_CHANNELS = 32 };
 
 /* Fills in the plan but for `why`, as its method's `prepare`. */
 gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error);
