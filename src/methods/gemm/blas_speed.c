@@ -1,10 +1,12 @@
 /*
  * blas_speed.c: how fast the linked BLAS multiplies, by the name of the kernels it runs.
  *
- * A BLAS picks its kernels from a list of processors that ends when it was released, and what it
- * takes for a newer one may be several times slower than what that could run. It is known by name
- * and not by timing a product: a name is the same in every process and on a busy machine, so that a
- * shape keeps its plan; and asking for it takes no time.
+ * A BLAS picks its kernels from a list of processors that ends when it was released. The kernels
+ * that it picks for a newer processor may be several times slower than those that would run there.
+ *
+ * The speed is looked up by the name of the kernels; no product is timed. The name is the same in
+ * every process, however busy the machine is, so a shape always has the same plan, and asking for
+ * it takes no time.
  */
 #include "methods/gemm/gemm.h"
 
@@ -13,6 +15,7 @@
 #include "base/host_default.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <strings.h>
 
@@ -22,14 +25,13 @@ typedef struct speed {
 } speed;
 
 /*
- * Products of M 256, N 384, K 576 on a Zen 5 (AMD family 26, one core of a virtual machine, 2026)
- * by OpenBLAS 0.3.21 and BLIS 0.9.0, each name forced. Kernels of SSE do 43 of Haswell's 116 there,
- * 17 to 24 where N is 3136; on an Intel of family 6, model 207, 31 of 130, which is what stands
- * here. Not measured: SapphireRapids; kernels with FMA4, which neither processor has, stand as
- * BLIS's of that time.
+ * Measured: M 256, N 384, K 576 on one core of a Zen 5 by OpenBLAS 0.3.21 and BLIS 0.9.0, each name
+ * forced. The rows of SSE kernels (Prescott and those after it) have the ratio to Haswell of an
+ * Intel processor, family 6, model 207, where they are slower. SapphireRapids and the rows of FMA4
+ * kernels (Bulldozer to Excavator) are estimates, as neither processor runs them.
  */
 static const speed speeds[] = {
-    /* the first: what the estimates were fitted with */
+    /* The first row is the BLAS that the methods' estimates were fitted with. */
     {"Haswell", 116, 56},        {"Zen", 113, 55},         {"zen2", 112, 53},
     {"zen3", 113, 54},           {"SkylakeX", 215, 90},    {"Cooperlake", 216, 90},
     {"SapphireRapids", 216, 90}, {"skx", 190, 100},        {"Sandybridge", 105, 46},
@@ -42,7 +44,7 @@ static const speed speeds[] = {
     {"reference", 8, 4},
 };
 
-/* One that is not listed is taken to be as fast as what the estimates were fitted with. */
+/* A name that is not listed counts as the first row. */
 static const speed *look_up(const char *core)
 {
     for (size_t i = 0; core != NULL && i < sizeof speeds / sizeof speeds[0]; i++) {
@@ -55,9 +57,9 @@ static const speed *look_up(const char *core)
 
 double gops_gemm_speed(const gops_gemm *gemm, gops_compute compute)
 {
-    static const speed *_Atomic found; /* the same for whoever looks it up */
-    const int is_f32 = compute == GOPS_COMPUTE_F32 && gemm->sgemm == gops_cblas.sgemm;
-    const int is_f64 = compute == GOPS_COMPUTE_F64 && gemm->dgemm == gops_cblas.dgemm;
+    static const speed *_Atomic found; /* every thread that looks it up finds the same row */
+    const bool is_f32 = compute == GOPS_COMPUTE_F32 && gemm->sgemm == gops_cblas.sgemm;
+    const bool is_f64 = compute == GOPS_COMPUTE_F64 && gemm->dgemm == gops_cblas.dgemm;
     if (!is_f32 && !is_f64) {
         return 1;
     }

@@ -1,17 +1,18 @@
 /*
  * cblas.c: the CBLAS that the library is linked with, as a GEMM table.
  *
- * Our threads call the BLAS side by side, each for a product of its own, so it must stay on the
- * calling thread, and must bear being called by several. How the BLASes of Debian 12 behave was
- * measured (methods/gemm/README.md):
+ * Several workers call the BLAS at the same time, each for a product of its own, so every call must
+ * be safe beside others and stay on its thread. How to achieve that depends on the BLAS; README.md
+ * beside this file has what was measured:
  *
- * OpenBLAS with OpenMP starts as many threads as OpenMP would, also inside a parallel region of
- * one. That number is the calling task's own, so that setting it to 1 for the time of the call
- * disturbs nobody. With pthreads nothing can be said per call; the host sets OPENBLAS_NUM_THREADS.
- * The serial build is made without locks around its buffers and gives wrong results to two callers
- * at once: it gets one at a time. Which of them it is, is asked at run time: they share one soname.
+ * OpenBLAS with OpenMP starts as many threads as omp_get_max_threads() says, also inside a parallel
+ * region of one thread. That number belongs to the calling task, so setting it to 1 during the call
+ * affects no other thread. OpenBLAS with pthreads has no setting for one call; the host sets
+ * OPENBLAS_NUM_THREADS. The serial OpenBLAS has no locks around its buffers and gives wrong results
+ * to two callers at once, so a lock admits one call at a time. The three builds share one soname,
+ * so the library asks at run time which of them is loaded.
  *
- * BLIS takes its number of threads from the environment, or per call through its own interface.
+ * BLIS takes its number of threads from the environment, or for one call by its own interface.
  */
 #include "base/host_default.h"
 
@@ -30,7 +31,7 @@ static void cblas_f32(void *context, int32_t m, int32_t n, int32_t k, const floa
     float one = 1;
     bli_rntm_init(&threads);
     bli_rntm_set_num_threads(1, &threads);
-    /* BLIS 0.9 declares what it only reads without const. */
+    /* BLIS 0.9 declares its input matrices without const. */
     bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, (float *)(uintptr_t)a, lda, 1,
                  (float *)(uintptr_t)b, ldb, 1, &beta, c, ldc, 1, NULL, &threads);
 }
@@ -63,14 +64,15 @@ const char *gops_blas_core(void)
 #include "base/locks.h"
 
 #include <omp.h>
+#include <stdbool.h>
 
-/* What `end` must undo. */
+/* The settings of one call, which end_call undoes. */
 typedef struct call {
     int threads;
-    int locked;
+    bool locked;
 } call;
 
-static call begin(void)
+static call begin_call(void)
 {
     const call begun = {omp_get_max_threads(), openblas_get_parallel() == OPENBLAS_SEQUENTIAL};
     if (begun.threads != 1) {
@@ -82,7 +84,7 @@ static call begin(void)
     return begun;
 }
 
-static void end(call begun)
+static void end_call(call begun)
 {
     if (begun.locked) {
         gops_unlock(GOPS_LOCK_SERIAL_BLAS);
@@ -109,12 +111,12 @@ typedef struct call {
     int nothing;
 } call;
 
-static call begin(void)
+static call begin_call(void)
 {
     return (call){0};
 }
 
-static void end(call begun)
+static void end_call(call begun)
 {
     (void)begun;
 }
@@ -135,20 +137,20 @@ static void cblas_f32(void *context, int32_t m, int32_t n, int32_t k, const floa
                       const float *b, int32_t ldb, float beta, float *c, int32_t ldc)
 {
     (void)context;
-    const call begun = begin();
+    const call begun = begin_call();
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0f, a, lda, b, ldb, beta, c,
                 ldc);
-    end(begun);
+    end_call(begun);
 }
 
 static void cblas_f64(void *context, int32_t m, int32_t n, int32_t k, const double *a, int32_t lda,
                       const double *b, int32_t ldb, double beta, double *c, int32_t ldc)
 {
     (void)context;
-    const call begun = begin();
+    const call begun = begin_call();
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0, a, lda, b, ldb, beta, c,
                 ldc);
-    end(begun);
+    end_call(begun);
 }
 
 #endif

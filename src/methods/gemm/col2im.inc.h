@@ -1,4 +1,3 @@
-/* Wants C and NAME(symbol). */
 /*
  * col2im.inc.h: adds matrix columns back onto an image; the transpose of im2col.
  *
@@ -6,12 +5,20 @@
  * pixel. The element of tap k and pixel i belongs to output pixel i * stride + k * dilation - pad,
  * on every axis; elements that meet there are added up in the order of the taps, and those that
  * fall outside the output are skipped. Along the last axis a row of pixels goes to a run of
- * outputs, `stride` apart, whose part inside the output depends on the last tap alone. The outer
- * axes count like an odometer, so one code path serves every rank.
+ * outputs, `stride` apart, and which of them lie inside the output depends on the last tap alone.
+ * The outer axes are counted by index arrays, so one code path serves every rank.
+ *
+ * Parameters, which this file undefines at its end:
+ *
+ *     C             type: the compute type
+ *     NAME(symbol)  the name of a function for this type
  */
+#define add_run NAME(add_run)
+#define output_row NAME(output_row)
+#define col2im_row NAME(col2im_row)
+#define col2im NAME(col2im)
 
-static inline void NAME(add_run)(C *restrict to, int64_t stride, const C *restrict from,
-                                 int64_t count)
+static inline void add_run(C *restrict to, int64_t stride, const C *restrict from, int64_t count)
 {
     if (stride == 1) {
         for (int64_t i = 0; i < count; i++) {
@@ -24,10 +31,10 @@ static inline void NAME(add_run)(C *restrict to, int64_t stride, const C *restri
     }
 }
 
-/* The first output of the box's row that pixel `index` and tap `tap` of the outer axes meet in, or
- * -1. */
-static inline int64_t NAME(output_row)(const gops_scatter *scatter, const int64_t *index,
-                                       const int64_t *tap)
+/* The first output, in the box, of the row to which pixel `index` and tap `tap` of the outer axes
+ * contribute; -1 if that row is outside the box. */
+static inline int64_t output_row(const gops_scatter *scatter, const int64_t *index,
+                                 const int64_t *tap)
 {
     int64_t row = 0;
     for (int a = 0; a < scatter->axes - 1; a++) {
@@ -42,35 +49,34 @@ static inline int64_t NAME(output_row)(const gops_scatter *scatter, const int64_
     return row * (last->output1 - last->output0);
 }
 
-/* One row of the matrix onto one channel. */
-static void NAME(col2im_row)(const gops_scatter *scatter, const gops_scatter_part *part,
-                             const int64_t *tap, const C *from, C *channel)
+/* Adds one row of the block to one channel. */
+static void col2im_row(const gops_scatter *scatter, const gops_scatter_block *block,
+                       const int64_t *tap, const C *from, C *channel)
 {
     const int inner = scatter->axes - 1;
     const gops_scatter_axis *x = &scatter->axis[inner];
     const int64_t shift = tap[inner] * x->dilation - x->pad;
-    /* The pixels of a row that land in the box. */
+    /* The pixels of a data row whose outputs are in the box. */
     const int64_t first =
         gops_clamp(gops_ceil_div(x->output0 - shift, x->stride), x->data0, x->data1);
     const int64_t last = gops_clamp(gops_ceil_div(x->output1 - shift, x->stride), first, x->data1);
     const int64_t width = x->data1 - x->data0;
     int64_t index[GOPS_MAX_SPATIAL] = {0};
-    int64_t row = part->column0 / width;
-    int64_t start = x->data0 + part->column0 % width;
+    int64_t row = block->column0 / width;
+    int64_t start = x->data0 + block->column0 % width;
     for (int a = inner - 1; a >= 0; a--) {
         int64_t size = scatter->axis[a].data1 - scatter->axis[a].data0;
         index[a] = scatter->axis[a].data0 + row % size;
         row /= size;
     }
-    for (int64_t left = part->column1 - part->column0; left > 0;) {
+    for (int64_t left = block->column1 - block->column0; left > 0;) {
         int64_t count = gops_min(left, x->data1 - start);
         int64_t begin = gops_clamp(first, start, start + count);
         int64_t end = gops_clamp(last, begin, start + count);
-        int64_t base = begin < end ? NAME(output_row)(scatter, index, tap) : -1;
+        int64_t base = begin < end ? output_row(scatter, index, tap) : -1;
         if (base >= 0) {
-            NAME(add_run)
-            (channel + base + (begin * x->stride + shift - x->output0), x->stride,
-             from + (begin - start), end - begin);
+            add_run(channel + base + (begin * x->stride + shift - x->output0), x->stride,
+                    from + (begin - start), end - begin);
         }
         from += count;
         left -= count;
@@ -81,14 +87,14 @@ static void NAME(col2im_row)(const gops_scatter *scatter, const gops_scatter_par
     }
 }
 
-static void NAME(col2im)(const gops_scatter *scatter, const gops_scatter_part *part,
-                         const void *columns, void *output, int64_t output_ld)
+static void col2im(const gops_scatter *scatter, const gops_scatter_block *block,
+                   const void *columns, void *output, int64_t output_ld)
 {
     const C *row = columns;
-    for (int64_t channel = 0; channel < part->channels; channel++) {
+    for (int64_t channel = 0; channel < block->channels; channel++) {
         int64_t tap[GOPS_MAX_SPATIAL] = {0};
-        for (int64_t t = 0; t < scatter->taps; t++, row += part->ld) {
-            NAME(col2im_row)(scatter, part, tap, row, (C *)output + channel * output_ld);
+        for (int64_t t = 0; t < scatter->taps; t++, row += block->ld) {
+            col2im_row(scatter, block, tap, row, (C *)output + channel * output_ld);
             for (int a = scatter->axes - 1; a >= 0 && ++tap[a] == scatter->axis[a].kernel; a--) {
                 tap[a] = 0;
             }
@@ -96,5 +102,9 @@ static void NAME(col2im)(const gops_scatter *scatter, const gops_scatter_part *p
     }
 }
 
+#undef add_run
+#undef output_row
+#undef col2im_row
+#undef col2im
 #undef C
 #undef NAME

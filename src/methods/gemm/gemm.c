@@ -1,13 +1,13 @@
-/* gemm.c: hands a product to the table's function for its compute type. */
+/* gemm.c: calls the GEMM of a product's compute type. */
 #include "methods/gemm/gemm.h"
 
-static void run_f32(const gops_gemm *gemm, const gops_product *p)
+static void gemm_run_f32(const gops_gemm *gemm, const gops_product *p)
 {
     gemm->sgemm(gemm->context, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb,
                 p->accumulate ? 1.0f : 0.0f, p->c, p->ldc);
 }
 
-static void run_f64(const gops_gemm *gemm, const gops_product *p)
+static void gemm_run_f64(const gops_gemm *gemm, const gops_product *p)
 {
     gemm->dgemm(gemm->context, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb,
                 p->accumulate ? 1.0 : 0.0, p->c, p->ldc);
@@ -17,9 +17,9 @@ void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_comp
                    const gops_product *p)
 {
     if (compute == GOPS_COMPUTE_F32) {
-        run_f32(gemm, p);
+        gemm_run_f32(gemm, p);
     } else if (compute == GOPS_COMPUTE_F64) {
-        run_f64(gemm, p);
+        gemm_run_f64(gemm, p);
     } else {
         kernels->gemm->integer[compute](p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->accumulate,
                                         p->c, p->ldc);

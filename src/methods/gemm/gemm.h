@@ -1,31 +1,33 @@
-/* gemm.h: the matrix product, whoever provides it. */
+/* gemm.h: the matrix product, by the linked BLAS, the host's GEMM or our integer kernel. */
 #ifndef GOPS_GEMM_H
 #define GOPS_GEMM_H
 
 #include <groupops/host.h>
 
+#include <stdbool.h>
+
 #include "methods/gemm/gemm_kernels.h"
 
-/* One product C = A B (+ C where accumulate is not 0), row-major, in a compute type; see host.h. */
+/* One product C = A B, or C += A B, of row-major matrices in a compute type; see host.h. */
 typedef struct gops_product {
     int32_t m, n, k;
     const void *a;
     int32_t lda;
     const void *b;
     int32_t ldb;
-    int accumulate;
+    bool accumulate; /* C += A B */
     void *c;
     int32_t ldc;
 } gops_product;
 
-/* Floating point through the table, integers by our own kernel. */
+/* Floating point products go through the GEMM table, integer products to integer_gemm.inc.h. */
 void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
                    const gops_product *p);
 
-/* How fast the table's products of a compute type are, where 1 is what the methods' estimates were
- * fitted with, OpenBLAS's Haswell kernels: from 0.07, the reference BLAS, to 1.9 by AVX-512. Of
- * integers, whose product is our own, and of a host's table, of which nothing is known, 1. The same
- * at every call. */
+/* How fast the GEMM table multiplies in a compute type, relative to the BLAS that the methods'
+ * estimates were fitted with (OpenBLAS's Haswell kernels): from 0.07 for the reference BLAS to 1.9
+ * for AVX-512. Integers, which our own kernel multiplies, and a host's GEMM, whose speed is
+ * unknown, have 1. Every call returns the same. */
 double gops_gemm_speed(const gops_gemm *gemm, gops_compute compute);
 
 #endif

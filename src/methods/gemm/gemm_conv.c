@@ -3,17 +3,17 @@
  *
  * For each image and group,
  *
- *     output [C_OUT x P] = filter [C_OUT x K] * columns [K x P],   K = C_IN * taps, P = output
- * pixels,
+ *     output [C_OUT x P] = filter [C_OUT x K] * columns [K x P]
  *
- * where im2col (im2col.inc.h) writes the columns. The whole matrix would be `taps` times the
- * input and leave every cache, so it is made in blocks of `columns` pixels by `rows` of K, each
- * used by one GEMM at once and overwritten by the next; GEMMs after the first along K add to the
- * output. A budget without bound makes it one block, that is one GEMM per image and group.
+ * with K = C_IN * taps and P output pixels. im2col (im2col.inc.h) writes the columns. The whole
+ * matrix would be `taps` times as large as the input and would not fit a cache, so it is made in
+ * blocks of `columns` pixels by `rows` of K. One GEMM multiplies each block, and the next block
+ * overwrites it; all GEMMs along K but the first add to the output. With an unlimited budget there
+ * is one block, that is one GEMM for each image and group.
  *
- * A 1x1 kernel with stride 1 and no pads has columns = input: the GEMM then reads the input itself.
- * Where the output is not in the compute type, the GEMM writes to a scratch block, which is
- * converted.
+ * If the kernel is 1x1 with stride 1 and no pads, the input is the column matrix and the GEMM reads
+ * the input. If the output is not in the compute type, the GEMM writes to a scratch block, which is
+ * then converted.
  *
  * Work items are (image, group, block of columns).
  */
@@ -25,22 +25,22 @@
 #include "post_ops/post_ops.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    /* A block's columns are at least this many where the output has them: with fewer, the GEMM's
-     * packing of the filter, done anew for each block, shows (measured with M 64, K 576 on a Zen 5:
-     * 512 columns 5%, 128 columns 20%). */
-    WIDE_BLOCK = 384,
-    /* ... and at most this many: beyond, nothing is gained and work is harder to share. */
-    WIDEST_BLOCK = 2048,
-    /* Blocks are cut to multiples of a GEMM's register tile. */
+    /* A block has at least this many columns if the output has. The GEMM packs the filter for each
+     * block, which costs too much for fewer (M 64, K 576 on a Zen 5: 20% at 128 columns). */
+    MIN_COLUMNS = 384,
+    /* More columns than this are not faster, and fewer work items are harder to balance. */
+    MAX_COLUMNS = 2048,
+    /* Blocks are multiples of a GEMM's register tile. */
     COLUMN_STEP = 48,
-    /* The least items to cut a large image into, so that threads find work. */
-    SHARES = 8,
-    /* Sizes and leading dimensions that every BLAS takes. */
-    LARGEST_SIZE = INT32_MAX - 64,
+    /* A large image is cut into at least this many work items, so that every thread has some. */
+    MIN_ITEMS = 8,
+    /* The largest size and leading dimension that every BLAS takes. */
+    MAX_SIZE = INT32_MAX - 64,
 };
 
 typedef struct parameters {
@@ -50,21 +50,21 @@ typedef struct parameters {
     int64_t columns;  /* of a block */
     int64_t blocks;   /* of columns in an image */
     int64_t channels; /* of C_OUT in one GEMM: all of them unless the scratch block is too large */
-    int pointwise;    /* the columns are the input itself */
-    int direct;       /* the GEMM writes the output itself */
-    int64_t scratch_from; /* in the workspace, behind the columns: the product, or the sums of a
-                             wrapped plan */
-    int64_t spare_from;   /* behind that: a wrapped plan's products after the first */
+    bool pointwise;   /* the input is the column matrix */
+    bool in_place;    /* the GEMM writes to the output, not to a scratch block */
+    /* Offsets in the workspace; the columns are at 0. */
+    int64_t scratch_from; /* the product, or the sums of a wrapped plan */
+    int64_t spare_from;   /* a wrapped plan's products after the first */
 } parameters;
 
 static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 
-static parameters *own(gops_plan *plan)
+static parameters *gemm_conv_own(gops_plan *plan)
 {
     return (parameters *)(void *)plan->parameters.bytes;
 }
 
-static const parameters *read_own(const gops_plan *plan)
+static const parameters *gemm_conv_read(const gops_plan *plan)
 {
     return (const parameters *)(const void *)plan->parameters.bytes;
 }
@@ -83,15 +83,15 @@ static void fill_window(const gops_conv_geometry *conv, gops_window *window)
     window->taps = conv->taps;
 }
 
-static int is_pointwise(const gops_conv_geometry *conv)
+static bool is_pointwise(const gops_conv_geometry *conv)
 {
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
         if (axis->kernel != 1 || axis->stride != 1 || axis->pad_begin != 0 || axis->pad_end != 0) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 static int64_t columns_bytes(const gops_plan *plan, const parameters *p)
@@ -105,7 +105,7 @@ static int64_t columns_bytes(const gops_plan *plan, const parameters *p)
 
 static int64_t product_bytes(const gops_plan *plan, const parameters *p)
 {
-    if (p->direct) {
+    if (p->in_place) {
         return 0;
     }
     int64_t values = gops_mul_saturate(p->channels, p->columns);
@@ -117,14 +117,15 @@ static int64_t scratch_bytes(const gops_plan *plan, const parameters *p)
     return gops_mul_saturate(product_bytes(plan, p), plan->wrapped && p->rows < p->k ? 2 : 1);
 }
 
-/* Halves what takes most until the block fits. False where even the least does not. */
-static int fit(const gops_plan *plan, parameters *p, int64_t limit)
+/* Halves whatever takes the most memory until the block fits. False if the smallest block does not
+ * fit. */
+static bool gemm_conv_fit(const gops_plan *plan, parameters *p, int64_t limit)
 {
     for (;;) {
         int64_t columns = columns_bytes(plan, p), scratch = scratch_bytes(plan, p);
         if (columns <= limit - scratch - 3 * GOPS_WORKSPACE_ALIGNMENT ||
             (columns == 0 && scratch == 0)) {
-            return 1;
+            return true;
         }
         if (p->columns > COLUMN_STEP) {
             p->columns = gops_max(COLUMN_STEP, p->columns / 2);
@@ -135,34 +136,34 @@ static int fit(const gops_plan *plan, parameters *p, int64_t limit)
         } else if (p->columns > 1) {
             p->columns = gops_ceil_div(p->columns, 2);
         } else {
-            return 0;
+            return false;
         }
     }
 }
 
-/* Blocks that stay in the second level cache beside the filter and the GEMM's own copies. */
-static void block_for_cache(const gops_plan *plan, parameters *p)
+/* Chooses blocks that stay in the L2 cache beside the filter and the copies that the GEMM makes. */
+static void gemm_conv_block_for_cache(const gops_plan *plan, parameters *p)
 {
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t room = plan->machine.l2_bytes / 2 / gops_compute_bytes(plan->type->compute);
-    int64_t wide = gops_min(pixels, WIDE_BLOCK);
+    int64_t wide = gops_min(pixels, MIN_COLUMNS);
     if (p->pointwise) {
-        wide = WIDEST_BLOCK;
+        wide = MAX_COLUMNS;
     } else {
-        int64_t pieces = gops_ceil_div(p->k, gops_max(1, room / wide));
-        p->rows = gops_ceil_div(p->k, pieces);
-        wide = gops_clamp(room / p->rows, wide, WIDEST_BLOCK);
+        int64_t row_blocks = gops_ceil_div(p->k, gops_max(1, room / wide));
+        p->rows = gops_ceil_div(p->k, row_blocks);
+        wide = gops_clamp(room / p->rows, wide, MAX_COLUMNS);
     }
     int64_t images = gops_mul_saturate(plan->conv.batch, plan->conv.groups);
     int64_t blocks = gops_ceil_div(pixels, wide);
-    if (images > 0 && images < SHARES && pixels > SHARES * COLUMN_STEP) {
-        blocks = gops_max(blocks, gops_ceil_div(SHARES, images));
+    if (images > 0 && images < MIN_ITEMS && pixels > MIN_ITEMS * COLUMN_STEP) {
+        blocks = gops_max(blocks, gops_ceil_div(MIN_ITEMS, images));
     }
     p->columns = gops_round_up(gops_ceil_div(pixels, gops_max(1, blocks)), COLUMN_STEP);
     p->columns = gops_min(p->columns, pixels);
 }
 
-static void explain(gops_plan *plan, const parameters *p)
+static void gemm_conv_explain(gops_plan *plan, const parameters *p)
 {
     const char *gemm = gops_compute_product(plan->type->compute);
     long long m = (long long)plan->conv.channels_out, n = (long long)plan->conv.output_pixels;
@@ -180,10 +181,9 @@ static void explain(gops_plan *plan, const parameters *p)
     }
 }
 
-/* Estimated nanoseconds. Fitted to ResNeXt-50's four grouped 3x3 layers, dense 3x3 ones and 1x1
- * ones with OpenBLAS 0.3.21's Haswell kernels on a Zen 5 with AVX-512, one core of a virtual
- * machine, 2026. */
-static double estimate(const gops_plan *plan, const parameters *p)
+/* Estimated nanoseconds. Fitted to ResNeXt-50's grouped 3x3 layers and to dense 3x3 and 1x1 layers,
+ * with OpenBLAS 0.3.21's Haswell kernels on a Zen 5 with AVX-512. */
+static double gemm_conv_estimate(const gops_plan *plan, const parameters *p)
 {
     static const double NS_PER_FLOP = 0.009, NS_PER_COLUMN_VALUE = 0.06, NS_PER_RUN = 8;
     static const double NS_PER_PACKED_VALUE = 0.05, NS_PER_OUTPUT = 0.2, NS_PER_GEMM = 300;
@@ -202,27 +202,27 @@ static double estimate(const gops_plan *plan, const parameters *p)
     return (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status gemm_conv_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    parameters *p = own(plan);
+    parameters *p = gemm_conv_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     *p = (parameters){.k = conv->k, .channels = conv->channels_out};
     fill_window(conv, &p->window);
-    const int narrow = conv->output_pixels <= LARGEST_SIZE;
+    const bool narrow = conv->output_pixels <= MAX_SIZE;
     p->pointwise = plan->type->plain && narrow && is_pointwise(conv);
-    p->direct = plan->type->plain && narrow; /* never wrapped: those types are not plain */
+    p->in_place = plan->type->plain && narrow; /* a wrapped plan's type is never native */
     p->rows = p->k;
     p->columns = conv->output_pixels;
     if (slot_limit != GOPS_UNLIMITED) {
-        block_for_cache(plan, p);
+        gemm_conv_block_for_cache(plan, p);
     }
-    p->rows = gops_min(p->rows, LARGEST_SIZE);
+    p->rows = gops_min(p->rows, MAX_SIZE);
     if (plan->wrapped) {
         p->rows = gops_min(p->rows, plan->exact_k);
     }
-    p->columns = gops_min(p->columns, LARGEST_SIZE);
-    p->channels = gops_min(p->channels, LARGEST_SIZE);
-    if (!fit(plan, p, slot_limit)) {
+    p->columns = gops_min(p->columns, MAX_SIZE);
+    p->channels = gops_min(p->channels, MAX_SIZE);
+    if (!gemm_conv_fit(plan, p, slot_limit)) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; gemm needs at least %lld bytes for one thread",
                          (long long)slot_limit,
@@ -240,22 +240,23 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     plan->items = conv->batch * conv->groups * p->blocks;
     plan->filter_bytes =
         conv->groups * conv->channels_out * p->k * gops_compute_bytes(plan->type->compute);
-    plan->cost = estimate(plan, p);
-    explain(plan, p);
+    plan->cost = gemm_conv_estimate(plan, p);
+    gemm_conv_explain(plan, p);
     return GOPS_OK;
 }
 
-/* The GEMM takes the weights as they lie; only their type may have to change. */
-static void pack(const gops_plan *plan, const void *weights, void *packed)
+/* The GEMM reads the weights in their given order; packing only converts their type. */
+static void gemm_conv_pack(const gops_plan *plan, const void *weights, void *packed)
 {
     plan->filter_type->load(packed, weights,
                             plan->filter_bytes / gops_compute_bytes(plan->type->compute));
 }
 
-/* One block of one image and group, where it lies. */
+/* A work item: a block of columns of one image and group. */
 typedef struct block {
     const gops_job *job;
-    int64_t image, channel;      /* the channel: the group's first output channel */
+    int64_t image;
+    int64_t channel;             /* the first output channel of the group */
     const unsigned char *data;   /* of the group, in T */
     const unsigned char *filter; /* of the group, in C */
     unsigned char *output;       /* of the group, in T */
@@ -263,11 +264,12 @@ typedef struct block {
     double data_zero;
 } block;
 
-/* Writes rows row0 to row1 of the block's columns, or finds them in the input. */
+/* The product for rows row0 to row1 - 1 of the block: writes its columns to the workspace, or
+ * points to them in the input. */
 static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, int64_t row1,
                           void *workspace)
 {
-    const parameters *p = read_own(plan);
+    const parameters *p = gemm_conv_read(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_product product = {.k = (int32_t)(row1 - row0), .n = (int32_t)at->columns};
     if (p->pointwise) {
@@ -285,10 +287,10 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
     return product;
 }
 
-/* Finishes channels m to m + count - 1 of the block; `values` is the first one's run, `ld` elements
- * of C from one to the next. */
-static void finish(const gops_plan *plan, const block *at, int64_t m, int64_t count,
-                   unsigned char *values, int64_t ld)
+/* Applies the post-ops to channels m to m + count - 1 of the block and stores them. The first
+ * channel's sums begin at `values`; the next channel's lie `ld` elements of C further. */
+static void gemm_conv_store(const gops_plan *plan, const block *at, int64_t m, int64_t count,
+                            unsigned char *values, int64_t ld)
 {
     for (int64_t c = at->channel + m; c < at->channel + m + count; c++) {
         const int64_t first = (at->image * plan->conv.groups * plan->conv.channels_out + c) *
@@ -299,11 +301,11 @@ static void finish(const gops_plan *plan, const block *at, int64_t m, int64_t co
     }
 }
 
-/* Channels m to m + count - 1 of a block whose GEMMs write to the workspace. */
+/* Channels m to m + count - 1 of a block whose GEMMs write to the scratch block. */
 static void run_scratch(const gops_plan *plan, const block *at, int64_t m, int64_t count,
                         unsigned char *workspace)
 {
-    const parameters *p = read_own(plan);
+    const parameters *p = gemm_conv_read(plan);
     const gops_compute compute = plan->type->compute;
     unsigned char *scratch = workspace + p->scratch_from;
     for (int64_t row = 0; row < p->k; row += p->rows) {
@@ -318,19 +320,19 @@ static void run_scratch(const gops_plan *plan, const block *at, int64_t m, int64
                                                row > 0 ? scratch : NULL);
         }
     }
-    finish(plan, at, m, count, scratch, at->columns);
+    gemm_conv_store(plan, at, m, count, scratch, at->columns);
 }
 
-/* A block whose GEMMs write the output itself. */
-static void run_direct(const gops_plan *plan, const block *at, unsigned char *workspace)
+/* A block whose GEMMs write to the output. */
+static void run_in_place(const gops_plan *plan, const block *at, unsigned char *workspace)
 {
-    const parameters *p = read_own(plan);
+    const parameters *p = gemm_conv_read(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = plan->conv.channels_out, pixels = plan->conv.output_pixels;
-    const int adds = gops_adds_in_place(at->job);
+    const bool adds = gops_adds_in_place(at->job);
     for (int64_t row = 0; row < p->k; row += p->rows) {
         gops_product product = lower(plan, at, row, gops_min(row + p->rows, p->k), workspace);
-        product.accumulate |= adds;
+        product.accumulate = product.accumulate || adds;
         for (int64_t m = 0; m < channels; m += p->channels) {
             product.m = (int32_t)gops_min(p->channels, channels - m);
             product.a = at->filter + (m * p->k + row) * bytes;
@@ -344,16 +346,16 @@ static void run_direct(const gops_plan *plan, const block *at, unsigned char *wo
         block after = *at;
         rest.residual = adds ? NULL : rest.residual;
         after.job = &rest;
-        finish(plan, &after, 0, channels, at->output + at->column0 * bytes, pixels);
+        gemm_conv_store(plan, &after, 0, channels, at->output + at->column0 * bytes, pixels);
     }
 }
 
 static void run_block(const gops_plan *plan, const block *at, unsigned char *workspace)
 {
-    const parameters *p = read_own(plan);
+    const parameters *p = gemm_conv_read(plan);
     const int64_t channels = plan->conv.channels_out;
-    if (p->direct) {
-        run_direct(plan, at, workspace);
+    if (p->in_place) {
+        run_in_place(plan, at, workspace);
         return;
     }
     for (int64_t m = 0; m < channels; m += p->channels) {
@@ -361,9 +363,9 @@ static void run_block(const gops_plan *plan, const block *at, unsigned char *wor
     }
 }
 
-static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+static void gemm_conv_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
-    const parameters *p = read_own(plan);
+    const parameters *p = gemm_conv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t image_group = item / p->blocks;
@@ -387,8 +389,8 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 const gops_method gops_gemm_conv = {
     .name = "gemm",
     .operation = GOPS_OPERATION_CONV,
-    .prepare = prepare,
-    .pack = pack,
-    .run = run,
-    .wraps = 1,
+    .prepare = gemm_conv_prepare,
+    .pack = gemm_conv_pack,
+    .run = gemm_conv_run,
+    .wraps = true,
 };

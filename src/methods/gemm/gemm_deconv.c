@@ -1,20 +1,21 @@
 /*
  * gemm_deconv.c: GroupConvolutionBackpropData by GEMM and col2im, the reference path.
  *
- * For each image and group,
+ * For each image and group, with X data pixels,
  *
- *     columns [C_OUT*taps x X] = filter^T [C_OUT*taps x C_IN] * data [C_IN x X],   X = data pixels,
+ *     columns [C_OUT*taps x X] = filter^T [C_OUT*taps x C_IN] * data [C_IN x X],
  *
- * and col2im (col2im.inc.h) adds the columns onto the output. The weights are transposed when
- * they are packed. The columns are made in blocks of `channels` output channels by `columns`
- * pixels, each added to the output at once; a budget without bound makes it one GEMM per image and
- * group.
+ * and col2im (col2im.inc.h) adds the columns to the output. The weights are transposed when they
+ * are packed. The columns are made in blocks of `channels` output channels by `columns` pixels, and
+ * each block is added to the output before the next one is made. With an unlimited budget there is
+ * one GEMM for each image and group.
  *
- * Blocks of one channel add to the same outputs, so one work item does them all, in order. Items
- * are (image, group, block of channels, band). There is one band, the whole output, where the
- * output is in the compute type and the sums can grow in it. Else they grow in the workspace, and
- * where that is too large an item makes a band of the output: one index of the outer axes, a range
- * of axis `cut`, all of the axes within; it multiplies every data pixel that reaches the band.
+ * Blocks of one channel add to the same outputs, so one work item computes them all, in order. Work
+ * items are (image, group, block of channels, output tile). If the output is in the compute type,
+ * the sums are formed in the output, and the whole output is one tile. Otherwise they are formed in
+ * the workspace, and if that is too small for the whole output, the output is cut into tiles: one
+ * index of each axis outside axis `cut`, a range of axis `cut`, and all of the axes inside it. An
+ * item then multiplies every data pixel that contributes to its tile.
  */
 #include "methods/gemm/gemm_deconv.h"
 #include "methods/methods.h"
@@ -23,18 +24,20 @@
 #include "base/error.h"
 #include "methods/gemm/gemm.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum {
-    /* Rows of a GEMM, C_OUT * taps of a block, that amortise its packing of the data. */
-    TALL_BLOCK = 96,
-    WIDE_BLOCK = 384,
-    WIDEST_BLOCK = 2048,
-    COLUMN_STEP = 48,
-    LARGEST_SIZE = INT32_MAX - 64,
+    /* Rows of a GEMM (channels of a block times taps) that amortise its packing of the data. */
+    MIN_ROWS = 96,
+    MIN_COLUMNS = 384,
+    MAX_COLUMNS = 2048,
+    COLUMN_STEP = 48, /* a multiple of a GEMM's register tile */
+    /* The largest size and leading dimension that every BLAS takes. */
+    MAX_SIZE = INT32_MAX - 64,
 };
 
-static gops_gemm_deconv_parameters *own(gops_plan *plan)
+static gops_gemm_deconv_parameters *gemm_deconv_own(gops_plan *plan)
 {
     return (gops_gemm_deconv_parameters *)(void *)plan->parameters.bytes;
 }
@@ -50,6 +53,7 @@ static void fill_scatter(const gops_conv_geometry *conv, gops_scatter *scatter)
     }
 }
 
+/* Bytes in the workspace: the block of columns, the converted data, the sums of a tile. */
 typedef struct sizes {
     int64_t columns, data, sums;
 } sizes;
@@ -61,7 +65,7 @@ static sizes workspace_sizes(const gops_plan *plan, const gops_gemm_deconv_param
     sizes s = {gops_mul_saturate(gops_mul_saturate(rows, p->columns), bytes), 0, 0};
     if (!p->in_place) {
         s.data = gops_mul_saturate(gops_mul_saturate(p->depth, p->columns), bytes);
-        s.sums = gops_mul_saturate(gops_mul_saturate(p->channels, p->band_pixels), bytes);
+        s.sums = gops_mul_saturate(gops_mul_saturate(p->channels, p->tile_pixels), bytes);
     }
     return s;
 }
@@ -76,38 +80,39 @@ static int64_t sum_sizes(sizes s)
     return sum;
 }
 
-/* Cuts the bands of the output in half: along the present axis, or the next one within. False when
- * they are single pixels already. */
-static int halve_band(const gops_conv_geometry *conv, gops_gemm_deconv_parameters *p)
+/* Halves the output tiles along axis `cut`, or along the next inner axis where that one cannot be
+ * cut further. False if the tiles are single pixels. */
+static bool halve_tile(const gops_conv_geometry *conv, gops_gemm_deconv_parameters *p)
 {
-    while (p->band == 1 && p->cut + 1 < conv->axes) {
+    while (p->tile_length == 1 && p->cut + 1 < conv->axes) {
         p->cut++;
-        p->band = conv->axis[p->cut].output;
+        p->tile_length = conv->axis[p->cut].output;
     }
-    if (p->band == 1) {
-        return 0;
+    if (p->tile_length == 1) {
+        return false;
     }
-    p->banded = 1;
-    p->band = gops_ceil_div(p->band, 2);
-    p->band_pixels = p->band;
+    p->tiled = true;
+    p->tile_length = gops_ceil_div(p->tile_length, 2);
+    p->tile_pixels = p->tile_length;
     for (int a = p->cut + 1; a < conv->axes; a++) {
-        p->band_pixels *= conv->axis[a].output;
+        p->tile_pixels *= conv->axis[a].output;
     }
-    return 1;
+    return true;
 }
 
-/* Halves what takes most until the block fits. False where even the least does not. */
-static int fit(const gops_plan *plan, gops_gemm_deconv_parameters *p, int64_t limit)
+/* Halves whatever takes the most memory until the block fits. False if the smallest block does not
+ * fit. */
+static bool gemm_deconv_fit(const gops_plan *plan, gops_gemm_deconv_parameters *p, int64_t limit)
 {
     for (;;) {
         sizes s = workspace_sizes(plan, p);
         if (sum_sizes(s) <= limit) {
-            return 1;
+            return true;
         }
         int64_t others = gops_max(s.columns, s.data);
         if (p->channels > 1 && gops_max(s.columns, s.sums) >= s.data) {
             p->channels = gops_ceil_div(p->channels, 2);
-        } else if (s.sums > others && halve_band(&plan->conv, p)) {
+        } else if (s.sums > others && halve_tile(&plan->conv, p)) {
             continue;
         } else if (p->columns > COLUMN_STEP) {
             p->columns = gops_max(COLUMN_STEP, p->columns / 2);
@@ -115,48 +120,48 @@ static int fit(const gops_plan *plan, gops_gemm_deconv_parameters *p, int64_t li
             p->depth = gops_ceil_div(p->depth, 2);
         } else if (p->columns > 1) {
             p->columns = gops_ceil_div(p->columns, 2);
-        } else if (s.sums == 0 || !halve_band(&plan->conv, p)) {
-            return 0;
+        } else if (s.sums == 0 || !halve_tile(&plan->conv, p)) {
+            return false;
         }
     }
 }
 
-static void block_for_cache(const gops_plan *plan, gops_gemm_deconv_parameters *p)
+static void gemm_deconv_block_for_cache(const gops_plan *plan, gops_gemm_deconv_parameters *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t room = plan->machine.l2_bytes / 2 / gops_compute_bytes(plan->type->compute);
-    p->channels = gops_clamp(gops_ceil_div(TALL_BLOCK, conv->taps), 1, gops_max(1, p->channels));
+    p->channels = gops_clamp(gops_ceil_div(MIN_ROWS, conv->taps), 1, gops_max(1, p->channels));
     int64_t wide =
-        gops_clamp(room / gops_mul_saturate(p->channels, conv->taps), WIDE_BLOCK, WIDEST_BLOCK);
+        gops_clamp(room / gops_mul_saturate(p->channels, conv->taps), MIN_COLUMNS, MAX_COLUMNS);
     int64_t blocks = gops_ceil_div(conv->data_pixels, wide);
     p->columns = gops_round_up(gops_ceil_div(conv->data_pixels, blocks), COLUMN_STEP);
     p->columns = gops_min(p->columns, conv->data_pixels);
 }
 
-static int64_t count_bands(const gops_conv_geometry *conv, const gops_gemm_deconv_parameters *p)
+static int64_t count_tiles(const gops_conv_geometry *conv, const gops_gemm_deconv_parameters *p)
 {
-    int64_t bands = gops_ceil_div(conv->axis[p->cut].output, p->band);
+    int64_t tiles = gops_ceil_div(conv->axis[p->cut].output, p->tile_length);
     for (int a = 0; a < p->cut; a++) {
-        bands *= conv->axis[a].output;
+        tiles *= conv->axis[a].output;
     }
-    return bands;
+    return tiles;
 }
 
-static void explain(gops_plan *plan, const gops_gemm_deconv_parameters *p)
+static void gemm_deconv_explain(gops_plan *plan, const gops_gemm_deconv_parameters *p)
 {
     snprintf(
         plan->why, sizeof plan->why,
-        "%s and col2im in %lld blocks of %lld channels by %lld of %lld pixels, %lld bands: M %lld, "
+        "%s and col2im in %lld blocks of %lld channels by %lld of %lld pixels, %lld tiles: M %lld, "
         "N %lld, K %lld",
         gops_compute_product(plan->type->compute), (long long)p->channel_blocks,
         (long long)p->channels, (long long)p->columns, (long long)plan->conv.data_pixels,
-        (long long)p->bands, (long long)(p->channels * plan->conv.taps), (long long)p->columns,
+        (long long)p->tiles, (long long)(p->channels * plan->conv.taps), (long long)p->columns,
         (long long)p->depth);
 }
 
-/* Estimated nanoseconds. Fitted to DCGAN's, HiFi-GAN's and U-Net's layers with OpenBLAS 0.3.21 on a
- * Zen 5 with AVX-512, one core of a virtual machine, 2026; its Haswell kernels. */
-static double estimate(const gops_plan *plan)
+/* Estimated nanoseconds. Fitted to the layers of DCGAN, HiFi-GAN and U-Net, with OpenBLAS 0.3.21's
+ * Haswell kernels on a Zen 5 with AVX-512. */
+static double gemm_deconv_estimate(const gops_plan *plan)
 {
     static const double NS_PER_FLOP = 0.009, NS_PER_COLUMN_VALUE = 0.4, NS_PER_RUN = 10;
     static const double NS_PER_OUTPUT = 0.2;
@@ -172,28 +177,28 @@ static double estimate(const gops_plan *plan)
     return (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    gops_gemm_deconv_parameters *p = own(plan);
+    gops_gemm_deconv_parameters *p = gemm_deconv_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    if (conv->taps > LARGEST_SIZE) {
+    if (conv->taps > MAX_SIZE) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "gemm takes a kernel of at most %d taps; it has %lld", LARGEST_SIZE,
+                         "gemm takes a kernel of at most %d taps; it has %lld", MAX_SIZE,
                          (long long)conv->taps);
     }
     *p = (gops_gemm_deconv_parameters){
-        .channels = gops_min(conv->channels_out, LARGEST_SIZE / conv->taps),
-        .columns = gops_min(conv->data_pixels, LARGEST_SIZE),
-        .depth = gops_min(conv->channels_in, plan->wrapped ? plan->exact_k : LARGEST_SIZE),
-        .band = conv->axis[0].output,
-        .band_pixels = conv->output_pixels,
-        .in_place = plan->type->plain && conv->data_pixels <= LARGEST_SIZE,
+        .channels = gops_min(conv->channels_out, MAX_SIZE / conv->taps),
+        .columns = gops_min(conv->data_pixels, MAX_SIZE),
+        .depth = gops_min(conv->channels_in, plan->wrapped ? plan->exact_k : MAX_SIZE),
+        .tile_length = conv->axis[0].output,
+        .tile_pixels = conv->output_pixels,
+        .in_place = plan->type->plain && conv->data_pixels <= MAX_SIZE,
     };
     fill_scatter(conv, &p->scatter);
     if (slot_limit != GOPS_UNLIMITED) {
-        block_for_cache(plan, p);
+        gemm_deconv_block_for_cache(plan, p);
     }
-    if (!fit(plan, p, slot_limit)) {
+    if (!gemm_deconv_fit(plan, p, slot_limit)) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; gemm needs at least %lld bytes for one thread",
                          (long long)slot_limit, (long long)sum_sizes(workspace_sizes(plan, p)));
@@ -203,17 +208,17 @@ static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *erro
     p->data_from = gops_round_up(s.columns, GOPS_WORKSPACE_ALIGNMENT);
     p->sums_from = p->data_from + gops_round_up(s.data, GOPS_WORKSPACE_ALIGNMENT);
     plan->slot_bytes = p->sums_from + gops_round_up(s.sums, GOPS_WORKSPACE_ALIGNMENT);
-    p->bands = count_bands(conv, p);
-    plan->items = conv->batch * conv->groups * p->channel_blocks * p->bands;
+    p->tiles = count_tiles(conv, p);
+    plan->items = conv->batch * conv->groups * p->channel_blocks * p->tiles;
     plan->filter_bytes = conv->groups * conv->channels_out * conv->taps * conv->channels_in *
                          gops_compute_bytes(plan->type->compute);
-    plan->cost = estimate(plan);
-    explain(plan, p);
+    plan->cost = gemm_deconv_estimate(plan);
+    gemm_deconv_explain(plan, p);
     return GOPS_OK;
 }
 
-/* [G, C_IN, C_OUT*taps] becomes [G, C_OUT*taps, C_IN]. */
-static void pack(const gops_plan *plan, const void *weights, void *packed)
+/* Transposes [G, C_IN, C_OUT*taps] to [G, C_OUT*taps, C_IN]. */
+static void gemm_deconv_pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;
@@ -234,8 +239,8 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
 const gops_method gops_gemm_deconv = {
     .name = "gemm",
     .operation = GOPS_OPERATION_DECONV,
-    .prepare = prepare,
-    .pack = pack,
+    .prepare = gemm_deconv_prepare,
+    .pack = gemm_deconv_pack,
     .run = gops_gemm_deconv_run,
-    .wraps = 1,
+    .wraps = true,
 };

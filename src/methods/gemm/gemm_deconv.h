@@ -1,4 +1,4 @@
-/* gemm_deconv.h: what planning and running GEMM and col2im share; gemm_deconv.c. */
+/* gemm_deconv.h: the parameters of GEMM and col2im, which gemm_deconv.c plans. */
 #ifndef GOPS_GEMM_DECONV_H
 #define GOPS_GEMM_DECONV_H
 
@@ -6,21 +6,23 @@
 #include "plan/plan.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 typedef struct gops_gemm_deconv_parameters {
-    gops_scatter scatter; /* its boxes: the whole tensors */
+    gops_scatter scatter; /* its boxes are the whole tensors */
     int64_t channels;     /* of a block */
     int64_t channel_blocks;
-    int64_t columns; /* of a block */
-    int64_t depth;   /* of C_IN in one GEMM */
-    int32_t cut;     /* the axis that bands cut */
-    int32_t banded;
-    int64_t band; /* outputs of that axis in a band */
-    int64_t bands;
-    int64_t band_pixels; /* the most of one channel in a band */
-    int in_place;        /* the sums grow in the output */
-    int64_t data_from;   /* in the workspace: converted data, behind the columns */
-    int64_t sums_from;   /* the sums, behind those */
+    int64_t columns;     /* of a block */
+    int64_t depth;       /* input channels in one GEMM */
+    int32_t cut;         /* the axis along which output tiles are cut */
+    bool tiled;          /* there is more than one tile */
+    bool in_place;       /* the sums are formed in the output */
+    int64_t tile_length; /* outputs of axis `cut` in a tile */
+    int64_t tiles;
+    int64_t tile_pixels; /* outputs of one channel in a tile, at most */
+    /* Offsets in the workspace; the columns are at 0. */
+    int64_t data_from; /* the converted data */
+    int64_t sums_from;
 } gops_gemm_deconv_parameters;
 
 static_assert(sizeof(gops_gemm_deconv_parameters) <= GOPS_PARAMETER_BYTES,

@@ -7,23 +7,23 @@
 
 #include <string.h>
 
-/* What one item works on. */
-typedef struct piece {
+/* A work item. */
+typedef struct work_item {
     const gops_job *job;
-    int64_t channel;             /* the first output channel of the block, over all groups */
-    int64_t first_channel;       /* the same, over all images too */
+    int64_t channel;             /* the first output channel, counted over all groups */
+    int64_t first_channel;       /* the same, over all images and groups */
     gops_scatter scatter;        /* with the item's boxes */
     const unsigned char *data;   /* of the group, in T */
-    const unsigned char *filter; /* of the block of channels, in C */
-    unsigned char *output;       /* of the block of channels, in T */
+    const unsigned char *filter; /* of those channels, in C */
+    unsigned char *output;       /* of those channels, in T */
     int64_t channels;
     int64_t pixels; /* in the data box */
     double data_zero;
     unsigned char *workspace;
-} piece;
+} work_item;
 
-/* The data pixels of an axis that reach its outputs output0 to output1 - 1 with some tap. */
-static void data_box(gops_scatter_axis *axis, int64_t size)
+/* Sets the data box to the pixels that contribute to outputs output0 to output1 - 1 by some tap. */
+static void set_data_box(gops_scatter_axis *axis, int64_t size)
 {
     const int64_t reach = (axis->kernel - 1) * axis->dilation;
     axis->data0 =
@@ -32,27 +32,28 @@ static void data_box(gops_scatter_axis *axis, int64_t size)
                              axis->data0, size);
 }
 
-static void set_band(const gops_conv_geometry *conv, const gops_gemm_deconv_parameters *p,
-                     int64_t band, gops_scatter *scatter)
+/* Sets the boxes to those of an output tile. */
+static void set_tile(const gops_conv_geometry *conv, const gops_gemm_deconv_parameters *p,
+                     int64_t tile, gops_scatter *scatter)
 {
-    const int64_t along = gops_ceil_div(conv->axis[p->cut].output, p->band);
+    const int64_t along = gops_ceil_div(conv->axis[p->cut].output, p->tile_length);
     gops_scatter_axis *cut = &scatter->axis[p->cut];
-    cut->output0 = band % along * p->band;
-    cut->output1 = gops_min(cut->output0 + p->band, conv->axis[p->cut].output);
-    band /= along;
+    cut->output0 = tile % along * p->tile_length;
+    cut->output1 = gops_min(cut->output0 + p->tile_length, conv->axis[p->cut].output);
+    tile /= along;
     for (int a = p->cut - 1; a >= 0; a--) {
-        scatter->axis[a].output0 = band % conv->axis[a].output;
+        scatter->axis[a].output0 = tile % conv->axis[a].output;
         scatter->axis[a].output1 = scatter->axis[a].output0 + 1;
-        band /= conv->axis[a].output;
+        tile /= conv->axis[a].output;
     }
     for (int a = 0; a <= p->cut; a++) {
-        data_box(&scatter->axis[a], conv->axis[a].data);
+        set_data_box(&scatter->axis[a], conv->axis[a].data);
     }
 }
 
-/* Converts pixels first to first + count - 1 of the data box, of one channel. Runs along the last
- * axis lie together. */
-static void load_box(const gops_plan *plan, const piece *at, const unsigned char *channel,
+/* Converts pixels first to first + count - 1 of the data box of one channel. Pixels that are
+ * neighbours along the last axis are neighbours in memory. */
+static void load_box(const gops_plan *plan, const work_item *at, const unsigned char *channel,
                      int64_t first, int64_t count, unsigned char *to)
 {
     const gops_scatter *scatter = &at->scatter;
@@ -80,9 +81,10 @@ static void load_box(const gops_plan *plan, const piece *at, const unsigned char
     }
 }
 
-/* columns (+)= filter^T x data for pixels first to first + count - 1 of the box and `depth` of C_IN
- * from channel c on. */
-static void multiply(const gops_plan *plan, const piece *at, int64_t first, int64_t count,
+/* columns = filter^T x data, or += if c > 0, for pixels first to first + count - 1 of the data box
+ * and input channels c to c + depth - 1. A wrapped plan never adds: its products are added as
+ * integers, by col2im. */
+static void multiply(const gops_plan *plan, const work_item *at, int64_t first, int64_t count,
                      int64_t c, int64_t depth)
 {
     const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
@@ -114,31 +116,33 @@ static void multiply(const gops_plan *plan, const piece *at, int64_t first, int6
     gops_gemm_run(&plan->gemm, plan->kernels, plan->type->compute, &product);
 }
 
-/* Adds pixels first to first + count - 1 of the box onto the sums. */
-static void add_block(const gops_plan *plan, const piece *at, int64_t first, int64_t count,
+/* Adds the products of pixels first to first + count - 1 of the data box to the sums. */
+static void add_block(const gops_plan *plan, const work_item *at, int64_t first, int64_t count,
                       unsigned char *sums, int64_t pixels)
 {
     const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
     const int64_t channels_in = plan->conv.channels_in;
     const gops_compute compute = plan->type->compute;
-    const gops_scatter_part part = {at->channels, first, first + count, count};
+    const gops_scatter_block block = {at->channels, first, first + count, count};
     for (int64_t c = 0; c < channels_in; c += p->depth) {
         const int64_t depth = gops_min(p->depth, channels_in - c);
         multiply(plan, at, first, count, c, depth);
         if (plan->wrapped) {
             plan->kernels->gemm->wrap[compute](at->workspace,
                                                at->channels * plan->conv.taps * count, NULL);
-            plan->kernels->gemm->col2im[gops_compute_wrapped(compute)](&at->scatter, &part,
+            plan->kernels->gemm->col2im[gops_compute_wrapped(compute)](&at->scatter, &block,
                                                                        at->workspace, sums, pixels);
         }
     }
     if (!plan->wrapped) {
-        plan->kernels->gemm->col2im[compute](&at->scatter, &part, at->workspace, sums, pixels);
+        plan->kernels->gemm->col2im[compute](&at->scatter, &block, at->workspace, sums, pixels);
     }
 }
 
-/* Finishes the band, which is a run of each channel. */
-static void finish(const gops_plan *plan, const piece *at, unsigned char *sums, int64_t pixels)
+/* Applies the post-ops to the tile, whose pixels of one channel are neighbours in memory, and
+ * stores it. */
+static void gemm_deconv_store(const gops_plan *plan, const work_item *at, unsigned char *sums,
+                              int64_t pixels)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     int64_t offset = 0;
@@ -151,7 +155,7 @@ static void finish(const gops_plan *plan, const piece *at, unsigned char *sums, 
     }
 }
 
-static void run_piece(const gops_plan *plan, const piece *at)
+static void run_item(const gops_plan *plan, const work_item *at)
 {
     const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
@@ -160,7 +164,7 @@ static void run_piece(const gops_plan *plan, const piece *at)
         pixels *= at->scatter.axis[a].output1 - at->scatter.axis[a].output0;
     }
     unsigned char *sums = p->in_place ? at->output : at->workspace + p->sums_from;
-    const int adds = p->in_place && gops_adds_in_place(at->job);
+    const bool adds = p->in_place && gops_adds_in_place(at->job);
     if (!adds) {
         memset(sums, 0, (size_t)(at->channels * pixels * bytes));
     }
@@ -170,10 +174,10 @@ static void run_piece(const gops_plan *plan, const piece *at)
     }
     if (!p->in_place || at->job->fused) {
         gops_job rest = *at->job;
-        piece after = *at;
+        work_item after = *at;
         rest.residual = adds ? NULL : rest.residual;
         after.job = &rest;
-        finish(plan, &after, sums, pixels);
+        gemm_deconv_store(plan, &after, sums, pixels);
     }
 }
 
@@ -182,12 +186,12 @@ void gops_gemm_deconv_run(const gops_plan *plan, const gops_job *job, int64_t it
     const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t band = item % p->bands;
-    const int64_t channel = item / p->bands % p->channel_blocks * p->channels;
-    const int64_t image_group = item / p->bands / p->channel_blocks;
+    const int64_t tile = item % p->tiles;
+    const int64_t channel = item / p->tiles % p->channel_blocks * p->channels;
+    const int64_t image_group = item / p->tiles / p->channel_blocks;
     const int64_t group = image_group % conv->groups;
     const int64_t first_channel = image_group * conv->channels_out + channel;
-    piece at = {
+    work_item at = {
         .job = job,
         .channel = group * conv->channels_out + channel,
         .first_channel = first_channel,
@@ -202,11 +206,11 @@ void gops_gemm_deconv_run(const gops_plan *plan, const gops_job *job, int64_t it
         .data_zero = job->data_zero,
         .workspace = workspace,
     };
-    if (p->banded) {
-        set_band(conv, p, band, &at.scatter);
+    if (p->tiled) {
+        set_tile(conv, p, tile, &at.scatter);
     }
     for (int a = 0; a < conv->axes; a++) {
         at.pixels *= at.scatter.axis[a].data1 - at.scatter.axis[a].data0;
     }
-    run_piece(plan, &at);
+    run_item(plan, &at);
 }

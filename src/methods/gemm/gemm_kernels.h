@@ -7,18 +7,21 @@
 #include "methods/gemm/window.h"
 #include "types/types.h"
 
-/* Copies a part of the columns of `data`, an image's group, to `columns`. im2col.inc.h */
-typedef void gops_im2col_fn(const gops_window *window, const gops_columns *part, const void *data,
+/* Writes a block of the column matrix of `data`, one group of one image, to `columns`;
+ * im2col.inc.h. */
+typedef void gops_im2col_fn(const gops_window *window, const gops_columns *block, const void *data,
                             void *columns);
 
 struct gops_gemm_kernels {
-    gops_im2col_fn *const *im2col; /* by row */
-    /* By compute type: adds a block of columns onto the output. col2im.inc.h */
+    /* By gops_type_row.index. */
+    gops_im2col_fn *const *im2col;
+    /* By compute type: adds a block of the column matrix to the output; col2im.inc.h. */
     gops_col2im_fn *const *col2im;
-    /* By compute type, GOPS_COMPUTE_U32 and U64: the matrix product. integer_gemm.inc.h */
+    /* By compute type, for GOPS_COMPUTE_U32 and U64 alone: the matrix product; integer_gemm.inc.h.
+     */
     gops_integer_gemm_fn *const *integer;
-    /* By compute type, F32 and F64, whose values are integers: turns them into the unsigned type of
-     * the same size where they lie, or adds them to `sums` as such unless that is NULL. */
+    /* By compute type, for GOPS_COMPUTE_F32 and F64 alone: converts values that are exact integers
+     * to the unsigned type of the same size; wrap.isa.c. */
     gops_wrap_fn *const *wrap;
 };
 

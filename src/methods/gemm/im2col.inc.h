@@ -1,35 +1,44 @@
-/* Wants T, C, LOAD(T value) -> C, NAME(symbol); may have LOAD_BLOCK(to, from, length), or WIDEN and
- * LANES_LOAD, and SHIFTED where a zero point is to be taken off. */
 /*
  * im2col.inc.h: copies a block of the input into matrix form and converts it on the way.
  *
  * Row r = (channel, kz, ky, kx) of the column matrix holds, for every output pixel, the input that
  * this tap of the filter meets:
  *
- *     column[r][oz, oy, ox] = data[channel][oz*sz + kz*dz - pz][oy*sy + ky*dy - py][ox*sx + kx*dx -
- * px]
+ *     column[r][oz, oy, ox] =
+ *         data[channel][oz*sz + kz*dz - pz][oy*sy + ky*dy - py][ox*sx + kx*dx - px]
  *
- * and 0 where that falls outside. Then output = filter x columns is one matrix product. Along ox
- * the source is a straight run, whose part inside the data, [first, last), depends on kx alone; so
- * the work is: zeros, a run, zeros, for each row of output pixels that the block touches.
+ * and 0 where that lies outside the data. Then output = filter x columns is one matrix product.
+ * Along ox the source is a run of elements, `sx` apart, and the outputs whose source lies inside
+ * the data, [first, last), depend on kx alone. So each row of output pixels in the block is filled
+ * with zeros, a run of data, and zeros.
+ *
+ * Parameters: those of an element type, as types/each_type.inc.h defines them. Used are
+ *
+ *     T             type: an element in memory
+ *     C             type: the compute type
+ *     NAME(symbol)  the name of a function for this type
+ *     SHIFTED       defined if the zero point `block->zero` is to be subtracted
+ *     LOAD and what runs.inc.h reads
  */
+#define im2col_row NAME(im2col_row)
+#define im2col NAME(im2col)
 
 #include "types/runs.inc.h"
 
-/* One row of the matrix: tap (kz, ky, kx) over the block's columns. */
-static void NAME(im2col_row)(const gops_window *window, const gops_columns *part, const T *channel,
-                             const int64_t tap[3], C *to)
+/* One row of the block: the inputs that tap (kz, ky, kx) of one channel meets. */
+static void im2col_row(const gops_window *window, const gops_columns *block, const T *channel,
+                       const int64_t tap[3], C *to)
 {
     const gops_window_axis *az = &window->axis[0], *ay = &window->axis[1], *ax = &window->axis[2];
-    /* The outputs whose tap meets data: 0 <= ox * stride + shift < data. */
+    /* The outputs whose input lies inside the data: 0 <= ox * stride + shift < data. */
     int64_t shift = tap[2] * ax->dilation - ax->pad;
     int64_t first = gops_clamp(gops_ceil_div(-shift, ax->stride), 0, ax->output);
     int64_t last = gops_clamp(gops_ceil_div(ax->data - shift, ax->stride), first, ax->output);
-    int64_t row = part->column0 / ax->output;
-    int64_t ox = part->column0 % ax->output;
+    int64_t row = block->column0 / ax->output;
+    int64_t ox = block->column0 % ax->output;
     int64_t oz = row / ay->output;
     int64_t oy = row % ay->output;
-    for (int64_t left = part->column1 - part->column0; left > 0;) {
+    for (int64_t left = block->column1 - block->column0; left > 0;) {
         int64_t count = gops_min(left, ax->output - ox);
         int64_t iz = oz * az->stride + tap[0] * az->dilation - az->pad;
         int64_t iy = oy * ay->stride + tap[1] * ay->dilation - ay->pad;
@@ -43,7 +52,7 @@ static void NAME(im2col_row)(const gops_window *window, const gops_columns *part
             NAME(copy_run)
             (to + (begin - ox), from + (begin * ax->stride + shift), ax->stride, end - begin);
 #ifdef SHIFTED
-            NAME(shift_run)(to + (begin - ox), end - begin, (C)part->zero);
+            NAME(shift_run)(to + (begin - ox), end - begin, (C)block->zero);
 #endif
             NAME(zero_run)(to + (end - ox), ox + count - end);
         }
@@ -57,14 +66,17 @@ static void NAME(im2col_row)(const gops_window *window, const gops_columns *part
     }
 }
 
-static void NAME(im2col)(const gops_window *window, const gops_columns *part, const void *data,
-                         void *columns)
+static void im2col(const gops_window *window, const gops_columns *block, const void *data,
+                   void *columns)
 {
     const int64_t ky = window->axis[1].kernel, kx = window->axis[2].kernel;
-    for (int64_t r = part->row0; r < part->row1; r++) {
+    for (int64_t r = block->row0; r < block->row1; r++) {
         int64_t tap = r % window->taps;
         const int64_t taps[3] = {tap / kx / ky, tap / kx % ky, tap % kx};
         const T *channel = (const T *)data + r / window->taps * window->data_pixels;
-        NAME(im2col_row)(window, part, channel, taps, (C *)columns + (r - part->row0) * part->ld);
+        im2col_row(window, block, channel, taps, (C *)columns + (r - block->row0) * block->ld);
     }
 }
+
+#undef im2col_row
+#undef im2col

@@ -1,21 +1,19 @@
-/* Wants C, an unsigned integer type; LANES, how many make a vector; SUM, the type of a vector of
- * sums; ADD(sum, a, row), which adds the products of the number a and the vector row; TOTAL(sum),
- * the vector; LOAD_PART(from, count) and STORE_PART(to, count, vector) for the first `count` lanes;
- * ROWS, 4 or 8, and VECTORS, how large a tile is; NAME(symbol). Takes the macros away. */
 /*
  * integer_gemm.inc.h: the matrix product of integers modulo 2^bits.
  *
- * Unsigned arithmetic wraps as the result is to wrap, and signed integers have the same bits, so
- * the product is exact with no more than a multiplication and an addition each. A tile of ROWS x
- * VECTORS vectors of the result is kept in registers while k runs: a row of B is loaded once for
- * ROWS rows of A, each element of A is spread over a vector. B's block comes from im2col and is in
- * the second level cache. What is left over at the bottom is done by wider tiles of 4 and 2
- * rows and a row by itself, at the right by single vectors and the part of one.
+ * Unsigned arithmetic is modular, as the result is, and signed integers have the same bits, so the
+ * product is exact with one multiplication and one addition for each element. A register tile of MR
+ * x NR vectors of the result stays in registers while k runs: a row of B is loaded once for MR rows
+ * of A, and each element of A is broadcast to a vector. The block of B comes from im2col and is in
+ * the L2 cache. The rows that remain below the last full tile are computed by wider tiles of 4 and
+ * 2 rows and by a loop for a single row; the columns that remain to the right by tiles of one
+ * vector, the last of which may be partial.
  *
- * The alternative was limbs of 16 bits in DGEMMs, whose sums are exact to K = 2^21: three of them
- * for 32 bits, ten for 64. tests/bench/bench_integers measures both in turns, on a Zen 5 with the
- * Haswell kernels of OpenBLAS 0.3.21, one thread, milliseconds, least of 60 rounds; the DGEMMs are
- * without cutting and joining the limbs.
+ * The alternative is to split the integers into limbs of 16 bits and to multiply those by DGEMMs,
+ * three of them for 32 bits and ten for 64, whose sums are exact up to K = 2^21.
+ * tests/bench/bench_integers measures both, here on a Zen 5 with the Haswell kernels of OpenBLAS
+ * 0.3.21: milliseconds of one thread, the least of 60 rounds, the DGEMMs without splitting and
+ * joining the limbs.
  *
  *        M x N x K        bits    avx512    avx2   portable   DGEMMs
  *     128 x  784 x 1152    32      1.28     2.69    14.4       12.7
@@ -25,70 +23,89 @@
  *       1 x 3136 x    9    32      0.0008   0.0011   0.0034     0.0145
  *                          64      0.0021   0.0039   0.0079     0.046
  *
- * Only the portable code loses, and on the largest product of i32 alone; a processor without AVX2
- * is not worth a second way.
+ * The DGEMMs win only against the portable code, on the largest product of 32 bits.
+ *
+ * Parameters, which this file undefines at its end:
+ *
+ *     C                                type: uint32_t or uint64_t
+ *     LANES                            int: elements of C in a vector
+ *     SUM                              type: a vector of sums
+ *     ADD(SUM sum, C a, vector row)    statement: adds a times the row to the sums
+ *     TOTAL(SUM sum)                   vector: the sums modulo 2^bits
+ *     LOAD_LANES(C *from, int count)   vector: the first `count` lanes, 0 in the others
+ *     STORE_LANES(C *to, int count, vector)  statement: stores the first `count` lanes
+ *     MR                               int, 4 or 8: rows of a tile
+ *     NR                               int, 1 to 3: vectors of a row of a tile
+ *     NAME(symbol)                     the name of a function or type for C
  */
+#define vector NAME(vector)
+#define tile NAME(tile)
+#define row_panel NAME(row_panel)
+#define single_row NAME(single_row)
+#define integer_gemm NAME(integer_gemm)
 
-enum { NAME(WIDEST) = 6 }; /* vectors of one row of a tile */
-#define WIDEST NAME(WIDEST)
+enum { NAME(MAX_NR) = 6 }; /* of any tile, the wider ones too */
+#define MAX_NR NAME(MAX_NR)
 
-static inline __attribute__((always_inline)) void NAME(tile)(int rows, int vectors, int part,
-                                                             int64_t k, const C *a, int64_t lda,
-                                                             const C *b, int64_t ldb,
-                                                             int accumulate, C *c, int64_t ldc)
+/* A tile of `mr` rows by `nr` vectors; `lanes` is 0 for whole vectors, else how many lanes of the
+ * vectors are inside the result. */
+static inline __attribute__((always_inline)) void tile(int mr, int nr, int lanes, int64_t k,
+                                                       const C *a, int64_t lda, const C *b,
+                                                       int64_t ldb, bool accumulate, C *c,
+                                                       int64_t ldc)
 {
-    SUM sums[WIDEST * ROWS];
+    SUM sums[MAX_NR * MR];
     memset(sums, 0, sizeof sums);
     for (int64_t p = 0; p < k; p++) {
-        NAME(vector) row[WIDEST];
-        for (int v = 0; v < vectors; v++) {
-            row[v] = part == 0 ? *(const NAME(vector) *)(b + p * ldb + v * LANES)
-                               : (NAME(vector))LOAD_PART(b + p * ldb, part);
+        vector row[MAX_NR];
+        for (int v = 0; v < nr; v++) {
+            row[v] = lanes == 0 ? *(const vector *)(b + p * ldb + v * LANES)
+                                : (vector)LOAD_LANES(b + p * ldb, lanes);
         }
-        for (int i = 0; i < rows; i++) {
-            for (int v = 0; v < vectors; v++) {
-                ADD(sums[i * vectors + v], a[i * lda + p], row[v]);
+        for (int i = 0; i < mr; i++) {
+            for (int v = 0; v < nr; v++) {
+                ADD(sums[i * nr + v], a[i * lda + p], row[v]);
             }
         }
     }
-    for (int i = 0; i < rows; i++) {
-        for (int v = 0; v < vectors; v++) {
+    for (int i = 0; i < mr; i++) {
+        for (int v = 0; v < nr; v++) {
             C *to = c + i * ldc + v * LANES;
-            NAME(vector) total = (NAME(vector))TOTAL(sums[i * vectors + v]);
+            vector total = (vector)TOTAL(sums[i * nr + v]);
             if (accumulate) {
-                total += part == 0 ? *(const NAME(vector) *)to : (NAME(vector))LOAD_PART(to, part);
+                total += lanes == 0 ? *(const vector *)to : (vector)LOAD_LANES(to, lanes);
             }
-            if (part == 0) {
-                *(NAME(vector) *)to = total;
+            if (lanes == 0) {
+                *(vector *)to = total;
             } else {
-                STORE_PART(to, part, total);
+                STORE_LANES(to, lanes, total);
             }
         }
     }
 }
 
-/* `rows` rows of the result. */
-static inline __attribute__((always_inline)) void NAME(strip)(int rows, int vectors, int64_t n,
-                                                              int64_t k, const C *a, int64_t lda,
-                                                              const C *b, int64_t ldb,
-                                                              int accumulate, C *c, int64_t ldc)
+/* A panel of `mr` whole rows of the result. */
+static inline __attribute__((always_inline)) void row_panel(int mr, int nr, int64_t n, int64_t k,
+                                                            const C *a, int64_t lda, const C *b,
+                                                            int64_t ldb, bool accumulate, C *c,
+                                                            int64_t ldc)
 {
     int64_t j = 0;
-    for (; j + vectors * LANES <= n; j += vectors * LANES) {
-        NAME(tile)(rows, vectors, 0, k, a, lda, b + j, ldb, accumulate, c + j, ldc);
+    for (; j + nr * LANES <= n; j += nr * LANES) {
+        tile(mr, nr, 0, k, a, lda, b + j, ldb, accumulate, c + j, ldc);
     }
     for (; j + LANES <= n; j += LANES) {
-        NAME(tile)(rows, 1, 0, k, a, lda, b + j, ldb, accumulate, c + j, ldc);
+        tile(mr, 1, 0, k, a, lda, b + j, ldb, accumulate, c + j, ldc);
     }
     if (j < n) {
-        NAME(tile)(rows, 1, (int)(n - j), k, a, lda, b + j, ldb, accumulate, c + j, ldc);
+        tile(mr, 1, (int)(n - j), k, a, lda, b + j, ldb, accumulate, c + j, ldc);
     }
 }
 
-/* One row of the result, which stays in the first level cache; B is read in the order in which it
- * lies. A tile of one row is slower by a half. */
-static void NAME(row)(int64_t n, int64_t k, const C *a, const C *b, int64_t ldb, int accumulate,
-                      C *restrict c)
+/* One row of the result. It stays in the L1 cache while B is read once, in the order of memory;
+ * tiles of one row take half as much time again. */
+static void single_row(int64_t n, int64_t k, const C *a, const C *b, int64_t ldb, bool accumulate,
+                       C *restrict c)
 {
     if (!accumulate) {
         memset(c, 0, (size_t)n * sizeof(C));
@@ -100,39 +117,41 @@ static void NAME(row)(int64_t n, int64_t k, const C *a, const C *b, int64_t ldb,
     }
 }
 
-static void NAME(integer_gemm)(int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
-                               const void *b, int64_t ldb, int accumulate, void *c, int64_t ldc)
+static void integer_gemm(int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b,
+                         int64_t ldb, bool accumulate, void *c, int64_t ldc)
 {
     const C *left = a;
     C *to = c;
     int64_t i = 0;
-    for (; i + ROWS <= m; i += ROWS) {
-        NAME(strip)
-        (ROWS, VECTORS, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
+    for (; i + MR <= m; i += MR) {
+        row_panel(MR, NR, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
     }
-    if (ROWS > 4 && m - i >= 4) {
-        NAME(strip)
-        (4, 2 * VECTORS, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
+    if (MR > 4 && m - i >= 4) {
+        row_panel(4, 2 * NR, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
         i += 4;
     }
     for (; m - i >= 2; i += 2) {
-        NAME(strip)
-        (2, ROWS * VECTORS < 8 ? 2 : 4, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc,
-         ldc);
+        row_panel(2, MR * NR < 8 ? 2 : 4, n, k, left + i * lda, lda, b, ldb, accumulate,
+                  to + i * ldc, ldc);
     }
     if (i < m) {
-        NAME(row)(n, k, left + i * lda, b, ldb, accumulate, to + i * ldc);
+        single_row(n, k, left + i * lda, b, ldb, accumulate, to + i * ldc);
     }
 }
 
-#undef WIDEST
+#undef vector
+#undef tile
+#undef row_panel
+#undef single_row
+#undef integer_gemm
+#undef MAX_NR
 #undef C
 #undef LANES
 #undef SUM
 #undef ADD
 #undef TOTAL
-#undef LOAD_PART
-#undef STORE_PART
-#undef ROWS
-#undef VECTORS
+#undef LOAD_LANES
+#undef STORE_LANES
+#undef MR
+#undef NR
 #undef NAME

@@ -13,56 +13,58 @@ typedef uint32_t u32_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), align
 typedef uint64_t u64_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), aligned(8), may_alias));
 
 #define MULTIPLY_AND_ADD(sum, a, row) ((sum) += (a) * (row))
-#define AS_IT_IS(sum) (sum)
+#define SAME(sum) (sum)
 
 #if defined(__AVX512F__)
 
-static inline __mmask16 first(int count)
+static inline __mmask16 first_lanes(int count)
 {
     return (__mmask16)((1 << count) - 1);
 }
 
-#define LOAD_PART_32(from, count) _mm512_maskz_loadu_epi32(first(count), from)
-#define LOAD_PART_64(from, count) _mm512_maskz_loadu_epi64((__mmask8)first(count), from)
-#define STORE_PART_32(to, count, vector)                                                           \
-    _mm512_mask_storeu_epi32(to, first(count), (__m512i)(vector))
-#define STORE_PART_64(to, count, vector)                                                           \
-    _mm512_mask_storeu_epi64(to, (__mmask8)first(count), (__m512i)(vector))
-enum { TALL = 8 };
+#define LOAD_LANES_32(from, count) _mm512_maskz_loadu_epi32(first_lanes(count), from)
+#define LOAD_LANES_64(from, count) _mm512_maskz_loadu_epi64((__mmask8)first_lanes(count), from)
+#define STORE_LANES_32(to, count, vector)                                                          \
+    _mm512_mask_storeu_epi32(to, first_lanes(count), (__m512i)(vector))
+#define STORE_LANES_64(to, count, vector)                                                          \
+    _mm512_mask_storeu_epi64(to, (__mmask8)first_lanes(count), (__m512i)(vector))
+enum { TILE_ROWS = 8 };
 
 #elif defined(__AVX2__)
 
-static inline __m256i first_32(int count)
+static inline __m256i first_lanes_32(int count)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-static inline __m256i first_64(int count)
+static inline __m256i first_lanes_64(int count)
 {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 
-#define LOAD_PART_32(from, count) _mm256_maskload_epi32((const void *)(from), first_32(count))
-#define LOAD_PART_64(from, count) _mm256_maskload_epi64((const void *)(from), first_64(count))
+#define LOAD_LANES_32(from, count)                                                                 \
+    _mm256_maskload_epi32((const void *)(from), first_lanes_32(count))
+#define LOAD_LANES_64(from, count)                                                                 \
+    _mm256_maskload_epi64((const void *)(from), first_lanes_64(count))
 #ifdef GOPS_MEMORY_SANITIZER
-#define STORE_PART_32(to, count, vector) memcpy(to, &(vector), (size_t)(count)*4)
-#define STORE_PART_64(to, count, vector) memcpy(to, &(vector), (size_t)(count)*8)
+#define STORE_LANES_32(to, count, vector) memcpy(to, &(vector), (size_t)(count)*4)
+#define STORE_LANES_64(to, count, vector) memcpy(to, &(vector), (size_t)(count)*8)
 #else
-#define STORE_PART_32(to, count, vector)                                                           \
-    _mm256_maskstore_epi32((void *)(to), first_32(count), (__m256i)(vector))
-#define STORE_PART_64(to, count, vector)                                                           \
-    _mm256_maskstore_epi64((void *)(to), first_64(count), (__m256i)(vector))
+#define STORE_LANES_32(to, count, vector)                                                          \
+    _mm256_maskstore_epi32((void *)(to), first_lanes_32(count), (__m256i)(vector))
+#define STORE_LANES_64(to, count, vector)                                                          \
+    _mm256_maskstore_epi64((void *)(to), first_lanes_64(count), (__m256i)(vector))
 #endif
-enum { TALL = 4 };
+enum { TILE_ROWS = 4 };
 
 /*
  * AVX2 multiplies no 64-bit integers. With a = a1 2^32 + a0, and b the same way,
  *
  *     a b = a0 b0 + 2^32 (a1 b0 + a0 b1)   modulo 2^64,
  *
- * and of what is in the brackets 32 bits count. So a vector of sums is two: the 64-bit products of
- * the lower halves, and the 32-bit products of a with its halves exchanged and b, of which each
- * pair is added up in the end.
+ * where only the lower 32 bits of the sum in brackets count. So a vector of sums is two vectors:
+ * `low` sums the 64-bit products of the lower halves; `cross` sums the 32-bit products of b and of
+ * a with its halves exchanged, whose two lanes of each pair are added at the end.
  */
 typedef struct u64_sum {
     __m256i low, cross;
@@ -70,9 +72,9 @@ typedef struct u64_sum {
 
 static inline __attribute__((always_inline)) void add_u64(u64_sum *sum, uint64_t a, __m256i row)
 {
-    const __m256i spread = _mm256_set1_epi64x((long long)a);
-    const __m256i exchanged = _mm256_shuffle_epi32(spread, _MM_SHUFFLE(2, 3, 0, 1));
-    sum->low = _mm256_add_epi64(sum->low, _mm256_mul_epu32(spread, row));
+    const __m256i broadcast = _mm256_set1_epi64x((long long)a);
+    const __m256i exchanged = _mm256_shuffle_epi32(broadcast, _MM_SHUFFLE(2, 3, 0, 1));
+    sum->low = _mm256_add_epi64(sum->low, _mm256_mul_epu32(broadcast, row));
     sum->cross = _mm256_add_epi32(sum->cross, _mm256_mullo_epi32(exchanged, row));
 }
 
@@ -86,37 +88,37 @@ static inline __attribute__((always_inline)) __m256i total_u64(const u64_sum *su
 #define SUM u64_sum
 #define ADD(sum, a, row) add_u64(&(sum), a, (__m256i)(row))
 #define TOTAL(sum) total_u64(&(sum))
-#define ROWS 4
-#define VECTORS 1
+#define MR 4
+#define NR 1
 
 #else
 
-static inline u32_vector load_part_32(const uint32_t *from, int count)
+static inline u32_vector load_lanes_32(const uint32_t *from, int count)
 {
-    u32_vector part = {0};
+    u32_vector lanes = {0};
     for (int i = 0; i < count; i++) {
-        part[i] = from[i];
+        lanes[i] = from[i];
     }
-    return part;
+    return lanes;
 }
 
-static inline u64_vector load_part_64(const uint64_t *from)
+static inline u64_vector load_lanes_64(const uint64_t *from)
 {
     return (u64_vector){from[0]};
 }
 
-static inline void store_part_32(uint32_t *to, int count, u32_vector vector)
+static inline void store_lanes_32(uint32_t *to, int count, u32_vector vector)
 {
     for (int i = 0; i < count; i++) {
         to[i] = vector[i];
     }
 }
 
-#define LOAD_PART_32(from, count) load_part_32(from, count)
-#define LOAD_PART_64(from, count) load_part_64(from) /* of two lanes the part is one */
-#define STORE_PART_32(to, count, vector) store_part_32(to, count, vector)
-#define STORE_PART_64(to, count, vector) (*(to) = (vector)[0])
-enum { TALL = 4 };
+#define LOAD_LANES_32(from, count) load_lanes_32(from, count)
+#define LOAD_LANES_64(from, count) load_lanes_64(from) /* a partial vector of two lanes has one */
+#define STORE_LANES_32(to, count, vector) store_lanes_32(to, count, vector)
+#define STORE_LANES_64(to, count, vector) (*(to) = (vector)[0])
+enum { TILE_ROWS = 4 };
 
 #endif
 
@@ -124,28 +126,28 @@ enum { TALL = 4 };
 #define C uint64_t
 #define SUM u64_vector
 #define ADD MULTIPLY_AND_ADD
-#define TOTAL AS_IT_IS
-#define ROWS TALL
-#define VECTORS 3
+#define TOTAL SAME
+#define MR TILE_ROWS
+#define NR 3
 #endif
 #define LANES (GOPS_VECTOR_BYTES / 8)
-#define LOAD_PART LOAD_PART_64
-#define STORE_PART STORE_PART_64
+#define LOAD_LANES LOAD_LANES_64
+#define STORE_LANES STORE_LANES_64
 #define NAME(symbol) u64_##symbol
 #include "methods/gemm/integer_gemm.inc.h"
 
 #define C uint32_t
 #define SUM u32_vector
 #define ADD MULTIPLY_AND_ADD
-#define TOTAL AS_IT_IS
+#define TOTAL SAME
 #define LANES (GOPS_VECTOR_BYTES / 4)
-#define LOAD_PART LOAD_PART_32
-#define STORE_PART STORE_PART_32
-#define ROWS TALL
+#define LOAD_LANES LOAD_LANES_32
+#define STORE_LANES STORE_LANES_32
+#define MR TILE_ROWS
 #ifdef __AVX512F__
-#define VECTORS 3
+#define NR 3
 #else
-#define VECTORS 2
+#define NR 2
 #endif
 #define NAME(symbol) u32_##symbol
 #include "methods/gemm/integer_gemm.inc.h"

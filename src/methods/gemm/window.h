@@ -14,22 +14,21 @@ typedef struct gops_window_axis {
     int64_t pad;
 } gops_window_axis;
 
-/* Always three axes, Z Y X; those that the operation lacks have length 1 and nothing else to them.
- */
+/* Always three axes, Z Y X. An axis that the operation lacks has length 1, stride 1 and no pads. */
 typedef struct gops_window {
     gops_window_axis axis[3];
     int64_t data_pixels;
     int64_t taps;
 } gops_window;
 
-/* A part of the column matrix of one image and group. Its rows are (channel, tap) pairs, `row0` to
- * row1; its columns are output pixels, `column0` to column1. Element (r, c) of it goes to
- * columns[(r - row0) * ld + c - column0]. */
+/* A block of the column matrix of one image and group. Its rows are the (channel, tap) pairs row0
+ * to row1 - 1, its columns the output pixels column0 to column1 - 1. Element (r, c) of the matrix
+ * goes to columns[(r - row0) * ld + c - column0]. */
 typedef struct gops_columns {
     int64_t row0, row1;
     int64_t column0, column1;
     int64_t ld;
-    double zero; /* a quantized type's zero point, taken off each value; padding stays 0 */
+    double zero; /* a quantized type's zero point, subtracted from each value; padding stays 0 */
 } gops_columns;
 
 #endif
