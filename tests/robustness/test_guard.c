@@ -279,8 +279,8 @@ static void norm_of_whole_blocks(void)
     gops_test_check(t.executions > 0, "nothing was executed");
 }
 
-/* Rows of every length up to two vectors and more, which is where masks, moved lanes and tails end.
- */
+/* Rows of every length up to two vectors and more, which is where masks, moved lanes and tails end;
+ * the last time with as many output channels as share a vector with neighbouring outputs. */
 static void every_width(void)
 {
     static trial t;
@@ -304,6 +304,9 @@ static void every_width(void)
                            : (gops_tensor)GOPS_TEST_TENSOR(types[t.row], 1, 5, 19, taps, 3);
             p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {pad, 0}};
             run_problem(&p, width % 3 == 0 ? SLICES : PLAIN, &t, &random);
+            p.conv.strides = (gops_list){2, {1, 2}};
+            p.filter.dims[operation == GOPS_PROBLEM_CONV ? 1 : 2] = 8 * (1 + width % 7);
+            run_problem(&p, PLAIN, &t, &random);
         }
     gops_test_check_tally(&t.tally, GOPS_PROBLEM_CONV, NULL);
     gops_test_check_tally(&t.tally, GOPS_PROBLEM_DECONV, NULL);
