@@ -1,25 +1,33 @@
-/* Wants LANES, NAME(symbol), NAME(vector), UNROLL, and LOW and HIGH: the indices that interleave
- * the lower and the upper halves of two vectors. */
 /*
- * transpose.inc.h: transposes in registers.
+ * isa/transpose.inc.h: transposes and interleaves vectors in registers.
+ *
+ * Write an element's address as (vector, lane). Interleaving vectors i and i + count / 2 for all i
+ * rotates that address by one bit, and log2(count) such steps bring the number of the vector to the
+ * lowest bits: `count` rows are interleaved. With as many vectors as lanes the two halves of the
+ * address have changed places: they are transposed.
+ *
+ * Parameters:
+ *   NAME(symbol)  the name of a function or type of this instance
+ *   LOW, HIGH     indices for __builtin_shufflevector that interleave the lower halves and the upper
+ *                 halves of two vectors
+ * and NAME(vector), the type.
  */
+#include "isa/register.h"
 
-/* Bits of an address change places: element (vector i, lane l) of P vectors moves to vector
- * l / (LANES / P) ..., lane (l % (LANES / P)) * P + i; interleaving vectors i and i + P / 2 for all
- * i rotates the address by one bit, and this log2(P) times. So vector v holds P values each of
- * channels v * LANES / P and those that follow. */
-static inline __attribute__((always_inline)) void NAME(turn)(NAME(vector) * rows, const int p)
+/* Does so for `count` vectors, a power of 2 and at most 16. */
+static inline __attribute__((always_inline)) void NAME(rotate_address)(NAME(vector) * rows,
+                                                                       const int count)
 {
-    NAME(vector) next[LANES];
-    UNROLL for (int bits = 1; bits < p; bits *= 2)
-    {
-        UNROLL for (int i = 0; i < p / 2; i++)
-        {
-            next[2 * i] = __builtin_shufflevector(rows[i], rows[i + p / 2], LOW);
-            next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + p / 2], HIGH);
+    NAME(vector) next[16];
+    GOPS_UNROLL
+    for (int bits = 1; bits < count; bits *= 2) {
+        GOPS_UNROLL
+        for (int i = 0; i < count / 2; i++) {
+            next[2 * i] = __builtin_shufflevector(rows[i], rows[i + count / 2], LOW);
+            next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + count / 2], HIGH);
         }
-        UNROLL for (int i = 0; i < p; i++)
-        {
+        GOPS_UNROLL
+        for (int i = 0; i < count; i++) {
             rows[i] = next[i];
         }
     }

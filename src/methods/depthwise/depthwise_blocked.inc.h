@@ -7,15 +7,12 @@
  * any stride and dilation is a distance between vectors, and no vector is partial. The outputs are
  * transposed back.
  *
- * LANES vectors are transposed in registers as depthwise_interleave.inc.h interleaves: after
- * log2(LANES) rotations the two halves of an element's address (vector, lane) have changed places.
- *
  * Parameters:
  *   C             the compute type
  *   BYTES         of a vector
  *   NAME(symbol)  the name of a function or type of this instance
  * and NAME(vector), NAME(unaligned), NAME(LANES) and NAME(epilogue) of depthwise_rows.inc.h,
- * NAME(rotate_address) of depthwise_interleave.inc.h, and MAX_PIXELS of the including file.
+ * NAME(rotate_address) of transpose.inc.h, and MAX_PIXELS of the including file.
  */
 
 #define vector NAME(vector)

@@ -14,30 +14,14 @@
  * and NAME(vector), NAME(unaligned) and NAME(LANES) of depthwise_rows.inc.h.
  */
 
+#include "isa/transpose.inc.h"
+
 #define vector NAME(vector)
 #define unaligned NAME(unaligned)
 #define LANES NAME(LANES)
 #define rotate_address NAME(rotate_address)
 #define interleave_block NAME(interleave_block)
 #define interleave_blocks NAME(interleave_blocks)
-
-/* Interleaves `count` vectors, a power of 2 and at most 16. */
-static inline __attribute__((always_inline)) void rotate_address(vector *rows, const int count)
-{
-    vector next[16];
-    GOPS_UNROLL
-    for (int bits = 1; bits < count; bits *= 2) {
-        GOPS_UNROLL
-        for (int w = 0; w < count / 2; w++) {
-            next[2 * w] = __builtin_shufflevector(rows[w], rows[w + count / 2], LOW);
-            next[2 * w + 1] = __builtin_shufflevector(rows[w], rows[w + count / 2], HIGH);
-        }
-        GOPS_UNROLL
-        for (int w = 0; w < count; w++) {
-            rows[w] = next[w];
-        }
-    }
-}
 
 /* Interleaves a vector of each row, from element `first` on. */
 static inline __attribute__((always_inline)) void

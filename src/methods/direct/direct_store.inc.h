@@ -164,10 +164,10 @@ NAME(put_run)(const gops_direct_work *work, const gops_direct_size of, const int
                 if (p == LANES) {
                     NAME(turn_quads)(rows, 1);
                 } else {
-                    NAME(turn)(rows, p);
+                    NAME(rotate_address)(rows, p);
                 }
 #else
-                NAME(turn)(rows, p);
+                NAME(rotate_address)(rows, p);
 #endif
                 UNROLL for (int c = 0; c < LANES; c++)
                 {

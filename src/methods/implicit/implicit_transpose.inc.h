@@ -33,7 +33,7 @@ static void NAME(transpose)(void *to, int64_t to_ld, const void *from, int64_t f
                     rows[i] = *(const NAME(vector) *)(block + row * from_ld);
                 }
             }
-            NAME(turn)(rows, LANES);
+            NAME(rotate_address)(rows, LANES);
             if (width == LANES && height == LANES) {
                 UNROLL for (int i = 0; i < LANES; i++)
                 {
