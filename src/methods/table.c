@@ -21,6 +21,11 @@ const gops_method *const gops_methods[] = {
     NULL,
 };
 
+const gops_method *const gops_nonfinite_methods[GOPS_OPERATION_NORM] = {
+    [GOPS_OPERATION_CONV] = &gops_nonfinite_conv,
+    [GOPS_OPERATION_DECONV] = &gops_nonfinite_deconv,
+};
+
 /*
  * Each method estimates its time from the shape, with constants that were fitted with AVX-512.
  * These factors correct the estimates for the other instruction sets. They minimize the time that

@@ -183,7 +183,7 @@ gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *giv
     *job = (gops_job){
         .data = arguments->data,
         .filter = norm ? NULL : arguments->filter->packed,
-        .plain = !norm && arguments->filter->plain,
+        .nonfinite = !norm && arguments->filter->nonfinite,
         .scale = arguments->scale,
         .bias = arguments->bias,
         .residual = arguments->residual,

@@ -88,7 +88,7 @@ static const int64_t most_span = INT64_C(1) << 52;
 static gops_status consider(gops_plan *candidate, const gops_method *method,
                             const gops_request *wanted, gops_error *refusal)
 {
-    if (strcmp(method->name, "gemm") != 0 && candidate->conv.span > most_span) {
+    if (!method->any_span && candidate->conv.span > most_span) {
         return gops_fail(refusal, GOPS_UNSUPPORTED,
                          "algorithm %s serves up to %lld pixels with their padding; here the "
                          "attributes span %lld",

@@ -99,9 +99,10 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *given, gop
     if (status != GOPS_OK || plan->items == 0) {
         return status;
     }
-    const int plain = running.job.plain;
-    running.run = plain ? gops_nonfinite_run : plan->method->run;
-    running.items = plain ? gops_nonfinite_items(plan) : plan->items;
+    const gops_method *method =
+        running.job.nonfinite ? gops_nonfinite_methods[plan->operation] : plan->method;
+    running.run = method->run;
+    running.items = method->items != NULL ? method->items(plan) : plan->items;
     running.modes = gops_float_read();
     size_t needed = gops_workspace_bytes(plan);
     if (arguments.workspace != NULL || needed == 0) {

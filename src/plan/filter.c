@@ -71,8 +71,8 @@ static void pack(const gops_plan *plan, const void *weights, gops_packed_filter 
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t count = conv->groups * conv->channels_out * conv->channels_in * conv->taps;
     const int integers = plan->filter_type->store_wrapped != NULL;
-    filter->plain = !integers && any_nonfinite(plan, weights, count);
-    if (filter->plain) {
+    filter->nonfinite = !integers && any_nonfinite(plan, weights, count);
+    if (filter->nonfinite) {
         /* No method packs a weight into less than it came in. */
         const int64_t bytes = count * plan->filter_type->bytes;
         assert(bytes <= plan->filter_bytes);

@@ -28,7 +28,7 @@ typedef enum gops_operation {
 typedef struct gops_job {
     const void *data;
     const void *filter; /* as packed */
-    int plain;          /* of the filter: gops_nonfinite_run */
+    bool nonfinite;     /* the filter is: another method runs, gops_nonfinite_methods */
     const void *scale;
     const void *bias;
     void *output;
@@ -61,10 +61,18 @@ typedef struct gops_method {
     int wraps;
     /* Multiplies by kernels of our own, which take integers too: works on GOPS_TYPE_MODULAR. */
     int modular;
+    /* Makes no padded copy, and so serves attributes that span any number of pixels. */
+    bool any_span;
+    /* How many items there are, where `prepare` does not say: it is NULL then. */
+    int64_t (*items)(const gops_plan *plan);
 } gops_method;
 
 /* All methods, ended by NULL; of two that cost the same the earlier one is chosen. */
 extern const gops_method *const gops_methods[];
+
+/* By operation: what runs instead of any of them where a filter has NaN or infinite weights. It
+ * has no `prepare`: it runs plans that others have prepared, and takes weights as they were given. */
+extern const gops_method *const gops_nonfinite_methods[GOPS_OPERATION_NORM];
 
 /* What the method's estimates are multiplied by, for kernels with vectors of so many bytes:
  * table.c. */
@@ -147,6 +155,17 @@ struct gops_plan {
     } parameters;
 };
 
+/* The method's own. */
+static inline void *gops_parameters(gops_plan *plan)
+{
+    return plan->parameters.bytes;
+}
+
+static inline const void *gops_read_parameters(const gops_plan *plan)
+{
+    return plan->parameters.bytes;
+}
+
 /* Bytes that one execution needs. */
 static inline size_t gops_workspace_bytes(const gops_plan *plan)
 {
@@ -182,15 +201,11 @@ static inline int gops_adds_in_place(const gops_job *job)
     return job->residual != NULL && job->residual == job->output;
 }
 
-/* nonfinite.c: what runs instead of the method where a filter is `plain`. */
-int64_t gops_nonfinite_items(const gops_plan *plan);
-void gops_nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
-
 struct gops_packed_filter {
     gops_filter_layout layout;
     gops_host host;
     void *packed;
-    int plain; /* has NaN or infinite weights: they lie in `packed` as they were given */
+    bool nonfinite; /* has NaN or infinite weights: they lie in `packed` as they were given */
 };
 
 #endif

@@ -50,7 +50,7 @@ static_assert(sizeof(blocked_plan) <= GOPS_PARAMETER_BYTES, "parameters outgrow 
 
 static const blocked_plan *blocked_read(const gops_plan *plan)
 {
-    return (const blocked_plan *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 static int64_t bytes_of(int64_t count, int64_t size)
@@ -103,7 +103,7 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
 static gops_status blocked_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    blocked_plan *p = (blocked_plan *)(void *)plan->parameters.bytes;
+    blocked_plan *p = gops_parameters(plan);
     *p = (blocked_plan){.transposed = plan->operation == GOPS_OPERATION_DECONV};
     const gops_status status = gops_depthwise_axes(plan, p->axis, error);
     if (status != GOPS_OK) {

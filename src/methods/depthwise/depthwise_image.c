@@ -56,7 +56,7 @@ static_assert((int)MAX_FILTERS <= (int)GOPS_EPILOGUE_CHANNELS,
 
 static const image_plan *image_read(const gops_plan *plan)
 {
-    return (const image_plan *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 static bool is_flat(const gops_depthwise_axis *z)
@@ -216,7 +216,7 @@ static gops_status image_prepare(gops_plan *plan, int64_t slot_limit, gops_error
                                  const char *serves, const char *padding)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    image_plan *p = (image_plan *)(void *)plan->parameters.bytes;
+    image_plan *p = gops_parameters(plan);
     *p = (image_plan){.filters = conv->batch * conv->groups * conv->channels_out,
                       .converts = !plan->type->plain};
     const gops_status status = gops_depthwise_axes(plan, p->axis, error);

@@ -186,7 +186,7 @@ static void rows_explain(gops_plan *plan, const gops_depthwise_rows_plan *p)
 
 static gops_status rows_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    gops_depthwise_rows_plan *p = (gops_depthwise_rows_plan *)(void *)plan->parameters.bytes;
+    gops_depthwise_rows_plan *p = gops_parameters(plan);
     *p = (gops_depthwise_rows_plan){.transposed = plan->operation == GOPS_OPERATION_DECONV};
     gops_status status = gops_depthwise_axes(plan, p->axis, error);
     if (status != GOPS_OK) {

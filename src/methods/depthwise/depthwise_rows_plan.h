@@ -50,7 +50,7 @@ typedef struct gops_depthwise_rows_workspace {
 
 static inline const gops_depthwise_rows_plan *gops_depthwise_rows_read(const gops_plan *plan)
 {
-    return (const gops_depthwise_rows_plan *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 /* depthwise_rows_tables.c: fills in the sub-convolutions, offsets and order. */

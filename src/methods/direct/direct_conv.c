@@ -33,7 +33,7 @@
 
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    gops_direct_layout *p = (gops_direct_layout *)(void *)plan->parameters.bytes;
+    gops_direct_layout *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_status status = gops_direct_lay_out(plan, slot_limit, error);
     if (status != GOPS_OK) {

@@ -321,7 +321,7 @@ gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error 
     const gops_conv_geometry *conv = &plan->conv;
     const gops_direct_kernels *strips = plan->kernels->direct[plan->type->compute];
     const int64_t stride = conv->axis[conv->axes - 1].stride;
-    gops_direct_layout *own = (gops_direct_layout *)(void *)plan->parameters.bytes;
+    gops_direct_layout *own = gops_parameters(plan);
     int found = 0, roomy = 0;
     if (strips == NULL || !plan->type->plain || plan->output_type != plan->type) {
         return gops_fail(error, GOPS_UNSUPPORTED, "direct serves f32 and f64, not %s",

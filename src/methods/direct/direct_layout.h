@@ -31,7 +31,7 @@ typedef struct gops_direct_layout {
 
 static inline const gops_direct_layout *gops_direct_layout_of(const gops_plan *plan)
 {
-    return (const gops_direct_layout *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 /* Bytes of a group's packed weights for its first `channels` channels: of all blocks before, or

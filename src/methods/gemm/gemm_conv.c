@@ -61,12 +61,12 @@ static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow th
 
 static parameters *gemm_conv_own(gops_plan *plan)
 {
-    return (parameters *)(void *)plan->parameters.bytes;
+    return gops_parameters(plan);
 }
 
 static const parameters *gemm_conv_read(const gops_plan *plan)
 {
-    return (const parameters *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 static void fill_window(const gops_conv_geometry *conv, gops_window *window)
@@ -393,4 +393,5 @@ const gops_method gops_gemm_conv = {
     .pack = gemm_conv_pack,
     .run = gemm_conv_run,
     .wraps = true,
+    .any_span = true,
 };

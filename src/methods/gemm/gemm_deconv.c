@@ -39,7 +39,7 @@ enum {
 
 static gops_gemm_deconv_parameters *gemm_deconv_own(gops_plan *plan)
 {
-    return (gops_gemm_deconv_parameters *)(void *)plan->parameters.bytes;
+    return gops_parameters(plan);
 }
 
 static void fill_scatter(const gops_conv_geometry *conv, gops_scatter *scatter)
@@ -243,4 +243,5 @@ const gops_method gops_gemm_deconv = {
     .pack = gemm_deconv_pack,
     .run = gops_gemm_deconv_run,
     .wraps = true,
+    .any_span = true,
 };

@@ -30,7 +30,7 @@ static_assert(sizeof(gops_gemm_deconv_parameters) <= GOPS_PARAMETER_BYTES,
 
 static inline const gops_gemm_deconv_parameters *gops_gemm_deconv_read(const gops_plan *plan)
 {
-    return (const gops_gemm_deconv_parameters *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 /* gemm_deconv_run.c */

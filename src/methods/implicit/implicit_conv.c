@@ -31,16 +31,7 @@ static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow
 
 static gops_implicit *own(gops_plan *plan)
 {
-    return (gops_implicit *)(void *)plan->parameters.bytes;
-}
-
-void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis)
-{
-    for (int a = 0; a < conv->axes; a++) {
-        const gops_axis *from = &conv->axis[a];
-        axis[a] = (gops_implicit_axis){from->data, from->output, from->kernel, from->stride,
-                                       from->dilation};
-    }
+    return gops_parameters(plan);
 }
 
 /* No tap of any output leaves the data. */

@@ -6,11 +6,8 @@
 
 static inline const gops_implicit *gops_implicit_read(const gops_plan *plan)
 {
-    return (const gops_implicit *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
-
-/* implicit_conv.c: what the frame sees of the axes. */
-void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis);
 
 /* implicit_run.c */
 void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);

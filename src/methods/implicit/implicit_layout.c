@@ -231,3 +231,12 @@ double gops_implicit_copy_cost(double values, double runs)
 {
     return values * NS_PER_COPIED_VALUE + runs * NS_PER_RUN;
 }
+
+void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis)
+{
+    for (int a = 0; a < conv->axes; a++) {
+        const gops_axis *from = &conv->axis[a];
+        axis[a] = (gops_implicit_axis){from->data, from->output, from->kernel, from->stride,
+                                       from->dilation};
+    }
+}

@@ -36,4 +36,7 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
 /* Estimated nanoseconds of copying so many values in so many runs. */
 double gops_implicit_copy_cost(double values, double runs);
 
+/* What the padded input sees of the axes. */
+void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis);
+
 #endif

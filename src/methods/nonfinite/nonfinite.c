@@ -14,7 +14,7 @@
  *     convolution:             sums[o] += w * data[o * stride + k * dilation - pad]
  *     transposed convolution:  sums[i * stride + k * dilation - pad] += w * data[i]
  */
-#include "plan/plan.h"
+#include "methods/methods.h"
 
 #include "base/checked.h"
 #include "post_ops/post_ops.h"
@@ -138,14 +138,14 @@ static void add_channel(piece *at, const unsigned char *channel, const unsigned 
     }
 }
 
-int64_t gops_nonfinite_items(const gops_plan *plan)
+static int64_t nonfinite_items(const gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
     return conv->batch * conv->groups * conv->channels_out *
            (conv->output_pixels / conv->axis[conv->axes - 1].output);
 }
 
-void gops_nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+static void nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
     (void)workspace;
     const gops_conv_geometry *conv = &plan->conv;
@@ -182,3 +182,17 @@ void gops_nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t item
         gops_store(plan, job, channel, item * width + at.x, at.count, &at.sums);
     }
 }
+
+const gops_method gops_nonfinite_conv = {
+    .name = "nonfinite",
+    .operation = GOPS_OPERATION_CONV,
+    .run = nonfinite_run,
+    .items = nonfinite_items,
+};
+
+const gops_method gops_nonfinite_deconv = {
+    .name = "nonfinite",
+    .operation = GOPS_OPERATION_DECONV,
+    .run = nonfinite_run,
+    .items = nonfinite_items,
+};

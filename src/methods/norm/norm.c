@@ -51,7 +51,7 @@ static_assert(sizeof(norm_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow t
 
 static const norm_layout *norm_layout_of(const gops_plan *plan)
 {
-    return (const norm_layout *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 /* How many second level caches the tensor would fill. The size of the last level is not known: what
@@ -82,7 +82,7 @@ static bool prefetches_outputs(const gops_plan *plan, int64_t size)
 static gops_status norm_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
     (void)error;
-    norm_layout *p = (norm_layout *)(void *)plan->parameters.bytes;
+    norm_layout *p = gops_parameters(plan);
     const gops_norm_geometry *norm = &plan->norm;
     /* An empty batch may have groups of any size. */
     const int64_t size = gops_mul_saturate(norm->channels, norm->pixels);

@@ -181,7 +181,7 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_err
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    gops_pointwise_layout *p = (gops_pointwise_layout *)(void *)plan->parameters.bytes;
+    gops_pointwise_layout *p = gops_parameters(plan);
     if (kernels == NULL || !plan->type->plain || plan->output_type != plan->type) {
         return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
                          plan->type->name);

@@ -29,7 +29,7 @@ typedef struct gops_pointwise_layout {
 
 static inline const gops_pointwise_layout *gops_pointwise_layout_of(const gops_plan *plan)
 {
-    return (const gops_pointwise_layout *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 static inline int64_t gops_even_size(const gops_even_split *split, int64_t i)

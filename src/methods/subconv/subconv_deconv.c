@@ -33,7 +33,7 @@ static void explain(gops_plan *plan, const gops_subconv_parameters *p,
 
 static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
 {
-    gops_subconv_parameters *p = (gops_subconv_parameters *)(void *)plan->parameters.bytes;
+    gops_subconv_parameters *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     gops_subconv_view view;
     gops_subconv_kinds kinds;

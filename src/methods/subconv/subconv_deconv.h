@@ -26,7 +26,7 @@ static_assert(sizeof(gops_subconv_parameters) <= GOPS_PARAMETER_BYTES,
 
 static inline const gops_subconv_parameters *gops_subconv_read(const gops_plan *plan)
 {
-    return (const gops_subconv_parameters *)(const void *)plan->parameters.bytes;
+    return gops_read_parameters(plan);
 }
 
 /* Where the sums of a phase are: row `row` for the span's first channel, each next one's `step`

@@ -261,7 +261,7 @@ static int find_tile(gops_plan *plan, const gops_subconv_view *view,
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const gops_tile *tile = pixels ? tiles->pixels : tiles->channels;
-    gops_subconv_parameters *p = (gops_subconv_parameters *)(void *)plan->parameters.bytes;
+    gops_subconv_parameters *p = gops_parameters(plan);
     for (int64_t width = 0; tile->channels != 0; tile++) {
         gops_subconv_parameters candidate;
         int64_t slot_bytes;
