@@ -70,7 +70,7 @@ static void print_verb_help(const verb *row)
     printf("groupops %s\n    %s\n", row->usage, row->summary);
     if (row->operations != 0) {
         printf("\n");
-        for (const gops_operation *operation = gops_operations; operation->name != NULL;
+        for (const gops_tool_operation *operation = gops_operations; operation->name != NULL;
              operation++) {
             printf("  %-8s %s\n", operation->name, operation->specification);
         }

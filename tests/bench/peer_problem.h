@@ -15,7 +15,7 @@ enum {
 
 typedef struct gops_peer_problem {
     const char *name;
-    const gops_operation *operation;
+    const gops_tool_operation *operation;
     gops_settings settings; /* with the threads below; the algorithm is the contestant's choice */
     int threads;
     gops_tensor inputs[GOPS_TOOL_MAX_INPUTS]; /* f32 */

@@ -28,16 +28,16 @@ enum { MAX_WORDS = 24, MAX_BYTES = 2048 };
 static const int64_t most_flops = 1000000;
 static const size_t most_memory = 4 << 20;
 
-bool __real_gops_operation_plan(const gops_operation *operation, const gops_settings *settings,
+bool __real_gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,
                                 const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
                                 gops_plan_info *info, gops_tool_error *error);
-bool __wrap_gops_operation_plan(const gops_operation *operation, const gops_settings *settings,
+bool __wrap_gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,
                                 const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
                                 gops_plan_info *info, gops_tool_error *error);
 
 static bool executes; /* the verb is one that executes what it plans */
 
-static int is_small(const gops_operation *operation, const gops_tensor *inputs,
+static int is_small(const gops_tool_operation *operation, const gops_tensor *inputs,
                     const gops_plan_info *info)
 {
     size_t bytes = info->workspace_bytes + info->filter_bytes, tensor;
@@ -49,7 +49,7 @@ static int is_small(const gops_operation *operation, const gops_tensor *inputs,
     return info->flops <= most_flops && bytes <= most_memory;
 }
 
-bool __wrap_gops_operation_plan(const gops_operation *operation, const gops_settings *settings,
+bool __wrap_gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,
                                 const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
                                 gops_plan_info *info, gops_tool_error *error)
 {

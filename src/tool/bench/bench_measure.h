@@ -6,7 +6,7 @@
 
 typedef struct gops_bench_layer {
     const char *name;
-    const gops_operation *operation;
+    const gops_tool_operation *operation;
     gops_settings settings; /* reps and seconds 0: the defaults */
 } gops_bench_layer;
 

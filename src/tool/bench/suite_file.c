@@ -79,10 +79,3 @@ bool gops_suite_read(const char *name, gops_suite *suite, gops_tool_error *error
     fclose(file);
     return text != NULL && gops_suite_parse(path, text, suite, error);
 }
-
-void gops_suite_release(gops_suite *suite)
-{
-    free(suite->layers);
-    free(suite->text);
-    *suite = (gops_suite){NULL, NULL, 0};
-}

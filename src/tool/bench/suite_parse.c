@@ -118,3 +118,10 @@ bool gops_suite_parse(const char *path, char *text, gops_suite *suite, gops_tool
     }
     return true;
 }
+
+void gops_suite_release(gops_suite *suite)
+{
+    free(suite->layers);
+    free(suite->text);
+    *suite = (gops_suite){NULL, NULL, 0};
+}

@@ -16,7 +16,7 @@ static bool __attribute__((format(printf, 2, 3))) wrong(char *why, const char *f
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why, GOPS_WHY_BYTES, format, arguments);
+    vsnprintf(why, GOPS_FLAG_WHY_BYTES, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -26,7 +26,7 @@ static void append_name(char *why, const char *name)
 {
     const size_t used = strlen(why);
     const char *comma = why[used - 1] == ' ' ? "" : ", ";
-    snprintf(why + used, GOPS_WHY_BYTES - used, "%s%s", comma, name);
+    snprintf(why + used, GOPS_FLAG_WHY_BYTES - used, "%s%s", comma, name);
 }
 
 bool gops_read_text(const gops_flag *flag, const char *value, void *field, char *why)

@@ -29,7 +29,7 @@ static bool read_value(const gops_words *words, const gops_flag *flag, const cha
                        gops_settings *settings, gops_tool_error *error)
 {
     void *field = (char *)settings + flag->offset;
-    char why[GOPS_WHY_BYTES];
+    char why[GOPS_FLAG_WHY_BYTES];
     if (flag->read == NULL) {
         if (value != NULL) {
             return gops_tool_refuse(error, words->exit_code, "%s%s takes no value", words->dashes,

@@ -28,7 +28,7 @@ enum {
 };
 
 /* Of the text that says what is wrong with a value. */
-#define GOPS_WHY_BYTES 256
+#define GOPS_FLAG_WHY_BYTES 256
 
 typedef struct gops_flag {
     const char *name;

@@ -42,7 +42,7 @@ static gops_status create_norm(const gops_settings *settings, const gops_tensor 
                                  error);
 }
 
-const gops_operation gops_operations[] = {
+const gops_tool_operation gops_operations[] = {
     {"conv", "GroupConvolution-1", GOPS_OF_CONV, 2, {"data", "filter", NULL}, create_conv},
     {"deconv",
      "GroupConvolutionBackpropData-1",
@@ -54,9 +54,10 @@ const gops_operation gops_operations[] = {
     {NULL, NULL, 0, 0, {NULL, NULL, NULL}, NULL},
 };
 
-const gops_operation *gops_operation_find(const char *name)
+const gops_tool_operation *gops_operation_find(const char *name)
 {
-    for (const gops_operation *operation = gops_operations; operation->name != NULL; operation++) {
+    for (const gops_tool_operation *operation = gops_operations; operation->name != NULL;
+         operation++) {
         if (strcmp(operation->name, name) == 0) {
             return operation;
         }
@@ -64,7 +65,7 @@ const gops_operation *gops_operation_find(const char *name)
     return NULL;
 }
 
-const char *gops_operation_file(const gops_operation *operation, const gops_settings *settings,
+const char *gops_operation_file(const gops_tool_operation *operation, const gops_settings *settings,
                                 int index)
 {
     if (index == 0) {
@@ -83,7 +84,7 @@ static void describe(gops_tensor *tensor, gops_type type, const gops_tool_dims *
     memcpy(tensor->dims, dims->dims, sizeof tensor->dims);
 }
 
-void gops_operation_tensors(const gops_operation *operation, const gops_settings *settings,
+void gops_operation_tensors(const gops_tool_operation *operation, const gops_settings *settings,
                             gops_tensor *inputs)
 {
     const gops_type type = settings->type != 0 ? (gops_type)settings->type : GOPS_F32;
@@ -97,7 +98,7 @@ void gops_operation_tensors(const gops_operation *operation, const gops_settings
     describe(&inputs[2], type, settings->bias.rank != 0 ? &settings->bias : &channels);
 }
 
-bool gops_operation_plan(const gops_operation *operation, const gops_settings *settings,
+bool gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,
                          const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
                          gops_plan_info *info, gops_tool_error *error)
 {

@@ -9,7 +9,7 @@
 
 enum { GOPS_TOOL_MAX_INPUTS = 3 };
 
-typedef struct gops_operation {
+typedef struct gops_tool_operation {
     const char *name;          /* conv, deconv, norm */
     const char *specification; /* GroupConvolution-1 */
     unsigned bit;              /* GOPS_OF_CONV ... */
@@ -17,26 +17,26 @@ typedef struct gops_operation {
     const char *input_names[GOPS_TOOL_MAX_INPUTS];
     gops_status (*create)(const gops_settings *settings, const gops_tensor *inputs,
                           const gops_options *options, gops_plan **plan, gops_error *error);
-} gops_operation;
+} gops_tool_operation;
 
 /* A name that is NULL ends them. */
-extern const gops_operation gops_operations[];
+extern const gops_tool_operation gops_operations[];
 
 /* NULL where there is none of that name. */
-const gops_operation *gops_operation_find(const char *name);
+const gops_tool_operation *gops_operation_find(const char *name);
 
 /* The file, or the shape, that the settings hold for input `index` of the operation. */
-const char *gops_operation_file(const gops_operation *operation, const gops_settings *settings,
+const char *gops_operation_file(const gops_tool_operation *operation, const gops_settings *settings,
                                 int index);
 
 /* The descriptors of an operation whose inputs are shapes in the settings: scale and bias not given
  * are [C], a type not given is f32. */
-void gops_operation_tensors(const gops_operation *operation, const gops_settings *settings,
+void gops_operation_tensors(const gops_tool_operation *operation, const gops_settings *settings,
                             gops_tensor *inputs);
 
 /* Plans with the attributes and options of the settings; host may be NULL. A refusal is the
  * library's message. */
-bool gops_operation_plan(const gops_operation *operation, const gops_settings *settings,
+bool gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,
                          const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
                          gops_plan_info *info, gops_tool_error *error);
 

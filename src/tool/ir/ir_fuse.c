@@ -63,8 +63,10 @@ static bool take_relu(gops_ir_run *run, int first, int last, int next, gops_tool
 {
     gops_ir_step *operation = &run->step[first];
     gops_ir_step *end = &run->step[last];
+    gops_plan_destroy(operation->plan);
+    operation->plan = NULL;
     run->options.activation.kind = GOPS_ACTIVATION_RELU;
-    const bool made = gops_ir_prepare_again(run, first, error);
+    const bool made = operation->prepare(run, first, error);
     run->options.activation.kind = GOPS_ACTIVATION_NONE;
     if (!made) {
         return false;

@@ -2,8 +2,6 @@
 #include "ir/ir_run.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A new type is a row here. */
@@ -42,29 +40,6 @@ bool gops_ir_is_run(const char *type)
     return find_kind(type) >= 0;
 }
 
-bool gops_ir_refuse(const gops_ir_run *run, int index, gops_tool_error *error, const char *format,
-                    ...)
-{
-    char message[GOPS_TOOL_MESSAGE_BYTES - sizeof(gops_ir_text)];
-    gops_ir_text name;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s",
-                            gops_ir_call_layer(&run->model->layer[index], &name), message);
-}
-
-int gops_ir_source(const gops_ir_run *run, int index, int input)
-{
-    return run->model->layer[index].input[input].source;
-}
-
-const gops_tensor *gops_ir_input(const gops_ir_run *run, int index, int input)
-{
-    return &run->step[gops_ir_source(run, index, input)].output;
-}
-
 gops_ir_step gops_ir_step_begin(void)
 {
     return (gops_ir_step){
@@ -78,12 +53,6 @@ gops_ir_step gops_ir_step_begin(void)
         .before = GOPS_IR_NONE,
         .last = GOPS_IR_NONE,
     };
-}
-
-bool gops_ir_same_shape(const gops_tensor *one, const gops_tensor *other)
-{
-    return one->rank == other->rank &&
-           memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
 }
 
 static bool same(const gops_tensor *stated, const gops_tensor *found)
@@ -123,6 +92,7 @@ static bool prepare(gops_ir_run *run, int index, gops_tool_error *error)
          !check_stated(run, index, &layer->output[0], &step->output, "output", error))) {
         return false;
     }
+    step->prepare = kinds[kind].prepare;
     if (layer->outputs == 0) {
         return true;
     }
@@ -157,11 +127,4 @@ bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
         }
     }
     return gops_ir_fuse_all(run, error);
-}
-
-bool gops_ir_prepare_again(gops_ir_run *run, int index, gops_tool_error *error)
-{
-    gops_plan_destroy(run->step[index].plan);
-    run->step[index].plan = NULL;
-    return kinds[find_kind(run->model->layer[index].type)].prepare(run, index, error);
 }

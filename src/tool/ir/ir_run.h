@@ -21,8 +21,14 @@ typedef struct gops_ir_given {
 /* The index of no layer. */
 enum { GOPS_IR_NONE = -1 };
 
+struct gops_ir_run;
+
+/* Prepares layer `index`: fills its step but for the elements. */
+typedef bool gops_ir_prepare(struct gops_ir_run *run, int index, gops_tool_error *error);
+
 typedef struct gops_ir_step {
-    const char *algorithm; /* for the table */
+    gops_ir_prepare *prepare; /* what did so */
+    const char *algorithm;    /* for the table */
     gops_tensor output;
     size_t bytes;
     void *elements;
@@ -59,8 +65,6 @@ typedef struct gops_ir_run {
     uint64_t most_bytes; /* the machine's memory */
 } gops_ir_run;
 
-/* Prepares layer `index`: fills its step but for the elements. */
-typedef bool gops_ir_prepare(gops_ir_run *run, int index, gops_tool_error *error);
 gops_ir_prepare gops_ir_prepare_parameter, gops_ir_prepare_const, gops_ir_prepare_result,
     gops_ir_prepare_conv, gops_ir_prepare_group_conv, gops_ir_prepare_deconv,
     gops_ir_prepare_group_deconv, gops_ir_prepare_norm, gops_ir_prepare_add, gops_ir_prepare_relu,
@@ -112,9 +116,6 @@ bool gops_ir_refuse(const gops_ir_run *run, int index, gops_tool_error *error, c
 
 /* Prepares all layers in order, and compares shapes with those stated. */
 bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error);
-
-/* Prepares the layer's operation anew, with run->options as they are now. */
-bool gops_ir_prepare_again(gops_ir_run *run, int index, gops_tool_error *error);
 
 /* Executes them; the elements that Results take stay. */
 bool gops_ir_execute_all(gops_ir_run *run, gops_tool_error *error);

@@ -13,7 +13,7 @@ static void print_numbers(const char *key, const int64_t *values, int32_t count)
     printf("%s\n", count == 0 ? "none" : "");
 }
 
-static void print_text(const gops_operation *operation, const gops_plan_info *info)
+static void print_text(const gops_tool_operation *operation, const gops_plan_info *info)
 {
     const gops_shape *shape = &info->shape;
     printf("%-16s%s, %s\n", "operation", operation->specification,

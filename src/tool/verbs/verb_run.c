@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 typedef struct run_state {
-    const gops_operation *operation;
+    const gops_tool_operation *operation;
     gops_npy_file files[GOPS_TOOL_MAX_INPUTS];
     void *elements[GOPS_TOOL_MAX_INPUTS];
     gops_plan *plan;

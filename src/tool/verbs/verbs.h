@@ -8,7 +8,7 @@
 
 /* A command line that was read. */
 typedef struct gops_command {
-    const gops_operation *operation; /* NULL: bench --suite, info */
+    const gops_tool_operation *operation; /* NULL: bench --suite, info */
     gops_settings settings;
 } gops_command;
 
