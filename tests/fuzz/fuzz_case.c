@@ -194,11 +194,10 @@ static char *read_isa(gops_fuzz_bytes *bytes)
 
 static void read_options(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
 {
-    enum { ALGORITHMS = 6 }; /* auto twice */
+    enum { LAST_ALGORITHM = 15 }; /* in the order of the list from here down, the rest auto */
     gops_options *o = &c->options;
     *o = (gops_options){.size = sizeof *o};
-    const int algorithm = gops_fuzz_range(bytes, -2, ALGORITHMS - 3);
-    o->algorithm = algorithm < 0 ? NULL : gops_algorithm_name(algorithm);
+    o->algorithm = gops_algorithm_name(LAST_ALGORITHM - gops_fuzz_range(bytes, 0, LAST_ALGORITHM));
     o->threads = gops_fuzz_range(bytes, 1, 4);
     const unsigned budget = gops_fuzz_byte(bytes);
     const unsigned low = gops_fuzz_byte(bytes);

@@ -13,6 +13,7 @@
 #include "fuzz_buffers.h"
 #include "compare.h"
 #include "elements.h"
+#include "every_plan.h"
 #include "lent_host.h"
 
 /* So that an execution takes about a millisecond under sanitizers. */
@@ -362,6 +363,20 @@ static void drop_ignored(gops_problem *p)
             pads[i]->count = 0;
 }
 
+/* Of all inputs together. */
+static gops_test_tally executed;
+
+/* With GROUPOPS_FUZZ_EVERY_ALGORITHM, when the program ends: none was left out. */
+static void check_executed(void)
+{
+    unsetenv("GROUPOPS_ISA");
+    const char *left_out = gops_test_left_out(&executed);
+    if (left_out != NULL) {
+        fprintf(stderr, "no input executes %s\n", left_out);
+        _Exit(EXIT_FAILURE);
+    }
+}
+
 static void check_plan(gops_fuzz_case *c, const gops_reference_geometry *g,
                        const gops_tensor *output, int is_legal)
 {
@@ -398,6 +413,7 @@ static void check_plan(gops_fuzz_case *c, const gops_reference_geometry *g,
         compare(c, &b);
         compare_threads(c, &b, output);
         compare_reshaped(c, output, &b);
+        gops_test_count(&executed, &c->problem, plan);
         gops_filter_destroy(filter);
         gops_fuzz_buffers_destroy(&b);
     }
@@ -411,6 +427,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     gops_tensor output;
     gops_fuzz_case c;
     int is_huge;
+    static int begun;
+    if (!begun++ && getenv("GROUPOPS_FUZZ_EVERY_ALGORITHM") != NULL)
+        atexit(check_executed);
     gops_fuzz_case_read(&input, &c);
     putenv(c.isa);
     const int is_legal = gops_fuzz_case_is_legal(&c, &g, &output, &is_huge);

@@ -350,6 +350,12 @@ static void every_layout(void)
     printf("%" PRId64 " executions: ", t.executions);
 }
 
+/* Else a table without its cells would pass. */
+static void every_algorithm(void)
+{
+    gops_test_check_witnesses();
+}
+
 int main(void)
 {
     signal(SIGSEGV, on_signal);
@@ -360,6 +366,7 @@ int main(void)
                                            {"norm_of_whole_blocks", norm_of_whole_blocks},
                                            {"every_width", every_width},
                                            {"every_layout", every_layout},
+                                           {"every_algorithm", every_algorithm},
                                            {NULL, NULL}};
     return gops_test_main("guard pages", cases);
 }

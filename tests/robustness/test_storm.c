@@ -1,7 +1,8 @@
 /*
- * Load: 16 threads execute one plan and make, use and destroy their own, for as long as
- * GROUPOPS_TEST_STORM_SECONDS says (`./cmake/dev storm`). Every result has the same bits as the
- * first; what is allocated does not grow from round to round.
+ * Load: 16 threads execute one plan and make, use and destroy their own, of problems for every
+ * algorithm and of random ones, for as long as GROUPOPS_TEST_STORM_SECONDS says (`./cmake/dev
+ * storm`). Every result has the same bits as the first; what is allocated does not grow from round
+ * to round.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -15,12 +16,13 @@
 
 #include "random_problem.h"
 #include "elements.h"
+#include "every_plan.h"
 #include "harness.h"
 #include "written.h"
 
 enum {
     THREADS = 16,
-    PROBLEMS = 24,
+    PROBLEMS = 32,
     TURNS = 8,         /* of a thread in a round */
     SHORT_SECONDS = 5, /* the form in the test suite */
     /* What arenas and runtimes may keep more in the last round than in the second: far less than
@@ -39,6 +41,7 @@ typedef struct subject {
 } subject;
 
 static subject subjects[PROBLEMS];
+static gops_test_tally tally;
 static pthread_barrier_t barrier;
 static atomic_int stop;
 static atomic_llong executions, wrong, refused;
@@ -112,30 +115,69 @@ static void *storm(void *context)
     return NULL;
 }
 
+/* Fills in the output, the inputs and what they lead to, by the problem. */
+static void begin(subject *s, gops_test_random *random)
+{
+    s->buffers = gops_problem_buffers_create(&s->problem, &s->output, random);
+    gops_status status = gops_problem_plan(&s->problem, &s->plan, NULL);
+    if (status == GOPS_OK && s->problem.operation != GOPS_PROBLEM_NORM)
+        status = gops_filter_create(s->plan, s->buffers.weights.memory, &s->filter, NULL);
+    if (status == GOPS_OK)
+        status = execute(s, s->plan, s->filter, s->buffers.output.memory);
+    if (gops_test_check(status == GOPS_OK, "problem %d: %s", (int)(s - subjects),
+                        gops_status_name(status)))
+        gops_test_count(&tally, &s->problem, s->plan);
+}
+
+static int measure_output(subject *s)
+{
+    gops_reference_geometry g;
+    gops_problem_reference_shape(&s->problem, &g, &s->output);
+    s->bytes = (size_t)gops_test_elements(&s->output) * gops_test_type_bytes(s->output.type);
+    return s->bytes > 0;
+}
+
+/* The first witness that the algorithm serves; 0 where it serves none. */
+static int find_witness(gops_problem *problem, gops_problem_operation operation, const char *name)
+{
+    int serves = 0;
+    for (int w = 0; !serves && gops_test_witness(operation, GOPS_F32, w).data.rank > 0; w++) {
+        gops_plan *plan;
+        *problem = gops_test_witness(operation, GOPS_F32, w);
+        problem->algorithm = name;
+        serves = gops_problem_plan(problem, &plan, NULL) == GOPS_OK;
+        gops_plan_destroy(plan);
+    }
+    return serves;
+}
+
+/* One problem for each algorithm of each operation, and random ones. */
 static void prepare(gops_test_random *random)
 {
     static const gops_type types[] = {GOPS_F32, GOPS_F16, GOPS_F64, GOPS_I8, GOPS_BF16, GOPS_U32};
-    for (int i = 0; i < PROBLEMS; i++) {
+    int i = 0;
+    for (int n = 0; gops_algorithm_name(n / 3) != NULL && i < PROBLEMS; n++) {
         subject *s = &subjects[i];
-        gops_reference_geometry g;
+        if (find_witness(&s->problem, (gops_problem_operation)(n % 3),
+                         gops_algorithm_name(n / 3))) {
+            s->problem.threads = 1 + i++ % 2;
+            measure_output(s);
+            begin(s, random);
+        }
+    }
+    for (; i < PROBLEMS; i++) {
+        subject *s = &subjects[i];
         const gops_problem_operation operation = (gops_problem_operation)(i % 3);
         const gops_type type = types[i % (operation == GOPS_PROBLEM_NORM ? 3 : 6)];
         do {
             s->problem = gops_random_problem(operation, type, random);
             gops_random_fusion(&s->problem, random);
-            gops_problem_reference_shape(&s->problem, &g, &s->output);
-            s->bytes =
-                (size_t)gops_test_elements(&s->output) * gops_test_type_bytes(s->output.type);
-        } while (s->bytes == 0);
+        } while (!measure_output(s));
         s->problem.threads = 1 + i % 2;
-        s->buffers = gops_problem_buffers_create(&s->problem, &s->output, random);
-        gops_status status = gops_problem_plan(&s->problem, &s->plan, NULL);
-        if (status == GOPS_OK && operation != GOPS_PROBLEM_NORM)
-            status = gops_filter_create(s->plan, s->buffers.weights.memory, &s->filter, NULL);
-        if (status == GOPS_OK)
-            status = execute(s, s->plan, s->filter, s->buffers.output.memory);
-        gops_test_check(status == GOPS_OK, "problem %d: %s", i, gops_status_name(status));
+        begin(s, random);
     }
+    for (int operation = 0; operation < GOPS_TEST_OPERATIONS; operation++)
+        gops_test_check_tally(&tally, (gops_problem_operation)operation, NULL);
 }
 
 static void clean_up(void)
@@ -184,6 +226,7 @@ static void sixteen_threads(void)
     pthread_t threads[THREADS];
     int numbers[THREADS], rounds = 0;
     size_t early = 0, late = 0, early_resident = 0;
+    gops_test_keep_isa();
     prepare(&random);
     pthread_barrier_init(&barrier, NULL, THREADS + 1);
     for (int i = 0; i < THREADS; i++) {

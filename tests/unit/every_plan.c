@@ -1,6 +1,7 @@
 /* every_plan.c: goes through the instruction sets and algorithms that serve a problem. */
 #include "every_plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,12 +67,11 @@ int64_t gops_test_every_plan(gops_problem *problem, gops_test_each *each, void *
 
 int gops_test_algorithm(const char *name)
 {
-    int found = 0;
-    while (gops_algorithm_name(found) != NULL && strcmp(gops_algorithm_name(found), name) != 0)
-        found++;
-    gops_test_check(gops_algorithm_name(found) != NULL && found < GOPS_TEST_ALGORITHMS,
-                    "%s is not listed, or beyond %d", name, GOPS_TEST_ALGORITHMS);
-    return found < GOPS_TEST_ALGORITHMS ? found : 0;
+    for (int i = 0; i < GOPS_TEST_ALGORITHMS && gops_algorithm_name(i) != NULL; i++)
+        if (strcmp(gops_algorithm_name(i), name) == 0)
+            return i;
+    fprintf(stderr, "%s is not listed, or beyond %d\n", name, GOPS_TEST_ALGORITHMS);
+    exit(EXIT_FAILURE);
 }
 
 int gops_test_isa(void)
@@ -117,6 +117,14 @@ gops_problem gops_test_witness(gops_problem_operation operation, gops_type type,
     return p;
 }
 
+/* Whether `whole` is the name, or begins with it and a slash; NULL: any is. */
+static bool is_named(const char *whole, const char *name)
+{
+    const size_t length = name != NULL ? strlen(name) : 0;
+    return name == NULL ||
+           (strncmp(whole, name, length) == 0 && (whole[length] == '\0' || whole[length] == '/'));
+}
+
 /* Where each algorithm serves a witness. */
 typedef struct served {
     gops_problem_operation operation;
@@ -141,25 +149,57 @@ void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation 
                            const char *name)
 {
     served s = {.operation = operation};
-    const bool all = gops_test_every_isa(find_served, &s);
-    const size_t length = name != NULL ? strlen(name) : 0;
-    for (int a = 0; gops_algorithm_name(a) != NULL; a++) {
-        const char *whole = gops_algorithm_name(a);
-        int anywhere = 0;
-        if (name != NULL &&
-            (strncmp(whole, name, length) != 0 || (whole[length] != '\0' && whole[length] != '/')))
-            continue;
-        for (int i = 0; i < GOPS_TEST_ISAS; i++) {
-            anywhere |= s.by.times[operation][a][i] > 0;
-            gops_test_check(s.by.times[operation][a][i] == 0 || tally->times[operation][a][i] > 0,
-                            "%s was not executed on %s", whole, gops_isa_name(i, NULL));
-        }
-        gops_test_check(anywhere || !all || name == NULL, "%s serves no witness", whole);
+    gops_test_every_isa(find_served, &s);
+    for (int n = 0; gops_algorithm_name(n / GOPS_TEST_ISAS) != NULL; n++) {
+        const int a = n / GOPS_TEST_ISAS, isa = n % GOPS_TEST_ISAS;
+        if (is_named(gops_algorithm_name(a), name))
+            gops_test_check(
+                s.by.times[operation][a][isa] == 0 || tally->times[operation][a][isa] > 0,
+                "%s was not executed on %s", gops_algorithm_name(a), gops_isa_name(isa, NULL));
     }
+}
+
+/* Adds what serves a witness of any operation. Returns whether every instruction set was asked. */
+static bool find_all_served(gops_test_tally *by)
+{
+    bool all = true;
+    for (int i = 0; i < GOPS_TEST_OPERATIONS; i++) {
+        served s = {.operation = (gops_problem_operation)i};
+        all = gops_test_every_isa(find_served, &s);
+        memcpy(by->times[i], s.by.times[i], sizeof by->times[i]);
+    }
+    return all;
+}
+
+static bool is_counted(const gops_test_tally *by, int algorithm)
+{
+    int64_t times = 0;
+    for (int n = 0; n < GOPS_TEST_OPERATIONS * GOPS_TEST_ISAS; n++)
+        times += by->times[n / GOPS_TEST_ISAS][algorithm][n % GOPS_TEST_ISAS];
+    return times > 0;
+}
+
+void gops_test_check_witnesses(void)
+{
+    gops_test_tally by;
+    const bool all = find_all_served(&by);
+    for (int a = 0; gops_algorithm_name(a) != NULL; a++)
+        gops_test_check(is_counted(&by, a) || !all, "%s serves no witness", gops_algorithm_name(a));
+}
+
+const char *gops_test_left_out(const gops_test_tally *tally)
+{
+    gops_test_tally by;
+    find_all_served(&by);
+    for (int a = 0; gops_algorithm_name(a) != NULL; a++)
+        if (is_counted(&by, a) && !is_counted(tally, a))
+            return gops_algorithm_name(a);
+    return NULL;
 }
 
 typedef struct results {
     gops_problem *problem;
+    const char *name;
     gops_problem_buffers buffers;
     gops_reference_result expected;
     gops_test_tally *tally;
@@ -182,13 +222,16 @@ int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
 static int check_one(void *context, const gops_plan *plan)
 {
     results *r = context;
+    if (!is_named(r->problem->algorithm, r->name))
+        return 1;
     gops_test_count(r->tally, r->problem, plan);
     return gops_test_one_result(r->problem, plan, &r->buffers, &r->expected);
 }
 
-int gops_test_every_result(gops_problem *problem, gops_test_random *random, gops_test_tally *tally)
+int gops_test_every_result(gops_problem *problem, const char *name, gops_test_random *random,
+                           gops_test_tally *tally)
 {
-    results r = {.problem = problem, .tally = tally};
+    results r = {.problem = problem, .name = name, .tally = tally};
     gops_reference_geometry g;
     gops_tensor output;
     if (!gops_problem_reference_shape(problem, &g, &output))
@@ -199,4 +242,11 @@ int gops_test_every_result(gops_problem *problem, gops_test_random *random, gops
     gops_reference_result_destroy(&r.expected);
     gops_problem_buffers_destroy(&r.buffers);
     return 1;
+}
+
+void gops_test_keep_isa(void)
+{
+    if (gops_isa() == NULL)
+        gops_test_skip("%s does not run on this processor", getenv("GROUPOPS_ISA"));
+    setenv("GROUPOPS_ISA", gops_isa(), 1);
 }

@@ -40,19 +40,30 @@ gops_problem gops_test_witness(gops_problem_operation operation, gops_type type,
 
 /* Fails for each algorithm of that name (NULL: any name; "depthwise": all that begin with it and a
  * slash) that serves a witness of the operation in f32 and was not counted, on any of the
- * instruction sets that gops_test_every_plan goes through. Where those are all that the library was
- * built for, an algorithm of the name that serves no witness on any of them is a failure, too, if a
- * name is given. */
+ * instruction sets that gops_test_every_plan goes through. */
 void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation operation,
                            const char *name);
+
+/* The first algorithm that serves a witness of any operation, and was not counted for any on any
+ * instruction set; NULL: there is none. For programs without cases. */
+const char *gops_test_left_out(const gops_test_tally *tally);
+
+/* Fails for each algorithm that serves no witness of any operation on any instruction set, unless
+ * the library was built for one that does not run here: that may be the one which has it. */
+void gops_test_check_witnesses(void);
 
 /* Executes the plan and compares what it gives with what is expected. Returns 0 where it failed,
  * and says by which instruction set and why the plan is as it is. */
 int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
                          gops_problem_buffers *buffers, gops_reference_result *expected);
 
-/* Executes all of these on random values, compares each with the reference, and counts it. Returns
- * 0, and does nothing, where the problem is not legal. */
-int gops_test_every_result(gops_problem *problem, gops_test_random *random, gops_test_tally *tally);
+/* Executes all of these on random values, compares each with the reference, and counts it; with a
+ * name (as above) only what has it. Returns 0, and does nothing, where the problem is not legal. */
+int gops_test_every_result(gops_problem *problem, const char *name, gops_test_random *random,
+                           gops_test_tally *tally);
+
+/* Leaves of the instruction sets only the one in use, for tests that run once with each: sets
+ * GROUPOPS_ISA. Skips the case where none is in use. */
+void gops_test_keep_isa(void);
 
 #endif

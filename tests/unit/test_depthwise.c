@@ -8,6 +8,7 @@
 
 #include "random_problem.h"
 #include "elements.h"
+#include "every_plan.h"
 #include "harness.h"
 
 static gops_list both(int64_t y, int64_t x)
@@ -23,7 +24,6 @@ static gops_problem layer(gops_type type, int64_t groups, int64_t height, int64_
     const int64_t half = taps / 2;
     return (gops_problem){
         .operation = GOPS_PROBLEM_CONV,
-        .algorithm = "depthwise",
         .threads = 1,
         .data = {type, 4, {1, groups, height, width}},
         .filter = {type, 5, {groups, 1, 1, taps, taps}},
@@ -33,16 +33,26 @@ static gops_problem layer(gops_type type, int64_t groups, int64_t height, int64_
     };
 }
 
+static gops_test_tally tally;
+
+/* In every form that serves it, on the instruction set in use. */
 static void check(gops_problem problem, gops_test_random *random)
 {
     gops_random_fusion(&problem, random);
-    gops_problem_check(&problem, random);
+    gops_test_check(gops_test_every_result(&problem, "depthwise", random, &tally), "not legal");
+}
+
+static void begin(void)
+{
+    gops_test_keep_isa();
+    memset(&tally, 0, sizeof tally);
 }
 
 static void every_width(void)
 {
     static const gops_type types[] = {GOPS_F32, GOPS_F64};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 61);
+    begin();
     for (int64_t width = 1; width <= 150; width++)
         for (int64_t taps = 3; taps <= 7; taps += 2)
             for (int t = 0; t < 2; t++)
@@ -55,11 +65,15 @@ static void every_width(void)
                     p.conv.pads_end = both(2 * pad, pad);
                     check(p, &random);
                 }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/rows");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/shuffle");
 }
 
 static void every_small_image(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 62);
+    begin();
     for (int64_t height = 1; height <= 17; height++)
         for (int64_t width = 1; width <= 17; width++)
             for (int64_t taps = 3; taps <= 7; taps += 2) {
@@ -68,6 +82,9 @@ static void every_small_image(void)
                 if (height > 1 && width > 1) /* else no window fits */
                     check(layer(GOPS_F32, 2, height, width, taps, 2, 1), &random);
             }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/rows");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/shuffle");
 }
 
 /* Several filters for a channel, several images, more channels than one call takes, and types that
@@ -77,6 +94,7 @@ static void filters_and_images(void)
     static const int64_t sizes[][3] = {{7, 7, 1}, {14, 13, 2}, {5, 19, 1}, {31, 29, 2}};
     static const gops_type types[] = {GOPS_F32, GOPS_F16, GOPS_BF16, GOPS_F8E5M2};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 63);
+    begin();
     for (int i = 0; i < 16; i++)
         for (int64_t filters = 1; filters <= 3; filters++)
             for (int64_t batch = 1; batch <= 3; batch += 2) {
@@ -89,6 +107,10 @@ static void filters_and_images(void)
                 p.output_gap = 3 * (batch - 1);
                 check(p, &random);
             }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/rows");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/blocked");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/shuffle");
 }
 
 /* The transposed form, stride 2: every width at which strips of columns end, pads even and odd. */
@@ -96,6 +118,7 @@ static void transposed(void)
 {
     static const gops_type types[] = {GOPS_F32, GOPS_F64};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 65);
+    begin();
     for (int64_t width = 1; width <= 70; width++)
         for (int64_t taps = 2; taps <= 4; taps++)
             for (int64_t pad = 0; pad <= 3; pad++) {
@@ -103,7 +126,6 @@ static void transposed(void)
                 const int64_t extra = gops_test_random_range(&random, 0, 4);
                 gops_problem p = {
                     .operation = GOPS_PROBLEM_DECONV,
-                    .algorithm = "depthwise",
                     .threads = 1,
                     .data = {types[(width + taps + pad) % 2], 4, {1, 3, height, width}},
                     .filter = {types[(width + taps + pad) % 2], 5, {3, 1, 1, taps, taps}},
@@ -114,12 +136,15 @@ static void transposed(void)
                 };
                 check(p, &random);
             }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise/rows");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise/shuffle");
 }
 
 /* A depth of 1 that pads move off the data: the bias is left, and no image to run on. */
 static void depth_of_one(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
+    begin();
     for (int64_t front = 0; front <= 1; front++)
         for (int64_t taps = 2; taps <= 5; taps++) {
             const int64_t half = taps / 2;
@@ -141,35 +166,53 @@ static void depth_of_one(void)
             };
             check(p, &random);
         }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/rows");
+}
+
+/* A problem whose data hold what is not finite. */
+typedef struct strange {
+    gops_problem problem;
+    gops_problem_buffers buffers;
+    gops_reference_result result;
+} strange;
+
+static int run_strange(void *context, const gops_plan *plan)
+{
+    strange *s = context;
+    if (strncmp(s->problem.algorithm, "depthwise/", 10) == 0) {
+        gops_test_count(&tally, &s->problem, plan);
+        gops_test_one_result(&s->problem, plan, &s->buffers, &s->result);
+    }
+    return 1;
 }
 
 /* A lane that moves must not take what it should leave behind: not even 0 * NaN. */
 static void what_is_not_finite_stays(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 64);
+    begin();
     for (int64_t size = 1; size <= 40; size++)
         for (int64_t stride = 1; stride <= 2; stride++) {
-            const gops_problem p = layer(GOPS_F32, 3, size, size, size % 2 == 0 ? 3 : 5, stride, 0);
-            const int64_t elements = gops_test_elements(&p.data);
+            strange s = {.problem =
+                             layer(GOPS_F32, 3, size, size, size % 2 == 0 ? 3 : 5, stride, 0)};
+            const int64_t elements = gops_test_elements(&s.problem.data);
             gops_reference_geometry geometry;
             gops_tensor output;
-            gops_problem_text text;
-            gops_reference_result result;
-            gops_error error = {GOPS_OK, ""};
-            gops_test_check(gops_problem_reference_shape(&p, &geometry, &output), "illegal");
-            gops_problem_buffers buffers = gops_problem_buffers_create(&p, &output, &random);
+            gops_test_check(gops_problem_reference_shape(&s.problem, &geometry, &output),
+                            "illegal");
+            s.buffers = gops_problem_buffers_create(&s.problem, &output, &random);
             for (int64_t i = 0; i < 1 + elements / 50; i++)
-                gops_test_set_real(GOPS_F32, buffers.data.memory,
+                gops_test_set_real(GOPS_F32, s.buffers.data.memory,
                                    gops_test_random_range(&random, 0, elements - 1),
                                    i % 2 == 0 ? (long double)NAN : (long double)INFINITY);
-            gops_test_check(gops_problem_run(&p, &buffers, &error) == GOPS_OK, "%s: %s",
-                            gops_problem_describe(&p, &text), error.message);
-            gops_problem_reference(&p, &buffers, &result);
-            gops_test_check(gops_problem_compare(&p, &result, buffers.output.memory),
-                            "%s: wrong values", gops_problem_describe(&p, &text));
-            gops_reference_result_destroy(&result);
-            gops_problem_buffers_destroy(&buffers);
+            gops_problem_reference(&s.problem, &s.buffers, &s.result);
+            gops_test_every_plan(&s.problem, run_strange, &s);
+            gops_reference_result_destroy(&s.result);
+            gops_problem_buffers_destroy(&s.buffers);
         }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/rows");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/shuffle");
 }
 
 int main(void)

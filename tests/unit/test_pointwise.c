@@ -16,7 +16,7 @@ static gops_test_tally tally;
 static void check(gops_problem *problem, gops_test_random *random)
 {
     memset(&tally, 0, sizeof tally);
-    gops_test_check(gops_test_every_result(problem, random, &tally), "not legal");
+    gops_test_check(gops_test_every_result(problem, NULL, random, &tally), "not legal");
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "pointwise");
 }
 

@@ -14,6 +14,7 @@
 
 #include "random_problem.h"
 #include "elements.h"
+#include "every_plan.h"
 #include "harness.h"
 
 enum { COUNT = 8400, MAX_ALGORITHMS = 16, MAX_FAILURES = 10 };
@@ -26,6 +27,7 @@ enum { TYPES = sizeof types / sizeof types[0], REAL_TYPES = 6, MAX_CHANNELS = 51
 
 /* How often each algorithm, 0 for auto, took a problem of the operation in work. */
 static int64_t accepted[MAX_ALGORITHMS + 1];
+static gops_test_tally taken;
 static const char *const case_names[] = {"conv", "deconv", "norm"};
 
 static char how_to_repeat[1400];
@@ -187,6 +189,7 @@ static int run_algorithm(gops_problem *problem, int index, int64_t number,
     gops_plan_info info = {.size = sizeof info};
     gops_plan_get_info(plan, &info, NULL);
     accepted[index]++;
+    gops_test_count(&taken, problem, plan);
     int good = gops_test_check(problem->max_workspace == 0 || (uint64_t)info.workspace_bytes <=
                                                                   (uint64_t)problem->max_workspace,
                                "%zu bytes of workspace", info.workspace_bytes);
@@ -260,8 +263,8 @@ static void run_operation(gops_problem_operation operation, int percent)
     int64_t count = environment_number("GROUPOPS_TEST_RANDOM_COUNT", COUNT) * percent / 100;
     int64_t run = 0;
     int failures = 0;
-    if (gops_isa() == NULL)
-        gops_test_skip("%s does not run on this processor", getenv("GROUPOPS_ISA"));
+    gops_test_keep_isa();
+    memset(&taken, 0, sizeof taken);
     memset(accepted, 0, sizeof accepted);
     reshaped = not_reshaped = 0;
     for (int64_t i = 0; i < count && failures < MAX_FAILURES; i++) {
@@ -284,6 +287,8 @@ static void run_operation(gops_problem_operation operation, int percent)
         printf(", %s %" PRId64, gops_algorithm_name(i), accepted[i + 1]);
     printf("; %" PRId64 " reshaped, %" PRId64 " not\n", reshaped, not_reshaped);
     gops_test_check(run > 0, "no problem was run");
+    if (failures == 0 && run >= COUNT * percent / 100)
+        gops_test_check_tally(&taken, operation, NULL);
 }
 
 static void conv(void)

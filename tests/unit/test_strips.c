@@ -28,7 +28,7 @@ static void sizes(void)
         gops_problem problem = image(i, 5, 13 + 3 * (i % 4), 1 + i / 5, widths[i % 5]);
         problem.with_bias = i % 3 == 0;
         problem.activation.kind = i % 3 == 1 ? GOPS_ACTIVATION_SIGMOID : GOPS_ACTIVATION_RELU;
-        gops_test_check(gops_test_every_result(&problem, &random, &tally), "not legal");
+        gops_test_check(gops_test_every_result(&problem, NULL, &random, &tally), "not legal");
     }
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
 }
@@ -49,7 +49,8 @@ static void edges(void)
             .pads_begin = {2, {i % 4, i / 3 % 4}},
             .pads_end = {2, {i / 2 % 4, i / 5 % 4}},
         };
-        gops_test_every_result(&problem, &random, &tally); /* not legal where no window fits */
+        gops_test_every_result(&problem, NULL, &random,
+                               &tally); /* not legal where no window fits */
     }
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
 }
@@ -76,7 +77,7 @@ static void joined(void)
         problem.with_bias = i % 3 == 0;
         problem.with_residual = i % 5 == 0;
         problem.activation.kind = i % 3 == 1 ? GOPS_ACTIVATION_RELU : GOPS_ACTIVATION_NONE;
-        gops_test_check(gops_test_every_result(&problem, &random, &tally), "not legal");
+        gops_test_check(gops_test_every_result(&problem, NULL, &random, &tally), "not legal");
     }
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
 }
@@ -92,12 +93,12 @@ static void deep(void)
         problem.data.dims[1] = 331;
         problem.filter.dims[0] = 1;
         problem.with_residual = 1;
-        gops_test_check(gops_test_every_result(&problem, &random, &tally), "not legal");
+        gops_test_check(gops_test_every_result(&problem, NULL, &random, &tally), "not legal");
         problem.data = (gops_tensor){problem.data.type, 5, {1, 10, 3, 5, 7 * (1 + i / 2)}};
         problem.filter = (gops_tensor){problem.data.type, 6, {2, 16, 5, 3, 3, 3}};
         problem.conv =
             (gops_conv_attributes){.pads_begin = {3, {1, 1, 1}}, .pads_end = {3, {1, 1, 1}}};
-        gops_test_check(gops_test_every_result(&problem, &random, &tally), "not legal");
+        gops_test_check(gops_test_every_result(&problem, NULL, &random, &tally), "not legal");
     }
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
 }
