@@ -58,7 +58,7 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
         (status = check_buffer("output", given->output, output_alignment, error)) != GOPS_OK) {
         return status;
     }
-    if (given->data_zero_point != NULL && plan->type->take_off == NULL) {
+    if (given->data_zero_point != NULL && plan->type->subtract_zero == NULL) {
         return gops_fail(error, GOPS_INVALID,
                          "arguments.data_zero_point is given; the plan has no output_type");
     }

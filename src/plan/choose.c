@@ -42,9 +42,9 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const gop
     plan->method = method;
     plan->filter_variant = 0;
     if (is_empty(&plan->shape.output)) {
-        plan->items = plan->slot_bytes = plan->filter_bytes = 0;
+        plan->items = plan->worker_bytes = plan->filter_bytes = 0;
         plan->filter_variant = GOPS_EMPTY_VARIANT;
-        plan->slots = 1;
+        plan->workers = 1;
         snprintf(plan->why, sizeof plan->why, "the output is empty");
         return GOPS_OK;
     }
@@ -52,8 +52,8 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const gop
     plan->shared_bytes = 0;
     if (budget == 0 || budget == GOPS_UNLIMITED) {
         status =
-            method->prepare(plan, budget == 0 ? GOPS_DEFAULT_SLOT_BYTES : GOPS_UNLIMITED, error);
-        plan->slots = wanted->threads;
+            method->prepare(plan, budget == 0 ? GOPS_DEFAULT_WORKER_BYTES : GOPS_UNLIMITED, error);
+        plan->workers = wanted->threads;
     } else {
         status = method->prepare(plan, budget / SHARES, NULL);
         if (status == GOPS_INVALID) {
@@ -61,20 +61,21 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const gop
         } else if (status != GOPS_OK) {
             status = method->prepare(plan, budget / SHARES, error); /* for its message */
         }
-        plan->slots = wanted->threads;
-        if (status == GOPS_OK && plan->slot_bytes > 0) {
-            plan->slots =
-                (int32_t)gops_min(plan->slots, (budget - plan->shared_bytes) / plan->slot_bytes);
+        plan->workers = wanted->threads;
+        if (status == GOPS_OK && plan->worker_bytes > 0) {
+            plan->workers = (int32_t)gops_min(plan->workers,
+                                              (budget - plan->shared_bytes) / plan->worker_bytes);
         }
     }
     if (status == GOPS_OK) {
         plan->cost *= gops_method_scale(method, plan->kernels->vector_bytes);
-        plan->slots =
-            (int32_t)gops_clamp(gops_min(plan->items, worth_threads(plan)), 1, plan->slots);
-        if (plan->slot_bytes > (PTRDIFF_MAX - plan->shared_bytes) / plan->slots) {
+        plan->workers =
+            (int32_t)gops_clamp(gops_min(plan->items, worth_threads(plan)), 1, plan->workers);
+        if (plan->worker_bytes > (PTRDIFF_MAX - plan->shared_bytes) / plan->workers) {
             return gops_fail(error, GOPS_TOO_LARGE,
                              "workspace of %lld bytes for each of %d threads is above %lld",
-                             (long long)plan->slot_bytes, (int)plan->slots, (long long)PTRDIFF_MAX);
+                             (long long)plan->worker_bytes, (int)plan->workers,
+                             (long long)PTRDIFF_MAX);
         }
     }
     return status;

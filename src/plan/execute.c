@@ -22,26 +22,26 @@ typedef struct execution {
     void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
     int64_t items;
     gops_float_state modes;   /* the caller's */
-    unsigned char *workspace; /* of the first slot */
+    unsigned char *workspace; /* the first worker's */
     int64_t run_count;
     items runs[MAX_RUNS]; /* the items that may be taken now */
 } execution;
 
-/* One slot takes items until none is left: first those of its own run, which are neighbours and the
- * same in each execution, so that a core finds in its cache what it read or wrote the last time;
- * then those that others have left. Which slot does an item does not matter to the result, so the
- * quicker thread does more of them. */
-static void run_slot(void *argument, int64_t slot)
+/* A worker takes items until none is left. It begins with its own run: those items are neighbours
+ * and the same in each execution, so its core still has in its cache what it read or wrote the last
+ * time. Then it takes what others have left, so a faster thread does more items. The result does
+ * not depend on which worker does an item. */
+static void run_worker(void *argument, int64_t worker)
 {
     execution *running = argument;
     const gops_plan *plan = running->plan;
     void *workspace = NULL;
-    if (plan->slot_bytes > 0) {
-        workspace = running->workspace + slot * plan->slot_bytes;
+    if (plan->worker_bytes > 0) {
+        workspace = running->workspace + worker * plan->worker_bytes;
     }
     const gops_float_state own = gops_float_enter(running->modes);
     for (int64_t i = 0; i < running->run_count; i++) {
-        items *from = &running->runs[(slot + i) % running->run_count];
+        items *from = &running->runs[(worker + i) % running->run_count];
         for (;;) {
             int64_t item = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed);
             if (item >= from->end) {
@@ -53,12 +53,12 @@ static void run_slot(void *argument, int64_t slot)
     gops_float_leave(own, running->modes);
 }
 
-/* The items from `first` to end - 1, by as many slots as find one. */
+/* The items from `first` to end - 1, by as many workers as find one. */
 static gops_status run_items(execution *running, int64_t first, int64_t end, gops_error *error)
 {
     const gops_plan *plan = running->plan;
-    const int64_t slots = gops_min(plan->slots, end - first);
-    const int64_t count = end - first, runs = gops_clamp(slots, 1, MAX_RUNS);
+    const int64_t workers = gops_min(plan->workers, end - first);
+    const int64_t count = end - first, runs = gops_clamp(workers, 1, MAX_RUNS);
     running->run_count = runs;
     for (int64_t i = 0; i < runs; i++) {
         running->runs[i].end = first + count / runs * (i + 1) + gops_min(i + 1, count % runs);
@@ -66,11 +66,11 @@ static gops_status run_items(execution *running, int64_t first, int64_t end, gop
                               first + count / runs * i + gops_min(i, count % runs),
                               memory_order_relaxed);
     }
-    if (plan->slots == 1) {
-        run_slot(running, 0);
+    if (plan->workers == 1) {
+        run_worker(running, 0);
         return GOPS_OK;
     }
-    int failed = plan->host.parallel_for(plan->host.context, run_slot, running, slots);
+    int failed = plan->host.parallel_for(plan->host.context, run_worker, running, workers);
     if (failed != 0) {
         return gops_fail(error, GOPS_HOST_FAILED, "host.parallel_for returned %d", failed);
     }

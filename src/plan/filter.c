@@ -118,7 +118,7 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
 
 /* Such a plan's packed weights are floats, C_IN * taps of them for each output channel
  * (gops_method). */
-static void take_off_zero_points(const gops_plan *plan, const void *zero_points, int64_t count,
+static void subtract_zero_points(const gops_plan *plan, const void *zero_points, int64_t count,
                                  void *packed)
 {
     const int64_t channels = plan->conv.groups * plan->conv.channels_out;
@@ -128,7 +128,7 @@ static void take_off_zero_points(const gops_plan *plan, const void *zero_points,
         float zero;
         plan->filter_type->load(
             &zero, (const unsigned char *)zero_points + (count == 1 ? 0 : c) * size, 1);
-        plan->filter_type->take_off((float *)packed + c * run, run, (double)zero);
+        plan->filter_type->subtract_zero((float *)packed + c * run, run, (double)zero);
     }
 }
 
@@ -141,7 +141,7 @@ gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weig
         return status;
     }
     const int64_t channels = plan->conv.groups * plan->conv.channels_out;
-    if (plan->filter_type->take_off == NULL) {
+    if (plan->filter_type->subtract_zero == NULL) {
         status =
             gops_fail(error, GOPS_INVALID, "the plan has no output_type; zero points need one");
     } else if ((zero_points == NULL) != (count == 0) ||
@@ -156,7 +156,7 @@ gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weig
         gops_filter_destroy(*filter);
         *filter = NULL;
     } else if (count != 0 && plan->filter_bytes > 0) {
-        take_off_zero_points(plan, zero_points, count, (*filter)->packed);
+        subtract_zero_points(plan, zero_points, count, (*filter)->packed);
     }
     return status;
 }

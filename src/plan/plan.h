@@ -46,15 +46,15 @@ typedef struct gops_job {
 typedef struct gops_method {
     const char *name; /* the whole one: "gemm", "depthwise/masked" */
     gops_operation operation;
-    /* Reads the plan's geometry, type, machine and kernels; fills in items, slot_bytes (with
-     * shared_bytes at most slot_limit), filter_bytes, cost, why and its own parameters, and, where
-     * it wants them, barrier and shared_bytes, which are 0 before. GOPS_UNSUPPORTED, with the
-     * reason, where it does not serve the shape; GOPS_INVALID where slot_limit is too small. */
-    gops_status (*prepare)(gops_plan *plan, int64_t slot_limit, gops_error *error);
+    /* Reads the plan's geometry, type, machine and kernels; fills in items, worker_bytes (with
+     * shared_bytes at most worker_limit), filter_bytes, cost, why and its own parameters, and,
+     * where it wants them, barrier and shared_bytes, which are 0 before. GOPS_UNSUPPORTED, with the
+     * reason, where it does not serve the shape; GOPS_INVALID where worker_limit is too small. */
+    gops_status (*prepare)(gops_plan *plan, int64_t worker_limit, gops_error *error);
     /* Writes filter_bytes of packed weights; NULL for an operation without weights. Methods that
      * have this function in common take each other's filters. */
     void (*pack)(const gops_plan *plan, const void *weights, void *packed);
-    /* Does one item; `workspace` is slot_bytes that no other call uses at the same time. */
+    /* Does one item; `workspace` is worker_bytes that no other call uses at the same time. */
     void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
     /* Serves plans that are `wrapped`, whose filter it packs in runs of C_IN * taps values, one for
      * each output channel. */
@@ -110,12 +110,12 @@ enum {
      * another plan. */
     GOPS_EMPTY_VARIANT = -1,
     /* The default budget of a thread, from the contract in groupops/plan.h. */
-    GOPS_DEFAULT_SLOT_BYTES = 4 << 20,
+    GOPS_DEFAULT_WORKER_BYTES = 4 << 20,
 };
 
 struct gops_plan {
     gops_operation operation;
-    int32_t slots;           /* items in work at once, at most: threads that have workspace */
+    int32_t workers;         /* items in work at once, at most: threads that have workspace */
     gops_conv_geometry conv; /* conv and deconv */
     gops_norm_geometry norm;
     gops_shape shape;
@@ -138,8 +138,8 @@ struct gops_plan {
     int64_t image_outputs; /* and of the output */
     int64_t items;
     int64_t barrier;      /* items from this one on begin when all before it have ended; 0: none */
-    int64_t slot_bytes;   /* a multiple of GOPS_WORKSPACE_ALIGNMENT, as is shared_bytes */
-    int64_t shared_bytes; /* of the workspace, in front of the slots */
+    int64_t worker_bytes; /* a multiple of GOPS_WORKSPACE_ALIGNMENT, as is shared_bytes */
+    int64_t shared_bytes; /* of the workspace, in front of the workers' */
     int64_t filter_bytes;
     int64_t filter_variant;
     /* Not 0: the filter_variant that `prepare` must lead to, or refuse. */
@@ -169,7 +169,7 @@ static inline const void *gops_read_parameters(const gops_plan *plan)
 /* Bytes that one execution needs. */
 static inline size_t gops_workspace_bytes(const gops_plan *plan)
 {
-    return (size_t)plan->shared_bytes + (size_t)plan->slot_bytes * (size_t)plan->slots;
+    return (size_t)plan->shared_bytes + (size_t)plan->worker_bytes * (size_t)plan->workers;
 }
 
 /* Where a tensor's element lies, counted as if the tensor were dense; `image` is the one it is of.

@@ -23,7 +23,7 @@ gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
     const bool relu = activation->kind == GOPS_ACTIVATION_RELU;
     const gops_epilogue_residual needed =
         gops_adds_in_place(job) ? GOPS_EPILOGUE_ANY_RESIDUAL : GOPS_EPILOGUE_SEPARATE_RESIDUAL;
-    const bool adds = plan->output_type->plain && residual >= needed;
+    const bool adds = plan->output_type->native && residual >= needed;
     gops_epilogue epilogue;
     epilogue.applies = job->fused && (job->residual == NULL || adds) &&
                        plan->type->store_wrapped == NULL &&

@@ -3,7 +3,7 @@
  * C, the compute type
  * LOAD(T) -> C, STORE(C) -> T, the conversions of one value
  * NAME(symbol), which puts the row's name in front
- * ROW, the initializer of name, type, compute, plain and exact_k
+ * ROW, the initializer of name, type, compute, native and exact_k
  * VALUE(T) -> double, ROUND(double) -> T: floating point types alone
  * WRAPPED: the unsigned type of C's size; integers alone
  * ELEMENT: the element's own type, where T is only as large
@@ -41,7 +41,8 @@
 #define ROUND (float)
 #define NAME(symbol) f32_##symbol
 #define ROW                                                                                        \
-    .name = "f32", .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .plain = 1, .exact_k = INT64_MAX
+    .name = "f32", .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .native = true,                  \
+    .exact_k = INT64_MAX
 #include "types/one_type.inc.h"
 
 #define T double
@@ -53,7 +54,8 @@
 #define NORM_IN_DOUBLES
 #define NAME(symbol) f64_##symbol
 #define ROW                                                                                        \
-    .name = "f64", .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .plain = 1, .exact_k = INT64_MAX
+    .name = "f64", .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .native = true,                  \
+    .exact_k = INT64_MAX
 #include "types/one_type.inc.h"
 
 #ifdef __F16C__
@@ -208,7 +210,8 @@
 #define WRAPPED uint32_t
 #define NAME(symbol) i32_##symbol
 #define ROW                                                                                        \
-    .name = "i32", .type = GOPS_I32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
+    .name = "i32", .type = GOPS_I32, .compute = GOPS_COMPUTE_U32, .native = true,                  \
+    .exact_k = INT64_MAX
 #include "types/one_type.inc.h"
 
 #define T uint32_t
@@ -218,7 +221,8 @@
 #define WRAPPED uint32_t
 #define NAME(symbol) u32_##symbol
 #define ROW                                                                                        \
-    .name = "u32", .type = GOPS_U32, .compute = GOPS_COMPUTE_U32, .plain = 1, .exact_k = INT64_MAX
+    .name = "u32", .type = GOPS_U32, .compute = GOPS_COMPUTE_U32, .native = true,                  \
+    .exact_k = INT64_MAX
 #include "types/one_type.inc.h"
 
 #define T uint64_t
@@ -229,7 +233,8 @@
 #define WRAPPED uint64_t
 #define NAME(symbol) i64_##symbol
 #define ROW                                                                                        \
-    .name = "i64", .type = GOPS_I64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
+    .name = "i64", .type = GOPS_I64, .compute = GOPS_COMPUTE_U64, .native = true,                  \
+    .exact_k = INT64_MAX
 #include "types/one_type.inc.h"
 
 #define T uint64_t
@@ -239,7 +244,8 @@
 #define WRAPPED uint64_t
 #define NAME(symbol) u64_##symbol
 #define ROW                                                                                        \
-    .name = "u64", .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .plain = 1, .exact_k = INT64_MAX
+    .name = "u64", .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .native = true,                  \
+    .exact_k = INT64_MAX
 #include "types/one_type.inc.h"
 
 /* The 8- and 16-bit integers for our own kernels, which multiply 32-bit integers nearly as fast as

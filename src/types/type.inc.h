@@ -30,7 +30,7 @@ static void NAME(store_wrapped)(void *to, const void *from, int64_t count)
 #endif
 
 #ifdef SHIFTED
-static void NAME(take_off)(void *values, int64_t count, double zero)
+static void NAME(subtract_zero)(void *values, int64_t count, double zero)
 {
     NAME(shift_run)(values, count, (C)zero);
 }
@@ -43,7 +43,7 @@ static const gops_type_row NAME(row) = {
     .load = NAME(load),
     .store = NAME(store),
 #ifdef SHIFTED
-    .take_off = NAME(take_off),
+    .subtract_zero = NAME(subtract_zero),
 #endif
 #ifdef WRAPPED
     .store_wrapped = NAME(store_wrapped),

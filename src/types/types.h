@@ -62,7 +62,7 @@ typedef struct gops_type_row {
     int32_t bytes; /* of an element */
     gops_compute compute;
     /* T and C are the same format: data needs no conversion and may be used where it lies. */
-    int plain;
+    bool native;
     /* The sum of so many products is exact in C, or of any number (INT64_MAX). */
     int64_t exact_k;
     /* `count` values that lie together, T to C and C to T; rounds once, to nearest even. */
@@ -71,7 +71,7 @@ typedef struct gops_type_row {
     /* Integers: from gops_compute_wrapped(compute), modulo 2^bits; NULL for floating point. */
     void (*store_wrapped)(void *to, const void *from, int64_t count);
     /* The shifted variant: takes `zero` off loaded values. NULL for all others. */
-    void (*take_off)(void *values, int64_t count, double zero);
+    void (*subtract_zero)(void *values, int64_t count, double zero);
     /* The row's number, by which other folders keep what they do for each type. */
     int32_t index;
 } gops_type_row;

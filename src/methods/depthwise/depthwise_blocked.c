@@ -90,7 +90,8 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
 {
     static const double item = 47, pixel_in = 1.74, pixel_out = 1.02, tap = 0.24, tap_row = 0.12;
     const gops_conv_geometry *conv = &plan->conv;
-    const double blocks = (double)(conv->batch * p->blocks), conversion = plan->type->plain ? 1 : 3;
+    const double blocks = (double)(conv->batch * p->blocks),
+                 conversion = plan->type->native ? 1 : 3;
     const double outputs = (double)conv->output_pixels;
     const double rows = outputs / (double)p->axis[2].output;
     const double taps = (double)conv->taps /
@@ -100,7 +101,7 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
                (outputs * pixel_out * conversion + taps * (outputs * tap + rows * tap_row));
 }
 
-static gops_status blocked_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     blocked_plan *p = gops_parameters(plan);
@@ -110,10 +111,10 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t slot_limit, gops_err
         return status;
     }
     set_layout(plan, p);
-    plan->slot_bytes =
+    plan->worker_bytes =
         p->copy_bytes + p->sums_bytes + p->staging_bytes + p->positions_bytes + p->taps_bytes;
     if (p->copy_bytes + p->sums_bytes > plan->machine.l2_bytes / 2 ||
-        conv->groups * MIN_BLOCK_FILL < p->lanes || plan->slot_bytes > slot_limit) {
+        conv->groups * MIN_BLOCK_FILL < p->lanes || plan->worker_bytes > worker_limit) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "depthwise/blocked takes blocks of %lld channels only where there are as many, and "
@@ -272,7 +273,7 @@ static void store_channels(const gops_plan *plan, const gops_job *job, const blo
     const gops_depthwise_kernels *kernels = &plan->kernels->depthwise->rows[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t pixels = conv->output_pixels, filters = conv->channels_out;
-    const bool native = plan->output_type->plain && !gops_adds_in_place(job);
+    const bool native = plan->output_type->native && !gops_adds_in_place(job);
     unsigned char *values = native ? gops_output_at(plan, job, first) : at->staging;
     const int64_t pitch = native ? filters * pixels : pixels;
     kernels->from_blocked(values, pitch, at->sums, channels, pixels);
@@ -295,7 +296,7 @@ static void blocked_run_block(const gops_plan *plan, const gops_job *job, blocke
                                    gops_depthwise_blocked_offset(plan) +
                                    group / p->lanes * filters * filter_bytes;
     const void *data = gops_data_at(plan, job, image, plane * conv->data_pixels);
-    if (!plan->type->plain) {
+    if (!plan->type->native) {
         plan->type->load(at->staging, data, channels * conv->data_pixels);
         data = at->staging;
     }

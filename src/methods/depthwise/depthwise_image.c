@@ -164,7 +164,7 @@ static bool is_offered(const gops_plan *plan, const image_plan *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     if (!p->converts) {
-        return plan->output_type->plain;
+        return plan->output_type->native;
     }
     const int64_t pixels = gops_mul_saturate(gops_max(conv->data_pixels, conv->output_pixels),
                                              2 * gops_compute_bytes(plan->type->compute));
@@ -209,7 +209,7 @@ static int64_t workspace_bytes(const gops_plan *plan, image_plan *p)
 
 /* Plans a form: `choose` returns its kernel, or NULL for shapes that it does not serve; `serves`
  * and `padding` are for the messages. */
-static gops_status image_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error,
+static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error,
                                  gops_depthwise_image_fn *(*choose)(const gops_plan *,
                                                                     const image_plan *),
                                  double (*estimate)(const gops_plan *, const image_plan *),
@@ -218,7 +218,7 @@ static gops_status image_prepare(gops_plan *plan, int64_t slot_limit, gops_error
     const gops_conv_geometry *conv = &plan->conv;
     image_plan *p = gops_parameters(plan);
     *p = (image_plan){.filters = conv->batch * conv->groups * conv->channels_out,
-                      .converts = !plan->type->plain};
+                      .converts = !plan->type->native};
     const gops_status status = gops_depthwise_axes(plan, p->axis, error);
     if (status != GOPS_OK) {
         return status;
@@ -235,12 +235,12 @@ static gops_status image_prepare(gops_plan *plan, int64_t slot_limit, gops_error
     const double cost = estimate(plan, p) + (p->converts ? estimate_conversion(conv) : 0);
     divide_work(plan, p, cost);
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
-    plan->slot_bytes = workspace_bytes(plan, p);
-    if (plan->slot_bytes > slot_limit - 2 * GOPS_WORKSPACE_ALIGNMENT) {
+    plan->worker_bytes = workspace_bytes(plan, p);
+    if (plan->worker_bytes > worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT) {
         return gops_fail(error, GOPS_UNSUPPORTED, "%s has room for %lld bytes of %lld columns",
-                         plan->method->name, (long long)slot_limit, (long long)p->axis[2].output);
+                         plan->method->name, (long long)worker_limit, (long long)p->axis[2].output);
     }
-    plan->slot_bytes = gops_round_up(plan->slot_bytes, GOPS_WORKSPACE_ALIGNMENT);
+    plan->worker_bytes = gops_round_up(plan->worker_bytes, GOPS_WORKSPACE_ALIGNMENT);
     plan->filter_bytes = gops_depthwise_filter_bytes(plan);
     plan->cost = (double)p->filters * cost;
     snprintf(plan->why, sizeof plan->why,
@@ -250,27 +250,27 @@ static gops_status image_prepare(gops_plan *plan, int64_t slot_limit, gops_error
     return GOPS_OK;
 }
 
-static gops_status prepare_masked(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status prepare_masked(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     return image_prepare(
-        plan, slot_limit, error, choose_masked, estimate_masked,
+        plan, worker_limit, error, choose_masked, estimate_masked,
         "depthwise/masked serves f32 in two dimensions with 3, 5 or 7 taps along y",
         "padding masked off");
 }
 
-static gops_status prepare_shuffle(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status prepare_shuffle(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     return image_prepare(
-        plan, slot_limit, error, choose_shuffle, estimate_shuffle,
+        plan, worker_limit, error, choose_shuffle, estimate_shuffle,
         "depthwise/shuffle serves f32 and f64 in two dimensions with 3 x 3 or 5 x 5 taps and "
         "as many columns as the data has, and f32 of small images with 7 x 7 or stride 2",
         "each row loaded once and its lanes moved");
 }
 
-static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     return image_prepare(
-        plan, slot_limit, error, choose_transposed, estimate_transposed,
+        plan, worker_limit, error, choose_transposed, estimate_transposed,
         "depthwise/shuffle serves f32 and f64 in two dimensions with 2 x 2 to 4 x 4 taps, "
         "stride 2 and dilation 1",
         "every second output in a vector, and two such interleaved");

@@ -149,7 +149,7 @@ static double rows_estimate(const gops_plan *plan, const gops_depthwise_rows_pla
     const double planes = (double)p->planes;
     const double filters = planes * (double)plan->conv.channels_out;
     /* 8- and 16-bit integers take 1.2 times as long as f32. */
-    const double conversion = plan->type->plain ? 1 : 1.2;
+    const double conversion = plan->type->native ? 1 : 1.2;
     double rows = 1, positions = 1, subconvs = 1;
     for (int a = 0; a < 3; a++) {
         if (a < 2) {
@@ -184,7 +184,7 @@ static void rows_explain(gops_plan *plan, const gops_depthwise_rows_plan *p)
              (long long)p->plane_block);
 }
 
-static gops_status rows_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status rows_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     gops_depthwise_rows_plan *p = gops_parameters(plan);
     *p = (gops_depthwise_rows_plan){.transposed = plan->operation == GOPS_OPERATION_DECONV};
@@ -192,18 +192,18 @@ static gops_status rows_prepare(gops_plan *plan, int64_t slot_limit, gops_error 
     if (status != GOPS_OK) {
         return status;
     }
-    p->in_place = plan->output_type->plain && p->axis[2].subconvs == 1;
+    p->in_place = plan->output_type->native && p->axis[2].subconvs == 1;
     p->planes = plan->conv.batch * plan->conv.groups;
     choose_blocks(plan, p);
     for (int a = 0; a < 3; a++) {
-        shrink(plan, p, a, 1, slot_limit, false);
+        shrink(plan, p, a, 1, worker_limit, false);
     }
-    plan->slot_bytes = set_layout(plan, p);
-    if (plan->slot_bytes > slot_limit) {
+    plan->worker_bytes = set_layout(plan, p);
+    if (plan->worker_bytes > worker_limit) {
         return gops_fail(
             error, GOPS_INVALID,
             "max_workspace is %lld; depthwise/rows needs at least %lld bytes for one thread",
-            (long long)slot_limit, (long long)plan->slot_bytes);
+            (long long)worker_limit, (long long)plan->worker_bytes);
     }
     const int64_t blocks = p->axis[0].blocks * p->axis[1].blocks * p->axis[2].blocks;
     p->plane_block = gops_clamp(gops_mul_saturate(p->planes, blocks) / MIN_ITEMS, 1, MAX_PLANES);

@@ -96,13 +96,13 @@ static void copy_single_rows(const block *at, const unsigned char *data, unsigne
     const gops_depthwise_axis *y_axis = &at->p->axis[1], *x_axis = &at->p->axis[2];
     const gops_type_row *type = at->plan->type;
     const int64_t length = at->end[2] - at->begin[2];
-    const bool in_order = x_axis->step == 1 && !type->plain;
+    const bool in_order = x_axis->step == 1 && !type->native;
     for (int64_t y = at->begin[1]; y < at->end[1]; y++) {
         if (y % y_axis->step <= y_axis->reach && in_order) {
             type->load(row + at->begin[2] * at->size, data, length);
         } else if (y % y_axis->step <= y_axis->reach) {
             const unsigned char *from = data;
-            if (!type->plain) {
+            if (!type->native) {
                 type->load(at->ws.staging, data, length);
                 from = at->ws.staging;
             }
@@ -122,7 +122,7 @@ static void copy_block(const block *at, const unsigned char *channel)
     if (at->begin[2] == at->end[2] || at->begin[1] == at->end[1]) {
         return;
     }
-    const bool contiguous = at->plan->type->plain && y_axis->step <= y_axis->reach + 1;
+    const bool contiguous = at->plan->type->native && y_axis->step <= y_axis->reach + 1;
     for (int64_t z = at->begin[0]; z < at->end[0]; z++) {
         if (z % z_axis->step > z_axis->reach) {
             continue; /* no window reads this plane */
@@ -196,7 +196,7 @@ static void store_row(const block *at, unsigned char *sums, int64_t pitch, int64
         gops_store(at->plan, at->job, at->channel, first, count, sums);
         return;
     }
-    const bool native = at->plan->output_type->plain && !at->job->fused;
+    const bool native = at->plan->output_type->native && !at->job->fused;
     const gops_depthwise_interleave interleave = {
         .to = native ? gops_output_at(at->plan, at->job, first) : at->ws.staging,
         .from = sums,

@@ -31,11 +31,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     gops_direct_layout *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_status status = gops_direct_lay_out(plan, slot_limit, error);
+    const gops_status status = gops_direct_lay_out(plan, worker_limit, error);
     if (status != GOPS_OK) {
         return status;
     }

@@ -252,9 +252,9 @@ static const gops_direct_kernel *find_rest(const gops_direct_kernels *strips,
     return rest;
 }
 
-/* Lays out one size of strip; *slot_bytes and the plan's time in *cost. */
-static int lay_out(const gops_plan *plan, const gops_direct_kernel *strip, int64_t slot_limit,
-                   gops_direct_layout *p, int64_t *slot_bytes, double *cost)
+/* Lays out one size of strip; *worker_bytes and the plan's time in *cost. */
+static int lay_out(const gops_plan *plan, const gops_direct_kernel *strip, int64_t worker_limit,
+                   gops_direct_layout *p, int64_t *worker_bytes, double *cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_axis *x = &conv->axis[conv->axes - 1];
@@ -290,14 +290,14 @@ static int lay_out(const gops_plan *plan, const gops_direct_kernel *strip, int64
      * blocks, 128 KB of them took 0.96 to 0.98 of the time of 32 KB for 640 -> 640 on 32x32 and
      * 1280 -> 1280 on 16x16, 512 KB no less. */
     const int64_t kept = p->depth_block < conv->channels_in
-                             ? gops_min(plan->machine.l2_bytes, slot_limit / 2) / 8
+                             ? gops_min(plan->machine.l2_bytes, worker_limit / 2) / 8
                              : 0;
     p->chunk = gops_clamp(gops_max(kept, SUMS_BYTES) / row_bytes, 1, p->band);
     const int64_t far = plan->machine.l2_bytes / 2 / bytes;
     p->fetches = gops_mul_saturate(conv->channels_in, conv->data_pixels) > far;
     p->claims = gops_mul_saturate(conv->channels_out, conv->output_pixels) > far &&
                 p->spots * bytes <= CACHE_LINE; /* the lines that strips end in are then all */
-    *slot_bytes = lay_out_workspace(plan, p);
+    *worker_bytes = lay_out_workspace(plan, p);
     const double passes = (double)gops_ceil_div(conv->channels_in, p->depth_block);
     const double calls = (double)p->lines * (double)p->strips;
     const double all =
@@ -316,14 +316,14 @@ static int lay_out(const gops_plan *plan, const gops_direct_kernel *strip, int64
     return 1;
 }
 
-gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error)
+gops_status gops_direct_lay_out(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_direct_kernels *strips = plan->kernels->direct[plan->type->compute];
     const int64_t stride = conv->axis[conv->axes - 1].stride;
     gops_direct_layout *own = gops_parameters(plan);
     int found = 0, roomy = 0;
-    if (strips == NULL || !plan->type->plain || plan->output_type != plan->type) {
+    if (strips == NULL || !plan->type->native || plan->output_type != plan->type) {
         return gops_fail(error, GOPS_UNSUPPORTED, "direct serves f32 and f64, not %s",
                          plan->type->name);
     }
@@ -336,30 +336,30 @@ gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error 
     }
     for (const gops_direct_kernel *strip = strips->list; strip->size.vectors != 0; strip++) {
         gops_direct_layout p;
-        int64_t slot_bytes, variant;
+        int64_t worker_bytes, variant;
         double cost;
         if (strip->size.stride != stride ||
             (strip->size.vectors - 1) * strips->lanes >= conv->channels_out * strip->size.joined ||
-            !lay_out(plan, strip, slot_limit, &p, &slot_bytes, &cost)) {
+            !lay_out(plan, strip, worker_limit, &p, &worker_bytes, &cost)) {
             continue;
         }
         /* Packed weights do not tell heights; how deep their blocks are follows from the rest. */
         variant = (strip->size.vectors * 8 + p.rest->size.vectors) * 8 + strip->size.joined;
-        if (slot_bytes > slot_limit) {
+        if (worker_bytes > worker_limit) {
             roomy = 1;
         } else if ((!found || cost < plan->cost) &&
                    (plan->wanted_variant == 0 || plan->wanted_variant == variant)) {
             *own = p;
             found = 1;
             plan->cost = cost;
-            plan->slot_bytes = slot_bytes;
+            plan->worker_bytes = worker_bytes;
             plan->filter_variant = variant;
         }
     }
     if (!found && roomy) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; direct needs more for one thread",
-                         (long long)slot_limit);
+                         (long long)worker_limit);
     }
     if (!found) {
         return gops_fail(error, GOPS_UNSUPPORTED,

@@ -43,7 +43,7 @@ static inline int64_t gops_direct_weights(const gops_plan *plan, int64_t channel
 }
 
 /* Fills in the plan but for `why`, as its method's `prepare`. */
-gops_status gops_direct_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error);
+gops_status gops_direct_lay_out(gops_plan *plan, int64_t worker_limit, gops_error *error);
 
 /* The taps of an axis that meet data for an output: *first to *last - 1, none where equal. */
 void gops_direct_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last);

@@ -202,18 +202,18 @@ static double gemm_conv_estimate(const gops_plan *plan, const parameters *p)
     return (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
 }
 
-static gops_status gemm_conv_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     parameters *p = gemm_conv_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
     *p = (parameters){.k = conv->k, .channels = conv->channels_out};
     fill_window(conv, &p->window);
     const bool narrow = conv->output_pixels <= MAX_SIZE;
-    p->pointwise = plan->type->plain && narrow && is_pointwise(conv);
-    p->in_place = plan->type->plain && narrow; /* a wrapped plan's type is never native */
+    p->pointwise = plan->type->native && narrow && is_pointwise(conv);
+    p->in_place = plan->type->native && narrow; /* a wrapped plan's type is never native */
     p->rows = p->k;
     p->columns = conv->output_pixels;
-    if (slot_limit != GOPS_UNLIMITED) {
+    if (worker_limit != GOPS_UNLIMITED) {
         gemm_conv_block_for_cache(plan, p);
     }
     p->rows = gops_min(p->rows, MAX_SIZE);
@@ -222,10 +222,10 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t slot_limit, gops_e
     }
     p->columns = gops_min(p->columns, MAX_SIZE);
     p->channels = gops_min(p->channels, MAX_SIZE);
-    if (!gemm_conv_fit(plan, p, slot_limit)) {
+    if (!gemm_conv_fit(plan, p, worker_limit)) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; gemm needs at least %lld bytes for one thread",
-                         (long long)slot_limit,
+                         (long long)worker_limit,
                          (long long)(columns_bytes(plan, p) + scratch_bytes(plan, p) +
                                      3 * GOPS_WORKSPACE_ALIGNMENT));
     }
@@ -233,9 +233,9 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t slot_limit, gops_e
     p->scratch_from = gops_round_up(columns_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
     p->spare_from =
         p->scratch_from + gops_round_up(product_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
-    plan->slot_bytes = gops_round_up(p->spare_from, GOPS_WORKSPACE_ALIGNMENT);
+    plan->worker_bytes = gops_round_up(p->spare_from, GOPS_WORKSPACE_ALIGNMENT);
     if (plan->wrapped && p->rows < p->k) {
-        plan->slot_bytes += gops_round_up(product_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
+        plan->worker_bytes += gops_round_up(product_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
     }
     plan->items = conv->batch * conv->groups * p->blocks;
     plan->filter_bytes =

@@ -177,7 +177,7 @@ static double gemm_deconv_estimate(const gops_plan *plan)
     return (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
 }
 
-static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     gops_gemm_deconv_parameters *p = gemm_deconv_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
@@ -192,22 +192,22 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t slot_limit, gops
         .depth = gops_min(conv->channels_in, plan->wrapped ? plan->exact_k : MAX_SIZE),
         .tile_length = conv->axis[0].output,
         .tile_pixels = conv->output_pixels,
-        .in_place = plan->type->plain && conv->data_pixels <= MAX_SIZE,
+        .in_place = plan->type->native && conv->data_pixels <= MAX_SIZE,
     };
     fill_scatter(conv, &p->scatter);
-    if (slot_limit != GOPS_UNLIMITED) {
+    if (worker_limit != GOPS_UNLIMITED) {
         gemm_deconv_block_for_cache(plan, p);
     }
-    if (!gemm_deconv_fit(plan, p, slot_limit)) {
+    if (!gemm_deconv_fit(plan, p, worker_limit)) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; gemm needs at least %lld bytes for one thread",
-                         (long long)slot_limit, (long long)sum_sizes(workspace_sizes(plan, p)));
+                         (long long)worker_limit, (long long)sum_sizes(workspace_sizes(plan, p)));
     }
     sizes s = workspace_sizes(plan, p);
     p->channel_blocks = gops_ceil_div(conv->channels_out, gops_max(1, p->channels));
     p->data_from = gops_round_up(s.columns, GOPS_WORKSPACE_ALIGNMENT);
     p->sums_from = p->data_from + gops_round_up(s.data, GOPS_WORKSPACE_ALIGNMENT);
-    plan->slot_bytes = p->sums_from + gops_round_up(s.sums, GOPS_WORKSPACE_ALIGNMENT);
+    plan->worker_bytes = p->sums_from + gops_round_up(s.sums, GOPS_WORKSPACE_ALIGNMENT);
     p->tiles = count_tiles(conv, p);
     plan->items = conv->batch * conv->groups * p->channel_blocks * p->tiles;
     plan->filter_bytes = conv->groups * conv->channels_out * conv->taps * conv->channels_in *

@@ -72,8 +72,8 @@ static void load_box(const gops_plan *plan, const work_item *at, const unsigned 
         }
         offset += last->data0 + first % width;
         plan->type->load(to, channel + offset * size, run);
-        if (plan->type->take_off != NULL) {
-            plan->type->take_off(to, run, at->data_zero);
+        if (plan->type->subtract_zero != NULL) {
+            plan->type->subtract_zero(to, run, at->data_zero);
         }
         to += run * bytes;
         first += run;

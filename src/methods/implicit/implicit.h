@@ -91,7 +91,7 @@ int64_t gops_implicit_padded(const gops_implicit *p, const gops_tiles *tiles, in
 
 /* Refuses a plan for which no tile could be laid out: for its budget where `roomy` says that one
  * could be without a bound. */
-gops_status gops_implicit_refuse(const gops_plan *plan, int64_t slot_limit, int roomy,
+gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, int roomy,
                                  gops_error *error);
 
 /* implicit_store.c */

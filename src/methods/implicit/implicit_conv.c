@@ -48,9 +48,9 @@ static int is_unpadded(const gops_conv_geometry *conv)
     return 1;
 }
 
-/* Lays out one form and tile; *slot_bytes and the plan's time in *cost. */
-static int lay_out(const gops_plan *plan, const gops_tile *tile, int pixels, int64_t slot_limit,
-                   gops_implicit *p, int64_t *slot_bytes, double *cost)
+/* Lays out one form and tile; *worker_bytes and the plan's time in *cost. */
+static int lay_out(const gops_plan *plan, const gops_tile *tile, int pixels, int64_t worker_limit,
+                   gops_implicit *p, int64_t *worker_bytes, double *cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
@@ -65,7 +65,7 @@ static int lay_out(const gops_plan *plan, const gops_tile *tile, int pixels, int
                          .pixels = (int8_t)pixels};
     p->depth_block = gops_max(64, plan->machine.l1_bytes / 2 / (p->tile * bytes));
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
-    p->in_place = plan->type->plain && is_unpadded(conv) &&
+    p->in_place = plan->type->native && is_unpadded(conv) &&
                   (!pixels || conv->axis[conv->axes - 1].stride == 1);
     /* Items: first the blocks of channels, where reading all weights again would cost more than
      * copying the data again; then bands. */
@@ -77,14 +77,14 @@ static int lay_out(const gops_plan *plan, const gops_tile *tile, int pixels, int
                    : 1;
     p->part = gops_ceil_div(blocks, p->parts) * p->tile;
     p->parts = gops_ceil_div(conv->channels_out, p->part);
-    const int64_t limit = gops_min(slot_limit / 2, plan->machine.l2_bytes / 2);
+    const int64_t limit = gops_min(worker_limit / 2, plan->machine.l2_bytes / 2);
     const int64_t bands =
         p->parts > 1 ? 1 : gops_ceil_div(least, gops_mul_saturate(images, p->parts));
     if (!gops_implicit_cut(p, conv->axes, axis, conv->channels_in, bytes, limit, bands)) {
         return 0;
     }
     const int64_t spots = gops_implicit_merge(p, conv->axes, axis, tiles->lanes,
-                                              plan->type->plain && p->depth_block == p->depth);
+                                              plan->type->native && p->depth_block == p->depth);
     if (p->in_place && pixels && !p->direct) {
         p->in_place = 0; /* the last vector would read beyond the data */
         if (!gops_implicit_cut(p, conv->axes, axis, conv->channels_in, bytes, limit, bands)) {
@@ -97,7 +97,7 @@ static int lay_out(const gops_plan *plan, const gops_tile *tile, int pixels, int
     p->chunk = gops_min(p->chunk, gops_round_up(spots, tile->spots));
     const int64_t frame = p->in_place ? 0 : p->frame.plane * conv->channels_in + tiles->lanes;
     const int64_t sums = p->tile * p->chunk * step;
-    *slot_bytes = gops_implicit_workspace(p, frame, p->depth, sums, pixels ? 0 : sums, bytes);
+    *worker_bytes = gops_implicit_workspace(p, frame, p->depth, sums, pixels ? 0 : sums, bytes);
     const double runs = (double)frame / (double)p->frame.axis[conv->axes - 1].length;
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     double item = gops_implicit_product_cost(plan, p, p->part, spots, p->depth) +
@@ -108,7 +108,7 @@ static int lay_out(const gops_plan *plan, const gops_tile *tile, int pixels, int
                         : gops_implicit_copy_cost(
                               outputs,
                               pixels ? outputs / (double)conv->axis[conv->axes - 1].output : 0)));
-    return *slot_bytes <= slot_limit;
+    return *worker_bytes <= worker_limit;
 }
 
 static void explain(gops_plan *plan, const gops_implicit *p)
@@ -128,7 +128,7 @@ static int64_t variant(int64_t tile, int pixels)
 }
 
 /* Lays out the form and tile that cost least; 0 where none fits. */
-static int find_best(gops_plan *plan, int64_t slot_limit)
+static int find_best(gops_plan *plan, int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
@@ -138,7 +138,7 @@ static int find_best(gops_plan *plan, int64_t slot_limit)
         int64_t width = 0;
         for (; tile->channels != 0; tile++) {
             gops_implicit candidate;
-            int64_t slot_bytes;
+            int64_t worker_bytes;
             double cost;
             if (tile->channels == width ||
                 tile->channels - (pixels ? 1 : tiles->lanes) >= gops_max(1, conv->channels_out)) {
@@ -154,10 +154,10 @@ static int find_best(gops_plan *plan, int64_t slot_limit)
             if (plan->wanted_variant != 0 && plan->wanted_variant != variant(width, pixels)) {
                 continue;
             }
-            if (lay_out(plan, tile, pixels, slot_limit, &candidate, &slot_bytes, &cost) &&
+            if (lay_out(plan, tile, pixels, worker_limit, &candidate, &worker_bytes, &cost) &&
                 (!found || cost < plan->cost)) {
                 *own(plan) = candidate;
-                plan->slot_bytes = slot_bytes;
+                plan->worker_bytes = worker_bytes;
                 plan->cost = cost;
                 found = 1;
             }
@@ -166,12 +166,12 @@ static int find_best(gops_plan *plan, int64_t slot_limit)
     return found;
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
-    if (!find_best(plan, slot_limit)) {
-        return gops_implicit_refuse(plan, slot_limit, find_best(plan, GOPS_UNLIMITED), error);
+    if (!find_best(plan, worker_limit)) {
+        return gops_implicit_refuse(plan, worker_limit, find_best(plan, GOPS_UNLIMITED), error);
     }
     const gops_implicit *p = gops_implicit_read(plan);
     plan->items = conv->batch * conv->groups * p->parts * p->bands;

@@ -140,12 +140,12 @@ int64_t gops_implicit_padded(const gops_implicit *p, const gops_tiles *tiles, in
                                   : channels - last + gops_implicit_width(list, 0, p->tile, last);
 }
 
-gops_status gops_implicit_refuse(const gops_plan *plan, int64_t slot_limit, int roomy,
+gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, int roomy,
                                  gops_error *error)
 {
     if (roomy) {
         return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; %s needs more for one thread",
-                         (long long)slot_limit, plan->method->name);
+                         (long long)worker_limit, plan->method->name);
     }
     return gops_fail(error, GOPS_UNSUPPORTED,
                      "%s does not serve C_IN %lld with %lld taps: what one output pixel reads is "

@@ -85,10 +85,10 @@ static void store(const piece *at, int64_t first, int64_t c, int64_t count)
         const gops_rows rows = {pass->sums, pass->sums_ld,   first,  pass->count,
                                 count,      at->channel + c, element};
         gops_implicit_store_rows(plan, at->job, &at->segments, &rows);
-    } else if (plan->type->plain && !at->job->fused) {
+    } else if (plan->type->native && !at->job->fused) {
         void *to = gops_output_at(plan, at->job, element + first);
         tiles->transpose(to, pixels, pass->sums, pass->width, count, pass->count);
-    } else if (plan->type->plain && !gops_adds_in_place(at->job)) {
+    } else if (plan->type->native && !gops_adds_in_place(at->job)) {
         unsigned char *to = gops_output_at(plan, at->job, element + first);
         tiles->transpose(to, pixels, pass->sums, pass->width, count, pass->count);
         for (int64_t i = 0; i < count; i++) { /* while it is in the first cache */

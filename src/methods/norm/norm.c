@@ -79,7 +79,7 @@ static bool prefetches_outputs(const gops_plan *plan, int64_t size)
            !stores_past_caches(plan, size);
 }
 
-static gops_status norm_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status norm_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     (void)error;
     norm_layout *p = gops_parameters(plan);
@@ -89,7 +89,7 @@ static gops_status norm_prepare(gops_plan *plan, int64_t slot_limit, gops_error 
     const int64_t groups = norm->batch * norm->groups;
     *p = (norm_layout){1, size, prefetches_outputs(plan, size), stores_past_caches(plan, size)};
     plan->items = groups;
-    plan->slot_bytes = 0;
+    plan->worker_bytes = 0;
     plan->filter_bytes = 0;
     if (groups > 0 && groups < MANY_GROUPS && size >= 2 * MIN_BLOCK) {
         const int64_t wanted = gops_min(size / MIN_BLOCK, MAX_BLOCKS);
@@ -97,7 +97,7 @@ static gops_status norm_prepare(gops_plan *plan, int64_t slot_limit, gops_error 
         const int64_t blocks = gops_ceil_div(size, elements);
         const int64_t bytes = gops_round_up(groups * blocks * (int64_t)sizeof(gops_moments),
                                             GOPS_WORKSPACE_ALIGNMENT);
-        if (bytes <= slot_limit) {
+        if (bytes <= worker_limit) {
             *p = (norm_layout){blocks, elements, false, p->nontemporal};
             plan->shared_bytes = bytes;
             plan->barrier = groups * blocks;

@@ -26,10 +26,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static gops_status pointwise_prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
-    const gops_status status = gops_pointwise_lay_out(plan, slot_limit, error);
+    const gops_status status = gops_pointwise_lay_out(plan, worker_limit, error);
     if (status != GOPS_OK) {
         return status;
     }

@@ -176,13 +176,13 @@ static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *
     return evicted > p->depth_block * lines / 4;
 }
 
-gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_error *error)
+gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_pointwise_layout *p = gops_parameters(plan);
-    if (kernels == NULL || !plan->type->plain || plan->output_type != plan->type) {
+    if (kernels == NULL || !plan->type->native || plan->output_type != plan->type) {
         return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
                          plan->type->name);
     }
@@ -213,11 +213,11 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t slot_limit, gops_err
     p->sums_from =
         gops_round_up(p->depth_block * panel + kernels->lanes * bytes, GOPS_WORKSPACE_ALIGNMENT);
     p->outputs_from = p->sums_from + gops_round_up(sums, GOPS_WORKSPACE_ALIGNMENT);
-    plan->slot_bytes = p->outputs_from + gops_round_up(stored, GOPS_WORKSPACE_ALIGNMENT);
-    if (plan->slot_bytes > slot_limit) {
+    plan->worker_bytes = p->outputs_from + gops_round_up(stored, GOPS_WORKSPACE_ALIGNMENT);
+    if (plan->worker_bytes > worker_limit) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; pointwise needs %lld for one thread",
-                         (long long)slot_limit, (long long)plan->slot_bytes);
+                         (long long)worker_limit, (long long)plan->worker_bytes);
     }
     plan->cost = estimate(plan, p);
     plan->filter_variant = p->depth_block;

@@ -31,15 +31,15 @@ static void explain(gops_plan *plan, const gops_subconv_parameters *p,
              (long long)p->implicit.bands);
 }
 
-static gops_status prepare(gops_plan *plan, int64_t slot_limit, gops_error *error)
+static gops_status prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     gops_subconv_parameters *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     gops_subconv_view view;
     gops_subconv_kinds kinds;
-    if (!gops_subconv_plan(plan, slot_limit)) {
+    if (!gops_subconv_plan(plan, worker_limit)) {
         if (gops_subconv_plan(plan, GOPS_UNLIMITED)) {
-            return gops_implicit_refuse(plan, slot_limit, 1, error);
+            return gops_implicit_refuse(plan, worker_limit, 1, error);
         }
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "subconv takes strides of at most %d output phases in all, strides and "

@@ -58,7 +58,7 @@ typedef struct gops_subconv_piece {
 } gops_subconv_piece;
 
 /* phase_plan.c: lays out the form and tile that cost least; 0 where none fits. */
-int gops_subconv_plan(gops_plan *plan, int64_t slot_limit);
+int gops_subconv_plan(gops_plan *plan, int64_t worker_limit);
 /* phase_plan.c: values of the packed filter for a span of so many channels, and of a whole group's.
  */
 int64_t gops_subconv_span_weights(const gops_plan *plan, const gops_subconv_parameters *p,

@@ -154,7 +154,7 @@ static void choose_span(const gops_plan *plan, const gops_subconv_kinds *kinds, 
 /* Divides the work into items: parts of the channels, where the weights are more than the data,
  * and bands. False where no band's frame fits. */
 static int divide(const gops_plan *plan, const gops_implicit_axis *axis, int64_t channels,
-                  int64_t slot_limit, gops_subconv_parameters *p)
+                  int64_t worker_limit, gops_subconv_parameters *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
@@ -168,7 +168,7 @@ static int divide(const gops_plan *plan, const gops_implicit_axis *axis, int64_t
     implicit->parts = weights > data ? gops_clamp(gops_ceil_div(least, images), 1, spans) : 1;
     implicit->part = gops_ceil_div(spans, implicit->parts) * p->span;
     implicit->parts = gops_ceil_div(channels, implicit->part);
-    const int64_t limit = gops_min(slot_limit / 2, plan->machine.l2_bytes / 2);
+    const int64_t limit = gops_min(worker_limit / 2, plan->machine.l2_bytes / 2);
     const int64_t bands =
         implicit->parts > 1 ? 1 : gops_ceil_div(least, gops_mul_saturate(images, implicit->parts));
     return gops_implicit_cut(implicit, conv->axes, axis, conv->channels_in, bytes, limit, bands);
@@ -177,7 +177,7 @@ static int divide(const gops_plan *plan, const gops_implicit_axis *axis, int64_t
 /* Lays out one form of tile, and the tile; false where it does not fit. */
 static int lay_out(const gops_plan *plan, const gops_subconv_view *view,
                    const gops_subconv_kinds *kinds, const gops_tile *tile, int pixels,
-                   int64_t slot_limit, gops_subconv_parameters *p, int64_t *slot_bytes,
+                   int64_t worker_limit, gops_subconv_parameters *p, int64_t *worker_bytes,
                    double *cost)
 {
     const gops_conv_geometry *conv = &plan->conv;
@@ -197,11 +197,11 @@ static int lay_out(const gops_plan *plan, const gops_subconv_view *view,
         .depth = conv->channels_in * gops_ceil_div(kinds->taps, kinds->products),
         .tile = tile->channels,
         .pixels = (int8_t)pixels,
-        .in_place = plan->type->plain && !pixels && is_unpadded(view),
+        .in_place = plan->type->native && !pixels && is_unpadded(view),
     };
     implicit->depth_block = gops_max(64, plan->machine.l1_bytes / 2 / (implicit->tile * bytes));
     choose_span(plan, kinds, channels, positions, p);
-    if (!divide(plan, axis, channels, slot_limit, p)) {
+    if (!divide(plan, axis, channels, worker_limit, p)) {
         return 0;
     }
     const int64_t spots = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, 0);
@@ -211,7 +211,7 @@ static int lay_out(const gops_plan *plan, const gops_subconv_view *view,
     p->single = !pixels && is_single(view, kinds);
     const int64_t frame =
         implicit->in_place ? 0 : implicit->frame.plane * conv->channels_in + tiles->lanes;
-    *slot_bytes = lay_out_workspace(plan, view, kinds, p, frame);
+    *worker_bytes = lay_out_workspace(plan, view, kinds, p, frame);
     const double runs = (double)frame / (double)implicit->frame.axis[conv->axes - 1].length;
     const double outputs = (double)channels * (double)conv->output_pixels;
     const double item =
@@ -226,7 +226,7 @@ static int lay_out(const gops_plan *plan, const gops_subconv_view *view,
     *cost =
         (double)images * (item * (double)(implicit->bands * implicit->parts) + scatter * outputs +
                           gops_implicit_copy_cost(2 * outputs, COPIES_PER_RUN * rows));
-    return *slot_bytes <= slot_limit;
+    return *worker_bytes <= worker_limit;
 }
 
 /* On what the packing depends beside the shape of the filter, in one number; -1 where it is too
@@ -256,7 +256,7 @@ static int64_t encode(const gops_conv_geometry *conv, const gops_subconv_view *v
 
 /* The best tile of one form of the tiles, of one of the phases. */
 static int find_tile(gops_plan *plan, const gops_subconv_view *view,
-                     const gops_subconv_kinds *kinds, int pixels, int found, int64_t slot_limit)
+                     const gops_subconv_kinds *kinds, int pixels, int found, int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
@@ -264,7 +264,7 @@ static int find_tile(gops_plan *plan, const gops_subconv_view *view,
     gops_subconv_parameters *p = gops_parameters(plan);
     for (int64_t width = 0; tile->channels != 0; tile++) {
         gops_subconv_parameters candidate;
-        int64_t slot_bytes;
+        int64_t worker_bytes;
         double cost;
         if (tile->channels == width || tile->channels - (pixels ? 1 : tiles->lanes) >=
                                            gops_max(1, conv->channels_out) * kinds->most) {
@@ -275,10 +275,11 @@ static int find_tile(gops_plan *plan, const gops_subconv_view *view,
         if (variant < 0 || (plan->wanted_variant != 0 && plan->wanted_variant != variant)) {
             continue;
         }
-        if (lay_out(plan, view, kinds, tile, pixels, slot_limit, &candidate, &slot_bytes, &cost) &&
+        if (lay_out(plan, view, kinds, tile, pixels, worker_limit, &candidate, &worker_bytes,
+                    &cost) &&
             (!found || cost < plan->cost)) {
             *p = candidate;
-            plan->slot_bytes = slot_bytes;
+            plan->worker_bytes = worker_bytes;
             plan->filter_variant = variant;
             plan->cost = cost;
             found = 1;
@@ -287,7 +288,7 @@ static int find_tile(gops_plan *plan, const gops_subconv_view *view,
     return found;
 }
 
-int gops_subconv_plan(gops_plan *plan, int64_t slot_limit)
+int gops_subconv_plan(gops_plan *plan, int64_t worker_limit)
 {
     int found = 0;
     for (int form = 0; form < GOPS_SUBCONV_FORMS; form++) {
@@ -295,8 +296,8 @@ int gops_subconv_plan(gops_plan *plan, int64_t slot_limit)
         gops_subconv_kinds kinds;
         if (gops_subconv_look(&plan->conv, (gops_subconv_form)form, &view) &&
             gops_subconv_count_kinds(&view, &kinds) && kinds.products <= MAX_PRODUCTS) {
-            found = find_tile(plan, &view, &kinds, 0, found, slot_limit);
-            found = find_tile(plan, &view, &kinds, 1, found, slot_limit);
+            found = find_tile(plan, &view, &kinds, 0, found, worker_limit);
+            found = find_tile(plan, &view, &kinds, 1, found, worker_limit);
         }
     }
     return found;

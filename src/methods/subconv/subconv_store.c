@@ -61,7 +61,7 @@ static void store_run(const gops_subconv_piece *at, const pixel_run *run, int64_
     const int64_t begin = gops_clamp(-first, 0, run->count * last->stride);
     const int64_t end = gops_clamp(last->output - first, begin, run->count * last->stride);
     const int whole =
-        plan->type->plain && !at->job->fused && end - begin == run->count * last->stride;
+        plan->type->native && !at->job->fused && end - begin == run->count * last->stride;
     for (int64_t c = 0; c < count && begin < end; c++) {
         for (int64_t x = 0; x < last->stride; x++) {
             const gops_subconv_row *of = &table[outer * last->stride + x];
@@ -86,7 +86,7 @@ static void store_single(const gops_subconv_piece *at, int64_t c, int64_t count)
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     unsigned char *sums = at->workspace + gops_subconv_read(plan)->implicit.sums_from;
     const int64_t element = at->element + c * pixels;
-    if (plan->type->plain && !at->job->fused) {
+    if (plan->type->native && !at->job->fused) {
         memcpy(gops_output_at(plan, at->job, element), sums, (size_t)(count * pixels * bytes));
         return;
     }
