@@ -13,10 +13,10 @@
 
 typedef struct verb {
     const char *name;
-    unsigned bit;                /* GOPS_IN_RUN ... */
-    gops_verb_function *execute; /* NULL: `words` takes all the words itself, --help included */
+    unsigned bit;          /* GOPS_IN_RUN ... */
+    gops_verb_fn *execute; /* NULL: `words` takes all the words itself, --help included */
     int (*words)(int count, char **words);
-    unsigned operations; /* what it goes with; 0: it is not followed by an operation */
+    unsigned operations; /* which may follow it; 0: none */
     const char *usage;
     const char *summary;
 } verb;
@@ -134,7 +134,7 @@ static bool run_verb(const verb *row, int count, char **words, gops_tool_error *
 {
     gops_command command;
     if (row->execute == NULL) {
-        /* It prints its own line. */
+        /* Such a verb prints its own error. */
         gops_blas_one_thread();
         error->exit_code = row->words(count, words);
         return error->exit_code == GOPS_EXIT_DONE;
@@ -183,7 +183,8 @@ static bool run_words(int count, char **words, gops_tool_error *error)
 int main(int argc, char **argv)
 {
     gops_tool_error error = {GOPS_EXIT_DONE, ""};
-    /* A file that grows beyond a limit is then an error of write, and no temporary file stays. */
+    /* Then a file that exceeds a size limit is an error of write(), and its temporary file is
+     * removed. */
     signal(SIGXFSZ, SIG_IGN);
     if (run_words(argc > 0 ? argc - 1 : 0, argv + (argc > 0), &error)) {
         gops_tool_flush_output(&error);

@@ -16,8 +16,8 @@
 #include "fuzz.h"
 #include "fuzz_files.h"
 
-static const uint64_t most_bytes = 16 << 20;
-static const int64_t most_flops = 2000000;
+static const uint64_t max_bytes = 16 << 20;
+static const int64_t max_flops = 2000000;
 
 static const char bin_mark[] = "\n#bin\n";
 
@@ -37,24 +37,24 @@ static int is_small(const gops_ir_run *run)
         bytes += step->bytes;
         if (step->plan == NULL)
             continue;
-        if (step->info.flops > most_flops || step->info.workspace_bytes > most_bytes ||
-            step->info.filter_bytes > most_bytes)
+        if (step->info.flops > max_flops || step->info.workspace_bytes > max_bytes ||
+            step->info.filter_bytes > max_bytes)
             return 0;
         flops += step->info.flops;
     }
-    return flops <= most_flops && bytes <= 2 * most_bytes;
+    return flops <= max_flops && bytes <= 2 * max_bytes;
 }
 
 static void run_model(const gops_ir_model *model, const char *bin_path)
 {
     gops_tool_error error = {0, ""};
-    gops_ir_run run = {.model = model, .bin = -1, .most_bytes = most_bytes};
+    gops_ir_run run = {.model = model, .bin = -1, .max_bytes = max_bytes};
     run.options = (gops_options){.size = sizeof run.options, .threads = 1};
     run.bin_path = strdup(bin_path);
     run.step = calloc((size_t)model->layers, sizeof *run.step);
     gops_fuzz_require(run.step != NULL && run.bin_path != NULL, "no memory");
     for (int i = 0; i < model->layers; i++) {
-        run.step[i] = gops_ir_step_begin();
+        run.step[i] = gops_ir_step_initial();
     }
     int done = gops_ir_prepare_all(&run, &error) && gops_ir_check_names(&run, &error);
     if (done && is_small(&run)) {

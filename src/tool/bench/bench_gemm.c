@@ -65,7 +65,8 @@ static void call_unlocked(const gops_gemm_call *call)
     }
 }
 
-/* The library takes turns as well where the BLAS needs it. */
+/* Where the BLAS must not be called by two threads at once, the library too calls it under a
+ * lock. */
 static void call_blas(const gops_gemm_call *call, bool locked)
 {
     if (!locked) {
@@ -76,8 +77,8 @@ static void call_blas(const gops_gemm_call *call, bool locked)
     call_unlocked(call);
 }
 
-/* Under the lock. */
-static bool append(gops_gemm_trace *trace, const gops_gemm_call *call)
+/* The caller holds the lock. */
+static bool append_call(gops_gemm_trace *trace, const gops_gemm_call *call)
 {
     if (trace->count == trace->capacity) {
         const size_t capacity = trace->capacity * 2 + 64;
@@ -95,10 +96,10 @@ static bool append(gops_gemm_trace *trace, const gops_gemm_call *call)
     return true;
 }
 
-static void record(gops_gemm_trace *trace, const gops_gemm_call *call)
+static void record_call(gops_gemm_trace *trace, const gops_gemm_call *call)
 {
     pthread_mutex_lock(&trace->lock);
-    trace->out_of_memory = !append(trace, call) || trace->out_of_memory;
+    trace->out_of_memory = !append_call(trace, call) || trace->out_of_memory;
     pthread_mutex_unlock(&trace->lock);
     call_blas(call, gops_blas_needs_lock());
 }
@@ -108,7 +109,7 @@ static void record_f32(void *context, int32_t m, int32_t n, int32_t k, const flo
 {
     const gops_gemm_call call = {sizeof *c, omp_get_thread_num(), m, n, k, lda, ldb, ldc, a, b, c,
                                  beta};
-    record(context, &call);
+    record_call(context, &call);
 }
 
 static void record_f64(void *context, int32_t m, int32_t n, int32_t k, const double *a, int32_t lda,
@@ -116,7 +117,7 @@ static void record_f64(void *context, int32_t m, int32_t n, int32_t k, const dou
 {
     const gops_gemm_call call = {sizeof *c, omp_get_thread_num(), m, n, k, lda, ldb, ldc, a, b, c,
                                  beta};
-    record(context, &call);
+    record_call(context, &call);
 }
 
 gops_gemm gops_gemm_trace_table(gops_gemm_trace *trace)
@@ -133,7 +134,7 @@ void gops_gemm_trace_replay(const gops_gemm_trace *trace)
 #pragma omp parallel num_threads(trace->threads)
     {
         const int thread = omp_get_thread_num();
-        /* The task's own setting, which a BLAS over OpenMP follows; it ends with the region. */
+        /* A BLAS that uses OpenMP follows this setting, which ends with the parallel region. */
         omp_set_num_threads(1);
         for (size_t i = 0; i < trace->count; i++) {
             if (trace->calls[i].thread == thread) {

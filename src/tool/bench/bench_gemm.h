@@ -26,7 +26,7 @@ typedef struct gops_gemm_trace {
     gops_gemm_call *calls;
     size_t count;
     size_t capacity;
-    int threads;        /* one more than the largest thread of a call; 0 without calls */
+    int threads;        /* the largest `thread` of a call plus 1; 0 without calls */
     bool out_of_memory; /* a call is missing */
 } gops_gemm_trace;
 
@@ -36,7 +36,7 @@ void gops_gemm_trace_end(gops_gemm_trace *trace);
 /* Forgets the calls. */
 void gops_gemm_trace_clear(gops_gemm_trace *trace);
 
-/* The multiplications of the thread that has most of them. */
+/* The number of multiplications of the thread that has most of them. */
 double gops_gemm_trace_longest(const gops_gemm_trace *trace);
 
 /* Exchanges the calls of two traces. */
@@ -45,9 +45,9 @@ void gops_gemm_trace_swap(gops_gemm_trace *a, gops_gemm_trace *b);
 /* A GEMM table that runs the product by the BLAS and appends it to the trace. */
 gops_gemm gops_gemm_trace_table(gops_gemm_trace *trace);
 
-/* Makes the calls again, on the memory they were made on, which must still be there: on the same
- * number of threads, each making those it made, in that order. What C holds afterwards is of no
- * use. */
+/* Repeats the calls on the same memory, which must still exist, with the same number of threads;
+ * each thread repeats its own calls in their order. Afterwards the contents of C are
+ * meaningless. */
 void gops_gemm_trace_replay(const gops_gemm_trace *trace);
 
 #endif

@@ -3,20 +3,19 @@
 
 #include "bench/bench_gemm.h"
 #include "common/flags.h"
+#include "common/machine.h"
 #include "common/random_fill.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     MIN_REPS = 10,
     MAX_REPS = 1 << 20, /* what the samples' memory allows; half a second of 0.5 us each */
 };
-static const double least_seconds = 0.5;
+static const double min_seconds = 0.5;
 
-/* All that one layer is executed with. */
+/* The plan and the buffers of the layer that is measured. */
 typedef struct bench_subject {
     const gops_bench_layer *layer;
     gops_plan *plan;
@@ -32,12 +31,12 @@ typedef struct bench_subject {
     double *samples; /* milliseconds */
 } bench_subject;
 
-static bool refuse(gops_tool_error *error, const gops_error *refusal)
+static bool refuse_message(gops_tool_error *error, const gops_error *refusal)
 {
     return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal->message);
 }
 
-static bool allocate(void **memory, size_t bytes, const char *what, gops_tool_error *error)
+static bool allocate_buffer(void **memory, size_t bytes, const char *what, gops_tool_error *error)
 {
     if (posix_memalign(memory, GOPS_WORKSPACE_ALIGNMENT, bytes != 0 ? bytes : 1) != 0) {
         *memory = NULL;
@@ -53,10 +52,10 @@ static bool fill_inputs(bench_subject *subject, gops_tool_error *error)
     for (int i = 0; i < subject->layer->operation->inputs; i++) {
         size_t bytes;
         if (gops_tensor_bytes(&subject->inputs[i], &bytes, &refusal) != GOPS_OK) {
-            return refuse(error, &refusal);
+            return refuse_message(error, &refusal);
         }
-        if (!allocate(&subject->elements[i], bytes, subject->layer->operation->input_names[i],
-                      error)) {
+        if (!allocate_buffer(&subject->elements[i], bytes,
+                             subject->layer->operation->input_names[i], error)) {
             return false;
         }
         gops_random_fill(subject->inputs[i].type, subject->elements[i], bytes, (uint64_t)i);
@@ -70,17 +69,17 @@ static bool add_tensor_bytes(const gops_tensor *tensor, double *sum, gops_tool_e
     gops_error refusal;
     size_t bytes;
     if (gops_tensor_bytes(tensor, &bytes, &refusal) != GOPS_OK) {
-        return refuse(error, &refusal);
+        return refuse_message(error, &refusal);
     }
     *sum += (double)bytes;
     return true;
 }
 
-/* Systems hand out more memory than there is and end whoever uses it, so a layer beyond the
- * machine's is refused before anything is allocated. */
+/* Systems promise more memory than they have and kill the process that uses it, so a layer that
+ * needs more than the machine has is refused before anything is allocated. */
 static bool check_memory(const bench_subject *subject, gops_tool_error *error)
 {
-    const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double there = (double)gops_machine_bytes();
     double needed = (double)subject->info.workspace_bytes + (double)subject->info.filter_bytes;
     for (int i = 0; i < subject->layer->operation->inputs; i++) {
         if (!add_tensor_bytes(&subject->inputs[i], &needed, error)) {
@@ -106,23 +105,25 @@ static bool prepare_buffers(bench_subject *subject, gops_tool_error *error)
     if (subject->layer->operation->inputs == 2 &&
         gops_filter_create(subject->plan, subject->elements[1], &subject->filter, &refusal) !=
             GOPS_OK) {
-        return refuse(error, &refusal);
+        return refuse_message(error, &refusal);
     }
     if (gops_tensor_bytes(&subject->info.shape.output, &bytes, &refusal) != GOPS_OK) {
-        return refuse(error, &refusal);
+        return refuse_message(error, &refusal);
     }
     subject->tensor_bytes += bytes;
-    return allocate(&subject->output, bytes, "output", error) &&
-           allocate(&subject->workspace, subject->info.workspace_bytes, "workspace", error);
+    return allocate_buffer(&subject->output, bytes, "output", error) &&
+           allocate_buffer(&subject->workspace, subject->info.workspace_bytes, "workspace", error);
 }
 
-static bool execute(const gops_plan *plan, const bench_subject *subject, gops_tool_error *error)
+static bool execute_subject(const gops_plan *plan, const bench_subject *subject,
+                            gops_tool_error *error)
 {
     gops_error refusal;
-    return gops_execute(plan, &subject->arguments, &refusal) == GOPS_OK || refuse(error, &refusal);
+    return gops_execute(plan, &subject->arguments, &refusal) == GOPS_OK ||
+           refuse_message(error, &refusal);
 }
 
-static bool prepare(bench_subject *subject, gops_tool_error *error)
+static bool prepare_subject(bench_subject *subject, gops_tool_error *error)
 {
     const gops_bench_layer *layer = subject->layer;
     gops_operation_tensors(layer->operation, &layer->settings, subject->inputs);
@@ -142,15 +143,15 @@ static bool prepare(bench_subject *subject, gops_tool_error *error)
         .workspace_bytes = subject->info.workspace_bytes,
     };
     void *samples;
-    if (!allocate(&samples, MAX_REPS * sizeof(double), "samples", error)) {
+    if (!allocate_buffer(&samples, MAX_REPS * sizeof(double), "samples", error)) {
         return false;
     }
     subject->samples = samples;
-    return execute(subject->plan, subject, error);
+    return execute_subject(subject->plan, subject, error);
 }
 
-/* Which thread takes which piece of work differs from one execution to the next, and a thread that
- * comes late gets little; of this many, the one with the most even division is kept. */
+/* How the work items are divided among the threads differs between executions: a thread that starts
+ * late gets few. Of this many executions the one that was divided most evenly is kept. */
 enum { RECORDINGS = 20 };
 
 static bool record_most_even(bench_subject *subject, const gops_plan *plan,
@@ -159,7 +160,7 @@ static bool record_most_even(bench_subject *subject, const gops_plan *plan,
     const int recordings = subject->info.threads > 1 ? RECORDINGS : 1;
     for (int i = 0; i < recordings; i++) {
         gops_gemm_trace_clear(attempt);
-        if (!execute(plan, subject, error)) {
+        if (!execute_subject(plan, subject, error)) {
             return false;
         }
         if (attempt->out_of_memory) {
@@ -173,8 +174,8 @@ static bool record_most_even(bench_subject *subject, const gops_plan *plan,
     return true;
 }
 
-/* A second plan that differs only in its GEMM works on the same buffers: the calls recorded by it
- * are those of the first, addresses and all. */
+/* Executes a second plan, which differs only in its GEMM table, on the same buffers: its recorded
+ * calls are those of the first plan, with the same addresses. */
 static bool record_gemm(bench_subject *subject, gops_tool_error *error)
 {
     gops_gemm_trace attempt;
@@ -195,13 +196,6 @@ static bool record_gemm(bench_subject *subject, gops_tool_error *error)
     return done;
 }
 
-static double now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
-
 static int compare_samples(const void *a, const void *b)
 {
     const double x = *(const double *)a;
@@ -209,28 +203,28 @@ static int compare_samples(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool repeat(bench_subject *subject, gops_bench_result *result, gops_tool_error *error)
+static bool time_executions(bench_subject *subject, gops_bench_result *result,
+                            gops_tool_error *error)
 {
     const gops_settings *settings = &subject->layer->settings;
     const int64_t wanted = settings->reps != 0 ? settings->reps : MIN_REPS;
-    const double seconds =
-        gops_flags_given(settings, "seconds") ? settings->seconds : least_seconds;
-    const double begin = now_ms();
+    const double seconds = gops_flags_given(settings, "seconds") ? settings->seconds : min_seconds;
+    const double begin = gops_machine_ms();
     const int64_t reps = wanted < MAX_REPS ? wanted : MAX_REPS;
     double end = begin;
     result->gemm_ms_min = INFINITY;
     for (result->reps = 0;
          result->reps < reps || (end - begin < seconds * 1e3 && result->reps < MAX_REPS);
          result->reps++) {
-        const double start = now_ms();
-        if (!execute(subject->plan, subject, error)) {
+        const double start = gops_machine_ms();
+        if (!execute_subject(subject->plan, subject, error)) {
             return false;
         }
-        end = now_ms();
+        end = gops_machine_ms();
         subject->samples[result->reps] = end - start;
         if (subject->trace.count != 0) {
             gops_gemm_trace_replay(&subject->trace);
-            const double replayed = now_ms();
+            const double replayed = gops_machine_ms();
             result->gemm_ms_min = fmin(result->gemm_ms_min, replayed - end);
             end = replayed;
         }
@@ -239,7 +233,7 @@ static bool repeat(bench_subject *subject, gops_bench_result *result, gops_tool_
     return true;
 }
 
-static void conclude(const bench_subject *subject, gops_bench_result *result)
+static void fill_result(const bench_subject *subject, gops_bench_result *result)
 {
     const int64_t reps = result->reps;
     const double *samples = subject->samples;
@@ -257,7 +251,7 @@ static void conclude(const bench_subject *subject, gops_bench_result *result)
     result->has_gemm = subject->trace.count != 0;
 }
 
-static void release(bench_subject *subject)
+static void release_subject(bench_subject *subject)
 {
     for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         free(subject->elements[i]);
@@ -275,12 +269,12 @@ bool gops_bench_measure(const gops_bench_layer *layer, gops_bench_result *result
 {
     bench_subject subject = {.layer = layer};
     gops_gemm_trace_begin(&subject.trace);
-    const bool done = prepare(&subject, error) &&
+    const bool done = prepare_subject(&subject, error) &&
                       (!layer->settings.bare_gemm || record_gemm(&subject, error)) &&
-                      repeat(&subject, result, error);
+                      time_executions(&subject, result, error);
     if (done) {
-        conclude(&subject, result);
+        fill_result(&subject, result);
     }
-    release(&subject);
+    release_subject(&subject);
     return done;
 }

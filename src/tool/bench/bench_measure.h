@@ -20,14 +20,14 @@ typedef struct gops_bench_result {
     double ms_median;
     double gflops;       /* by ms_min */
     double gbytes_per_s; /* inputs read and output written once each, by ms_min */
-    bool has_gemm;       /* whether there were matrix products to run by themselves */
+    bool has_gemm;       /* whether gemm_ms_min was measured */
     double gemm_ms_min;
-    double times_f32; /* ms_min over that of the suite's layer KIND/f32; 0: there is none */
+    double times_f32; /* ms_min divided by that of the suite's layer KIND/f32; 0: there is none */
 } gops_bench_result;
 
-/* Plans, packs the filter, executes once to warm up, then times executions until there are both
- * enough of them and enough time has gone by. With bare_gemm, each is followed by the matrix
- * products that it contains. */
+/* Makes the plan, packs the filter, executes once to warm up, then times executions until both
+ * their number and their time are enough. With bare_gemm, each one is followed by the matrix
+ * products that it contains, which are timed by themselves. */
 bool gops_bench_measure(const gops_bench_layer *layer, gops_bench_result *result,
                         gops_tool_error *error);
 

@@ -5,7 +5,7 @@
  *
  *     resnext50-conv2  conv  f32  data=1,128,56,56 filter=32,4,4,3,3 pads-begin=1,1 pads-end=1,1
  *
- * Empty lines count for nothing, nor does what follows a '#'. */
+ * Empty lines are ignored, and so is everything after a '#'. */
 #ifndef GOPS_BENCH_SUITE_H
 #define GOPS_BENCH_SUITE_H
 
@@ -24,8 +24,8 @@ typedef struct gops_suite {
 bool gops_suite_read(const char *name, gops_suite *suite, gops_tool_error *error);
 void gops_suite_release(gops_suite *suite);
 
-/* Reads the layers of a text that ends with a 0, which it keeps and changes. `path` is for
- * messages. */
+/* Reads the layers of a text that ends with a 0. The suite takes over the text, which is changed.
+ * `path` is for messages. */
 bool gops_suite_parse(const char *path, char *text, gops_suite *suite, gops_tool_error *error);
 
 #endif

@@ -1,7 +1,8 @@
 /* suite_file.c: finds and reads the file of a suite. */
 #include "bench/suite.h"
 
-#include <errno.h>
+#include "common/text_file.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ static void program_folder(char *folder, size_t bytes)
     }
 }
 
-/* The suites lie at the same place beside the program in the build tree and installed, wherever
- * that is moved to; GOPS_SUITES_FROM_PROGRAM is the way there. */
+/* GOPS_SUITES_FROM_PROGRAM is the path from the program's folder to that of the suites. It is the
+ * same in the build tree and installed, so that an installation can be moved. */
 static bool find_path(const char *name, char *path, size_t bytes, gops_tool_error *error)
 {
     char folder[PATH_MAX];
@@ -40,30 +41,6 @@ static bool find_path(const char *name, char *path, size_t bytes, gops_tool_erro
     return true;
 }
 
-static char *read_text(FILE *file, const char *path, gops_tool_error *error)
-{
-    char *text = malloc(MAX_BYTES);
-    if (text == NULL) {
-        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: no memory to read it", path);
-        return NULL;
-    }
-    errno = 0;
-    const size_t count = fread(text, 1, MAX_BYTES, file);
-    if (ferror(file)) {
-        gops_tool_refuse_errno(error, "%s: it cannot be read", path);
-    } else if (count == MAX_BYTES) {
-        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it has more than %d bytes", path,
-                         MAX_BYTES - 1);
-    } else if (memchr(text, '\0', count) != NULL) {
-        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a text", path);
-    } else {
-        text[count] = '\0';
-        return text;
-    }
-    free(text);
-    return NULL;
-}
-
 bool gops_suite_read(const char *name, gops_suite *suite, gops_tool_error *error)
 {
     char path[PATH_MAX];
@@ -75,7 +52,12 @@ bool gops_suite_read(const char *name, gops_suite *suite, gops_tool_error *error
     if (file == NULL) {
         return gops_tool_refuse_errno(error, "%s: the suite cannot be opened", path);
     }
-    char *text = read_text(file, path, error);
+    size_t count;
+    char *text = gops_text_file_read(file, path, MAX_BYTES, &count, error);
     fclose(file);
+    if (text != NULL && memchr(text, '\0', count) != NULL) {
+        free(text);
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a text", path);
+    }
     return text != NULL && gops_suite_parse(path, text, suite, error);
 }

@@ -1,4 +1,4 @@
-/* suite_parse.c: the layers of a suite's text. */
+/* suite_parse.c: parses the text of a suite into layers. */
 #include "bench/suite.h"
 
 #include "common/flags.h"
@@ -13,8 +13,8 @@ enum {
 
 static const char spaces[] = " \t\r";
 
-/* Cuts the line into words in place; MAX_WORDS + 1 when there are more. */
-static int split(char *line, char **words)
+/* Splits the line into words in place; returns MAX_WORDS + 1 if it has more. */
+static int split_words(char *line, char **words)
 {
     int count = 0;
     char *rest = NULL;
@@ -28,8 +28,8 @@ static int split(char *line, char **words)
     return count;
 }
 
-/* Names go into tables and JSON as they are. */
-static bool is_plain(const char *name)
+/* Names are printed in tables and JSON without escapes. */
+static bool is_printable(const char *name)
 {
     for (; *name != '\0'; name++) {
         if (*name <= ' ' || *name > '~') {
@@ -50,7 +50,7 @@ static bool parse_words(int count, char **words, gops_bench_layer *layer, gops_t
     layer->name = words[0];
     layer->operation = gops_operation_find(words[1]);
     const gops_type type = gops_type_from_name(words[2]);
-    if (!is_plain(layer->name)) {
+    if (!is_printable(layer->name)) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "the name is not plain ASCII");
     }
     if (layer->operation == NULL) {
@@ -71,7 +71,7 @@ static bool parse_words(int count, char **words, gops_bench_layer *layer, gops_t
     return true;
 }
 
-static bool grow(gops_suite *suite, size_t *capacity, gops_tool_error *error)
+static bool grow_layers(gops_suite *suite, size_t *capacity, gops_tool_error *error)
 {
     if (suite->count < *capacity) {
         return true;
@@ -99,16 +99,14 @@ bool gops_suite_parse(const char *path, char *text, gops_suite *suite, gops_tool
             *next++ = '\0';
         }
         line[strcspn(line, "#")] = '\0';
-        const int count = split(line, words);
+        const int count = split_words(line, words);
         if (count == 0) {
             continue;
         }
-        if (!grow(suite, &capacity, error) ||
+        if (!grow_layers(suite, &capacity, error) ||
             !parse_words(count, words, &suite->layers[suite->count], error)) {
-            const gops_tool_error reason = *error;
             gops_suite_release(suite);
-            return gops_tool_refuse(error, reason.exit_code, "%s:%d: %s", path, number,
-                                    reason.message);
+            return gops_tool_prefix(error, "%s:%d", path, number);
         }
         suite->count++;
     }

@@ -1,7 +1,7 @@
 /* blas_threads.c: one thread for each call of the BLAS.
  *
- * The functions that say so differ, and the BLAS can be exchanged after the build, so they are
- * looked for when the program runs. */
+ * Each BLAS has its own function for this, and the BLAS can be exchanged after the build, so the
+ * functions are looked up when the program runs. */
 #include "common/blas_threads.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ typedef int get_int(void);
 enum { OPENBLAS_SERIAL = 0, OPENBLAS_WITH_OPENMP = 2 };
 
 /* ISO C has no conversion of a data pointer to a function's. */
-static void find(const char *name, void *function_pointer)
+static void find_symbol(const char *name, void *function_pointer)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
     memcpy(function_pointer, &found, sizeof found);
@@ -28,11 +28,11 @@ void gops_blas_one_thread(void)
     get_int *parallel;
     set_int *openblas;
     set_dim *blis;
-    find("openblas_get_parallel", &parallel);
-    find("openblas_set_num_threads", &openblas);
-    find("bli_thread_set_num_threads", &blis);
-    /* OpenBLAS over OpenMP follows OpenMP's number, which is this function's to leave alone: it is
-     * what the library and the measurement take as the default. */
+    find_symbol("openblas_get_parallel", &parallel);
+    find_symbol("openblas_set_num_threads", &openblas);
+    find_symbol("bli_thread_set_num_threads", &blis);
+    /* OpenBLAS built with OpenMP follows OpenMP's number of threads. That number must not change:
+     * it is the default of the library and of the benchmark. */
     if (openblas != NULL && parallel != NULL && parallel() != OPENBLAS_WITH_OPENMP) {
         openblas(1);
     }
@@ -44,6 +44,6 @@ void gops_blas_one_thread(void)
 bool gops_blas_needs_lock(void)
 {
     get_int *parallel;
-    find("openblas_get_parallel", &parallel);
+    find_symbol("openblas_get_parallel", &parallel);
     return parallel != NULL && parallel() == OPENBLAS_SERIAL;
 }

@@ -1,6 +1,7 @@
 /* choices_file.c: reads and writes the file of --choices. */
 #include "common/choices_file.h"
 
+#include "common/text_file.h"
 #include "common/whole_file.h"
 
 #include <groupops/choices.h>
@@ -16,31 +17,21 @@
 /* Room for some 100,000 choices. */
 enum { MAX_BYTES = 32 << 20 };
 
-static bool refuse(const char *path, const gops_error *refusal, gops_tool_error *error)
+static bool refuse_choices(const char *path, const gops_error *refusal, gops_tool_error *error)
 {
     return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", path, refusal->message);
 }
 
-/* Adds what the file has; of two choices for one problem, its own counts. */
+/* Adds the choices of the file; where both have a choice for a problem, the file's replaces
+ * ours. */
 static bool read_into(gops_choices *choices, FILE *file, const char *path, gops_tool_error *error)
 {
     gops_error refusal;
-    char *text = malloc(MAX_BYTES);
-    if (text == NULL) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: no memory to read it", path);
-    }
-    errno = 0;
-    const size_t bytes = fread(text, 1, MAX_BYTES, file);
-    bool done = false;
-    if (ferror(file)) {
-        gops_tool_refuse_errno(error, "%s: it cannot be read", path);
-    } else if (bytes == MAX_BYTES) {
-        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it has more than %d bytes", path,
-                         MAX_BYTES - 1);
-    } else {
-        done = gops_choices_read(choices, text, bytes, &refusal) == GOPS_OK ||
-               refuse(path, &refusal, error);
-    }
+    size_t bytes;
+    char *text = gops_text_file_read(file, path, MAX_BYTES, &bytes, error);
+    const bool done =
+        text != NULL && (gops_choices_read(choices, text, bytes, &refusal) == GOPS_OK ||
+                         refuse_choices(path, &refusal, error));
     free(text);
     return done;
 }
@@ -53,7 +44,7 @@ bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error)
         return true;
     }
     if (gops_choices_create(NULL, &settings->choices, &refusal) != GOPS_OK) {
-        return refuse(path, &refusal, error);
+        return refuse_choices(path, &refusal, error);
     }
     errno = 0;
     FILE *file = fopen(path, "rb");
@@ -75,7 +66,7 @@ bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error)
     return done;
 }
 
-/* *taken: another process made the file, which was to be a new one. */
+/* Sets *taken if the file was to be a new one and another process has made it meanwhile. */
 static bool write_text(const char *path, const char *text, size_t bytes, bool is_new, bool *taken,
                        gops_tool_error *error)
 {
@@ -94,7 +85,7 @@ static bool write_all(const gops_settings *settings, bool is_new, bool *taken,
     gops_error refusal;
     size_t bytes;
     if (gops_choices_write(settings->choices, NULL, 0, &bytes, &refusal) != GOPS_OK) {
-        return refuse(path, &refusal, error);
+        return refuse_choices(path, &refusal, error);
     }
     char *text = malloc(bytes);
     if (text == NULL) {
@@ -102,14 +93,14 @@ static bool write_all(const gops_settings *settings, bool is_new, bool *taken,
     }
     const bool done =
         (gops_choices_write(settings->choices, text, bytes, &bytes, &refusal) == GOPS_OK ||
-         refuse(path, &refusal, error)) &&
+         refuse_choices(path, &refusal, error)) &&
         write_text(path, text, bytes, is_new, taken, error);
     free(text);
     return done;
 }
 
-/* The file, for this process alone until it is closed; NULL with errno, which is ENOENT where there
- * is none. A file that was replaced while we waited is not the one that has the name. */
+/* Opens the file and locks it for this process until it is closed; NULL with errno, which is ENOENT
+ * if there is no file. A file that was replaced while we waited for the lock is opened again. */
 static FILE *open_locked(const char *path)
 {
     for (;;) {
@@ -129,10 +120,10 @@ static FILE *open_locked(const char *path)
     }
 }
 
-/* A file that is there is locked, read once more and replaced; one that is not there appears with
- * all that it has, unless another process was quicker: then it is one that is there. Nothing is
- * made for the lock alone, and so nothing of it can be left. */
-static bool merge(const gops_settings *settings, gops_tool_error *error)
+/* An existing file is locked, read once more and replaced. A new file appears with its whole
+ * content; if another process makes it first, it is treated as an existing one. There is no
+ * separate lock file, so none can be left behind. */
+static bool merge_file(const gops_settings *settings, gops_tool_error *error)
 {
     const char *path = settings->choices_file;
     struct stat status;
@@ -159,7 +150,7 @@ static bool merge(const gops_settings *settings, gops_tool_error *error)
 bool gops_choices_file_write(gops_settings *settings, gops_tool_error *error)
 {
     const bool added = gops_choices_count(settings->choices) > settings->choices_read;
-    const bool done = !added || merge(settings, error);
+    const bool done = !added || merge_file(settings, error);
     gops_choices_file_drop(settings);
     return done;
 }

@@ -1,4 +1,4 @@
-/* file_target.c: what a name to write to stands for. */
+/* file_target.c: finds out what kind of file a path to write to names. */
 #include "common/file_target.h"
 
 #include <errno.h>
@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_LINKS = 40 }; /* as Linux follows them */
+enum { MAX_LINKS = 40 }; /* what Linux follows */
 
-/* The links below /proc do not name what they stand for: it may have been removed, or be a pipe. */
+/* A link below /proc need not contain a path that exists: its file may be removed, or be a pipe. */
 static bool is_of_proc(const struct stat *link)
 {
     struct stat proc;
     return lstat("/proc/self", &proc) == 0 && link->st_dev == proc.st_dev;
 }
 
-/* Replaces a link's name by what it points to, from the folder that it lies in. */
+/* Replaces the name of a link by its target, which may be relative to the link's folder. */
 static bool follow(char name[PATH_MAX])
 {
     char to[PATH_MAX];
@@ -65,7 +65,7 @@ bool gops_file_target_find(const char *path, gops_file_target *target)
     return false;
 }
 
-/* The descriptor of ours that a link such as /proc/self/fd/1 stands for, or -1. */
+/* The descriptor of this process that a link such as /proc/self/fd/1 names, or -1. */
 static int own_descriptor(const char *link)
 {
     struct stat there, ours;

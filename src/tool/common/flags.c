@@ -8,10 +8,10 @@ static bool is_here(const gops_flag *flag, const gops_words *words)
     return (flag->verbs & words->verb) != 0 && (flag->operations & words->operation) != 0;
 }
 
-/* The row with that name that may stand here; else NULL, with *elsewhere telling whether there is
- * one for other verbs or operations. */
-static const gops_flag *find(const gops_words *words, const char *name, size_t length,
-                             bool *elsewhere)
+/* The row with that name that is allowed here; else NULL. *elsewhere tells whether other verbs or
+ * operations have a flag of that name. */
+static const gops_flag *find_flag(const gops_words *words, const char *name, size_t length,
+                                  bool *elsewhere)
 {
     *elsewhere = false;
     for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
@@ -61,7 +61,7 @@ static bool read_word(const gops_words *words, const char *word, gops_settings *
     const char *equals = strchr(name, '=');
     const size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
     bool elsewhere;
-    const gops_flag *flag = find(words, name, length, &elsewhere);
+    const gops_flag *flag = find_flag(words, name, length, &elsewhere);
     if (flag == NULL) {
         return gops_tool_refuse(error, words->exit_code, "%s%.*s %s %s", words->dashes, (int)length,
                                 name, elsewhere ? "does not go with" : "is no flag of",
@@ -116,7 +116,7 @@ void gops_flags_override(gops_settings *settings, const gops_settings *over)
     }
 }
 
-/* "(conv, deconv)" where a flag does not go with everything. */
+/* "conv, deconv: " for a flag that not every operation takes. */
 static const char *operations_text(unsigned operations)
 {
     static const struct {
@@ -145,7 +145,7 @@ void gops_flags_help(FILE *out, unsigned verb)
         char usage[80];
         snprintf(usage, sizeof usage, "--%s%s%s", flag->name, flag->read != NULL ? "=" : "",
                  flag->value);
-        /* A usage as wide as a column and more has a line for itself. */
+        /* A usage that is wider than the column gets its own line. */
         fprintf(out, strlen(usage) < 25 ? "  %-25s" : "  %s\n                           ", usage);
         fprintf(out, "%s%s\n", operations_text(flag->operations), flag->help);
     }

@@ -1,4 +1,4 @@
-/* flags.h: the words of the command line that begin with "--", by a table with a row for each. */
+/* flags.h: reads the words of the command line that begin with "--" by a table of flags. */
 #ifndef GOPS_COMMON_FLAGS_H
 #define GOPS_COMMON_FLAGS_H
 
@@ -19,7 +19,7 @@ enum {
     GOPS_IN_IR = 64,
 };
 
-/* What it may go with: the operations, and GOPS_OF_SUITE for `bench` without one. */
+/* The operations that a flag may be given with, and GOPS_OF_SUITE for `bench` without one. */
 enum {
     GOPS_OF_CONV = 1,
     GOPS_OF_DECONV = 2,
@@ -27,7 +27,7 @@ enum {
     GOPS_OF_SUITE = 8,
 };
 
-/* Of the text that says what is wrong with a value. */
+/* The size of the text that says what is wrong with a value. */
 #define GOPS_FLAG_WHY_BYTES 256
 
 typedef struct gops_flag {
@@ -36,7 +36,7 @@ typedef struct gops_flag {
     bool (*read)(const struct gops_flag *flag, const char *value, void *field, char *why);
     unsigned verbs;
     unsigned operations;
-    unsigned required; /* the operations that cannot do without it */
+    unsigned required; /* the operations that need it */
     size_t offset;     /* of the field in gops_settings */
     size_t bytes;      /* of the field */
     const char *value; /* what stands after "=" in the help; for a choice the names, "a|b|c" */
@@ -46,28 +46,28 @@ typedef struct gops_flag {
 /* The rows; a name that is NULL ends them. At most 64. */
 extern const gops_flag gops_flags[];
 
-/* Where words come from and how to speak of them. */
+/* The words to read, and how messages refer to them. */
 typedef struct gops_words {
     int count;
     char *const *words;
     const char *dashes; /* what a flag begins with: "--", or "" in a suite file */
     const char *place;  /* "run conv", "plan norm"; for messages */
-    int exit_code;      /* of what is wrong with them */
+    int exit_code;      /* if something is wrong with them */
     unsigned verb;      /* one GOPS_IN_ bit */
     unsigned operation; /* one GOPS_OF_ bit */
 } gops_words;
 
-/* Reads every word into the settings, which begin as zeros, and checks that what is required is
- * there. */
+/* Reads every word into the settings, which begin as zeros, and checks that all required flags are
+ * given. */
 bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool_error *error);
 
 /* Whether the flag was given. */
 bool gops_flags_given(const gops_settings *settings, const char *name);
 
-/* Copies what `over` was given, as far as a line of a suite may hold it, into `settings`. */
+/* Copies the flags that `over` was given into `settings`, if a line of a suite may have them. */
 void gops_flags_override(gops_settings *settings, const gops_settings *over);
 
-/* The rows of one verb, for its help. */
+/* Prints the flags of one verb, for its help. */
 void gops_flags_help(FILE *out, unsigned verb);
 
 #endif

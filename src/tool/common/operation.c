@@ -77,7 +77,7 @@ const char *gops_operation_file(const gops_tool_operation *operation, const gops
     return operation->inputs == 2 ? settings->filter_file : settings->scale_file;
 }
 
-static void describe(gops_tensor *tensor, gops_type type, const gops_tool_dims *dims)
+static void describe_tensor(gops_tensor *tensor, gops_type type, const gops_tool_dims *dims)
 {
     tensor->type = type;
     tensor->rank = dims->rank;
@@ -88,14 +88,14 @@ void gops_operation_tensors(const gops_tool_operation *operation, const gops_set
                             gops_tensor *inputs)
 {
     const gops_type type = settings->type != 0 ? (gops_type)settings->type : GOPS_F32;
-    describe(&inputs[0], type, &settings->data);
+    describe_tensor(&inputs[0], type, &settings->data);
     if (operation->inputs == 2) {
-        describe(&inputs[1], type, &settings->filter);
+        describe_tensor(&inputs[1], type, &settings->filter);
         return;
     }
     const gops_tool_dims channels = {1, {settings->data.rank > 1 ? settings->data.dims[1] : 0}};
-    describe(&inputs[1], type, settings->scale.rank != 0 ? &settings->scale : &channels);
-    describe(&inputs[2], type, settings->bias.rank != 0 ? &settings->bias : &channels);
+    describe_tensor(&inputs[1], type, settings->scale.rank != 0 ? &settings->scale : &channels);
+    describe_tensor(&inputs[2], type, settings->bias.rank != 0 ? &settings->bias : &channels);
 }
 
 bool gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t next(uint64_t *state)
+static uint64_t next_random(uint64_t *state)
 {
     uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
     bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -12,8 +12,8 @@ static uint64_t next(uint64_t *state)
     return bits ^ (bits >> 31);
 }
 
-/* The floating point types: the bits to keep of a random number (sign and significand), and the
- * exponent field of [0.5, 1), the bias less one. */
+/* The floating point types: which bits of a random number are kept (sign and significand), and the
+ * exponent field of [0.5, 1), which is the bias minus 1. */
 static const struct {
     gops_type type;
     uint64_t kept;
@@ -27,8 +27,8 @@ static const struct {
     {GOPS_F8E5M2, UINT64_C(0x83), UINT64_C(14) << 2},
 };
 
-/* The lowest bytes of a number are the element on machines of either byte order. */
-static void store(void *element, uint64_t bits, size_t bytes)
+/* Stores the lowest bytes of a number, on machines of either byte order. */
+static void store_element(void *element, uint64_t bits, size_t bytes)
 {
     const uint8_t one = (uint8_t)bits;
     const uint16_t two = (uint16_t)bits;
@@ -53,6 +53,6 @@ void gops_random_fill(gops_type type, void *elements, size_t bytes, uint64_t see
         }
     }
     for (size_t at = 0; at < bytes; at += element_bytes) {
-        store((char *)elements + at, (next(&seed) & kept) | exponent, element_bytes);
+        store_element((char *)elements + at, (next_random(&seed) & kept) | exponent, element_bytes);
     }
 }

@@ -4,9 +4,9 @@
 
 #include <groupops/tensor.h>
 
-/* Floating point types: either sign, 0.5 to 1, so that neither zeros nor denormals nor overflow
- * make the work easier or harder than it is. Integers: every bit random. The same seed gives the
- * same elements. */
+/* Floating point types: from 0.5 to 1 with either sign, because zeros, denormals and overflow would
+ * change the time of execution. Integers: all bits random. The same seed gives the same
+ * elements. */
 void gops_random_fill(gops_type type, void *elements, size_t bytes, uint64_t seed);
 
 #endif

@@ -1,4 +1,4 @@
-/* settings.h: what the words of a command line, or of a line in a suite, have set. */
+/* settings.h: what the flags of a command line, or of a line in a suite, have set. */
 #ifndef GOPS_COMMON_SETTINGS_H
 #define GOPS_COMMON_SETTINGS_H
 

@@ -1,4 +1,4 @@
-/* tool_error.c: what went wrong in the tool. */
+/* tool_error.c: the errors of the tool. */
 #include "common/tool_error.h"
 
 #include <errno.h>
@@ -29,12 +29,24 @@ bool gops_tool_refuse_errno(gops_tool_error *error, const char *format, ...)
     return false;
 }
 
+bool gops_tool_prefix(gops_tool_error *error, const char *format, ...)
+{
+    const gops_tool_error reason = *error;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    const size_t used = strlen(error->message);
+    snprintf(error->message + used, sizeof error->message - used, ": %s", reason.message);
+    return false;
+}
+
 bool gops_tool_flush_output(gops_tool_error *error)
 {
     if (fflush(stdout) != 0) {
         return gops_tool_refuse_errno(error, "standard output cannot be written");
     }
-    /* Something was lost before; errno has long been about something else. */
+    /* An earlier write failed; errno no longer tells why. */
     return ferror(stdout) == 0 ||
            gops_tool_refuse(error, GOPS_EXIT_FAILED, "standard output cannot be written");
 }

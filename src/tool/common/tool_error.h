@@ -1,5 +1,4 @@
-/* tool_error.h: what went wrong in the tool, as its one line on standard error and its exit code.
- */
+/* tool_error.h: an error of the tool: its line on standard error and its exit code. */
 #ifndef GOPS_COMMON_TOOL_ERROR_H
 #define GOPS_COMMON_TOOL_ERROR_H
 
@@ -7,11 +6,11 @@
 
 enum {
     GOPS_EXIT_DONE = 0,
-    GOPS_EXIT_FAILED = 1, /* anything that is not the next one */
+    GOPS_EXIT_FAILED = 1, /* any other error */
     GOPS_EXIT_USAGE = 2,  /* the words on the command line are wrong */
 };
 
-/* Holds a path of the longest kind and a message of the library. */
+/* Room for a path of PATH_MAX bytes and a message of the library. */
 #define GOPS_TOOL_MESSAGE_BYTES 5120
 
 typedef struct gops_tool_error {
@@ -28,8 +27,11 @@ bool gops_tool_refuse(gops_tool_error *error, int exit_code, const char *format,
 bool gops_tool_refuse_errno(gops_tool_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Writes out what standard output holds back; false when it could not all be written, now or
- * before. */
+/* Puts the formatted text and ": " in front of the message, and returns false. */
+bool gops_tool_prefix(gops_tool_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Flushes standard output; false if any of it could not be written, now or before. */
 bool gops_tool_flush_output(gops_tool_error *error);
 
 /* Prints "groupops: MESSAGE" as one line on standard error: control characters, which a path may

@@ -14,7 +14,7 @@
 static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof ending_signals[0] };
 
-/* What to remove when one of them comes; the tool writes one file at a time. */
+/* The file to remove when one of them arrives; the tool writes one file at a time. */
 static char *volatile unfinished;
 
 static void remove_unfinished(int number)
@@ -39,7 +39,7 @@ static void watch_signals(char *temporary)
     }
 }
 
-static bool fail(gops_whole_file *file, const char *what, gops_tool_error *error)
+static bool fail_file(gops_whole_file *file, const char *what, gops_tool_error *error)
 {
     gops_tool_refuse_errno(error, "%s: it cannot be %s", file->path, what);
     if (file->descriptor >= 0) {
@@ -52,7 +52,7 @@ static bool fail(gops_whole_file *file, const char *what, gops_tool_error *error
     return false;
 }
 
-/* mkstemp makes files for the owner alone; others get what the umask allows. */
+/* mkstemp gives permissions to the owner alone: gives those that the umask allows. */
 static bool share_new(int descriptor)
 {
     const mode_t mask = umask(0);
@@ -60,8 +60,8 @@ static bool share_new(int descriptor)
     return fchmod(descriptor, 0666 & ~mask) == 0;
 }
 
-/* The owner, group and permissions of the file that will be replaced. Where the group cannot be
- * had, the one that the file has instead are others to the old one. */
+/* Gives the file the owner, group and permissions of the one that it will replace. If the group
+ * cannot be set, the file's group has no more rights than others had. */
 static bool share_like(int descriptor, const struct stat *old)
 {
     const gid_t nobody = (gid_t)-1;
@@ -84,17 +84,17 @@ static bool open_temporary(gops_whole_file *file, gops_tool_error *error)
         snprintf(file->temporary, sizeof file->temporary, "%.*s.groupops-XXXXXX", folder, name);
     if (length < 0 || (size_t)length >= sizeof file->temporary) {
         errno = ENAMETOOLONG;
-        return fail(file, "written", error);
+        return fail_file(file, "written", error);
     }
     file->descriptor = mkstemp(file->temporary);
     if (file->descriptor < 0) {
-        return fail(file, is_new ? "written" : "replaced by a new file in its folder", error);
+        return fail_file(file, is_new ? "written" : "replaced by a new file in its folder", error);
     }
     file->replaces = true;
     watch_signals(file->temporary);
     return (is_new ? share_new(file->descriptor)
                    : share_like(file->descriptor, &file->target.status)) ||
-           fail(file, "given its permissions", error);
+           fail_file(file, "given its permissions", error);
 }
 
 bool gops_whole_file_open(const char *path, gops_whole_file *file, gops_tool_error *error)
@@ -103,19 +103,19 @@ bool gops_whole_file_open(const char *path, gops_whole_file *file, gops_tool_err
     file->descriptor = -1;
     file->replaces = false;
     if (!gops_file_target_find(path, &file->target)) {
-        return fail(file, "written", error);
+        return fail_file(file, "written", error);
     }
     switch (file->target.kind) {
     case GOPS_TARGET_REGULAR:
         if (faccessat(AT_FDCWD, file->target.name, W_OK, AT_EACCESS) != 0) {
-            return fail(file, "written", error);
+            return fail_file(file, "written", error);
         }
         return open_temporary(file, error);
     case GOPS_TARGET_NEW:
         return open_temporary(file, error);
     default:
         file->descriptor = gops_file_target_open(&file->target);
-        return file->descriptor >= 0 || fail(file, "written", error);
+        return file->descriptor >= 0 || fail_file(file, "written", error);
     }
 }
 
@@ -129,31 +129,31 @@ bool gops_whole_file_write(gops_whole_file *file, const void *bytes, size_t coun
             continue;
         }
         if (wrote < 0) {
-            return fail(file, "written", error);
+            return fail_file(file, "written", error);
         }
         done += (size_t)wrote;
     }
     return true;
 }
 
-/* All of it is on the disk, and the descriptor closed. */
-static bool complete(gops_whole_file *file, gops_tool_error *error)
+/* Makes sure that all is on the disk, and closes the descriptor. */
+static bool close_complete(gops_whole_file *file, gops_tool_error *error)
 {
     if (file->replaces && fsync(file->descriptor) != 0) {
-        return fail(file, "written", error);
+        return fail_file(file, "written", error);
     }
     const int descriptor = file->descriptor;
     file->descriptor = -1;
-    return close(descriptor) == 0 || fail(file, "written", error);
+    return close(descriptor) == 0 || fail_file(file, "written", error);
 }
 
 bool gops_whole_file_finish(gops_whole_file *file, gops_tool_error *error)
 {
-    if (!complete(file, error)) {
+    if (!close_complete(file, error)) {
         return false;
     }
     if (file->replaces && rename(file->temporary, file->target.name) != 0) {
-        return fail(file, "given its name", error);
+        return fail_file(file, "given its name", error);
     }
     unfinished = NULL;
     return true;
@@ -162,7 +162,7 @@ bool gops_whole_file_finish(gops_whole_file *file, gops_tool_error *error)
 bool gops_whole_file_finish_new(gops_whole_file *file, bool *taken, gops_tool_error *error)
 {
     *taken = false;
-    if (!complete(file, error)) {
+    if (!close_complete(file, error)) {
         return false;
     }
     if (!file->replaces) {
@@ -173,7 +173,7 @@ bool gops_whole_file_finish_new(gops_whole_file *file, bool *taken, gops_tool_er
     if (linked || *taken) {
         unlink(file->temporary);
     } else if (rename(file->temporary, file->target.name) != 0) { /* no hard links, as on FAT */
-        return fail(file, "given its name", error);
+        return fail_file(file, "given its name", error);
     }
     unfinished = NULL;
     return true;

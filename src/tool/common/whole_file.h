@@ -1,16 +1,15 @@
 /* whole_file.h: a file that appears whole or not at all.
  *
- * What is written goes to a temporary file in the same folder, which takes the name in the end.
- * What becomes of the one that is replaced:
- * - It keeps its permissions, and its owner and group where the system lets us give them; where it
- *   keeps its group from us, the new file's group may do what others may. Set-user-ID bits go, as
- *   with any writing; access control lists and extended attributes do.
- * - A file that must not be written to is refused, though its folder would let it be replaced; so
- * is one in a folder that takes no temporary file. It stays as it was.
- * - A symbolic link stays, and what it points to is made or replaced.
- * - The other names of a file with several (hard links) keep the old content.
- * A name that stands for something else than a regular file (a device, a FIFO) is written to as it
- * is, and so is /dev/stdout, at the place where it stands, whatever it was redirected to. */
+ * The content is written to a temporary file in the same folder, which is renamed at the end. An
+ * existing file is replaced as follows:
+ * - The new file gets the permissions of the old one, and its owner and group if the system allows.
+ *   If the group cannot be set, the new file's group gets the permissions of others. Set-user-ID
+ *   bits, access control lists and extended attributes are lost.
+ * - A file without write permission is refused, even if its folder would allow a replacement, and
+ *   so is a file in a folder without write permission. The old file stays.
+ * - A symbolic link stays; its target is made or replaced.
+ * - Other hard links of the file keep the old content.
+ * A device or FIFO is written to directly, and so is /dev/stdout, from its current offset on. */
 #ifndef GOPS_COMMON_WHOLE_FILE_H
 #define GOPS_COMMON_WHOLE_FILE_H
 
@@ -22,20 +21,19 @@
 typedef struct gops_whole_file {
     const char *path;
     int descriptor;
-    bool replaces; /* whether there is a temporary file */
+    bool replaces; /* whether a temporary file is written */
     gops_file_target target;
     char temporary[PATH_MAX];
 } gops_whole_file;
 
-/* After any of these has failed nothing is left of the temporary file, and the struct is done
- * with. */
+/* If one of these fails, the temporary file is removed and the struct must not be used again. */
 bool gops_whole_file_open(const char *path, gops_whole_file *file, gops_tool_error *error);
 bool gops_whole_file_write(gops_whole_file *file, const void *bytes, size_t count,
                            gops_tool_error *error);
 bool gops_whole_file_finish(gops_whole_file *file, gops_tool_error *error);
 
-/* The same, but replaces nothing: where a file of that name has come up by now, it stays, nothing
- * of ours is left, and *taken is set. */
+/* The same, but never replaces a file: if a file of that name exists by now, it stays, the
+ * temporary file is removed and *taken is set. */
 bool gops_whole_file_finish_new(gops_whole_file *file, bool *taken, gops_tool_error *error);
 
 #endif

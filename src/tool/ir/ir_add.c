@@ -1,8 +1,8 @@
-/* ir_add.c: Add, with NumPy's broadcasting: shapes are aligned at their last axes, and an axis of
- * length 1, or one that is not there, is repeated.
+/* ir_add.c: Add, with NumPy's broadcasting: shapes are aligned at their last axes, and an axis that
+ * is missing or has length 1 is broadcast.
  *
- * Equal shapes are a residual, a single element or one for each channel is a bias; for all others
- * the operands are repeated to the output's shape first. */
+ * An operand of the same shape becomes a residual, a single number or one for each channel becomes
+ * a bias. In all other cases both operands are first broadcast to the output's shape. */
 #include "ir/ir_run.h"
 
 #include <string.h>
@@ -40,7 +40,8 @@ static bool add_bias(gops_ir_run *run, int index, int64_t channels, gops_tool_er
                                  &run->options, error);
 }
 
-/* The length of an axis of `to` in a tensor of lower or equal rank: 1 where it has none such. */
+/* The length of an axis of a shape of `rank` axes in a tensor of lower or equal rank: 1 if the
+ * tensor lacks the axis. */
 static int64_t aligned_dim(const gops_tensor *tensor, int32_t rank, int32_t axis)
 {
     const int32_t own = axis - (rank - tensor->rank);
@@ -62,12 +63,12 @@ static bool broadcast_shape(const gops_tensor *one, const gops_tensor *other, go
     return true;
 }
 
-void gops_ir_repeat(const gops_tensor *from, const void *elements, const gops_tensor *to,
-                    void *repeated)
+void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops_tensor *to,
+                       void *broadcast)
 {
     const size_t bytes = gops_type_bytes(to->type);
     int64_t index[GOPS_MAX_RANK] = {0};
-    int64_t strides[GOPS_MAX_RANK] = {0}; /* 0 along an axis that is repeated */
+    int64_t strides[GOPS_MAX_RANK] = {0}; /* 0 along an axis that is broadcast */
     int64_t stride = 1;
     int64_t count = 1;
     int64_t at = 0;
@@ -78,7 +79,7 @@ void gops_ir_repeat(const gops_tensor *from, const void *elements, const gops_te
         count *= to->dims[axis];
     }
     for (int64_t i = 0; i < count; i++) {
-        memcpy((char *)repeated + (size_t)i * bytes, (const char *)elements + (size_t)at * bytes,
+        memcpy((char *)broadcast + (size_t)i * bytes, (const char *)elements + (size_t)at * bytes,
                bytes);
         for (int32_t axis = to->rank - 1; axis >= 0; axis--) {
             at += strides[axis];

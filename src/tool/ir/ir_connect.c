@@ -1,41 +1,41 @@
-/* ir_connect.c: ties the layers of a model together and puts them in the order of execution. */
+/* ir_connect.c: connects the layers of a model by its edges and sorts them into the order of
+ * execution. */
 #include "ir/ir_model.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-typedef struct place {
+typedef struct layer_id {
     int64_t id;
     int index;
-} place;
+} layer_id;
 
-static int compare_places(const void *left, const void *right)
+static int compare_ids(const void *left, const void *right)
 {
-    const place *a = left;
-    const place *b = right;
+    const layer_id *a = left;
+    const layer_id *b = right;
     return (a->id > b->id) - (a->id < b->id);
 }
 
 /* The layers' ids in ascending order; NULL after a refusal. */
-static place *sort_layers(gops_ir_model *model, gops_tool_error *error)
+static layer_id *sort_layers(gops_ir_model *model, gops_tool_error *error)
 {
-    place *places = gops_ir_take(model, (size_t)model->layers, sizeof *places);
-    if (places == NULL) {
+    layer_id *ids = gops_ir_take(model, (size_t)model->layers, sizeof *ids);
+    if (ids == NULL) {
         gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
         return NULL;
     }
     for (int i = 0; i < model->layers; i++) {
-        places[i] = (place){model->layer[i].id, i};
+        ids[i] = (layer_id){model->layer[i].id, i};
     }
-    qsort(places, (size_t)model->layers, sizeof *places, compare_places);
+    qsort(ids, (size_t)model->layers, sizeof *ids, compare_ids);
     for (int i = 1; i < model->layers; i++) {
-        if (places[i].id == places[i - 1].id) {
-            gops_tool_refuse(error, GOPS_EXIT_FAILED, "two layers have the id %" PRId64,
-                             places[i].id);
+        if (ids[i].id == ids[i - 1].id) {
+            gops_tool_refuse(error, GOPS_EXIT_FAILED, "two layers have the id %" PRId64, ids[i].id);
             return NULL;
         }
     }
-    return places;
+    return ids;
 }
 
 static gops_ir_port *find_port(gops_ir_port *ports, int count, int64_t id)
@@ -48,14 +48,14 @@ static gops_ir_port *find_port(gops_ir_port *ports, int count, int64_t id)
     return NULL;
 }
 
-static bool tie(gops_ir_model *model, const place *places, const gops_ir_edge *edge,
-                gops_tool_error *error)
+static bool connect_edge(gops_ir_model *model, const layer_id *ids, const gops_ir_edge *edge,
+                         gops_tool_error *error)
 {
     const size_t layers = (size_t)model->layers;
-    const place from_key = {edge->from_layer, 0};
-    const place to_key = {edge->to_layer, 0};
-    const place *from = bsearch(&from_key, places, layers, sizeof *places, compare_places);
-    const place *to = bsearch(&to_key, places, layers, sizeof *places, compare_places);
+    const layer_id from_key = {edge->from_layer, 0};
+    const layer_id to_key = {edge->to_layer, 0};
+    const layer_id *from = bsearch(&from_key, ids, layers, sizeof *ids, compare_ids);
+    const layer_id *to = bsearch(&to_key, ids, layers, sizeof *ids, compare_ids);
     gops_ir_text name;
     if (from == NULL || to == NULL) {
         return gops_tool_refuse(
@@ -103,8 +103,8 @@ static bool check_inputs(const gops_ir_model *model, gops_tool_error *error)
     return true;
 }
 
-/* Kahn's algorithm (1962): a layer comes when all it takes from have come. The users of a layer are
- * lists through the inputs: first[layer], then next[] of each input's number. */
+/* Kahn's algorithm (1962): a layer follows once all of its sources have. The inputs that read a
+ * layer form a list: first[layer], then next[] of each input's number. */
 static bool order_layers(gops_ir_model *model, gops_tool_error *error)
 {
     const size_t layers = (size_t)model->layers;
@@ -153,12 +153,12 @@ static bool order_layers(gops_ir_model *model, gops_tool_error *error)
 
 bool gops_ir_connect(gops_ir_model *model, gops_tool_error *error)
 {
-    const place *places = sort_layers(model, error);
-    if (places == NULL) {
+    const layer_id *ids = sort_layers(model, error);
+    if (ids == NULL) {
         return false;
     }
     for (int i = 0; i < model->edges; i++) {
-        if (!tie(model, places, &model->edge[i], error)) {
+        if (!connect_edge(model, ids, &model->edge[i], error)) {
             return false;
         }
     }

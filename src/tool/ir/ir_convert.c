@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static double load(gops_type type, const unsigned char *element)
+static double load_float(gops_type type, const unsigned char *element)
 {
     uint16_t half;
     float single;
@@ -42,7 +42,8 @@ void gops_ir_convert(gops_type from, const void *elements, gops_type to, void *c
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        const double value = load(from, (const unsigned char *)elements + (size_t)i * from_bytes);
+        const double value =
+            load_float(from, (const unsigned char *)elements + (size_t)i * from_bytes);
         const float single = (float)value;
         memcpy((char *)converted + (size_t)i * to_bytes,
                to == GOPS_F64 ? (const void *)&value : (const void *)&single, to_bytes);

@@ -1,34 +1,27 @@
 /* ir_execute.c: runs the prepared layers of a model. */
-#include "ir/ir_run.h"
+#include "common/machine.h"
 #include "common/random_fill.h"
+#include "ir/ir_run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
-
-/* Memory that would only be there until it is touched is refused. */
+/* Systems promise more memory than they have, so more than the machine has is refused here. */
 static bool reserve(gops_ir_run *run, int index, size_t bytes, gops_tool_error *error)
 {
-    if (bytes > run->most_bytes - run->live_bytes) {
+    if (bytes > run->max_bytes - run->live_bytes) {
         return gops_ir_refuse(run, index, error,
                               "it needs %zu bytes beside the %" PRIu64
                               " in use; this machine has a memory of %" PRIu64,
-                              bytes, run->live_bytes, run->most_bytes);
+                              bytes, run->live_bytes, run->max_bytes);
     }
     run->live_bytes += bytes;
     return true;
 }
 
-static bool take_output(gops_ir_run *run, int index, gops_tool_error *error)
+static bool allocate_output(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
     if (!reserve(run, index, step->bytes, error)) {
@@ -39,7 +32,7 @@ static bool take_output(gops_ir_run *run, int index, gops_tool_error *error)
            gops_ir_refuse(run, index, error, "no memory for its %zu bytes", step->bytes);
 }
 
-static void drop(gops_ir_run *run, int index)
+static void free_elements(gops_ir_run *run, int index)
 {
     gops_ir_step *step = &run->step[index];
     if (step->elements != NULL) {
@@ -55,7 +48,7 @@ static const void *elements_of(const gops_ir_run *run, int layer)
     return layer == GOPS_IR_NONE ? NULL : run->step[layer].elements;
 }
 
-/* The bit pattern of 1 in every type, in as many bytes as it has. */
+/* Fills with the number 1, which for each type is a bit pattern in the lowest bytes. */
 static void fill_ones(gops_type type, void *elements, int64_t count)
 {
     static const uint64_t ones[] = {
@@ -77,7 +70,8 @@ static void fill_ones(gops_type type, void *elements, int64_t count)
     }
 }
 
-static bool pack(gops_ir_run *run, int index, gops_packed_filter **filter, gops_tool_error *error)
+static bool pack_weights(gops_ir_run *run, int index, gops_packed_filter **filter,
+                         gops_tool_error *error)
 {
     const gops_ir_step *step = &run->step[index];
     gops_error refusal;
@@ -108,7 +102,7 @@ static bool execute_plan(gops_ir_run *run, int index, const void *data, const vo
     gops_ir_step *step = &run->step[index];
     gops_packed_filter *filter;
     gops_error refusal;
-    if (!pack(run, index, &filter, error)) {
+    if (!pack_weights(run, index, &filter, error)) {
         return false;
     }
     const gops_arguments arguments = {
@@ -120,18 +114,18 @@ static bool execute_plan(gops_ir_run *run, int index, const void *data, const vo
         .residual = residual,
         .output = step->elements,
     };
-    const double start = now();
+    const double start = gops_machine_ms();
     const gops_status status = gops_execute(step->plan, &arguments, &refusal);
-    step->milliseconds = now() - start;
+    step->milliseconds = gops_machine_ms() - start;
     run->live_bytes -= filter != NULL ? step->info.filter_bytes : 0;
     gops_filter_destroy(filter);
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
 }
 
-/* The elements of a layer, repeated to the shape of this one's output; *memory is for the caller to
- * free. NULL after a refusal. */
-static const void *repeat(gops_ir_run *run, int index, int source, void **memory,
-                          gops_tool_error *error)
+/* The elements of layer `source`, broadcast to the shape of this layer's output; NULL after a
+ * refusal. The caller frees *memory. */
+static const void *broadcast_input(gops_ir_run *run, int index, int source, void **memory,
+                                   gops_tool_error *error)
 {
     const gops_ir_step *from = &run->step[source];
     const gops_ir_step *step = &run->step[index];
@@ -143,7 +137,7 @@ static const void *repeat(gops_ir_run *run, int index, int source, void **memory
         gops_ir_refuse(run, index, error, "no memory for its %zu bytes", step->bytes);
         return NULL;
     }
-    gops_ir_repeat(&from->output, from->elements, &step->output, *memory);
+    gops_ir_broadcast(&from->output, from->elements, &step->output, *memory);
     return *memory;
 }
 
@@ -154,9 +148,9 @@ static bool execute_broadcast(gops_ir_run *run, int index, gops_tool_error *erro
     if (step->bytes > SIZE_MAX / 2 || !reserve(run, index, step->bytes * 2, error)) {
         return false;
     }
-    const void *data = repeat(run, index, step->data, &memory[0], error);
+    const void *data = broadcast_input(run, index, step->data, &memory[0], error);
     const void *residual =
-        data != NULL ? repeat(run, index, step->residual, &memory[1], error) : NULL;
+        data != NULL ? broadcast_input(run, index, step->residual, &memory[1], error) : NULL;
     const bool done = residual != NULL && execute_plan(run, index, data, residual, error);
     free(memory[0]);
     free(memory[1]);
@@ -164,7 +158,7 @@ static bool execute_broadcast(gops_ir_run *run, int index, gops_tool_error *erro
     return done;
 }
 
-/* The elements of a given file take the place of those taken. */
+/* Replaces the allocated elements by those of the file that the command line gives. */
 static bool read_given(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
@@ -175,21 +169,21 @@ static bool read_given(gops_ir_run *run, int index, gops_tool_error *error)
     return done;
 }
 
-/* Whether the layer is executed with one that follows. */
+/* Whether the layer is fused with one that follows, and so executed with it. */
 static bool is_before_another(const gops_ir_run *run, int index)
 {
     const gops_ir_step *step = &run->step[index];
     return step->users == 1 && run->step[step->user].before == index;
 }
 
-static bool execute(gops_ir_run *run, int index, gops_tool_error *error)
+static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
     gops_ir_step *step = &run->step[index];
     if (strcmp(layer->type, "Result") == 0 || is_before_another(run, index)) {
         return true;
     }
-    if (!take_output(run, index, error)) {
+    if (!allocate_output(run, index, error)) {
         return false;
     }
     if (strcmp(layer->type, "Const") == 0) {
@@ -219,9 +213,9 @@ static bool execute(gops_ir_run *run, int index, gops_tool_error *error)
                                               elements_of(run, step->residual), error);
 }
 
-/* Lets go of inputs that nothing will read again, those of layers that were executed with this one
- * too; a Result keeps its own until the end. */
-static void let_go(gops_ir_run *run, int index)
+/* Frees the inputs of the layer, and of the layers that are fused with it, that nothing will read
+ * again. The input of a Result stays until the end. */
+static void release_inputs(gops_ir_run *run, int index)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
     if (strcmp(layer->type, "Result") == 0 || is_before_another(run, index)) {
@@ -231,12 +225,12 @@ static void let_go(gops_ir_run *run, int index)
         for (int i = 0; i < run->model->layer[at].inputs; i++) {
             const int source = gops_ir_source(run, at, i);
             if (--run->step[source].users == 0) {
-                drop(run, source);
+                free_elements(run, source);
             }
         }
     }
     if (layer->outputs == 1 && run->step[index].users == 0) {
-        drop(run, index);
+        free_elements(run, index);
     }
 }
 
@@ -244,10 +238,10 @@ bool gops_ir_execute_all(gops_ir_run *run, gops_tool_error *error)
 {
     for (int i = 0; i < run->model->layers; i++) {
         const int index = run->model->order[i];
-        if (!execute(run, index, error)) {
+        if (!execute_layer(run, index, error)) {
             return false;
         }
-        let_go(run, index);
+        release_inputs(run, index);
     }
     return true;
 }

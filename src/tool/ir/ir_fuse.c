@@ -1,9 +1,9 @@
-/* ir_fuse.c: draws what follows a convolution or a normalization into its store.
+/* ir_fuse.c: makes the Add and Relu layers that follow an operation its post-ops.
  *
- * An Add whose other operand is a bias (convolutions) or has the output's shape, and a Relu, are
- * done by the operation's own plan where each is the only one to read what comes before it. The
- * plan goes to the last of them, since the other operand need not be there before. The sum is
- * rounded once, behind all of them. */
+ * The plan of a convolution or normalization also computes an Add whose other operand is a bias
+ * (convolutions only) or has the output's shape, and a Relu, if each of these layers is the only
+ * reader of the layer before it. The plan moves to the last fused layer, because the other operand
+ * of an Add may be computed after the operation. The result is rounded once, after all post-ops. */
 #include "ir/ir_run.h"
 
 #include <string.h>
@@ -13,13 +13,15 @@ static bool is_type(const gops_ir_run *run, int index, const char *type)
     return strcmp(run->model->layer[index].type, type) == 0;
 }
 
-/* Hands the plan and the arguments of the layers that end with `last` to `next`. */
-static void go_on(gops_ir_run *run, int first, int last, int next)
+/* Appends the layer `next` to the list of fused layers that ends with `last`: `next` gets the plan
+ * and its arguments. */
+static void append_layer(gops_ir_run *run, int first, int last, int next)
 {
     const gops_ir_step *from = &run->step[last];
     gops_ir_step *to = &run->step[next];
     gops_ir_step made = *from;
     gops_plan_destroy(to->plan);
+    made.prepare = to->prepare;
     made.output = to->output;
     made.bytes = to->bytes;
     made.users = to->users;
@@ -33,7 +35,7 @@ static void go_on(gops_ir_run *run, int first, int last, int next)
 }
 
 /* Makes the Add the operation's bias or residual. */
-static bool take_add(gops_ir_run *run, int first, int last, int next)
+static bool fuse_add(gops_ir_run *run, int first, int last, int next)
 {
     const gops_ir_step *step = &run->step[last];
     const int mine = gops_ir_source(run, next, 0) == last ? 0 : 1;
@@ -42,24 +44,24 @@ static bool take_add(gops_ir_run *run, int first, int last, int next)
     const bool is_norm = is_type(run, first, "GroupNormalization");
     int64_t channels;
     if (!gops_ir_same_shape(&run->step[next].output, &step->output)) {
-        return false; /* it is the one that is repeated */
+        return false; /* the Add broadcasts the operation's output */
     }
     if (gops_ir_same_shape(added, &step->output) && step->residual == GOPS_IR_NONE) {
-        go_on(run, first, last, next);
+        append_layer(run, first, last, next);
         run->step[next].residual = other;
         return true;
     }
     if (!is_norm && step->bias == GOPS_IR_NONE &&
         gops_ir_is_bias(&step->output, added, &channels) && channels == step->output.dims[1]) {
-        go_on(run, first, last, next);
+        append_layer(run, first, last, next);
         run->step[next].bias = other;
         return true;
     }
     return false;
 }
 
-/* Plans the operation anew, with the activation in it. */
-static bool take_relu(gops_ir_run *run, int first, int last, int next, gops_tool_error *error)
+/* Replaces the operation's plan by one with the activation. */
+static bool fuse_relu(gops_ir_run *run, int first, int last, int next, gops_tool_error *error)
 {
     gops_ir_step *operation = &run->step[first];
     gops_ir_step *end = &run->step[last];
@@ -77,19 +79,19 @@ static bool take_relu(gops_ir_run *run, int first, int last, int next, gops_tool
         end->info = operation->info;
         operation->plan = NULL;
     }
-    go_on(run, first, last, next);
+    append_layer(run, first, last, next);
     return true;
 }
 
-static bool fuse(gops_ir_run *run, int first, gops_tool_error *error)
+static bool fuse_operation(gops_ir_run *run, int first, gops_tool_error *error)
 {
     int last = first;
     while (run->step[last].users == 1) {
         const int next = run->step[last].user;
         if (is_type(run, next, "Relu") || is_type(run, next, "ReLU")) {
-            return take_relu(run, first, last, next, error);
+            return fuse_relu(run, first, last, next, error);
         }
-        if (!is_type(run, next, "Add") || !take_add(run, first, last, next)) {
+        if (!is_type(run, next, "Add") || !fuse_add(run, first, last, next)) {
             return true;
         }
         last = next;
@@ -102,7 +104,7 @@ bool gops_ir_fuse_all(gops_ir_run *run, gops_tool_error *error)
     for (int i = 0; i < run->model->layers; i++) {
         const gops_ir_step *step = &run->step[i];
         const bool is_operation = step->plan != NULL && step->ones == 0;
-        if (is_operation && step->before == GOPS_IR_NONE && !fuse(run, i, error)) {
+        if (is_operation && step->before == GOPS_IR_NONE && !fuse_operation(run, i, error)) {
             return false;
         }
     }

@@ -1,4 +1,4 @@
-/* ir_inputs.c: what every type of layer asks of its inputs, and how it refuses. */
+/* ir_inputs.c: what the layers of a run share: messages, sources, shapes. */
 #include "ir/ir_run.h"
 
 #include <stdarg.h>
@@ -32,4 +32,15 @@ bool gops_ir_same_shape(const gops_tensor *one, const gops_tensor *other)
 {
     return one->rank == other->rank &&
            memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
+}
+
+bool gops_ir_count(const gops_tensor *tensor, int64_t *count)
+{
+    gops_tool_error unread;
+    size_t bytes;
+    if (!gops_ir_bytes(tensor, &bytes, &unread)) {
+        return false;
+    }
+    *count = (int64_t)(bytes / gops_type_bytes(tensor->type));
+    return true;
 }

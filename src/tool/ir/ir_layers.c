@@ -1,4 +1,4 @@
-/* ir_layers.c: the types of layers that are run, and what goes for all of them. */
+/* ir_layers.c: the types of layers that are run, and the preparation of a whole model. */
 #include "ir/ir_run.h"
 
 #include <inttypes.h>
@@ -7,9 +7,9 @@
 /* A new type is a row here. */
 static const struct {
     const char *type;
-    gops_ir_prepare *prepare;
-    int least_inputs, most_inputs, outputs;
-} kinds[] = {
+    gops_ir_prepare_fn *prepare;
+    int min_inputs, max_inputs, outputs;
+} layer_types[] = {
     {"Parameter", gops_ir_prepare_parameter, 0, 0, 1},
     {"Const", gops_ir_prepare_const, 0, 0, 1},
     {"Convolution", gops_ir_prepare_conv, 2, 2, 1},
@@ -25,10 +25,10 @@ static const struct {
     {"Result", gops_ir_prepare_result, 1, 1, 0},
 };
 
-static int find_kind(const char *type)
+static int find_layer_type(const char *type)
 {
-    for (int i = 0; i < (int)(sizeof kinds / sizeof kinds[0]); i++) {
-        if (strcmp(kinds[i].type, type) == 0) {
+    for (int i = 0; i < (int)(sizeof layer_types / sizeof layer_types[0]); i++) {
+        if (strcmp(layer_types[i].type, type) == 0) {
             return i;
         }
     }
@@ -37,10 +37,10 @@ static int find_kind(const char *type)
 
 bool gops_ir_is_run(const char *type)
 {
-    return find_kind(type) >= 0;
+    return find_layer_type(type) >= 0;
 }
 
-gops_ir_step gops_ir_step_begin(void)
+gops_ir_step gops_ir_step_initial(void)
 {
     return (gops_ir_step){
         .file.descriptor = -1,
@@ -55,7 +55,7 @@ gops_ir_step gops_ir_step_begin(void)
     };
 }
 
-static bool same(const gops_tensor *stated, const gops_tensor *found)
+static bool matches_stated(const gops_tensor *stated, const gops_tensor *found)
 {
     return (stated->type == 0 || stated->type == found->type) && gops_ir_same_shape(stated, found);
 }
@@ -65,19 +65,20 @@ static bool check_stated(const gops_ir_run *run, int index, const gops_ir_port *
 {
     gops_ir_text stated_text;
     gops_ir_text found_text;
-    return same(&port->tensor, found) ||
+    return matches_stated(&port->tensor, found) ||
            gops_ir_refuse(run, index, error, "the file states %s at %s port %" PRId64 "; it is %s",
                           gops_ir_call_tensor(&port->tensor, &stated_text), side, port->id,
                           gops_ir_call_tensor(found, &found_text));
 }
 
-static bool prepare(gops_ir_run *run, int index, gops_tool_error *error)
+static bool prepare_layer(gops_ir_run *run, int index, gops_tool_error *error)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
     gops_ir_step *step = &run->step[index];
-    const int kind = find_kind(layer->type);
-    if (layer->inputs < kinds[kind].least_inputs || layer->inputs > kinds[kind].most_inputs ||
-        layer->outputs != kinds[kind].outputs) {
+    const int kind = find_layer_type(layer->type);
+    if (layer->inputs < layer_types[kind].min_inputs ||
+        layer->inputs > layer_types[kind].max_inputs ||
+        layer->outputs != layer_types[kind].outputs) {
         return gops_ir_refuse(run, index, error, "it has %d inputs and %d outputs", layer->inputs,
                               layer->outputs);
     }
@@ -87,12 +88,12 @@ static bool prepare(gops_ir_run *run, int index, gops_tool_error *error)
             return false;
         }
     }
-    if (!kinds[kind].prepare(run, index, error) ||
+    step->prepare = layer_types[kind].prepare;
+    if (!step->prepare(run, index, error) ||
         (layer->outputs == 1 &&
          !check_stated(run, index, &layer->output[0], &step->output, "output", error))) {
         return false;
     }
-    step->prepare = kinds[kind].prepare;
     if (layer->outputs == 0) {
         return true;
     }
@@ -100,17 +101,17 @@ static bool prepare(gops_ir_run *run, int index, gops_tool_error *error)
     if (!gops_ir_bytes(&step->output, &step->bytes, &reason)) {
         return gops_ir_refuse(run, index, error, "%s", reason.message);
     }
-    return step->bytes <= run->most_bytes ||
+    return step->bytes <= run->max_bytes ||
            gops_ir_refuse(run, index, error,
                           "its output has %zu bytes; this machine has a memory of %" PRIu64,
-                          step->bytes, run->most_bytes);
+                          step->bytes, run->max_bytes);
 }
 
 bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
 {
     for (int i = 0; i < run->model->layers; i++) {
         const int index = run->model->order[i];
-        if (!prepare(run, index, error)) {
+        if (!prepare_layer(run, index, error)) {
             return false;
         }
         for (int input = 0; input < run->model->layer[index].inputs; input++) {

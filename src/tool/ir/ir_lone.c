@@ -27,7 +27,7 @@ bool gops_ir_surround(gops_ir_model *model, gops_tool_error *error)
     if (layer == NULL || result == NULL || model->order == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
     }
-    /* The pages state the type at the output, if at all. */
+    /* The specification's examples state the type at the output, if at all. */
     const gops_type type = alone.output[0].tensor.type;
     for (int i = 0; i < inputs; i++) {
         gops_ir_port *port = &alone.input[i];

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a layer in this tool; the operations it knows take no more. */
+/* No layer that is run has more inputs. */
 enum { GOPS_IR_MAX_INPUTS = 3 };
 
 typedef struct gops_ir_attribute {
@@ -21,7 +21,7 @@ typedef struct gops_ir_attribute {
 typedef struct gops_ir_port {
     int64_t id;
     gops_tensor tensor; /* rank 0: a scalar; type 0: the file does not state it */
-    int source;         /* an input's layer by its index, whose only output it takes; -1: none */
+    int source; /* of an input: the index of the layer whose only output it reads; -1: none */
 } gops_ir_port;
 
 typedef struct gops_ir_layer {
@@ -48,18 +48,18 @@ typedef struct gops_ir_model {
     gops_ir_layer *layer;
     int edges;
     gops_ir_edge *edge;
-    int *order;            /* indices of layers, each behind those it takes from */
+    int *order;            /* indices of layers, each after its sources */
     gops_ir_block *blocks; /* memory that lives as long as the model */
 } gops_ir_model;
 
-/* Zeroed memory that goes with the model; NULL: there is none left. */
+/* Zeroed memory that is freed with the model; NULL if there is none. */
 void *gops_ir_take(gops_ir_model *model, size_t count, size_t bytes);
 void gops_ir_release(gops_ir_model *model);
 
-/* Reads the whole .xml file into memory that the caller frees. In a start-tag, outside of quotes,
- * three dots that follow a space are left out, as the specification's pages have them in place of
- * attributes, and a lone layer that ends after its <output> is closed. A document type declaration,
- * and with it every entity, is refused. */
+/* Reads the whole .xml file into memory that the caller frees. Two habits of the specification's
+ * examples are repaired: " ..." in a start-tag, outside of quotes, is blanked, and a lone layer
+ * that ends after its <output> gets its end-tag. A document type declaration, and with it every
+ * entity, is refused. */
 bool gops_ir_read_text(const char *path, char **text, size_t *count, gops_tool_error *error);
 
 /* Parses it. The message in `error` goes on after the file's name. */
@@ -68,12 +68,12 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
 /* Whether layers of that type are run (ir_layers.c has the table). */
 bool gops_ir_is_run(const char *type);
 
-/* Ties inputs to their sources by the edges and orders the layers. The message in `error` goes on
- * after the file's name. */
+/* Connects inputs to their sources by the edges and orders the layers. The message in `error` goes
+ * on after the file's name. */
 bool gops_ir_connect(gops_ir_model *model, gops_tool_error *error);
 
-/* The same for a lone layer: gives it a Parameter for each input, with the name that the
- * specification has for it, and a Result. */
+/* The same for a lone layer: adds a Parameter for each input, named as in the specification, and a
+ * Result. */
 bool gops_ir_surround(gops_ir_model *model, gops_tool_error *error);
 
 /* The value of an attribute; NULL where the layer has none of that name, or an empty one. */

@@ -37,6 +37,17 @@ static bool read_auto_pad(const gops_ir_run *run, int index, gops_auto_pad *auto
                           text);
 }
 
+/* Reads the attributes that convolution and transposed convolution share. */
+static bool read_attributes(const gops_ir_run *run, int index, gops_conv_attributes *attributes,
+                            gops_tool_error *error)
+{
+    return read_list(run, index, "strides", &attributes->strides, error) &&
+           read_list(run, index, "pads_begin", &attributes->pads_begin, error) &&
+           read_list(run, index, "pads_end", &attributes->pads_end, error) &&
+           read_list(run, index, "dilations", &attributes->dilations, error) &&
+           read_auto_pad(run, index, &attributes->auto_pad, error);
+}
+
 /* The filter's descriptor; `group` puts the axis G in front of one that has none. */
 static bool read_filter(const gops_ir_run *run, int index, bool group, gops_tensor *filter,
                         gops_tool_error *error)
@@ -54,8 +65,8 @@ static bool read_filter(const gops_ir_run *run, int index, bool group, gops_tens
     return true;
 }
 
-static bool finish(gops_ir_run *run, int index, gops_status status, const gops_error *refusal,
-                   gops_tool_error *error)
+static bool finish_plan(gops_ir_run *run, int index, gops_status status, const gops_error *refusal,
+                        gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
     gops_error info_refusal;
@@ -77,11 +88,7 @@ static bool prepare_conv(gops_ir_run *run, int index, bool group, gops_tool_erro
     gops_conv_attributes attributes = {0};
     gops_tensor filter;
     gops_error refusal;
-    if (!read_list(run, index, "strides", &attributes.strides, error) ||
-        !read_list(run, index, "pads_begin", &attributes.pads_begin, error) ||
-        !read_list(run, index, "pads_end", &attributes.pads_end, error) ||
-        !read_list(run, index, "dilations", &attributes.dilations, error) ||
-        !read_auto_pad(run, index, &attributes.auto_pad, error) ||
+    if (!read_attributes(run, index, &attributes, error) ||
         !read_filter(run, index, group, &filter, error)) {
         return false;
     }
@@ -89,7 +96,7 @@ static bool prepare_conv(gops_ir_run *run, int index, bool group, gops_tool_erro
     step->weights = gops_ir_source(run, index, 1);
     const gops_status status = gops_conv_plan_create(
         gops_ir_input(run, index, 0), &filter, &attributes, &run->options, &step->plan, &refusal);
-    return finish(run, index, status, &refusal, error);
+    return finish_plan(run, index, status, &refusal, error);
 }
 
 bool gops_ir_prepare_conv(gops_ir_run *run, int index, gops_tool_error *error)
@@ -123,25 +130,27 @@ static bool read_output_shape(const gops_ir_run *run, int index, gops_list *list
 static bool prepare_deconv(gops_ir_run *run, int index, bool group, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    /* The files are OpenVINO's, and so is the rule: explicit pads stand beside an output_shape. */
+    /* IR files follow OpenVINO's rule: with an output_shape, explicit pads are kept. */
     gops_deconv_attributes attributes = {.output_shape_rule = GOPS_OUTPUT_SHAPE_OPENVINO};
+    gops_conv_attributes conv = {0};
     gops_tensor filter;
     gops_error refusal;
-    if (!read_list(run, index, "strides", &attributes.strides, error) ||
-        !read_list(run, index, "pads_begin", &attributes.pads_begin, error) ||
-        !read_list(run, index, "pads_end", &attributes.pads_end, error) ||
-        !read_list(run, index, "dilations", &attributes.dilations, error) ||
+    if (!read_attributes(run, index, &conv, error) ||
         !read_list(run, index, "output_padding", &attributes.output_padding, error) ||
-        !read_auto_pad(run, index, &attributes.auto_pad, error) ||
         !read_output_shape(run, index, &attributes.output_shape, error) ||
         !read_filter(run, index, group, &filter, error)) {
         return false;
     }
+    attributes.strides = conv.strides;
+    attributes.pads_begin = conv.pads_begin;
+    attributes.pads_end = conv.pads_end;
+    attributes.dilations = conv.dilations;
+    attributes.auto_pad = conv.auto_pad;
     step->data = gops_ir_source(run, index, 0);
     step->weights = gops_ir_source(run, index, 1);
     const gops_status status = gops_deconv_plan_create(
         gops_ir_input(run, index, 0), &filter, &attributes, &run->options, &step->plan, &refusal);
-    return finish(run, index, status, &refusal, error);
+    return finish_plan(run, index, status, &refusal, error);
 }
 
 bool gops_ir_prepare_deconv(gops_ir_run *run, int index, gops_tool_error *error)
@@ -176,5 +185,5 @@ bool gops_ir_prepare_norm(gops_ir_run *run, int index, gops_tool_error *error)
     const gops_status status = gops_norm_plan_create(
         gops_ir_input(run, index, 0), gops_ir_input(run, index, 1), gops_ir_input(run, index, 2),
         &attributes, &run->options, &step->plan, &refusal);
-    return finish(run, index, status, &refusal, error);
+    return finish_plan(run, index, status, &refusal, error);
 }

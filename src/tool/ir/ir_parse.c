@@ -1,7 +1,7 @@
 /* ir_parse.c: from XML to a model, with libxml2.
  *
  * The parser has no network, replaces no entity and loads no DTD, and keeps its bounds on depth and
- * lengths (no XML_PARSE_HUGE). What is not known, as rt_info, is passed over. */
+ * lengths (no XML_PARSE_HUGE). Unknown elements, such as rt_info, are skipped. */
 #include "ir/ir_model.h"
 
 #include <errno.h>
@@ -45,11 +45,11 @@ static bool no_memory(gops_tool_error *error)
     return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
 }
 
-/* The text that is all of an element's or attribute's contents; "" where that is not so. */
+/* The contents of an element or attribute that is nothing but text; else "". */
 static const char *child_text(const xmlNode *first)
 {
-    const bool plain = first != NULL && first->next == NULL && first->type == XML_TEXT_NODE;
-    return plain && first->content != NULL ? (const char *)first->content : "";
+    const bool is_text = first != NULL && first->next == NULL && first->type == XML_TEXT_NODE;
+    return is_text && first->content != NULL ? (const char *)first->content : "";
 }
 
 static bool copy_text(gops_ir_model *model, const char *from, const char **to,
@@ -219,7 +219,7 @@ static bool read_layer(gops_ir_model *model, const xmlNode *node, gops_ir_layer 
            copy_text(model, name != NULL ? name : "", &layer->name, error);
 }
 
-/* What only a layer that is run must have right. */
+/* Reads what is checked only in layers whose type is run. */
 static bool read_contents(gops_ir_model *model, const xmlNode *node, gops_ir_layer *layer,
                           gops_tool_error *error)
 {
@@ -331,18 +331,19 @@ typedef const xmlError *error_argument;
 typedef xmlErrorPtr error_argument;
 #endif
 
-/* libxml2 tells of a lack of memory here alone where it has no parser at hand, and goes on without
- * the element or attribute. */
-static void note_starved(void *starved, error_argument problem)
+/* Where libxml2 has no parser context it reports a lack of memory only to this handler, and goes on
+ * without the element or attribute. */
+static void note_no_memory(void *out_of_memory, error_argument problem)
 {
     if (problem != NULL && problem->code == XML_ERR_NO_MEMORY) {
-        *(bool *)starved = true;
+        *(bool *)out_of_memory = true;
     }
 }
 
 bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_tool_error *error)
 {
-    /* The pages' examples begin with spaces, which stand before no XML declaration. */
+    /* The specification's examples begin with spaces, which XML allows if no declaration
+     * follows. */
     while (count > 0 && strchr(" \t\r\n", *text) != NULL) {
         text++;
         count--;
@@ -350,8 +351,8 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
     if (count == 0 || count > INT_MAX) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "it is empty");
     }
-    bool starved = false;
-    xmlSetStructuredErrorFunc(&starved, note_starved);
+    bool out_of_memory = false;
+    xmlSetStructuredErrorFunc(&out_of_memory, note_no_memory);
     xmlParserCtxt *parser = xmlNewParserCtxt();
     if (parser == NULL) {
         xmlSetStructuredErrorFunc(NULL, NULL);
@@ -362,7 +363,7 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
                                              XML_PARSE_NOCDATA | XML_PARSE_COMPACT);
     xmlSetStructuredErrorFunc(NULL, NULL);
     bool done;
-    if (starved) {
+    if (out_of_memory) {
         done = no_memory(error);
     } else if (document == NULL) {
         const xmlError *problem = xmlCtxtGetLastError(parser);

@@ -1,22 +1,10 @@
-/* ir_pointwise.c: Relu and Reshape, and what Add has in common with them.
+/* ir_pointwise.c: Relu and Reshape, and the identity plan that Relu and Add share.
  *
- * Add and Relu by themselves are a convolution with one channel a group and a 1 for its filter,
- * whose bias, residual and activation do the work: so they have the library's types and its
- * roundings. */
+ * An Add or Relu that is not fused is computed by the post-ops of a depthwise convolution that
+ * copies its data (a kernel of 1, weights of 1). So it has the library's types and rounding. */
 #include "ir/ir_run.h"
 
 #include <string.h>
-
-bool gops_ir_count(const gops_tensor *tensor, int64_t *count)
-{
-    gops_tool_error unread;
-    size_t bytes;
-    if (!gops_ir_bytes(tensor, &bytes, &unread)) {
-        return false;
-    }
-    *count = (int64_t)(bytes / gops_type_bytes(tensor->type));
-    return true;
-}
 
 bool gops_ir_plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
                            const gops_options *options, gops_tool_error *error)
@@ -53,8 +41,8 @@ bool gops_ir_prepare_relu(gops_ir_run *run, int index, gops_tool_error *error)
     return gops_ir_plan_identity(run, index, (const int64_t[3]){1, 1, count}, &options, error);
 }
 
-/* Puts the number in place of a -1, so that there are `count` elements. */
-static bool resolve(gops_tensor *tensor, int unknown, int64_t count)
+/* Computes the dimension that the shape leaves open (-1), so that there are `count` elements. */
+static bool resolve_unknown(gops_tensor *tensor, int unknown, int64_t count)
 {
     int64_t known;
     if (unknown < 0) {
@@ -99,7 +87,7 @@ bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error
             fine = fine && *dim >= 0;
         }
     }
-    return (fine && resolve(&step->output, unknown, count)) ||
+    return (fine && resolve_unknown(&step->output, unknown, count)) ||
            gops_ir_refuse(run, index, error, "the shape does not go with the input, %s",
                           gops_ir_call_tensor(input, &text));
 }

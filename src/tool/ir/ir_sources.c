@@ -1,4 +1,5 @@
-/* ir_sources.c: where tensors come from and go to: Parameter, Const, Result. */
+/* ir_sources.c: Parameter, Const and Result, and numbers that a layer reads from a Const. */
+#include "common/machine.h"
 #include "ir/ir_run.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* element_type and shape. */
+/* Reads the attributes element_type and shape. */
 static bool read_tensor(const gops_ir_run *run, int index, gops_tensor *tensor,
                         gops_tool_error *error)
 {
@@ -133,21 +134,6 @@ bool gops_ir_prepare_const(gops_ir_run *run, int index, gops_tool_error *error)
     return true;
 }
 
-/* The file is little-endian. */
-static void order_bytes(unsigned char *elements, size_t bytes, size_t element_bytes)
-{
-    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
-        return;
-    }
-    for (size_t at = 0; at < bytes; at += element_bytes) {
-        for (size_t i = 0; i < element_bytes / 2; i++) {
-            const unsigned char byte = elements[at + i];
-            elements[at + i] = elements[at + element_bytes - 1 - i];
-            elements[at + element_bytes - 1 - i] = byte;
-        }
-    }
-}
-
 bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_tool_error *error)
 {
     const gops_ir_step *step = &run->step[index];
@@ -164,7 +150,9 @@ bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_
         }
         done += got > 0 ? (size_t)got : 0;
     }
-    order_bytes(elements, step->bytes, gops_type_bytes(step->output.type));
+    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) { /* the file is little-endian */
+        gops_swap_bytes(elements, step->bytes, gops_type_bytes(step->output.type));
+    }
     return true;
 }
 

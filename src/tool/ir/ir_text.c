@@ -1,8 +1,8 @@
 /* ir_text.c: reads the .xml file of an IR, before any of it is parsed.
  *
- * A document type declaration is found here and not left to the parser: without one there are no
- * entities but XML's own five, whatever the parser would do with them. So that "<!" cannot hide in
- * another encoding, bytes of 0 are refused and the parser is told UTF-8. */
+ * A document type declaration is refused here and not left to the parser: a document without one
+ * has only XML's five predefined entities, whatever the parser does. "<!" cannot hide in another
+ * encoding, because bytes of 0 are refused and the parser is told that the text is UTF-8. */
 #include "ir/ir_model.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of large language models' .xml files, which have some 10^4 layers, tenfold. */
+/* Ten times the .xml file of a large language model, which has some 10^4 layers. */
 enum { MAX_TEXT_BYTES = 256 << 20 };
 
 static bool read_whole(const char *path, int descriptor, char **text, size_t *count,
@@ -55,15 +55,15 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Beyond the first `end` in the text; its final 0 where there is none. */
-static char *beyond(char *text, const char *end)
+/* The character after the first `end` in the text; its final 0 if there is none. */
+static char *skip_past(char *text, const char *end)
 {
     char *found = strstr(text, end);
     return found != NULL ? found + strlen(end) : text + strlen(text);
 }
 
-/* From "<" of a tag to beyond its ">", with the pages' dots left out. */
-static char *pass_tag(char *text)
+/* Skips a tag, from its "<" to after its ">", and blanks the specification's dots in it. */
+static char *skip_tag(char *text)
 {
     char quote = '\0';
     for (; *text != '\0'; text++) {
@@ -80,20 +80,20 @@ static char *pass_tag(char *text)
     return text;
 }
 
-static bool pass_markup(const char *path, char *text, gops_tool_error *error)
+static bool skip_markup(const char *path, char *text, gops_tool_error *error)
 {
     while ((text = strchr(text, '<')) != NULL) {
         if (begins(text, "<!--")) {
-            text = beyond(text + 4, "-->");
+            text = skip_past(text + 4, "-->");
         } else if (begins(text, "<![CDATA[")) {
-            text = beyond(text, "]]>");
+            text = skip_past(text, "]]>");
         } else if (begins(text, "<?")) {
-            text = beyond(text, "?>");
+            text = skip_past(text, "?>");
         } else if (begins(text, "<!")) {
             return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                     "%s: it has a document type declaration; an IR has none", path);
         } else {
-            text = pass_tag(text);
+            text = skip_tag(text);
         }
     }
     return true;
@@ -133,7 +133,7 @@ bool gops_ir_read_text(const char *path, char **text, size_t *count, gops_tool_e
     if (done && memchr(*text, '\0', *count) != NULL) {
         done = gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a text in UTF-8", path);
     }
-    if (!done || !pass_markup(path, *text, error)) {
+    if (!done || !skip_markup(path, *text, error)) {
         free(*text);
         *text = NULL;
         return false;

@@ -31,7 +31,7 @@ bool gops_npy_read_preamble(const unsigned char *bytes, size_t count, size_t *he
 bool gops_npy_read_header(const char *text, size_t count, gops_npy_header *header,
                           gops_tool_error *error);
 
-/* Reads the dtype between the quotes of descr, "<f4"; part of the above. */
+/* Reads the dtype between the quotes of descr, "<f4"; gops_npy_read_header calls it. */
 bool gops_npy_read_dtype(const char *text, size_t count, gops_npy_header *header,
                          gops_tool_error *error);
 
@@ -40,7 +40,7 @@ typedef struct gops_npy_file {
     const char *path;
     int descriptor; /* -1 when closed */
     gops_npy_header header;
-    /* What its elements are: the header's tensor, with the type that gops_npy_retype gave. */
+    /* The header's tensor, with the type that gops_npy_retype gave. */
     gops_tensor tensor;
     size_t bytes; /* of the elements */
 } gops_npy_file;

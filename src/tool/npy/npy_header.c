@@ -53,8 +53,8 @@ static void skip_spaces(cursor *text)
     }
 }
 
-/* Whether the next thing is that character; takes it if so. */
-static bool take(cursor *text, char character)
+/* Whether the next character after spaces is that one; skips it if so. */
+static bool take_character(cursor *text, char character)
 {
     skip_spaces(text);
     if (text->at < text->end && *text->at == character) {
@@ -125,10 +125,10 @@ static bool read_shape(cursor *text, gops_npy_header *header, gops_tool_error *e
     gops_tensor *tensor = &header->tensor;
     bool comma = true;
     tensor->rank = 0;
-    if (!take(text, '(')) {
+    if (!take_character(text, '(')) {
         return malformed(error, "has a shape that is not a tuple of integers");
     }
-    while (!take(text, ')')) {
+    while (!take_character(text, ')')) {
         if (!comma) {
             return malformed(error, "has a shape that is not a tuple of integers");
         }
@@ -140,7 +140,7 @@ static bool read_shape(cursor *text, gops_npy_header *header, gops_tool_error *e
             return false;
         }
         tensor->rank++;
-        comma = take(text, ',');
+        comma = take_character(text, ',');
     }
     if (tensor->rank == 0) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
@@ -156,7 +156,7 @@ static bool read_descr(cursor *text, gops_npy_header *header, gops_tool_error *e
 {
     const char *dtype;
     size_t length;
-    if (take(text, '[')) {
+    if (take_character(text, '[')) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "its dtype is structured; only plain "
                                 "numbers are read");
@@ -191,7 +191,7 @@ static bool read_entry(cursor *text, gops_npy_header *header, unsigned *seen,
 {
     const char *name;
     size_t length;
-    if (!take_string(text, &name, &length) || !take(text, ':')) {
+    if (!take_string(text, &name, &length) || !take_character(text, ':')) {
         return malformed(error, "is not a Python dictionary");
     }
     for (unsigned i = 0; i < KEYS; i++) {
@@ -217,17 +217,17 @@ bool gops_npy_read_header(const char *text, size_t count, gops_npy_header *heade
     if (count == 0 || text[count - 1] != '\n') {
         return malformed(error, "does not end with a newline");
     }
-    if (!take(&rest, '{')) {
+    if (!take_character(&rest, '{')) {
         return malformed(error, "is not a Python dictionary");
     }
-    while (!take(&rest, '}')) {
+    while (!take_character(&rest, '}')) {
         if (!comma) {
             return malformed(error, "is not a Python dictionary");
         }
         if (!read_entry(&rest, header, &seen, error)) {
             return false;
         }
-        comma = take(&rest, ',');
+        comma = take_character(&rest, ',');
     }
     for (unsigned i = 0; i < KEYS; i++) {
         if ((seen & 1U << i) == 0) {

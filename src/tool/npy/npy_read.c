@@ -1,4 +1,5 @@
 /* npy_read.c: opens a .npy file and reads its elements. */
+#include "common/machine.h"
 #include "npy/npy.h"
 
 #include <errno.h>
@@ -9,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Large enough that a call's cost does not show, small enough for the second-level cache; a
- * multiple of every element's size. */
-enum { CHUNK_BYTES = 256 << 10 };
+/* Large enough to hide the cost of a system call, small enough for the second-level cache, and a
+ * multiple of every element size. */
+enum { BLOCK_BYTES = 256 << 10 };
 
 /* Reads up to `count` bytes; fewer only at the end of the file. -1: errno says why. */
 static ssize_t read_fully(int descriptor, void *memory, size_t count)
@@ -31,12 +32,6 @@ static ssize_t read_fully(int descriptor, void *memory, size_t count)
         done += (size_t)got;
     }
     return (ssize_t)done;
-}
-
-static bool prefix_path(const char *path, gops_tool_error *error)
-{
-    const gops_tool_error reason = *error;
-    return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", path, reason.message);
 }
 
 /* Reads the preamble and the header; *begin is where the elements begin. */
@@ -84,7 +79,7 @@ bool gops_npy_open(const char *path, gops_npy_file *file, gops_tool_error *error
     struct stat status;
     int64_t begin;
     file->path = path;
-    /* NONBLOCK: a FIFO is refused below instead of waited for. */
+    /* With O_NONBLOCK a FIFO is opened at once, and refused below. */
     file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file->descriptor < 0) {
         return gops_tool_refuse_errno(error, "%s: it cannot be opened", path);
@@ -95,12 +90,12 @@ bool gops_npy_open(const char *path, gops_npy_file *file, gops_tool_error *error
     }
     if (!read_start(file, &begin, error)) {
         gops_npy_close(file);
-        return prefix_path(path, error);
+        return gops_tool_prefix(error, "%s", path);
     }
     file->tensor = file->header.tensor;
     if (!check_size(file, begin, (int64_t)status.st_size, error)) {
         gops_npy_close(file);
-        return prefix_path(path, error);
+        return gops_tool_prefix(error, "%s", path);
     }
     return true;
 }
@@ -129,19 +124,8 @@ bool gops_npy_retype(gops_npy_file *file, gops_type type, gops_tool_error *error
     return true;
 }
 
-static void swap_bytes(char *elements, size_t bytes, size_t element_bytes)
-{
-    for (char *element = elements; element < elements + bytes; element += element_bytes) {
-        for (size_t i = 0; i < element_bytes / 2; i++) {
-            const char byte = element[i];
-            element[i] = element[element_bytes - 1 - i];
-            element[element_bytes - 1 - i] = byte;
-        }
-    }
-}
-
-/* The place of the next element of a file in Fortran order, first axis fastest, within memory whose
- * last axis is contiguous. */
+/* Where the next element of a file in Fortran order (first axis fastest) lies in memory whose last
+ * axis is contiguous. */
 typedef struct fortran_place {
     const gops_tensor *tensor;
     size_t element_bytes;
@@ -173,26 +157,26 @@ static void fortran_next(fortran_place *place)
     }
 }
 
-static void scatter(fortran_place *place, char *elements, const char *chunk, size_t bytes)
+static void scatter_fortran(fortran_place *place, char *elements, const char *block, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += place->element_bytes) {
-        memcpy(elements + place->offset, chunk + at, place->element_bytes);
+        memcpy(elements + place->offset, block + at, place->element_bytes);
         fortran_next(place);
     }
 }
 
-/* C order goes straight to its place; Fortran order through a chunk, so that there is no second
- * copy of a large tensor. */
+/* Elements in C order are read in place. Those in Fortran order are read in blocks and scattered,
+ * so that a large tensor needs no second copy. */
 static bool read_elements(gops_npy_file *file, char *elements, gops_tool_error *error)
 {
-    static char buffer[CHUNK_BYTES];
+    static char buffer[BLOCK_BYTES];
     const size_t element_bytes = gops_type_bytes(file->tensor.type);
     const bool swap = file->header.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     fortran_place place = fortran_first(&file->tensor);
     for (size_t done = 0; done < file->bytes;) {
-        const size_t count = file->bytes - done < CHUNK_BYTES ? file->bytes - done : CHUNK_BYTES;
-        char *chunk = file->header.fortran_order ? buffer : elements + done;
-        const ssize_t got = read_fully(file->descriptor, chunk, count);
+        const size_t count = file->bytes - done < BLOCK_BYTES ? file->bytes - done : BLOCK_BYTES;
+        char *block = file->header.fortran_order ? buffer : elements + done;
+        const ssize_t got = read_fully(file->descriptor, block, count);
         if (got < 0) {
             return gops_tool_refuse_errno(error, "%s: it cannot be read", file->path);
         }
@@ -201,10 +185,10 @@ static bool read_elements(gops_npy_file *file, char *elements, gops_tool_error *
                                     "%s: it has become shorter while it was read", file->path);
         }
         if (swap) {
-            swap_bytes(chunk, count, element_bytes);
+            gops_swap_bytes(block, count, element_bytes);
         }
         if (file->header.fortran_order) {
-            scatter(&place, elements, chunk, count);
+            scatter_fortran(&place, elements, block, count);
         }
         done += count;
     }

@@ -14,7 +14,7 @@ enum {
 /* The largest header: 9 dimensions of 19 digits and about 70 characters more. */
 _Static_assert(GOPS_MAX_RANK * 21 + 80 + PREAMBLE_BYTES + ALIGNMENT <= MAX_BYTES, "it fits");
 
-/* Fills start[0 .. result - 1] with all that goes before the elements. */
+/* Writes the preamble and the header to `start`; returns how many bytes they have. */
 static size_t format_start(unsigned char *start, const gops_tensor *tensor, gops_type stored)
 {
     const bool one_byte = gops_type_bytes(stored) == 1;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* On a terminal, what is being measured; wiped out again before the result's line. */
+/* On a terminal: names the layer that is being measured. wipe_progress erases it. */
 static void show_progress(size_t index, size_t count, const char *name)
 {
     if (isatty(STDERR_FILENO)) {
@@ -38,7 +38,7 @@ static bool bench_one(const gops_command *command, gops_tool_error *error)
     return gops_bench_report(settings->json, &layer, &result, error);
 }
 
-/* What the command line says counts for every layer, above what its line says. */
+/* The command line's flags apply to every layer and override those of the layer's line. */
 static void apply_command(gops_bench_layer *layer, const gops_settings *settings)
 {
     gops_flags_override(&layer->settings, settings);
@@ -94,8 +94,7 @@ static bool bench_suite(const gops_command *command, gops_suite *suite, gops_too
         const bool done = gops_bench_measure(layer, &result, error);
         wipe_progress();
         if (!done) {
-            const gops_tool_error reason = *error;
-            return gops_tool_refuse(error, reason.exit_code, "%s: %s", layer->name, reason.message);
+            return gops_tool_prefix(error, "%s", layer->name);
         }
         result.times_f32 = times_f32(&f32, layer->name, result.ms_min);
         if (!gops_bench_report(json, layer, &result, error)) {

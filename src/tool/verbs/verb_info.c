@@ -1,4 +1,4 @@
-/* verb_info.c: shows what the library was built with and what it finds here. */
+/* verb_info.c: shows how the library was built and what it finds on this machine. */
 #include "verbs/verbs.h"
 
 #include <groupops/groupops.h>

@@ -2,13 +2,13 @@
 #include "verbs/verb_ir.h"
 
 #include "common/flags.h"
+#include "common/machine.h"
 #include "ir/ir_run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct ir_words {
     const char *path;
@@ -75,7 +75,7 @@ static void print_table(const gops_ir_run *run)
         const int index = run->model->order[i];
         const gops_ir_layer *layer = &run->model->layer[index];
         const gops_ir_step *step = &run->step[index];
-        /* The first of layers that are executed at once stands for them. */
+        /* The time of fused layers is shown at the first one. */
         const gops_ir_step *timed = step->last != GOPS_IR_NONE ? &run->step[step->last] : step;
         const bool is_timed = timed->plan != NULL && step->before == GOPS_IR_NONE;
         gops_ir_text shape;
@@ -89,12 +89,6 @@ static void print_table(const gops_ir_run *run)
             printf("%10s\n", "-");
         }
     }
-}
-
-static bool begins_with_path(const char *path, gops_tool_error *error)
-{
-    const gops_tool_error reason = *error;
-    return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", path, reason.message);
 }
 
 /* MODEL.bin of MODEL.xml. */
@@ -111,24 +105,24 @@ static char *make_bin_path(const char *path)
     return bin_path;
 }
 
-static bool start(gops_ir_run *run, const ir_words *words, gops_tool_error *error)
+static bool start_run(gops_ir_run *run, const ir_words *words, gops_tool_error *error)
 {
     run->options = (gops_options){.size = sizeof run->options, .threads = words->settings.threads};
     run->given = words->given;
     run->given_count = words->given_count;
-    run->most_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    run->max_bytes = gops_machine_bytes();
     run->bin_path = make_bin_path(words->path);
     run->step = calloc((size_t)run->model->layers, sizeof *run->step);
     if (run->step == NULL || run->bin_path == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
     }
     for (int i = 0; i < run->model->layers; i++) {
-        run->step[i] = gops_ir_step_begin();
+        run->step[i] = gops_ir_step_initial();
     }
     return true;
 }
 
-static bool load(const char *path, gops_ir_model *model, gops_tool_error *error)
+static bool load_model(const char *path, gops_ir_model *model, gops_tool_error *error)
 {
     char *text;
     size_t count;
@@ -138,7 +132,7 @@ static bool load(const char *path, gops_ir_model *model, gops_tool_error *error)
     const bool done =
         (gops_ir_parse(text, count, model, error) &&
          (model->lone ? gops_ir_surround(model, error) : gops_ir_connect(model, error))) ||
-        begins_with_path(path, error);
+        gops_tool_prefix(error, "%s", path);
     free(text);
     return done;
 }
@@ -148,11 +142,11 @@ static bool run_model(const ir_words *words, gops_tool_error *error)
     const char *folder = words->settings.output_dir != NULL ? words->settings.output_dir : ".";
     gops_ir_model model = {0};
     gops_ir_run run = {.model = &model, .bin = -1};
-    bool done = load(words->path, &model, error);
+    bool done = load_model(words->path, &model, error);
     if (done) {
-        done = (start(&run, words, error) && gops_ir_prepare_all(&run, error) &&
+        done = (start_run(&run, words, error) && gops_ir_prepare_all(&run, error) &&
                 gops_ir_check_names(&run, error) && gops_ir_execute_all(&run, error)) ||
-               begins_with_path(words->path, error);
+               gops_tool_prefix(error, "%s", words->path);
     }
     done = done && gops_ir_write_outputs(&run, folder, error);
     if (done) {

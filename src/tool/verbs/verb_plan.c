@@ -1,4 +1,4 @@
-/* verb_plan.c: shows what a plan is. */
+/* verb_plan.c: shows the plan of an operation. */
 #include "common/json.h"
 #include "verbs/verbs.h"
 

@@ -1,8 +1,8 @@
 /* verb_run.c: computes one operation on arrays in .npy files.
  *
- * Headers are read and the plan is made before any element is read or any large memory is taken;
- * the filter's file is let go once it is packed. So the peak is the data, the packed filter, the
- * output and the workspace. */
+ * The headers are read and the plan is made before any element is read or any large buffer is
+ * allocated, and the filter is freed once it is packed. So the peak of memory is the data, the
+ * packed filter, the output and the workspace. */
 #include "npy/npy.h"
 #include "verbs/verbs.h"
 
@@ -72,7 +72,7 @@ static bool read_inputs(run_state *state, gops_tool_error *error)
     return read_file(state, 0, error) && read_file(state, 1, error) && read_file(state, 2, error);
 }
 
-static bool execute(run_state *state, gops_tool_error *error)
+static bool execute_run(run_state *state, gops_tool_error *error)
 {
     gops_error refusal;
     size_t bytes;
@@ -98,7 +98,7 @@ static bool execute(run_state *state, gops_tool_error *error)
     return true;
 }
 
-/* Half floats that came as u2 go as u2. */
+/* If the elements of `data` came as u2 (half floats), those of the output are written so too. */
 static bool write_output(run_state *state, const char *path, gops_tool_error *error)
 {
     const gops_tensor *output = &state->info.shape.output;
@@ -108,7 +108,7 @@ static bool write_output(run_state *state, const char *path, gops_tool_error *er
     return gops_npy_write(path, output, stored, state->output, error);
 }
 
-static void release(run_state *state)
+static void release_run(run_state *state)
 {
     for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         gops_npy_close(&state->files[i]);
@@ -127,8 +127,8 @@ bool gops_verb_run(const gops_command *command, gops_tool_error *error)
     }
     const bool done = open_files(&state, &command->settings, error) &&
                       make_plan(&state, &command->settings, error) && read_inputs(&state, error) &&
-                      execute(&state, error) &&
+                      execute_run(&state, error) &&
                       write_output(&state, command->settings.output_file, error);
-    release(&state);
+    release_run(&state);
     return done;
 }

@@ -14,7 +14,7 @@ static void shrinks(void)
     static const char bin[IR_SMALL_BIN_BYTES];
     gops_tool_error error = {0, ""};
     gops_ir_model model = {0};
-    gops_ir_run run = {.model = &model, .bin = -1, .most_bytes = 1 << 20};
+    gops_ir_run run = {.model = &model, .bin = -1, .max_bytes = 1 << 20};
     ir_write("m.bin", bin, sizeof bin);
     run.options = (gops_options){.size = sizeof run.options, .threads = 1};
     run.bin_path = strdup("m.bin");
@@ -24,7 +24,7 @@ static void shrinks(void)
         return;
     run.step = calloc((size_t)model.layers, sizeof *run.step);
     for (int i = 0; i < model.layers; i++)
-        run.step[i] = gops_ir_step_begin();
+        run.step[i] = gops_ir_step_initial();
     gops_test_check(gops_ir_prepare_all(&run, &error), "%s", error.message);
     gops_test_check(truncate("m.bin", IR_SMALL_BIN_BYTES - 1) == 0, "truncate");
     gops_test_check(!gops_ir_execute_all(&run, &error) && error.exit_code == GOPS_EXIT_FAILED &&
