@@ -1,3 +1,4 @@
+/* contact_sheet.c: draws the four panels of the contact sheet. */
 #include "demo/contact_sheet.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@ int64_t gops_sheet_zoom(const gops_planes *picture)
 
 static unsigned char shade(double value)
 {
-    if (!(value > 0.0)) { /* not a number, too */
+    if (!(value > 0.0)) { /* also if it is not a number */
         return 0;
     }
     return value < 1.0 ? (unsigned char)lround(value * 255.0) : 255;
@@ -75,8 +76,8 @@ static void darken(gops_sheet *sheet, int64_t x, int64_t y, int64_t height, int6
     }
 }
 
-/* The name of a subband on a dark ground in its corner, and lines along the two edges that meet in
- * it, where there is room. */
+/* Draws a subband's name on a dark ground in its corner, and lines along the two edges that meet
+ * there, if there is room. */
 static void draw_band_frame(gops_sheet *sheet, int64_t x, int64_t y, int64_t height, int64_t width,
                             const char *name)
 {
@@ -84,7 +85,7 @@ static void draw_band_frame(gops_sheet *sheet, int64_t x, int64_t y, int64_t hei
     int64_t name_width = gops_sheet_text_width(SCALE, name) + 2 * SPACE;
     int64_t name_height = gops_sheet_text_height(SCALE) + 2 * SPACE;
 
-    /* Less would hide too much of the subband. */
+    /* In a smaller subband the name would hide too much. */
     if (width < 2 * name_width || height < 2 * name_height) {
         return;
     }
@@ -94,11 +95,10 @@ static void draw_band_frame(gops_sheet *sheet, int64_t x, int64_t y, int64_t hei
     gops_sheet_text(sheet, x + SPACE, y + SPACE, SCALE, name);
 }
 
-/* Subband by subband: in the rectangle of `height` x `width` pixels that a level has, the low
- * halves are the larger ones when the size is odd, and the level beyond has the low-low quarter.
- * The subbands themselves are a little larger, since they reach over the picture's edge: with six
- * taps by 2 at the first level and 3 at the second, of which one and two lie before the first
- * pixel. */
+/* Draws all subbands. A level has a rectangle of `height` x `width` pixels; when a size is odd, the
+ * low half is the larger one; the next level has the low-low quarter. The subbands themselves are
+ * larger than their part of it, because they extend over the picture's edge: with six taps by 2
+ * pixels at the first level and 3 at the second, of which 1 and 2 lie before the first pixel. */
 static void draw_bands(gops_sheet *sheet, int64_t x, int64_t y, int64_t zoom,
                        const gops_sheet_content *content)
 {
@@ -141,8 +141,8 @@ static view whole_view(const gops_planes *planes)
                   .gain = 1.0};
 }
 
-/* The largest of 1, 2, 5, 10, ... with which the difference stays within the shades around grey:
- * four times its root mean square does, and what is rarer is cut off. */
+/* The largest gain of 1, 2, 5, 10, ... with which four times the root mean square of the difference
+ * still is a shade around grey; larger differences are clipped. */
 static double difference_gain(double psnr)
 {
     static const double steps[3] = {5.0, 2.0, 1.0};
@@ -217,7 +217,7 @@ gops_status gops_sheet_create(const gops_sheet_content *content, gops_sheet *she
     size_t bytes = (size_t)width * (size_t)height * 3;
     unsigned char *rgb = malloc(bytes);
     if (rgb == NULL) {
-        return gops_demo_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the contact sheet");
+        return gops_picture_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the contact sheet");
     }
     memset(rgb, BACKGROUND, bytes);
     *sheet = (gops_sheet){width, height, rgb};

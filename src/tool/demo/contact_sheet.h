@@ -1,10 +1,10 @@
-/* The picture that the demo writes: four labelled panels,
+/* contact_sheet.h: the picture that the demo writes: four labelled panels,
  *
  *     original         subbands
  *     reconstruction   difference
  *
- * The subbands stand nested as is usual: each level's HL at the right, LH below, HH in the corner,
- * and in place of its LL the next level. */
+ * The subbands are nested as usual: each level's HL at the right, LH below, HH in the corner, and
+ * the next level in place of its LL. */
 #ifndef GOPS_DEMO_CONTACT_SHEET_H
 #define GOPS_DEMO_CONTACT_SHEET_H
 
@@ -13,7 +13,7 @@
 /* Pixels between panels and around them, and the height of a panel's label. */
 #define GOPS_SHEET_MARGIN 16
 #define GOPS_SHEET_LABEL 24
-/* A panel's place is never narrower, so that labels fit. */
+/* The space for a panel is never narrower, so that labels fit. */
 #define GOPS_SHEET_MIN_PANEL 320
 #define GOPS_SHEET_MAX_LEVELS 2
 

@@ -1,3 +1,4 @@
+/* contact_sheet_font.c: a font of 5 x 7 pixels for the labels. */
 #include "demo/contact_sheet.h"
 
 #include <string.h>
@@ -59,7 +60,7 @@ static const unsigned char *find_rows(char character)
     return NULL; /* a space */
 }
 
-static void fill(gops_sheet *sheet, int64_t left, int64_t top, int64_t size)
+static void fill_square(gops_sheet *sheet, int64_t left, int64_t top, int64_t size)
 {
     for (int64_t y = top; y < top + size && y < sheet->height; y++) {
         for (int64_t x = left; x < left + size && x < sheet->width; x++) {
@@ -75,7 +76,7 @@ void gops_sheet_text(gops_sheet *sheet, int64_t x, int64_t y, int64_t scale, con
         for (int row = 0; rows != NULL && row < GLYPH_HEIGHT; row++) {
             for (int column = 0; column < GLYPH_WIDTH; column++) {
                 if (rows[row] >> (GLYPH_WIDTH - 1 - column) & 1) {
-                    fill(sheet, x + column * scale, y + row * scale, scale);
+                    fill_square(sheet, x + column * scale, y + row * scale, scale);
                 }
             }
         }

@@ -1,3 +1,4 @@
+/* demo.c: groupops demo: its command line, its steps and what it prints. */
 #include "demo/demo.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ typedef struct work {
     gops_sheet sheet;
 } work;
 
-static void release(work *w)
+static void release_work(work *w)
 {
     gops_planes_release(&w->original);
     gops_planes_release(&w->reconstruction);
@@ -145,7 +146,7 @@ static bool read_words(int count, char **words, settings *s, gops_tool_error *er
     return true;
 }
 
-static gops_status load(const settings *s, gops_planes *picture, gops_error *error)
+static gops_status load_picture(const settings *s, gops_planes *picture, gops_error *error)
 {
     if (s->input != NULL) {
         return gops_png_read(s->input, picture, error);
@@ -247,7 +248,7 @@ static gops_status normalize_levels(work *w, int32_t threads, gops_error *error)
     return GOPS_OK;
 }
 
-static gops_status compute(work *w, int32_t threads, gops_error *error)
+static gops_status compute_levels(work *w, int32_t threads, gops_error *error)
 {
     printf("%-28s  %-16s  %-11s  %-16s  %-17s  %9s\n", "", "data", "filter", "output", "algorithm",
            "ms");
@@ -274,7 +275,7 @@ static void print_difference(const gops_demo_difference *d)
            (long long)d->column);
 }
 
-static gops_status draw(work *w, const gops_demo_difference *d, gops_error *error)
+static gops_status draw_sheet(work *w, const gops_demo_difference *d, gops_error *error)
 {
     gops_sheet_content content = {&w->original, &w->reconstruction, LEVELS, {NULL}, d->psnr};
     for (int level = 0; level < LEVELS; level++) {
@@ -305,23 +306,23 @@ static bool write_sheet(const gops_sheet *sheet, const char *path, gops_tool_err
     return done;
 }
 
-static bool run(const settings *s, work *w, gops_tool_error *error)
+static bool run_demo(const settings *s, work *w, gops_tool_error *error)
 {
     gops_error reason;
     const char *subject = s->input != NULL ? s->input : "zone plate";
 
-    if (load(s, &w->original, &reason) != GOPS_OK) {
+    if (load_picture(s, &w->original, &reason) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", subject, reason.message);
     }
     printf("%s: %lld x %lld pixels, %s; f32, strides 2,2, %d levels\n\n", subject,
            (long long)w->original.width, (long long)w->original.height,
            w->original.channels == 1 ? "grey" : "3 colours", LEVELS);
-    if (compute(w, s->threads, &reason) != GOPS_OK) {
+    if (compute_levels(w, s->threads, &reason) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", subject, reason.message);
     }
     gops_demo_difference difference = gops_demo_compare(&w->original, &w->reconstruction);
     print_difference(&difference);
-    if (draw(w, &difference, &reason) != GOPS_OK) {
+    if (draw_sheet(w, &difference, &reason) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", subject, reason.message);
     }
     if (!write_sheet(&w->sheet, s->output, error)) {
@@ -346,8 +347,8 @@ int gops_tool_demo(int argc, char **argv)
     if (done && s.help) {
         fputs(help_text, stdout);
     } else if (done) {
-        done = run(&s, &w, &error);
-        release(&w);
+        done = run_demo(&s, &w, &error);
+        release_work(&w);
     }
     if (!done) {
         gops_tool_print_error(&error);

@@ -1,4 +1,4 @@
-/* groupops demo: a picture through all three operations and back. */
+/* demo.h: groupops demo: a picture through all three operations and back. */
 #ifndef GOPS_DEMO_H
 #define GOPS_DEMO_H
 

@@ -1,3 +1,4 @@
+/* demo_psnr.c: the difference of two pictures. */
 #include "demo/demo_psnr.h"
 
 #include <math.h>

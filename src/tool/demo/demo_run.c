@@ -1,10 +1,12 @@
+/* demo_run.c: executes and times one operation of the demo. */
 #include "demo/demo_run.h"
 
-#include <stdio.h>
-#include <time.h>
+#include "common/machine.h"
 
-/* Repetitions leave out the start of the threads and the first touch of the memory; a picture that
- * takes long is run once. */
+#include <stdio.h>
+
+/* The shortest of several repetitions leaves out the start of the threads and the first touch of
+ * the memory. A picture that takes long is computed once. */
 enum { REPETITIONS = 5 };
 #define ENOUGH_MILLISECONDS 500.0
 
@@ -20,25 +22,17 @@ void gops_demo_shape_text(const gops_tensor *tensor, char text[GOPS_DEMO_SHAPE_B
     }
 }
 
-static double now_milliseconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
 static gops_status execute_timed(const gops_plan *plan, const gops_arguments *arguments,
                                  double *milliseconds, gops_error *error)
 {
-    double begin = now_milliseconds();
+    double begin = gops_machine_ms();
 
     for (int repetition = 0; repetition < REPETITIONS; repetition++) {
-        double start = now_milliseconds();
+        double start = gops_machine_ms();
         gops_status status = gops_execute(plan, arguments, error);
         if (status != GOPS_OK)
             return status;
-        double end = now_milliseconds();
+        double end = gops_machine_ms();
         if (repetition == 0 || end - start < *milliseconds)
             *milliseconds = end - start;
         if (end - begin > ENOUGH_MILLISECONDS)

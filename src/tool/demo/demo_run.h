@@ -1,4 +1,5 @@
-/* One operation of the demo: executed, timed, and described for its line of the report. */
+/* demo_run.h: one operation of the demo, executed, timed, and described for its line of the
+ * report. */
 #ifndef GOPS_DEMO_RUN_H
 #define GOPS_DEMO_RUN_H
 
@@ -12,7 +13,7 @@ typedef struct gops_demo_step {
     char filter[GOPS_DEMO_SHAPE_BYTES];
     char output[GOPS_DEMO_SHAPE_BYTES];
     char algorithm[32];
-    double milliseconds; /* of execution alone, the least of a few repetitions */
+    double milliseconds; /* of execution alone, the shortest of a few repetitions */
 } gops_demo_step;
 
 void gops_demo_shape_text(const gops_tensor *tensor, char text[GOPS_DEMO_SHAPE_BYTES]);

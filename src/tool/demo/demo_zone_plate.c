@@ -1,3 +1,4 @@
+/* demo_zone_plate.c: the zone plate. */
 #include "demo/demo_zone_plate.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ gops_status gops_demo_zone_plate(int64_t height, int64_t width, gops_planes *pic
 
     double size = (double)(height > width ? height : width);
     for (int64_t colour = 0; colour < COLOURS; colour++) {
-        /* A third of a turn between the colours makes the rings rainbows. */
+        /* The phases of the colours are a third of a turn apart, which makes the rings rainbows. */
         double turn = 2.0 * PI * (double)colour / COLOURS;
         float *value = gops_planes_channel(picture, colour);
         for (int64_t row = 0; row < height; row++) {

@@ -1,3 +1,4 @@
+/* demo_zone_plate.h: the picture that the demo makes when it is given none. */
 #ifndef GOPS_DEMO_ZONE_PLATE_H
 #define GOPS_DEMO_ZONE_PLATE_H
 

@@ -1,20 +1,21 @@
+/* wavelet.c: the wavelet filter bank as plans of the three operations. */
 #include "demo/wavelet.h"
 
 #include <stdlib.h>
 
 enum { EXTENSION = GOPS_WAVELET_TAPS - 2 };
 
-/* Bands quieter than a step of 8-bit grey (whose rounding has the variance step^2 / 12) are not
- * blown up to full contrast. */
+/* The variance of rounding to 8-bit grey, step^2 / 12: subbands with less than that are not
+ * amplified to full contrast. */
 #define EPSILON (1.0 / (255.0 * 255.0 * 12.0))
 
-/* Pixels that are added after the last one of an axis. */
+/* How many pixels are added after the last one of an axis. */
 static int64_t extension_end(int64_t size)
 {
     return EXTENSION + size % 2;
 }
 
-/* The pixel that stands at `index` when the axis is mirrored over and over at its two ends. */
+/* The pixel at `index` of an axis that is mirrored at both ends, without end. */
 static int64_t mirrored_index(int64_t index, int64_t size)
 {
     int64_t period = 2 * size;
@@ -23,7 +24,8 @@ static int64_t mirrored_index(int64_t index, int64_t size)
     return phase < size ? phase : period - 1 - phase;
 }
 
-static gops_status extend(const gops_planes *picture, gops_planes *extended, gops_error *error)
+static gops_status extend_picture(const gops_planes *picture, gops_planes *extended,
+                                  gops_error *error)
 {
     int64_t height = EXTENSION + picture->height + extension_end(picture->height);
     int64_t width = EXTENSION + picture->width + extension_end(picture->width);
@@ -49,7 +51,8 @@ static gops_tensor planes_tensor(const gops_planes *planes)
     return (gops_tensor){GOPS_F32, 4, {1, planes->channels, planes->height, planes->width}};
 }
 
-/* Axes GROUPS, C_OUT, C_IN of the one operation, GROUPS, C_IN, C_OUT of the other. */
+/* Its axes are GROUPS, C_OUT, C_IN, Y, X to GroupConvolution and GROUPS, C_IN, C_OUT, Y, X to
+ * GroupConvolutionBackpropData. */
 static gops_tensor filter_tensor(int64_t colours)
 {
     return (gops_tensor){
@@ -62,13 +65,12 @@ static gops_status create_filter(int64_t colours, float **filter, gops_error *er
 
     *filter = malloc(values * sizeof **filter);
     if (*filter == NULL)
-        return gops_demo_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the filter");
+        return gops_picture_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the filter");
     gops_wavelet_filter(colours, *filter);
     return GOPS_OK;
 }
 
-/* Creates *output with the plan's shape and runs the plan into it, with the wavelet filter. Takes
- * the plan over. */
+/* Executes the plan with the wavelet filter into new planes *output, and destroys the plan. */
 static gops_status run_filter(gops_plan *plan, int64_t colours, const gops_planes *data,
                               gops_planes *output, gops_demo_step *step, gops_error *error)
 {
@@ -103,7 +105,7 @@ gops_status gops_wavelet_split(const gops_planes *picture, int32_t threads, gops
     gops_plan *plan;
 
     *bands = (gops_planes){0};
-    gops_status status = extend(picture, &extended, error);
+    gops_status status = extend_picture(picture, &extended, error);
     if (status != GOPS_OK)
         return status;
     gops_tensor data = planes_tensor(&extended);
@@ -183,7 +185,7 @@ gops_status gops_wavelet_normalize(const gops_planes *bands, int32_t threads,
     float *scale = malloc(2 * channels * sizeof *scale);
     if (scale == NULL) {
         gops_planes_release(normalized);
-        return gops_demo_fail(error, GOPS_OUT_OF_MEMORY, "no memory for scale and bias");
+        return gops_picture_fail(error, GOPS_OUT_OF_MEMORY, "no memory for scale and bias");
     }
     float *bias = scale + channels;
     for (size_t i = 0; i < channels; i++) {

@@ -1,5 +1,4 @@
-/*
- * An orthogonal wavelet filter bank, as the three operations of the library.
+/* wavelet.h: an orthogonal wavelet filter bank, as the three operations of the library.
  *
  * Splitting is a GroupConvolution with stride 2 and one group for each colour, whose four output
  * channels are the subbands: LL, HL, LH, HH. The first letter tells which half of the horizontal
@@ -7,13 +6,12 @@
  * GroupConvolutionBackpropData with the very same filter values, since the bank is orthogonal: its
  * inverse is its adjoint.
  *
- * Borders. The output pixel p is joined from the up to TAPS / 2 windows along each axis that lie
- * over it; it comes out right when all of them were computed. Splitting therefore extends the
- * picture by TAPS - 2 pixels before the first and after the last (one more where the size is odd,
- * so that windows at every second pixel come out even), and joining gives these widths to
- * pads_begin and pads_end, which cut exactly the extension off again. Any values would do for the
- * extension, zeros too; mirrored pixels make no false edges in the subbands.
- */
+ * Borders. An output pixel is the sum of the up to TAPS / 2 windows along each axis that cover it;
+ * it is right when all of them were computed. Splitting therefore extends the picture by TAPS - 2
+ * pixels before the first and after the last (one more where the size is odd, so that windows at
+ * every second pixel come out even), and joining gives these widths to pads_begin and pads_end,
+ * which cut exactly the extension off again. Any values would do for the extension, zeros too;
+ * mirrored pixels make no false edges in the subbands. / */
 #ifndef GOPS_DEMO_WAVELET_H
 #define GOPS_DEMO_WAVELET_H
 

@@ -1,6 +1,7 @@
-/*
+/* wavelet_filter.c: the taps of the filter bank.
+ *
  * Daubechies' orthogonal wavelet with three vanishing moments (Ten Lectures on Wavelets, 1992,
- * chapter 6), six taps, in closed form, so that no table has to be trusted.
+ * chapter 6), six taps, in closed form instead of a table of numbers.
  *
  * Wanted: H(z) = sum h[t] z^t with |H|^2 + |H(-z)|^2 = 2 on the unit circle (orthogonality) and a
  * zero of order 3 at z = -1 (the moments): H(z) = sqrt(2) ((1 + z) / 2)^3 Q(z). With
@@ -36,7 +37,7 @@ void gops_wavelet_low_pass(double taps[GOPS_WAVELET_TAPS])
     }
 }
 
-/* The high-pass filter is the low-pass one reversed, with every second sign turned: that makes it
+/* The high-pass filter is the low-pass one reversed, with every second sign changed: that makes it
  * orthogonal to the low-pass filter in every position two pixels apart. */
 void gops_wavelet_filter(int64_t colours, float *filter)
 {

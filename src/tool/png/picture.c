@@ -1,10 +1,11 @@
+/* picture.c: the planes of a picture, and the errors of the demo. */
 #include "png/picture.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-gops_status gops_demo_fail(gops_error *error, gops_status status, const char *format, ...)
+gops_status gops_picture_fail(gops_error *error, gops_status status, const char *format, ...)
 {
     va_list arguments;
 
@@ -27,9 +28,9 @@ gops_status gops_planes_create(int64_t channels, int64_t height, int64_t width, 
         return status;
     float *values = malloc(bytes);
     if (values == NULL)
-        return gops_demo_fail(error, GOPS_OUT_OF_MEMORY,
-                              "no memory for %lld planes of %lld x %lld pixels",
-                              (long long)channels, (long long)width, (long long)height);
+        return gops_picture_fail(error, GOPS_OUT_OF_MEMORY,
+                                 "no memory for %lld planes of %lld x %lld pixels",
+                                 (long long)channels, (long long)width, (long long)height);
     *planes = (gops_planes){channels, height, width, values};
     return GOPS_OK;
 }

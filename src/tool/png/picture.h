@@ -1,4 +1,5 @@
-/* Pictures as the operations take them: f32 planes, one for each channel, black 0 and white 1. */
+/* picture.h: pictures as the operations take them: f32 planes, one for each channel, black 0 and
+ * white 1. */
 #ifndef GOPS_PICTURE_H
 #define GOPS_PICTURE_H
 
@@ -25,7 +26,7 @@ void gops_planes_release(gops_planes *planes);
 float *gops_planes_channel(const gops_planes *planes, int64_t channel);
 
 /* Writes status and message to *error, as the library does; returns the status. */
-gops_status gops_demo_fail(gops_error *error, gops_status status, const char *format, ...)
+gops_status gops_picture_fail(gops_error *error, gops_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

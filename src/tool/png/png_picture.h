@@ -1,4 +1,4 @@
-/* Pictures in PNG files, by libpng. */
+/* png_picture.h: pictures in PNG files, by libpng. */
 #ifndef GOPS_PNG_PICTURE_H
 #define GOPS_PNG_PICTURE_H
 
@@ -11,9 +11,9 @@
 #define GOPS_PNG_MAX_SIDE 100000
 #define GOPS_PNG_MAX_PIXELS 100000000
 
-/* Reads any kind of PNG into planes: 1 for grey, 3 for red, green and blue. Samples are scaled to 0
- * to 1 as they are stored (no gamma is undone), all 16 bits of them where there are so many; a
- * palette is looked up; what is transparent is laid on white.
+/* Reads any kind of PNG into planes: 1 for grey, 3 for red, green and blue. Samples of 8 or 16 bits
+ * are scaled to 0 to 1 as they are stored (no gamma is undone), a palette is looked up, and
+ * transparent pixels are blended with white.
  * GOPS_INVALID: no such file, not a PNG, damaged or cut off. GOPS_TOO_LARGE: beyond the limits
  * above. GOPS_OUT_OF_MEMORY. The message does not name the file. */
 gops_status gops_png_read(const char *path, gops_planes *picture, gops_error *error);

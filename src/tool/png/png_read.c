@@ -1,15 +1,18 @@
+/* png_read.c: decodes a PNG file into planes. */
 #include "png/png_picture.h"
 
 #include <errno.h>
 #include <png.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SIGNATURE_BYTES = 8 };
 
-/* libpng leaves its functions by longjmp. All that they and we change lives in here, on the other
- * side of setjmp, so nothing in a register can be lost. */
+/* libpng reports errors by longjmp, after which local variables that changed since setjmp are
+ * undefined. So everything that changes is kept in this struct, outside of the function
+ * that calls setjmp. */
 typedef struct reader {
     FILE *file;
     png_structp png;
@@ -23,17 +26,17 @@ typedef struct reader {
     gops_error *error;
 } reader;
 
-_Noreturn static void fail(reader *r, gops_status status, const char *message)
+_Noreturn static void fail_read(reader *r, gops_status status, const char *message)
 {
-    gops_demo_fail(r->error, status, "%s", message);
+    gops_picture_fail(r->error, status, "%s", message);
     png_longjmp(r->png, 1);
 }
 
-_Noreturn static void on_error(png_structp png, png_const_charp message)
+_Noreturn static void on_read_error(png_structp png, png_const_charp message)
 {
     reader *r = png_get_error_ptr(png);
 
-    gops_demo_fail(r->error, GOPS_INVALID, "a damaged PNG file (libpng: %s)", message);
+    gops_picture_fail(r->error, GOPS_INVALID, "a damaged PNG file (libpng: %s)", message);
     png_longjmp(png, 1);
 }
 
@@ -50,24 +53,25 @@ static void on_read(png_structp png, png_bytep bytes, size_t count)
     if (fread(bytes, 1, count, r->file) == count)
         return;
     if (ferror(r->file))
-        fail(r, GOPS_INVALID, strerror(errno));
-    fail(r, GOPS_INVALID, "a PNG file that is cut off: it ends too early");
+        fail_read(r, GOPS_INVALID, strerror(errno));
+    fail_read(r, GOPS_INVALID, "a PNG file that is cut off: it ends too early");
 }
 
 static void read_header(reader *r)
 {
     png_set_sig_bytes(r->png, SIGNATURE_BYTES);
-    /* Ours are checked below, with a message that tells the numbers. */
+    /* libpng's own limits are lifted: those below are refused with the numbers. */
     png_set_user_limits(r->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_read_info(r->png, r->info);
     r->width = png_get_image_width(r->png, r->info);
     r->height = png_get_image_height(r->png, r->info);
     if (r->width > GOPS_PNG_MAX_SIDE || r->height > GOPS_PNG_MAX_SIDE ||
         (uint64_t)r->width * r->height > GOPS_PNG_MAX_PIXELS) {
-        gops_demo_fail(r->error, GOPS_TOO_LARGE,
-                       "the picture has %lu x %lu pixels; at most %d a side and %d in all are read",
-                       (unsigned long)r->width, (unsigned long)r->height, GOPS_PNG_MAX_SIDE,
-                       GOPS_PNG_MAX_PIXELS);
+        gops_picture_fail(
+            r->error, GOPS_TOO_LARGE,
+            "the picture has %lu x %lu pixels; at most %d a side and %d in all are read",
+            (unsigned long)r->width, (unsigned long)r->height, GOPS_PNG_MAX_SIDE,
+            GOPS_PNG_MAX_PIXELS);
         png_longjmp(r->png, 1);
     }
 
@@ -85,14 +89,14 @@ static void read_rows(reader *r)
     r->bytes = malloc(r->height * row_bytes);
     r->rows = malloc(r->height * sizeof *r->rows);
     if (r->bytes == NULL || r->rows == NULL)
-        fail(r, GOPS_OUT_OF_MEMORY, "no memory for the picture");
+        fail_read(r, GOPS_OUT_OF_MEMORY, "no memory for the picture");
     for (png_uint_32 y = 0; y < r->height; y++)
         r->rows[y] = r->bytes + y * row_bytes;
     png_read_image(r->png, r->rows);
     png_read_end(r->png, NULL);
 }
 
-static gops_status decode(reader *r)
+static gops_status decode_file(reader *r)
 {
     if (setjmp(png_jmpbuf(r->png)))
         return r->error->status;
@@ -110,10 +114,10 @@ static double sample(const reader *r, png_const_bytep row, size_t index)
     return (row[2 * index] * 256 + row[2 * index + 1]) / 65535.0;
 }
 
-static gops_status convert(const reader *r, gops_planes *picture, gops_error *error)
+static gops_status convert_samples(const reader *r, gops_planes *picture, gops_error *error)
 {
     int colours = r->samples < 3 ? 1 : 3;
-    int has_alpha = r->samples > colours;
+    bool has_alpha = r->samples > colours;
     gops_status status = gops_planes_create(colours, r->height, r->width, picture, error);
     if (status != GOPS_OK)
         return status;
@@ -139,19 +143,19 @@ static gops_status read_file(reader *r, gops_planes *picture)
 
     size_t count = fread(signature, 1, sizeof signature, r->file);
     if (ferror(r->file))
-        return gops_demo_fail(r->error, GOPS_INVALID, "%s", strerror(errno));
+        return gops_picture_fail(r->error, GOPS_INVALID, "%s", strerror(errno));
     if (count < sizeof signature || png_sig_cmp(signature, 0, sizeof signature) != 0)
-        return gops_demo_fail(r->error, GOPS_INVALID, "not a PNG file");
+        return gops_picture_fail(r->error, GOPS_INVALID, "not a PNG file");
 
-    r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, on_error, on_warning);
+    r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, on_read_error, on_warning);
     r->info = r->png != NULL ? png_create_info_struct(r->png) : NULL;
     gops_status status = GOPS_OK;
     if (r->info == NULL)
-        status = gops_demo_fail(r->error, GOPS_OUT_OF_MEMORY, "no memory for libpng");
+        status = gops_picture_fail(r->error, GOPS_OUT_OF_MEMORY, "no memory for libpng");
     if (status == GOPS_OK)
-        status = decode(r);
+        status = decode_file(r);
     if (status == GOPS_OK)
-        status = convert(r, picture, r->error);
+        status = convert_samples(r, picture, r->error);
     png_destroy_read_struct(&r->png, &r->info, NULL);
     free(r->rows);
     free(r->bytes);
@@ -165,7 +169,7 @@ gops_status gops_png_read(const char *path, gops_planes *picture, gops_error *er
     *picture = (gops_planes){0};
     r.file = fopen(path, "rb");
     if (r.file == NULL)
-        return gops_demo_fail(error, GOPS_INVALID, "%s", strerror(errno));
+        return gops_picture_fail(error, GOPS_INVALID, "%s", strerror(errno));
     gops_status status = read_file(&r, picture);
     fclose(r.file);
     return status;

@@ -1,10 +1,11 @@
+/* png_write.c: encodes RGB pixels as a PNG in memory. */
 #include "png/png_picture.h"
 
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* As in png_read.c: what changes lives beyond setjmp. */
+/* What changes after setjmp, as in png_read.c. */
 typedef struct writer {
     png_structp png;
     png_infop info;
@@ -14,11 +15,11 @@ typedef struct writer {
     gops_error *error;
 } writer;
 
-_Noreturn static void on_error(png_structp png, png_const_charp message)
+_Noreturn static void on_write_error(png_structp png, png_const_charp message)
 {
     writer *w = png_get_error_ptr(png);
 
-    gops_demo_fail(w->error, GOPS_OUT_OF_MEMORY, "the PNG cannot be made (libpng: %s)", message);
+    gops_picture_fail(w->error, GOPS_OUT_OF_MEMORY, "the PNG cannot be made (libpng: %s)", message);
     png_longjmp(png, 1);
 }
 
@@ -50,7 +51,7 @@ static void on_flush(png_structp png)
     (void)png;
 }
 
-static gops_status encode(writer *w, int64_t width, int64_t height, const unsigned char *rgb)
+static gops_status encode_rows(writer *w, int64_t width, int64_t height, const unsigned char *rgb)
 {
     if (setjmp(png_jmpbuf(w->png))) {
         return w->error->status;
@@ -72,12 +73,12 @@ gops_status gops_png_encode(int64_t width, int64_t height, const unsigned char *
     writer w = {.error = error};
     gops_status status;
 
-    w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &w, on_error, on_warning);
+    w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &w, on_write_error, on_warning);
     w.info = w.png != NULL ? png_create_info_struct(w.png) : NULL;
     if (w.info == NULL) {
-        status = gops_demo_fail(error, GOPS_OUT_OF_MEMORY, "no memory for libpng");
+        status = gops_picture_fail(error, GOPS_OUT_OF_MEMORY, "no memory for libpng");
     } else {
-        status = encode(&w, width, height, rgb);
+        status = encode_rows(&w, width, height, rgb);
     }
     png_destroy_write_struct(&w.png, &w.info);
     if (status != GOPS_OK) {
