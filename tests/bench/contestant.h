@@ -36,6 +36,9 @@ extern const gops_contestant gops_contestant_auto;
 extern const gops_contestant gops_contestant_gemm;
 extern const gops_contestant gops_contestant_implicit;
 extern const gops_contestant gops_contestant_direct;
+extern const gops_contestant gops_contestant_pointwise;
+extern const gops_contestant gops_contestant_depthwise;
+extern const gops_contestant gops_contestant_subconv;
 /* bound.c: not peers, but what nobody can be faster than */
 extern const gops_contestant gops_contestant_gemm_calls;
 extern const gops_contestant gops_contestant_copy;

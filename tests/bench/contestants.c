@@ -5,19 +5,14 @@
 #include <stdio.h>
 
 const gops_contestant *const gops_contestants[] = {
-    &gops_contestant_auto,
-    &gops_contestant_gemm,
-    &gops_contestant_implicit,
-    &gops_contestant_direct,
-    &gops_contestant_gemm_calls,
-    &gops_contestant_copy,
-    &gops_contestant_onednn,
-    &gops_contestant_onednn_layout,
-    &gops_contestant_onednn_plain,
-    &gops_contestant_onnxruntime,
-    &gops_contestant_onnxruntime_single,
-    &gops_contestant_pytorch,
-    NULL,
+    &gops_contestant_auto,          &gops_contestant_gemm,
+    &gops_contestant_implicit,      &gops_contestant_direct,
+    &gops_contestant_pointwise,     &gops_contestant_depthwise,
+    &gops_contestant_subconv,       &gops_contestant_gemm_calls,
+    &gops_contestant_copy,          &gops_contestant_onednn,
+    &gops_contestant_onednn_layout, &gops_contestant_onednn_plain,
+    &gops_contestant_onnxruntime,   &gops_contestant_onnxruntime_single,
+    &gops_contestant_pytorch,       NULL,
 };
 
 gops_peer_places gops_places;

@@ -103,6 +103,21 @@ static void *prepare_direct(const gops_peer_problem *problem, gops_peer_note *no
     return prepare_forced(problem, "direct", note);
 }
 
+static void *prepare_pointwise(const gops_peer_problem *problem, gops_peer_note *note)
+{
+    return prepare_forced(problem, "pointwise", note);
+}
+
+static void *prepare_depthwise(const gops_peer_problem *problem, gops_peer_note *note)
+{
+    return prepare_forced(problem, "depthwise", note);
+}
+
+static void *prepare_subconv(const gops_peer_problem *problem, gops_peer_note *note)
+{
+    return prepare_forced(problem, "subconv", note);
+}
+
 static bool run(void *state, int reps, double *ms, gops_peer_note *note)
 {
     const ours *self = state;
@@ -130,3 +145,9 @@ const gops_contestant gops_contestant_implicit = {"groupops-implicit", prepare_i
                                                   output, destroy};
 const gops_contestant gops_contestant_direct = {"groupops-direct", prepare_direct, run, output,
                                                 destroy};
+const gops_contestant gops_contestant_pointwise = {"groupops-pointwise", prepare_pointwise, run,
+                                                   output, destroy};
+const gops_contestant gops_contestant_depthwise = {"groupops-depthwise", prepare_depthwise, run,
+                                                   output, destroy};
+const gops_contestant gops_contestant_subconv = {"groupops-subconv", prepare_subconv, run, output,
+                                                 destroy};

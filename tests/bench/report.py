@@ -12,9 +12,9 @@ Milliseconds, minima of interleaved rounds; ratio = the best peer's time / ours,
 and out. oneDNN: the better of its own layout with the reorders of data and output counted and of
 plain tensors throughout; in brackets its own layout without the reorders. ONNX Runtime: in a chain
 of eight equal layers where the shapes allow, so that its own layout costs it next to nothing; in
-brackets, and in the columns "all plain", one such layer between plain tensors. gemm, implicit,
-direct: this library's algorithms, each forced. Bare GEMM: the BLAS calls of gemm by themselves.
-Copy: memcpy of the data.
+brackets, and in the columns "all plain", one such layer between plain tensors. Forced: this
+library's algorithms, each by its name. Bare GEMM: the BLAS calls of gemm by themselves. Copy: memcpy
+of the data.
 """
 
 
@@ -69,15 +69,14 @@ def summary(layers):
 def table(layers):
     lines = [
         "| layer | shapes | threads | ours | GFLOP/s | algorithm | ratio | best peer | oneDNN (no reorders) "
-        "| ONNX Runtime (alone) | PyTorch | gemm, implicit, direct | bare GEMM | copy |",
+        "| ONNX Runtime (alone) | PyTorch | forced | bare GEMM | copy |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for layer in layers:
         time = {name: milliseconds(value) for name, value in layer.least.items()}
         dnnl = min((layer.least[name] for name in ("onednn", "onednn-plain") if name in layer.least),
                    default=None)
-        forced = ", ".join(milliseconds(layer.forced.get(name))
-                           for name in ("gemm", "implicit", "direct"))
+        forced = ", ".join(f"{name} {milliseconds(least)}" for name, least in layer.forced.items())
         lines.append(
             f"| {layer.name} | {layer.shapes.replace('*', '∗')} | {layer.threads} "
             f"| {time[results.OURS]} | {1e3 * layer.gflop / layer.ours:.0f} | {layer.notes[results.OURS]} "
@@ -116,7 +115,7 @@ def findings(layers):
                    f"copies, ≤ {results.MAX_COPIES} wanted")
         if layer.forced:
             fastest = min(layer.forced, key=layer.forced.get)
-            chosen = layer.notes[results.OURS]
+            chosen = layer.notes[results.OURS].partition("/")[0]  # a method is forced, not a form
             if (fastest != chosen
                     and layer.forced[fastest] * results.CHOICE_MARGIN < layer.ours):
                 yield (f"{layer.name} ({layer.shapes}), threads {layer.threads}: {fastest} would be "
