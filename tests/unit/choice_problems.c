@@ -69,7 +69,7 @@ char *gops_choice_write_text(const gops_choices *choices, size_t *bytes)
     return text;
 }
 
-int gops_choice_plan_info(const gops_problem *problem, char algorithm[32], char why[512])
+int gops_choice_algorithm(const gops_problem *problem, char algorithm[32])
 {
     gops_plan *plan;
     gops_plan_info info = {.size = sizeof info};
@@ -79,7 +79,6 @@ int gops_choice_plan_info(const gops_problem *problem, char algorithm[32], char 
         return 0;
     gops_plan_get_info(plan, &info, NULL);
     snprintf(algorithm, 32, "%s", info.algorithm);
-    snprintf(why, 512, "%s", info.why);
     gops_plan_destroy(plan);
     return 1;
 }
@@ -108,11 +107,11 @@ char *gops_choice_some_text(size_t *bytes)
     gops_problem problems[] = {gops_choice_transposed(), gops_choice_grouped(), gops_choice_norm(),
                                gops_choice_depthwise()};
     gops_choices *choices = gops_choice_create();
-    char algorithm[32], why[512];
+    char algorithm[32];
     for (size_t i = 0; i < 4; i++) {
         problems[i].choices = choices;
         problems[i].algorithm = "fastest";
-        gops_choice_plan_info(&problems[i], algorithm, why);
+        gops_choice_algorithm(&problems[i], algorithm);
     }
     char *text = gops_choice_write_text(choices, bytes);
     gops_choices_destroy(choices);

@@ -20,8 +20,8 @@ char *gops_choice_write_text(const gops_choices *choices, size_t *bytes);
 /* Choices for several problems, as text; to be freed. */
 char *gops_choice_some_text(size_t *bytes);
 
-/* What a plan with these options says of itself; 0 where it is refused. */
-int gops_choice_plan_info(const gops_problem *problem, char algorithm[32], char why[512]);
+/* The algorithm of a plan with these options; 0 where it is refused. */
+int gops_choice_algorithm(const gops_problem *problem, char algorithm[32]);
 
 /* What stands behind " sum=" in a line: FNV-1a of 32 bits. */
 unsigned gops_choice_sum(const char *line, size_t bytes);

@@ -103,11 +103,11 @@ static void foreign_is_refused(void)
         refuse(texts[i], texts[i], strlen(texts[i]), 1);
     refuse("a 0", "groupops-choices 2 lines=0\0\n", 28, 1);
     gops_problem problem = gops_choice_grouped();
-    char algorithm[32], why[512], text[2048];
+    char algorithm[32], text[2048];
     size_t bytes;
     problem.choices = gops_choice_create();
     problem.algorithm = "fastest";
-    gops_choice_plan_info(&problem, algorithm, why);
+    gops_choice_algorithm(&problem, algorithm);
     char *written = gops_choice_write_text(problem.choices, &bytes);
     gops_choices_destroy(problem.choices);
     static const char *const names[] = {"winograd",   "",     "gemm ",         "direct/",
