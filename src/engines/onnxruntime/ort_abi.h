@@ -1,14 +1,13 @@
 /*
- * engines/onnxruntime/ort_abi.h: the part of ONNX Runtime's C interface that this project calls or
- * is called by, declared by hand, since no package brings the runtime's own headers.
+ * ort_abi.h: the part of ONNX Runtime's C interface that this project calls or is called by. It is
+ * declared here, because no package contains the runtime's own headers.
  *
  * A function table is an array of pointers that only grows: a function keeps its slot in all later
- * versions. The members below lie at their slots; what lies between them is not used. A struct that
- * a provider hands over begins with the version it was written for, and the runtime reads no member
- * that is newer than that.
+ * versions. The members below have these slots; those between them are not used. A struct that a
+ * provider passes to the runtime begins with a version, and the runtime reads no newer member.
  *
- * Calls that answer `ort_status *` answer NULL for success; another answer is the caller's to
- * release. Strings are UTF-8.
+ * A function that returns `ort_status *` returns NULL for success; the caller releases any other
+ * status. Strings are UTF-8.
  */
 #ifndef GROUPOPS_ENGINES_ORT_ABI_H
 #define GROUPOPS_ENGINES_ORT_ABI_H
@@ -18,11 +17,11 @@
 #include <stdint.h>
 
 enum {
-    /* The version that brought plugin providers: what the provider and its hosts ask for. */
+    /* The first version with plugin providers, which the provider and its hosts ask for. */
     ORT_VERSION_PLUGINS = 23,
-    /* All the benchmark's peer needs, opset 21 included. */
+    /* The version that the benchmark's peer asks for, which has opset 21. */
     ORT_VERSION_BASE = 20,
-    /* The version that brought tensor_reference and the assignment of nodes to providers. */
+    /* The first version with tensor_reference and the assignment of nodes to providers. */
     ORT_VERSION_REFERENCES = 24,
 };
 
@@ -87,8 +86,8 @@ enum {
 typedef void ort_slot(void);
 typedef struct ort_ep_api ort_ep_api;
 
-/* Slots `first` to `last` of a table, which nothing here calls. */
-#define ORT_SKIP(first, last) ort_slot *slots_from_##first[(last) - (first) + 1]
+/* Slots `first` to `last` of a table, which are not used. */
+#define ORT_SKIP(first, last) ort_slot *skipped_##first[(last) - (first) + 1]
 
 typedef struct ort_api {
     ort_status *(*create_status)(ort_code code, const char *message); /* 0 */
@@ -168,8 +167,8 @@ typedef struct ort_api {
     ort_status *(*context_parallel_for)(const ort_kernel_context *context,
                                         void (*task)(void *argument, size_t index), size_t total,
                                         size_t batches, void *argument); /* 274 */
-    /* 277 is KernelContext_GetScratchBuffer: on the processor what it gives is kept until the
-     * session ends, so that a session grows with every run. */
+    /* Slot 277 is KernelContext_GetScratchBuffer. It is not used: on the CPU its memory is kept
+     * until the session ends, so a session would grow with every run. */
     ORT_SKIP(275, 288);
     ort_status *(*get_value_name)(const ort_value_info *info, const char **name); /* 289 */
     ort_status *(*get_value_type)(const ort_value_info *info, const ort_type_info **type);
@@ -282,7 +281,7 @@ struct ort_ep_api {
                                size_t count, const ort_fusion_options *options);
 };
 
-/* The members that come after those here stay NULL: room is kept for those of version 29. */
+/* The members after those named here stay NULL; there is room for those of version 29. */
 struct ort_ep {
     uint32_t version;
     const char *(*get_name)(const ort_ep *ep);
@@ -300,7 +299,7 @@ struct ort_ep_factory {
     const char *(*get_vendor)(const ort_ep_factory *factory);
     ort_status *(*get_supported_devices)(ort_ep_factory *factory,
                                          const ort_hardware_device *const *hardware, size_t count,
-                                         ort_ep_device **devices, size_t most,
+                                         ort_ep_device **devices, size_t max_devices,
                                          size_t *device_count);
     ort_status *(*create_ep)(ort_ep_factory *factory, const ort_hardware_device *const *hardware,
                              const ort_key_values *const *metadata, size_t count,
@@ -329,7 +328,7 @@ struct ort_compute_info {
 /* What a provider library exports, as CreateEpFactories and ReleaseEpFactory. */
 typedef ort_status *ort_create_ep_factories(const char *name, const ort_api_base *base,
                                             const ort_logger *logger, ort_ep_factory **factories,
-                                            size_t most, size_t *count);
+                                            size_t max_factories, size_t *count);
 typedef ort_status *ort_release_ep_factory(ort_ep_factory *factory);
 
 #endif

@@ -5,14 +5,14 @@
 
 enum { TEXT_BYTES = 32, MAX_NUMBERS = 2 * GOPS_MAX_SPATIAL };
 
-/* Reads up to `bytes`; false where the attribute is not there or could not be read. */
-static bool read(gops_ort_attributes *from, const char *name, ort_attribute_type type, void *data,
-                 size_t bytes, size_t *needed)
+/* Reads up to `bytes` bytes; false if the attribute is missing or could not be read. */
+static bool read_attribute(gops_ort_attributes *from, const char *name, ort_attribute_type type,
+                           void *data, size_t bytes, size_t *needed)
 {
     const ort_api *api = from->runtime->api;
     const ort_attribute *attribute = NULL;
     ort_attribute_type found;
-    if (from->status != NULL || from->strange) {
+    if (from->status != NULL || from->malformed) {
         return false;
     }
     ort_status *missing = api->node_attribute(from->node->handle, name, &attribute);
@@ -25,16 +25,16 @@ static bool read(gops_ort_attributes *from, const char *name, ort_attribute_type
     }
     from->status = api->attribute_type(attribute, &found);
     if (from->status == NULL && found != type) {
-        from->strange = true;
+        from->malformed = true;
     }
-    if (from->status != NULL || from->strange) {
+    if (from->status != NULL || from->malformed) {
         return false;
     }
     *needed = 0;
     ort_status *status = api->read_attribute(attribute, type, data, bytes, needed);
     if (status != NULL && *needed > bytes) { /* longer than any that has a meaning here */
         api->release_status(status);
-        from->strange = true;
+        from->malformed = true;
         return false;
     }
     from->status = status;
@@ -44,7 +44,8 @@ static bool read(gops_ort_attributes *from, const char *name, ort_attribute_type
 static size_t read_numbers(gops_ort_attributes *from, const char *name, int64_t *numbers)
 {
     size_t bytes = 0;
-    return read(from, name, ORT_ATTRIBUTE_INTS, numbers, MAX_NUMBERS * sizeof *numbers, &bytes)
+    return read_attribute(from, name, ORT_ATTRIBUTE_INTS, numbers, MAX_NUMBERS * sizeof *numbers,
+                          &bytes)
                ? bytes / sizeof *numbers
                : 0;
 }
@@ -53,14 +54,14 @@ static bool read_text(gops_ort_attributes *from, const char *name, char *text)
 {
     size_t bytes = 0;
     memset(text, 0, TEXT_BYTES);
-    return read(from, name, ORT_ATTRIBUTE_STRING, text, TEXT_BYTES - 1, &bytes);
+    return read_attribute(from, name, ORT_ATTRIBUTE_STRING, text, TEXT_BYTES - 1, &bytes);
 }
 
 void gops_ort_attribute_int(gops_ort_attributes *from, const char *name, int64_t *value)
 {
     int64_t number;
     size_t bytes;
-    if (read(from, name, ORT_ATTRIBUTE_INT, &number, sizeof number, &bytes)) {
+    if (read_attribute(from, name, ORT_ATTRIBUTE_INT, &number, sizeof number, &bytes)) {
         *value = number;
     }
 }
@@ -69,7 +70,7 @@ void gops_ort_attribute_float(gops_ort_attributes *from, const char *name, float
 {
     float number;
     size_t bytes;
-    if (read(from, name, ORT_ATTRIBUTE_FLOAT, &number, sizeof number, &bytes)) {
+    if (read_attribute(from, name, ORT_ATTRIBUTE_FLOAT, &number, sizeof number, &bytes)) {
         *value = number;
     }
 }
@@ -87,7 +88,7 @@ void gops_ort_attribute_list(gops_ort_attributes *from, const char *name, gops_l
     int64_t numbers[MAX_NUMBERS];
     const size_t count = read_numbers(from, name, numbers);
     if (count > GOPS_MAX_SPATIAL) {
-        from->strange = true;
+        from->malformed = true;
         return;
     }
     set_list(list, numbers, count);
@@ -99,7 +100,7 @@ void gops_ort_attribute_pads(gops_ort_attributes *from, const char *name, gops_l
     int64_t numbers[MAX_NUMBERS];
     const size_t count = read_numbers(from, name, numbers);
     if (count % 2 != 0) {
-        from->strange = true;
+        from->malformed = true;
         return;
     }
     set_list(begin, numbers, count / 2);
@@ -124,7 +125,7 @@ void gops_ort_attribute_auto_pad(gops_ort_attributes *from, gops_auto_pad *value
             return;
         }
     }
-    from->strange = true;
+    from->malformed = true;
 }
 
 bool gops_ort_attribute_is(gops_ort_attributes *from, const char *name, const char *expected)

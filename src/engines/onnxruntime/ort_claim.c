@@ -1,4 +1,4 @@
-/* ort_claim.c: what comes after a claimed node and can be done while its result is stored. */
+/* ort_claim.c: finds the nodes after a claimed one that become its post-ops. */
 #include "ort_operation.h"
 
 #include "ort_attributes.h"
@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The only node that reads the value, and where else it is read nothing; NULL: there is none. */
-static gops_ort_node *only_reader(const gops_ort_graph *graph, const char *value)
+/* The node that reads the value, if it is the only reader and is not claimed; else NULL. */
+static gops_ort_node *find_only_reader(const gops_ort_graph *graph, const char *value)
 {
     size_t count;
     const gops_ort_use *use = gops_ort_uses(graph, value, &count);
@@ -17,13 +17,13 @@ static gops_ort_node *only_reader(const gops_ort_graph *graph, const char *value
     return &graph->nodes[use->reader - graph->nodes];
 }
 
-static bool same_shape(const gops_tensor *one, const gops_tensor *other)
+static bool is_known_same(const gops_tensor *one, const gops_tensor *other)
 {
-    bool same = one->type == other->type && one->rank == other->rank;
-    for (int32_t i = 0; same && i < one->rank; i++) {
-        same = one->dims[i] >= 0 && one->dims[i] == other->dims[i];
+    bool known = true;
+    for (int32_t i = 0; i < one->rank; i++) {
+        known = known && one->dims[i] >= 0;
     }
-    return same;
+    return known && one->type == other->type && gops_ort_same_shape(one, other);
 }
 
 static void add_node(gops_ort_claim *claim, gops_ort_node *node)
@@ -32,11 +32,12 @@ static void add_node(gops_ort_claim *claim, gops_ort_node *node)
     claim->output = node->output_names[0];
 }
 
-/* Add of a tensor that surely has the output's shape: one that is broadcast is no residual. */
+/* Claims an Add whose other operand is known to have the output's shape: a residual is not
+ * broadcast. */
 static ort_status *add_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                 gops_ort_claim *claim)
 {
-    gops_ort_node *node = only_reader(graph, claim->output);
+    gops_ort_node *node = find_only_reader(graph, claim->output);
     gops_tensor shape, other;
     bool known, other_known;
     if (node == NULL || strcmp(node->type, "Add") != 0 || node->input_count != 2 ||
@@ -53,7 +54,7 @@ static ort_status *add_residual(const gops_ort_runtime *runtime, const gops_ort_
             NULL) {
         return status;
     }
-    if (known && other_known && same_shape(&shape, &other)) {
+    if (known && other_known && is_known_same(&shape, &other)) {
         claim->inputs[GOPS_ORT_RESIDUAL] = node->input_names[1 - mine];
         claim->infos[GOPS_ORT_RESIDUAL] = node->inputs[1 - mine];
         add_node(claim, node);
@@ -77,7 +78,7 @@ static ort_status *read_bound(const gops_ort_runtime *runtime, const ort_value_i
     }
     if ((status = api->get_initializer(info, &value)) != NULL || value == NULL ||
         (status = gops_ort_describe(runtime, value, &tensor)) != NULL ||
-        /* ONNX Runtime's own calls take a value that they only read as one they might change. */
+        /* get_tensor_data lacks a const: it serves values that are written too. */
         (status = api->get_tensor_data((ort_value *)(uintptr_t)value, &data)) != NULL) {
         return status;
     }
@@ -91,7 +92,7 @@ static ort_status *read_bound(const gops_ort_runtime *runtime, const ort_value_i
     return NULL;
 }
 
-/* Clip: to version 10 the bounds are attributes, then inputs. */
+/* Reads the bounds of Clip, which are attributes up to version 10 and inputs from 11 on. */
 static ort_status *read_clip(const gops_ort_runtime *runtime, const gops_ort_node *node,
                              gops_activation *activation, bool *serves)
 {
@@ -104,7 +105,7 @@ static ort_status *read_clip(const gops_ort_runtime *runtime, const gops_ort_nod
         gops_ort_attribute_float(&from, "max", &high);
         bounds[0] = (double)low;
         bounds[1] = (double)high;
-        *serves = from.status == NULL && !from.strange;
+        *serves = from.status == NULL && !from.malformed;
         if (from.status != NULL) {
             return from.status;
         }
@@ -128,7 +129,7 @@ static ort_status *read_activation(const gops_ort_runtime *runtime, const gops_o
     static const struct {
         const char *type;
         gops_activation_kind kind;
-    } plain[] = {
+    } activations[] = {
         {"Relu", GOPS_ACTIVATION_RELU}, {"LeakyRelu", GOPS_ACTIVATION_LEAKY_RELU},
         {"Tanh", GOPS_ACTIVATION_TANH}, {"Sigmoid", GOPS_ACTIVATION_SIGMOID},
         {"Gelu", GOPS_ACTIVATION_GELU}, {"HardSwish", GOPS_ACTIVATION_HARD_SWISH},
@@ -138,9 +139,9 @@ static ort_status *read_activation(const gops_ort_runtime *runtime, const gops_o
     if (strcmp(node->type, "Clip") == 0) {
         return read_clip(runtime, node, activation, serves);
     }
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-        if (strcmp(node->type, plain[i].type) == 0) {
-            *activation = (gops_activation){.kind = plain[i].kind};
+    for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
+        if (strcmp(node->type, activations[i].type) == 0) {
+            *activation = (gops_activation){.kind = activations[i].kind};
             *serves = true;
         }
     }
@@ -151,20 +152,20 @@ static ort_status *read_activation(const gops_ort_runtime *runtime, const gops_o
     } else if (activation->kind == GOPS_ACTIVATION_GELU) {
         *serves = gops_ort_attribute_is(&from, "approximate", "none");
     }
-    *serves = *serves && !from.strange;
+    *serves = *serves && !from.malformed;
     return from.status;
 }
 
 static ort_status *add_activation(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                   gops_ort_claim *claim)
 {
-    gops_ort_node *node = only_reader(graph, claim->output);
+    gops_ort_node *node = find_only_reader(graph, claim->output);
     gops_activation activation = {0};
     bool serves = false;
     if (node == NULL || node->output_count != 1) {
         return NULL;
     }
-    /* The value may also be a bound of Clip, which is not what follows it. */
+    /* A value that is a bound of Clip is not what Clip is applied to. */
     ort_status *status = strcmp(node->input_names[0], claim->output) == 0
                              ? read_activation(runtime, node, &activation, &serves)
                              : NULL;
@@ -175,8 +176,8 @@ static ort_status *add_activation(const gops_ort_runtime *runtime, const gops_or
     return status;
 }
 
-/* x * sigmoid(x), which has no operator of its own before version 24: the value is read by Sigmoid
- * and by the Mul behind it. */
+/* Claims x * sigmoid(x), which has no operator of its own before version 24: Sigmoid and the Mul
+ * after it both read the value. */
 static void add_swish(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     size_t count;
@@ -188,7 +189,7 @@ static void add_swish(const gops_ort_graph *graph, gops_ort_claim *claim)
     const gops_ort_node *sigmoid = uses[first].reader, *product = uses[1 - first].reader;
     if (strcmp(sigmoid->type, "Sigmoid") != 0 || strcmp(product->type, "Mul") != 0 ||
         sigmoid->claimed || product->claimed ||
-        only_reader(graph, sigmoid->output_names[0]) != product) {
+        find_only_reader(graph, sigmoid->output_names[0]) != product) {
         return;
     }
     claim->operation.activation = (gops_activation){GOPS_ACTIVATION_SWISH, 1, 0};

@@ -1,4 +1,4 @@
-/* ort_compute.c: one call of a claimed node. */
+/* ort_compute.c: executes the calls of a claim. */
 #include "ort_compute.h"
 
 #include "ort_empty.h"
@@ -14,7 +14,7 @@ typedef struct compute {
     ort_compute_info base;     /* first: the runtime's pointer to it is one to this */
     gops_ort_runtime *runtime; /* of the session */
     gops_ort_operation operation;
-    int position[GOPS_ORT_INPUTS]; /* among the inputs of the call; NOT_GIVEN */
+    int position[GOPS_ORT_INPUTS]; /* of each input among those of the call; NOT_GIVEN */
     bool constant;                 /* the weights never change */
     gops_ort_plans plans;
     char name[NAME_BYTES];
@@ -41,7 +41,7 @@ static ort_status *read_value(const gops_ort_runtime *runtime, const ort_value *
     void *data = NULL;
     ort_status *status = gops_ort_describe(runtime, value, &read->tensor);
     if (status == NULL) {
-        /* The call is made for values that change too; this one is only read. */
+        /* get_tensor_data lacks a const: it serves values that are written too. */
         status = runtime->api->get_tensor_data((ort_value *)(uintptr_t)value, &data);
     }
     read->data = data;
@@ -100,7 +100,7 @@ static ort_status *describe_weights(const compute *self, const input *inputs, go
     }
     const int64_t channels = data->rank >= 2 ? data->dims[1] : 0;
     const int64_t count = operation->scale_of_groups ? operation->norm.num_groups : channels;
-    /* The runtime's own provider multiplies and adds, which broadcast a single value. */
+    /* A single value is allowed, because the runtime's own provider broadcasts it. */
     if ((!holds(weights, count) && !holds(weights, 1)) ||
         (!holds(bias, count) && !holds(bias, 1))) {
         return refuse_shape(self, operation->scale_of_groups
@@ -111,20 +111,20 @@ static ort_status *describe_weights(const compute *self, const input *inputs, go
     return NULL;
 }
 
-/* Gives each channel its group's value, or the only one. */
-static void spread(const input *values, int64_t channels, unsigned char *spread_out)
+/* Gives each channel the value of its group, or the only value. */
+static void broadcast_values(const input *values, int64_t channels, unsigned char *broadcast)
 {
     const int64_t groups = values->tensor.dims[0];
     const size_t size = gops_type_bytes(values->tensor.type);
     for (int64_t c = 0; c < channels; c++) {
-        memcpy(spread_out + (size_t)c * size,
+        memcpy(broadcast + (size_t)c * size,
                (const unsigned char *)values->data + (size_t)(c / (channels / groups)) * size,
                size);
     }
 }
 
-static ort_status *execute(const compute *self, const gops_ort_taken *taken,
-                           const gops_arguments *arguments, const ort_kernel_context *context)
+static ort_status *execute_plan(const compute *self, const gops_ort_taken *taken,
+                                const gops_arguments *arguments, const ort_kernel_context *context)
 {
     gops_error error;
     gops_ort_enter(context);
@@ -147,12 +147,12 @@ static ort_status *run_norm(const compute *self, const gops_ort_taken *taken, co
         if (memory == NULL) {
             return refuse_shape(self, "no memory for scale and bias");
         }
-        spread(&inputs[GOPS_ORT_FILTER], channels, memory);
-        spread(&inputs[GOPS_ORT_BIAS], channels, memory + bytes);
+        broadcast_values(&inputs[GOPS_ORT_FILTER], channels, memory);
+        broadcast_values(&inputs[GOPS_ORT_BIAS], channels, memory + bytes);
         arguments->scale = memory;
         arguments->bias = memory + bytes;
     }
-    ort_status *status = execute(self, taken, arguments, context);
+    ort_status *status = execute_plan(self, taken, arguments, context);
     free(memory);
     return status;
 }
@@ -171,7 +171,7 @@ static ort_status *run_conv(compute *self, const gops_ort_taken *taken, const in
         }
         arguments->filter = packed->filter;
     }
-    ort_status *status = execute(self, taken, arguments, context);
+    ort_status *status = execute_plan(self, taken, arguments, context);
     if (packed != NULL) {
         gops_ort_unpack(&self->plans, taken, packed);
     }
@@ -190,15 +190,9 @@ static ort_status *make_output(const compute *self, const gops_tensor *tensor,
     return status != NULL ? status : self->runtime->api->get_tensor_data(value, data);
 }
 
-static bool is_same_shape(const gops_tensor *one, const gops_tensor *other)
-{
-    return one->rank == other->rank &&
-           memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
-}
-
-/* Makes the output, and the arguments that all operations have. */
-static ort_status *start(const compute *self, const gops_tensor *output, const input *inputs,
-                         ort_kernel_context *context, gops_arguments *arguments)
+/* Makes the output, and the arguments that all operations share. */
+static ort_status *start_call(const compute *self, const gops_tensor *output, const input *inputs,
+                              ort_kernel_context *context, gops_arguments *arguments)
 {
     *arguments = (gops_arguments){
         .size = sizeof *arguments,
@@ -206,7 +200,7 @@ static ort_status *start(const compute *self, const gops_tensor *output, const i
         .residual = inputs[GOPS_ORT_RESIDUAL].data,
     };
     if (self->position[GOPS_ORT_RESIDUAL] != NOT_GIVEN &&
-        !is_same_shape(&inputs[GOPS_ORT_RESIDUAL].tensor, output)) {
+        !gops_ort_same_shape(&inputs[GOPS_ORT_RESIDUAL].tensor, output)) {
         return refuse_shape(self, "what is added has not the shape that the model says");
     }
     return make_output(self, output, context, &arguments->output);
@@ -221,12 +215,12 @@ static bool has_elements(const gops_tensor *tensor)
     return has;
 }
 
-static ort_status *run(compute *self, const gops_ort_taken *taken, const input *inputs,
-                       ort_kernel_context *context)
+static ort_status *run_plan(compute *self, const gops_ort_taken *taken, const input *inputs,
+                            ort_kernel_context *context)
 {
     gops_arguments arguments;
-    ort_status *status = start(self, &taken->output, inputs, context, &arguments);
-    /* A plan without an output packs nothing, and has no use for the filters packed by others. */
+    ort_status *status = start_call(self, &taken->output, inputs, context, &arguments);
+    /* A plan with an empty output packs no filter and takes none. */
     if (status != NULL || !has_elements(&taken->output)) {
         return status;
     }
@@ -240,7 +234,7 @@ static ort_status *run_empty(const compute *self, const gops_tensor *output, con
 {
     gops_arguments arguments;
     gops_error error;
-    ort_status *status = start(self, output, inputs, context, &arguments);
+    ort_status *status = start_call(self, output, inputs, context, &arguments);
     if (status != NULL || !has_elements(output)) {
         return status;
     }
@@ -275,28 +269,29 @@ static ort_status *compute_once(ort_compute_info *info, void *state, ort_kernel_
                             &error) != GOPS_OK) {
         return refuse(self, &error);
     }
-    status = run(self, &taken, inputs, context);
+    status = run_plan(self, &taken, inputs, context);
     gops_ort_plans_give_back(&self->plans, &taken);
     return status;
 }
 
 /* The state is the compute info itself: the runtime makes one for each claim and session. */
-static ort_status *create_state(ort_compute_info *info, ort_compute_context *context, void **state)
+static ort_status *compute_create_state(ort_compute_info *info, ort_compute_context *context,
+                                        void **state)
 {
     (void)context;
     *state = info;
     return NULL;
 }
 
-static void release_state(ort_compute_info *info, void *state)
+static void compute_release_state(ort_compute_info *info, void *state)
 {
     (void)info;
     (void)state;
 }
 
-/* Packs what is constant while the model is loaded, so that the first run is as fast as the next.
- * What cannot be done yet, or is refused, comes up again in the first call. */
-static ort_status *prepare(compute *self, const gops_ort_claim *claim)
+/* Packs constant weights while the model is loaded, so that the first call is as fast as the
+ * others. If the shapes are not known yet, or the library refuses, the first call tries again. */
+static ort_status *pack_constant(compute *self, const gops_ort_claim *claim)
 {
     const gops_ort_runtime *runtime = self->runtime;
     const ort_value *value = NULL;
@@ -358,13 +353,14 @@ ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_cl
         free(self);
         return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a node");
     }
-    self->base = (ort_compute_info){ORT_VERSION_PLUGINS, create_state, compute_once, release_state};
+    self->base = (ort_compute_info){ORT_VERSION_PLUGINS, compute_create_state, compute_once,
+                                    compute_release_state};
     self->runtime = runtime;
     self->operation = claim->operation;
     snprintf(self->name, sizeof self->name, "%s", claim->nodes[0]->name);
     ort_status *status = find_positions(self, claim, inputs, input_count);
     if (status == NULL) {
-        status = prepare(self, claim);
+        status = pack_constant(self, claim);
     }
     if (status != NULL) {
         gops_ort_compute_destroy(&self->base);

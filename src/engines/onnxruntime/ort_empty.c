@@ -1,9 +1,9 @@
-/* ort_empty.c: the output of a convolution that has nothing to sum. */
+/* ort_empty.c: the output of a convolution whose sums are empty. */
 #include "ort_empty.h"
 
 #include <stdlib.h>
 
-/* Takes from the axis `taken` of its padding; false where it has less. */
+/* Removes `taken` elements from the padding of the axis; false if it has fewer. */
 static bool take_padding(gops_conv_attributes *conv, int32_t axis, int64_t taken)
 {
     gops_list *const pads[] = {&conv->pads_begin, &conv->pads_end};
@@ -16,9 +16,8 @@ static bool take_padding(gops_conv_attributes *conv, int32_t axis, int64_t taken
     return taken == 0;
 }
 
-/* The problem with size 1 in place of 0, which the library has a shape for, is the same where one
- * element of the padding is left out. SAME_* and VALID pad nothing around size 0 that a kernel
- * could lie on. */
+/* The library refuses an axis of size 0, so the shape is computed for size 1 and one element of
+ * padding less, which is the same. With SAME_* and VALID an axis of size 0 has no output. */
 static bool conv_shape(const gops_ort_operation *operation, const gops_tensor *data,
                        const gops_tensor *filter, gops_tensor *output)
 {
@@ -39,7 +38,7 @@ static bool conv_shape(const gops_ort_operation *operation, const gops_tensor *d
     return has_shape;
 }
 
-/* What size 1 in place of 0 adds to an output whose size is not given is one stride. */
+/* Computed for size 1 in place of 0, which adds one stride to an output whose size is not given. */
 static bool deconv_shape(const gops_ort_operation *operation, const gops_tensor *data,
                          const gops_tensor *filter, gops_tensor *output)
 {
@@ -80,8 +79,8 @@ bool gops_ort_empty_shape(const gops_ort_operation *operation, const gops_tensor
                                              : deconv_shape(operation, data, filter, output));
 }
 
-static gops_status execute(gops_plan *plan, const gops_arguments *arguments, const void *zeros,
-                           gops_error *error)
+static gops_status execute_on_zeros(gops_plan *plan, const gops_arguments *arguments,
+                                    const void *zeros, gops_error *error)
 {
     gops_arguments all = *arguments;
     gops_packed_filter *packed = NULL;
@@ -95,8 +94,8 @@ static gops_status execute(gops_plan *plan, const gops_arguments *arguments, con
     return status;
 }
 
-/* A kernel of 1 over one channel of zeros: its sums are 0, and what comes after a sum is done to
- * them in the element type at hand. */
+/* Executes a kernel of 1 over one channel of zeros: its sums are 0, and the post-ops are applied to
+ * them as to any others. */
 gops_status gops_ort_empty_execute(gops_ort_runtime *runtime, const gops_ort_operation *operation,
                                    const gops_tensor *output, const gops_arguments *arguments,
                                    gops_error *error)
@@ -114,14 +113,14 @@ gops_status gops_ort_empty_execute(gops_ort_runtime *runtime, const gops_ort_ope
     if (status != GOPS_OK) {
         return status;
     }
-    const int64_t spots = data.dims[0] * data.dims[2];
-    const int64_t count = spots > output->dims[1] ? spots : output->dims[1];
+    const int64_t pixels = data.dims[0] * data.dims[2];
+    const int64_t count = pixels > output->dims[1] ? pixels : output->dims[1];
     void *zeros = calloc((size_t)count + 1, gops_type_bytes(operation->type));
     if (zeros == NULL) {
         *error = (gops_error){GOPS_OUT_OF_MEMORY, "no memory for zeros in place of the data"};
         status = error->status;
     } else {
-        status = execute(plan, arguments, zeros, error);
+        status = execute_on_zeros(plan, arguments, zeros, error);
     }
     free(zeros);
     gops_plan_destroy(plan);

@@ -9,12 +9,12 @@ static ort_status *no_memory(const gops_ort_runtime *runtime)
     return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory to read a graph");
 }
 
-static int by_value(const void *left, const void *right)
+static int compare_uses(const void *left, const void *right)
 {
     return strcmp(((const gops_ort_use *)left)->value, ((const gops_ort_use *)right)->value);
 }
 
-/* Room for `count` value infos and their names, in one piece at *infos. */
+/* Allocates `count` value infos and their names together, at *infos. */
 static bool make_values(size_t count, const ort_value_info ***infos, const char ***names)
 {
     void **memory = calloc(count * 2 + 1, sizeof *memory);
@@ -23,8 +23,9 @@ static bool make_values(size_t count, const ort_value_info ***infos, const char 
     return memory != NULL;
 }
 
-static ort_status *read_names(const gops_ort_runtime *runtime, const ort_value_info *const *infos,
-                              size_t count, const char **names)
+ort_status *gops_ort_value_names(const gops_ort_runtime *runtime,
+                                 const ort_value_info *const *infos, size_t count,
+                                 const char **names)
 {
     for (size_t i = 0; i < count; i++) {
         names[i] = "";
@@ -52,11 +53,11 @@ static ort_status *read_values(const gops_ort_runtime *runtime, gops_ort_node *n
     }
     if ((status = api->node_inputs(node->handle, node->inputs, node->input_count)) != NULL ||
         (status = api->node_outputs(node->handle, node->outputs, node->output_count)) != NULL ||
-        (status = read_names(runtime, node->inputs, node->input_count, node->input_names)) !=
-            NULL) {
+        (status = gops_ort_value_names(runtime, node->inputs, node->input_count,
+                                       node->input_names)) != NULL) {
         return status;
     }
-    return read_names(runtime, node->outputs, node->output_count, node->output_names);
+    return gops_ort_value_names(runtime, node->outputs, node->output_count, node->output_names);
 }
 
 static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_graph *graph,
@@ -109,21 +110,21 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
 {
     const ort_value_info **outputs;
     const char **names;
-    size_t count = 0, most = 0;
+    size_t count = 0, inputs = 0;
     ort_status *status = runtime->api->graph_output_count(from, &count);
     if (status != NULL) {
         return status;
     }
     for (size_t i = 0; i < graph->node_count; i++) {
-        most += graph->nodes[i].input_count;
+        inputs += graph->nodes[i].input_count;
     }
-    gops_ort_use *uses = calloc(most + count + 1, sizeof *uses);
+    gops_ort_use *uses = calloc(inputs + count + 1, sizeof *uses);
     graph->uses = graph->memory = uses;
     if (uses == NULL || !make_values(count, &outputs, &names)) {
         return no_memory(runtime);
     }
     if ((status = runtime->api->graph_outputs(from, outputs, count)) == NULL &&
-        (status = read_names(runtime, outputs, count, names)) == NULL) {
+        (status = gops_ort_value_names(runtime, outputs, count, names)) == NULL) {
         for (size_t i = 0; i < count; i++) {
             uses[graph->use_count++] = (gops_ort_use){names[i], NULL};
         }
@@ -133,7 +134,7 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
                 uses[graph->use_count++] = (gops_ort_use){node->input_names[input], node};
             }
         }
-        qsort(uses, graph->use_count, sizeof *uses, by_value);
+        qsort(uses, graph->use_count, sizeof *uses, compare_uses);
     }
     free(outputs);
     return status;

@@ -29,15 +29,20 @@ typedef struct gops_ort_graph {
     size_t node_count;
     const gops_ort_use *uses; /* sorted by value */
     size_t use_count;
-    bool nested; /* nodes have graphs inside that read values of this one, which `uses` lacks */
+    bool nested; /* nodes contain graphs that read values of this one, which `uses` lacks */
     void *memory;
 } gops_ort_graph;
+
+/* The names of values; "" where the info is NULL. */
+ort_status *gops_ort_value_names(const gops_ort_runtime *runtime,
+                                 const ort_value_info *const *infos, size_t count,
+                                 const char **names);
 
 ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph *from,
                                 gops_ort_graph *graph);
 void gops_ort_graph_free(gops_ort_graph *graph);
 
-/* The first of those who read the value; *count is how many they are. */
+/* The first use of the value; *count is how many there are. */
 const gops_ort_use *gops_ort_uses(const gops_ort_graph *graph, const char *value, size_t *count);
 
 #endif

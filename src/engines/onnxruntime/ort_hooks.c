@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-/* The call of the runtime that this thread is in. */
+/* The call of the runtime that this thread executes, or NULL. */
 static _Thread_local const ort_kernel_context *entered;
 
 void gops_ort_enter(const ort_kernel_context *context)
@@ -16,15 +16,15 @@ void gops_ort_leave(void)
     entered = NULL;
 }
 
-typedef struct work {
+typedef struct parallel_work {
     void (*task)(void *argument, int64_t index);
     void *argument;
-} work;
+} parallel_work;
 
-static void do_one(void *argument, size_t index)
+static void run_work_item(void *argument, size_t index)
 {
-    const work *todo = argument;
-    todo->task(todo->argument, (int64_t)index);
+    const parallel_work *work = argument;
+    work->task(work->argument, (int64_t)index);
 }
 
 static bool succeeded(const gops_ort_runtime *runtime, ort_status *status)
@@ -35,19 +35,19 @@ static bool succeeded(const gops_ort_runtime *runtime, ort_status *status)
     return status == NULL;
 }
 
-static int parallel_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
-                        int64_t count)
+static int host_parallel_for(void *context, void (*task)(void *argument, int64_t index),
+                             void *argument, int64_t count)
 {
     const gops_ort_runtime *runtime = context;
-    work todo = {task, argument};
-    return succeeded(runtime,
-                     runtime->api->context_parallel_for(entered, do_one, (size_t)count, 0, &todo))
+    parallel_work work = {task, argument};
+    return succeeded(runtime, runtime->api->context_parallel_for(entered, run_work_item,
+                                                                 (size_t)count, 0, &work))
                ? 0
                : 1;
 }
 
-/* The session's arena, which a call has to be asked for; of the first threads to ask, one keeps it.
- */
+/* The session's arena. Only a call can give it; if several threads ask first, one result is
+ * kept. */
 static ort_allocator *find_scratch(gops_ort_runtime *runtime)
 {
     ort_allocator *found = atomic_load_explicit(&runtime->scratch, memory_order_acquire);
@@ -61,8 +61,8 @@ static ort_allocator *find_scratch(gops_ort_runtime *runtime)
     return before;
 }
 
-/* The runtime promises no alignment. In front of what we hand out is the address that it gave. */
-static void *allocate(void *context, size_t bytes, size_t alignment)
+/* The runtime promises no alignment. Its own address is stored in front of the aligned memory. */
+static void *host_allocate(void *context, size_t bytes, size_t alignment)
 {
     gops_ort_runtime *runtime = context;
     ort_allocator *from = entered != NULL ? find_scratch(runtime) : runtime->allocator;
@@ -80,8 +80,9 @@ static void *allocate(void *context, size_t bytes, size_t alignment)
     return aligned;
 }
 
-/* What gops_execute takes it gives back before it returns, so `entered` is as it was then. */
-static void release(void *context, void *memory)
+/* gops_execute releases what it allocates before it returns, so `entered` has not changed
+ * between. */
+static void host_release(void *context, void *memory)
 {
     gops_ort_runtime *runtime = context;
     ort_allocator *from = entered != NULL ? find_scratch(runtime) : runtime->allocator;
@@ -92,9 +93,9 @@ gops_host gops_ort_host(gops_ort_runtime *runtime)
 {
     return (gops_host){
         .size = sizeof(gops_host),
-        .parallel_for = parallel_for,
-        .allocate = allocate,
-        .release = release,
+        .parallel_for = host_parallel_for,
+        .allocate = host_allocate,
+        .release = host_release,
         .context = runtime,
     };
 }

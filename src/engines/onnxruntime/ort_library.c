@@ -8,37 +8,37 @@ typedef struct factory {
     gops_ort_runtime runtime;
 } factory;
 
-static const char *get_name(const ort_ep_factory *self)
+static const char *factory_name(const ort_ep_factory *self)
 {
     (void)self;
     return GOPS_ORT_PROVIDER;
 }
 
-static const char *get_vendor(const ort_ep_factory *self)
+static const char *factory_vendor(const ort_ep_factory *self)
 {
     (void)self;
     return "groupops";
 }
 
-static uint32_t get_vendor_id(const ort_ep_factory *self)
+static uint32_t factory_vendor_id(const ort_ep_factory *self)
 {
     (void)self;
-    return 0; /* a number of the PCI kind, which software has not */
+    return 0; /* for PCI vendors alone */
 }
 
-static const char *get_version(const ort_ep_factory *self)
+static const char *factory_version(const ort_ep_factory *self)
 {
     (void)self;
     return gops_version();
 }
 
-static ort_status *get_supported_devices(ort_ep_factory *self,
-                                         const ort_hardware_device *const *hardware, size_t count,
-                                         ort_ep_device **devices, size_t most, size_t *device_count)
+static ort_status *factory_devices(ort_ep_factory *self, const ort_hardware_device *const *hardware,
+                                   size_t count, ort_ep_device **devices, size_t max_devices,
+                                   size_t *device_count)
 {
     const gops_ort_runtime *runtime = &((const factory *)(void *)self)->runtime;
     *device_count = 0;
-    for (size_t i = 0; i < count && *device_count < most; i++) {
+    for (size_t i = 0; i < count && *device_count < max_devices; i++) {
         if (runtime->api->get_hardware_type(hardware[i]) == ORT_HARDWARE_CPU) {
             ort_status *status = runtime->ep_api->create_ep_device(self, hardware[i], NULL, NULL,
                                                                    &devices[*device_count]);
@@ -51,10 +51,11 @@ static ort_status *get_supported_devices(ort_ep_factory *self,
     return NULL;
 }
 
-static ort_status *create_ep(ort_ep_factory *self, const ort_hardware_device *const *hardware,
-                             const ort_key_values *const *metadata, size_t count,
-                             const ort_session_options *options, const ort_logger *logger,
-                             ort_ep **ep)
+static ort_status *factory_create_ep(ort_ep_factory *self,
+                                     const ort_hardware_device *const *hardware,
+                                     const ort_key_values *const *metadata, size_t count,
+                                     const ort_session_options *options, const ort_logger *logger,
+                                     ort_ep **ep)
 {
     (void)hardware;
     (void)metadata;
@@ -64,22 +65,22 @@ static ort_status *create_ep(ort_ep_factory *self, const ort_hardware_device *co
     return gops_ort_provider_create(&((const factory *)(void *)self)->runtime, ep);
 }
 
-static void release_ep(ort_ep_factory *self, ort_ep *ep)
+static void factory_release_ep(ort_ep_factory *self, ort_ep *ep)
 {
     (void)self;
     gops_ort_provider_destroy(ep);
 }
 
-/* The runtime calls these without looking. All memory is the processor's, which it manages itself.
- */
-static ort_status *create_data_transfer(ort_ep_factory *self, ort_data_transfer **transfer)
+/* The runtime calls these two without a check for NULL. All memory is the CPU's, which it manages
+ * itself. */
+static ort_status *factory_create_data_transfer(ort_ep_factory *self, ort_data_transfer **transfer)
 {
     (void)self;
     *transfer = NULL;
     return NULL;
 }
 
-static bool is_stream_aware(const ort_ep_factory *self)
+static bool factory_is_stream_aware(const ort_ep_factory *self)
 {
     (void)self;
     return false;
@@ -89,7 +90,7 @@ GOPS_API ort_create_ep_factories CreateEpFactories;
 GOPS_API ort_release_ep_factory ReleaseEpFactory;
 
 ort_status *CreateEpFactories(const char *name, const ort_api_base *base, const ort_logger *logger,
-                              ort_ep_factory **factories, size_t most, size_t *count)
+                              ort_ep_factory **factories, size_t max_factories, size_t *count)
 {
     (void)name;
     (void)logger;
@@ -99,7 +100,7 @@ ort_status *CreateEpFactories(const char *name, const ort_api_base *base, const 
     if (!gops_ort_runtime_open(base, &runtime, &status)) {
         return status;
     }
-    factory *made = most > 0 ? calloc(1, sizeof *made) : NULL;
+    factory *made = max_factories > 0 ? calloc(1, sizeof *made) : NULL;
     if (made == NULL) {
         status = gops_ort_fail(&runtime, ORT_FAIL, "groupops: no room for a factory");
         gops_ort_runtime_close(&runtime);
@@ -107,15 +108,15 @@ ort_status *CreateEpFactories(const char *name, const ort_api_base *base, const 
     }
     made->base = (ort_ep_factory){
         .version = ORT_VERSION_PLUGINS,
-        .get_name = get_name,
-        .get_vendor = get_vendor,
-        .get_supported_devices = get_supported_devices,
-        .create_ep = create_ep,
-        .release_ep = release_ep,
-        .get_vendor_id = get_vendor_id,
-        .get_version = get_version,
-        .create_data_transfer = create_data_transfer,
-        .is_stream_aware = is_stream_aware,
+        .get_name = factory_name,
+        .get_vendor = factory_vendor,
+        .get_supported_devices = factory_devices,
+        .create_ep = factory_create_ep,
+        .release_ep = factory_release_ep,
+        .get_vendor_id = factory_vendor_id,
+        .get_version = factory_version,
+        .create_data_transfer = factory_create_data_transfer,
+        .is_stream_aware = factory_is_stream_aware,
     };
     made->runtime = runtime;
     factories[0] = &made->base;

@@ -18,7 +18,7 @@ ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_val
     *known = false;
     if ((status = api->get_value_type(info, &type)) != NULL ||
         (status = api->cast_to_tensor_info(type, &described)) != NULL || described == NULL) {
-        return status; /* a sequence or a map is described by nothing */
+        return status; /* a sequence or a map has no tensor info */
     }
     if ((status = api->get_element_type(described, &element)) != NULL ||
         (status = api->get_rank(described, &rank)) != NULL) {
@@ -33,8 +33,8 @@ ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_val
     return status;
 }
 
-/* Counts of lists that are not those of the others, or of the data's axes, are for the runtime's
- * own provider to refuse. */
+/* Whether each list that is given has a number for each of the data's axes. The runtime's own
+ * provider refuses the others. */
 static bool lists_fit(const gops_list *const *lists, size_t count, int32_t axes)
 {
     for (size_t i = 0; i < count; i++) {
@@ -152,8 +152,9 @@ static bool is_open(const gops_tensor *tensor)
     return false;
 }
 
-/* Where the model gives all shapes, they are tried: what the library refuses is left to the
- * runtime's own provider. Shapes left open are refused when they come, if they must be. */
+/* Whether the library takes the shapes, if the model gives all of them; those that it refuses are
+ * left to the runtime's own provider. Shapes that the model leaves open are checked at each
+ * call. */
 static bool shapes_serve(const gops_ort_operation *operation, const gops_tensor *data,
                          const gops_tensor *weights, bool known)
 {
@@ -172,11 +173,11 @@ static bool shapes_serve(const gops_ort_operation *operation, const gops_tensor 
     return gops_ort_shape(operation, data, &filter, &shape, NULL) == GOPS_OK;
 }
 
-/* Conv goes to 3 spatial axes, ConvTranspose to 6, a normalization to rank 8. */
+/* The library has Conv up to 3 spatial axes, ConvTranspose up to 6, normalization up to rank 8. */
 static bool rank_serves(gops_ort_kind kind, int32_t rank)
 {
-    const int32_t most = kind == GOPS_ORT_CONV ? 3 : GOPS_MAX_SPATIAL;
-    return rank <= 2 + most && rank >= (kind == GOPS_ORT_NORM ? 2 : 3);
+    const int32_t max_axes = kind == GOPS_ORT_CONV ? 3 : GOPS_MAX_SPATIAL;
+    return rank <= 2 + max_axes && rank >= (kind == GOPS_ORT_NORM ? 2 : 3);
 }
 
 ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_ort_node *node,
@@ -215,8 +216,8 @@ ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_
     const int needed = operation->kind == GOPS_ORT_NORM ? GOPS_ORT_BIAS : GOPS_ORT_FILTER;
     if (claim->inputs[GOPS_ORT_DATA] == NULL || claim->inputs[GOPS_ORT_FILTER] == NULL ||
         claim->inputs[needed] == NULL ||
-        /* A convolution of a rank that the model does not tell may come with more axes than the
-         * library has; a normalization of more than 8 does not occur. */
+        /* If the model leaves the rank open, a convolution may get more axes than the library has;
+         * a normalization of a rank above 8 does not occur. */
         (ranked->rank == 0 && operation->kind != GOPS_ORT_NORM) ||
         (ranked->rank > 0 && !rank_serves(operation->kind, ranked->rank))) {
         return NULL;
@@ -226,7 +227,7 @@ ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_
                        : operation->kind == GOPS_ORT_DECONV
                            ? read_deconv(&from, operation, axes)
                            : read_norm(&from, operation, node->version);
-    *serves = from.status == NULL && reads && !from.strange &&
+    *serves = from.status == NULL && reads && !from.malformed &&
               shapes_serve(operation, &tensors[GOPS_ORT_DATA], &tensors[GOPS_ORT_FILTER],
                            known[GOPS_ORT_DATA]);
     return from.status;

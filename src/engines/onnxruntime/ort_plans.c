@@ -2,22 +2,20 @@
 #include "ort_plans.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
-    /* Shapes of one packing that are kept; a model that alternates between more makes a plan at
-     * every change, which takes some microseconds. */
+    /* Plans that are kept for one packing; a model that alternates between more shapes makes a plan
+     * at every change, which takes some microseconds. */
     MAX_SHAPES = 16,
-    /* Packings that are kept: of weights that are fed with changing dimensions, or for shapes that
-     * no packing before serves. */
+    /* Packings that are kept, for weights that come with changing dimensions and for shapes that
+     * need another packing. */
     MAX_PACKINGS = 4,
 };
 
 static bool is_same(const gops_tensor *one, const gops_tensor *other)
 {
-    return one->type == other->type && one->rank == other->rank &&
-           memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
+    return one->type == other->type && gops_ort_same_shape(one, other);
 }
 
 bool gops_ort_plans_open(gops_ort_runtime *runtime, const gops_ort_operation *operation,
@@ -27,7 +25,7 @@ bool gops_ort_plans_open(gops_ort_runtime *runtime, const gops_ort_operation *op
     return pthread_mutex_init(&plans->lock, NULL) == 0;
 }
 
-static void destroy(gops_ort_packing *packing)
+static void destroy_packing(gops_ort_packing *packing)
 {
     while (packing->spare != NULL) {
         gops_ort_packed *next = packing->spare->next;
@@ -45,14 +43,14 @@ void gops_ort_plans_close(gops_ort_plans *plans)
 {
     while (plans->first != NULL) {
         gops_ort_packing *next = plans->first->next;
-        destroy(plans->first);
+        destroy_packing(plans->first);
         plans->first = next;
     }
     pthread_mutex_destroy(&plans->lock);
 }
 
-/* The runtime does not tell how many threads a session has. A plan for more of them than there are
- * does the same work on those there are. */
+/* The runtime does not tell how many threads a session has. A plan for more threads than there are
+ * has the same work items. */
 static int32_t processors(void)
 {
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -82,9 +80,9 @@ static gops_status make_plan(const gops_ort_plans *plans, gops_ort_packing *made
     }
 }
 
-static gops_status create(const gops_ort_plans *plans, const gops_tensor *data,
-                          const gops_tensor *filter, const void *constant,
-                          gops_ort_packing **packing, gops_error *error)
+static gops_status create_packing(const gops_ort_plans *plans, const gops_tensor *data,
+                                  const gops_tensor *filter, const void *constant,
+                                  gops_ort_packing **packing, gops_error *error)
 {
     gops_ort_packing *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -98,14 +96,14 @@ static gops_status create(const gops_ort_plans *plans, const gops_tensor *data,
         status = gops_filter_create(made->plan, constant, &made->constant, error);
     }
     if (status != GOPS_OK) {
-        destroy(made);
+        destroy_packing(made);
         return status;
     }
     *packing = made;
     return GOPS_OK;
 }
 
-/* The packing's plan for the data; GOPS_UNSUPPORTED where it has none. */
+/* The packing's plan for data of this shape; GOPS_UNSUPPORTED if its packed weights do not fit. */
 static gops_status get_plan(gops_ort_packing *packing, const gops_tensor *data,
                             const gops_plan **plan, gops_error *error)
 {
@@ -121,8 +119,9 @@ static gops_status get_plan(gops_ort_packing *packing, const gops_tensor *data,
                              : status;
 }
 
-/* Takes out of the list the packing that has not been used for the longest time, and is not now. */
-static gops_ort_packing *evict(gops_ort_plans *plans)
+/* Removes from the list the least recently used packing that no call is using; NULL if all are in
+ * use. */
+static gops_ort_packing *evict_packing(gops_ort_plans *plans)
 {
     gops_ort_packing **oldest = NULL;
     for (gops_ort_packing **at = &plans->first; *at != NULL; at = &(*at)->next) {
@@ -139,10 +138,10 @@ static gops_ort_packing *evict(gops_ort_plans *plans)
     return evicted;
 }
 
-/* With the lock held. *evicted is for the caller to destroy without it. */
-static gops_status take(gops_ort_plans *plans, const gops_tensor *data, const gops_tensor *filter,
-                        const void *constant, gops_ort_taken *taken, gops_ort_packing **evicted,
-                        gops_error *error)
+/* The caller holds the lock, and destroys *evicted after it has released the lock. */
+static gops_status take_plan(gops_ort_plans *plans, const gops_tensor *data,
+                             const gops_tensor *filter, const void *constant, gops_ort_taken *taken,
+                             gops_ort_packing **evicted, gops_error *error)
 {
     gops_status status = GOPS_UNSUPPORTED;
     gops_ort_packing *packing = plans->first;
@@ -155,9 +154,9 @@ static gops_status take(gops_ort_plans *plans, const gops_tensor *data, const go
         }
     }
     if (packing == NULL) {
-        status = create(plans, data, filter, constant, &packing, error);
+        status = create_packing(plans, data, filter, constant, &packing, error);
         if (status == GOPS_OK) {
-            *evicted = plans->count >= MAX_PACKINGS ? evict(plans) : NULL;
+            *evicted = plans->count >= MAX_PACKINGS ? evict_packing(plans) : NULL;
             packing->next = plans->first;
             plans->first = packing;
             plans->count++;
@@ -179,10 +178,10 @@ gops_status gops_ort_plans_take(gops_ort_plans *plans, const gops_tensor *data,
     gops_plan_info info = {.size = sizeof info};
     gops_ort_packing *evicted = NULL;
     pthread_mutex_lock(&plans->lock);
-    gops_status status = take(plans, data, filter, constant, taken, &evicted, error);
+    gops_status status = take_plan(plans, data, filter, constant, taken, &evicted, error);
     pthread_mutex_unlock(&plans->lock);
     if (evicted != NULL) {
-        destroy(evicted);
+        destroy_packing(evicted);
     }
     if (status == GOPS_OK) {
         status = gops_plan_get_info(taken->plan, &info, error);

@@ -1,4 +1,4 @@
-/* ort_plans.h: the plans of one claim: for every shape that comes, with as few packings of the
+/* ort_plans.h: the plans of one claim, one for each shape that occurs, with as few packings of the
  * weights as the shapes allow. */
 #ifndef GROUPOPS_ENGINES_ORT_PLANS_H
 #define GROUPOPS_ENGINES_ORT_PLANS_H
@@ -19,7 +19,7 @@ typedef struct gops_ort_packing {
     gops_plan *plan;
     gops_plan_cache *others;      /* NULL before there is another shape */
     gops_packed_filter *constant; /* the packed weights where they never change */
-    gops_ort_packed *spare;       /* packed filters that nobody is using, where they change */
+    gops_ort_packed *spare;       /* weights that change: packed filters that no call is using */
     int64_t users;                /* calls that are running one of the plans */
     uint64_t last_use;
     struct gops_ort_packing *next;
@@ -28,8 +28,8 @@ typedef struct gops_ort_packing {
 typedef struct gops_ort_plans {
     gops_ort_runtime *runtime;
     const gops_ort_operation *operation;
-    pthread_mutex_t
-        lock; /* of all below and of the lists; held to look up, never while executing */
+    /* Protects the members below and the lists. It is held for a lookup, never while executing. */
+    pthread_mutex_t lock;
     gops_ort_packing *first;
     int64_t count;
     uint64_t clock;
@@ -46,14 +46,14 @@ bool gops_ort_plans_open(gops_ort_runtime *runtime, const gops_ort_operation *op
                          gops_ort_plans *plans);
 void gops_ort_plans_close(gops_ort_plans *plans);
 
-/* The plan for the shapes; `constant` are the weights where they never change, else NULL. It stays
- * until given back. */
+/* The plan for the shapes, which stays until it is given back. `constant` are the weights if they
+ * never change, else NULL. */
 gops_status gops_ort_plans_take(gops_ort_plans *plans, const gops_tensor *data,
                                 const gops_tensor *filter, const void *constant,
                                 gops_ort_taken *taken, gops_error *error);
 void gops_ort_plans_give_back(gops_ort_plans *plans, const gops_ort_taken *taken);
 
-/* A filter of the plan's with these weights, for one call. */
+/* Packs these weights for one call with the plan. */
 gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken, const void *weights,
                           gops_ort_packed **packed, gops_error *error);
 void gops_ort_unpack(gops_ort_plans *plans, const gops_ort_taken *taken, gops_ort_packed *packed);

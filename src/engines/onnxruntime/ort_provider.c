@@ -1,4 +1,4 @@
-/* ort_provider.c: claims nodes, and makes for each claim what the runtime calls. */
+/* ort_provider.c: claims nodes, and makes the object that the runtime calls for each claim. */
 #include "ort_provider.h"
 
 #include "ort_compute.h"
@@ -10,7 +10,7 @@ typedef struct provider {
     gops_ort_runtime runtime; /* with the scratch of this session */
 } provider;
 
-static const char *get_name(const ort_ep *ep)
+static const char *provider_name(const ort_ep *ep)
 {
     (void)ep;
     return GOPS_ORT_PROVIDER;
@@ -19,7 +19,7 @@ static const char *get_name(const ort_ep *ep)
 static ort_status *claim_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                               gops_ort_node *node, ort_graph_support *support)
 {
-    /* Weights go on coming with every call: a new shape may want them packed in another way. */
+    /* The runtime keeps passing the weights at each call: a new shape may need another packing. */
     const ort_fusion_options keep = {ORT_VERSION_PLUGINS, false};
     const ort_node *handles[GOPS_ORT_MAX_NODES];
     gops_ort_claim claim;
@@ -35,7 +35,8 @@ static ort_status *claim_node(const gops_ort_runtime *runtime, const gops_ort_gr
     return runtime->ep_api->claim_fused(support, handles, claim.node_count, &keep);
 }
 
-static ort_status *get_capability(ort_ep *ep, const ort_graph *from, ort_graph_support *support)
+static ort_status *provider_get_capability(ort_ep *ep, const ort_graph *from,
+                                           ort_graph_support *support)
 {
     gops_ort_runtime *runtime = &((provider *)(void *)ep)->runtime;
     gops_ort_graph graph;
@@ -52,26 +53,23 @@ static ort_status *get_capability(ort_ep *ep, const ort_graph *from, ort_graph_s
     return status;
 }
 
-/* The names of the inputs of the node that stands for a claim: the order of what a call gets. */
+/* The inputs of the fused node are in the order in which a call will get them. */
 static ort_status *make_compute(gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                 const ort_node *fused, ort_compute_info **info)
 {
-    enum { MOST = 8 };
-    const ort_value_info *infos[MOST];
-    const char *names[MOST];
+    enum { MAX_INPUTS = 8 };
+    const ort_value_info *infos[MAX_INPUTS];
+    const char *names[MAX_INPUTS];
     size_t count = 0;
     ort_status *status = runtime->api->node_input_count(fused, &count);
-    if (status == NULL && count > MOST) {
+    if (status == NULL && count > MAX_INPUTS) {
         status = gops_ort_fail(runtime, ORT_FAIL, "groupops: a claim with %zu inputs", count);
     }
     if (status == NULL) {
         status = runtime->api->node_inputs(fused, infos, count);
     }
-    for (size_t i = 0; status == NULL && i < count; i++) {
-        names[i] = "";
-        if (infos[i] != NULL) {
-            status = runtime->api->get_value_name(infos[i], &names[i]);
-        }
+    if (status == NULL) {
+        status = gops_ort_value_names(runtime, infos, count, names);
     }
     return status != NULL ? status : gops_ort_compute_create(runtime, claim, names, count, info);
 }
@@ -101,7 +99,7 @@ static ort_status *compile_one(gops_ort_runtime *runtime, const ort_graph *from,
     return status;
 }
 
-static void release_compute_infos(ort_ep *ep, ort_compute_info **infos, size_t count)
+static void provider_release_compute_infos(ort_ep *ep, ort_compute_info **infos, size_t count)
 {
     (void)ep;
     for (size_t i = 0; i < count; i++) {
@@ -109,8 +107,9 @@ static void release_compute_infos(ort_ep *ep, ort_compute_info **infos, size_t c
     }
 }
 
-static ort_status *compile(ort_ep *ep, const ort_graph **graphs, const ort_node **fused_nodes,
-                           size_t count, ort_compute_info **infos, ort_node **context_nodes)
+static ort_status *provider_compile(ort_ep *ep, const ort_graph **graphs,
+                                    const ort_node **fused_nodes, size_t count,
+                                    ort_compute_info **infos, ort_node **context_nodes)
 {
     gops_ort_runtime *runtime = &((provider *)(void *)ep)->runtime;
     ort_status *status = NULL;
@@ -122,7 +121,7 @@ static ort_status *compile(ort_ep *ep, const ort_graph **graphs, const ort_node 
         status = compile_one(runtime, graphs[i], fused_nodes[i], &infos[i]);
     }
     if (status != NULL) {
-        release_compute_infos(ep, infos, count);
+        provider_release_compute_infos(ep, infos, count);
         for (size_t i = 0; i < count; i++) {
             infos[i] = NULL;
         }
@@ -137,10 +136,10 @@ ort_status *gops_ort_provider_create(const gops_ort_runtime *runtime, ort_ep **e
         return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a provider");
     }
     made->base.version = ORT_VERSION_PLUGINS;
-    made->base.get_name = get_name;
-    made->base.get_capability = get_capability;
-    made->base.compile = compile;
-    made->base.release_compute_infos = release_compute_infos;
+    made->base.get_name = provider_name;
+    made->base.get_capability = provider_get_capability;
+    made->base.compile = provider_compile;
+    made->base.release_compute_infos = provider_release_compute_infos;
     made->runtime = *runtime;
     *ep = &made->base;
     return NULL;

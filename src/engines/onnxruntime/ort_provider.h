@@ -4,7 +4,7 @@
 
 #include "ort_runtime.h"
 
-/* `runtime` outlives it. */
+/* `runtime` must outlive the provider. */
 ort_status *gops_ort_provider_create(const gops_ort_runtime *runtime, ort_ep **ep);
 /* NULL is allowed. */
 void gops_ort_provider_destroy(ort_ep *ep);

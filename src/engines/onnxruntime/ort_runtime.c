@@ -1,19 +1,21 @@
-/* ort_runtime.c: looks at the runtime's tables before anything is called through them. */
+/* ort_runtime.c: checks the runtime's tables before anything is called through them, and describes
+ * its tensors. */
 #include "ort_runtime.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define SLOT(member)                                                                               \
     {                                                                                              \
         ORT_SLOT(member), #member                                                                  \
     }
 
-/* What the provider calls. tensor_reference is not among them: older runtimes lack it. */
+/* The functions that the provider needs. tensor_reference is optional: older runtimes lack it. */
 static const struct {
     size_t slot;
     const char *name;
-} used[] = {
+} required[] = {
     SLOT(create_status),
     SLOT(get_error_code),
     SLOT(get_tensor_data),
@@ -77,7 +79,8 @@ ort_status *gops_ort_refused(const gops_ort_runtime *runtime, const char *name,
     return gops_ort_fail(runtime, code, "groupops, node \"%s\": %s", name, error->message);
 }
 
-/* A runtime that is too old still has the means to say so, in its first version's table. */
+/* The refusal of a runtime that is too old, made by the table of version 1, which every runtime
+ * has. */
 static ort_status *too_old(const ort_api_base *base)
 {
     const gops_ort_runtime first = {.api = base->get_api(1)};
@@ -92,25 +95,25 @@ static ort_status *too_old(const ort_api_base *base)
 static ort_status *check_slots(const gops_ort_runtime *runtime)
 {
     ort_slot *const *slots = (ort_slot *const *)(const void *)runtime->api;
-    for (size_t i = 0; i < sizeof used / sizeof used[0]; i++) {
-        if (slots[used[i].slot] == NULL) {
+    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
+        if (slots[required[i].slot] == NULL) {
             return gops_ort_fail(runtime, ORT_NOT_IMPLEMENTED,
                                  "groupops: this ONNX Runtime has nothing in slot %zu, %s",
-                                 used[i].slot, used[i].name);
+                                 required[i].slot, required[i].name);
         }
     }
     return NULL;
 }
 
-/* Asked for a table that it does not have, a runtime complains on standard error; so its name,
- * which is "1." and the version of the interface, is asked first. */
+/* A runtime that is asked for a table that it lacks complains on standard error. So its version is
+ * looked at first: "1." and the version of the interface. */
 static bool is_as_new_as(const ort_api_base *base, int version)
 {
     int minor = 0;
     return sscanf(base->get_version(), "1.%d", &minor) == 1 && minor >= version;
 }
 
-static ort_status *open(const ort_api_base *base, gops_ort_runtime *runtime)
+static ort_status *open_tables(const ort_api_base *base, gops_ort_runtime *runtime)
 {
     ort_status *status = check_slots(runtime);
     if (status != NULL) {
@@ -147,7 +150,7 @@ bool gops_ort_runtime_open(const ort_api_base *base, gops_ort_runtime *runtime, 
         *status = NULL;
         return false;
     }
-    *status = open(base, runtime);
+    *status = open_tables(base, runtime);
     return *status == NULL;
 }
 
@@ -173,8 +176,8 @@ gops_type gops_ort_type(ort_element element)
     }
 }
 
-static ort_status *take(const gops_ort_runtime *runtime, ort_element element, const int64_t *dims,
-                        size_t rank, gops_tensor *tensor)
+static ort_status *set_tensor(const gops_ort_runtime *runtime, ort_element element,
+                              const int64_t *dims, size_t rank, gops_tensor *tensor)
 {
     tensor->type = gops_ort_type(element);
     if (tensor->type == (gops_type)0 || rank > GOPS_MAX_RANK) {
@@ -189,7 +192,7 @@ static ort_status *take(const gops_ort_runtime *runtime, ort_element element, co
     return NULL;
 }
 
-/* As runtimes of version 23 have it: by a copy that has to be given back. */
+/* For runtimes of version 23: by a copy of type and shape, which must be released. */
 static ort_status *describe_by_copy(const gops_ort_runtime *runtime, const ort_value *value,
                                     gops_tensor *tensor)
 {
@@ -207,7 +210,7 @@ static ort_status *describe_by_copy(const gops_ort_runtime *runtime, const ort_v
         status = api->get_dims(info, dims, rank);
     }
     api->release_tensor_info(info);
-    return status != NULL ? status : take(runtime, element, dims, rank, tensor);
+    return status != NULL ? status : set_tensor(runtime, element, dims, rank, tensor);
 }
 
 ort_status *gops_ort_describe(const gops_ort_runtime *runtime, const ort_value *value,
@@ -220,5 +223,11 @@ ort_status *gops_ort_describe(const gops_ort_runtime *runtime, const ort_value *
         return describe_by_copy(runtime, value, tensor);
     }
     ort_status *status = runtime->api->tensor_reference(value, &element, &dims, &rank);
-    return status != NULL ? status : take(runtime, element, dims, rank, tensor);
+    return status != NULL ? status : set_tensor(runtime, element, dims, rank, tensor);
+}
+
+bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other)
+{
+    return one->rank == other->rank &&
+           memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
 }
