@@ -5,12 +5,12 @@
         output = model(images)
 
 Inside, `aten::convolution` (conv1d to conv3d, conv_transpose1d to 3d) and `aten::native_group_norm`
-of CPU tensors run in libgroupops; whatever it does not plainly serve is PyTorch's, which answers or
-refuses it as it did before. The switch is the process's: while any `enabled()` is open, all threads' calls are served. Gradients are PyTorch's
-own: its backward formulas are not overridden.
+of CPU tensors run in libgroupops. PyTorch computes or refuses every other call as before. The
+switch is for the whole process: while any `enabled()` is open, the calls of all threads are served.
+Gradients are PyTorch's own: its backward formulas are not overridden.
 
-Needs no compiler: the library is loaded by ctypes, from the path in GROUPOPS_LIBRARY, or beside
-this package, or by the system's loader.
+No compiler is needed: ctypes loads the library from the path in GROUPOPS_LIBRARY, from this
+package's folder, or by the system's loader.
 """
 
 from groupops_torch.binding import GroupopsError, library_path

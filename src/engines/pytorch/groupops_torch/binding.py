@@ -4,8 +4,8 @@ import ctypes
 import os
 from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_void_p
 
-MOST_SPATIAL = 6
-MOST_RANK = MOST_SPATIAL + 3
+MAX_SPATIAL = 6
+MAX_RANK = MAX_SPATIAL + 3
 MESSAGE_BYTES = 320
 WORKSPACE_ALIGNMENT = 64
 
@@ -17,11 +17,11 @@ class Error(ctypes.Structure):
 
 
 class Tensor(ctypes.Structure):
-    _fields_ = [("type", c_int), ("rank", c_int32), ("dims", c_int64 * MOST_RANK)]
+    _fields_ = [("type", c_int), ("rank", c_int32), ("dims", c_int64 * MAX_RANK)]
 
 
 class List(ctypes.Structure):
-    _fields_ = [("count", c_int32), ("values", c_int64 * MOST_SPATIAL)]
+    _fields_ = [("count", c_int32), ("values", c_int64 * MAX_SPATIAL)]
 
 
 class ConvAttributes(ctypes.Structure):
@@ -101,7 +101,7 @@ class Arguments(ctypes.Structure):
 
 
 class GroupopsError(RuntimeError):
-    """What the library refused, with its message; `status` is the gops_status."""
+    """A refusal of the library, with its message; `status` is the gops_status."""
 
     def __init__(self, status, message):
         super().__init__("groupops: " + message)
@@ -109,7 +109,7 @@ class GroupopsError(RuntimeError):
 
 
 def library_path():
-    """Where the library is loaded from; a bare name is for the system's loader to find."""
+    """The path that the library is loaded from, or a bare name, which the system's loader finds."""
     given = os.environ.get("GROUPOPS_LIBRARY")
     if given:
         return given
@@ -154,14 +154,14 @@ _library = None
 
 
 def load():
-    """Loads the library, if it is not there yet."""
+    """Loads the library, if it is not loaded yet."""
     global _library
     if _library is None:
         _library = _load()
 
 
 def call(name, *arguments):
-    """Calls a function that can fail, and raises what it says."""
+    """Calls a function that can fail; raises GroupopsError if it does."""
     error = Error()
     status = getattr(_library, "gops_" + name)(*arguments, byref(error))
     if status != OK:
@@ -169,13 +169,13 @@ def call(name, *arguments):
 
 
 def release(name, *arguments):
-    """Calls a function that gives something back, which cannot fail."""
+    """Calls a function that releases something, which cannot fail."""
     getattr(_library, "gops_" + name)(*arguments)
 
 
 def tensor(number, dims):
-    return Tensor(number, len(dims), (c_int64 * MOST_RANK)(*dims))
+    return Tensor(number, len(dims), (c_int64 * MAX_RANK)(*dims))
 
 
 def numbers(values):
-    return List(len(values), (c_int64 * MOST_SPATIAL)(*values))
+    return List(len(values), (c_int64 * MAX_SPATIAL)(*values))

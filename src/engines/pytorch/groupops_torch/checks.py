@@ -1,5 +1,5 @@
-"""Which calls the library serves: those that PyTorch answers, on tensors that the library reads as
-they lie. All others are PyTorch's, to answer or to refuse."""
+"""Which calls the library serves: those that PyTorch would compute, on tensors that the library can
+read in place. PyTorch computes or refuses all others."""
 
 from functools import lru_cache
 
@@ -7,22 +7,22 @@ import torch
 
 from groupops_torch.layers import TYPES
 
-# Sizes and attributes of convolutions whose legality is remembered.
+# How many combinations of sizes and attributes of convolutions are cached.
 REMEMBERED = 4096
 
-# The largest stride, pad or dilation: beyond, PyTorch's kernels wrap what they compute of it.
+# The largest stride, pad or dilation: with larger ones PyTorch's kernels overflow.
 LARGEST = 2**15
 
-# PyTorch adds epsilon in the type of the data, f32 for smaller ones: a normal number of all of them.
-LEAST_EPSILON, MOST_EPSILON = 2.0**-126, 2.0**126
+# PyTorch adds epsilon in the type of the data, or in f32 for smaller types: a normal number in both.
+MIN_EPSILON, MAX_EPSILON = 2.0**-126, 2.0**126
 
 # The types that PyTorch computes on every processor.
 ALWAYS = (torch.float32, torch.float64)
 
 
-def _plain(data, *others):
-    """Dense tensors on the CPU, not empty, of one type, which is the library's too, each element
-    where the type's alignment wants it."""
+def _are_dense(data, *others):
+    """Whether the tensors are dense, on the CPU, not empty, aligned, and all of one type that the
+    library has."""
     dtype = data.dtype
     if dtype not in TYPES:
         return False
@@ -42,8 +42,8 @@ def _plain(data, *others):
 
 
 def _channels_last(t):
-    """Whether PyTorch takes these strides for its other layout and would answer in it: they grow
-    in the order of channels, width, height (, depth) and batch, all pixels' channels apart."""
+    """Whether PyTorch takes these strides for channels_last and would return that layout: they grow
+    in the order of channels, width, height (, depth) and batch, and pixels do not overlap."""
     strides = t.stride()
     if not 4 <= len(strides) <= 5 or strides[-1] < strides[1] * t.shape[1]:
         return False
@@ -82,16 +82,16 @@ def _legal(shape, filter_shape, bias_shape, stride, padding, dilation, transpose
 
 
 def _small_numbers(shape):
-    """Numbers whose products and sums every type holds, no two of a row or column alike."""
+    """Small integers, whose products and sums are exact in every type."""
     count = torch.Size(shape).numel()
     return ((torch.arange(count) * 7 % 11 % 5) - 2.0).reshape(shape)
 
 
 @lru_cache(maxsize=None)
 def _computes_convolution(dtype, axes, transposed, dilated, grouped, mkldnn):
-    """Whether PyTorch has such a convolution for the type on this processor, and it is one: tried
-    once. (PyTorch 1.13 has none of f16, and where the processor has AVX-512 takes transposed ones
-    of bf16 for ordinary ones.) `mkldnn` is the switch of torch.backends, which decides on it too."""
+    """Whether PyTorch has such a convolution for the type on this processor and computes it right:
+    tried once. (PyTorch 1.13 has none for f16, and on processors with AVX-512 it computes transposed
+    ones of bf16 as ordinary ones.) `mkldnn` is the switch of torch.backends, on which it depends."""
     data = _small_numbers((1, 2, *(4,) * axes))
     weight = _small_numbers((2, 1 if grouped else 2, *(2,) * axes))
     given = (
@@ -108,7 +108,7 @@ def _computes_convolution(dtype, axes, transposed, dilated, grouped, mkldnn):
 def convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """The lists of strides, pads, dilations and output paddings where the library serves the call;
     else None."""
-    if not _plain(data, weight, bias) or _channels_last(data) or _channels_last(weight):
+    if not _are_dense(data, weight, bias) or _channels_last(data) or _channels_last(weight):
         return None
     lists = _legal(
         data.shape, weight.shape, None if bias is None else bias.shape, tuple(stride), tuple(padding),
@@ -124,8 +124,8 @@ def convolution(data, weight, bias, stride, padding, dilation, transposed, outpu
 
 
 def group_norm(data, weight, bias, batch, channels, pixels, groups, epsilon):
-    """Whether the library serves the call, but for the type, which PyTorch may not have."""
-    if not _plain(data, weight, bias):
+    """Whether the library serves the call, if PyTorch has the normalization for the type."""
+    if not _are_dense(data, weight, bias):
         return False
     shape = data.shape
     return (
@@ -139,5 +139,5 @@ def group_norm(data, weight, bias, batch, channels, pixels, groups, epsilon):
         and channels % groups == 0
         and (weight is None or weight.shape == (channels,) and weight.is_contiguous())
         and (bias is None or bias.shape == (channels,) and bias.is_contiguous())
-        and LEAST_EPSILON <= epsilon <= MOST_EPSILON
+        and MIN_EPSILON <= epsilon <= MAX_EPSILON
     )

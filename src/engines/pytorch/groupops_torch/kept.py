@@ -1,8 +1,8 @@
-"""Layers by their weights, a bounded number of them, none of them stale.
+"""A cache of layers by their weights, bounded, in which no packed filter is out of date.
 
 A packed filter is a copy of the weights, so it must not outlive a write to them. An entry belongs to
 a tensor object and to its storage (weak references: an entry keeps no memory of the weights alive),
-and holds for the version that PyTorch counts for its writes in place. Writes that PyTorch does not
+and is valid for the version that PyTorch counts for its writes in place. Writes that PyTorch does not
 count (`.data`, a NumPy array that shares the memory, another process) show in a fingerprint: some
 hundred elements spread over the weights, compared at each call. Version and fingerprint are taken
 before the packing, so that a write during it makes the next call pack again.
@@ -18,7 +18,7 @@ from operator import itemgetter
 
 from torch.multiprocessing.reductions import StorageWeakRef
 
-# The most layers kept: more than any network has.
+# How many layers are cached: more than any network has.
 CAPACITY = 2048
 
 # Elements of a fingerprint; smaller weights are compared whole. Reading and comparing them takes
@@ -36,13 +36,13 @@ class _Fingerprint:
     def __init__(self, weight):
         elements = weight.numel()
         step = max(1, elements // SAMPLES)
-        while gcd(step, elements) != 1:  # else it would meet the same channels and taps all along
+        while gcd(step, elements) != 1:  # else it would sample only some channels and taps
             step -= 1
         extent = 1 + sum((size - 1) * stride for size, stride in zip(weight.shape, weight.stride()))
         width = weight.element_size()
         memory = memoryview((ctypes.c_ubyte * (extent * width)).from_address(weight.data_ptr()))
         view = memory.cast("B").cast(FORMATS[width])
-        # The last element is one of them: it shows a write from the beginning that is under way.
+        # The last element is sampled too: it tells an unfinished write from a finished one.
         first = (elements - 1) % step
         if weight.is_contiguous():
             self.read = view[first::step].tobytes
@@ -63,13 +63,13 @@ def _offsets(weight, indices):
 
 
 class _Entry:
-    """What a weight was when its packing began, and the layer then made of it."""
+    """The state of a weight when its packing began, and the layer that was made from it."""
 
     def __init__(self, weight):
-        weight = weight.detach()  # as it is now, whatever another thread makes it
+        weight = weight.detach()  # its metadata, which another thread may change
         self.layer = None
         self.version = weight._version
-        self.storage = StorageWeakRef(weight.storage())  # its address belongs to no other meanwhile
+        self.storage = StorageWeakRef(weight.storage())  # keeps its address from being used again
         self.address = weight.data_ptr()
         self.dtype = weight.dtype
         self.shape = weight.shape
@@ -77,7 +77,7 @@ class _Entry:
         self.fingerprint = _Fingerprint(weight)
         self.seen = self.fingerprint.read()
 
-    def holds_for(self, weight):
+    def is_valid_for(self, weight):
         storage = weight._storage()  # held until the fingerprint was read
         # `weight.data = weight.data.transpose(0, 1)` leaves object, version and address as they were.
         return (
@@ -95,11 +95,11 @@ class Kept:
     def __init__(self):
         self._unlock()
         self._entries = OrderedDict()  # (id of the weight, attributes): (weak reference, entry)
-        # A child of fork() has none of the threads that may have held the lock.
+        # The thread that held the lock may not exist in a child of fork().
         os.register_at_fork(after_in_child=self._unlock)
 
     def _unlock(self):
-        self._lock = threading.RLock()  # a dying tensor may end another's lookup
+        self._lock = threading.RLock()  # a tensor's destructor may run during a lookup
 
     def find(self, weight, attributes, make):
         """The layer for the weight with the attributes, made by make() where none is kept. A
@@ -109,12 +109,12 @@ class Kept:
         key = (id(weight), attributes)
         with self._lock:
             found = self._entries.get(key)
-            if found is not None and found[0]() is weight and found[1].holds_for(weight):
+            if found is not None and found[0]() is weight and found[1].is_valid_for(weight):
                 self._entries.move_to_end(key)
                 return found[1].layer
         entry = _Entry(weight)
-        entry.layer = make()  # outside of the lock: others need not wait for it
-        if entry.holds_for(weight):  # else somebody writes the weight just now
+        entry.layer = make()  # without the lock, so that other threads need not wait
+        if entry.is_valid_for(weight):  # else the weight was written meanwhile
             self._keep(key, weight, entry)
         return entry.layer
 
@@ -128,7 +128,7 @@ class Kept:
     def _drop(self, key, entry):
         with self._lock:
             found = self._entries.get(key)
-            if found is not None and found[1] is entry:  # not that of a later tensor of that id
+            if found is not None and found[1] is entry:  # the id may belong to a later tensor
                 del self._entries[key]
 
     def forget(self, weight):

@@ -1,4 +1,4 @@
-"""A layer: its plans for the shapes that come by, and its packed weights."""
+"""A layer: its plans, one for each shape that occurs, and its packed weights."""
 
 import ctypes
 from ctypes import byref, c_void_p
@@ -10,7 +10,7 @@ from groupops_torch import binding
 # By dtype: the library's number for it (include/groupops/tensor.h).
 TYPES = {torch.float64: 1, torch.float32: 2, torch.float16: 3, torch.bfloat16: 4}
 
-# Shapes that a layer keeps plans for. A plan is some 3 KB and made in microseconds.
+# How many plans a layer keeps. A plan has some 3 KB and is made in microseconds.
 PLANS = 16
 
 ARGUMENTS_BYTES = ctypes.sizeof(binding.Arguments)
@@ -21,12 +21,12 @@ def _address(tensor):
 
 
 class Layer:
-    """Plans from one plan (gops_plan_cache), and the filter packed with it, if there is one."""
+    """The plans that share one packing (gops_plan_cache), and the packed filter, if there is one."""
 
     def __init__(self, plan, weight=None):
         self._cache = c_void_p()
         self._filter = c_void_p()
-        self._held = {}  # by sizes: what _prepare gives, for as long as the layer lives
+        self._held = {}  # results of _prepare by sizes, which live as long as the layer
         try:
             if weight is not None:
                 binding.call("filter_create", plan, weight.data_ptr(), byref(self._filter))
@@ -35,7 +35,7 @@ class Layer:
             binding.release("plan_destroy", plan)
 
     def __del__(self):
-        # At the interpreter's end the module may be gone before its last layers.
+        # When the interpreter ends, the module may be deleted before its last layers.
         if binding is None:
             return
         for plan, _, _ in self._held.values():
@@ -46,7 +46,8 @@ class Layer:
             binding.release("filter_destroy", self._filter)
 
     def _prepare(self, dtype, dims):
-        """The plan for data of these sizes, in use; its output's sizes; its workspace's."""
+        """The plan for data of these sizes, which must be released; its output's sizes; the bytes of its
+        workspace."""
         plan = c_void_p()
         described = binding.tensor(TYPES[dtype], dims)
         binding.call("plan_cache_get", self._cache, byref(described), None, byref(plan))
@@ -61,7 +62,7 @@ class Layer:
         held = self._held.get(key)
         prepared = held or self._prepare(data.dtype, dims)
         if held is None and len(self._held) < PLANS:
-            # Another thread may have been here first: then theirs stays.
+            # If another thread was faster, its plan stays.
             held = prepared if self._held.setdefault(key, prepared) is prepared else None
         try:
             return self._execute(prepared, data, output_dims, scale, bias, mean, variance)
@@ -75,7 +76,7 @@ class Layer:
         workspace = None
         at = None
         if workspace_bytes != 0:
-            # From PyTorch's allocator, like all that its own kernels take.
+            # From PyTorch's allocator, like the memory of its own kernels.
             workspace = torch.empty(workspace_bytes + binding.WORKSPACE_ALIGNMENT, dtype=torch.uint8)
             at = workspace.data_ptr()
             at += -at % binding.WORKSPACE_ALIGNMENT

@@ -1,4 +1,4 @@
-"""What stands in for the two operators while it is enabled."""
+"""The replacements of the two operators, and the switch that enables them."""
 
 import contextlib
 import os
@@ -15,10 +15,10 @@ _kept = Kept()
 _lock = threading.Lock()
 _registered = ()  # the torch.library.Library objects, while any enabled() is open
 _open = 0
-_packing_each_call = 0  # how many of these ask for it
+_packing_each_call = 0  # how many open enabled() have pack_each_call
 _counts = {"convolution": 0, "native_group_norm": 0, "left to PyTorch": 0}
 
-# Shapes and attributes of normalizations that plans are kept for.
+# How many layers of normalizations are cached.
 NORMS = 256
 
 _CPU = torch._C.DispatchKey.CPU
@@ -35,14 +35,14 @@ def statistics():
 
 
 def forget(weight=None):
-    """Drops what was packed for a weight, or for all: after a write that PyTorch does not count and
-    that changed a few elements alone."""
+    """Drops the packed filters of a weight, or of all weights. Needed after a write that PyTorch does
+    not count and that changed only a few elements."""
     _kept.forget(weight)
 
 
 def _pytorch_convolution(*arguments):
-    """What aten::convolution comes to without us; the four flags are those of a CPU. By its name in
-    torch.ops the call takes 10 us more."""
+    """PyTorch's own aten::convolution; the four flags are those for the CPU. A call by its name in
+    torch.ops would take 10 us more."""
     _counts["left to PyTorch"] += 1
     return torch._convolution(*arguments, False, False, False, False)
 
@@ -69,9 +69,9 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
         except binding.GroupopsError as refusal:
             if refusal.status != binding.UNSUPPORTED:
                 raise
-            # The packing does not serve this size: a layer for it alone.
+            # The packed filter does not fit this size: a layer for this call alone.
             output = make().run(data, list(data.shape), None, bias=bias)
-    except binding.GroupopsError:  # what the library has no algorithm or memory for
+    except binding.GroupopsError:  # the library has no algorithm or not enough memory
         return _pytorch_convolution(*arguments)
     _counts["convolution"] += 1
     return output
@@ -88,7 +88,7 @@ def _constant(value, dtype, channels):
 
 
 def _pytorch_norm(data, weight, bias, *numbers):
-    """PyTorch's own kernel: of the highest backend among the tensors, or the one that it has for all
+    """PyTorch's own kernel: that of the tensors' backend with the highest priority, or the one for all
     other backends."""
     _counts["left to PyTorch"] += 1
     keys = torch._C._dispatch_keys(data)
@@ -132,13 +132,14 @@ def _group_norm(data, weight, bias, batch, channels, pixels, group, epsilon):
 
 
 def _register():
-    binding.load()  # a library that is not there is told here, not by the first layer
+    binding.load()  # so that a missing library is reported here, not by the first layer
     convolutions = torch.library.Library("aten", "IMPL", "CPU")
-    # aten::native_group_norm has a kernel of its own for the CPU, which is out of reach while it is
-    # overridden. This key comes just before all backends' and PyTorch has nothing there.
+    # An override of the CPU kernel of aten::native_group_norm would make it unreachable for the calls
+    # that are left to PyTorch. BackendSelect comes just before all backends, and PyTorch has no kernel
+    # there.
     norms = torch.library.Library("aten", "IMPL", "BackendSelect")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a kernel is overridden, which is the purpose
+        warnings.simplefilter("ignore")  # the warning that a kernel is overridden
         convolutions.impl("convolution", _convolution)
         norms.impl("native_group_norm", _group_norm)
     return convolutions, norms
@@ -170,5 +171,5 @@ def _unlock():
     _lock = threading.Lock()
 
 
-# A child of fork() has none of the threads that may have held the lock.
+# The thread that held the lock may not exist in a child of fork().
 os.register_at_fork(after_in_child=_unlock)
