@@ -1,101 +1,109 @@
 /*
- * direct.h: runs of neighbouring outputs of a row, or of some rows one below the other, for
- * many output channels, read from the data where it lies.
+ * direct.h: the kernels of direct convolution: register tiles over the data where it lies, without
+ * a copy.
  *
- *     sums[spot][channel] (+)= sum over taps whose window is inside the data, and input channels c:
+ *     sums[pixel][channel] (+)= sum over the taps that are inside the data, and input channels c:
  *         weights[tap][c][channel]
- *             * data[(c * plane + outer + inner) + row * row_step + spot * stride]
+ *             * data[c * plane + place of the tap + row * row_step + pixel * stride]
  *
- * A strip keeps `vectors` vectors of sums for `spots` outputs of `height` rows in registers: a
- * vector for each output, a channel in each lane, or, where `joined` is not 1, one for `joined`
- * neighbouring outputs, which have their lanes side by side: lane l is channel l / joined of output
- * l % joined. So 8 channels, or 24, fill vectors of 16. Taps that fall on padding are not computed:
- * a tap of the last axis comes with the range of spots for which it is inside, a row of taps with
- * the range of rows, and those that are outside for all are not listed. Weights lie packed as the
- * lanes want them, each `joined` times:
- * weights[(tap * channels_in + c) * vectors * lanes + channel * joined]. Distances are in values.
+ * A tile is MR output channels by NR output pixels, which are `pixels` neighbours of each of `rows`
+ * rows. Its sums stay in registers. A vector has a channel in each lane, for one pixel; or, where
+ * `per_vector` is more than 1, for so many neighbouring pixels: lane l is channel l / per_vector of
+ * pixel l % per_vector. So 8 channels, or 24, fill vectors of 16 lanes too. With `vectors` vectors
+ * for each pixel (or for each per_vector of them), MR is vectors * lanes / per_vector.
+ *
+ * Taps that fall on padding are not computed. A tap of the last axis comes with the range of pixels
+ * for which it is inside the data, a row of taps with the range of rows. Taps that are outside for
+ * all pixels are not listed. Weights are packed as the lanes need them, each per_vector times:
+ * weights[(tap * channels_in + c) * vectors * lanes + channel * per_vector]. Distances are in
+ * values.
  */
 #ifndef GOPS_DIRECT_H
 #define GOPS_DIRECT_H
 
 #include "types/types.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { GOPS_DIRECT_LINE = 64 }; /* bytes of the caches' lines */
+enum { GOPS_DIRECT_CACHE_LINE = 64 }; /* bytes */
 
-/* A tap, or a row of taps, relative to the strip's first spot. */
+/* A tap, or a row of taps, relative to the first pixel of a tile. */
 typedef struct gops_direct_tap {
-    int64_t data;  /* from spot 0's place in the data */
-    int64_t tap;   /* its number; those of the row and of the tap within it are added */
-    int64_t range; /* gops_direct_range: a tap's, of spots; a row's, of rows of outputs */
+    int64_t data;  /* from where pixel 0 reads tap 0 to where it reads this one */
+    int64_t tap;   /* its number; a row's and a tap's are added */
+    int64_t range; /* gops_direct_range: a tap's, of pixels; a row's, of output rows */
 } gops_direct_tap;
 
-/* Memory that will be needed later: before each tap the next `count` of the `left` places, `step`
- * bytes from one to the next, are asked for. */
-typedef struct gops_direct_ahead {
+/* Memory to prefetch: before each tap the next `count` of the `left` places, `step` bytes apart. */
+typedef struct gops_direct_prefetch {
     const unsigned char *next;
     int64_t step, count, left;
-} gops_direct_ahead;
+} gops_direct_prefetch;
 
-/* What a strip asks for. Its own outputs too: a store waits for its line, and behind it those of
- * the next strip's sums that have no register. */
-enum { GOPS_DIRECT_WEIGHTS, GOPS_DIRECT_ROWS, GOPS_DIRECT_OUTPUTS, GOPS_DIRECT_AHEADS };
+/* What a tile prefetches: weights of the next block; data of the row below; and its own outputs,
+ * because a store that waits for its line also holds up the stores of the next tile. */
+enum {
+    GOPS_DIRECT_PREFETCH_WEIGHTS,
+    GOPS_DIRECT_PREFETCH_ROW,
+    GOPS_DIRECT_PREFETCH_OUTPUTS,
+    GOPS_DIRECT_PREFETCHES,
+};
 
 typedef struct gops_direct_work {
     const void *data; /* the first channel */
-    int64_t start;    /* where spot 0 would meet tap 0; may be outside, and is then not read */
-    int64_t row_step; /* from where a spot meets a tap to where the one below does */
+    int64_t start;    /* where pixel 0 reads tap 0; if that is outside, it is not read */
+    int64_t row_step; /* from where a pixel reads a tap to where the one below does */
     int64_t plane;    /* from one channel of the data to the next */
     int64_t channels_in;
-    const gops_direct_tap *rows, *taps; /* of the outer axes, of the last one */
+    const gops_direct_tap *rows, *taps; /* of the outer axes, of the last axis */
     int64_t row_count, tap_count;
     const void *weights;
-    /* NULL, or where the strip's sums are kept between blocks of input channels. */
-    void *sums;
-    int64_t accumulate; /* not 0: they are there already */
-    /* NULL, or where complete sums go: output[channel * output_ld + row * output_row + spot] for
-     * `channels` channels, `count_rows` rows and `count` spots. */
+    void *sums;      /* NULL, or where the tile's sums are kept between blocks of input channels */
+    bool accumulate; /* add to the sums that are kept there */
+    /* NULL, or where complete sums go: output[channel * output_ld + row * output_row + pixel] for
+     * `channels` channels, `output_rows` rows and `output_pixels` pixels. */
     void *output;
-    int64_t output_ld, output_row, channels, count_rows, count;
-    const void *bounds, *bias; /* epilogue.h: NULL, or applied to complete sums */
-    gops_direct_ahead *ahead;  /* GOPS_DIRECT_AHEADS of them, which go on as places are asked for */
-    int64_t asks;              /* 0: only for weights */
+    int64_t output_ld, output_row, channels, output_rows, output_pixels;
+    const void *bounds, *bias;      /* NULL, or the epilogue (epilogue.h) of complete sums */
+    gops_direct_prefetch *prefetch; /* GOPS_DIRECT_PREFETCHES of them; they advance */
+    bool prefetches_all;            /* if not, only weights */
 } gops_direct_work;
 
 typedef struct gops_direct_size {
-    int32_t vectors; /* that `joined` spots have */
-    int32_t height;
-    int32_t spots; /* a multiple of joined */
+    int32_t vectors; /* of channels, for per_vector pixels */
+    int32_t rows;
+    int32_t pixels; /* of each row; a multiple of per_vector */
     int32_t stride;
-    int32_t joined;
+    int32_t per_vector; /* pixels that share a vector */
 } gops_direct_size;
 
-typedef struct gops_direct_kernel {
+typedef struct gops_direct_tile {
     gops_direct_size size;
     void (*run)(const gops_direct_work *work);
-} gops_direct_kernel;
+} gops_direct_tile;
 
-/* The strips of one compute type; the list ends with vectors 0. */
+/* The tiles of one compute type; the list ends with vectors 0. */
 typedef struct gops_direct_kernels {
     int64_t lanes;
-    const gops_direct_kernel *list;
+    const gops_direct_tile *tiles;
 } gops_direct_kernels;
 
-/* The most spots that the range of a tap may lack at one end of the strip. There is a loop for each
- * range, and for each range of rows as well: of strips of several rows, and of those that are long
- * because outputs share vectors, only what pads of 3 cut. */
-static inline __attribute__((always_inline)) int64_t gops_direct_cut(gops_direct_size size)
+/* The most pixels that the range of a tap may lack at one end of a row of the tile. There is a loop
+ * for each range, and for each range of rows as well. So tiles of several rows, and the wide ones
+ * whose pixels share vectors, have only the ranges that pads of up to 3 leave. */
+static inline __attribute__((always_inline)) int64_t gops_direct_max_cut(gops_direct_size size)
 {
     enum { CUT = 3 };
-    return size.height > 1 || size.joined > 1 ? CUT : size.spots - 1;
+    return size.rows > 1 || size.per_vector > 1 ? CUT : size.pixels - 1;
 }
 
-/* The number of a range, first to last - 1 of `size`, of which one end is the strip's own: 0 all,
- * then those that lack 1 to `cut` at the beginning, then those that lack as many at the end. */
-static inline int64_t gops_direct_range(int64_t size, int64_t cut, int64_t first, int64_t last)
+/* The number of the range first to last - 1 of `size` places, of which one end is 0 or `size`:
+ * 0 for all, then those that lack 1 to `max_cut` at the beginning, then those that lack as many at
+ * the end. */
+static inline int64_t gops_direct_range(int64_t size, int64_t max_cut, int64_t first, int64_t last)
 {
-    return last == size ? first : cut + size - last;
+    return last == size ? first : max_cut + size - last;
 }
 
 #endif

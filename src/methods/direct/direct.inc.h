@@ -1,29 +1,44 @@
-/* Wants C, LANES, NAME(symbol), UNROLL, GOPS_DIRECT_KERNELS, what direct_store.inc.h wants, and may
- * have GOPS_JOINED and GOPS_ADDS. */
 /*
- * direct.inc.h: the kernel of direct.h.
+ * direct.inc.h: the register tiles of direct.h.
  *
- * For each tap the loop over the input channels is innermost. The sums stay in registers all the
- * while, so the spots that a tap adds to must be constants where the loop is compiled: there is a
- * loop for each range that an edge of the image can leave, and a switch picks it once a tap. With S
- * spots these are the S - 1 ranges without some of the first spots, as many without some of the
- * last, and all of them; with several rows as many of these in turn. A step costs `vectors` loads
- * of weights, a broadcast for each spot, and their product in multiplications. With one vector of
- * channels each multiplication loads its own spot, so that loads are what bounds a strip: 14 spots
- * take 15, of which a processor does as many at a time as multiplications, 28 in two rows take 29;
- * and 7 spots are less than the 8 multiplications under way that two units with a latency of 4
- * want.
+ * For each tap the loop over the input channels is innermost, and the sums stay in registers all
+ * the while. So the pixels that a tap adds to must be constants where the loop is compiled: there
+ * is a loop for each range that an edge of the image can leave, and a switch picks it, once for
+ * each tap. With P pixels in a row these are the P - 1 ranges without some of the first pixels, as
+ * many without some of the last, and all of them; and all these again for each range of rows.
  *
- * Neighbouring outputs that share a vector meet neighbouring data, which one instruction loads and
- * repeats for each channel: 8 channels cost half of what 16 do. Of those at the end of a range some
- * may not meet data; their lanes take zeros. With a stride of 2 a permutation drops what lies
- * between.
+ * A step, one input channel of a tap, costs `vectors` loads of weights, a broadcast for each pixel,
+ * and their product in multiplications. With one vector of channels each multiplication loads its
+ * own pixel, so loads bound such a tile: 14 pixels take 15 loads, and a processor starts as many
+ * loads in a cycle as multiplications; 28 pixels in two rows take 29; and 7 pixels are fewer than
+ * the 8 multiplications in flight that two units with a latency of 4 need.
+ *
+ * Neighbouring pixels that share a vector read neighbouring data, which one instruction loads and
+ * repeats for each channel, so 8 channels cost half of what 16 do. At the ends of a range some of
+ * them may be outside the data; their lanes take zeros. With a stride of 2 a permutation drops the
+ * values in between.
+ *
+ * Parameters; the file undefines them:
+ *
+ *   C                          type: the compute type, float or double
+ *   LANES                      int: the elements of a vector register
+ *   NAME(symbol)               puts the type's name in front of a symbol
+ *   GOPS_DIRECT_TILES(TILE)    TILE(vectors, rows, pixels, stride, per_vector) for each tile
+ *   LOW, HIGH, GOPS_MASKED_STORE, GOPS_TRANSPOSE_QUADS
+ *                              direct_store.inc.h
+ *   GOPS_LOAD_PIXELS(at, stride, per_vector, first, last) -> vector
+ *                              optional: the pixels of a vector that they share; direct.isa.c
+ *   GOPS_FMA                   optional, string: the instruction sum += a * b, in the order of
+ *                              operands b, a, sum of AT&T syntax
+ *
+ * and, which stay defined, GOPS_DIRECT_MAX_SUMS, GOPS_DIRECT_MAX_VECTORS and GOPS_DIRECT_REGISTERS,
+ * int: the most of any tile, and the vector registers that a compiler uses.
  */
 
 typedef C NAME(vector)
     __attribute__((vector_size(LANES * sizeof(C)), aligned(sizeof(C)), may_alias));
 
-static inline NAME(vector) NAME(spread)(C value)
+static inline NAME(vector) NAME(broadcast)(C value)
 {
     return value - (NAME(vector)){0};
 }
@@ -32,54 +47,70 @@ static inline NAME(vector) NAME(spread)(C value)
 
 #include "methods/direct/direct_store.inc.h"
 
-/* Some spots of some rows of a strip: rows top to bottom - 1, spots first to last - 1. */
-typedef struct NAME(part) {
-    int top, bottom, first, last;
-} NAME(part);
+#define vector NAME(vector)
+#define broadcast NAME(broadcast)
+#define tile_range NAME(tile_range)
+#define range_first NAME(range_first)
+#define range_last NAME(range_last)
+#define load_pixels NAME(load_pixels)
+#define multiply_add NAME(multiply_add)
+#define multiply_add_memory NAME(multiply_add_memory)
+#define add_channels NAME(add_channels)
+#define add_range NAME(add_range)
+#define finish_tile NAME(finish_tile)
+#define direct_tile NAME(direct_tile)
+#define tile_list NAME(tile_list)
+#define direct_kernels NAME(direct_kernels)
 
-/* Where the range with a number begins and ends; numbers beyond have none. */
-static inline __attribute__((always_inline)) int NAME(range_first)(const int number, const int cut)
+/* The pixels of a tile that a tap adds to: first to last - 1 of rows top to bottom - 1. */
+typedef struct tile_range {
+    int top, bottom, first, last;
+} tile_range;
+
+/* Where the range with a number (gops_direct_range) begins, and where it ends. Both are 0 for a
+ * number that no range has. */
+static inline __attribute__((always_inline)) int range_first(const int number, const int cut)
 {
     return number <= cut ? number : 0;
 }
 
-static inline __attribute__((always_inline)) int NAME(range_last)(const int number, const int size,
-                                                                  const int cut)
+static inline __attribute__((always_inline)) int range_last(const int number, const int size,
+                                                            const int cut)
 {
     return number <= cut ? size : number <= 2 * cut ? size - (number - cut) : 0;
 }
 
-#ifdef GOPS_JOINED
-/* What `joined` outputs meet that share a vector, the first at `at`: those from `first` on and
- * before `last`, which may lie beyond them; 0 for the others, which are not read. */
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(meet)(const C *at, const int stride, const int joined, const int first, const int last)
+#ifdef GOPS_LOAD_PIXELS
+/* The data that the pixels of one vector read; the first pixel reads *at. Pixels before `first` and
+ * from `last` on, which may be beyond them, are 0 and are not read. */
+static inline __attribute__((always_inline)) vector
+load_pixels(const C *at, const int stride, const int per_vector, const int first, const int last)
 {
-    if (joined == 1) {
-        return NAME(spread)(*at);
+    if (per_vector == 1) {
+        return broadcast(*at);
     }
-    return GOPS_JOINED(at, stride, joined, first > 0 ? first : 0, last);
+    return GOPS_LOAD_PIXELS(at, stride, per_vector, first > 0 ? first : 0, last);
 }
 #else
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(meet)(const C *at, const int stride, const int joined, const int first, const int last)
+static inline __attribute__((always_inline)) vector
+load_pixels(const C *at, const int stride, const int per_vector, const int first, const int last)
 {
     (void)stride;
-    (void)joined;
+    (void)per_vector;
     (void)first;
     (void)last;
-    return NAME(spread)(*at);
+    return broadcast(*at);
 }
 #endif
 
-/* Compilers choose among forms of the instruction by what they think will be needed, and with all
- * registers in use move and spill sums: 4 vectors by 7 spots took 1.1 of the time. */
-static inline __attribute__((always_inline)) void
-NAME(add)(NAME(vector) * sum, const NAME(vector) a, const NAME(vector) b, const int vectors)
+/* *sum += a * b. Left to themselves compilers choose another form of the instruction, and with all
+ * registers in use move and spill sums: 4 vectors by 7 pixels took 1.1 of the time (Zen 5). */
+static inline __attribute__((always_inline)) void multiply_add(vector *sum, const vector a,
+                                                               const vector b, const int vectors)
 {
-#ifdef GOPS_ADDS
+#ifdef GOPS_FMA
     if (vectors > 1) {
-        __asm__(GOPS_ADDS " %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
+        __asm__(GOPS_FMA " %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
         return;
     }
 #else
@@ -88,87 +119,88 @@ NAME(add)(NAME(vector) * sum, const NAME(vector) a, const NAME(vector) b, const 
     *sum += a * b;
 }
 
-static inline __attribute__((always_inline)) void
-NAME(add_read)(NAME(vector) * sum, const NAME(vector) a, const NAME(vector) * b)
+/* *sum += a * *b, with b read by the multiplication itself. */
+static inline __attribute__((always_inline)) void multiply_add_memory(vector *sum, const vector a,
+                                                                      const vector *b)
 {
-#ifdef GOPS_ADDS
-    __asm__(GOPS_ADDS " %2, %1, %0" : "+v"(*sum) : "v"(a), "m"(*b));
+#ifdef GOPS_FMA
+    __asm__(GOPS_FMA " %2, %1, %0" : "+v"(*sum) : "v"(a), "m"(*b));
 #else
     *sum += a * *b;
 #endif
 }
 
-/* Some input channels of a tap, for a part of the strip. */
+/* Adds `count` input channels of a tap to some of the sums. */
 static inline __attribute__((always_inline)) void
-NAME(steps)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
-            const gops_direct_size of, const NAME(part) part, NAME(vector) * sum)
+add_channels(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
+             const gops_direct_size of, const tile_range range, vector *sum)
 {
-    const int vectors = of.vectors, height = of.height, joined = of.joined;
-    const int columns = of.spots / joined;
-    /* Where there is no register left for a weight, it is read for each multiplication. */
-    const int held = vectors * height * columns + vectors < GOPS_DIRECT_REGISTERS
+    const int vectors = of.vectors, rows = of.rows, per_vector = of.per_vector;
+    const int columns = of.pixels / per_vector;
+    /* Weights that have no register are read by each multiplication. */
+    const int held = vectors * rows * columns + vectors < GOPS_DIRECT_REGISTERS
                          ? vectors
-                         : GOPS_DIRECT_REGISTERS - 1 - vectors * height * columns;
-    const int first = part.first / joined, met = (part.last + joined - 1) / joined - first;
-    if (part.first >= part.last || part.top >= part.bottom) {
+                         : GOPS_DIRECT_REGISTERS - 1 - vectors * rows * columns;
+    const int first = range.first / per_vector,
+              column_count = (range.last + per_vector - 1) / per_vector - first;
+    if (range.first >= range.last || range.top >= range.bottom) {
         __builtin_unreachable();
     }
-    x += part.top * row_step + part.first * of.stride;
+    x += range.top * row_step + range.first * of.stride;
     do {
-        NAME(vector) weight[GOPS_DIRECT_VECTORS];
-        UNROLL for (int i = 0; i < held; i++)
-        {
-            weight[i] = *(const NAME(vector) *)(weights + i * LANES);
+        vector weight[GOPS_DIRECT_MAX_VECTORS];
+        GOPS_UNROLL
+        for (int i = 0; i < held; i++) {
+            weight[i] = *(const vector *)(weights + i * LANES);
         }
         const C *at = x;
         /* One loop, as gcc does not unroll a larger nest. */
-        UNROLL for (int n = 0; n < (part.bottom - part.top) * met; n++)
-        {
-            const int row = part.top + n / met, j = first + n % met;
-            if (n > 0 && n % met == 0) {
+        GOPS_UNROLL
+        for (int n = 0; n < (range.bottom - range.top) * column_count; n++) {
+            const int row = range.top + n / column_count, j = first + n % column_count;
+            if (n > 0 && n % column_count == 0) {
                 at += row_step;
-                GOPS_OPAQUE(at); /* gcc would keep the place of each spot in a register */
+                GOPS_OPAQUE(at); /* gcc would keep the address of each pixel in a register */
             }
-            const NAME(vector) spot =
-                NAME(meet)(at + (j * joined - part.first) * of.stride, of.stride, joined,
-                           part.first - j * joined, part.last - j * joined);
-            UNROLL for (int i = 0; i < held; i++)
-            {
-                NAME(add)(&sum[(i * height + row) * columns + j], spot, weight[i], vectors);
+            const vector pixel =
+                load_pixels(at + (j * per_vector - range.first) * of.stride, of.stride, per_vector,
+                            range.first - j * per_vector, range.last - j * per_vector);
+            GOPS_UNROLL
+            for (int i = 0; i < held; i++) {
+                multiply_add(&sum[(i * rows + row) * columns + j], pixel, weight[i], vectors);
             }
-            UNROLL for (int i = held; i < vectors; i++)
-            {
+            GOPS_UNROLL
+            for (int i = held; i < vectors; i++) {
                 GOPS_OPAQUE(weights);
-                NAME(add_read)
-                (&sum[(i * height + row) * columns + j], spot,
-                 (const NAME(vector) *)(weights + i * LANES));
+                multiply_add_memory(&sum[(i * rows + row) * columns + j], pixel,
+                                    (const vector *)(weights + i * LANES));
             }
         }
-        UNROLL for (int i = 0; i < held; i++)
-        {
-            GOPS_STAYS(weight[i]); /* else its register may be taken for a sum, which moves */
+        GOPS_UNROLL
+        for (int i = 0; i < held; i++) {
+            GOPS_STAYS(weight[i]); /* else a sum may be moved to its register */
         }
         x += plane;
         weights += vectors * LANES;
     } while (--count > 0);
 }
 
-/* The steps of the range with a number. */
+/* Adds to the pixels of the range with a number; it says rows and pixels. */
 static inline __attribute__((always_inline)) void
-NAME(range)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
-            const gops_direct_size of, const int number, NAME(vector) * sum)
+add_range(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
+          const gops_direct_size of, const int number, vector *sum)
 {
-    const int cut = (int)gops_direct_cut(of), numbers = 2 * cut + 1;
+    const int cut = (int)gops_direct_max_cut(of), numbers = 2 * cut + 1;
     const int across = number % numbers, down = number / numbers;
-    const NAME(part) part = {
-        NAME(range_first)(down, of.height - 1), NAME(range_last)(down, of.height, of.height - 1),
-        NAME(range_first)(across, cut), NAME(range_last)(across, of.spots, cut)};
-    NAME(steps)(x, plane, row_step, weights, count, of, part, sum);
+    const tile_range range = {range_first(down, of.rows - 1),
+                              range_last(down, of.rows, of.rows - 1), range_first(across, cut),
+                              range_last(across, of.pixels, cut)};
+    add_channels(x, plane, row_step, weights, count, of, range, sum);
 }
 
 #define GOPS_RANGE(n)                                                                              \
     case n:                                                                                        \
-        NAME(range)(x, plane, row_step, weights, count, of, n, sum);                               \
+        add_range(x, plane, row_step, weights, count, of, n, sum);                                 \
         break
 #define GOPS_RANGES(n)                                                                             \
     GOPS_RANGE(n);                                                                                 \
@@ -179,21 +211,21 @@ NAME(range)(const C *x, int64_t plane, int64_t row_step, const C *weights, int64
     GOPS_RANGE((n) + 5);                                                                           \
     GOPS_RANGE((n) + 6)
 
-/* Where nothing is optimized, as in the sanitizers' builds, a copy of this for each size gains
- * nothing; with their checks it took clang 3 to 10 minutes and 3 GB an instruction set. */
+/* Without optimization, as in the sanitizers' builds, a copy of this function for each size gains
+ * nothing, and took clang up to 10 minutes and 3 GB for an instruction set. */
 #ifdef __OPTIMIZE__
 #define GOPS_EACH_SIZE inline __attribute__((always_inline))
 #else
 #define GOPS_EACH_SIZE
 #endif
-static GOPS_EACH_SIZE void NAME(strip)(const gops_direct_work *work, const gops_direct_size of)
+static GOPS_EACH_SIZE void direct_tile(const gops_direct_work *work, const gops_direct_size of)
 {
-    NAME(vector) sum[GOPS_DIRECT_SUMS];
-    const int64_t ranges = 2 * gops_direct_cut(of) + 1;
+    vector sum[GOPS_DIRECT_MAX_SUMS];
+    const int64_t ranges = 2 * gops_direct_max_cut(of) + 1;
     const int64_t plane = work->plane, row_step = work->row_step, count = work->channels_in;
-    UNROLL for (int i = 0; i < of.vectors * of.height * of.spots / of.joined; i++)
-    {
-        sum[i] = (NAME(vector)){0};
+    GOPS_UNROLL
+    for (int i = 0; i < of.vectors * of.rows * of.pixels / of.per_vector; i++) {
+        sum[i] = (vector){0};
     }
     const gops_direct_tap *const rows_end = work->rows + work->row_count;
     const gops_direct_tap *const taps_end = work->taps + work->tap_count;
@@ -202,10 +234,10 @@ static GOPS_EACH_SIZE void NAME(strip)(const gops_direct_work *work, const gops_
             const C *x = (const C *)work->data + (work->start + row->data + tap->data);
             const C *weights =
                 (const C *)work->weights + (row->tap + tap->tap) * count * (of.vectors * LANES);
-            gops_direct_ask(&work->ahead[GOPS_DIRECT_WEIGHTS], 1);
-            if (work->asks) {
-                gops_direct_ask(&work->ahead[GOPS_DIRECT_ROWS], 0);
-                gops_direct_ask(&work->ahead[GOPS_DIRECT_OUTPUTS], 1);
+            gops_direct_prefetch_next(&work->prefetch[GOPS_DIRECT_PREFETCH_WEIGHTS], true);
+            if (work->prefetches_all) {
+                gops_direct_prefetch_next(&work->prefetch[GOPS_DIRECT_PREFETCH_ROW], false);
+                gops_direct_prefetch_next(&work->prefetch[GOPS_DIRECT_PREFETCH_OUTPUTS], true);
             }
             switch (row->range * ranges + tap->range) { /* 4 rows of 7 have 49 */
                 GOPS_RANGES(0);
@@ -220,36 +252,49 @@ static GOPS_EACH_SIZE void NAME(strip)(const gops_direct_work *work, const gops_
             }
         }
     }
-    NAME(finish)(work, of, sum);
+    finish_tile(work, of, sum);
 }
 
-#define GOPS_DIRECT_NAME(vectors, height, spots, stride, joined)                                   \
-    NAME(strip_##vectors##x##height##x##spots##_##stride##_##joined)
-#define STRIP(vectors, height, spots, stride, joined)                                              \
-    static void GOPS_DIRECT_NAME(vectors, height, spots, stride,                                   \
-                                 joined)(const gops_direct_work *work)                             \
+#define TILE_NAME(vectors, rows, pixels, stride, per_vector)                                       \
+    NAME(tile_##vectors##x##rows##x##pixels##_##stride##_##per_vector)
+#define TILE(vectors, rows, pixels, stride, per_vector)                                            \
+    static void TILE_NAME(vectors, rows, pixels, stride, per_vector)(const gops_direct_work *work) \
     {                                                                                              \
-        NAME(strip)(work, (gops_direct_size){vectors, height, spots, stride, joined});             \
+        direct_tile(work, (gops_direct_size){vectors, rows, pixels, stride, per_vector});          \
     }
-GOPS_DIRECT_KERNELS(STRIP)
-#undef STRIP
-#define STRIP(vectors, height, spots, stride, joined)                                              \
-    {{vectors, height, spots, stride, joined},                                                     \
-     GOPS_DIRECT_NAME(vectors, height, spots, stride, joined)},
-static const gops_direct_kernel NAME(strip_list)[] = {
-    GOPS_DIRECT_KERNELS(STRIP){{0, 0, 0, 0, 0}, NULL}};
-#undef STRIP
-#undef GOPS_DIRECT_NAME
-static const gops_direct_kernels NAME(strips) = {LANES, NAME(strip_list)};
+GOPS_DIRECT_TILES(TILE)
+#undef TILE
+#define TILE(vectors, rows, pixels, stride, per_vector)                                            \
+    {{vectors, rows, pixels, stride, per_vector},                                                  \
+     TILE_NAME(vectors, rows, pixels, stride, per_vector)},
+static const gops_direct_tile tile_list[] = {GOPS_DIRECT_TILES(TILE){{0, 0, 0, 0, 0}, NULL}};
+#undef TILE
+#undef TILE_NAME
+static const gops_direct_kernels direct_kernels = {LANES, tile_list};
+
+#undef vector
+#undef broadcast
+#undef tile_range
+#undef range_first
+#undef range_last
+#undef load_pixels
+#undef multiply_add
+#undef multiply_add_memory
+#undef add_channels
+#undef add_range
+#undef finish_tile
+#undef direct_tile
+#undef tile_list
+#undef direct_kernels
 
 #undef GOPS_EACH_SIZE
 #undef GOPS_RANGES
 #undef GOPS_RANGE
 #undef GOPS_MASKED_STORE
-#undef GOPS_QUADS
-#undef GOPS_ADDS
-#undef GOPS_JOINED
-#undef GOPS_DIRECT_KERNELS
+#undef GOPS_TRANSPOSE_QUADS
+#undef GOPS_FMA
+#undef GOPS_LOAD_PIXELS
+#undef GOPS_DIRECT_TILES
 #undef C
 #undef LANES
 #undef NAME

@@ -1,37 +1,36 @@
 /*
- * direct_conv.c: GroupConvolution by strips; the form of `implicit` that needs neither
- * column matrix nor frame.
+ * direct_conv.c: GroupConvolution by direct convolution, which needs neither a column matrix nor a
+ * padded input.
  *
- * A strip is a run of neighbouring outputs of a row, or of some rows, by some vectors of output
- * channels (direct.h). It reads the data where it lies and skips each tap that falls on
+ * A register tile is a few vectors of output channels by neighbouring output pixels of one row or
+ * of some rows (direct.h). It reads the data where it lies and skips each tap that falls on
  * padding: of a 3x3 kernel with pads 1 that saves 9% of the work on 14x14 and 18% on 7x7, of a
- * 3x3x3 one on 1x4x4 77%. Strips beside each other are a line; one work item makes a band of lines
- * of one image, for a part of the output channels of some groups:
+ * 3x3x3 one on 1x4x4 77%. Tiles beside each other are a tile row. One work item computes some tile
+ * rows of one image, for some blocks of output channels of some groups:
  *
- *     for each chunk of lines:                  the sums stay in the first level cache
+ *     for some tile rows at a time:             their sums stay in the first level cache
  *         for each block of output channels:
- *             for each block of input channels: the weights stay in the second level cache at least
- *                 for each line, for each strip of it: add to the sums
+ *             for each block of input channels: its weights stay in the second level cache at least
+ *                 for each tile row, for each tile of it: add to the sums
  *
  * All blocks of input channels but the last keep their sums in the workspace; the last one writes
- * the output, so where there is one block nothing but the data, the weights and the output is
- * touched.
+ * the output. So with one block nothing but the data, the weights and the output is touched.
  *
- * An edge of the image may cut a tap's range of spots at one end of a strip, not at both: rows
- * shorter than the least strip are not served.
+ * An edge of the image may cut the range of a tap at one end of a tile, not at both: rows shorter
+ * than the narrowest tile are not served.
  */
 #include "methods/methods.h"
 #include "methods/direct/direct_layout.h"
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "post_ops/post_ops.h"
 #include "post_ops/epilogue.h"
+#include "post_ops/post_ops.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static gops_status prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
+static gops_status direct_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     gops_direct_layout *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
@@ -39,21 +38,21 @@ static gops_status prepare(gops_plan *plan, int64_t worker_limit, gops_error *er
     if (status != GOPS_OK) {
         return status;
     }
-    char joined[40] = "";
-    if (p->strip->size.joined > 1) {
-        snprintf(joined, sizeof joined, ", %d pixels share a vector", p->strip->size.joined);
+    char shared[40] = "";
+    if (p->tile->size.per_vector > 1) {
+        snprintf(shared, sizeof shared, ", %d pixels share a vector", p->tile->size.per_vector);
     }
     snprintf(plan->why, sizeof plan->why,
-             "the input where it lies, without taps on padding: strips of %lldx%lld pixels by %lld "
+             "the input where it lies, without taps on padding: tiles of %lldx%lld pixels by %lld "
              "channels%s, C_IN %lld in blocks of %lld, estimated %.3f ms",
-             (long long)p->height, (long long)p->spots, (long long)p->width, joined,
+             (long long)p->rows, (long long)p->pixels, (long long)p->mr, shared,
              (long long)conv->channels_in, (long long)p->depth_block, plan->cost / 1e6);
     return GOPS_OK;
 }
 
-/* Blocks of output channels, in each blocks of input channels, in each [tap][c][width], each weight
- * for all outputs that are joined in a vector. */
-static void pack(const gops_plan *plan, const void *weights, void *packed)
+/* Blocks of output channels, in each blocks of input channels, in each [tap][c][MR], each weight
+ * once for each of the pixels that share a vector. */
+static void direct_pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
@@ -62,19 +61,19 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
     const int64_t channels = conv->channels_out * conv->groups;
     unsigned char *to = packed;
     memset(packed, 0, (size_t)plan->filter_bytes);
-    const int64_t joined = p->strip->size.joined;
+    const int64_t copies = p->tile->size.per_vector;
     int64_t count;
     for (int64_t o = 0; o < channels; o += count) {
         const int64_t first = o % conv->channels_out;
-        const int64_t width = gops_min(p->width, p->padded - first) * joined;
-        count = gops_min(p->width, conv->channels_out - first);
+        const int64_t width = gops_min(p->mr, p->padded_channels - first) * copies;
+        count = gops_min(p->mr, conv->channels_out - first);
         for (int64_t c0 = 0; c0 < conv->channels_in; c0 += p->depth_block) {
             const int64_t depth = gops_min(p->depth_block, conv->channels_in - c0);
             for (int64_t t = 0; t < conv->taps; t++) {
                 for (int64_t c = c0; c < c0 + depth; c++, to += width * bytes) {
-                    for (int64_t i = 0; i < count * joined; i++) {
+                    for (int64_t i = 0; i < count * copies; i++) {
                         const int64_t from =
-                            ((o + i / joined) * conv->channels_in + c) * conv->taps + t;
+                            ((o + i / copies) * conv->channels_in + c) * conv->taps + t;
                         type->load(to + i * bytes, (const unsigned char *)weights + from * size, 1);
                     }
                 }
@@ -83,41 +82,43 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
     }
 }
 
-/* What one item works on. */
-typedef struct piece {
+/* A work item in execution. */
+typedef struct direct_item {
     const gops_plan *plan;
-    const gops_job *job; /* less what the kernel does */
-    const gops_job *whole;
-    const gops_epilogue *trim;
-    const gops_direct_tap *taps; /* of the strips of a row, one list after the other */
-    const int64_t *tap_counts;   /* where a strip's list ends */
+    const gops_job *job;
+    const gops_epilogue *epilogue;
+    const gops_job *rest;        /* the job less the epilogue */
+    const gops_direct_tap *taps; /* of the last axis: the lists, one after the other */
+    const int64_t *tap_ends;     /* where each list ends */
     gops_direct_tap *rows;
     unsigned char *sums, *outputs;
-    const gops_direct_kernel *strip;  /* of the block of output channels */
-    int64_t step_bytes;               /* its weights of a tap and an input channel */
-    int64_t channel, channels;        /* counted over all groups */
-    int64_t element;                  /* of the output: the channel's first */
-    const unsigned char *weights_end; /* of all */
-    int asks;                         /* not 0: the next block's weights are not at hand yet */
-    int reads;     /* not 0: no block before this has read the data, which the caches do not hold */
-    int64_t below; /* from tap 0 to the row that the next line reads and this does not; 0: none */
-    gops_direct_ahead ahead[GOPS_DIRECT_AHEADS];
+    /* A block of output channels. */
+    const gops_direct_tile *tile;
+    int64_t step_bytes;        /* its weights of one tap and one input channel */
+    int64_t channel, channels; /* the first one is counted over all groups */
+    int64_t element;           /* of the output: the channel's first */
+    /* What is prefetched. */
+    const unsigned char *weights_end; /* of all groups */
+    bool weights_are_new;             /* no tile row before used the next block's weights */
+    bool data_is_new;                 /* the data lies beyond the L2, and no block before read it */
+    int64_t row_below; /* from tap 0 to the row that only the next tile row reads; 0: none */
+    gops_direct_prefetch prefetch[GOPS_DIRECT_PREFETCHES];
     gops_direct_work work;
-} piece;
+} direct_item;
 
-/* Lists a row of taps, unless it is outside for all `rows` rows of outputs from `row` on. */
-static gops_direct_tap *list_row(const piece *at, const int64_t *tap, const int64_t *pitch,
+/* Lists a row of taps, unless it is outside the data for all `rows` output rows from `row` on. */
+static gops_direct_tap *list_row(const direct_item *item, const int64_t *tap, const int64_t *pitch,
                                  int64_t row, int64_t rows, gops_direct_tap *to)
 {
-    const gops_conv_geometry *conv = &at->plan->conv;
-    const int64_t height = gops_direct_layout_of(at->plan)->height;
+    const gops_conv_geometry *conv = &item->plan->conv;
+    const int64_t tile_rows = gops_direct_layout_of(item->plan)->rows;
     const int last_axis = conv->axes - 2;
     *to = (gops_direct_tap){0, 0, 0};
     for (int i = 0; i <= last_axis; i++) {
         to->data += tap[i] * conv->axis[i].dilation * pitch[i];
         to->tap = (to->tap + tap[i]) * conv->axis[i + 1].kernel;
     }
-    if (height > 1) {
+    if (tile_rows > 1) {
         const gops_axis *axis = &conv->axis[last_axis];
         const int64_t at_first =
             row * axis->stride - axis->pad_begin + tap[last_axis] * axis->dilation;
@@ -125,34 +126,35 @@ static gops_direct_tap *list_row(const piece *at, const int64_t *tap, const int6
         if (at_first < 0 || at_first + (rows - 1) * axis->stride >= axis->data) {
             gops_direct_outputs_inside(axis, row, rows, tap[last_axis], &first, &last);
         }
-        to->range = gops_direct_range(height, height - 1, first, last);
+        to->range = gops_direct_range(tile_rows, tile_rows - 1, first, last);
         return to + (first < last);
     }
     return to + 1;
 }
 
-/* The rows of taps that are inside the data for a line, and where tap 0 would be. */
-static void find_rows(piece *at, int64_t line)
+/* Finds the rows of taps that are inside the data for a tile row, where pixel 0 reads tap 0, and
+ * the row to prefetch. */
+static void find_rows(direct_item *item, int64_t tile_row)
 {
-    const gops_conv_geometry *conv = &at->plan->conv;
-    const gops_direct_layout *p = gops_direct_layout_of(at->plan);
-    const int64_t top = line % p->plane_lines * p->height;
-    const int64_t rows = gops_min(p->height, p->plane_rows - top);
+    const gops_conv_geometry *conv = &item->plan->conv;
+    const gops_direct_layout *p = gops_direct_layout_of(item->plan);
+    const int64_t top = tile_row % p->plane_tile_rows * p->rows;
+    const int64_t rows = gops_min(p->rows, p->plane_rows - top);
     int64_t first[GOPS_MAX_SPATIAL], last[GOPS_MAX_SPATIAL], tap[GOPS_MAX_SPATIAL];
-    int64_t pitch[GOPS_MAX_SPATIAL], inner = 1, start = 0, outer = line / p->plane_lines;
-    at->work.row_count = 0;
-    at->work.count_rows = rows;
-    at->below = 0;
+    int64_t pitch[GOPS_MAX_SPATIAL], inner = 1, start = 0, outer = tile_row / p->plane_tile_rows;
+    item->work.row_count = 0;
+    item->work.output_rows = rows;
+    item->row_below = 0;
     for (int a = conv->axes - 1; a >= 0; a--) {
         pitch[a] = inner;
         inner *= conv->axis[a].data;
         if (a < conv->axes - 1) {
             const gops_axis *axis = &conv->axis[a];
-            const int rowed = a == conv->axes - 2;
-            const int64_t output = rowed ? top : outer % axis->output;
+            const bool is_row = a == conv->axes - 2;
+            const int64_t output = is_row ? top : outer % axis->output;
             gops_direct_taps_inside(axis, output, &first[a], &last[a]);
-            if (rowed) {
-                /* Rows further down meet no later taps: together they meet at most these. */
+            if (is_row) {
+                /* A lower row reads earlier taps: its first, and the last of the top row. */
                 int64_t end;
                 gops_direct_taps_inside(axis, top + rows - 1, &first[a], &end);
             } else {
@@ -165,193 +167,195 @@ static void find_rows(piece *at, int64_t line)
             }
         }
     }
-    at->work.start = start;
-    gops_direct_tap *to = at->rows;
+    item->work.start = start;
+    gops_direct_tap *to = item->rows;
     for (int a = 0; a >= 0;) {
-        to = list_row(at, tap, pitch, top, rows, to);
+        to = list_row(item, tap, pitch, top, rows, to);
         for (a = conv->axes - 2; a >= 0 && ++tap[a] == last[a]; a--) {
             tap[a] = first[a];
         }
     }
-    at->work.row_count = to - at->rows;
-    if (conv->axes > 1 && at->reads && line % p->plane_lines + 1 < p->plane_lines) {
+    item->work.row_count = to - item->rows;
+    if (conv->axes > 1 && item->data_is_new &&
+        tile_row % p->plane_tile_rows + 1 < p->plane_tile_rows) {
         const gops_axis *y = &conv->axis[conv->axes - 2];
         const int64_t lowest =
             top * y->stride - y->pad_begin + (last[conv->axes - 2] - 1) * y->dilation;
-        at->below = lowest + y->stride < y->data ? to[-1].data + at->work.row_step : 0;
+        item->row_below = lowest + y->stride < y->data ? to[-1].data + item->work.row_step : 0;
     }
 }
 
-/* Has strips ask for the weights of the next block, which in a network the caches do not hold:
- * other layers were there in between. Asked for little by little, before each tap, they come while
- * this block's are used; asked for at once, before each strip, they were no quicker than never.
- * With weights not used for 160 MB, 512 -> 512 with 3x3 on 7x7 went from 1.35 to 0.87 ms, 32 groups
- * of 32 from 0.20 to 0.13; asked into the second level cache alone, in strips of two rows the
- * latter took 0.21 again. Where a kernel has one tap there is no such share: 1024 -> 2048 on 14x14
- * with stride 2 took 10% more. */
-static void look_ahead(piece *at, const unsigned char *next, int64_t strips)
+/* Has the tiles prefetch the weights of the next block, `next`, which in a network the caches do
+ * not hold, since other layers ran in between. They prefetch a little before each tap, while this
+ * block's weights are used; all at once before each tile was no faster than none. With weights not
+ * used for 160 MB, 512 -> 512 with 3x3 on 7x7 went from 1.35 to 0.87 ms (Zen 5). A kernel of one
+ * tap has no taps to spread them over, and took 10% longer with it. */
+static void prefetch_weights(direct_item *item, const unsigned char *next, int64_t tiles)
 {
-    const gops_conv_geometry *conv = &at->plan->conv;
-    const int64_t size = at->work.channels_in * conv->taps * at->step_bytes;
+    const gops_conv_geometry *conv = &item->plan->conv;
+    const int64_t size = item->work.channels_in * conv->taps * item->step_bytes;
+    const int64_t left = gops_min(size, item->weights_end - next);
     const int64_t lines =
-        conv->taps > 1 && at->asks
-            ? gops_ceil_div(gops_min(size, at->weights_end - next), GOPS_DIRECT_LINE)
-            : 0;
-    at->ahead[GOPS_DIRECT_WEIGHTS] = (gops_direct_ahead){
-        next, GOPS_DIRECT_LINE, gops_ceil_div(lines, strips * conv->taps), lines};
+        conv->taps > 1 && item->weights_are_new ? gops_ceil_div(left, GOPS_DIRECT_CACHE_LINE) : 0;
+    item->prefetch[GOPS_DIRECT_PREFETCH_WEIGHTS] = (gops_direct_prefetch){
+        next, GOPS_DIRECT_CACHE_LINE, gops_ceil_div(lines, tiles * conv->taps), lines};
 }
 
-/* Has a strip ask for the row below its own, in each channel, and for its outputs: with 64 -> 64
- * channels of 112x112 the outputs took 0.94 of the time, the row 0.99. */
-static void look_around(const piece *at, gops_direct_work *work)
+/* Has a tile prefetch the row below its own, in each channel, and its outputs. With 64 -> 64
+ * channels of 112x112 prefetching the outputs took 0.94 of the time, the row 0.99 (Zen 5). */
+static void prefetch_row_and_outputs(const direct_item *item, gops_direct_work *work)
 {
-    const gops_conv_geometry *conv = &at->plan->conv;
-    const gops_direct_layout *p = gops_direct_layout_of(at->plan);
+    const gops_conv_geometry *conv = &item->plan->conv;
+    const gops_direct_layout *p = gops_direct_layout_of(item->plan);
     const gops_axis *x = &conv->axis[conv->axes - 1];
-    const int64_t bytes = gops_compute_bytes(at->plan->type->compute);
-    const int claims = p->claims && work->output != NULL && !at->job->fused;
-    const int64_t last = work->count - 1;
-    work->asks = at->below != 0 || claims;
-    work->ahead[GOPS_DIRECT_ROWS] =
-        (gops_direct_ahead){(const unsigned char *)work->data +
-                                (work->start + at->below + x->pad_begin + last * x->stride) * bytes,
-                            work->plane * bytes, gops_ceil_div(work->channels_in, conv->taps),
-                            at->below != 0 ? work->channels_in : 0};
-    work->ahead[GOPS_DIRECT_OUTPUTS] = (gops_direct_ahead){
+    const int64_t bytes = gops_compute_bytes(item->plan->type->compute);
+    const bool outputs = p->prefetches_outputs && work->output != NULL && !item->rest->fused;
+    const int64_t last = work->output_pixels - 1;
+    const int64_t below = work->start + item->row_below + x->pad_begin + last * x->stride;
+    work->prefetches_all = item->row_below != 0 || outputs;
+    work->prefetch[GOPS_DIRECT_PREFETCH_ROW] = (gops_direct_prefetch){
+        (const unsigned char *)work->data + below * bytes, work->plane * bytes,
+        gops_ceil_div(work->channels_in, conv->taps), item->row_below != 0 ? work->channels_in : 0};
+    work->prefetch[GOPS_DIRECT_PREFETCH_OUTPUTS] = (gops_direct_prefetch){
         (const unsigned char *)work->output + last * bytes, work->output_ld * bytes,
-        gops_ceil_div(p->width, conv->taps), claims ? work->channels : 0};
+        gops_ceil_div(p->mr, conv->taps), outputs ? work->channels : 0};
 }
 
-/* The strips of lines first to first + count - 1 for one block of both kinds of channels. */
-static void run_lines(piece *at, int64_t first, int64_t count, int last_block)
+/* Runs tile rows first to first + count - 1 for one block of output and one of input channels. */
+static void run_tile_rows(direct_item *item, int64_t first, int64_t count, bool last_depth)
 {
-    const gops_plan *plan = at->plan;
+    const gops_plan *plan = item->plan;
     const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t first_pixel = gops_direct_row(p, first) * x->output;
-    const int64_t pixels = gops_direct_row(p, first + count) * x->output - first_pixel;
-    const int fused = at->job->fused;
-    unsigned char *sums = at->sums;
-    /* Filled in where it is: a copy for each strip would read what was stored just before, in other
-     * pieces, and wait until it is in the cache, behind the outputs of the strip before. */
-    gops_direct_work *work = &at->work;
+    const int64_t first_pixel = gops_direct_first_row(p, first) * x->output;
+    const int64_t pixels = gops_direct_first_row(p, first + count) * x->output - first_pixel;
+    const bool stores = item->rest->fused;
+    unsigned char *sums = item->sums;
+    /* Filled in where it is. A copy for each tile would load what was just stored by narrower
+     * stores, and wait until these are in the cache, behind the outputs of the tile before. */
+    gops_direct_work *work = &item->work;
     work->output = NULL;
-    work->output_ld = fused ? pixels : plan->conv.output_pixels;
-    for (int64_t line = first; line < first + count; line++) {
-        find_rows(at, line);
+    work->output_ld = stores ? pixels : plan->conv.output_pixels;
+    for (int64_t tile_row = first; tile_row < first + count; tile_row++) {
+        find_rows(item, tile_row);
         const int64_t start = work->start - x->pad_begin;
-        for (int64_t s = 0; s < p->strips; s++, sums += p->width * p->height * p->spots * bytes) {
-            const int64_t list = gops_direct_list(p, s);
-            const int64_t spot = s * p->spots;
-            const int64_t begin = list == 0 ? 0 : at->tap_counts[list - 1];
-            work->taps = at->taps + begin;
-            work->tap_count = at->tap_counts[list] - begin;
-            work->start = start + spot * x->stride;
+        for (int64_t tile = 0; tile < p->row_tiles; tile++) {
+            const int64_t list = gops_direct_tap_list(p, tile);
+            const int64_t begin = list == 0 ? 0 : item->tap_ends[list - 1];
+            const int64_t column = tile * p->pixels;
+            work->taps = item->taps + begin;
+            work->tap_count = item->tap_ends[list] - begin;
+            work->start = start + column * x->stride;
             work->sums = sums;
-            work->count = gops_min(p->spots, x->output - spot);
-            if (last_block) {
-                const int64_t pixel = gops_direct_row(p, line) * x->output + spot;
-                work->output = fused ? at->outputs + (pixel - first_pixel) * bytes
-                                     : gops_output_at(plan, at->job, at->element + pixel);
+            work->output_pixels = gops_min(p->pixels, x->output - column);
+            if (last_depth) {
+                const int64_t pixel = gops_direct_first_row(p, tile_row) * x->output + column;
+                work->output = stores ? item->outputs + (pixel - first_pixel) * bytes
+                                      : gops_output_at(plan, item->rest, item->element + pixel);
             }
-            work->asks = 0;
-            if (at->below != 0 || p->claims) {
-                look_around(at, work);
+            work->prefetches_all = false;
+            if (item->row_below != 0 || p->prefetches_outputs) {
+                prefetch_row_and_outputs(item, work);
             }
-            at->strip->run(work);
+            item->tile->run(work);
+            sums += p->mr * p->rows * p->pixels * bytes;
         }
     }
-    for (int64_t c = 0; c < at->channels && last_block && fused; c++) {
-        gops_store(plan, at->job, at->channel + c,
-                   at->element + c * plan->conv.output_pixels + first_pixel, pixels,
-                   at->outputs + c * pixels * bytes);
+    for (int64_t c = 0; c < item->channels && last_depth && stores; c++) {
+        gops_store(plan, item->rest, item->channel + c,
+                   item->element + c * plan->conv.output_pixels + first_pixel, pixels,
+                   item->outputs + c * pixels * bytes);
     }
 }
 
-/* A block of output channels of a chunk of lines. */
-static void run_block(piece *at, const unsigned char *data, const unsigned char *weights,
+/* Runs a block of output channels for tile rows first to first + count - 1. */
+static void run_block(direct_item *item, const unsigned char *data, const unsigned char *weights,
                       int64_t first, int64_t count)
 {
-    const gops_conv_geometry *conv = &at->plan->conv;
-    const gops_direct_layout *p = gops_direct_layout_of(at->plan);
-    const int64_t bytes = gops_compute_bytes(at->plan->type->compute);
+    const gops_conv_geometry *conv = &item->plan->conv;
+    const gops_direct_layout *p = gops_direct_layout_of(item->plan);
+    const int64_t bytes = gops_compute_bytes(item->plan->type->compute);
     gops_epilogue_values bias;
     const gops_axis *x = &conv->axis[conv->axes - 1];
-    at->work = (gops_direct_work){
+    item->work = (gops_direct_work){
         .plane = conv->data_pixels,
         .row_step = conv->axes > 1 ? conv->axis[conv->axes - 2].stride * x->data : 0,
-        .rows = at->rows,
-        .channels = at->channels,
+        .rows = item->rows,
+        .channels = item->channels,
         .output_row = x->output,
-        .ahead = at->ahead,
+        .prefetch = item->prefetch,
     };
     for (int64_t c = 0; c < conv->channels_in; c += p->depth_block) {
-        const int last_block = c + p->depth_block >= conv->channels_in;
-        at->work.channels_in = gops_min(p->depth_block, conv->channels_in - c);
-        at->work.data = data + c * conv->data_pixels * bytes;
-        at->work.weights = weights + c * conv->taps * at->step_bytes;
-        at->work.accumulate = c > 0;
-        look_ahead(at,
-                   (const unsigned char *)at->work.weights +
-                       at->work.channels_in * conv->taps * at->step_bytes,
-                   count * p->strips);
-        if (last_block && at->trim->applies) {
-            gops_epilogue_bias(at->plan, at->whole, at->channel, 1, at->channels, p->width, &bias);
-            at->work.bounds = &at->trim->bounds;
-            at->work.bias = &bias;
+        const bool last_depth = c + p->depth_block >= conv->channels_in;
+        const int64_t depth = gops_min(p->depth_block, conv->channels_in - c);
+        const unsigned char *block = weights + c * conv->taps * item->step_bytes;
+        item->work.channels_in = depth;
+        item->work.data = data + c * conv->data_pixels * bytes;
+        item->work.weights = block;
+        item->work.accumulate = c > 0;
+        prefetch_weights(item, block + depth * conv->taps * item->step_bytes, count * p->row_tiles);
+        if (last_depth && item->epilogue->applies) {
+            gops_epilogue_bias(item->plan, item->job, item->channel, 1, item->channels, p->mr,
+                               &bias);
+            item->work.bounds = &item->epilogue->bounds;
+            item->work.bias = &bias;
         }
-        run_lines(at, first, count, last_block);
+        run_tile_rows(item, first, count, last_depth);
     }
 }
 
-static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace)
 {
     const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t blocks = gops_ceil_div(conv->channels_out, p->width);
-    const int64_t band = item % p->bands, part = item / p->bands % p->parts;
-    const int64_t shares = gops_ceil_div(conv->groups, p->share);
-    const int64_t share = item / p->bands / p->parts % shares;
-    const int64_t image = item / p->bands / p->parts / shares;
-    const int64_t last_line = gops_min((band + 1) * p->band, p->lines);
-    const gops_epilogue trim = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
+    const int64_t blocks = gops_ceil_div(conv->channels_out, p->mr);
+    const int64_t group_items = gops_ceil_div(conv->groups, p->item_groups);
+    const int64_t first_row = index % p->row_items * p->item_tile_rows;
+    const int64_t first_block = index / p->row_items % p->block_items * p->item_blocks;
+    const int64_t group_index = index / p->row_items / p->block_items;
+    const int64_t first_group = group_index % group_items * p->item_groups;
+    const int64_t image = group_index / group_items;
+    const int64_t end_row = gops_min(first_row + p->item_tile_rows, p->tile_rows);
+    const int64_t end_block = gops_min(first_block + p->item_blocks, blocks);
+    const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
+    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     unsigned char *const base = workspace;
-    piece at = {
+    direct_item item = {
         .plan = plan,
-        .job = trim.applies ? &trim.rest : job,
-        .whole = job,
-        .trim = &trim,
+        .job = job,
+        .epilogue = &epilogue,
+        .rest = epilogue.applies ? &epilogue.rest : job,
         .taps = (const gops_direct_tap *)workspace,
-        .tap_counts = (const int64_t *)(const void *)(base + p->counts_from),
+        .tap_ends = (const int64_t *)(const void *)(base + p->ends_from),
         .rows = (gops_direct_tap *)(void *)(base + p->rows_from),
         .sums = base + p->sums_from,
         .outputs = base + p->outputs_from,
         .weights_end = (const unsigned char *)job->filter + plan->filter_bytes,
     };
-    gops_direct_list_taps(plan, workspace, (int64_t *)(void *)(base + p->counts_from));
-    const int64_t group_end = gops_min((share + 1) * p->share, conv->groups);
-    const int64_t block_end = gops_min((part + 1) * p->part, blocks);
-    for (int64_t group = share * p->share; group < group_end; group++) {
+    gops_direct_list_taps(plan, workspace, (int64_t *)(void *)(base + p->ends_from));
+    for (int64_t group = first_group; group < end_group; group++) {
         const int64_t image_group = image * conv->groups + group;
         const void *data =
             gops_data_at(plan, job, image, image_group * conv->channels_in * conv->data_pixels);
-        for (int64_t line = band * p->band; line < last_line; line += p->chunk) {
-            for (int64_t b = part * p->part; b < block_end; b++) {
-                at.reads = p->fetches && p->height == 1 && b == part * p->part;
-                at.asks = b + 1 < block_end ? line == band * p->band : line + p->chunk >= last_line;
-                at.channel = group * conv->channels_out + b * p->width;
-                at.channels = gops_min(p->width, conv->channels_out - b * p->width);
-                at.strip = b + 1 < blocks ? p->strip : p->rest;
-                at.step_bytes =
-                    gops_min(p->width, p->padded - b * p->width) * p->strip->size.joined * bytes;
-                at.element =
-                    (image * conv->groups * conv->channels_out + at.channel) * conv->output_pixels;
-                run_block(&at, data,
-                          (const unsigned char *)job->filter +
-                              gops_direct_weights(plan, group * p->padded + b * p->width),
-                          line, gops_min(p->chunk, last_line - line));
+        for (int64_t row = first_row; row < end_row; row += p->block_tile_rows) {
+            for (int64_t b = first_block; b < end_block; b++) {
+                const int64_t width = gops_min(p->mr, p->padded_channels - b * p->mr);
+                item.data_is_new = p->data_beyond_l2 && p->rows == 1 && b == first_block;
+                item.weights_are_new =
+                    b + 1 < end_block ? row == first_row : row + p->block_tile_rows >= end_row;
+                item.channel = group * conv->channels_out + b * p->mr;
+                item.channels = gops_min(p->mr, conv->channels_out - b * p->mr);
+                item.tile = b + 1 < blocks ? p->tile : p->last_tile;
+                item.step_bytes = width * p->tile->size.per_vector * bytes;
+                item.element = (image * conv->groups * conv->channels_out + item.channel) *
+                               conv->output_pixels;
+                run_block(
+                    &item, data,
+                    (const unsigned char *)job->filter +
+                        gops_direct_weight_bytes(plan, group * p->padded_channels + b * p->mr),
+                    row, gops_min(p->block_tile_rows, end_row - row));
             }
         }
     }
@@ -360,7 +364,7 @@ static void run(const gops_plan *plan, const gops_job *job, int64_t item, void *
 const gops_method gops_direct_conv = {
     .name = "direct",
     .operation = GOPS_OPERATION_CONV,
-    .prepare = prepare,
-    .pack = pack,
-    .run = run,
+    .prepare = direct_prepare,
+    .pack = direct_pack,
+    .run = direct_run,
 };

@@ -1,32 +1,32 @@
-/* direct_layout.h: how a convolution is cut into strips; direct_conv.c. */
+/* direct_layout.h: how a direct convolution is cut; direct_conv.c. */
 #ifndef GOPS_DIRECT_LAYOUT_H
 #define GOPS_DIRECT_LAYOUT_H
 
 #include "methods/direct/direct.h"
 #include "plan/plan.h"
 
+/* Tiles beside each other are a tile row. A plane of outputs (of the last two axes) has tile rows,
+ * of which the last may have fewer rows. */
 typedef struct gops_direct_layout {
-    const gops_direct_kernel *strip;
-    int64_t height, spots; /* of a strip: rows of outputs, outputs of each */
-    int64_t width;         /* its channels */
-    const gops_direct_kernel
-        *rest;             /* of the last block of a group's channels, as high and as wide */
-    int64_t padded;        /* C_OUT, and what fills the last block */
-    int64_t strips;        /* of a row; the last one may be shorter */
-    int64_t before, after; /* strips at the row's ends whose taps an edge may cut */
-    int64_t entries;       /* of all lists of taps */
-    int64_t depth_block;   /* input channels at a time */
-    /* Strips beside each other are a line; planes of outputs (of the last two axes) have rows and
-     * lines, of which the last may be less high. */
-    int64_t plane_rows, plane_lines;
-    int64_t lines;   /* of all planes */
-    int64_t chunk;   /* lines at a time */
-    int64_t fetches; /* not 0: the data comes from beyond the second level cache */
-    int64_t claims;  /* not 0: the outputs go there */
-    /* How items divide the work: groups, blocks of output channels, lines. */
-    int64_t share, part, parts, band, bands;
-    /* The workspace: the lists of taps, then these. */
-    int64_t counts_from, rows_from, sums_from, outputs_from;
+    const gops_direct_tile *tile;
+    const gops_direct_tile *last_tile; /* of a group's last block: fewer vectors, else alike */
+    int64_t mr, rows, pixels;          /* of a tile: channels; rows of outputs; pixels of each */
+    int64_t padded_channels;           /* C_OUT, and what fills the last block */
+    int64_t row_tiles;                 /* tiles of a tile row; the last one may have fewer pixels */
+    int64_t left_tiles, right_tiles;   /* tiles at the ends, whose taps an edge may cut */
+    int64_t tap_entries;               /* of all lists of taps */
+    int64_t depth_block;               /* input channels at a time */
+    int64_t plane_rows, plane_tile_rows;
+    int64_t tile_rows;       /* of all planes */
+    int64_t block_tile_rows; /* tile rows at a time */
+    bool data_beyond_l2;     /* the data of an image and group does not stay in half of the L2 */
+    bool prefetches_outputs; /* nor do its outputs */
+    /* How many groups, blocks of output channels and tile rows one work item has. */
+    int64_t item_groups, item_blocks, item_tile_rows;
+    /* How many work items the blocks of a group, and its tile rows, are cut into. */
+    int64_t block_items, row_items;
+    /* The workspace of a worker: the lists of taps, then these. */
+    int64_t ends_from, rows_from, sums_from, outputs_from;
 } gops_direct_layout;
 
 static inline const gops_direct_layout *gops_direct_layout_of(const gops_plan *plan)
@@ -34,40 +34,42 @@ static inline const gops_direct_layout *gops_direct_layout_of(const gops_plan *p
     return gops_read_parameters(plan);
 }
 
-/* Bytes of a group's packed weights for its first `channels` channels: of all blocks before, or
- * for `padded`, of all. */
-static inline int64_t gops_direct_weights(const gops_plan *plan, int64_t channels)
+/* The bytes of packed weights for `channels` output channels of a group: those of whole blocks, or
+ * padded_channels. */
+static inline int64_t gops_direct_weight_bytes(const gops_plan *plan, int64_t channels)
 {
-    return channels * gops_direct_layout_of(plan)->strip->size.joined * plan->conv.k *
+    return channels * gops_direct_layout_of(plan)->tile->size.per_vector * plan->conv.k *
            gops_compute_bytes(plan->type->compute);
 }
 
 /* Fills in the plan but for `why`, as its method's `prepare`. */
 gops_status gops_direct_lay_out(gops_plan *plan, int64_t worker_limit, gops_error *error);
 
-/* The taps of an axis that meet data for an output: *first to *last - 1, none where equal. */
+/* The taps that are inside the data for an output of an axis: *first to *last - 1, or none. */
 void gops_direct_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last);
 
-/* Of outputs begin to begin + count - 1 of an axis those for which a tap meets data, counted from
- * the first: *first to *last - 1, none where equal. */
+/* The outputs of begin to begin + count - 1 for which a tap is inside the data, counted from
+ * `begin`: *first to *last - 1, or none. */
 void gops_direct_outputs_inside(const gops_axis *axis, int64_t begin, int64_t count, int64_t tap,
                                 int64_t *first, int64_t *last);
 
-/* The first row of a line, counted over all planes. */
-static inline int64_t gops_direct_row(const gops_direct_layout *p, int64_t line)
+/* The first row of a tile row, counted over all planes. */
+static inline int64_t gops_direct_first_row(const gops_direct_layout *p, int64_t tile_row)
 {
-    return line / p->plane_lines * p->plane_rows + line % p->plane_lines * p->height;
+    return tile_row / p->plane_tile_rows * p->plane_rows + tile_row % p->plane_tile_rows * p->rows;
 }
 
-/* Strips that no edge cuts have one list of taps in common: the first after those `before`. */
-static inline int64_t gops_direct_list(const gops_direct_layout *p, int64_t strip)
+/* The number of a tile's list of taps. Tiles that no edge cuts share one list, the first after
+ * those of left_tiles. */
+static inline int64_t gops_direct_tap_list(const gops_direct_layout *p, int64_t tile)
 {
-    return strip < p->before              ? strip
-           : strip < p->strips - p->after ? p->before
-                                          : strip - (p->strips - p->after) + p->before + 1;
+    return tile < p->left_tiles ? tile
+           : tile < p->row_tiles - p->right_tiles
+               ? p->left_tiles
+               : tile - (p->row_tiles - p->right_tiles) + p->left_tiles + 1;
 }
 
-/* Writes all lists of the last axis' taps, and where each ends. */
+/* Writes the lists of the taps of the last axis, one after the other, and where each ends. */
 void gops_direct_list_taps(const gops_plan *plan, gops_direct_tap *taps, int64_t *ends);
 
 #endif

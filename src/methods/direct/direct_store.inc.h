@@ -1,91 +1,110 @@
-/* Wants C, LANES, LOW, HIGH (as implicit_transpose.inc.h), NAME(symbol), UNROLL, and the
- * vector, NAME(spread) and NAME(epilogue) of direct.inc.h; may have GOPS_MASKED_STORE,
- * GOPS_QUADS and GOPS_JOINED. */
 /*
- * direct_store.inc.h: the end of a strip: sums are kept, or trimmed, turned and stored.
+ * direct_store.inc.h: the end of a tile: its sums are kept; or the epilogue is applied, and they
+ * are transposed and stored.
  *
- * A strip leaves a vector of channels for each output, and a tensor wants a run of outputs for each
- * channel: vectors are turned in registers, as implicit_transpose.inc.h does.
+ * A tile leaves a vector of channels for each pixel, and a tensor wants a run of pixels for each
+ * channel: vectors are transposed in registers, as isa/transpose.inc.h does.
+ *
+ * Parameters:
+ *
+ *   C, LANES, NAME(symbol)     as in direct.inc.h
+ *   LOW, HIGH                  lists of lane indices: isa/transpose.inc.h
+ *   vector, broadcast, epilogue   type and functions: direct.inc.h
+ *   GOPS_MASKED_STORE(C *to, mask, vector)   optional: stores the lanes of the mask
+ *   GOPS_TRANSPOSE_QUADS       optional: vectors have 16 lanes, in quads that one instruction
+ *                              permutes
+ *   GOPS_LOAD_PIXELS           optional: there are tiles whose pixels share vectors
  */
+#include "isa/transpose.inc.h"
 
-/* The first LANES / joined lanes, each `joined` times. */
-static inline __attribute__((always_inline)) NAME(vector)
-    NAME(each)(const NAME(vector) lanes, const int joined)
+#define vector NAME(vector)
+#define broadcast NAME(broadcast)
+#define epilogue NAME(epilogue)
+#define repeat_channels NAME(repeat_channels)
+#define rotate_address NAME(rotate_address)
+#define transpose_quads NAME(transpose_quads)
+#define store_lanes NAME(store_lanes)
+#define store_shared_run NAME(store_shared_run)
+#define store_run NAME(store_run)
+#define store_output NAME(store_output)
+#define finish_tile NAME(finish_tile)
+
+/* The first LANES / per_vector lanes, each per_vector times. */
+static inline __attribute__((always_inline)) vector repeat_channels(const vector lanes,
+                                                                    const int per_vector)
 {
-#ifdef GOPS_JOINED
-    if (joined == 4) {
+#ifdef GOPS_LOAD_PIXELS
+    if (per_vector == 4) {
         return __builtin_shufflevector(lanes, lanes, FOUR_TIMES_4);
     }
-    if (joined == 2) {
+    if (per_vector == 2) {
         return __builtin_shufflevector(lanes, lanes, TWICE_8);
     }
     return lanes;
 #else
-    (void)joined;
+    (void)per_vector;
     return lanes;
 #endif
 }
 
-#include "isa/transpose.inc.h"
-
-#ifdef GOPS_QUADS
-/* The same of 16 / joined vectors of 16 lanes, by instructions that have no indices to load: in
- * quads of lanes, then of quads; where outputs share vectors, their lanes stay side by side. A
- * transposition of 16 takes 0.7 of the time with its stores. */
-static inline __attribute__((always_inline)) void NAME(turn_quads)(NAME(vector) * rows,
-                                                                   const int joined)
+#ifdef GOPS_TRANSPOSE_QUADS
+/* Transposes 16 / per_vector vectors of 16 lanes by instructions that have no indices to load:
+ * first inside quads of lanes, then quads. Pixels that share a vector stay side by side. With its
+ * stores a transposition of 16 vectors takes 0.7 of the time of rotate_address (Zen 5). */
+static inline __attribute__((always_inline)) void transpose_quads(vector *rows,
+                                                                  const int per_vector)
 {
-    NAME(vector) next[LANES];
-    const int count = 16 / joined, quads = 4 / joined;
-    if (joined == 1) {
-        UNROLL for (int i = 0; i < 16; i += 2)
-        {
+    vector next[LANES];
+    const int count = 16 / per_vector, quads = 4 / per_vector;
+    if (per_vector == 1) {
+        GOPS_UNROLL
+        for (int i = 0; i < 16; i += 2) {
             next[i] = __builtin_shufflevector(rows[i], rows[i + 1], LOW_OF_QUADS);
             next[i + 1] = __builtin_shufflevector(rows[i], rows[i + 1], HIGH_OF_QUADS);
         }
-        /* Those whose pairs of lanes belong together beside each other. */
-        UNROLL for (int i = 0; i < 16; i += 4)
-        {
+        /* Vectors whose pairs of lanes belong together come to lie beside each other. */
+        GOPS_UNROLL
+        for (int i = 0; i < 16; i += 4) {
             rows[i] = next[i];
             rows[i + 1] = next[i + 2];
             rows[i + 2] = next[i + 1];
             rows[i + 3] = next[i + 3];
         }
     }
-    if (joined < 4) {
-        UNROLL for (int i = 0; i < count; i += 2)
-        {
+    if (per_vector < 4) {
+        GOPS_UNROLL
+        for (int i = 0; i < count; i += 2) {
             next[i] = __builtin_shufflevector(rows[i], rows[i + 1], LOW_PAIRS_OF_QUADS);
             next[i + 1] = __builtin_shufflevector(rows[i], rows[i + 1], HIGH_PAIRS_OF_QUADS);
         }
-        UNROLL for (int i = 0; i < count; i++)
-        {
+        GOPS_UNROLL
+        for (int i = 0; i < count; i++) {
             rows[i] = next[i];
         }
     }
-    UNROLL for (int i = 0; i < quads; i++)
-    {
-        const NAME(vector) a = rows[i], b = rows[quads + i];
-        const NAME(vector) c = rows[2 * quads + i], d = rows[3 * quads + i];
-        const NAME(vector) even[] = {__builtin_shufflevector(a, b, EVEN_QUADS),
-                                     __builtin_shufflevector(c, d, EVEN_QUADS)};
-        const NAME(vector) odd[] = {__builtin_shufflevector(a, b, ODD_QUADS),
-                                    __builtin_shufflevector(c, d, ODD_QUADS)};
+    GOPS_UNROLL
+    for (int i = 0; i < quads; i++) {
+        const vector a = rows[i], b = rows[quads + i];
+        const vector c = rows[2 * quads + i], d = rows[3 * quads + i];
+        const vector even[] = {__builtin_shufflevector(a, b, EVEN_QUADS),
+                               __builtin_shufflevector(c, d, EVEN_QUADS)};
+        const vector odd[] = {__builtin_shufflevector(a, b, ODD_QUADS),
+                              __builtin_shufflevector(c, d, ODD_QUADS)};
         next[i] = __builtin_shufflevector(even[0], even[1], EVEN_QUADS);
         next[quads + i] = __builtin_shufflevector(odd[0], odd[1], EVEN_QUADS);
         next[2 * quads + i] = __builtin_shufflevector(even[0], even[1], ODD_QUADS);
         next[3 * quads + i] = __builtin_shufflevector(odd[0], odd[1], ODD_QUADS);
     }
-    UNROLL for (int i = 0; i < count; i++)
-    {
+    GOPS_UNROLL
+    for (int i = 0; i < count; i++) {
         rows[i] = next[i];
     }
 }
 #endif
 
-/* Lanes `from` to from + count - 1, which p is at least. */
+/* Stores lanes from to from + count - 1; count is at most p. */
 static inline __attribute__((always_inline)) void
-NAME(put_lanes)(C *to, const NAME(vector) * value, const int from, const int p, int64_t count)
+store_lanes(C *to, const vector *value, const int from, const int p, int64_t count)
 {
 #ifdef GOPS_MASKED_STORE
     (void)p;
@@ -102,32 +121,31 @@ NAME(put_lanes)(C *to, const NAME(vector) * value, const int from, const int p, 
 #endif
 }
 
-#ifdef GOPS_JOINED
-/* NAME(put_run) of vectors that outputs share. */
+#ifdef GOPS_LOAD_PIXELS
+/* store_run for pixels that share vectors. */
 static inline __attribute__((always_inline)) void
-NAME(put_joined_run)(const gops_direct_work *work, const gops_direct_size of, const int size,
-                     int64_t at, int64_t places, const NAME(vector) * sum)
+store_shared_run(const gops_direct_work *work, const gops_direct_size of, const int size,
+                 int64_t at, int64_t places, const vector *sum)
 {
-    const int joined = of.joined, ld = of.height * of.spots / joined;
-    const int channels = LANES / joined, turns = (size + channels - 1) / channels;
-    UNROLL for (int turn = 0; turn < of.vectors * turns; turn++)
-    {
-        const int i = turn / turns, j = turn % turns * channels;
-        const int64_t left = places - j * joined, count = left < LANES ? left : LANES;
+    const int per_vector = of.per_vector, ld = of.rows * of.pixels / per_vector;
+    const int channels = LANES / per_vector, blocks = (size + channels - 1) / channels;
+    GOPS_UNROLL
+    for (int block = 0; block < of.vectors * blocks; block++) {
+        const int i = block / blocks, j = block % blocks * channels;
+        const int64_t left = places - j * per_vector, count = left < LANES ? left : LANES;
         if (count > 0) {
-            NAME(vector) rows[LANES];
-            UNROLL for (int k = 0; k < channels; k++)
-            {
-                rows[k] = j + k < size ? sum[i * ld + j + k] : (NAME(vector)){0};
+            vector rows[LANES];
+            GOPS_UNROLL
+            for (int k = 0; k < channels; k++) {
+                rows[k] = j + k < size ? sum[i * ld + j + k] : (vector){0};
             }
-            NAME(turn_quads)(rows, joined);
-            UNROLL for (int c = 0; c < channels; c++)
-            {
+            transpose_quads(rows, per_vector);
+            GOPS_UNROLL
+            for (int c = 0; c < channels; c++) {
                 const int channel = i * channels + c;
                 if (channel < work->channels) {
-                    NAME(put_lanes)
-                    ((C *)work->output + channel * work->output_ld + at + j * joined, &rows[c], 0,
-                     LANES, count);
+                    store_lanes((C *)work->output + channel * work->output_ld + at + j * per_vector,
+                                &rows[c], 0, LANES, count);
                 }
             }
         }
@@ -135,47 +153,48 @@ NAME(put_joined_run)(const gops_direct_work *work, const gops_direct_size of, co
 }
 #endif
 
-/* Sums of `size` places, turned, to the first `count` places after `at` of the output. */
-static inline __attribute__((always_inline)) void
-NAME(put_run)(const gops_direct_work *work, const gops_direct_size of, const int size, int64_t at,
-              int64_t places, const NAME(vector) * sum)
+/* Transposes the sums of `size` columns of pixels and stores the first `places` pixels to the
+ * output from `at` on. */
+static inline __attribute__((always_inline)) void store_run(const gops_direct_work *work,
+                                                            const gops_direct_size of,
+                                                            const int size, int64_t at,
+                                                            int64_t places, const vector *sum)
 {
-    const int vectors = of.vectors, ld = of.height * of.spots / of.joined;
-#ifdef GOPS_JOINED
-    if (of.joined > 1) {
-        NAME(put_joined_run)(work, of, size, at, places, sum);
+    const int vectors = of.vectors, ld = of.rows * of.pixels / of.per_vector;
+#ifdef GOPS_LOAD_PIXELS
+    if (of.per_vector > 1) {
+        store_shared_run(work, of, size, at, places, sum);
         return;
     }
 #endif
     const int needed = size > 8 ? 16 : size > 4 ? 8 : size > 2 ? 4 : 2;
     const int p = needed < LANES ? needed : LANES;
-    UNROLL for (int i = 0; i < vectors; i++)
-    {
-        UNROLL for (int j = 0; j < size; j += p)
-        {
+    GOPS_UNROLL
+    for (int i = 0; i < vectors; i++) {
+        GOPS_UNROLL
+        for (int j = 0; j < size; j += p) {
             const int64_t count = places - j < p ? places - j : p;
             if (count > 0) {
-                NAME(vector) rows[LANES];
-                UNROLL for (int k = 0; k < p; k++)
-                {
-                    rows[k] = j + k < size ? sum[i * ld + j + k] : (NAME(vector)){0};
+                vector rows[LANES];
+                GOPS_UNROLL
+                for (int k = 0; k < p; k++) {
+                    rows[k] = j + k < size ? sum[i * ld + j + k] : (vector){0};
                 }
-#ifdef GOPS_QUADS
+#ifdef GOPS_TRANSPOSE_QUADS
                 if (p == LANES) {
-                    NAME(turn_quads)(rows, 1);
+                    transpose_quads(rows, 1);
                 } else {
-                    NAME(rotate_address)(rows, p);
+                    rotate_address(rows, p);
                 }
 #else
-                NAME(rotate_address)(rows, p);
+                rotate_address(rows, p);
 #endif
-                UNROLL for (int c = 0; c < LANES; c++)
-                {
+                GOPS_UNROLL
+                for (int c = 0; c < LANES; c++) {
                     const int channel = i * LANES + c;
                     if (channel < work->channels) {
-                        NAME(put_lanes)
-                        ((C *)work->output + channel * work->output_ld + at + j,
-                         &rows[c / (LANES / p)], c % (LANES / p) * p, p, count);
+                        store_lanes((C *)work->output + channel * work->output_ld + at + j,
+                                    &rows[c / (LANES / p)], c % (LANES / p) * p, p, count);
                     }
                 }
             }
@@ -183,57 +202,68 @@ NAME(put_run)(const gops_direct_work *work, const gops_direct_size of, const int
     }
 }
 
-/* The sums to where the output's channels lie: rows of which one ends where the next begins, as
- * those of an image as wide as the strip, as one. */
+/* Stores the sums to the output. Rows of which one ends where the next begins, as in an image that
+ * is as wide as the tile, are stored as one. */
 static inline __attribute__((always_inline)) void
-NAME(put_output)(const gops_direct_work *work, const gops_direct_size of, const NAME(vector) * sum)
+store_output(const gops_direct_work *work, const gops_direct_size of, const vector *sum)
 {
-    const int columns = of.spots / of.joined;
-    if (of.height == 1 || (work->output_row == of.spots && work->count == of.spots)) {
-        NAME(put_run)
-        (work, of, of.height * columns, 0,
-         of.height == 1 ? work->count : work->count_rows * of.spots, sum);
+    const int columns = of.pixels / of.per_vector;
+    if (of.rows == 1 || (work->output_row == of.pixels && work->output_pixels == of.pixels)) {
+        store_run(work, of, of.rows * columns, 0,
+                  of.rows == 1 ? work->output_pixels : work->output_rows * of.pixels, sum);
         return;
     }
-    UNROLL for (int row = 0; row < of.height; row++)
-    {
-        if (row < work->count_rows) {
-            NAME(put_run)
-            (work, of, columns, row * work->output_row, work->count, sum + row * columns);
+    GOPS_UNROLL
+    for (int row = 0; row < of.rows; row++) {
+        if (row < work->output_rows) {
+            store_run(work, of, columns, row * work->output_row, work->output_pixels,
+                      sum + row * columns);
         }
     }
 }
 
 static inline __attribute__((always_inline)) void
-NAME(finish)(const gops_direct_work *work, const gops_direct_size of, NAME(vector) * sum)
+finish_tile(const gops_direct_work *work, const gops_direct_size of, vector *sum)
 {
-    const int vectors = of.vectors, size = of.height * of.spots / of.joined;
-    NAME(vector) *const kept = (NAME(vector) *)work->sums;
+    const int vectors = of.vectors, size = of.rows * of.pixels / of.per_vector;
+    vector *const kept = (vector *)work->sums;
     if (work->accumulate) {
-        UNROLL for (int i = 0; i < vectors * size; i++)
-        {
+        GOPS_UNROLL
+        for (int i = 0; i < vectors * size; i++) {
             sum[i] += kept[i];
         }
     }
     if (work->output == NULL) {
-        UNROLL for (int i = 0; i < vectors * size; i++)
-        {
+        GOPS_UNROLL
+        for (int i = 0; i < vectors * size; i++) {
             kept[i] = sum[i];
         }
         return;
     }
     if (work->bounds != NULL) {
         const C *bounds = work->bounds, *bias = work->bias;
-        const NAME(vector) low = NAME(spread)(bounds[0]), high = NAME(spread)(bounds[1]);
-        UNROLL for (int i = 0; i < vectors; i++)
-        {
-            const NAME(vector) add =
-                NAME(each)(*(const NAME(vector) *)(bias + i * (LANES / of.joined)), of.joined);
-            UNROLL for (int j = 0; j < size; j++)
-            {
-                sum[i * size + j] = NAME(epilogue)(sum[i * size + j], add, low, high);
+        const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
+        GOPS_UNROLL
+        for (int i = 0; i < vectors; i++) {
+            const vector add = repeat_channels(
+                *(const vector *)(bias + i * (LANES / of.per_vector)), of.per_vector);
+            GOPS_UNROLL
+            for (int j = 0; j < size; j++) {
+                sum[i * size + j] = epilogue(sum[i * size + j], add, low, high);
             }
         }
     }
-    NAME(put_output)(work, of, sum);
+    store_output(work, of, sum);
 }
+
+#undef vector
+#undef broadcast
+#undef epilogue
+#undef repeat_channels
+#undef rotate_address
+#undef transpose_quads
+#undef store_lanes
+#undef store_shared_run
+#undef store_run
+#undef store_output
+#undef finish_tile

@@ -1,4 +1,4 @@
-/* direct_taps.c: which taps meet data, and the lists of them that strips go through. */
+/* direct_taps.c: which taps are inside the data, and the lists of them that tiles go through. */
 #include "methods/direct/direct_layout.h"
 
 #include "base/checked.h"
@@ -29,26 +29,26 @@ void gops_direct_list_taps(const gops_plan *plan, gops_direct_tap *taps, int64_t
 {
     const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
-    const int64_t most = gops_direct_cut(p->strip->size);
-    const int64_t between = p->strips - p->before - p->after;
+    const int64_t max_cut = gops_direct_max_cut(p->tile->size);
+    const int64_t inner_tiles = p->row_tiles - p->left_tiles - p->right_tiles;
     int64_t entries = 0;
-    for (int64_t s = 0; s < p->strips; s++) {
-        const int64_t begin = s * p->spots, count = gops_min(p->spots, x->output - begin);
-        const int64_t list = gops_direct_list(p, s);
+    for (int64_t tile = 0; tile < p->row_tiles; tile++) {
+        const int64_t begin = tile * p->pixels, count = gops_min(p->pixels, x->output - begin);
+        const int64_t list = gops_direct_tap_list(p, tile);
         if (list > 0) {
-            ends[list - 1] = entries; /* there may be no strips between those at the ends */
+            ends[list - 1] = entries; /* without inner tiles their list is empty */
         }
         for (int64_t tap = 0; tap < x->kernel; tap++) {
             int64_t first, last;
             gops_direct_outputs_inside(x, begin, count, tap, &first, &last);
             if (first < last) {
-                taps[entries++] = (gops_direct_tap){tap * x->dilation, tap,
-                                                    gops_direct_range(p->spots, most, first, last)};
+                const int64_t range = gops_direct_range(p->pixels, max_cut, first, last);
+                taps[entries++] = (gops_direct_tap){tap * x->dilation, tap, range};
             }
         }
         ends[list] = entries;
-        if (s == p->before && between > 1) {
-            s += between - 1;
+        if (tile == p->left_tiles && inner_tiles > 1) {
+            tile += inner_tiles - 1; /* they share this list */
         }
     }
 }

@@ -152,8 +152,7 @@ static bool skips_pixels(const gops_conv_geometry *conv)
 }
 
 /* Whether the lines of a panel evict each other. The first level cache could hold the panel, but
- * the distance of the planes maps more than a quarter of its lines to sets that are full already.
- * */
+ * the distance of the planes maps more than a quarter of its lines to sets that are full. */
 static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
     enum { SETS = WAY_BYTES / CACHE_LINE };
