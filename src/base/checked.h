@@ -1,4 +1,5 @@
-/* base/checked.h: integer arithmetic that says when it overflows, and the few roundings we need. */
+/* base/checked.h: integer arithmetic that says when it overflows, roundings, and the greatest common
+ * divisor. */
 #ifndef GOPS_BASE_CHECKED_H
 #define GOPS_BASE_CHECKED_H
 
@@ -60,6 +61,17 @@ static inline int64_t gops_floor_div(int64_t a, int64_t b)
 static inline int64_t gops_round_up(int64_t value, int64_t step)
 {
     return gops_ceil_div(value, step) * step;
+}
+
+/* The greatest common divisor, for a and b at least 0. */
+static inline int64_t gops_gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
 }
 
 #endif

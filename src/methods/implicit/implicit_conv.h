@@ -1,4 +1,4 @@
-/* implicit_conv.h: what plan and execution of the implicit convolution share. */
+/* implicit_conv.h: what the plan and the execution of an implicit convolution share. */
 #ifndef GOPS_IMPLICIT_CONV_H
 #define GOPS_IMPLICIT_CONV_H
 

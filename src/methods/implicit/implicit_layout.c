@@ -1,125 +1,159 @@
-/* implicit_layout.c: bands, frames, and a model of the time. */
+/* implicit_layout.c: boxes, padded inputs, and a model of the time. */
 #include "methods/implicit/implicit_layout.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 
 #include <stddef.h>
 
-/* Steps from a residue of the stride back to itself, taps apart. */
-static int64_t period(int64_t stride, int64_t dilation)
+enum {
+    /* A large layer is divided into this many items at least, so that all threads find work ... */
+    MIN_ITEMS = 8,
+    /* ... unless an item would do fewer multiplications than are worth the copies. */
+    MIN_ITEM_MULTIPLIES = 200000,
+};
+
+void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis)
 {
-    int64_t a = stride, b = dilation % stride;
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
+    for (int a = 0; a < conv->axes; a++) {
+        const gops_axis *from = &conv->axis[a];
+        axis[a] = (gops_implicit_axis){from->data, from->output, from->kernel, from->stride,
+                                       from->dilation};
     }
-    return stride / a;
 }
 
-/* The frame of a box with count[a] pixels on each axis. False where it overflows. */
-static int fill_frame(gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                      const int64_t *count)
+/* The padded input of a box with count[a] pixels on each axis. False where its size overflows. */
+static bool fill_padded_input(gops_implicit *p, int axes, const gops_implicit_axis *axis,
+                              const int64_t *count)
 {
-    gops_padded_input *frame = &p->frame;
-    int64_t phases = 1, reach;
-    *frame = (gops_padded_input){.axes = axes, .data_pixels = 1, .positions = 1};
+    gops_padded_input *padded = &p->padded;
+    int64_t residues = 1, reach;
+    *padded = (gops_padded_input){.axes = axes, .data_pixels = 1, .positions = 1};
     for (int a = axes - 1; a >= 0; a--) {
         const gops_implicit_axis *from = &axis[a];
-        gops_padded_axis *to = &frame->axis[a];
-        const int64_t inner = p->in_place ? frame->data_pixels : frame->positions;
+        gops_padded_axis *to = &padded->axis[a];
+        const int64_t inner = p->in_place ? padded->data_pixels : padded->positions;
         if (!gops_mul(from->kernel - 1, from->dilation, &reach) ||
-            !gops_mul(p->pixels && !p->in_place ? 1 : from->stride, inner, &p->pitch[a])) {
-            return 0;
+            !gops_mul(p->pixels_form && !p->in_place ? 1 : from->stride, inner, &p->pitch[a])) {
+            return false;
         }
-        frame->data_pixels *= from->data;
-        if (p->pixels) {
+        padded->data_pixels *= from->data;
+        if (p->pixels_form) {
             *to = (gops_padded_axis){
                 .data = from->data,
                 .stride = from->stride,
-                .turn = from->dilation % from->stride,
-                .phases = gops_min(from->kernel, period(from->stride, from->dilation)),
+                .residue_step = from->dilation % from->stride,
+                /* After this many taps, residues repeat. */
+                .residues =
+                    gops_min(from->kernel, from->stride / gops_gcd(from->stride, from->dilation)),
                 .length = count[a] + reach / from->stride,
             };
-        } else { /* single pixels need not lie together */
-            *to = (gops_padded_axis){.data = from->data, .stride = 1, .phases = 1};
+        } else { /* pixels are read one by one and need not be neighbours */
+            *to = (gops_padded_axis){.data = from->data, .stride = 1, .residues = 1};
             if (!gops_mul(count[a] - 1, from->stride, &to->length) ||
                 !gops_add(to->length, reach + 1, &to->length)) {
-                return 0;
+                return false;
             }
         }
-        if (!gops_mul(frame->positions, to->length, &frame->positions) ||
-            !gops_mul(phases, to->phases, &phases)) {
-            return 0;
+        if (!gops_mul(padded->positions, to->length, &padded->positions) ||
+            !gops_mul(residues, to->residues, &residues)) {
+            return false;
         }
     }
-    return gops_mul(frame->positions, phases, &frame->plane);
+    return gops_mul(padded->positions, residues, &padded->plane);
 }
 
-static void band_counts(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                        int64_t *count)
+/* The pixels of the largest box on each axis. */
+static void box_counts(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
+                       int64_t *count)
 {
     for (int a = 0; a < axes; a++) {
-        count[a] = a < p->cut ? 1 : a == p->cut ? p->band : axis[a].pixels;
+        count[a] = a < p->cut ? 1 : a == p->cut ? p->cut_pixels : axis[a].pixels;
     }
 }
 
-/* Cuts the bands a little further, along the present axis or the next one within; false when they
- * are single pixels already. */
-static int shrink_band(gops_implicit *p, int axes, const gops_implicit_axis *axis)
+/* Makes the boxes a little smaller, along the axis that is cut or the next one; false when they are
+ * single pixels already. */
+static bool shrink_boxes(gops_implicit *p, int axes, const gops_implicit_axis *axis)
 {
-    while (p->band == 1 && p->cut + 1 < axes) {
+    while (p->cut_pixels == 1 && p->cut + 1 < axes) {
         p->cut++;
-        p->band = axis[p->cut].pixels;
+        p->cut_pixels = axis[p->cut].pixels;
     }
-    if (p->band == 1) {
-        return 0;
+    if (p->cut_pixels == 1) {
+        return false;
     }
-    const int64_t before = gops_ceil_div(axis[p->cut].pixels, p->band);
-    const int64_t pieces = before + 1 + before / 4;
-    p->band = gops_min(p->band - 1, gops_ceil_div(axis[p->cut].pixels, pieces));
-    return 1;
+    const int64_t before = gops_ceil_div(axis[p->cut].pixels, p->cut_pixels);
+    const int64_t after = before + 1 + before / 4;
+    p->cut_pixels = gops_min(p->cut_pixels - 1, gops_ceil_div(axis[p->cut].pixels, after));
+    return true;
 }
 
-static int64_t count_bands(const gops_implicit *p, const gops_implicit_axis *axis)
+static int64_t count_boxes(const gops_implicit *p, const gops_implicit_axis *axis)
 {
-    int64_t bands = gops_ceil_div(axis[p->cut].pixels, p->band);
+    int64_t boxes = gops_ceil_div(axis[p->cut].pixels, p->cut_pixels);
     for (int a = 0; a < p->cut; a++) {
-        bands *= axis[a].pixels;
+        boxes *= axis[a].pixels;
     }
-    return bands;
+    return boxes;
 }
 
-int gops_implicit_cut(gops_implicit *p, int axes, const gops_implicit_axis *axis, int64_t channels,
-                      int64_t bytes, int64_t limit, int64_t least)
+/* Cuts the pixels into boxes such that the padded input of `channels` channels takes at most
+ * `limit` bytes, and into at least `min_boxes` where there are so many pixels. */
+static bool cut_boxes(gops_implicit *p, int axes, const gops_implicit_axis *axis, int64_t channels,
+                      int64_t bytes, int64_t limit, int64_t min_boxes)
 {
     int64_t count[GOPS_MAX_SPATIAL];
     p->cut = 0;
-    p->band = axis[0].pixels;
+    p->cut_pixels = axis[0].pixels;
     for (;;) {
-        band_counts(p, axes, axis, count);
-        const int fits =
-            fill_frame(p, axes, axis, count) &&
+        box_counts(p, axes, axis, count);
+        const bool fits =
+            fill_padded_input(p, axes, axis, count) &&
             (p->in_place ||
-             gops_mul_saturate(gops_mul_saturate(p->frame.plane, channels), bytes) <= limit);
-        p->bands = count_bands(p, axis);
-        if (fits && p->bands >= least) {
-            return 1;
+             gops_mul_saturate(gops_mul_saturate(p->padded.plane, channels), bytes) <= limit);
+        p->boxes = count_boxes(p, axis);
+        if (fits && p->boxes >= min_boxes) {
+            return true;
         }
-        if (!shrink_band(p, axes, axis)) {
+        if (!shrink_boxes(p, axes, axis)) {
             return fits;
         }
     }
 }
 
+bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_implicit_axis *axis,
+                          int64_t channels, int64_t unit, int64_t max_channel_blocks,
+                          int64_t worker_limit)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
+    const int64_t items = gops_clamp(conv->flops / 2 / MIN_ITEM_MULTIPLIES, 1, MIN_ITEMS);
+    const int64_t units = gops_ceil_div(channels, unit);
+    const int64_t weights =
+        gops_mul_saturate(gops_mul_saturate(conv->channels_in, channels), conv->taps);
+    const int64_t data = gops_mul_saturate(conv->data_pixels, conv->channels_in);
+    p->channel_blocks = 1;
+    if (weights > data) {
+        const int64_t blocks = gops_min(items, max_channel_blocks);
+        p->channel_blocks = gops_clamp(gops_ceil_div(blocks, images), 1, units);
+    }
+    p->channel_block = gops_ceil_div(units, p->channel_blocks) * unit;
+    p->channel_blocks = gops_ceil_div(channels, p->channel_block);
+    const int64_t limit = gops_min(worker_limit / 2, plan->machine.l2_bytes / 2);
+    const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
+    return cut_boxes(p, conv->axes, axis, conv->channels_in,
+                     gops_compute_bytes(plan->type->compute), limit, min_boxes);
+}
+
 int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                            int64_t lanes, int can_direct)
+                            int64_t lanes, bool can_write_outputs)
 {
     int64_t count[GOPS_MAX_SPATIAL], length, rows = 1;
-    band_counts(p, axes, axis, count);
+    box_counts(p, axes, axis, count);
     p->merged = 1;
-    p->dense = 1;
-    p->direct = 0;
+    p->dense = true;
+    p->writes_outputs = false;
     length = count[axes - 1];
     for (int a = axes - 2; a >= p->cut && p->pitch[a] == p->pitch[a + 1] * count[a + 1]; a--) {
         length *= count[a];
@@ -128,101 +162,100 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_implicit_axis
     for (int a = 0; a < axes - p->merged; a++) {
         rows *= count[a];
     }
-    if (!p->pixels) {
+    if (!p->pixels_form) {
         return rows * length;
     }
-    const int64_t spots = rows * gops_ceil_div(length, lanes);
-    p->direct = can_direct && length >= lanes;
+    const int64_t columns = rows * gops_ceil_div(length, lanes);
+    p->writes_outputs = can_write_outputs && length >= lanes;
     if (p->merged > 1 || axes < 2 || p->in_place) {
-        return spots;
+        return columns;
     }
-    /* Running through the gaps between rows computes some pixels too many, and its sums have to be
-     * copied; stopping at each row's end wastes a part of a vector. */
+    /* Runs that include the gaps between rows compute some pixels too many, and their sums have to
+     * be copied. Runs that stop at the end of each row leave a part of its last vector unused. */
     const int64_t through = (count[axes - 2] - 1) * p->pitch[axes - 2] + count[axes - 1];
-    const int64_t runs = rows / count[axes - 2] * gops_ceil_div(through, lanes);
-    const int64_t copy = p->direct ? 8 : 0;
-    if (runs * (p->depth + copy) < spots * p->depth) {
-        p->dense = p->direct = 0;
+    const int64_t columns_through = rows / count[axes - 2] * gops_ceil_div(through, lanes);
+    const int64_t copy = p->writes_outputs ? 8 : 0;
+    if (columns_through * (p->depth + copy) < columns * p->depth) {
+        p->dense = p->writes_outputs = false;
         p->merged = 2;
-        return runs;
+        return columns_through;
     }
-    return spots;
+    return columns;
 }
 
-void gops_implicit_band(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                        int64_t band, gops_box *box)
+void gops_implicit_box(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
+                       int64_t number, gops_box *box)
 {
-    const int64_t along = gops_ceil_div(axis[p->cut].pixels, p->band);
+    const int64_t along = gops_ceil_div(axis[p->cut].pixels, p->cut_pixels);
     for (int a = axes - 1; a > p->cut; a--) {
         box->begin[a] = 0;
         box->count[a] = axis[a].pixels;
     }
-    box->begin[p->cut] = band % along * p->band;
-    box->count[p->cut] = gops_min(p->band, axis[p->cut].pixels - box->begin[p->cut]);
-    band /= along;
+    box->begin[p->cut] = number % along * p->cut_pixels;
+    box->count[p->cut] = gops_min(p->cut_pixels, axis[p->cut].pixels - box->begin[p->cut]);
+    number /= along;
     for (int64_t a = p->cut - 1; a >= 0; a--) {
-        box->begin[a] = band % axis[a].pixels;
+        box->begin[a] = number % axis[a].pixels;
         box->count[a] = 1;
-        band /= axis[a].pixels;
+        number /= axis[a].pixels;
     }
 }
 
-int64_t gops_implicit_workspace(gops_implicit *p, int64_t frame_values, int64_t offsets,
-                                int64_t sums, int64_t turned, int64_t bytes)
+int64_t gops_implicit_workspace(gops_implicit *p, int64_t padded, int64_t offsets, int64_t sums,
+                                int64_t transpose, int64_t bytes)
 {
-    const int64_t list = (p->chunk + GOPS_MAX_SPOTS) * (int64_t)sizeof(int64_t);
-    const int64_t sizes[] = {
-        frame_values * bytes, offsets * (int64_t)sizeof(int64_t), list, list, sums * bytes,
-        turned * bytes};
-    int64_t *const ends[] = {&p->offsets_from, &p->spots_from, &p->places_from, &p->sums_from,
-                             &p->turned_from};
+    const int64_t list = (p->column_block + GOPS_MAX_NR) * (int64_t)sizeof(int64_t);
+    const int64_t sizes[] = {padded * bytes, offsets * (int64_t)sizeof(int64_t),
+                             list,           list,
+                             sums * bytes,   transpose * bytes};
+    int64_t *const begins[] = {&p->offsets_begin, &p->columns_begin, &p->sum_offsets_begin,
+                               &p->sums_begin, &p->transpose_begin};
     int64_t end = 0;
     for (int i = 0; i < 6; i++) {
         end += gops_round_up(sizes[i], GOPS_WORKSPACE_ALIGNMENT);
         if (i < 5) {
-            *ends[i] = end;
+            *begins[i] = end;
         }
     }
     return end;
 }
 
-/* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026: a cycle, and what the
- * units do in one. Other processors differ by a factor that is much the same for all methods. */
+/* Measured with AVX-512 on one core of a Zen 5: the time of a cycle, and what its units do in one.
+ * Other processors differ by a factor that is much the same for all methods. */
 static const double NS_PER_CYCLE = 0.26;
 static const double MULTIPLIES_PER_CYCLE = 2, LOADS_PER_CYCLE = 2;
-static const double NS_PER_ITEM = 400;    /* tables, boxes, the copy's beginning */
-static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the loop's end */
-static const double CYCLES_PER_SUM = 2;   /* storing a vector, and its share of what follows */
+static const double NS_PER_ITEM = 400;    /* tables, boxes, the beginning of the copy */
+static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the end of the loop */
+static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it later */
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
 
-static double tile_cycles(const gops_tile *tile, int pixels, int64_t lanes, int64_t depth)
+static double tile_cycles(const gops_tile *tile, bool pixels_form, int64_t lanes, int64_t depth)
 {
-    const double channels = pixels ? tile->channels : (double)tile->channels / (double)lanes;
-    const double spots = tile->spots;
-    const double multiplies = channels * spots / MULTIPLIES_PER_CYCLE;
-    /* A vector of pixels lies across two cache lines most of the time. */
-    const double loads = ((pixels ? 2 : 1) * spots + channels) / LOADS_PER_CYCLE;
+    const double vectors = pixels_form ? tile->mr : (double)tile->mr / (double)lanes;
+    const double multiplies = vectors * tile->nr / MULTIPLIES_PER_CYCLE;
+    /* Most vectors of pixels lie across two cache lines and cost two loads. */
+    const double loads = ((pixels_form ? 2 : 1) * (double)tile->nr + vectors) / LOADS_PER_CYCLE;
     return (double)depth * (multiplies > loads ? multiplies : loads) + CYCLES_PER_TILE +
-           channels * spots * CYCLES_PER_SUM;
+           vectors * tile->nr * CYCLES_PER_SUM;
 }
 
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
-                                  int64_t spots, int64_t depth)
+                                  int64_t columns, int64_t depth)
 {
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const gops_tile *list = gops_implicit_tiles(p, tiles);
     double cycles = 0;
     for (int64_t c = 0; c < channels;) {
-        const int64_t width = gops_implicit_width(list, p->pixels, p->tile, channels - c);
+        const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, channels - c);
         const gops_tile *tile = list;
-        while (tile->channels != width) {
+        while (tile->mr != mr) {
             tile++;
         }
-        const int64_t blocks = width == p->tile ? (channels - c) / width : 1;
-        const int64_t calls = gops_ceil_div(spots, tile->spots);
+        const int64_t blocks = mr == p->mr ? (channels - c) / mr : 1;
+        const int64_t calls = gops_ceil_div(columns, tile->nr);
         cycles += (double)gops_max(1, blocks) * (double)calls *
-                  tile_cycles(tile, p->pixels, tiles->lanes, depth);
-        c += gops_max(1, blocks) * width;
+                  tile_cycles(tile, p->pixels_form, tiles->lanes, depth);
+        c += gops_max(1, blocks) * mr;
     }
     return cycles * NS_PER_CYCLE + NS_PER_ITEM;
 }
@@ -232,11 +265,16 @@ double gops_implicit_copy_cost(double values, double runs)
     return values * NS_PER_COPIED_VALUE + runs * NS_PER_RUN;
 }
 
-void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis)
+gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, bool fits_unlimited,
+                                 gops_error *error)
 {
-    for (int a = 0; a < conv->axes; a++) {
-        const gops_axis *from = &conv->axis[a];
-        axis[a] = (gops_implicit_axis){from->data, from->output, from->kernel, from->stride,
-                                       from->dilation};
+    if (fits_unlimited) {
+        return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; %s needs more for one thread",
+                         (long long)worker_limit, plan->method->name);
     }
+    return gops_fail(error, GOPS_UNSUPPORTED,
+                     "%s does not serve C_IN %lld with %lld taps: what one output pixel reads is "
+                     "more than the second level cache holds",
+                     plan->method->name, (long long)plan->conv.channels_in,
+                     (long long)plan->conv.taps);
 }

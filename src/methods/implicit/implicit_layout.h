@@ -1,42 +1,51 @@
-/* implicit_layout.h: how an implicit product is cut into bands and what it costs. */
+/* implicit_layout.h: how an implicit product is divided into work items, and what it costs. */
 #ifndef GOPS_IMPLICIT_LAYOUT_H
 #define GOPS_IMPLICIT_LAYOUT_H
 
 #include "methods/implicit/implicit.h"
 
-/* An axis as the frame sees it: pixel o and tap k meet at data o * stride + k * dilation, less a
- * pad. `pixels` is what boxes count. */
+/* An axis as the padded input sees it: pixel o and tap k meet at data o * stride + k * dilation,
+ * less a pad. `pixels` is what boxes count. */
 typedef struct gops_implicit_axis {
     int64_t data, pixels, kernel, stride, dilation;
 } gops_implicit_axis;
 
-/* Fills in the frame, pitch, cut, band and bands: bands of the pixels such that the frame of
- * `channels` takes at most `limit` bytes, or where in_place (decided before) whole, and at least
- * `least` of them where there are so many. False where a single pixel's frame is larger. */
-int gops_implicit_cut(gops_implicit *p, int axes, const gops_implicit_axis *axis, int64_t channels,
-                      int64_t bytes, int64_t limit, int64_t least);
+/* The axes of a convolution. */
+void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis);
 
-/* Fills in merged, dense and direct for the bands; returns the spots of a whole band. */
+/* Divides the work into items and fills in the padded input, pitch, cut, cut_pixels, boxes,
+ * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided
+ * into at most `max_channel_blocks`, each a multiple of `unit`, where reading all weights for each
+ * box would cost more than copying the data for each block of channels. False where the padded
+ * input of a single pixel is larger than what worker_limit and the L2 cache allow. */
+bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_implicit_axis *axis,
+                          int64_t channels, int64_t unit, int64_t max_channel_blocks,
+                          int64_t worker_limit);
+
+/* Fills in merged, dense and writes_outputs; returns the columns of a whole box. */
 int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                            int64_t lanes, int can_direct);
+                            int64_t lanes, bool can_write_outputs);
 
-/* Where the band with this number begins and ends. */
-void gops_implicit_band(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                        int64_t band, gops_box *box);
+/* The box with this number. */
+void gops_implicit_box(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
+                       int64_t number, gops_box *box);
 
-/* Fills in the workspace's parts and returns its bytes. */
-int64_t gops_implicit_workspace(gops_implicit *p, int64_t frame_values, int64_t offsets,
-                                int64_t sums, int64_t turned, int64_t bytes);
+/* Fills in where the parts of the workspace begin, and returns its bytes. The sizes are the values
+ * in the padded input, the offset table, the sums, and a block of sums for the transpose. */
+int64_t gops_implicit_workspace(gops_implicit *p, int64_t padded, int64_t offsets, int64_t sums,
+                                int64_t transpose, int64_t bytes);
 
-/* Estimated nanoseconds of `depth` steps of all tiles over `spots` spots for `channels` channels.
- */
+/* Estimated nanoseconds of `depth` steps of all tiles over `columns` columns for `channels`
+ * channels. */
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
-                                  int64_t spots, int64_t depth);
+                                  int64_t columns, int64_t depth);
 
 /* Estimated nanoseconds of copying so many values in so many runs. */
 double gops_implicit_copy_cost(double values, double runs);
 
-/* What the padded input sees of the axes. */
-void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis);
+/* Refuses a plan whose product cannot be laid out: for its budget where it could be laid out
+ * without one (`fits_unlimited`). */
+gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, bool fits_unlimited,
+                                 gops_error *error);
 
 #endif

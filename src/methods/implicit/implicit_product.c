@@ -1,27 +1,27 @@
-/* implicit_product.c: walks tiles over spots; implicit.h. */
+/* implicit_product.c: runs the register tiles over the columns of a box; implicit.h. */
 #include "methods/implicit/implicit.h"
 
 #include "base/checked.h"
-#include "base/error.h"
 
 #include <stddef.h>
 
-/* The tile of `width` channels for `left` spots: the largest that they fill, or else the smallest
- * that holds them. */
-static const gops_tile *tile_for(const gops_tile *tiles, int64_t width, int64_t left)
+/* The tile of `mr` channels for the `left` columns that are left: the largest that they fill, or
+ * else the smallest that holds them. */
+static const gops_tile *tile_for(const gops_tile *tiles, int64_t mr, int64_t left)
 {
     const gops_tile *fit = NULL;
-    for (; tiles->channels != 0; tiles++) {
-        if (tiles->channels == width && (fit == NULL || tiles->spots >= left)) {
+    for (; tiles->mr != 0; tiles++) {
+        if (tiles->mr == mr && (fit == NULL || tiles->nr >= left)) {
             fit = tiles;
         }
     }
     return fit;
 }
 
-/* Asks for part `part` of `parts` of the weights of the next block of depth, which the caches may
- * not hold: there is time for it while this block's are used. */
-static void prefetch(const unsigned char *weights, int64_t bytes, int64_t part, int64_t parts)
+/* Prefetches part number `part` of `parts` of the weights of the next block of depth, which may be
+ * in no cache. The tiles of this block take long enough for that. */
+static void prefetch_weights(const unsigned char *weights, int64_t bytes, int64_t part,
+                             int64_t parts)
 {
     enum { CACHE_LINE = 64 };
     const int64_t end = (part + 1) * bytes / parts;
@@ -33,123 +33,126 @@ static void prefetch(const unsigned char *weights, int64_t bytes, int64_t part, 
 void gops_implicit_multiply(const gops_implicit_pass *pass)
 {
     gops_tile_work work = {
-        .frame = pass->frame,
+        .input = pass->input,
         .sums = pass->sums,
         .sums_ld = pass->sums_ld,
         .bias = pass->bias,
         .residual = pass->residual,
     };
-    const gops_tile *full = tile_for(pass->tiles, pass->width, INT64_MAX);
-    const gops_tile *rest = tile_for(pass->tiles, pass->width, pass->count % full->spots);
+    const gops_tile *full = tile_for(pass->tiles, pass->mr, INT64_MAX);
+    const gops_tile *rest = tile_for(pass->tiles, pass->mr, pass->count % full->nr);
     for (int64_t k = 0; k < pass->depth; k += pass->depth_block) {
         work.offsets = pass->offsets + k;
         work.depth = gops_min(pass->depth_block, pass->depth - k);
-        work.weights = pass->weights + k * pass->width * pass->bytes;
+        work.weights = pass->weights + k * pass->mr * pass->bytes;
         work.accumulate = k > 0;
         work.bounds = k + work.depth == pass->depth ? pass->bounds : NULL;
         const unsigned char *const next =
-            (const unsigned char *)work.weights + work.depth * pass->width * pass->bytes;
+            (const unsigned char *)work.weights + work.depth * pass->mr * pass->bytes;
         const int64_t next_depth = gops_min(pass->depth_block, pass->depth - k - work.depth);
-        for (int64_t i = 0; i < pass->count; i += full->spots) {
-            work.spots = pass->spots + i;
-            work.places = pass->places + i;
-            if (pass->streams) {
-                prefetch(next, next_depth * pass->width * pass->bytes, i / full->spots,
-                         gops_ceil_div(pass->count, full->spots));
+        for (int64_t i = 0; i < pass->count; i += full->nr) {
+            work.columns = pass->columns + i;
+            work.sum_offsets = pass->sum_offsets + i;
+            if (pass->prefetch_weights) {
+                prefetch_weights(next, next_depth * pass->mr * pass->bytes, i / full->nr,
+                                 gops_ceil_div(pass->count, full->nr));
             }
-            (i + full->spots <= pass->count ? full : rest)->run(&work);
+            (i + full->nr <= pass->count ? full : rest)->run(&work);
         }
     }
 }
 
-gops_segments gops_implicit_segments(const gops_implicit *p, int axes, int64_t lanes,
-                                     const gops_box *box)
+gops_pixel_runs gops_implicit_runs(const gops_implicit *p, int axes, int64_t lanes,
+                                   const gops_box *box)
 {
-    gops_segments s = {1, 1, 1, 1, p->pixels ? lanes : 1, 1, 0, 1, 0};
+    gops_pixel_runs runs = {.rows = 1, .width = 1, .step = p->pixels_form ? lanes : 1, .count = 1};
     for (int a = 0; a < axes; a++) {
         if (a < axes - p->merged) {
-            s.count *= box->count[a];
+            runs.count *= box->count[a];
         } else {
-            s.width *= box->count[a];
+            runs.width *= box->count[a];
         }
     }
-    s.pitch = s.length = s.width;
+    runs.pitch = runs.length = runs.width;
     if (!p->dense) {
-        s.rows = box->count[axes - 2];
-        s.width = box->count[axes - 1];
-        s.pitch = p->pitch[axes - 2];
-        s.length = (s.rows - 1) * s.pitch + s.width;
+        runs.rows = box->count[axes - 2];
+        runs.width = box->count[axes - 1];
+        runs.pitch = p->pitch[axes - 2];
+        runs.length = (runs.rows - 1) * runs.pitch + runs.width;
     }
-    s.spots = gops_ceil_div(s.length, s.step);
-    /* A shorter last band may hold less than a vector. */
-    s.direct = p->direct && s.length >= s.step;
-    s.last = s.direct ? s.length - s.step : (s.spots - 1) * s.step;
-    return s;
+    runs.columns = gops_ceil_div(runs.length, runs.step);
+    /* The last box of an axis may be smaller, and its runs shorter than a vector. */
+    runs.writes_outputs = p->writes_outputs && runs.length >= runs.step;
+    runs.last = runs.writes_outputs ? runs.length - runs.step : (runs.columns - 1) * runs.step;
+    return runs;
 }
 
-void gops_implicit_list_spots(const gops_implicit *p, int axes, const gops_segments *segments,
-                              const gops_box *box, int64_t first, int64_t count, int direct,
-                              int64_t apart, int64_t *spots, int64_t *places)
+void gops_implicit_list_columns(const gops_implicit *p, int axes, const gops_pixel_runs *runs,
+                                const gops_box *box, int64_t first, int64_t count, bool to_output,
+                                int64_t apart, int64_t *columns, int64_t *sum_offsets)
 {
-    int64_t segment = first / segments->spots;
-    int64_t next = first % segments->spots;
+    int64_t run = first / runs->columns;
+    int64_t next = first % runs->columns;
     int64_t i = 0;
-    for (; i < count; segment++, next = 0) {
-        int64_t position = 0, rest = segment;
+    for (; i < count; run++, next = 0) {
+        int64_t position = 0, rest = run;
         for (int a = axes - p->merged - 1; a >= 0; a--) {
             position += rest % box->count[a] * p->pitch[a];
             rest /= box->count[a];
         }
-        const int64_t begin = gops_min(next * segments->step, segments->last);
-        const int64_t base = direct ? segment * segments->length + begin : i * apart;
-        const int64_t scale = direct ? 1 : apart / segments->step;
-        for (; i < count && next < segments->spots; i++, next++) {
-            const int64_t along = gops_min(next * segments->step, segments->last);
-            places[i] = base + (along - begin) * scale;
-            spots[i] = position + along * p->pitch[axes - 1];
+        const int64_t begin = gops_min(next * runs->step, runs->last);
+        const int64_t base = to_output ? run * runs->length + begin : i * apart;
+        const int64_t scale = to_output ? 1 : apart / runs->step;
+        for (; i < count && next < runs->columns; i++, next++) {
+            const int64_t along = gops_min(next * runs->step, runs->last);
+            sum_offsets[i] = base + (along - begin) * scale;
+            columns[i] = position + along * p->pitch[axes - 1];
         }
     }
-    for (int64_t j = 0; j < GOPS_MAX_SPOTS - 1; j++) {
-        spots[i + j] = spots[i - 1];
-        places[i + j] = places[i - 1];
+    for (int64_t j = 0; j < GOPS_MAX_NR - 1; j++) {
+        columns[i + j] = columns[i - 1];
+        sum_offsets[i + j] = sum_offsets[i - 1];
     }
 }
 
-int64_t gops_implicit_width(const gops_tile *tiles, int pixels, int64_t tile, int64_t left)
+int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, int64_t left)
 {
-    int64_t width = tile;
-    if (left >= tile) {
-        return tile;
+    int64_t smallest = mr;
+    if (left >= mr) {
+        return mr;
     }
-    for (; tiles->channels != 0; tiles++) {
-        if (pixels && tiles->channels <= left) {
-            return tiles->channels; /* exactly as many as there are: lists descend to 1 */
+    for (; tiles->mr != 0; tiles++) {
+        if (pixels_form && tiles->mr <= left) {
+            return tiles->mr; /* MR descends to 1, so that some tile fits exactly */
         }
-        if (!pixels && tiles->channels >= left) {
-            width = gops_min(width, tiles->channels);
+        if (!pixels_form && tiles->mr >= left) {
+            smallest = gops_min(smallest, tiles->mr);
         }
     }
-    return width;
+    return smallest;
 }
 
-int64_t gops_implicit_padded(const gops_implicit *p, const gops_tiles *tiles, int64_t channels)
+int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *tiles,
+                                      int64_t channels)
 {
     const gops_tile *list = gops_implicit_tiles(p, tiles);
-    const int64_t last = channels % p->tile;
-    return p->pixels || last == 0 ? channels
-                                  : channels - last + gops_implicit_width(list, 0, p->tile, last);
+    const int64_t last = channels % p->mr;
+    return p->pixels_form || last == 0
+               ? channels
+               : channels - last + gops_implicit_mr(list, false, p->mr, last);
 }
 
-gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, int roomy,
-                                 gops_error *error)
+const void *gops_implicit_input(const gops_plan *plan, const gops_implicit *p, const gops_box *box,
+                                const int64_t *origin, const unsigned char *data, void *workspace)
 {
-    if (roomy) {
-        return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; %s needs more for one thread",
-                         (long long)worker_limit, plan->method->name);
+    int64_t start = 0;
+    if (p->in_place) {
+        for (int a = 0; a < plan->conv.axes; a++) {
+            start += box->begin[a] * p->pitch[a];
+        }
+        return data + start * plan->type->bytes;
     }
-    return gops_fail(error, GOPS_UNSUPPORTED,
-                     "%s does not serve C_IN %lld with %lld taps: what one output pixel reads is "
-                     "more than the second level cache holds",
-                     plan->method->name, (long long)plan->conv.channels_in,
-                     (long long)plan->conv.taps);
+    plan->kernels->implicit->padded_input[plan->type->index](
+        &p->padded, origin, plan->conv.channels_in, data, workspace);
+    return workspace;
 }

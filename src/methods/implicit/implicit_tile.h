@@ -1,16 +1,19 @@
 /*
- * implicit_tile.h: register tiles of the matrix product that has no column matrix.
+ * implicit_tile.h: the register tiles of implicit GEMM.
  *
- *     sums[channel][spot] (+)= sum over k of weights[k][channel] * frame[spots[spot] + offsets[k]]
+ *     sums[channel][column] (+)= sum over k of weights[k][channel] * input[column + offsets[k]]
  *
- * A tile keeps `channels` x `spots` sums in registers while k runs. There are two forms:
+ * A tile keeps MR channels x NR columns of sums in registers while it loops over k. Tiles come in
+ * two forms, which differ in what a vector holds:
  *
- *   pixels    a spot is a vector of `lanes` neighbouring pixels; weights are broadcast. Channel i's
- *             sums of spot j go to sums[i * sums_ld + places[j]], `lanes` of them.
- *   channels  a spot is one pixel, broadcast; `channels` is a multiple of `lanes` and the weights
- *             of a k are vectors. Spot j's sums go to sums[places[j]], `channels` of them.
+ *   pixels    A vector holds `lanes` neighbouring pixels of one channel, and a column is such a
+ *             vector. Weights are broadcast. The sums of channel i and column j go to
+ *             sums[i * sums_ld + sum_offsets[j]], `lanes` of them.
+ *   channels  A vector holds `lanes` channels of one pixel, and a column is one pixel, whose value
+ *             is broadcast. MR is a multiple of `lanes`. The sums of column j go to
+ *             sums[sum_offsets[j]], MR of them.
  *
- * Weights lie packed: weights[k * channels + i]. All sizes are in values of the compute type.
+ * Weights are packed: weights[k * MR + i]. All sizes and offsets count values of the compute type.
  */
 #ifndef GOPS_IMPLICIT_TILE_H
 #define GOPS_IMPLICIT_TILE_H
@@ -18,65 +21,57 @@
 #include "methods/implicit/padded_input.h"
 #include "types/types.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct gops_tile_work {
-    const void *frame;
-    const int64_t *spots;
-    const int64_t *offsets;
-    int64_t depth; /* how many k */
+    const void *input;
+    const int64_t *columns; /* the offset of each column's first pixel in the input */
+    const int64_t *offsets; /* the offset table: one entry for each k */
+    int64_t depth;          /* how many k */
     const void *weights;
     void *sums;
-    const int64_t *places;
+    const int64_t *sum_offsets;
     int64_t sums_ld;
-    int64_t accumulate; /* not 0: adds to the sums that are there */
-    /* NULL, or two values: the sums plus the bias, one value a channel, are put between them when
-     * they are stored. epilogue.h */
+    bool accumulate; /* adds to the sums in memory; if not, overwrites them */
+    /* NULL, or the low and the high bound of the epilogue (post_ops/epilogue.h), which is then
+     * applied to the sums before they are stored. */
     const void *bounds;
-    const void *bias;
-    /* NULL, or what is added besides, laid out like the sums; for the pixels form. */
+    const void *bias; /* one value a channel */
+    /* NULL, or what the epilogue adds, laid out like the sums; in the pixels form only. */
     const void *residual;
 } gops_tile_work;
 
 typedef void gops_tile_run_fn(const gops_tile_work *work);
 
 typedef struct gops_tile {
-    int32_t channels;
-    int32_t spots;
+    int32_t mr; /* channels */
+    int32_t nr; /* columns */
     gops_tile_run_fn *run;
 } gops_tile;
 
 enum {
-    GOPS_MAX_SPOTS = 14, /* of any tile */
+    GOPS_MAX_NR = 14, /* of any tile */
 };
 
-/* The tiles of one compute type. Lists end with channels 0; of one number of channels, tiles with
- * more spots come first, and channels descend. */
+/* The tiles of one compute type. Both lists are sorted by descending MR, then by descending NR, and
+ * end with an MR of 0. */
 typedef struct gops_tiles {
     int64_t lanes;
     const gops_tile *pixels;
     const gops_tile *channels;
-    /* Writes to[i * to_ld + j] = from[j * from_ld + i] for i < channels, j < pixels; both sides may
-     * have any alignment, nothing else is read or written. */
+    /* Writes to[i * to_ld + j] = from[j * from_ld + i] for i < channels, j < pixels, and reads and
+     * writes nothing else. Neither side needs to be aligned. */
     void (*transpose)(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t channels,
                       int64_t pixels);
     /* Writes to[i * rows + j] = from[j][i] for i < count, j < rows; 0 where from[j] is NULL. */
     void (*interleave)(void *to, const void *const *from, int64_t rows, int64_t count);
 } gops_tiles;
 
-/* Copies `channels` channels of `data` into `to`; the box begins at data pixel origin[a] of each
- * axis. padded_input.inc.h */
-typedef void gops_padded_input_fn(const gops_padded_input *frame, const int64_t *origin,
-                                  int64_t channels, const void *data, void *to);
-
-/* For each instruction set. */
+/* The kernels of this folder, for one instruction set. */
 struct gops_implicit_kernels {
     const gops_tiles *const *tiles;            /* by compute type */
-    gops_padded_input_fn *const *padded_input; /* by row */
+    gops_padded_input_fn *const *padded_input; /* by the index of the type's row */
 };
-
-#ifdef GOPS_ISA
-extern gops_padded_input_fn *const GOPS_ISA_NAME(gops_padded_input_table)[GOPS_ROWS];
-#endif
 
 #endif

@@ -1,184 +1,210 @@
-/* Wants C, LANES, NAME(symbol), and UNROLL, which unrolls the loop that follows it. */
 /*
- * implicit_tile.inc.h: the two register tiles of implicit_tile.h.
+ * implicit_tile.inc.h: the two forms of register tiles of implicit_tile.h.
  *
- * Without tiles the product reads
+ * Without tiles the product is
  *
- *     for each spot, channel, k:  sum[channel][spot] += weight[k][channel] * frame[spot +
- * offset[k]]
+ *     for each channel, column, k:
+ *         sum[channel][column] += weight[k][channel] * input[column + offset[k]]
  *
- * two loads for each multiplication. A tile of NB channels by MV spots does the same for NB * MV
- * sums at once, so that each step of k costs NB + MV loads for NB * MV multiplications. The sums
- * must stay in registers: NB and MV are constants where these functions are inlined, every loop
- * over them is unrolled, and the arrays dissolve. What the offset table replaces is im2col: row k
- * of the column matrix is the frame itself, shifted by offsets[k].
+ * which loads two values for each multiplication. A tile of MR channels by NR columns computes
+ * MR * NR sums at once: each step of k loads MR + NR values for MR * NR multiplications. The sums
+ * must stay in registers. So the sizes of a tile are constants where its function is inlined, every
+ * loop over them is unrolled, and the compiler replaces the arrays by registers. The offset table
+ * replaces im2col: row k of the column matrix is the input itself, shifted by offsets[k].
  *
- * One vector of the tile is `LANES` pixels (pixels form) or channels (channels form).
+ * Parameters:
+ *
+ *   C                 type: the compute type
+ *   LANES             integer: values of C in a vector
+ *   NAME(symbol)      puts the type's name in front of a symbol
+ *   GOPS_MAX_NR       integer: the most columns of a tile
+ *   GOPS_MAX_SUMS     integer: the most vectors of sums of a tile
+ *   GOPS_MAX_VECTORS  integer: the most vectors that the channels of a tile in the channels form
+ *                     fill
  */
 
 typedef C NAME(vector)
     __attribute__((vector_size(LANES * sizeof(C)), aligned(sizeof(C)), may_alias));
 
-static inline NAME(vector) NAME(spread)(C value)
-{
-    return value - (NAME(vector)){0};
-}
-
 #include "post_ops/epilogue.inc.h"
 
-/* What is fused, on sums that are complete. A vector of sums has a channel in each lane, or all of
- * its lanes are of one channel. */
-static inline __attribute__((always_inline)) void NAME(trim)(const gops_tile_work *work,
-                                                             const int vectors, const int spots,
-                                                             const int channel_lanes,
-                                                             NAME(vector) * sum)
+#define vector NAME(vector)
+#define broadcast NAME(broadcast)
+#define epilogue NAME(epilogue)
+#define add_bias NAME(add_bias)
+#define add_bias_residual NAME(add_bias_residual)
+#define store_tile NAME(store_tile)
+#define pixels_tile NAME(pixels_tile)
+#define channels_loop NAME(channels_loop)
+#define channels_tile NAME(channels_tile)
+
+static inline vector broadcast(C value)
+{
+    return value - (vector){0};
+}
+
+/* Applies the epilogue without a residual. The lanes of a vector are channels in the channels form;
+ * in the pixels form they are of one channel. */
+static inline __attribute__((always_inline)) void add_bias(const gops_tile_work *work,
+                                                           const int vectors, const int nr,
+                                                           const bool channels_form, vector *sum)
 {
     const C *bounds = work->bounds, *bias = work->bias;
-    const NAME(vector) low = NAME(spread)(bounds[0]), high = NAME(spread)(bounds[1]);
-    UNROLL for (int i = 0; i < vectors; i++)
-    {
-        const NAME(vector) add =
-            channel_lanes ? *(const NAME(vector) *)(bias + i * LANES) : NAME(spread)(bias[i]);
-        UNROLL for (int j = 0; j < spots; j++)
-        {
-            sum[i * spots + j] = NAME(epilogue)(sum[i * spots + j], add, low, high);
+    const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
+    GOPS_UNROLL
+    for (int i = 0; i < vectors; i++) {
+        const vector add = channels_form ? *(const vector *)(bias + i * LANES) : broadcast(bias[i]);
+        GOPS_UNROLL
+        for (int j = 0; j < nr; j++) {
+            sum[i * nr + j] = epilogue(sum[i * nr + j], add, low, high);
         }
     }
 }
 
-/* The same with a residual. */
+/* Applies the epilogue with a residual, in the pixels form. */
 static inline __attribute__((always_inline)) void
-NAME(trim_residual)(const gops_tile_work *work, const int channels, const int spots,
-                    const int64_t step, NAME(vector) * sum)
+add_bias_residual(const gops_tile_work *work, const int mr, const int nr, vector *sum)
 {
     const C *bounds = work->bounds, *bias = work->bias, *residual = work->residual;
-    const NAME(vector) low = NAME(spread)(bounds[0]), high = NAME(spread)(bounds[1]);
-    UNROLL for (int i = 0; i < channels; i++, residual += step)
-    {
-        const NAME(vector) add = NAME(spread)(bias[i]);
-        UNROLL for (int j = 0; j < spots; j++)
-        {
-            sum[i * spots + j] =
-                NAME(epilogue)(sum[i * spots + j] + add,
-                               *(const NAME(vector) *)(residual + work->places[j]), low, high);
+    const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
+    GOPS_UNROLL
+    for (int i = 0; i < mr; i++, residual += work->sums_ld) {
+        const vector add = broadcast(bias[i]);
+        GOPS_UNROLL
+        for (int j = 0; j < nr; j++) {
+            sum[i * nr + j] =
+                epilogue(sum[i * nr + j] + add, *(const vector *)(residual + work->sum_offsets[j]),
+                         low, high);
         }
     }
 }
 
-/* Vectors of sums to where the tile's work says: from[i * spots + j] to places[j] + i * step. */
-static inline __attribute__((always_inline)) void
-NAME(put)(const gops_tile_work *work, const int vectors, const int spots, const int64_t step,
-          const int channel_lanes, NAME(vector) * from)
+/* Stores a tile's vectors of sums: sum[i * nr + j] goes to sum_offsets[j] + i * step. */
+static inline __attribute__((always_inline)) void store_tile(const gops_tile_work *work,
+                                                             const int vectors, const int nr,
+                                                             const int64_t step,
+                                                             const bool channels_form, vector *sum)
 {
-    C *at[GOPS_MAX_SPOTS];
-    UNROLL for (int j = 0; j < spots; j++)
-    {
-        at[j] = (C *)work->sums + work->places[j];
+    C *to[GOPS_MAX_NR];
+    GOPS_UNROLL
+    for (int j = 0; j < nr; j++) {
+        to[j] = (C *)work->sums + work->sum_offsets[j];
     }
     if (work->accumulate) {
-        UNROLL for (int j = 0; j < spots; j++)
-        {
-            UNROLL for (int i = 0; i < vectors; i++)
-            {
-                from[i * spots + j] += *(const NAME(vector) *)(at[j] + i * step);
+        GOPS_UNROLL
+        for (int j = 0; j < nr; j++) {
+            GOPS_UNROLL
+            for (int i = 0; i < vectors; i++) {
+                sum[i * nr + j] += *(const vector *)(to[j] + i * step);
             }
         }
     }
-    if (work->bounds != NULL && work->residual != NULL && !channel_lanes) {
-        NAME(trim_residual)(work, vectors, spots, step, from);
+    if (work->bounds != NULL && work->residual != NULL && !channels_form) {
+        add_bias_residual(work, vectors, nr, sum);
     } else if (work->bounds != NULL) {
-        NAME(trim)(work, vectors, spots, channel_lanes, from);
+        add_bias(work, vectors, nr, channels_form, sum);
     }
-    UNROLL for (int j = 0; j < spots; j++)
-    {
-        UNROLL for (int i = 0; i < vectors; i++)
-        {
-            *(NAME(vector) *)(at[j] + i * step) = from[i * spots + j];
+    GOPS_UNROLL
+    for (int j = 0; j < nr; j++) {
+        GOPS_UNROLL
+        for (int i = 0; i < vectors; i++) {
+            *(vector *)(to[j] + i * step) = sum[i * nr + j];
         }
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(pixels)(const gops_tile_work *work,
-                                                               const int channels, const int spots)
+static inline __attribute__((always_inline)) void pixels_tile(const gops_tile_work *work,
+                                                              const int mr, const int nr)
 {
-    const C *const frame = work->frame;
-    const C *at[GOPS_MAX_SPOTS];
-    NAME(vector) sum[GOPS_MAX_SUMS];
-    UNROLL for (int j = 0; j < spots; j++)
-    {
-        at[j] = frame + work->spots[j];
-        UNROLL for (int i = 0; i < channels; i++)
-        {
-            sum[i * spots + j] = (NAME(vector)){0};
+    const C *const input = work->input;
+    const C *from[GOPS_MAX_NR];
+    vector sum[GOPS_MAX_SUMS];
+    GOPS_UNROLL
+    for (int j = 0; j < nr; j++) {
+        from[j] = input + work->columns[j];
+        GOPS_UNROLL
+        for (int i = 0; i < mr; i++) {
+            sum[i * nr + j] = (vector){0};
         }
     }
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
-    for (int64_t k = work->depth; k > 0; k--, offsets++, weights += channels) {
-        NAME(vector) x[GOPS_MAX_SPOTS];
-        UNROLL for (int j = 0; j < spots; j++)
-        {
-            x[j] = *(const NAME(vector) *)(at[j] + *offsets);
+    for (int64_t k = work->depth; k > 0; k--, offsets++, weights += mr) {
+        vector x[GOPS_MAX_NR];
+        GOPS_UNROLL
+        for (int j = 0; j < nr; j++) {
+            x[j] = *(const vector *)(from[j] + *offsets);
         }
-        UNROLL for (int i = 0; i < channels; i++)
-        {
-            const NAME(vector) weight = NAME(spread)(weights[i]);
-            UNROLL for (int j = 0; j < spots; j++)
-            {
-                sum[i * spots + j] += x[j] * weight;
+        GOPS_UNROLL
+        for (int i = 0; i < mr; i++) {
+            const vector weight = broadcast(weights[i]);
+            GOPS_UNROLL
+            for (int j = 0; j < nr; j++) {
+                sum[i * nr + j] += x[j] * weight;
             }
         }
     }
-    NAME(put)(work, channels, spots, work->sums_ld, 0, sum);
+    store_tile(work, mr, nr, work->sums_ld, false, sum);
 }
 
-/* All steps of k. Where `runs` is not 0 the tile is two runs of neighbouring pixels, one after each
- * other half, which need two pointers instead of one for each pixel. */
-static inline __attribute__((always_inline)) void
-NAME(channel_steps)(const gops_tile_work *work, const int vectors, const int spots, const int runs,
-                    NAME(vector) * sum)
+/* The loop over k of the channels form. With `two_runs` the first half of the columns are
+ * neighbouring pixels, and so are the others, so that two pointers serve instead of one for each
+ * column. */
+static inline __attribute__((always_inline)) void channels_loop(const gops_tile_work *work,
+                                                                const int vectors, const int nr,
+                                                                const bool two_runs, vector *sum)
 {
-    const C *at[GOPS_MAX_SPOTS];
-    const int half = (spots + 1) / 2;
-    UNROLL for (int j = 0; j < spots; j++)
-    {
-        at[j] = (const C *)work->frame + work->spots[j];
+    const C *from[GOPS_MAX_NR];
+    const int half = (nr + 1) / 2;
+    GOPS_UNROLL
+    for (int j = 0; j < nr; j++) {
+        from[j] = (const C *)work->input + work->columns[j];
     }
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
     for (int64_t k = work->depth; k > 0; k--, offsets++, weights += vectors * LANES) {
-        NAME(vector) weight[GOPS_MAX_VECTORS];
-        UNROLL for (int i = 0; i < vectors; i++)
-        {
-            weight[i] = *(const NAME(vector) *)(weights + i * LANES);
+        vector weight[GOPS_MAX_VECTORS];
+        GOPS_UNROLL
+        for (int i = 0; i < vectors; i++) {
+            weight[i] = *(const vector *)(weights + i * LANES);
         }
-        UNROLL for (int j = 0; j < spots; j++)
-        {
-            const C *from = !runs ? at[j] : j < half ? at[0] + j : at[half] + (j - half);
-            const NAME(vector) x = NAME(spread)(from[*offsets]);
-            UNROLL for (int i = 0; i < vectors; i++)
-            {
-                sum[i * spots + j] += x * weight[i];
+        GOPS_UNROLL
+        for (int j = 0; j < nr; j++) {
+            const C *at = !two_runs ? from[j] : j < half ? from[0] + j : from[half] + (j - half);
+            const vector x = broadcast(at[*offsets]);
+            GOPS_UNROLL
+            for (int i = 0; i < vectors; i++) {
+                sum[i * nr + j] += x * weight[i];
             }
         }
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(channels)(const gops_tile_work *work,
-                                                                 const int vectors, const int spots)
+static inline __attribute__((always_inline)) void channels_tile(const gops_tile_work *work,
+                                                                const int vectors, const int nr)
 {
-    NAME(vector) sum[GOPS_MAX_SUMS];
-    const int half = (spots + 1) / 2;
-    const int64_t *at = work->spots;
-    UNROLL for (int i = 0; i < vectors * spots; i++)
-    {
-        sum[i] = (NAME(vector)){0};
+    vector sum[GOPS_MAX_SUMS];
+    const int half = (nr + 1) / 2;
+    const int64_t *columns = work->columns;
+    GOPS_UNROLL
+    for (int i = 0; i < vectors * nr; i++) {
+        sum[i] = (vector){0};
     }
-    if (spots > 2 && at[half - 1] - at[0] == half - 1 &&
-        at[spots - 1] - at[half] == spots - 1 - half) {
-        NAME(channel_steps)(work, vectors, spots, 1, sum);
+    if (nr > 2 && columns[half - 1] - columns[0] == half - 1 &&
+        columns[nr - 1] - columns[half] == nr - 1 - half) {
+        channels_loop(work, vectors, nr, true, sum);
     } else {
-        NAME(channel_steps)(work, vectors, spots, 0, sum);
+        channels_loop(work, vectors, nr, false, sum);
     }
-    NAME(put)(work, vectors, spots, LANES, 1, sum);
+    store_tile(work, vectors, nr, LANES, true, sum);
 }
+
+#undef vector
+#undef broadcast
+#undef epilogue
+#undef add_bias
+#undef add_bias_residual
+#undef store_tile
+#undef pixels_tile
+#undef channels_loop
+#undef channels_tile

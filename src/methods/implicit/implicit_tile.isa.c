@@ -1,38 +1,42 @@
-/* implicit_tile.isa.c: implicit_tile.inc.h for each compute type, in vectors of the instruction
- * set. */
+/* implicit_tile.isa.c: the register tiles of each compute type, in the instruction set's vectors. */
 #include "methods/implicit/implicit_tile.h"
 
 #include "isa/lanes.h"
+#include "isa/register.h"
 #include "isa/vector.h"
 
 #include <stddef.h>
 #include <string.h>
 
+/* The sizes of the tiles: GOPS_PIXEL_TILES and GOPS_CHANNEL_TILES of implicit_tile_set.inc.h. */
 #if defined(__AVX512F__) || defined(__aarch64__)
 /* 32 vector registers. */
+/* clang-format off */
 #define GOPS_PIXEL_TILES(TILE)                                                                     \
-    TILE(8, 3)                                                                                     \
-    TILE(8, 1)                                                                                     \
-    TILE(4, 6) TILE(4, 2) TILE(3, 7) TILE(3, 2) TILE(2, 8) TILE(2, 2) TILE(1, 8) TILE(1, 2)
+    TILE(8, 3) TILE(8, 1)                                                                          \
+    TILE(4, 6) TILE(4, 2)                                                                          \
+    TILE(3, 7) TILE(3, 2)                                                                          \
+    TILE(2, 8) TILE(2, 2)                                                                          \
+    TILE(1, 8) TILE(1, 2)
 #define GOPS_CHANNEL_TILES(TILE)                                                                   \
-    TILE(4, 6)                                                                                     \
-    TILE(4, 4)                                                                                     \
-    TILE(4, 3)                                                                                     \
-    TILE(4, 1)                                                                                     \
-    TILE(3, 9)                                                                                     \
-    TILE(3, 4) TILE(3, 1) TILE(2, 14) TILE(2, 7) TILE(2, 3) TILE(1, 14) TILE(1, 7) TILE(1, 3)
+    TILE(4, 6) TILE(4, 4) TILE(4, 3) TILE(4, 1)                                                    \
+    TILE(3, 9) TILE(3, 4) TILE(3, 1)                                                               \
+    TILE(2, 14) TILE(2, 7) TILE(2, 3)                                                              \
+    TILE(1, 14) TILE(1, 7) TILE(1, 3)
+/* clang-format on */
 enum { GOPS_MAX_SUMS = 28, GOPS_MAX_VECTORS = 4 };
 #else
-#define GOPS_PIXEL_TILES(TILE) TILE(4, 3) TILE(4, 1) TILE(2, 6) TILE(2, 2) TILE(1, 8) TILE(1, 2)
+/* clang-format off */
+#define GOPS_PIXEL_TILES(TILE)                                                                     \
+    TILE(4, 3) TILE(4, 1)                                                                          \
+    TILE(2, 6) TILE(2, 2)                                                                          \
+    TILE(1, 8) TILE(1, 2)
 #define GOPS_CHANNEL_TILES(TILE)                                                                   \
-    TILE(3, 4) TILE(3, 1) TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 12) TILE(1, 6) TILE(1, 2)
+    TILE(3, 4) TILE(3, 1)                                                                          \
+    TILE(2, 6) TILE(2, 3) TILE(2, 1)                                                               \
+    TILE(1, 12) TILE(1, 6) TILE(1, 2)
+/* clang-format on */
 enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
-#endif
-
-#ifdef __clang__
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
 #endif
 
 #define LANES_32 (GOPS_VECTOR_BYTES / 4)
@@ -44,8 +48,13 @@ enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
 #define HIGH HIGH_OF_4_BYTES
 #define NAME(symbol) f32_##symbol
 #include "methods/implicit/implicit_tile.inc.h"
-#include "methods/implicit/implicit_tile_set.inc.h"
 #include "methods/implicit/implicit_transpose.inc.h"
+#include "methods/implicit/implicit_tile_set.inc.h"
+#undef C
+#undef LANES
+#undef LOW
+#undef HIGH
+#undef NAME
 
 #define C double
 #define LANES LANES_64
@@ -53,8 +62,13 @@ enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
 #define HIGH HIGH_OF_8_BYTES
 #define NAME(symbol) f64_##symbol
 #include "methods/implicit/implicit_tile.inc.h"
-#include "methods/implicit/implicit_tile_set.inc.h"
 #include "methods/implicit/implicit_transpose.inc.h"
+#include "methods/implicit/implicit_tile_set.inc.h"
+#undef C
+#undef LANES
+#undef LOW
+#undef HIGH
+#undef NAME
 
 #define C uint32_t
 #define LANES LANES_32
@@ -62,8 +76,13 @@ enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
 #define HIGH HIGH_OF_4_BYTES
 #define NAME(symbol) u32_##symbol
 #include "methods/implicit/implicit_tile.inc.h"
-#include "methods/implicit/implicit_tile_set.inc.h"
 #include "methods/implicit/implicit_transpose.inc.h"
+#include "methods/implicit/implicit_tile_set.inc.h"
+#undef C
+#undef LANES
+#undef LOW
+#undef HIGH
+#undef NAME
 
 #define C uint64_t
 #define LANES LANES_64
@@ -71,8 +90,13 @@ enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
 #define HIGH HIGH_OF_8_BYTES
 #define NAME(symbol) u64_##symbol
 #include "methods/implicit/implicit_tile.inc.h"
-#include "methods/implicit/implicit_tile_set.inc.h"
 #include "methods/implicit/implicit_transpose.inc.h"
+#include "methods/implicit/implicit_tile_set.inc.h"
+#undef C
+#undef LANES
+#undef LOW
+#undef HIGH
+#undef NAME
 
 static const gops_tiles *const tiles[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = &f32_tiles,

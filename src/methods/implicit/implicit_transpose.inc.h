@@ -1,18 +1,32 @@
-/* Wants what implicit_tile.inc.h wants, whose vector it uses, and LOW and HIGH: the indices that
- * interleave the lower and the upper halves of two vectors. Takes C, LANES, NAME, LOW and HIGH
- * away. */
 /*
- * implicit_transpose.inc.h: from sums by pixel to sums by channel.
+ * implicit_transpose.inc.h: moves sums from the order of the tiles to that of the output.
  *
- * The channels form leaves a vector of channels for each pixel, a tensor wants a run of pixels for
- * each channel. LANES vectors of LANES are transposed in registers: after log2(LANES) rotations of
- * an element's address (vector, lane) by one bit its two halves have changed places.
+ * transpose: the channels form leaves a vector of channels for each pixel, and the output wants a
+ * run of pixels for each channel. Blocks of LANES x LANES are transposed in registers
+ * (isa/transpose.inc.h).
+ *
+ * interleave: neighbouring outputs of a transposed convolution come from different
+ * sub-convolutions, each of which leaves a run of pixels.
+ *
+ * Parameters:
+ *
+ *   C             type: the compute type
+ *   LANES         integer: values of C in a vector
+ *   LOW, HIGH     indices for __builtin_shufflevector that interleave the lower and the upper
+ *                 halves of two vectors (isa/lanes.h)
+ *   NAME(symbol)  puts the type's name in front of a symbol
+ *   NAME(vector)  type: a vector of C
  */
-
 #include "isa/transpose.inc.h"
 
-static void NAME(transpose)(void *to, int64_t to_ld, const void *from, int64_t from_ld,
-                            int64_t channels, int64_t pixels)
+#define vector NAME(vector)
+#define rotate_address NAME(rotate_address)
+#define transpose NAME(transpose)
+#define interleave_row NAME(interleave_row)
+#define interleave NAME(interleave)
+
+static void transpose(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t channels,
+                      int64_t pixels)
 {
     for (int64_t c = 0; c < channels; c += LANES) {
         const int64_t height = channels - c < LANES ? channels - c : LANES;
@@ -20,24 +34,24 @@ static void NAME(transpose)(void *to, int64_t to_ld, const void *from, int64_t f
             const C *block = (const C *)from + p * from_ld + c;
             C *out = (C *)to + c * to_ld + p;
             const int64_t width = pixels - p < LANES ? pixels - p : LANES;
-            NAME(vector) rows[LANES];
+            vector rows[LANES];
             if (width == LANES) {
-                UNROLL for (int i = 0; i < LANES; i++)
-                {
-                    rows[i] = *(const NAME(vector) *)(block + i * from_ld);
+                GOPS_UNROLL
+                for (int i = 0; i < LANES; i++) {
+                    rows[i] = *(const vector *)(block + i * from_ld);
                 }
             } else {
-                UNROLL for (int i = 0; i < LANES; i++)
-                {
+                GOPS_UNROLL
+                for (int i = 0; i < LANES; i++) {
                     const int64_t row = i < width ? i : 0;
-                    rows[i] = *(const NAME(vector) *)(block + row * from_ld);
+                    rows[i] = *(const vector *)(block + row * from_ld);
                 }
             }
-            NAME(rotate_address)(rows, LANES);
+            rotate_address(rows, LANES);
             if (width == LANES && height == LANES) {
-                UNROLL for (int i = 0; i < LANES; i++)
-                {
-                    *(NAME(vector) *)(out + i * to_ld) = rows[i];
+                GOPS_UNROLL
+                for (int i = 0; i < LANES; i++) {
+                    *(vector *)(out + i * to_ld) = rows[i];
                 }
             } else {
                 for (int64_t i = 0; i < height; i++) {
@@ -49,16 +63,16 @@ static void NAME(transpose)(void *to, int64_t to_ld, const void *from, int64_t f
 }
 
 static inline __attribute__((always_inline)) void
-NAME(interleave_row)(C *restrict to, const C *restrict from, int64_t step, int64_t count)
+interleave_row(C *restrict to, const C *restrict from, int64_t step, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         to[i * step] = from != NULL ? from[i] : 0;
     }
 }
 
-static void NAME(interleave)(void *to, const void *const *from, int64_t rows, int64_t count)
+static void interleave(void *to, const void *const *from, int64_t rows, int64_t count)
 {
-    if (rows == 2 && from[0] != NULL && from[1] != NULL) { /* which becomes shuffles */
+    if (rows == 2 && from[0] != NULL && from[1] != NULL) { /* compilers make shuffles of this */
         const C *restrict even = from[0], *restrict odd = from[1];
         C *restrict pairs = to;
         for (int64_t i = 0; i < count; i++) {
@@ -69,15 +83,15 @@ static void NAME(interleave)(void *to, const void *const *from, int64_t rows, in
     }
     for (int64_t j = 0; j < rows; j++) {
         if (rows == 1) {
-            NAME(interleave_row)(to, from[0], 1, count);
+            interleave_row(to, from[0], 1, count);
         } else {
-            NAME(interleave_row)((C *)to + j, from[j], rows, count);
+            interleave_row((C *)to + j, from[j], rows, count);
         }
     }
 }
 
-#undef C
-#undef LANES
-#undef NAME
-#undef LOW
-#undef HIGH
+#undef vector
+#undef rotate_address
+#undef transpose
+#undef interleave_row
+#undef interleave

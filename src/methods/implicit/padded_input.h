@@ -1,27 +1,29 @@
 /*
- * padded_input.h: the padded copy of a group's input that the implicit product reads.
+ * padded_input.h: the padded copy of a part of the input that implicit GEMM reads.
  *
- * A frame holds a box of the data, with zeros where the box reaches outside, in the compute type,
- * one channel after the other. Where the pixels form of the tiles wants it, along an axis with a
- * stride, every stride-th pixel lies together:
- * the pixels of one residue of the stride are a phase, and only phases that a tap meets are there.
- * So outputs that are neighbours read neighbours, whatever the stride. In a channel the phases of
- * all axes come first, then the positions: [phase z][phase y][phase x][z][y][x].
+ * The copy holds a box of the data in the compute type, one channel after the other, with zeros
+ * where the box reaches outside the data. The pixels form of the tiles wants outputs that are
+ * neighbours to read neighbours. So for it, along an axis with a stride, the pixels with equal
+ * residue modulo the stride lie together, and residues that no tap meets are left out. In a channel
+ * the residues of all axes come first, then the positions:
+ * [residue z][residue y][residue x][z][y][x].
  */
 #ifndef GOPS_IMPLICIT_PADDED_INPUT_H
 #define GOPS_IMPLICIT_PADDED_INPUT_H
 
 #include <groupops/tensor.h>
 
+#include "types/types.h"
+
 #include <stdint.h>
 
-/* Position j of phase q is data pixel origin + j * stride + (q * turn) % stride. */
+/* Position j of residue number q is data pixel origin + j * stride + (q * residue_step) % stride. */
 typedef struct gops_padded_axis {
     int64_t data;
     int64_t stride;
-    int64_t turn;
-    int64_t phases;
-    int64_t length; /* positions of a phase */
+    int64_t residue_step;
+    int64_t residues;
+    int64_t length; /* positions of a residue */
 } gops_padded_axis;
 
 typedef struct gops_padded_input {
@@ -29,15 +31,24 @@ typedef struct gops_padded_input {
     gops_padded_axis axis[GOPS_MAX_SPATIAL];
     int64_t data_pixels;
     int64_t positions; /* the product of axis[].length */
-    int64_t plane;     /* values from one channel to the next: phases times positions */
+    int64_t plane;     /* values from one channel to the next: residues times positions */
 } gops_padded_input;
 
-/* The positions of an axis that are inside the data, for one phase: first to last - 1. */
+/* The positions of an axis that are inside the data, for one residue: first to last - 1. */
 typedef struct gops_padded_range {
     int64_t first, last;
-    int64_t block; /* values from one position to the next */
-    int64_t from;  /* the data pixel of the first */
-    int64_t step;  /* data pixels from one to the next */
+    int64_t pitch; /* values of the copy from one position to the next */
+    int64_t from;  /* where the data pixel of position `first` lies */
+    int64_t step;  /* data pixels from one position to the next */
 } gops_padded_range;
+
+/* Copies `channels` channels of `data` into `to`; the box begins at data pixel origin[a] of each
+ * axis. */
+typedef void gops_padded_input_fn(const gops_padded_input *padded, const int64_t *origin,
+                                  int64_t channels, const void *data, void *to);
+
+#ifdef GOPS_ISA
+extern gops_padded_input_fn *const GOPS_ISA_NAME(gops_padded_input_table)[GOPS_ROWS];
+#endif
 
 #endif

@@ -1,18 +1,30 @@
-/* Wants T, C, LOAD(T value) -> C, NAME(symbol), and what types/runs.inc.h wants. */
 /*
- * padded_input.inc.h: copies the input into a frame and converts it on the way; padded_input.h.
+ * padded_input.inc.h: makes a padded input (padded_input.h) and converts values on the way.
  *
  * Along every axis the positions inside the data are a range, [first, last), the same for all rows
- * of a phase; a row is zeros, a run, zeros.
+ * of a residue. So a row is zeros, a run of data, and zeros.
+ *
+ * Parameters: those of types/each_type.inc.h, of which this file itself uses
+ *
+ *   T             type: an element of the data as it is stored
+ *   C             type: the compute type
+ *   NAME(symbol)  puts the name of the type's row in front of a symbol
  */
-
 #include "types/runs.inc.h"
 
-/* A call of memset costs more than the one or two zeros of a usual pad. */
-static inline void NAME(frame_zeros)(C *to, int64_t count)
+#define zero_run NAME(zero_run)
+#define copy_run NAME(copy_run)
+#define write_zeros NAME(write_zeros)
+#define pad_row NAME(pad_row)
+#define pad_rows NAME(pad_rows)
+#define pad_axes NAME(pad_axes)
+#define pad_input NAME(pad_input)
+
+/* Most pads are one or two zeros, and a call of memset costs more than these. */
+static inline void write_zeros(C *to, int64_t count)
 {
     if (count > 3) {
-        NAME(zero_run)(to, count);
+        zero_run(to, count);
         return;
     }
     if (count > 0) {
@@ -26,82 +38,88 @@ static inline void NAME(frame_zeros)(C *to, int64_t count)
     }
 }
 
-/* The positions of a phase along the innermost axis. */
+/* One row: the positions of a residue along the innermost axis. */
 static inline __attribute__((always_inline)) void
-NAME(frame_row)(const gops_padded_axis *axis, const gops_padded_range *range, const T *from, C *to)
+pad_row(const gops_padded_axis *axis, const gops_padded_range *range, const T *from, C *to)
 {
-    NAME(frame_zeros)(to, range->first);
-    NAME(copy_run)(to + range->first, from, axis->stride, range->last - range->first);
-    NAME(frame_zeros)(to + range->last, axis->length - range->last);
+    write_zeros(to, range->first);
+    copy_run(to + range->first, from, axis->stride, range->last - range->first);
+    write_zeros(to + range->last, axis->length - range->last);
 }
 
-/* The same for the `rows` rows of the axis before it: a call each would cost as much as a short
- * row.
- */
-static void NAME(frame_rows)(const gops_padded_input *frame, const gops_padded_range *outer,
-                             const T *from, C *to, int64_t rows)
+/* The `rows` rows along the last axis but one. A call for each would cost as much as a short row. */
+static void pad_rows(const gops_padded_input *padded, const gops_padded_range *outer, const T *from,
+                     C *to, int64_t rows)
 {
-    const gops_padded_axis axis = frame->axis[frame->axes - 1];
+    const gops_padded_axis axis = padded->axis[padded->axes - 1];
     const gops_padded_range range = outer[1];
-    const int64_t step = outer->step, block = outer->block;
+    const int64_t step = outer->step, pitch = outer->pitch;
     for (int64_t j = 0; j < rows; j++) {
-        NAME(frame_row)(&axis, &range, from + range.from + j * step, to + j * block);
+        pad_row(&axis, &range, from + range.from + j * step, to + j * pitch);
     }
 }
 
-/* The positions of a phase from axis `a` inwards; `from` is the channel's data pixel where the
- * axes further out are. */
-static void NAME(frame_positions)(const gops_padded_input *frame, int a,
-                                  const gops_padded_range *range, const T *from, C *to)
+/* The positions of a residue along axis `a` and the axes within it; `from` is the data of the
+ * position that the axes before `a` are at. */
+static void pad_axes(const gops_padded_input *padded, int a, const gops_padded_range *range,
+                     const T *from, C *to)
 {
-    const int64_t first = range[a].first, last = range[a].last, length = frame->axis[a].length;
-    const int64_t block = range[a].block;
+    const int64_t first = range[a].first, last = range[a].last, length = padded->axis[a].length;
+    const int64_t pitch = range[a].pitch;
     from += range[a].from;
-    if (a == frame->axes - 1) {
-        NAME(frame_row)(&frame->axis[a], &range[a], from, to);
+    if (a == padded->axes - 1) {
+        pad_row(&padded->axis[a], &range[a], from, to);
         return;
     }
-    NAME(zero_run)(to, first * block);
-    if (a == frame->axes - 2) {
-        NAME(frame_rows)(frame, &range[a], from, to + first * block, last - first);
+    zero_run(to, first * pitch);
+    if (a == padded->axes - 2) {
+        pad_rows(padded, &range[a], from, to + first * pitch, last - first);
     } else {
         for (int64_t j = first; j < last; j++, from += range[a].step) {
-            NAME(frame_positions)(frame, a + 1, range, from, to + j * block);
+            pad_axes(padded, a + 1, range, from, to + j * pitch);
         }
     }
-    NAME(zero_run)(to + last * block, (length - last) * block);
+    zero_run(to + last * pitch, (length - last) * pitch);
 }
 
-/* All of `channels` channels; the box begins at data pixel origin[a] of each axis. */
-static void NAME(frame)(const gops_padded_input *frame, const int64_t *origin, int64_t channels,
-                        const void *data, void *to)
+static void pad_input(const gops_padded_input *padded, const int64_t *origin, int64_t channels,
+                      const void *data, void *to)
 {
-    int64_t phase[GOPS_MAX_SPATIAL] = {0};
+    int64_t residue[GOPS_MAX_SPATIAL] = {0};
     C *next = to;
-    for (int64_t done = 0; done < frame->plane; done += frame->positions) {
+    for (int64_t done = 0; done < padded->plane; done += padded->positions) {
         gops_padded_range range[GOPS_MAX_SPATIAL];
-        int64_t block = 1, pixels = 1;
-        for (int a = (int)frame->axes - 1; a >= 0; a--) {
-            const gops_padded_axis *axis = &frame->axis[a];
-            const int64_t start = origin[a] + phase[a] * axis->turn % axis->stride;
+        int64_t pitch = 1, pixels = 1;
+        for (int a = (int)padded->axes - 1; a >= 0; a--) {
+            const gops_padded_axis *axis = &padded->axis[a];
+            const int64_t start = origin[a] + residue[a] * axis->residue_step % axis->stride;
             gops_padded_range *of = &range[a];
             of->first = gops_clamp(gops_ceil_div(-start, axis->stride), 0, axis->length);
             of->last = gops_clamp(gops_ceil_div(axis->data - start, axis->stride), of->first,
                                   axis->length);
-            of->block = block;
-            /* A stride beyond the data takes no step inside of it. */
+            of->pitch = pitch;
+            /* Where the stride is beyond the data there is one position at most, and no step. */
             of->step = gops_min(axis->stride, axis->data) * pixels;
             of->from = of->first < of->last ? (start + of->first * axis->stride) * pixels : 0;
-            block *= axis->length;
+            pitch *= axis->length;
             pixels *= axis->data;
         }
         for (int64_t c = 0; c < channels; c++) {
-            NAME(frame_positions)
-            (frame, 0, range, (const T *)data + c * frame->data_pixels, next + c * frame->plane);
+            pad_axes(padded, 0, range, (const T *)data + c * padded->data_pixels,
+                     next + c * padded->plane);
         }
-        next += frame->positions;
-        for (int a = (int)frame->axes - 1; a >= 0 && ++phase[a] == frame->axis[a].phases; a--) {
-            phase[a] = 0;
+        next += padded->positions;
+        for (int a = (int)padded->axes - 1; a >= 0 && ++residue[a] == padded->axis[a].residues;
+             a--) {
+            residue[a] = 0;
         }
     }
 }
+
+#undef zero_run
+#undef copy_run
+#undef write_zeros
+#undef pad_row
+#undef pad_rows
+#undef pad_axes
+#undef pad_input

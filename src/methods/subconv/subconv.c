@@ -1,22 +1,12 @@
-/* subconv.c: the phases of a transposed convolution; subconv.h. */
+/* subconv.c: splits a transposed convolution into sub-convolutions; subconv.h. */
 #include "methods/subconv/subconv.h"
 
 #include "base/checked.h"
 
 #include <string.h>
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* x with value * x = 1 modulo `modulus`, both without a common divisor: Euclid's algorithm, which
- * keeps rest = factor * value modulo `modulus`. */
+/* The x with value * x = 1 modulo `modulus`; the two have no common divisor. This is Euclid's
+ * algorithm, which keeps rest = factor * value modulo `modulus`. */
 static int64_t inverse(int64_t value, int64_t modulus)
 {
     int64_t rest = modulus, next_rest = value % modulus, factor = 0, next_factor = 1;
@@ -32,123 +22,130 @@ static int64_t inverse(int64_t value, int64_t modulus)
     return factor < 0 ? factor + modulus : factor;
 }
 
-/* The stride, which bounds all other numbers, is checked by the caller. */
-static void complete_side(gops_subconv_side *side)
+/* Fills in what follows from the other fields. The caller has checked the stride, which bounds all
+ * other numbers. */
+static void complete_axis(gops_subconv_axis *axis)
 {
-    const int64_t stride = side->stride, reach = (side->kernel - 1) * side->dilation;
-    side->positions = (side->output - 1 + side->lead) / stride + 1;
-    side->least = gops_floor_div(-side->pad, stride);
-    side->most = gops_floor_div(reach - side->pad, stride);
-    side->common = common_divisor(stride, side->dilation);
-    side->turn = stride / side->common;
-    side->unit = inverse(side->dilation / side->common, side->turn) % side->turn;
+    const int64_t stride = axis->stride, reach = (axis->kernel - 1) * axis->dilation;
+    axis->positions = (axis->output - 1 + axis->lead) / stride + 1;
+    axis->min_shift = gops_floor_div(-axis->pad, stride);
+    axis->max_shift = gops_floor_div(reach - axis->pad, stride);
+    axis->gcd = gops_gcd(stride, axis->dilation);
+    axis->tap_step = stride / axis->gcd;
+    axis->inverse = inverse(axis->dilation / axis->gcd, axis->tap_step) % axis->tap_step;
 }
 
-/* Takes the taps for phases where there is one data pixel. */
-static int spread_taps(const gops_axis *axis, gops_subconv_side *side)
+/* Gives each tap a residue of its own, where there is one data pixel and some taps share a
+ * residue. */
+static bool split_by_tap(const gops_axis *from, gops_subconv_axis *axis)
 {
-    const int64_t reach = (axis->kernel - 1) * axis->dilation;
-    if (axis->data != 1 || reach == 0 || reach < axis->stride) {
-        return 0;
+    const int64_t reach = (from->kernel - 1) * from->dilation;
+    if (from->data != 1 || reach == 0 || reach < from->stride) {
+        return false;
     }
-    side->stride = gops_max(reach + 1, axis->output + axis->pad_begin);
-    side->lead = axis->pad_begin;
-    return 1;
+    axis->stride = gops_max(reach + 1, from->output + from->pad_begin);
+    axis->lead = from->pad_begin;
+    return true;
 }
 
-int gops_subconv_look(const gops_conv_geometry *conv, gops_subconv_form form,
-                      gops_subconv_view *view)
+bool gops_subconv_split_axes(const gops_conv_geometry *conv, gops_subconv_split split,
+                             gops_subconv_geometry *geometry)
 {
-    int differs = form == GOPS_SUBCONVS_OF_DATA;
-    int64_t phases = 1, end;
-    view->axes = conv->axes;
-    view->form = form;
+    const int64_t most =
+        split == GOPS_SUBCONV_BY_TAP ? GOPS_MAX_SUBCONVS_BY_TAP : GOPS_MAX_SUBCONVS;
+    bool differs = split == GOPS_SUBCONV_BY_DATA;
+    int64_t subconvs = 1, end;
+    geometry->axes = conv->axes;
+    geometry->split = split;
     for (int a = 0; a < conv->axes; a++) {
-        const gops_axis *axis = &conv->axis[a];
-        gops_subconv_side *side = &view->side[a];
-        if (!gops_add(axis->output, axis->pad_begin, &end)) {
-            return 0;
+        const gops_axis *from = &conv->axis[a];
+        gops_subconv_axis *axis = &geometry->axis[a];
+        if (!gops_add(from->output, from->pad_begin, &end)) {
+            return false;
         }
-        *side = (gops_subconv_side){
-            .data = axis->data,
-            .output = axis->output,
-            .kernel = axis->kernel,
-            .dilation = axis->dilation,
-            .stride = axis->stride,
-            .lead = form == GOPS_SUBCONVS_OF_OUTPUT ? 0 : axis->pad_begin % axis->stride,
+        *axis = (gops_subconv_axis){
+            .data = from->data,
+            .output = from->output,
+            .kernel = from->kernel,
+            .dilation = from->dilation,
+            .stride = from->stride,
+            .lead = split == GOPS_SUBCONV_BY_OUTPUT ? 0 : from->pad_begin % from->stride,
         };
-        differs |= form == GOPS_SUBCONVS_OF_OUTPUT && axis->pad_begin % axis->stride != 0;
-        differs |= form == GOPS_SUBCONVS_OF_TAPS && spread_taps(axis, side);
-        side->pad = axis->pad_begin - side->lead;
-        phases = gops_mul_saturate(phases, side->stride);
-        if (phases >
-            (form == GOPS_SUBCONVS_OF_TAPS ? GOPS_MAX_SUBCONVS_OF_TAPS : GOPS_MAX_SUBCONVS)) {
-            return 0;
+        differs |= split == GOPS_SUBCONV_BY_OUTPUT && from->pad_begin % from->stride != 0;
+        differs |= split == GOPS_SUBCONV_BY_TAP && split_by_tap(from, axis);
+        axis->pad = from->pad_begin - axis->lead;
+        subconvs = gops_mul_saturate(subconvs, axis->stride);
+        if (subconvs > most) {
+            return false;
         }
-        complete_side(side);
+        complete_axis(axis);
     }
     return differs;
 }
 
-/* The first tap of a phase; the kernel's size or more where there is none. */
-static int64_t first_tap(const gops_subconv_side *side, int64_t phase)
+/* The first tap k of a residue: k * dilation = residue + pad modulo the stride. axis->kernel or more
+ * where it has none. */
+static int64_t first_tap(const gops_subconv_axis *axis, int64_t residue)
 {
-    const int64_t distance = (phase + side->pad % side->stride) % side->stride;
-    return distance % side->common != 0 ? side->kernel
-                                        : distance / side->common * side->unit % side->turn;
+    const int64_t distance = (residue + axis->pad % axis->stride) % axis->stride;
+    return distance % axis->gcd != 0 ? axis->kernel
+                                     : distance / axis->gcd * axis->inverse % axis->tap_step;
 }
 
-/* The phases from `begin` on that read the same shifts. */
-static void read_axis(const gops_subconv_side *side, int64_t begin, gops_subconv_axis *to)
+/* The residues from `begin` on that read the same shifts. */
+static void read_residues(const gops_subconv_axis *axis, int64_t begin, gops_subconv_residues *to)
 {
-    const int64_t tap = first_tap(side, begin), rest = side->stride - begin;
-    *to = (gops_subconv_axis){.begin = begin, .count = 1};
-    if (tap < side->kernel) {
-        const int64_t further = (side->kernel - 1 - tap) / side->turn;
+    const int64_t tap = first_tap(axis, begin), rest = axis->stride - begin;
+    *to = (gops_subconv_residues){.begin = begin, .count = 1};
+    if (tap < axis->kernel) {
+        const int64_t further = (axis->kernel - 1 - tap) / axis->tap_step;
         to->taps = further + 1;
-        to->shift = gops_floor_div(tap * side->dilation - side->pad, side->stride);
-        /* A single tap takes no step, and turn is not bounded by the kernel's size then. */
-        to->step = further > 0 ? side->turn * side->dilation / side->stride : 0;
-        if (side->dilation == 1) { /* the next phase has the next tap, up to the last or a turn */
-            const int64_t last = gops_min(side->kernel - further * side->turn, side->turn);
+        to->shift = gops_floor_div(tap * axis->dilation - axis->pad, axis->stride);
+        /* With a single tap there is no step, and tap_step may be large enough to overflow. */
+        to->step = further > 0 ? axis->tap_step * axis->dilation / axis->stride : 0;
+        if (axis->dilation == 1) { /* the next residue has the next tap, as long as that is below
+                                      tap_step and has as many taps after it */
+            const int64_t last = gops_min(axis->kernel - further * axis->tap_step, axis->tap_step);
             to->count = gops_min(rest, last - tap);
         }
-    } else if (side->dilation == 1) {
-        to->count = gops_min(rest, side->stride - tap);
+    } else if (axis->dilation == 1) {
+        to->count = gops_min(rest, axis->stride - tap);
     }
 }
 
-static void combine(const gops_subconv_view *view, gops_subconvs *phases)
+static void multiply_axes(const gops_subconv_geometry *geometry, gops_subconv_product *product)
 {
-    phases->count = phases->taps = 1;
-    for (int a = 0; a < view->axes; a++) {
-        phases->count *= phases->axis[a].count;
-        phases->taps *= phases->axis[a].taps;
+    product->count = product->taps = 1;
+    for (int a = 0; a < geometry->axes; a++) {
+        product->count *= product->axis[a].count;
+        product->taps *= product->axis[a].taps;
     }
 }
 
-void gops_subconv_first(const gops_subconv_view *view, gops_subconvs *phases)
+void gops_subconv_first_product(const gops_subconv_geometry *geometry,
+                                gops_subconv_product *product)
 {
-    for (int a = 0; a < view->axes; a++) {
-        read_axis(&view->side[a], 0, &phases->axis[a]);
+    for (int a = 0; a < geometry->axes; a++) {
+        read_residues(&geometry->axis[a], 0, &product->axis[a]);
     }
-    combine(view, phases);
+    multiply_axes(geometry, product);
 }
 
-int gops_subconv_next(const gops_subconv_view *view, gops_subconvs *phases)
+bool gops_subconv_next_product(const gops_subconv_geometry *geometry, gops_subconv_product *product)
 {
-    for (int a = view->axes - 1; a >= 0; a--) {
-        const int64_t end = phases->axis[a].begin + phases->axis[a].count;
-        const int carries = end == view->side[a].stride;
-        read_axis(&view->side[a], carries ? 0 : end, &phases->axis[a]);
+    for (int a = geometry->axes - 1; a >= 0; a--) {
+        const int64_t end = product->axis[a].begin + product->axis[a].count;
+        const bool carries = end == geometry->axis[a].stride;
+        read_residues(&geometry->axis[a], carries ? 0 : end, &product->axis[a]);
         if (!carries) {
-            combine(view, phases);
-            return 1;
+            multiply_axes(geometry, product);
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
+/* Counts `times` products of a size in the list. */
 static void count_kind(gops_subconv_kind *list, int *kinds, int64_t count, int64_t taps,
                        int64_t times)
 {
@@ -162,23 +159,24 @@ static void count_kind(gops_subconv_kind *list, int *kinds, int64_t count, int64
     list[i].times += times;
 }
 
-static int axis_kinds(const gops_subconv_side *side,
+/* The kinds of an axis on its own; returns how many there are. */
+static int axis_kinds(const gops_subconv_axis *axis,
                       gops_subconv_kind list[GOPS_SUBCONV_AXIS_KINDS])
 {
     int kinds = 0;
-    if (side->dilation == 1) {
-        gops_subconv_axis run;
-        for (int64_t begin = 0; begin < side->stride; begin += run.count) {
-            read_axis(side, begin, &run);
-            if (run.taps > 0) {
-                count_kind(list, &kinds, run.count, run.taps, 1);
+    if (axis->dilation == 1) {
+        gops_subconv_residues residues;
+        for (int64_t begin = 0; begin < axis->stride; begin += residues.count) {
+            read_residues(axis, begin, &residues);
+            if (residues.taps > 0) {
+                count_kind(list, &kinds, residues.count, residues.taps, 1);
             }
         }
         return kinds;
     }
-    const int64_t more = side->kernel / side->turn, rest = side->kernel % side->turn;
+    const int64_t more = axis->kernel / axis->tap_step, rest = axis->kernel % axis->tap_step;
     if (more > 0) {
-        count_kind(list, &kinds, 1, more, side->turn - rest);
+        count_kind(list, &kinds, 1, more, axis->tap_step - rest);
     }
     if (rest > 0) {
         count_kind(list, &kinds, 1, more + 1, rest);
@@ -186,14 +184,14 @@ static int axis_kinds(const gops_subconv_side *side,
     return kinds;
 }
 
-int gops_subconv_count_kinds(const gops_subconv_view *view, gops_subconv_kinds *kinds)
+bool gops_subconv_count_kinds(const gops_subconv_geometry *geometry, gops_subconv_kinds *kinds)
 {
     gops_subconv_kind of_axis[GOPS_SUBCONV_AXIS_KINDS];
-    *kinds = (gops_subconv_kinds){.kinds = 1, .least = INT64_MAX};
+    *kinds = (gops_subconv_kinds){.kinds = 1, .min_count = INT64_MAX};
     kinds->kind[0] = (gops_subconv_kind){1, 1, 1};
-    for (int a = 0; a < view->axes; a++) {
+    for (int a = 0; a < geometry->axes; a++) {
         gops_subconv_kind next[GOPS_SUBCONV_KINDS + GOPS_SUBCONV_AXIS_KINDS];
-        const int more = axis_kinds(&view->side[a], of_axis);
+        const int more = axis_kinds(&geometry->axis[a], of_axis);
         int found = 0;
         for (int64_t i = 0; i < kinds->kinds; i++) {
             const gops_subconv_kind *outer = &kinds->kind[i];
@@ -202,7 +200,7 @@ int gops_subconv_count_kinds(const gops_subconv_view *view, gops_subconv_kinds *
                            outer->taps * of_axis[j].taps, outer->times * of_axis[j].times);
             }
             if (found > GOPS_SUBCONV_KINDS) {
-                return 0;
+                return false;
             }
         }
         memcpy(kinds->kind, next, (size_t)found * sizeof next[0]);
@@ -211,80 +209,82 @@ int gops_subconv_count_kinds(const gops_subconv_view *view, gops_subconv_kinds *
     for (int64_t i = 0; i < kinds->kinds; i++) {
         const gops_subconv_kind *kind = &kinds->kind[i];
         kinds->products += kind->times;
-        kinds->phases += kind->times * kind->count;
+        kinds->subconvs += kind->times * kind->count;
         kinds->taps += kind->times * kind->taps;
-        kinds->least = gops_min(kinds->least, kind->count);
-        kinds->most = gops_max(kinds->most, kind->count);
+        kinds->min_count = gops_min(kinds->min_count, kind->count);
+        kinds->max_count = gops_max(kinds->max_count, kind->count);
     }
-    return 1;
+    return true;
 }
 
-int64_t gops_subconv_count(const gops_subconv_view *view)
+int64_t gops_subconv_count(const gops_subconv_geometry *geometry)
 {
     int64_t count = 1;
-    for (int a = 0; a < view->axes; a++) {
-        count *= view->side[a].stride;
+    for (int a = 0; a < geometry->axes; a++) {
+        count *= geometry->axis[a].stride;
     }
     return count;
 }
 
-/* The next of all combinations of the product's taps. */
-static void next_tap(const gops_subconv_view *view, const gops_subconvs *phases, int64_t *tap)
+/* Steps to the next combination of the taps of the axes. */
+static void next_tap(const gops_subconv_geometry *geometry, const gops_subconv_product *product,
+                     int64_t *tap)
 {
-    for (int a = view->axes - 1; a >= 0 && ++tap[a] == phases->axis[a].taps; a--) {
+    for (int a = geometry->axes - 1; a >= 0 && ++tap[a] == product->axis[a].taps; a--) {
         tap[a] = 0;
     }
 }
 
-void gops_subconv_offsets(const gops_subconv_view *view, const gops_subconvs *phases,
-                          const int64_t *pitch, int64_t plane, int64_t channels, int64_t *offsets)
+void gops_subconv_offsets(const gops_subconv_geometry *geometry,
+                          const gops_subconv_product *product, const int64_t *pitch, int64_t plane,
+                          int64_t channels, int64_t *offsets)
 {
     int64_t tap[GOPS_MAX_SPATIAL] = {0};
-    for (int64_t t = 0; t < phases->taps; t++) {
+    for (int64_t t = 0; t < product->taps; t++) {
         offsets[t] = 0;
-        for (int a = 0; a < view->axes; a++) {
-            const gops_subconv_axis *axis = &phases->axis[a];
-            const int64_t shift = axis->shift + tap[a] * axis->step;
-            offsets[t] += (view->side[a].most - shift) * pitch[a];
+        for (int a = 0; a < geometry->axes; a++) {
+            const gops_subconv_residues *residues = &product->axis[a];
+            const int64_t shift = residues->shift + tap[a] * residues->step;
+            offsets[t] += (geometry->axis[a].max_shift - shift) * pitch[a];
         }
-        next_tap(view, phases, tap);
+        next_tap(geometry, product, tap);
     }
     for (int64_t c = 1; c < channels; c++) {
-        for (int64_t t = 0; t < phases->taps; t++) {
-            offsets[c * phases->taps + t] = offsets[t] + c * plane;
+        for (int64_t t = 0; t < product->taps; t++) {
+            offsets[c * product->taps + t] = offsets[t] + c * plane;
         }
     }
 }
 
-void gops_subconv_pack(const gops_plan *plan, const gops_subconv_view *view,
-                       const gops_subconvs *phases, const unsigned char *weights, int64_t first,
-                       int64_t count, int64_t width, unsigned char *to)
+void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *geometry,
+                            const gops_subconv_product *product, const unsigned char *weights,
+                            int64_t first, int64_t count, int64_t mr, unsigned char *to)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
     const int64_t size = type->bytes;
     const int64_t bytes = gops_compute_bytes(type->compute);
-    memset(to, 0, (size_t)(conv->channels_in * phases->taps * width * bytes));
+    memset(to, 0, (size_t)(conv->channels_in * product->taps * mr * bytes));
     for (int64_t i = 0; i < count; i++) {
         int64_t begin[GOPS_MAX_SPATIAL], tap[GOPS_MAX_SPATIAL] = {0};
-        int64_t rest = (first + i) % phases->count;
-        for (int a = view->axes - 1; a >= 0; a--) {
-            const gops_subconv_axis *axis = &phases->axis[a];
-            begin[a] = first_tap(&view->side[a], axis->begin + rest % axis->count);
-            rest /= axis->count;
+        int64_t rest = (first + i) % product->count;
+        for (int a = geometry->axes - 1; a >= 0; a--) {
+            const gops_subconv_residues *residues = &product->axis[a];
+            begin[a] = first_tap(&geometry->axis[a], residues->begin + rest % residues->count);
+            rest /= residues->count;
         }
-        const unsigned char *channel = weights + (first + i) / phases->count * conv->taps * size;
-        for (int64_t t = 0; t < phases->taps; t++) {
+        const unsigned char *channel = weights + (first + i) / product->count * conv->taps * size;
+        for (int64_t t = 0; t < product->taps; t++) {
             int64_t index = 0;
-            for (int a = 0; a < view->axes; a++) {
-                const gops_subconv_side *side = &view->side[a];
-                index = index * side->kernel + begin[a] + tap[a] * side->turn;
+            for (int a = 0; a < geometry->axes; a++) {
+                const gops_subconv_axis *axis = &geometry->axis[a];
+                index = index * axis->kernel + begin[a] + tap[a] * axis->tap_step;
             }
             for (int64_t c = 0; c < conv->channels_in; c++) {
-                type->load(to + ((c * phases->taps + t) * width + i) * bytes,
+                type->load(to + ((c * product->taps + t) * mr + i) * bytes,
                            channel + (c * conv->channels_out * conv->taps + index) * size, 1);
             }
-            next_tap(view, phases, tap);
+            next_tap(geometry, product, tap);
         }
     }
 }

@@ -1,89 +1,98 @@
 /*
- * subconv.h: a transposed convolution as ordinary ones with stride 1.
+ * subconv.h: a transposed convolution as sub-convolutions with stride 1.
  *
  * Output pixel o of an axis gets what data pixel i and tap k give where
  *
  *     o = i * stride + k * dilation - pad_begin.
  *
- * With o + lead = j * stride + phase, 0 <= phase < stride, and k * dilation - pad_begin + lead =
- * shift * stride + phase, that is i = j - shift: the taps of a phase are those with its remainder.
- * So each phase is a convolution of the data over the positions j, with stride 1 and a part of the
- * taps, and the outputs of the phases interleave. Phases that read the same shifts of the data are
- * computed as more output channels of one matrix product: its channels are (output channel, phase)
- * pairs, phase fastest.
+ * Write o + lead = j * stride + residue with 0 <= residue < stride. Tap k gives to outputs of one
+ * residue only: the one with k * dilation - pad_begin + lead = shift * stride + residue. Then
+ * i = j - shift. So the outputs of each residue are a convolution of the data over the positions j,
+ * with stride 1 and some of the taps: a sub-convolution. The outputs of the sub-convolutions
+ * interleave. Sub-convolutions that read the same shifts of the data are computed as more output
+ * channels of one matrix product. A row of this product is an (output channel, residue) pair, with
+ * the residue as the fastest index.
  *
- * What `lead` is, is free. Where it is 0 the positions begin with the first output, and no position
- * has outputs that are not there but behind the last one. Where pad_begin - lead is a multiple of
- * the stride, more phases read the same shifts: all do if the stride divides the kernel's size. And
- * an axis with one data pixel may take any stride, as it is multiplied by 0: one that is larger
- * than the outputs makes each tap a phase, so that no tap multiplies padding.
+ * Any `lead` is right. With lead 0 the positions begin with the first output, and none lies before
+ * it. If pad_begin - lead is a multiple of the stride, more sub-convolutions read the same shifts:
+ * all do where the stride divides the size of the kernel. An axis with one data pixel may take any
+ * stride, because i is 0. With a stride larger than the outputs each tap has a residue of its own,
+ * and no tap multiplies padding.
  */
 #ifndef GOPS_SUBCONV_H
 #define GOPS_SUBCONV_H
 
 #include "plan/plan.h"
 
-typedef enum gops_subconv_form {
-    GOPS_SUBCONVS_OF_DATA,   /* pad_begin - lead is a multiple of the stride */
-    GOPS_SUBCONVS_OF_OUTPUT, /* lead 0 */
-    GOPS_SUBCONVS_OF_TAPS,   /* axes of one data pixel have their taps as phases */
-    GOPS_SUBCONV_FORMS,
-} gops_subconv_form;
+#include <stdbool.h>
 
-/* An axis as its phases see it. */
-typedef struct gops_subconv_side {
+/* How the outputs are split into sub-convolutions. */
+typedef enum gops_subconv_split {
+    GOPS_SUBCONV_BY_DATA,   /* pad_begin - lead is a multiple of the stride */
+    GOPS_SUBCONV_BY_OUTPUT, /* lead is 0 */
+    GOPS_SUBCONV_BY_TAP,    /* each tap of an axis with one data pixel has a residue of its own */
+    GOPS_SUBCONV_SPLITS,
+} gops_subconv_split;
+
+typedef struct gops_subconv_axis {
     int64_t data, output, kernel, dilation;
     int64_t stride;
-    int64_t lead, pad;          /* pad is pad_begin - lead */
-    int64_t positions;          /* how many j */
-    int64_t least, most;        /* shift of all taps */
-    int64_t common, turn, unit; /* gcd(stride, dilation); stride / common; 1 / (dilation / common)
-                                   modulo turn */
-} gops_subconv_side;
+    int64_t lead, pad; /* pad is pad_begin - lead */
+    int64_t positions; /* how many j */
+    int64_t min_shift, max_shift;
+    int64_t gcd;      /* of stride and dilation */
+    int64_t tap_step; /* stride / gcd: from a tap to the next one of the same residue */
+    int64_t inverse;  /* of dilation / gcd modulo tap_step */
+} gops_subconv_axis;
 
-typedef struct gops_subconv_view {
+typedef struct gops_subconv_geometry {
     int axes;
-    gops_subconv_form form;
-    gops_subconv_side side[GOPS_MAX_SPATIAL];
-} gops_subconv_view;
+    gops_subconv_split split;
+    gops_subconv_axis axis[GOPS_MAX_SPATIAL];
+} gops_subconv_geometry;
 
 enum {
     GOPS_MAX_SUBCONVS = 1 << 16,
-    GOPS_MAX_SUBCONVS_OF_TAPS = 1 << 12,
+    GOPS_MAX_SUBCONVS_BY_TAP = 1 << 12,
 };
 
-/* False where there are more than GOPS_MAX_SUBCONVS, an axis is too long, or the form has nothing
- * of its own to offer. */
-int gops_subconv_look(const gops_conv_geometry *conv, gops_subconv_form form,
-                      gops_subconv_view *view);
+/* Splits a transposed convolution. False where that gives too many sub-convolutions, an axis is too
+ * long, or the split is the same as by data. */
+bool gops_subconv_split_axes(const gops_conv_geometry *conv, gops_subconv_split split,
+                             gops_subconv_geometry *geometry);
 
-/* A product: the phases begin to begin + count - 1 of each axis. Tap t of them, of `taps`, reads
- * the data shifted by shift + t * step; it is tap first + t * turn of the filter, where `first`
- * depends on the phase. No taps: the outputs are 0. */
-typedef struct gops_subconv_axis {
+/* Of one axis, residues that read the same shifts: begin to begin + count - 1. Each has `taps`
+ * taps, and number t of these reads the data shifted by shift + t * step; it is tap
+ * first + t * tap_step of the filter, where `first` depends on the residue. With no taps the
+ * outputs are 0. */
+typedef struct gops_subconv_residues {
     int64_t begin, count;
     int64_t taps, shift, step;
-} gops_subconv_axis;
+} gops_subconv_residues;
 
-typedef struct gops_subconvs {
-    gops_subconv_axis axis[GOPS_MAX_SPATIAL];
-    int64_t count; /* the product of axis[].count */
+/* Sub-convolutions that are computed as one matrix product. */
+typedef struct gops_subconv_product {
+    gops_subconv_residues axis[GOPS_MAX_SPATIAL];
+    int64_t count; /* of sub-convolutions: the product of axis[].count */
     int64_t taps;  /* the product of axis[].taps */
-} gops_subconvs;
+} gops_subconv_product;
 
-void gops_subconv_first(const gops_subconv_view *view, gops_subconvs *phases);
+void gops_subconv_first_product(const gops_subconv_geometry *geometry,
+                                gops_subconv_product *product);
 /* False after the last. */
-int gops_subconv_next(const gops_subconv_view *view, gops_subconvs *phases);
+bool gops_subconv_next_product(const gops_subconv_geometry *geometry,
+                               gops_subconv_product *product);
 
-/* Products of one size, those without taps left out. */
+/* Products of equal size. Those without taps are not counted. */
 typedef struct gops_subconv_kind {
-    int64_t count, taps;
-    int64_t times; /* how many there are */
+    int64_t count, taps; /* as in gops_subconv_product */
+    int64_t times;       /* how many such products there are */
 } gops_subconv_kind;
 
 enum {
-    /* The phases with taps of an axis come in this many kinds: where the dilation is 1 in runs that
-     * end where the shift or the number of taps changes, else alone, with t or t + 1 taps. */
+    /* The most kinds of residues with taps that an axis has. With a dilation of 1 these are runs
+     * that end where the shift or the number of taps changes; else single residues with t or t + 1
+     * taps. */
     GOPS_SUBCONV_AXIS_KINDS = 4,
     GOPS_SUBCONV_KINDS = 64,
 };
@@ -91,26 +100,27 @@ enum {
 typedef struct gops_subconv_kinds {
     gops_subconv_kind kind[GOPS_SUBCONV_KINDS];
     int64_t kinds;
-    int64_t products, phases; /* of all kinds */
-    int64_t least, most;      /* phases of a product */
-    int64_t taps;             /* the sum over the products */
+    int64_t products, subconvs;   /* of all kinds */
+    int64_t min_count, max_count; /* sub-convolutions of a product */
+    int64_t taps;                 /* the sum over the products */
 } gops_subconv_kinds;
 
-/* False where there are more kinds than there is room for. */
-int gops_subconv_count_kinds(const gops_subconv_view *view, gops_subconv_kinds *kinds);
+/* False where there are more than GOPS_SUBCONV_KINDS. */
+bool gops_subconv_count_kinds(const gops_subconv_geometry *geometry, gops_subconv_kinds *kinds);
 
-/* The product of the strides. */
-int64_t gops_subconv_count(const gops_subconv_view *view);
+/* How many sub-convolutions there are: the product of the strides. */
+int64_t gops_subconv_count(const gops_subconv_geometry *geometry);
 
-/* The frame's shifts for the taps of a product, of all channels; pitch is from one position of an
- * axis to the next, plane from channel to channel. */
-void gops_subconv_offsets(const gops_subconv_view *view, const gops_subconvs *phases,
-                          const int64_t *pitch, int64_t plane, int64_t channels, int64_t *offsets);
+/* The offset table of a product, for all channels. `pitch` is from one position of an axis to the
+ * next in the padded input, `plane` from channel to channel. */
+void gops_subconv_offsets(const gops_subconv_geometry *geometry,
+                          const gops_subconv_product *product, const int64_t *pitch, int64_t plane,
+                          int64_t channels, int64_t *offsets);
 
-/* The weights of (output channel, phase) pairs first to first + count - 1 of a product, in the
- * layout [channels_in * taps][width] of a tile; 0 beyond count. */
-void gops_subconv_pack(const gops_plan *plan, const gops_subconv_view *view,
-                       const gops_subconvs *phases, const unsigned char *weights, int64_t first,
-                       int64_t count, int64_t width, unsigned char *to);
+/* Packs the weights of a tile, [channels_in * taps][mr]: rows first to first + count - 1 of a
+ * product, then zeros. */
+void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *geometry,
+                            const gops_subconv_product *product, const unsigned char *weights,
+                            int64_t first, int64_t count, int64_t mr, unsigned char *to);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * subconv_deconv.c: GroupConvolutionBackpropData by phases, each an implicit convolution;
+ * subconv_deconv.c: GroupConvolutionBackpropData as sub-convolutions, each by implicit GEMM;
  * subconv.h and implicit.h.
  *
- * All phases read one frame of the data. The sums of all phases of a `span` of output channels are
- * made for a chunk of positions and then interleaved, so that the output is written in runs along
- * its last axis and every element once.
+ * All sub-convolutions read one padded input. The sums of all sub-convolutions of a panel of output
+ * channels are computed for a block of positions and then interleaved. So the output is written in
+ * runs along its last axis, and each element once.
  */
 #include "methods/methods.h"
 #include "methods/subconv/subconv_deconv.h"
@@ -14,87 +14,88 @@
 
 #include <stdio.h>
 
-static void explain(gops_plan *plan, const gops_subconv_parameters *p,
-                    const gops_subconv_view *view)
+static void subconv_explain(gops_plan *plan, const gops_subconv_parameters *p,
+                            const gops_subconv_geometry *geometry)
 {
-    static const char *const forms[] = {
-        [GOPS_SUBCONVS_OF_DATA] = "the outputs' phases",
-        [GOPS_SUBCONVS_OF_OUTPUT] = "the outputs' phases from the first output on",
-        [GOPS_SUBCONVS_OF_TAPS] = "one data pixel, each of its taps a phase of the outputs",
+    static const char *const splits[] = {
+        [GOPS_SUBCONV_BY_DATA] = "",
+        [GOPS_SUBCONV_BY_OUTPUT] = " from the first output on",
+        [GOPS_SUBCONV_BY_TAP] = ", one for each tap on the one data pixel",
     };
     snprintf(plan->why, sizeof plan->why,
-             "%s, %lld of them, as %lld convolutions with stride 1, no column matrix: tiles of "
-             "%lld channels by %s, %lld bands",
-             forms[p->form], (long long)gops_subconv_count(view), (long long)p->products,
-             (long long)p->implicit.tile,
-             p->implicit.pixels ? "vectors of pixels" : "single pixels",
-             (long long)p->implicit.bands);
+             "%lld sub-convolutions with stride 1%s, as %lld products without a column matrix: "
+             "tiles of %lld channels by %s, %lld boxes",
+             (long long)gops_subconv_count(geometry), splits[p->split], (long long)p->products,
+             (long long)p->implicit.mr,
+             p->implicit.pixels_form ? "vectors of pixels" : "single pixels",
+             (long long)p->implicit.boxes);
 }
 
-static gops_status prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
+static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     gops_subconv_parameters *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    gops_subconv_view view;
+    gops_subconv_geometry geometry;
     gops_subconv_kinds kinds;
     if (!gops_subconv_plan(plan, worker_limit)) {
         if (gops_subconv_plan(plan, GOPS_UNLIMITED)) {
-            return gops_implicit_refuse(plan, worker_limit, 1, error);
+            return gops_implicit_refuse(plan, worker_limit, true, error);
         }
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "subconv takes strides of at most %d output phases in all, strides and "
+                         "subconv takes strides that make at most %d sub-convolutions, strides and "
                          "dilations below %d with %d spatial axes, and data of which the second "
                          "level cache holds what one output pixel reads",
                          GOPS_MAX_SUBCONVS, 1 << (24 / conv->axes), (int)conv->axes);
     }
-    if (!gops_subconv_look(conv, p->form, &view) || !gops_subconv_count_kinds(&view, &kinds)) {
+    if (!gops_subconv_split_axes(conv, p->split, &geometry) ||
+        !gops_subconv_count_kinds(&geometry, &kinds)) {
         return gops_fail(error, GOPS_UNSUPPORTED, "subconv does not serve these strides");
     }
-    p->weights = gops_subconv_span_weights(plan, p, &kinds, p->span);
-    plan->items = conv->batch * conv->groups * p->implicit.parts * p->implicit.bands;
-    plan->filter_bytes = conv->groups * gops_subconv_group_weights(plan, &view) *
+    p->panel_weights = gops_subconv_panel_weights(plan, p, &kinds, p->panel_channels);
+    plan->items = conv->batch * conv->groups * p->implicit.channel_blocks * p->implicit.boxes;
+    plan->filter_bytes = conv->groups * gops_subconv_group_weights(plan, &geometry) *
                          gops_compute_bytes(plan->type->compute);
-    explain(plan, p, &view);
+    subconv_explain(plan, p, &geometry);
     return GOPS_OK;
 }
 
-/* The weights of a span of `channels` output channels: product after product, block after block. */
-static unsigned char *pack_span(const gops_plan *plan, const gops_subconv_view *view,
-                                const unsigned char *weights, int64_t channels, unsigned char *to)
+/* The weights of a panel of `channels` output channels: product after product, tile after tile. */
+static unsigned char *pack_panel(const gops_plan *plan, const gops_subconv_geometry *geometry,
+                                 const unsigned char *weights, int64_t channels, unsigned char *to)
 {
     const gops_implicit *p = &gops_subconv_read(plan)->implicit;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tile *list =
         gops_implicit_tiles(p, plan->kernels->implicit->tiles[plan->type->compute]);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    gops_subconvs phases;
-    gops_subconv_first(view, &phases);
+    gops_subconv_product product;
+    gops_subconv_first_product(geometry, &product);
     do {
-        int64_t width, rows = phases.taps > 0 ? channels * phases.count : 0;
-        for (int64_t first = 0; first < rows; first += width) {
-            width = gops_implicit_width(list, p->pixels, p->tile, rows - first);
-            gops_subconv_pack(plan, view, &phases, weights, first, gops_min(width, rows - first),
-                              width, to);
-            to += conv->channels_in * phases.taps * width * bytes;
+        int64_t mr, rows = product.taps > 0 ? channels * product.count : 0;
+        for (int64_t first = 0; first < rows; first += mr) {
+            mr = gops_implicit_mr(list, p->pixels_form, p->mr, rows - first);
+            gops_subconv_pack_tile(plan, geometry, &product, weights, first,
+                                   gops_min(mr, rows - first), mr, to);
+            to += conv->channels_in * product.taps * mr * bytes;
         }
-    } while (gops_subconv_next(view, &phases));
+    } while (gops_subconv_next_product(geometry, &product));
     return to;
 }
 
-static void pack(const gops_plan *plan, const void *weights, void *packed)
+static void subconv_pack(const gops_plan *plan, const void *weights, void *packed)
 {
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;
     unsigned char *to = packed;
-    gops_subconv_view view;
-    gops_subconv_look(conv, p->form, &view);
+    gops_subconv_geometry geometry;
+    gops_subconv_split_axes(conv, p->split, &geometry);
     for (int64_t g = 0; g < conv->groups; g++) {
         const unsigned char *group = (const unsigned char *)weights +
                                      g * conv->channels_in * conv->channels_out * conv->taps * size;
-        for (int64_t c = 0; c < conv->channels_out; c += p->span) {
-            to = pack_span(plan, &view, group + c * conv->taps * size,
-                           gops_min(p->span, conv->channels_out - c), to);
+        for (int64_t c = 0; c < conv->channels_out; c += p->panel_channels) {
+            to = pack_panel(plan, &geometry, group + c * conv->taps * size,
+                            gops_min(p->panel_channels, conv->channels_out - c), to);
         }
     }
 }
@@ -102,8 +103,8 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
 const gops_method gops_subconv_deconv = {
     .name = "subconv",
     .operation = GOPS_OPERATION_DECONV,
-    .prepare = prepare,
-    .pack = pack,
+    .prepare = subconv_prepare,
+    .pack = subconv_pack,
     .run = gops_subconv_run,
     .modular = 1,
 };

@@ -1,4 +1,4 @@
-/* subconv_deconv.h: what the parts of the transposed convolution by phases share. */
+/* subconv_deconv.h: what the parts of the method `subconv` share. */
 #ifndef GOPS_SUBCONV_DECONV_H
 #define GOPS_SUBCONV_DECONV_H
 
@@ -9,16 +9,19 @@
 #include <assert.h>
 
 typedef struct gops_subconv_parameters {
-    gops_implicit implicit; /* its box: positions j of subconv.h */
-    gops_subconv_form form;
-    int32_t single;   /* there is one position, and a channel's outputs are its phases' sums */
-    int64_t span;     /* output channels at a time, whose sums of all phases are kept */
-    int64_t rows;     /* (output channel, phase) pairs of a span that have taps */
-    int64_t weights;  /* values of the packed filter for a whole span */
-    int64_t products; /* that have taps */
-    /* The workspace: where each phase's sums are, the products, a row of the output, pointers to
-     * rows. */
-    int64_t table_from, products_from, line_from, pointers_from, block_from;
+    gops_implicit implicit; /* its boxes are of positions j (subconv.h) */
+    gops_subconv_split split;
+    bool single_position; /* there is one position, and the sums of a channel are its outputs */
+    /* A panel: some output channels, of which the sums of all sub-convolutions are kept at a time.
+     */
+    int64_t panel_channels;
+    int64_t panel_rows;    /* of sums: (output channel, residue) pairs that have taps */
+    int64_t panel_weights; /* values of the packed filter for a whole panel */
+    int64_t products;      /* that have taps */
+    /* Where these begin in the workspace, in bytes, after what `implicit` has there: the rows of
+     * sums of each sub-convolution, the sizes of the products, a part of an output row, and
+     * pointers to rows of sums. */
+    int64_t rows_begin, products_begin, output_row_begin, pointers_begin;
 } gops_subconv_parameters;
 
 static_assert(sizeof(gops_subconv_parameters) <= GOPS_PARAMETER_BYTES,
@@ -29,50 +32,51 @@ static inline const gops_subconv_parameters *gops_subconv_read(const gops_plan *
     return gops_read_parameters(plan);
 }
 
-/* Where the sums of a phase are: row `row` for the span's first channel, each next one's `step`
- * rows further; row -1: the phase has no taps. */
+/* The rows that hold the sums of a sub-convolution: `row` for the panel's first channel, and `step`
+ * rows further for each next one. Row -1: it has no taps. */
 typedef struct gops_subconv_row {
     int64_t row, step;
 } gops_subconv_row;
 
-/* A product with taps: phases for each channel, and the depth. */
-typedef struct gops_subconv_product {
+/* The size of a product with taps: its sub-convolutions, and its depth. */
+typedef struct gops_subconv_product_size {
     int64_t count, depth;
-} gops_subconv_product;
+} gops_subconv_product_size;
 
-/* What one item works on. */
-typedef struct gops_subconv_piece {
+/* What a work item works on. */
+typedef struct gops_subconv_work {
     const gops_plan *plan;
-    const gops_job *job;
-    gops_subconv_view view;
+    const gops_job *job;   /* what is left to do when sums are stored */
+    const gops_job *whole; /* with what the tiles' epilogue does */
+    const gops_epilogue *epilogue;
+    gops_subconv_geometry geometry;
     gops_box box;
-    gops_segments segments;
+    gops_pixel_runs runs;
     int64_t sums_ld;             /* from one row of the sums to the next */
-    const unsigned char *filter; /* of the part of the channels */
-    int64_t channel;             /* its first, counted over all groups */
-    int64_t element;             /* of the output: that channel's first */
-    int64_t channels;
+    int64_t channels;            /* of the item */
+    int64_t channel;             /* the first, counted over all groups */
+    const unsigned char *filter; /* the packed weights of these channels */
+    int64_t element;             /* of the output: the first of the first channel */
     unsigned char *workspace;
-    const gops_job *whole; /* job, and what the tiles do of it */
-    const gops_epilogue *trim;
-} gops_subconv_piece;
+} gops_subconv_work;
 
-/* phase_plan.c: lays out the form and tile that cost least; 0 where none fits. */
-int gops_subconv_plan(gops_plan *plan, int64_t worker_limit);
-/* phase_plan.c: values of the packed filter for a span of so many channels, and of a whole group's.
- */
-int64_t gops_subconv_span_weights(const gops_plan *plan, const gops_subconv_parameters *p,
-                                  const gops_subconv_kinds *kinds, int64_t channels);
-int64_t gops_subconv_group_weights(const gops_plan *plan, const gops_subconv_view *view);
-/* phase_plan.c: what the frame sees of the axes. */
-void gops_subconv_axes(const gops_subconv_view *view, gops_implicit_axis *axis);
+/* subconv_plan.c */
 
-/* phase_store.c: interleaves the sums of spots first to first + spots - 1, all phases of `count`
- * channels from the part's channel c on, into the output. */
-void gops_subconv_store(const gops_subconv_piece *at, int64_t first, int64_t spots, int64_t c,
+/* Lays out the split, form and tile that cost least; false where none fits. */
+bool gops_subconv_plan(gops_plan *plan, int64_t worker_limit);
+/* Values of the packed filter for a panel of `channels` channels, and for a whole group. */
+int64_t gops_subconv_panel_weights(const gops_plan *plan, const gops_subconv_parameters *p,
+                                   const gops_subconv_kinds *kinds, int64_t channels);
+int64_t gops_subconv_group_weights(const gops_plan *plan, const gops_subconv_geometry *geometry);
+/* The axes as the padded input sees them. */
+void gops_subconv_axes(const gops_subconv_geometry *geometry, gops_implicit_axis *axis);
+
+/* subconv_store.c: interleaves the sums of columns first to first + columns - 1, of all
+ * sub-convolutions of the item's channels c to c + count - 1, into the output. */
+void gops_subconv_store(const gops_subconv_work *work, int64_t first, int64_t columns, int64_t c,
                         int64_t count);
 
-/* phase_run.c */
+/* subconv_run.c */
 void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
 
 #endif

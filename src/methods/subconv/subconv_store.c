@@ -1,4 +1,4 @@
-/* subconv_store.c: the phases' sums interleaved into the output. */
+/* subconv_store.c: interleaves the sums of the sub-convolutions into the output. */
 #include "methods/subconv/subconv_deconv.h"
 
 #include "base/checked.h"
@@ -6,125 +6,130 @@
 
 #include <string.h>
 
-/* A run of positions in the sums, which lie side by side there and along the last axis. */
-typedef struct pixel_run {
+/* Positions that are neighbours in the sums and along the last axis. */
+typedef struct position_run {
     int64_t from;  /* in a row of the sums */
     int64_t row;   /* of the box */
     int64_t begin; /* along the last axis of the box */
     int64_t count;
-} pixel_run;
+} position_run;
 
-/* The output pixel where the run's row begins for the outer axes' phases `outer`; -1 where the
- * output has no such row. */
-static int64_t output_row(const gops_subconv_piece *at, int64_t row, int64_t outer)
+/* The output pixel where the row of outputs begins that belongs to a row of the box and to
+ * combination `outer` of the residues of the axes before the last; -1 where the output has no such
+ * row. */
+static int64_t output_row(const gops_subconv_work *work, int64_t row, int64_t outer)
 {
-    const gops_subconv_view *view = &at->view;
-    int64_t pixel = 0, step = view->side[view->axes - 1].output;
-    for (int a = view->axes - 2; a >= 0; a--) {
-        const gops_subconv_side *side = &view->side[a];
-        const int64_t j = at->box.begin[a] + row % at->box.count[a];
-        const int64_t o = j * side->stride + outer % side->stride - side->lead;
-        if (o < 0 || o >= side->output) {
+    const gops_subconv_geometry *geometry = &work->geometry;
+    int64_t pixel = 0, step = geometry->axis[geometry->axes - 1].output;
+    for (int a = geometry->axes - 2; a >= 0; a--) {
+        const gops_subconv_axis *axis = &geometry->axis[a];
+        const int64_t j = work->box.begin[a] + row % work->box.count[a];
+        const int64_t o = j * axis->stride + outer % axis->stride - axis->lead;
+        if (o < 0 || o >= axis->output) {
             return -1;
         }
         pixel += o * step;
-        step *= side->output;
-        row /= at->box.count[a];
-        outer /= side->stride;
+        step *= axis->output;
+        row /= work->box.count[a];
+        outer /= axis->stride;
     }
     return pixel;
 }
 
-/* One run, all channels, one combination of the outer axes' phases. */
-static void store_run(const gops_subconv_piece *at, const pixel_run *run, int64_t outer, int64_t c0,
-                      int64_t count)
+/* Stores one run of positions of the item's channels c to c + count - 1, for one combination of the
+ * residues of the axes before the last. */
+static void store_run(const gops_subconv_work *work, const position_run *run, int64_t outer,
+                      int64_t c, int64_t count)
 {
-    const gops_plan *plan = at->plan;
+    const gops_plan *plan = work->plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
-    const gops_subconv_side *last = &at->view.side[conv->axes - 1];
+    const gops_subconv_axis *last = &work->geometry.axis[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t ld = at->sums_ld;
     const gops_subconv_row *table =
-        (const gops_subconv_row *)(void *)(at->workspace + p->table_from);
-    const unsigned char *sums = at->workspace + p->implicit.sums_from;
-    const void **rows = (const void **)(void *)(at->workspace + p->pointers_from);
-    unsigned char *line = at->workspace + p->line_from;
-    const int64_t row = output_row(at, run->row, outer);
+        (const gops_subconv_row *)(void *)(work->workspace + p->rows_begin);
+    const unsigned char *sums = work->workspace + p->implicit.sums_begin;
+    const void **rows = (const void **)(void *)(work->workspace + p->pointers_begin);
+    unsigned char *scratch = work->workspace + p->output_row_begin;
+    const int64_t row = output_row(work, run->row, outer);
     if (row < 0) {
         return;
     }
-    /* The run's outputs, and which of them there are. */
-    const int64_t j = at->box.begin[conv->axes - 1] + run->begin;
+    /* The outputs of the run begin at `first` of the row; begin to end - 1 of them exist. */
+    const int64_t j = work->box.begin[conv->axes - 1] + run->begin;
     const int64_t first = j * last->stride - last->lead;
     const int64_t begin = gops_clamp(-first, 0, run->count * last->stride);
     const int64_t end = gops_clamp(last->output - first, begin, run->count * last->stride);
-    const int whole =
-        plan->type->native && !at->job->fused && end - begin == run->count * last->stride;
-    for (int64_t c = 0; c < count && begin < end; c++) {
+    const bool to_output =
+        plan->type->native && !work->job->fused && end - begin == run->count * last->stride;
+    for (int64_t i = 0; i < count && begin < end; i++) {
         for (int64_t x = 0; x < last->stride; x++) {
             const gops_subconv_row *of = &table[outer * last->stride + x];
-            const int64_t index = (of->row + c * of->step) * ld + run->from;
+            const int64_t index = (of->row + i * of->step) * work->sums_ld + run->from;
             rows[x] = of->row >= 0 ? sums + index * bytes : NULL;
         }
-        const int64_t to = at->element + (c0 + c) * conv->output_pixels + row + first + begin;
-        if (whole) {
-            tiles->interleave(gops_output_at(plan, at->job, to), rows, last->stride, run->count);
+        const int64_t to = work->element + (c + i) * conv->output_pixels + row + first + begin;
+        if (to_output) {
+            tiles->interleave(gops_output_at(plan, work->job, to), rows, last->stride, run->count);
         } else {
-            tiles->interleave(line, rows, last->stride, run->count);
-            gops_store(plan, at->job, at->channel + c0 + c, to, end - begin, line + begin * bytes);
+            tiles->interleave(scratch, rows, last->stride, run->count);
+            gops_store(plan, work->job, work->channel + c + i, to, end - begin,
+                       scratch + begin * bytes);
         }
     }
 }
 
-/* The sums of a single position, which are the outputs. */
-static void store_single(const gops_subconv_piece *at, int64_t c, int64_t count)
+/* Stores the sums of a single position, which are the outputs in their order. */
+static void store_single_position(const gops_subconv_work *work, int64_t c, int64_t count)
 {
-    const gops_plan *plan = at->plan;
+    const gops_plan *plan = work->plan;
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    unsigned char *sums = at->workspace + gops_subconv_read(plan)->implicit.sums_from;
-    const int64_t element = at->element + c * pixels;
-    if (plan->type->native && !at->job->fused) {
-        memcpy(gops_output_at(plan, at->job, element), sums, (size_t)(count * pixels * bytes));
+    unsigned char *sums = work->workspace + gops_subconv_read(plan)->implicit.sums_begin;
+    const int64_t element = work->element + c * pixels;
+    if (plan->type->native && !work->job->fused) {
+        memcpy(gops_output_at(plan, work->job, element), sums, (size_t)(count * pixels * bytes));
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        gops_store(plan, at->job, at->channel + c + i, element + i * pixels, pixels,
+        gops_store(plan, work->job, work->channel + c + i, element + i * pixels, pixels,
                    sums + i * pixels * bytes);
     }
 }
 
-void gops_subconv_store(const gops_subconv_piece *at, int64_t first, int64_t spots, int64_t c,
+void gops_subconv_store(const gops_subconv_work *work, int64_t first, int64_t columns, int64_t c,
                         int64_t count)
 {
-    const gops_conv_geometry *conv = &at->plan->conv;
-    const gops_segments *s = &at->segments;
-    if (gops_subconv_read(at->plan)->single) {
-        store_single(at, c, count);
+    const gops_conv_geometry *conv = &work->plan->conv;
+    const gops_pixel_runs *runs = &work->runs;
+    if (gops_subconv_read(work->plan)->single_position) {
+        store_single_position(work, c, count);
         return;
     }
-    const int64_t width = at->box.count[conv->axes - 1];
-    const int64_t outers = gops_subconv_count(&at->view) / at->view.side[conv->axes - 1].stride;
-    /* Of a dense segment, whose `width` may be several rows, the rows are `width` apart. */
-    const int64_t pitch = s->rows > 1 ? s->pitch : width;
-    const int64_t rows = gops_ceil_div(s->length, pitch);
-    int64_t segment = first / s->spots, spot = first % s->spots, from = 0;
-    for (int64_t left = spots; left > 0; segment++, spot = 0) {
-        const int64_t run = gops_min(left, s->spots - spot);
-        const int64_t begin = spot * s->step;
-        const int64_t end = gops_min(begin + run * s->step, s->length);
+    const int64_t width = work->box.count[conv->axes - 1];
+    const int64_t outers =
+        gops_subconv_count(&work->geometry) / work->geometry.axis[conv->axes - 1].stride;
+    /* A dense run may be several rows of the box, which are `width` apart. */
+    const int64_t pitch = runs->rows > 1 ? runs->pitch : width;
+    const int64_t rows = gops_ceil_div(runs->length, pitch);
+    int64_t run = first / runs->columns, column = first % runs->columns, from = 0;
+    for (int64_t left = columns; left > 0; run++, column = 0) {
+        const int64_t some = gops_min(left, runs->columns - column);
+        const int64_t begin = column * runs->step;
+        const int64_t end = gops_min(begin + some * runs->step, runs->length);
         for (int64_t row = begin / pitch; row * pitch < end; row++) {
             const int64_t x0 = gops_max(begin, row * pitch);
             const int64_t x1 = gops_min(end, row * pitch + width);
-            const pixel_run part = {from + x0 - begin, segment * rows + row, x0 - row * pitch,
-                                    x1 - x0};
+            const position_run of_row = {.from = from + x0 - begin,
+                                         .row = run * rows + row,
+                                         .begin = x0 - row * pitch,
+                                         .count = x1 - x0};
             for (int64_t outer = 0; outer < outers && x0 < x1; outer++) {
-                store_run(at, &part, outer, c, count);
+                store_run(work, &of_row, outer, c, count);
             }
         }
-        from += run * s->step;
-        left -= run;
+        from += some * runs->step;
+        left -= some;
     }
 }
