@@ -1,9 +1,10 @@
 /*
  * base/float_state.h: the caller's floating point modes, carried to the threads that work for it.
  *
- * Flushing denormals to zero, reading them as zero and the rounding direction are a thread's own.
- * The result must not depend on which thread did an item, so each takes on the caller's modes for
- * as long as it works for it, and has its own back afterwards. What traps stays a thread's own.
+ * Every thread has its own modes for flushing denormals to zero, for reading them as zero and for
+ * rounding. The result must not depend on which thread executes an item, so a worker takes over the
+ * caller's modes during an execution and restores its own afterwards. Which exceptions trap is not
+ * taken over.
  */
 #ifndef GOPS_BASE_FLOAT_STATE_H
 #define GOPS_BASE_FLOAT_STATE_H
@@ -46,7 +47,7 @@ static inline void gops_float_write(gops_float_state state)
     __asm__ volatile("msr fpcr, %0" : : "r"(state) : "memory");
 }
 
-#else /* nothing that we know how to reach */
+#else /* a processor whose modes we do not know */
 
 #define GOPS_FLOAT_MODES ((gops_float_state)0)
 
@@ -62,7 +63,7 @@ static inline void gops_float_write(gops_float_state state)
 
 #endif
 
-/* Takes on the modes in `wanted`; what to hand to gops_float_leave afterwards. */
+/* Takes over the modes in `wanted`; returns the state for gops_float_leave. */
 static inline gops_float_state gops_float_enter(gops_float_state wanted)
 {
     const gops_float_state own = gops_float_read();

@@ -1,4 +1,4 @@
-/* base/host_default.c: OpenMP and malloc as the hooks that the host did not lend. */
+/* base/host_default.c: OpenMP and the C library for the hooks that a host leaves out. */
 #include "base/host_default.h"
 
 #include "base/error.h"
@@ -17,8 +17,8 @@ static int openmp_for(void *context, void (*task)(void *argument, int64_t index)
                       int64_t count)
 {
     (void)context;
-    /* A region even for one task: inside it the OpenMP settings are the task's own copy, which the
-     * GEMM (cblas.c) may change without the host seeing it. */
+    /* A parallel region even for one task: inside it a task has its own copy of OpenMP's settings,
+     * which cblas.c changes; the host's stay as they are. */
 #pragma omp parallel for schedule(static, 1) num_threads((int)count)
     for (int64_t i = 0; i < count; i++) {
         task(argument, i);
@@ -29,7 +29,7 @@ static int openmp_for(void *context, void (*task)(void *argument, int64_t index)
 static void *libc_allocate(void *context, size_t bytes, size_t alignment)
 {
     (void)context;
-    /* C11 asks for a size that is a multiple of the alignment. */
+    /* C11 requires a size that is a multiple of the alignment. */
     if (bytes > SIZE_MAX - alignment) {
         return NULL;
     }
@@ -42,7 +42,7 @@ static void libc_release(void *context, void *memory)
     free(memory);
 }
 
-/* The default host, and its table in place of the pointer to one. */
+/* A host, and a copy of the GEMM table to which it points. */
 typedef struct lent {
     gops_host host;
     gops_gemm gemm;
@@ -65,7 +65,7 @@ static gops_status read_host(const gops_host *given, lent *read, gops_error *err
         return GOPS_OK;
     }
     status = gops_sized_read(&gops_sized_gemm, host->gemm, &read->gemm, error);
-    host->gemm = NULL; /* the caller's table may be gone when we come back to it */
+    host->gemm = NULL; /* the caller's table may not outlive this call */
     if (status == GOPS_OK && (read->gemm.sgemm == NULL || read->gemm.dgemm == NULL)) {
         return gops_fail(error, GOPS_INVALID, "host.gemm.%s is NULL",
                          read->gemm.sgemm == NULL ? "sgemm" : "dgemm");

@@ -31,9 +31,9 @@ static void give_all(void)
     }
 }
 
-/* When the library is loaded, and so before any lock is taken and only once. It can fail for want
- * of memory alone; forks are then as they were without it. The shared library is never unloaded,
- * and the C library takes the functions back from a plug-in that the static one was linked into. */
+/* Runs once, when the library is loaded, before any lock is taken. pthread_atfork fails only
+ * without memory; forks are then unprotected. The shared library is never unloaded; when a plug-in
+ * with the static library is unloaded, the C library removes these functions. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     pthread_atfork(take_all, give_all, give_all);
@@ -41,7 +41,7 @@ __attribute__((constructor)) static void watch_forks(void)
 
 int gops_lock_of(const void *object)
 {
-    /* Objects begin at multiples of 64. */
+    /* Objects are aligned to 64 bytes. */
     return GOPS_LOCK_SHARED + (int)((uintptr_t)object / 64 % (GOPS_LOCKS - GOPS_LOCK_SHARED));
 }
 

@@ -7,22 +7,21 @@
 
 #include <unistd.h>
 
-/* What nearly every processor since 2015 has at least; used where the system does not tell (qemu,
- * musl, some containers) and as lower bounds against nonsense. */
+/* Nearly every processor since 2015 has caches between these bounds. The lower ones are used if the
+ * system does not tell (qemu, musl, some containers); values outside the bounds are clamped. */
 enum {
-    USUAL_L1_BYTES = 32 << 10,
-    USUAL_L2_BYTES = 256 << 10,
-    LARGEST_L1_BYTES = 256 << 10,
-    LARGEST_L2_BYTES = 4 << 20,
+    MIN_L1_BYTES = 32 << 10,
+    MIN_L2_BYTES = 256 << 10,
+    MAX_L1_BYTES = 256 << 10,
+    MAX_L2_BYTES = 4 << 20,
 };
 
 gops_machine gops_machine_read(void)
 {
-    gops_machine machine = {USUAL_L1_BYTES, USUAL_L2_BYTES};
+    gops_machine machine = {MIN_L1_BYTES, MIN_L2_BYTES};
 #if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
-    machine.l1_bytes =
-        gops_clamp(sysconf(_SC_LEVEL1_DCACHE_SIZE), USUAL_L1_BYTES, LARGEST_L1_BYTES);
-    machine.l2_bytes = gops_clamp(sysconf(_SC_LEVEL2_CACHE_SIZE), USUAL_L2_BYTES, LARGEST_L2_BYTES);
+    machine.l1_bytes = gops_clamp(sysconf(_SC_LEVEL1_DCACHE_SIZE), MIN_L1_BYTES, MAX_L1_BYTES);
+    machine.l2_bytes = gops_clamp(sysconf(_SC_LEVEL2_CACHE_SIZE), MIN_L2_BYTES, MAX_L2_BYTES);
 #endif
     return machine;
 }

@@ -1,5 +1,4 @@
-/* base/machine.h: what the processor's caches are, for choosing block sizes, and all of the memory.
- */
+/* base/machine.h: sizes of the processor's caches, for choosing blocks, and of the memory. */
 #ifndef GOPS_BASE_MACHINE_H
 #define GOPS_BASE_MACHINE_H
 
@@ -10,7 +9,7 @@ typedef struct gops_machine {
     int64_t l2_bytes; /* of one core */
 } gops_machine;
 
-/* Read from the system, with sensible values where it does not say. Cheap; no state. */
+/* Read from the system, with defaults where it does not say. Cheap; keeps no state. */
 gops_machine gops_machine_read(void);
 
 /* Bytes of main memory; INT64_MAX where the system does not tell. */

@@ -1,10 +1,11 @@
-/* base/sized.c: reads and writes the caller's structs, whatever release they are of. */
+/* base/sized.c: reads and writes structs of callers that were built with any release. */
 #include "base/sized.h"
 
 #include <groupops/groupops.h>
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* The size of a struct whose last field is this one. */
@@ -12,7 +13,7 @@
     ((offsetof(type, field) + sizeof((type){0}.field) + _Alignof(type) - 1) / _Alignof(type) *     \
      _Alignof(type))
 
-/* Each release that added fields to a struct has its last field here, beginning with 0.1.0. */
+/* For each release that added fields to a struct, beginning with 0.1.0: its last field. */
 const gops_sized gops_sized_options = {
     "options", "gops_options", sizeof(gops_options), {ENDS_WITH(gops_options, choices)}};
 const gops_sized gops_sized_arguments = {"arguments",
@@ -26,14 +27,14 @@ const gops_sized gops_sized_host = {
 const gops_sized gops_sized_gemm = {
     "host.gemm", "gops_gemm", sizeof(gops_gemm), {ENDS_WITH(gops_gemm, context)}};
 
-/* Reads the caller's size, and checks that alone. */
+/* Reads and checks the caller's size. */
 static gops_status read_size(const gops_sized *sized, const void *given, size_t *size,
                              gops_error *error)
 {
     memcpy(size, given, sizeof *size);
-    int known = *size >= sized->bytes && *size <= GOPS_MAX_STRUCT_BYTES;
+    bool known = *size >= sized->bytes && *size <= GOPS_MAX_STRUCT_BYTES;
     for (int i = 0; i < GOPS_MAX_RELEASES && sized->released[i] != 0; i++) {
-        known |= *size == sized->released[i];
+        known = known || *size == sized->released[i];
     }
     if (!known) {
         return gops_fail(error, GOPS_INVALID, "%s.size is %zu; sizeof(%s) is %zu", sized->name,

@@ -89,7 +89,7 @@ static gops_status check_ranks(const gops_conv_rules *rules, const gops_tensor *
     return GOPS_OK;
 }
 
-static int is_8_bit_integer(gops_type type)
+static bool is_8_bit_integer(gops_type type)
 {
     return type == GOPS_I8 || type == GOPS_U8;
 }
@@ -191,7 +191,7 @@ gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor
     return status;
 }
 
-gops_status gops_resolve_list(const char *name, const gops_list *list, int32_t axes, int64_t least,
+gops_status gops_resolve_list(const char *name, const gops_list *list, int32_t axes, int64_t min,
                               int64_t otherwise, int64_t values[GOPS_MAX_SPATIAL],
                               gops_error *error)
 {
@@ -201,9 +201,9 @@ gops_status gops_resolve_list(const char *name, const gops_list *list, int32_t a
     }
     for (int i = 0; i < axes; i++) {
         values[i] = list->count == 0 ? otherwise : list->values[i];
-        if (values[i] < least) {
+        if (values[i] < min) {
             return gops_fail(error, GOPS_INVALID, "%s[%d] is %lld; it must be at least %lld", name,
-                             i, (long long)values[i], (long long)least);
+                             i, (long long)values[i], (long long)min);
         }
     }
     return GOPS_OK;
@@ -227,7 +227,7 @@ gops_status gops_resolve_pads(gops_auto_pad auto_pad, const gops_list *pads_begi
                               gops_error *error)
 {
     static const gops_list left_out = {0};
-    int ignored = auto_pad != GOPS_AUTO_PAD_EXPLICIT;
+    const bool ignored = auto_pad != GOPS_AUTO_PAD_EXPLICIT;
     gops_status status =
         gops_resolve_list("pads_begin", ignored ? &left_out : pads_begin, axes, 0, 0, begin, error);
     if (status != GOPS_OK) {
@@ -266,8 +266,9 @@ static int64_t add_saturate(int64_t a, int64_t b)
     return gops_add(a, b, &sum) ? sum : INT64_MAX;
 }
 
-/* Of one axis: the padded data, or the scatter result and the output where pads put it. */
-static int64_t axis_span(const gops_axis *axis, int transposed)
+/* The pixels of one axis that windows touch: the padded data; transposed, the whole scatter result
+ * and the padded output. */
+static int64_t axis_span(const gops_axis *axis, bool transposed)
 {
     const int64_t size = transposed ? axis->output : axis->data;
     const int64_t padded = add_saturate(add_saturate(size, axis->pad_begin), axis->pad_end);
@@ -276,7 +277,7 @@ static int64_t axis_span(const gops_axis *axis, int transposed)
     return transposed ? gops_max(padded, add_saturate(steps, add_saturate(reach, 1))) : padded;
 }
 
-gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, int transposed,
+gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, bool transposed,
                         gops_shape *shape, gops_error *error)
 {
     gops_tensor output = {type, geometry->axes + 2, {geometry->batch}};
@@ -300,7 +301,7 @@ gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, int transp
     if (status != GOPS_OK) {
         return status;
     }
-    /* An empty tensor may have a product of pixels that does not fit; nothing is computed then. */
+    /* The product of pixels of an empty tensor may overflow; nothing is computed then. */
     int64_t pixels = transposed ? geometry->data_pixels : geometry->output_pixels;
     geometry->flops =
         gops_mul_saturate(gops_mul_saturate(2, geometry->batch),

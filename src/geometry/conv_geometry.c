@@ -6,12 +6,12 @@
 static const gops_conv_rules rules = {"GroupConvolution", 3, 2, 1};
 
 /* The pads of same_upper and same_lower: the least that give ceil(data / stride) outputs. */
-static gops_status same_pads(gops_axis *axis, int index, int64_t extent, int odd_at_begin,
+static gops_status same_pads(gops_axis *axis, int index, int64_t extent, bool odd_at_begin,
                              gops_error *error)
 {
     int64_t reach;
     axis->output = gops_ceil_div(axis->data, axis->stride);
-    /* (output - 1) * stride < data, so that the product cannot overflow; the sum can. */
+    /* (output - 1) * stride < data, so the product cannot overflow; the sum can. */
     if (!gops_add((axis->output - 1) * axis->stride, extent, &reach)) {
         return gops_fail(error, GOPS_TOO_LARGE,
                          "dilations[%d] is %lld with kernel size %lld; the last window ends above "
@@ -103,11 +103,11 @@ gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter
         if (status != GOPS_OK) {
             return status;
         }
-        /* What takes no step may have been larger than any size here. */
+        /* A stride or dilation that is never applied may be huge; here it becomes a small one. */
         axis->stride = gops_min(axis->stride, axis->pad_begin + axis->data + axis->pad_end);
         axis->dilation = axis->kernel > 1 ? axis->dilation : 1;
     }
-    return gops_finish(geometry, output_type != 0 ? output_type : data->type, 0, shape, error);
+    return gops_finish(geometry, output_type != 0 ? output_type : data->type, false, shape, error);
 }
 
 gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,

@@ -37,7 +37,7 @@ static gops_status resolve_lists(const gops_deconv_attributes *given, int32_t ax
                                     lists->output_shape, error)) != GOPS_OK) {
         return status;
     }
-    /* With output_shape the pads follow from it, but for one rule. */
+    /* Pads follow from output_shape if it is given, except by the rule openvino. */
     gops_auto_pad pads_count = given->auto_pad;
     if (given->output_shape.count != 0 && given->output_shape_rule != GOPS_OUTPUT_SHAPE_OPENVINO) {
         pads_count = GOPS_AUTO_PAD_VALID;
@@ -46,23 +46,23 @@ static gops_status resolve_lists(const gops_deconv_attributes *given, int32_t ax
                              lists->pads_begin, lists->pads_end, error);
 }
 
-/* Cuts `total` into the two pads, the odd one at the beginning or the end. */
-static void distribute(gops_axis *axis, int64_t total, int odd_at_begin)
+/* Divides `total` into the two pads; an odd pixel goes to the beginning or to the end. */
+static void distribute(gops_axis *axis, int64_t total, bool odd_at_begin)
 {
     total = gops_max(0, total);
     axis->pad_begin = odd_at_begin ? total - total / 2 : total / 2;
     axis->pad_end = total - axis->pad_begin;
 }
 
-/* The pads for an output of axis->output, of `grown` = full + output_padding. */
+/* The pads that leave axis->output of `grown` pixels, which are full + output_padding. */
 static void pads_from_output(gops_axis *axis, int64_t grown, const gops_deconv_attributes *given)
 {
-    int same_upper = given->auto_pad == GOPS_AUTO_PAD_SAME_UPPER;
-    int same = same_upper || given->auto_pad == GOPS_AUTO_PAD_SAME_LOWER;
+    const bool same_upper = given->auto_pad == GOPS_AUTO_PAD_SAME_UPPER;
+    const bool same = same_upper || given->auto_pad == GOPS_AUTO_PAD_SAME_LOWER;
     int64_t total = grown - axis->output;
     switch (given->output_shape_rule) {
     case GOPS_OUTPUT_SHAPE_OPENVINO:
-        /* Otherwise explicit pads stay as given, and those of valid are 0 already. */
+        /* Explicit pads stay as given, and those of valid are 0 already. */
         if (same) {
             distribute(axis, total, same_upper);
         }
@@ -76,8 +76,8 @@ static void pads_from_output(gops_axis *axis, int64_t grown, const gops_deconv_a
     }
 }
 
-/* The rule onnx without output_shape: same_* aims at data * stride, and falls short of it where the
- * kernel is smaller than the stride. */
+/* The rule onnx without output_shape: with same_* the output has data * stride pixels, or fewer if
+ * the kernel is smaller than the stride. */
 static void pads_for_onnx_same(gops_axis *axis, int64_t grown, gops_auto_pad auto_pad)
 {
     int64_t aim;
@@ -87,16 +87,16 @@ static void pads_for_onnx_same(gops_axis *axis, int64_t grown, gops_auto_pad aut
     distribute(axis, grown - aim, auto_pad != GOPS_AUTO_PAD_SAME_UPPER);
 }
 
-/* stride * (data - 1) + extent + output_padding: the whole scatter result and what enlarges it. */
+/* stride * (data - 1) + extent + output_padding: the whole scatter result with output_padding. */
 static gops_status grown_size(const gops_axis *axis, int index, int64_t output_padding,
                               int64_t *grown, gops_error *error)
 {
-    int64_t extent, span;
+    int64_t extent, steps;
     gops_status status = gops_kernel_extent(axis, index, &extent, error);
     if (status != GOPS_OK) {
         return status;
     }
-    if (!gops_mul(axis->data - 1, axis->stride, &span) || !gops_add(span, extent, grown) ||
+    if (!gops_mul(axis->data - 1, axis->stride, &steps) || !gops_add(steps, extent, grown) ||
         !gops_add(*grown, output_padding, grown)) {
         return gops_fail(error, GOPS_TOO_LARGE,
                          "strides[%d] is %lld, data size %lld, the kernel's extent %lld, "
@@ -159,15 +159,15 @@ gops_status gops_deconv_resolve(const gops_tensor *data, const gops_tensor *filt
         axis->pad_begin = lists.pads_begin[i];
         axis->pad_end = lists.pads_end[i];
         status = resolve_axis(axis, i, given, &lists, error);
-        /* What takes no step may have been larger than any size here. */
+        /* A stride or dilation that is never applied may be huge; here it becomes a small one. */
         axis->dilation = axis->kernel > 1 ? axis->dilation : 1;
-        /* Not 1: packed filters depend on the stride, and serve other data sizes too. */
+        /* Not 1: packed filters depend on the stride and serve other data sizes too. */
         axis->stride = axis->data > 1 ? axis->stride : gops_min(axis->stride, INT32_MAX);
     }
     if (status != GOPS_OK) {
         return status;
     }
-    return gops_finish(geometry, output_type != 0 ? output_type : data->type, 1, shape, error);
+    return gops_finish(geometry, output_type != 0 ? output_type : data->type, true, shape, error);
 }
 
 gops_status gops_deconv_shape(const gops_tensor *data, const gops_tensor *filter,

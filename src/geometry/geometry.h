@@ -1,6 +1,6 @@
 /*
- * geometry/geometry.h: attributes turned into numbers. Pure functions on integers; everything that
- * auto_pad, output_shape and output_padding mean is decided in this folder and nowhere else.
+ * geometry/geometry.h: computes the numbers of an operation from its attributes. Pure functions on
+ * integers. Only this folder knows what auto_pad, output_shape and output_padding mean.
  */
 #ifndef GOPS_GEOMETRY_GEOMETRY_H
 #define GOPS_GEOMETRY_GEOMETRY_H
@@ -20,7 +20,7 @@ typedef struct gops_axis {
 
 /* A convolution: output pixel o reads data pixel o * stride + k * dilation - pad_begin.
  * A transposed one: data pixel i adds to output pixel i * stride + k * dilation - pad_begin.
- * Whatever falls outside is skipped. */
+ * Pixels outside the data or the output are skipped. */
 typedef struct gops_conv_geometry {
     int32_t axes;
     gops_axis axis[GOPS_MAX_SPATIAL];
@@ -32,8 +32,8 @@ typedef struct gops_conv_geometry {
     int64_t output_pixels;
     int64_t taps; /* the product of axis[].kernel */
     int64_t k;    /* C_IN * taps; saturated where the filter is empty */
-    /* The product over the axes of all the pixels that windows could lie on, padding and the whole
-     * scatter result included; saturated. */
+    /* The product, over the axes, of the pixels that windows touch, with the padding, or with the
+     * whole scatter result of a transposed convolution; saturated. */
     int64_t span;
     int64_t flops; /* saturated */
 } gops_conv_geometry;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* data has 2 to 8 axes: batch, channels, and at most as many spatial ones as everywhere. */
+/* Batch, channels, and as many spatial axes as any operation may have. */
 enum { MAX_NORM_RANK = GOPS_MAX_SPATIAL + 2 };
 
 static gops_status check_data(const gops_tensor *data, gops_error *error)
@@ -95,7 +95,7 @@ gops_status gops_norm_resolve(const gops_tensor *data, const gops_tensor *scale,
                               const gops_tensor *bias, const gops_norm_attributes *attributes,
                               gops_norm_geometry *geometry, gops_shape *shape, gops_error *error)
 {
-    /* The definition's work for one element: 1 for the mean, 3 for the variance, 2 for the rest. */
+    /* By the definition, for one element: 1 for the mean, 3 for the variance, 2 for the output. */
     enum { FLOPS_AN_ELEMENT = 6 };
     gops_status status;
     if ((status = check_data(data, error)) != GOPS_OK ||

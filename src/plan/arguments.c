@@ -20,7 +20,7 @@ static gops_status check_buffer(const char *name, const void *buffer, size_t ali
     return GOPS_OK;
 }
 
-/* The same, for a buffer that may be left out. */
+/* check_buffer for a buffer that may be NULL. */
 static gops_status check_optional(const char *name, const void *buffer, size_t alignment,
                                   gops_error *error)
 {
@@ -97,7 +97,7 @@ static gops_status check_workspace(const gops_plan *plan, const gops_arguments *
     return GOPS_OK;
 }
 
-/* What the strides add to a dense tensor. That of the only image, or of none, does not matter. */
+/* The gap between two images of the tensor, in elements; 0 where there are no two images. */
 static gops_status read_stride(const char *name, int64_t stride, int64_t image, int64_t batch,
                                size_t size, int64_t *gap, gops_error *error)
 {
@@ -147,9 +147,9 @@ static gops_status read_strides(const gops_plan *plan, const gops_arguments *giv
     return status;
 }
 
-static int is_fused(const gops_plan *plan, const gops_arguments *given)
+static bool is_fused(const gops_plan *plan, const gops_arguments *given)
 {
-    const int bias = given->bias != NULL && plan->operation != GOPS_OPERATION_NORM;
+    const bool bias = given->bias != NULL && plan->operation != GOPS_OPERATION_NORM;
     return bias || given->residual != NULL || plan->activation.kind != GOPS_ACTIVATION_NONE;
 }
 
@@ -179,7 +179,7 @@ gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *giv
     if ((status = check_inputs(plan, arguments, error)) != GOPS_OK) {
         return status;
     }
-    const int norm = plan->operation == GOPS_OPERATION_NORM;
+    const bool norm = plan->operation == GOPS_OPERATION_NORM;
     *job = (gops_job){
         .data = arguments->data,
         .filter = norm ? NULL : arguments->filter->packed,

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first choice whose key is not below this one. */
+/* The index of the first choice whose key is not below this one. */
 static int64_t place_of(const gops_choices *choices, const char *key)
 {
     int64_t low = 0, high = choices->count;
@@ -24,7 +24,7 @@ static int64_t place_of(const gops_choices *choices, const char *key)
     return low;
 }
 
-static int is_at(const gops_choices *choices, int64_t place, const char *key)
+static bool is_at(const gops_choices *choices, int64_t place, const char *key)
 {
     return place < choices->count && strcmp(choices->list[place]->key, key) == 0;
 }

@@ -1,4 +1,4 @@
-/* plan/choose.c: asks the methods and keeps the best. */
+/* plan/choose.c: prepares every method that serves a plan and keeps the best. */
 #include "plan/choose.h"
 
 #include "base/checked.h"
@@ -9,18 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static int is_empty(const gops_tensor *tensor)
+static bool is_empty(const gops_tensor *tensor)
 {
-    int empty = 0;
+    bool empty = false;
     for (int i = 0; i < tensor->rank; i++) {
-        empty |= tensor->dims[i] == 0;
+        empty = empty || tensor->dims[i] == 0;
     }
     return empty;
 }
 
-/* Threads that the work is worth. Between the layers of a network they spin, and calling one and
- * waiting for it takes about 0.5 us: of two threads, depthwise layers of 3 us gained 1.4 and of 5
- * to 10 us 1.5 to 1.8, those of 2 us nothing. Where it sleeps it is several. */
+/* How many threads pay for this amount of work. Handing work to a spinning thread and waiting for
+ * it takes about 0.5 us (Zen 5): with two threads a depthwise layer of 3 us is 1.4 times as fast,
+ * one of 2 us is not faster. */
 static int64_t worth_threads(const gops_plan *plan)
 {
     enum { WORTH_NS = 2500, FLOPS_A_NS = 20 };
@@ -30,13 +30,13 @@ static int64_t worth_threads(const gops_plan *plan)
     return 1 + (int64_t)((work < 1e15 ? work : 1e15) / WORTH_NS);
 }
 
-/* How the budget is divided must not depend on the number of threads, or the blocks, and with them
- * the last bits of the result, would: a quarter of a given budget is one thread's, all of it where
- * that is too little. */
-static gops_status prepare(gops_plan *plan, const gops_method *method, const gops_request *wanted,
-                           gops_error *error)
+/* The budget of a worker must not depend on the number of threads: the sizes of blocks depend on
+ * it, and the last bits of the result depend on those. So a worker gets a quarter of the given
+ * budget, or all of it if a quarter is too little. */
+static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
+                                  const gops_request *wanted, gops_error *error)
 {
-    enum { SHARES = 4 };
+    enum { BUDGET_WORKERS = 4 };
     int64_t budget = wanted->max_workspace;
     gops_status status;
     plan->method = method;
@@ -55,11 +55,11 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const gop
             method->prepare(plan, budget == 0 ? GOPS_DEFAULT_WORKER_BYTES : GOPS_UNLIMITED, error);
         plan->workers = wanted->threads;
     } else {
-        status = method->prepare(plan, budget / SHARES, NULL);
+        status = method->prepare(plan, budget / BUDGET_WORKERS, NULL);
         if (status == GOPS_INVALID) {
             status = method->prepare(plan, budget, error);
         } else if (status != GOPS_OK) {
-            status = method->prepare(plan, budget / SHARES, error); /* for its message */
+            status = method->prepare(plan, budget / BUDGET_WORKERS, error); /* writes the message */
         }
         plan->workers = wanted->threads;
         if (status == GOPS_OK && plan->worker_bytes > 0) {
@@ -81,19 +81,19 @@ static gops_status prepare(gops_plan *plan, const gops_method *method, const gop
     return status;
 }
 
-/* Kernels of our own copy the padded data, or what they need of it, and step through it: 2^52
- * pixels leave room for its rows and planes times strides, channels and bytes. */
-static const int64_t most_span = INT64_C(1) << 52;
+/* Methods with kernels of our own address a padded copy of the data. Up to 2^52 pixels, offsets
+ * into it (rows and planes times strides, channels and bytes) do not overflow. */
+static const int64_t max_span = INT64_C(1) << 52;
 
 /* Prepares `candidate`, a copy of the plan so far, by the method. */
 static gops_status consider(gops_plan *candidate, const gops_method *method,
                             const gops_request *wanted, gops_error *refusal)
 {
-    if (!method->any_span && candidate->conv.span > most_span) {
+    if (!method->any_span && candidate->conv.span > max_span) {
         return gops_fail(refusal, GOPS_UNSUPPORTED,
                          "algorithm %s serves up to %lld pixels with their padding; here the "
                          "attributes span %lld",
-                         method->name, (long long)most_span, (long long)candidate->conv.span);
+                         method->name, (long long)max_span, (long long)candidate->conv.span);
     }
     if (method->modular && candidate->output_type == candidate->type &&
         candidate->type->store_wrapped != NULL) {
@@ -101,7 +101,7 @@ static gops_status consider(gops_plan *candidate, const gops_method *method,
             gops_type_row_of(candidate->kernels, candidate->type->type, GOPS_TYPE_MODULAR);
         candidate->type = candidate->filter_type = candidate->output_type = row;
         candidate->exact_k = row->exact_k;
-        candidate->wrapped = 0;
+        candidate->wrapped = false;
     }
     if (candidate->wrapped && !method->wraps) {
         const char *type = gops_type_name(candidate->type->type);
@@ -111,7 +111,7 @@ static gops_status consider(gops_plan *candidate, const gops_method *method,
             method->name, type, (long long)candidate->exact_k, type, (long long)candidate->conv.k,
             gops_type_name(candidate->output_type->type));
     }
-    return prepare(candidate, method, wanted, refusal);
+    return choose_prepare(candidate, method, wanted, refusal);
 }
 
 static void fill_layout(gops_plan *plan)
@@ -132,18 +132,18 @@ static void fill_layout(gops_plan *plan)
     }
 }
 
-/* Where a search for methods that serve a plan has got to. */
+/* The state of a search for methods that serve a plan. */
 typedef struct search {
     const gops_plan *plan;
     const gops_request *wanted;
     const char *only; /* a name; NULL: any */
     const gops_method *const *next;
-    /* Apart from the caller's error, which a method that merely lost must not touch. What counts of
-     * several is a refusal that the caller can mend. */
+    /* Why no method served. It is not the caller's error, which must stay as it is if another
+     * method serves. Of several refusals it is one that the caller can mend, if there is one. */
     gops_error refusal;
 } search;
 
-static search begin(const gops_plan *plan, const gops_request *wanted, const char *only)
+static search begin_search(const gops_plan *plan, const gops_request *wanted, const char *only)
 {
     search made = {.plan = plan, .wanted = wanted, .only = only, .next = gops_methods};
     gops_fail(&made.refusal, GOPS_UNSUPPORTED, "algorithm %s does not serve this operation",
@@ -151,7 +151,7 @@ static search begin(const gops_plan *plan, const gops_request *wanted, const cha
     return made;
 }
 
-static int is_asked_for(const search *at, const gops_method *method)
+static bool is_candidate(const search *at, const gops_method *method)
 {
     const gops_request *wanted = at->wanted;
     return method->operation == at->plan->operation &&
@@ -160,38 +160,38 @@ static int is_asked_for(const search *at, const gops_method *method)
            (wanted->algorithm == NULL || gops_is_named(method, wanted->algorithm));
 }
 
-/* Prepares `candidate` by the next method that serves the plan; 0 where there is none left. */
-static int find_next(search *at, gops_plan *candidate)
+/* Prepares `candidate` by the next method that serves the plan; false if no method is left. */
+static bool find_next(search *at, gops_plan *candidate)
 {
     gops_error last;
     for (; *at->next != NULL; at->next++) {
-        if (!is_asked_for(at, *at->next)) {
+        if (!is_candidate(at, *at->next)) {
             continue;
         }
         *candidate = *at->plan;
         if (consider(candidate, *at->next, at->wanted, &last) == GOPS_OK) {
             fill_layout(candidate);
             at->next++;
-            return 1;
+            return true;
         }
         if (at->refusal.status == GOPS_UNSUPPORTED) {
             at->refusal = last;
         }
     }
-    return 0;
+    return false;
 }
 
-/* As many methods of one operation as there may be. */
+/* The most methods of one operation. */
 enum { MAX_CANDIDATES = 8 };
 
-/* What was found out about a method, for the explanation. */
+/* What the explanation says about a method. */
 typedef struct finding {
     const gops_method *method;
     double estimated_ns;
-    double measured_ns; /* 0: it was not */
+    double measured_ns; /* 0: not measured */
 } finding;
 
-/* Appends what the candidates were estimated and measured to take. */
+/* Appends the estimated and measured times of the candidates. */
 static void explain_choice(gops_plan *plan, const finding *findings, int count)
 {
     size_t length = strlen(plan->why);
@@ -207,12 +207,12 @@ static void explain_choice(gops_plan *plan, const finding *findings, int count)
     }
 }
 
-/* The one that is estimated to cost least. */
+/* Chooses the method whose estimate is the least. */
 static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted, const char *only,
                                    gops_error *error)
 {
     gops_plan best, candidate;
-    search at = begin(plan, wanted, only);
+    search at = begin_search(plan, wanted, only);
     finding findings[MAX_CANDIDATES];
     int count = 0;
     best.method = NULL;
@@ -235,7 +235,7 @@ static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted, 
 static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_request *wanted,
                                 gops_error *error)
 {
-    search at = begin(plan, wanted, NULL);
+    search at = begin_search(plan, wanted, NULL);
     int count = 0, best = 0;
     while (count < MAX_CANDIDATES && find_next(&at, &trials[count].plan)) {
         trials[count].filter = NULL;
@@ -278,23 +278,23 @@ static gops_status choose_fastest(gops_plan *plan, const gops_request *wanted, g
     return status;
 }
 
-/* As it was chosen before; 0 where that is not known, or does not serve any more. */
-static int choose_saved(gops_plan *plan, const gops_request *wanted, const char *key)
+/* Takes the saved choice; false if there is none or it does not serve the plan any more. */
+static bool choose_saved(gops_plan *plan, const gops_request *wanted, const char *key)
 {
     char method[GOPS_WHY_BYTES];
     const char *saved = gops_choices_find(wanted->choices, key);
     if (saved == NULL || choose_cheapest(plan, wanted, saved, NULL) != GOPS_OK) {
-        return 0;
+        return false;
     }
     memcpy(method, plan->why, sizeof method);
     snprintf(plan->why, sizeof plan->why, "the fastest when it was measured; %.540s", method);
-    return 1;
+    return true;
 }
 
 gops_status gops_choose(gops_plan *plan, const gops_request *wanted, gops_error *error)
 {
     char key[GOPS_CHOICE_KEY_BYTES];
-    const int saves = wanted->choices != NULL && wanted->algorithm == NULL;
+    const bool saves = wanted->choices != NULL && wanted->algorithm == NULL;
     if (saves) {
         gops_choice_key(plan, wanted, key);
         if (choose_saved(plan, wanted, key)) {

@@ -1,4 +1,4 @@
-/* plan/execute.c: spreads the plan's items over threads. */
+/* plan/execute.c: distributes a plan's work items to threads. */
 #include "plan/arguments.h"
 
 #include "base/checked.h"
@@ -7,15 +7,15 @@
 
 #include <stdatomic.h>
 
-/* A run of items, and the next of them that nobody has taken; a cache line of its own. */
+/* A run of items and the next one of them to be taken; each has its own cache line. */
 typedef struct items {
     _Alignas(64) atomic_llong next;
     int64_t end;
 } items;
 
-enum { MAX_RUNS = 8 }; /* with more threads some begin in the same one */
+enum { MAX_RUNS = 8 }; /* with more workers several begin in the same run */
 
-/* One execution in work; lives on the caller's stack. */
+/* The state of one execution, on the caller's stack. */
 typedef struct execution {
     const gops_plan *plan;
     gops_job job;
@@ -53,7 +53,7 @@ static void run_worker(void *argument, int64_t worker)
     gops_float_leave(own, running->modes);
 }
 
-/* The items from `first` to end - 1, by as many workers as find one. */
+/* Executes the items from `first` to end - 1 by at most one worker for each item. */
 static gops_status run_items(execution *running, int64_t first, int64_t end, gops_error *error)
 {
     const gops_plan *plan = running->plan;
@@ -77,7 +77,7 @@ static gops_status run_items(execution *running, int64_t first, int64_t end, gop
     return GOPS_OK;
 }
 
-static gops_status run(execution *running, unsigned char *workspace, gops_error *error)
+static gops_status run_all(execution *running, unsigned char *workspace, gops_error *error)
 {
     const gops_plan *plan = running->plan;
     running->job.shared = workspace;
@@ -106,14 +106,14 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *given, gop
     running.modes = gops_float_read();
     size_t needed = gops_workspace_bytes(plan);
     if (arguments.workspace != NULL || needed == 0) {
-        return run(&running, arguments.workspace, error);
+        return run_all(&running, arguments.workspace, error);
     }
     void *workspace = plan->host.allocate(plan->host.context, needed, GOPS_WORKSPACE_ALIGNMENT);
     if (workspace == NULL) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes",
                          needed);
     }
-    status = run(&running, workspace, error);
+    status = run_all(&running, workspace, error);
     plan->host.release(plan->host.context, workspace);
     return status;
 }

@@ -1,9 +1,9 @@
 /*
  * plan/fastest.c: measures plans for one problem against each other.
  *
- * All of them work on the same buffers, in turns, so that a slow moment of the machine falls on
- * everyone alike, and what counts of each is its quickest execution. One that took several times
- * as long as another when both had been warmed up is not asked again.
+ * All plans work on the same buffers, in turns, so that a slow moment of the machine affects all of
+ * them. The time of a plan is its quickest execution. A plan that takes several times as long as
+ * another after the warm-up is not measured again.
  */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
 
@@ -18,12 +18,12 @@
 
 enum {
     ROUNDS = 5,
-    TURN_NS = 200000,  /* the least length of a turn: dozens of executions of a small layer */
-    HOPELESS_RATIO = 3 /* no other moment of the machine makes that much of a difference */
+    TURN_NS = 200000,  /* a turn takes at least this: dozens of executions of a small layer */
+    HOPELESS_RATIO = 3 /* more than a slow moment of the machine explains */
 };
 
-/* A small normal number in every floating point type, and no zero in an integer. Memory that was
- * never written to would all be read from one page of zeros, in the cache. */
+/* The byte that fills the buffers: a small normal number in every floating point type. Memory that
+ * was never written would be one page of zeros, which stays in the cache. */
 enum { FILLING = 0x3c };
 
 static double now_ns(void)
@@ -33,7 +33,7 @@ static double now_ns(void)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* One after the other in one piece of memory. */
+/* Bytes of the buffers, which lie one after the other in one allocation. */
 typedef struct buffer_sizes {
     size_t data, weights, output, workspace;
 } buffer_sizes;
@@ -90,7 +90,7 @@ static gops_status execute(gops_trial *trial, gops_arguments *arguments, gops_er
     return status;
 }
 
-/* Executes it for the time of a turn. */
+/* Executes the plan for the time of a turn. */
 static gops_status take_turn(gops_trial *trial, gops_arguments *arguments, gops_error *error)
 {
     const double start = now_ns();
@@ -147,12 +147,12 @@ gops_status gops_measure_trials(gops_trial *trials, int count, gops_error *error
             return gops_fail(error, GOPS_OUT_OF_MEMORY, "tensors and workspace outgrow a size_t");
         }
     }
-    /* Systems hand out more memory than there is, and end whoever uses it. */
-    const int64_t most = gops_machine_memory();
-    if (bytes > (uint64_t)most) {
+    /* A system may allocate more memory than there is and end the process that uses it. */
+    const int64_t memory_bytes = gops_machine_memory();
+    if (bytes > (uint64_t)memory_bytes) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY,
                          "measuring takes %zu bytes; this machine has %lld bytes of memory", bytes,
-                         (long long)most);
+                         (long long)memory_bytes);
     }
     unsigned char *memory = host->allocate(host->context, bytes, GOPS_WORKSPACE_ALIGNMENT);
     if (memory == NULL) {

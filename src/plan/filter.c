@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-static gops_status check(const gops_plan *plan, const void *weights, gops_error *error)
+static gops_status filter_check(const gops_plan *plan, const void *weights, gops_error *error)
 {
     if (plan == NULL) {
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
@@ -27,7 +27,7 @@ static gops_status check(const gops_plan *plan, const void *weights, gops_error 
     return GOPS_OK;
 }
 
-static int any_nonfinite_f32(const uint32_t *bits, int64_t count)
+static bool any_nonfinite_f32(const uint32_t *bits, int64_t count)
 {
     uint32_t found = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -36,7 +36,7 @@ static int any_nonfinite_f32(const uint32_t *bits, int64_t count)
     return found != 0;
 }
 
-static int any_nonfinite_f64(const uint64_t *bits, int64_t count)
+static bool any_nonfinite_f64(const uint64_t *bits, int64_t count)
 {
     const uint64_t exponent = (uint64_t)0x7ff << 52;
     uint64_t found = 0;
@@ -46,31 +46,31 @@ static int any_nonfinite_f64(const uint64_t *bits, int64_t count)
     return found != 0;
 }
 
-/* Whether a weight is NaN or infinite. */
-static int any_nonfinite(const gops_plan *plan, const unsigned char *weights, int64_t count)
+/* Whether any weight is NaN or infinite. */
+static bool any_nonfinite(const gops_plan *plan, const unsigned char *weights, int64_t count)
 {
-    enum { CHUNK = 512 };
+    enum { BLOCK = 512 };
     union {
-        uint32_t f32[CHUNK];
-        uint64_t f64[CHUNK];
-    } chunk; /* whichever the compute type is */
+        uint32_t f32[BLOCK];
+        uint64_t f64[BLOCK];
+    } block; /* in the compute type */
     const gops_type_row *type = plan->filter_type;
     const int64_t size = type->bytes;
-    int found = 0;
-    for (int64_t i = 0; i < count && !found; i += CHUNK) {
-        const int64_t part = gops_min(CHUNK, count - i);
-        type->load(&chunk, weights + i * size, part);
-        found = type->compute == GOPS_COMPUTE_F64 ? any_nonfinite_f64(chunk.f64, part)
-                                                  : any_nonfinite_f32(chunk.f32, part);
+    bool found = false;
+    for (int64_t i = 0; i < count && !found; i += BLOCK) {
+        const int64_t length = gops_min(BLOCK, count - i);
+        type->load(&block, weights + i * size, length);
+        found = type->compute == GOPS_COMPUTE_F64 ? any_nonfinite_f64(block.f64, length)
+                                                  : any_nonfinite_f32(block.f32, length);
     }
     return found;
 }
 
-static void pack(const gops_plan *plan, const void *weights, gops_packed_filter *filter)
+static void filter_pack(const gops_plan *plan, const void *weights, gops_packed_filter *filter)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t count = conv->groups * conv->channels_out * conv->channels_in * conv->taps;
-    const int integers = plan->filter_type->store_wrapped != NULL;
+    const bool integers = plan->filter_type->store_wrapped != NULL;
     filter->nonfinite = !integers && any_nonfinite(plan, weights, count);
     if (filter->nonfinite) {
         /* No method packs a weight into less than it came in. */
@@ -96,7 +96,7 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
         return gops_fail(error, GOPS_INVALID, "filter is NULL");
     }
     *filter = NULL;
-    gops_status status = check(plan, weights, error);
+    gops_status status = filter_check(plan, weights, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -110,14 +110,14 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
     gops_packed_filter *made = (gops_packed_filter *)(void *)memory;
     *made = (gops_packed_filter){plan->layout, plan->host, memory + header_bytes(), 0};
     if (plan->filter_bytes > 0) {
-        pack(plan, weights, made);
+        filter_pack(plan, weights, made);
     }
     *filter = made;
     return GOPS_OK;
 }
 
-/* Such a plan's packed weights are floats, C_IN * taps of them for each output channel
- * (gops_method). */
+/* A wrapped plan's packed weights are floats, C_IN * taps values for one output channel after the
+ * other (gops_method.wraps). */
 static void subtract_zero_points(const gops_plan *plan, const void *zero_points, int64_t count,
                                  void *packed)
 {
@@ -164,7 +164,7 @@ gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weig
 gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
                                const void *weights, gops_error *error)
 {
-    gops_status status = check(plan, weights, error);
+    gops_status status = filter_check(plan, weights, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -175,7 +175,7 @@ gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter
         return gops_fail(error, GOPS_INVALID, "filter was packed for another layout");
     }
     if (plan->filter_bytes > 0) {
-        pack(plan, weights, filter);
+        filter_pack(plan, weights, filter);
     }
     return GOPS_OK;
 }

@@ -74,7 +74,7 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
     return status == GOPS_OK ? check_algorithm(wanted->algorithm, error) : status;
 }
 
-/* Integers are clamped to bounds that are integers of theirs. */
+/* The bounds of a clamp of integers must be whole numbers that the type has. */
 static gops_status check_bound(const gops_plan *plan, const char *name, double bound,
                                gops_error *error)
 {
@@ -93,7 +93,7 @@ static gops_status check_bound(const gops_plan *plan, const char *name, double b
 gops_status gops_check_activation(const gops_plan *plan, gops_error *error)
 {
     const gops_activation *given = &plan->activation;
-    const int integer = plan->output_type->store_wrapped != NULL;
+    const bool integer = plan->output_type->store_wrapped != NULL;
     if ((unsigned)given->kind > GOPS_ACTIVATION_GELU) {
         return gops_fail(error, GOPS_INVALID, "activation.kind is %d; it must be from 0 to %d",
                          (int)given->kind, GOPS_ACTIVATION_GELU);

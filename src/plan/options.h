@@ -7,7 +7,7 @@
 /* The options with every default filled in. */
 typedef struct gops_request {
     const char *algorithm; /* NULL: auto or fastest */
-    int fastest;
+    bool fastest;          /* measure */
     gops_choices *choices; /* NULL: none */
     int32_t threads;
     int64_t max_workspace; /* 0: the default */

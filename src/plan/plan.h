@@ -1,11 +1,11 @@
 /*
  * plan/plan.h: what is decided once for a shape, and how an algorithm plugs in.
  *
- * An algorithm is a gops_method for each operation that it serves: a folder in methods/ and a row
- * in methods/table.c. Its `prepare` decides, `pack` prepares the weights, `run` does one of the
- * plan's work items. Items are independent of each other and of how many threads there are: each
- * output element is written by one item, in one way. Where items need what others found, the plan
- * has a barrier between them and shared workspace to pass it in.
+ * An algorithm has a gops_method for each operation that it serves: a folder in methods/ and rows
+ * in methods/table.c. Its `prepare` plans, `pack` packs the weights, and `run` executes one of the
+ * plan's work items. Items do not depend on each other or on the number of threads: each output
+ * element is written by one item, always in the same way. If some items need the results of others,
+ * the plan has a barrier between them and shared workspace for these results.
  */
 #ifndef GOPS_PLAN_PLAN_H
 #define GOPS_PLAN_PLAN_H
@@ -36,9 +36,9 @@ typedef struct gops_job {
      * gops_data_at and its like count them in. */
     int64_t data_gap, output_gap, residual_gap;
     void *shared;     /* the plan's shared_bytes of workspace, for all items */
-    double data_zero; /* taken off the data */
+    double data_zero; /* the zero point, subtracted from the data */
     const void *residual;
-    int fused; /* bias, residual or activation are to be applied when storing: post_ops.h */
+    bool fused; /* bias, residual or activation are to be applied when storing: post_ops.h */
     void *mean;
     void *variance;
 } gops_job;
@@ -56,11 +56,11 @@ typedef struct gops_method {
     void (*pack)(const gops_plan *plan, const void *weights, void *packed);
     /* Does one item; `workspace` is worker_bytes that no other call uses at the same time. */
     void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
-    /* Serves plans that are `wrapped`, whose filter it packs in runs of C_IN * taps values, one for
-     * each output channel. */
-    int wraps;
-    /* Multiplies by kernels of our own, which take integers too: works on GOPS_TYPE_MODULAR. */
-    int modular;
+    /* Serves plans that are `wrapped`, and packs their filter as C_IN * taps values for one output
+     * channel after the other. */
+    bool wraps;
+    /* Has kernels for integers and works on GOPS_TYPE_MODULAR. */
+    bool modular;
     /* Makes no padded copy, and so serves attributes that span any number of pixels. */
     bool any_span;
     /* How many items there are, where `prepare` does not say: it is NULL then. */
@@ -70,16 +70,17 @@ typedef struct gops_method {
 /* All methods, ended by NULL; of two that cost the same the earlier one is chosen. */
 extern const gops_method *const gops_methods[];
 
-/* By operation: what runs instead of any of them where a filter has NaN or infinite weights. It
- * has no `prepare`: it runs plans that others have prepared, and takes weights as they were given. */
+/* By operation: what runs instead of any of them where a filter has NaN or infinite weights. It has
+ * no `prepare`: it runs plans that others have prepared, and takes weights as they were given. */
 extern const gops_method *const gops_nonfinite_methods[GOPS_OPERATION_NORM];
 
 /* What the method's estimates are multiplied by, for kernels with vectors of so many bytes:
  * table.c. */
 double gops_method_scale(const gops_method *method, int64_t vector_bytes);
 
-/* What a packed filter depends on: equal layouts, exchangeable filters. Compared byte by byte, so
- * it has no padding and is filled with zeros first. */
+/* Everything that a packed filter depends on: plans with equal layouts take each other's filters.
+ * Layouts are compared byte by byte, so the struct has no padding and is filled with zeros first.
+ */
 typedef struct gops_filter_layout {
     void (*pack)(const gops_plan *plan, const void *weights, void *packed);
     const gops_kernels *kernels;
@@ -91,7 +92,7 @@ typedef struct gops_filter_layout {
     int64_t variant; /* the method's own */
 } gops_filter_layout;
 
-/* What a plan was made of, beside its data: from it a plan for other data can be made. */
+/* What a plan was made from, except the data: reshape makes a plan for other data from it. */
 typedef struct gops_origin {
     gops_tensor filter;
     union {
@@ -106,8 +107,8 @@ typedef struct gops_origin {
 enum {
     GOPS_PARAMETER_BYTES = 640,
     GOPS_WHY_BYTES = 600,
-    /* The filter_variant of a plan without outputs, which packs nothing: its filter must not fit
-     * another plan. */
+    /* The filter_variant of a plan with an empty output. It packs nothing, so its filter must not
+     * fit any other plan. */
     GOPS_EMPTY_VARIANT = -1,
     /* The default budget of a thread, from the contract in groupops/plan.h. */
     GOPS_DEFAULT_WORKER_BYTES = 4 << 20,
@@ -123,11 +124,11 @@ struct gops_plan {
     const gops_type_row *type;        /* of the data, and in general of all */
     const gops_type_row *filter_type; /* has the same compute type */
     const gops_type_row *output_type;
-    /* Integers that are not computed in C alone: sums may outgrow it (K is beyond exact_k), or the
-     * output has a type of its own. They go on in gops_compute_wrapped(compute) and are stored by
-     * output_type->store_wrapped. */
-    int wrapped;
-    int64_t exact_k; /* products that C sums exactly */
+    /* Integers whose sums may be too large for the compute type (K > exact_k), or whose output has
+     * another type than the data. Their sums are converted to gops_compute_wrapped(compute) and
+     * stored by output_type->store_wrapped. */
+    bool wrapped;
+    int64_t exact_k; /* the most products whose sum is exact in the compute type */
     bool saturate;   /* gops_options */
     gops_activation activation;
     gops_machine machine;
@@ -137,12 +138,12 @@ struct gops_plan {
     int64_t image_data;    /* elements of one image of the data */
     int64_t image_outputs; /* and of the output */
     int64_t items;
-    int64_t barrier;      /* items from this one on begin when all before it have ended; 0: none */
+    int64_t barrier;      /* items from this one on begin when all before it are done; 0: none */
     int64_t worker_bytes; /* a multiple of GOPS_WORKSPACE_ALIGNMENT, as is shared_bytes */
     int64_t shared_bytes; /* of the workspace, in front of the workers' */
     int64_t filter_bytes;
     int64_t filter_variant;
-    /* Not 0: the filter_variant that `prepare` must lead to, or refuse. */
+    /* Not 0: `prepare` must choose this filter_variant, or refuse. */
     int64_t wanted_variant;
     gops_origin origin;
     double cost; /* estimated nanoseconds of one execution on one thread */
@@ -172,8 +173,8 @@ static inline size_t gops_workspace_bytes(const gops_plan *plan)
     return (size_t)plan->shared_bytes + (size_t)plan->worker_bytes * (size_t)plan->workers;
 }
 
-/* Where a tensor's element lies, counted as if the tensor were dense; `image` is the one it is of.
- */
+/* The address of an element, which is counted as if the tensor were dense; `image` is the element's
+ * image. */
 static inline const void *gops_data_at(const gops_plan *plan, const gops_job *job, int64_t image,
                                        int64_t element)
 {
@@ -195,8 +196,9 @@ static inline const void *gops_residual_at(const gops_plan *plan, const gops_job
            (element + image * job->residual_gap) * plan->output_type->bytes;
 }
 
-/* The residual is where the outputs go: it must be added before or while they are written. */
-static inline int gops_adds_in_place(const gops_job *job)
+/* Whether the residual is the output buffer: then it must be added before the output is
+ * overwritten. */
+static inline bool gops_adds_in_place(const gops_job *job)
 {
     return job->residual != NULL && job->residual == job->output;
 }

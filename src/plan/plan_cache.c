@@ -1,9 +1,9 @@
 /*
- * plan/plan_cache.c: reshapes of one plan, the latest used ones kept.
+ * plan/plan_cache.c: keeps the most recently used reshapes of one plan.
  *
- * The key is the data's sizes and the output_shape: all else is the plan's own. The entries are
- * few, so they are searched one by one. Plans are made and destroyed outside of the lock: both call
- * functions of the host.
+ * The key is the data's dimensions and the output_shape; nothing else differs between reshapes. The
+ * entries are few, so they are searched linearly. Plans are made and destroyed outside of the lock,
+ * because both call functions of the host.
  */
 #include "plan/plan.h"
 
@@ -28,7 +28,7 @@ typedef struct entry {
 } entry;
 
 struct gops_plan_cache {
-    gops_plan origin; /* a copy: of plain values and the host's functions */
+    gops_plan origin; /* a copy; it holds no pointers but the host's */
     int lock;
     uint64_t now; /* how often the cache was asked */
     int32_t capacity;
@@ -63,14 +63,15 @@ gops_status gops_plan_cache_create(const gops_plan *plan, int32_t capacity, gops
     return GOPS_OK;
 }
 
-static int write_key(const gops_tensor *data, const gops_list *output_shape, key *to)
+/* False if the lists are too long for a key. */
+static bool write_key(const gops_tensor *data, const gops_list *output_shape, key *to)
 {
     memset(to, 0, sizeof *to);
     to->output_axes = -1;
     if (data->rank < 0 || data->rank > GOPS_MAX_RANK ||
         (output_shape != NULL &&
          (output_shape->count < 0 || output_shape->count > GOPS_MAX_SPATIAL))) {
-        return 0;
+        return false;
     }
     to->rank = data->rank;
     memcpy(to->dims, data->dims, (size_t)data->rank * sizeof to->dims[0]);
@@ -79,7 +80,7 @@ static int write_key(const gops_tensor *data, const gops_list *output_shape, key
         memcpy(to->output_shape, output_shape->values,
                (size_t)output_shape->count * sizeof to->output_shape[0]);
     }
-    return 1;
+    return true;
 }
 
 static entry *find(gops_plan_cache *cache, const key *wanted)
@@ -93,8 +94,7 @@ static entry *find(gops_plan_cache *cache, const key *wanted)
     return NULL;
 }
 
-/* An empty entry, or else that of the plan that was asked for longest ago and is not in use; NULL
- * where all are. */
+/* An empty entry, else the least recently used entry whose plan has no users, else NULL. */
 static entry *find_room(gops_plan_cache *cache)
 {
     entry *oldest = NULL;
@@ -110,7 +110,7 @@ static entry *find_room(gops_plan_cache *cache)
     return oldest;
 }
 
-/* Under the lock: the plan for the key, for one more user; NULL where there is none. */
+/* Under the lock: the plan for the key, which gets one more user; NULL if there is none. */
 static const gops_plan *take(gops_plan_cache *cache, const key *wanted)
 {
     entry *at = find(cache, wanted);
@@ -123,9 +123,9 @@ static const gops_plan *take(gops_plan_cache *cache, const key *wanted)
     return at->plan;
 }
 
-/* Under the lock: keeps a plan that was just made, for its first user, unless another thread has
- * been quicker or all entries are in use. What is given up for it goes to *old, for the caller to
- * destroy. Returns the plan to use. */
+/* Under the lock: stores a new plan, with one user, unless another thread has stored the same key
+ * or all entries are in use. The plan that is given up for it goes to *old; the caller destroys it.
+ * Returns the plan to use. */
 static const gops_plan *keep(gops_plan_cache *cache, const key *wanted, gops_plan *made,
                              gops_plan **old)
 {
@@ -136,7 +136,7 @@ static const gops_plan *keep(gops_plan_cache *cache, const key *wanted, gops_pla
     }
     entry *at = find_room(cache);
     *old = NULL;
-    if (at != NULL) { /* else it is nobody else's: it ends with its use */
+    if (at != NULL) { /* else its release destroys it */
         *old = at->plan;
         *at = (entry){.key = *wanted, .plan = made, .users = 1, .used = cache->now};
     }
@@ -171,7 +171,7 @@ gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
         return gops_fail(error, GOPS_INVALID, "%s is NULL", cache == NULL ? "cache" : "data");
     }
     if (data->type != cache->origin.type->type || !write_key(data, output_shape, &wanted)) {
-        gops_plan *none; /* refused, with the reason */
+        gops_plan *none; /* fails, with the message */
         return gops_plan_reshape(&cache->origin, data, output_shape, &none, error);
     }
     gops_lock(cache->lock);
@@ -182,7 +182,7 @@ gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
 
 void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *plan)
 {
-    int kept = 0;
+    bool kept = false;
     if (cache == NULL || plan == NULL) {
         return;
     }

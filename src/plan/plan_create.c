@@ -1,4 +1,4 @@
-/* plan/plan_create.c: makes plans: checks the options, has a method chosen, fills in the rest. */
+/* plan/plan_create.c: makes plans: checks the options, chooses a method, fills in the rest. */
 #include "plan/plan_create.h"
 
 #include "base/checked.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The images' distances where they are dense. An empty batch has none. */
+/* The elements of one image of the data and of the output. */
 static void count_image(gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
@@ -28,13 +28,12 @@ static void count_image(gops_plan *plan)
 }
 
 /* A plan packs and copies tensors in elements of up to 8 bytes, with channels and rows rounded up
- * to tiles of less than 128. Below this bound none of its own sizes leaves 63 bits; it is 2^17
- * times what a machine of today can hold. */
+ * to tiles of less than 128. Up to 2^52 elements none of the resulting sizes overflows 63 bits. */
 static gops_status check_amounts(const gops_plan *plan, gops_error *error)
 {
-    static const int64_t most = INT64_C(1) << 52;
+    static const int64_t max_elements = INT64_C(1) << 52;
     const gops_conv_geometry *conv = &plan->conv;
-    const int norm = plan->operation == GOPS_OPERATION_NORM;
+    const bool norm = plan->operation == GOPS_OPERATION_NORM;
     const int64_t batch = norm ? plan->norm.batch : conv->batch;
     const struct {
         const char *name;
@@ -47,10 +46,10 @@ static gops_status check_amounts(const gops_plan *plan, gops_error *error)
               : gops_mul_saturate(gops_mul_saturate(conv->groups, conv->channels_out), conv->k)},
     };
     for (size_t i = 0; i < sizeof amounts / sizeof amounts[0] && amounts[1].elements > 0; i++) {
-        if (amounts[i].elements > most) {
+        if (amounts[i].elements > max_elements) {
             return gops_fail(error, GOPS_TOO_LARGE,
                              "%s has %lld elements; plans are made for up to %lld", amounts[i].name,
-                             (long long)amounts[i].elements, (long long)most);
+                             (long long)amounts[i].elements, (long long)max_elements);
         }
     }
     return GOPS_OK;
@@ -59,7 +58,7 @@ static gops_status check_amounts(const gops_plan *plan, gops_error *error)
 static void set_types(gops_plan *plan, gops_type data, gops_type filter, bool saturate)
 {
     const gops_type output = plan->shape.output.type;
-    const int own_output = output != data;
+    const bool own_output = output != data;
     const gops_type_variant variant = own_output ? GOPS_TYPE_SHIFTED
                                       : saturate ? GOPS_TYPE_SATURATING
                                                  : GOPS_TYPE_USUAL;
@@ -69,11 +68,11 @@ static void set_types(gops_plan *plan, gops_type data, gops_type filter, bool sa
     plan->exact_k = gops_min(plan->type->exact_k, plan->filter_type->exact_k);
     plan->wrapped = own_output;
     if (plan->operation != GOPS_OPERATION_NORM) {
-        plan->wrapped |= plan->conv.k > plan->exact_k;
+        plan->wrapped = plan->wrapped || plan->conv.k > plan->exact_k;
     }
 }
 
-/* Puts in front of `why` how the type is computed, where that is not simply in itself. */
+/* Puts in front of `why` how the type is computed, unless it is computed in itself. */
 static void explain_type(gops_plan *plan)
 {
     char method[GOPS_WHY_BYTES];
@@ -149,8 +148,8 @@ static gops_status create(gops_plan *draft, gops_type data, const gops_options *
 }
 
 /* Reads the options, whatever their size. */
-static gops_status begin(const gops_options *options, gops_options *wanted, gops_plan **plan,
-                         gops_error *error)
+static gops_status read_sized_options(const gops_options *options, gops_options *wanted,
+                                      gops_plan **plan, gops_error *error)
 {
     if (plan == NULL) {
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
@@ -166,7 +165,7 @@ gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *fi
 {
     gops_plan draft = {.operation = GOPS_OPERATION_CONV};
     gops_options wanted;
-    gops_status status = begin(options, &wanted, plan, error);
+    gops_status status = read_sized_options(options, &wanted, plan, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -189,7 +188,7 @@ gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *
 {
     gops_plan draft = {.operation = GOPS_OPERATION_DECONV};
     gops_options wanted;
-    gops_status status = begin(options, &wanted, plan, error);
+    gops_status status = read_sized_options(options, &wanted, plan, error);
     if (status != GOPS_OK) {
         return status;
     }
@@ -211,7 +210,7 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
 {
     gops_plan draft = {.operation = GOPS_OPERATION_NORM};
     gops_options wanted;
-    gops_status status = begin(options, &wanted, plan, error);
+    gops_status status = read_sized_options(options, &wanted, plan, error);
     if (status != GOPS_OK) {
         return status;
     }

@@ -1,4 +1,4 @@
-/* plan/reshape.c: a plan for other data from a plan. */
+/* plan/reshape.c: makes a plan for other data from a plan. */
 #include "plan/plan_create.h"
 
 #include "base/error.h"
@@ -69,7 +69,7 @@ gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
     gops_status status = resolve(plan, data, output_shape, &draft, error);
     if (status == GOPS_OK) {
         status = gops_plan_finish(&draft, data->type, &wanted, reshaped, error);
-        if (status == GOPS_INVALID) { /* all that is left to be wrong is the size of the budget */
+        if (status == GOPS_INVALID) { /* only the budget can be invalid here */
             status = GOPS_UNSUPPORTED;
             if (error != NULL) {
                 error->status = status;

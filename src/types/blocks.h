@@ -1,10 +1,10 @@
 /*
- * types/blocks.h: runs of elements in blocks whose length the compiler knows.
+ * types/blocks.h: processes runs of elements in blocks of a constant length.
  *
- * A row of an image is some 7 to 56 elements long. A loop that is vectorised for any count takes
- * as many elements at a time as a register has bytes, 64, and does such a run one by one. Blocks of
- * 16, 8 and 4 become a few instructions each; the last one ends where the run ends and may do some
- * elements a second time.
+ * A row of an image is often only 7 to 56 elements long. A loop over any count is vectorized for
+ * blocks of up to 64 elements, and executes shorter runs one element at a time. Blocks of 16, 8 and
+ * 4 elements compile to a few instructions each. The last block ends where the run ends, so it may
+ * process some elements a second time.
  */
 #ifndef GOPS_TYPES_BLOCKS_H
 #define GOPS_TYPES_BLOCKS_H
@@ -15,8 +15,8 @@
         block((to) + place, (from) + place, length);                                               \
     }
 
-/* Does to[i] = convert(from[i]) for i below count; block(to, from, length) does so for as many. The
- * two must not overlap. */
+/* to[i] = convert(from[i]) for all i < count. block(to, from, length) does this for `length`
+ * elements. The two buffers must not overlap. */
 #define GOPS_IN_BLOCKS(block, to, from, count, convert)                                            \
     if ((count) >= 16) {                                                                           \
         GOPS_BLOCKS_OF(16, block, to, from, count)                                                 \

@@ -1,25 +1,31 @@
-/* Wants EACH_TYPE: the file to include for each row of the element types, as a string. It finds
- * T, the type of an element as it is stored
- * C, the compute type
- * LOAD(T) -> C, STORE(C) -> T, the conversions of one value
- * NAME(symbol), which puts the row's name in front
- * ROW, the initializer of name, type, compute, native and exact_k
- * VALUE(T) -> double, ROUND(double) -> T: floating point types alone
- * WRAPPED: the unsigned type of C's size; integers alone
- * ELEMENT: the element's own type, where T is only as large
- * LOAD_BLOCK(to, from, length), STORE_BLOCK(to, from, length): conversions of 16, 8 or 4 values;
- *     or WIDEN, NARROW (types/widen.h), LANES_LOAD and LANES_STORE (types/small_float.h); or none
- * ROUND_IN_BLOCKS: rounding by blocks is quicker than one by one
- * NORM_IN_DOUBLES: floats do not serve a normalization
- * SHIFTED: a zero point is to be taken off */
 /*
  * types/each_type.inc.h: the element types. To add one, add its two conversions and its row here,
- * and its name to GOPS_TYPE_ROWS of types/types.h.
+ * and its name to GOPS_FLOAT_ROWS or GOPS_INTEGER_ROWS of types/types.h.
+ *
+ * Parameter: EACH_TYPE, a string: the file that is included for each row. In it are defined
+ *
+ *     T                 type: an element in memory
+ *     C                 type: the compute type
+ *     LOAD(T)           C: the value of an element
+ *     STORE(C)          T: the element of a value
+ *     NAME(symbol)      the symbol with the row's name in front
+ *     ROW               initializer of name, type, compute, native and exact_k
+ *     VALUE(T)          double: floating point types alone
+ *     ROUND(double)     T: floating point types alone
+ *     WRAPPED           type: the unsigned integer of C's size; integers alone
+ *     ELEMENT           type: the element's own type, where T only has its size
+ *     LOAD_BLOCK(to, from, length), STORE_BLOCK(to, from, length)
+ *                       statements: convert 16, 8 or 4 values; not for all types
+ *     WIDEN, NARROW, LANES_LOAD, LANES_STORE
+ *                       the same by functions of widen.h and small_float.h; not for all types
+ *     ROUND_IN_BLOCKS   defined if rounding by blocks is faster than one by one
+ *     NORM_IN_DOUBLES   defined if a normalization of this type needs doubles
+ *     SHIFTED           defined if a zero point is subtracted
  *
  * Floating point types below f32 are multiplied and added in f32. Integers are exact modulo 2^bits:
- * 8-bit ones in f32 while no sum can leave 24 bits, 16-bit ones in f64 while none can leave 53;
- * exact_k says how many products that is, and beyond it K is cut (methods/gemm). 32- and 64-bit
- * ones are multiplied as unsigned integers, whose arithmetic is modular already.
+ * 8-bit integers in f32 while every sum fits in 24 bits, 16-bit integers in f64 while it fits in
+ * 53; exact_k is the number of products for which that holds, and a larger K is cut (methods/gemm).
+ * 32- and 64-bit ones are multiplied as unsigned integers, whose arithmetic is modular already.
  */
 #include "base/checked.h"
 #include "types/blocks.h"
@@ -249,7 +255,7 @@
 #include "types/one_type.inc.h"
 
 /* The 8- and 16-bit integers for our own kernels, which multiply 32-bit integers nearly as fast as
- * floats: sums modulo 2^32 hold the result modulo 2^8 or 2^16, whatever K is. */
+ * floats. Sums modulo 2^32 determine the result modulo 2^8 or 2^16 for every K. */
 #define T int8_t
 #define C uint32_t
 #define LOAD (uint32_t)(int32_t)
@@ -290,7 +296,7 @@
 #define ROW .name = "u16", .type = GOPS_U16, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
 #include "types/one_type.inc.h"
 
-/* The 8-bit integers less a zero point: differences of up to 255 either way. */
+/* The 8-bit integers with a zero point subtracted: differences from -255 to 255. */
 #define T int8_t
 #define C float
 #define LOAD (float)

@@ -1,10 +1,10 @@
 /*
  * types/integer_bits.h: the integer in a double as an integer.
  *
- * Processors before AVX-512 have no instruction for a vector of these. A double of 2^52 to 2^53 has
- * a last place of 1, so that adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits,
- * down to -2^51 in two's complement. For the whole range of exact integers, up to 2^53, the value
- * is taken apart at 2^32 first; each step is exact.
+ * Processors before AVX-512 cannot convert a vector of doubles to 64-bit integers. The last place
+ * of a double between 2^52 and 2^53 is 1, so adding 1.5 * 2^52 leaves the integer in the low bits,
+ * down to -2^51 in two's complement. To serve all exact integers, up to 2^53, the value is split at
+ * 2^32 first; each step is exact.
  */
 #ifndef GOPS_TYPES_INTEGER_BITS_H
 #define GOPS_TYPES_INTEGER_BITS_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* `value` is an integer of magnitude 2^53 at most; the result is that modulo 2^64. */
+/* `value` is an integer of magnitude 2^53 at most; the result is the value modulo 2^64. */
 static inline uint64_t gops_integer_bits(double value)
 {
     const double shift = 0x1.8p52;

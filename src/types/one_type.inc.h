@@ -1,4 +1,5 @@
-/* types/one_type.inc.h: for each_type.inc.h: includes EACH_TYPE and takes the macros away. */
+/* types/one_type.inc.h: includes EACH_TYPE for one row of each_type.inc.h and undefines its macros.
+ */
 #include EACH_TYPE
 
 #undef T

@@ -1,6 +1,9 @@
-/* Wants what types/each_type.inc.h has: T, C, LOAD, STORE and NAME; may have LOAD_BLOCK and
- * STORE_BLOCK, or WIDEN, NARROW, LANES_LOAD and LANES_STORE; and SHIFTED. */
-/* types/runs.inc.h: runs of elements, converted as they are copied. */
+/*
+ * types/runs.inc.h: copies runs of elements and converts them.
+ *
+ * Parameters: those of an element type, which types/each_type.inc.h lists: T, C, LOAD, STORE, NAME;
+ * LOAD_BLOCK and STORE_BLOCK, or WIDEN, NARROW, LANES_LOAD and LANES_STORE, where defined; SHIFTED.
+ */
 
 static inline __attribute__((always_inline)) void
 NAME(load_block)(C *restrict to, const T *restrict from, int length)
@@ -24,8 +27,8 @@ NAME(load_block)(C *restrict to, const T *restrict from, int length)
 #endif
 }
 
-/* Every second of 2 * length - 1 elements, where T is C: of two vectors, the second of which begins
- * with the last element of the first, so that none beyond is read. */
+/* Every second of 2 * length - 1 elements, where T is C. They are loaded as two vectors that
+ * overlap in one element, so that nothing behind the last element is read. */
 #define TAKE_HALF(length, ...)                                                                     \
     static inline __attribute__((always_inline)) void NAME(take_half_##length)(C * to,             \
                                                                                const T *from)      \

@@ -1,5 +1,5 @@
-/* Wants what types/each_type.inc.h has. */
-/* types/type.inc.h: the row of a type, NAME(row). */
+/* types/type.inc.h: the row of a type, NAME(row). Its parameters are those of an element type,
+ * which types/each_type.inc.h lists. */
 #include "types/runs.inc.h"
 
 static void NAME(load)(void *to, const void *from, int64_t count)
@@ -13,20 +13,20 @@ static void NAME(store)(void *to, const void *from, int64_t count)
 }
 
 #ifdef WRAPPED
-#define CUT_OFF(value) (T)(value)
+#define TRUNCATE(value) (T)(value)
 static inline __attribute__((always_inline)) void
 NAME(store_wrapped_block)(T *restrict to, const WRAPPED *restrict from, int length)
 {
     for (int i = 0; i < length; i++) {
-        to[i] = CUT_OFF(from[i]);
+        to[i] = TRUNCATE(from[i]);
     }
 }
 
 static void NAME(store_wrapped)(void *to, const void *from, int64_t count)
 {
-    GOPS_IN_BLOCKS(NAME(store_wrapped_block), (T *)to, (const WRAPPED *)from, count, CUT_OFF)
+    GOPS_IN_BLOCKS(NAME(store_wrapped_block), (T *)to, (const WRAPPED *)from, count, TRUNCATE)
 }
-#undef CUT_OFF
+#undef TRUNCATE
 #endif
 
 #ifdef SHIFTED

@@ -1,9 +1,9 @@
 /*
  * types/types.h: what the library can do with an element type.
  *
- * A type is a storage format (T) and the compute type (C) that its values are multiplied and added
- * in. One row of functions says how to get from T to C and back; everything else works on C. Rows
- * come from one file, type_rows.isa.c, which is compiled once for each instruction set.
+ * A type has a storage format (T) and a compute type (C), in which its values are multiplied and
+ * added. Its row has the functions that convert T to C and back; everything else works on C. The
+ * rows are in type_rows.isa.c, which is compiled once for each instruction set.
  */
 #ifndef GOPS_TYPES_TYPES_H
 #define GOPS_TYPES_TYPES_H
@@ -26,22 +26,23 @@ static inline int64_t gops_compute_bytes(gops_compute compute)
     return compute == GOPS_COMPUTE_F64 || compute == GOPS_COMPUTE_U64 ? 8 : 4;
 }
 
-/* The unsigned compute type of the same size, in which sums of integers beyond exact_k go on. */
+/* The unsigned compute type of the same size, in which sums of more than exact_k products are added
+ * up. */
 static inline gops_compute gops_compute_wrapped(gops_compute compute)
 {
     return gops_compute_bytes(compute) == 8 ? GOPS_COMPUTE_U64 : GOPS_COMPUTE_U32;
 }
 
-/* Some types have a second row. */
+/* Some types have a second row, for another way to convert or to compute. */
 typedef enum gops_type_variant {
     GOPS_TYPE_USUAL,
     GOPS_TYPE_SATURATING, /* 8-bit floats: overflow becomes the largest finite value */
-    GOPS_TYPE_SHIFTED,    /* 8-bit integers: im2col takes off gops_columns.zero */
-    GOPS_TYPE_MODULAR,    /* 8- and 16-bit integers: computed in integers, not for a BLAS */
+    GOPS_TYPE_SHIFTED,    /* 8-bit integers: im2col subtracts gops_columns.zero */
+    GOPS_TYPE_MODULAR,    /* 8- and 16-bit integers: the compute type is U32, which no BLAS takes */
     GOPS_TYPE_VARIANTS    /* how many there are */
 } gops_type_variant;
 
-/* Every row: that of each type, then those of the variants. */
+/* Every row: those of the types, then those of the variants. */
 /* clang-format off */
 #define GOPS_FLOAT_ROWS(ROW)                                                                       \
     ROW(f32) ROW(f64) ROW(f16) ROW(bf16) ROW(f8e4m3) ROW(f8e5m2)                                   \
@@ -61,18 +62,20 @@ typedef struct gops_type_row {
     gops_type type;
     int32_t bytes; /* of an element */
     gops_compute compute;
-    /* T and C are the same format: data needs no conversion and may be used where it lies. */
+    /* T and C are the same format: data needs no conversion. */
     bool native;
-    /* The sum of so many products is exact in C, or of any number (INT64_MAX). */
+    /* The sum of this many products is exact in C; INT64_MAX: of any number. */
     int64_t exact_k;
-    /* `count` values that lie together, T to C and C to T; rounds once, to nearest even. */
+    /* Convert `count` consecutive values, T to C and C to T; `store` rounds once, to nearest even.
+     */
     void (*load)(void *to, const void *from, int64_t count);
     void (*store)(void *to, const void *from, int64_t count);
-    /* Integers: from gops_compute_wrapped(compute), modulo 2^bits; NULL for floating point. */
+    /* Integers: stores values of gops_compute_wrapped(compute) modulo 2^bits. Floating point: NULL.
+     */
     void (*store_wrapped)(void *to, const void *from, int64_t count);
-    /* The shifted variant: takes `zero` off loaded values. NULL for all others. */
+    /* The shifted variant alone: subtracts `zero` from loaded values. Else NULL. */
     void (*subtract_zero)(void *values, int64_t count, double zero);
-    /* The row's number, by which other folders keep what they do for each type. */
+    /* The row's number: the index of other folders' tables by type. */
     int32_t index;
 } gops_type_row;
 
@@ -87,7 +90,7 @@ struct gops_type_rows {
 const gops_type_row *gops_type_row_of(const gops_kernels *kernels, gops_type type,
                                       gops_type_variant variant);
 
-/* What makes the matrix product of a compute type, for messages. */
+/* The function that multiplies matrices of a compute type, for messages. */
 const char *gops_compute_product(gops_compute compute);
 
 #endif
