@@ -81,7 +81,7 @@ static gops_arguments arguments_in(unsigned char *memory, const buffer_sizes *si
                             .workspace_bytes = sizes->workspace};
 }
 
-static gops_status execute(gops_trial *trial, gops_arguments *arguments, gops_error *error)
+static gops_status trial_execute(gops_trial *trial, gops_arguments *arguments, gops_error *error)
 {
     arguments->filter = trial->filter;
     const double start = now_ns();
@@ -96,7 +96,7 @@ static gops_status take_turn(gops_trial *trial, gops_arguments *arguments, gops_
     const double start = now_ns();
     gops_status status;
     do {
-        status = execute(trial, arguments, error);
+        status = trial_execute(trial, arguments, error);
     } while (status == GOPS_OK && now_ns() - start < TURN_NS);
     return status;
 }
@@ -115,7 +115,7 @@ static gops_status measure(gops_trial *trials, int count, gops_arguments *argume
             } else if (trials[i].ns > HOPELESS_RATIO * least) {
                 continue;
             }
-            const gops_status status = round == 0 ? execute(&trials[i], arguments, error)
+            const gops_status status = round == 0 ? trial_execute(&trials[i], arguments, error)
                                                   : take_turn(&trials[i], arguments, error);
             if (status != GOPS_OK) {
                 return status;
@@ -125,7 +125,8 @@ static gops_status measure(gops_trial *trials, int count, gops_arguments *argume
     return GOPS_OK;
 }
 
-static gops_status pack(gops_trial *trials, int count, const void *weights, gops_error *error)
+static gops_status trials_pack(gops_trial *trials, int count, const void *weights,
+                               gops_error *error)
 {
     gops_status status = GOPS_OK;
     for (int i = 0; i < count && status == GOPS_OK; i++) {
@@ -161,7 +162,7 @@ gops_status gops_measure_trials(gops_trial *trials, int count, gops_error *error
     }
     memset(memory, FILLING, bytes);
     gops_arguments arguments = arguments_in(memory, &sizes);
-    gops_status status = pack(trials, count, arguments.scale, error);
+    gops_status status = trials_pack(trials, count, arguments.scale, error);
     if (trials[0].plan.operation != GOPS_OPERATION_NORM) {
         arguments.scale = arguments.bias = NULL; /* a convolution's bias is optional */
     }

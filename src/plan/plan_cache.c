@@ -143,9 +143,9 @@ static const gops_plan *keep(gops_plan_cache *cache, const key *wanted, gops_pla
     return made;
 }
 
-static gops_status make(gops_plan_cache *cache, const gops_tensor *data,
-                        const gops_list *output_shape, const key *wanted, const gops_plan **plan,
-                        gops_error *error)
+static gops_status cache_make(gops_plan_cache *cache, const gops_tensor *data,
+                              const gops_list *output_shape, const key *wanted,
+                              const gops_plan **plan, gops_error *error)
 {
     gops_plan *made, *old;
     const gops_status status = gops_plan_reshape(&cache->origin, data, output_shape, &made, error);
@@ -177,7 +177,7 @@ gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
     gops_lock(cache->lock);
     *plan = take(cache, &wanted);
     gops_unlock(cache->lock);
-    return *plan != NULL ? GOPS_OK : make(cache, data, output_shape, &wanted, plan, error);
+    return *plan != NULL ? GOPS_OK : cache_make(cache, data, output_shape, &wanted, plan, error);
 }
 
 void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *plan)

@@ -3,8 +3,9 @@
 
 #include "base/error.h"
 
-static gops_status resolve(const gops_plan *plan, const gops_tensor *data,
-                           const gops_list *output_shape, gops_plan *draft, gops_error *error)
+static gops_status reshape_resolve(const gops_plan *plan, const gops_tensor *data,
+                                   const gops_list *output_shape, gops_plan *draft,
+                                   gops_error *error)
 {
     const gops_origin *origin = &plan->origin;
     const gops_type output = plan->output_type->type;
@@ -66,7 +67,7 @@ gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
     const gops_request wanted = {.threads = plan->origin.threads,
                                  .max_workspace = plan->origin.max_workspace,
                                  .packing = plan->method->pack};
-    gops_status status = resolve(plan, data, output_shape, &draft, error);
+    gops_status status = reshape_resolve(plan, data, output_shape, &draft, error);
     if (status == GOPS_OK) {
         status = gops_plan_finish(&draft, data->type, &wanted, reshaped, error);
         if (status == GOPS_INVALID) { /* only the budget can be invalid here */
