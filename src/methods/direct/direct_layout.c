@@ -198,7 +198,7 @@ static void divide_into_items(const gops_plan *plan, gops_direct_layout *p)
     p->item_groups = gops_clamp(groups / min_items, 1, conv->groups);
     p->item_blocks = blocks;
     p->item_tile_rows = p->tile_rows;
-    const int64_t wanted = gops_ceil_div(min_items, gops_max(1, groups));
+    const int64_t wanted = gops_ceil_div(min_items, groups);
     if (gops_mul_saturate(conv->k, conv->channels_out) >
             gops_mul_saturate(conv->data_pixels, conv->channels_in) ||
         p->tile_rows <= gops_min(wanted, blocks) / 2) {
