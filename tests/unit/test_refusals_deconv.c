@@ -140,6 +140,12 @@ static void nothing_left(void)
     gops_check_problem_refusal(&p, GOPS_INVALID,
                                "pads_begin[0] is 20 and pads_end[0] is 0; they leave -4 of 16 "
                                "elements on spatial axis 0; at least 1 is needed");
+    /* Their sum does not fit: as many as there are of a number. */
+    p.deconv.pads_begin = p.deconv.pads_end = (gops_list){2, {INT64_MAX, 0}};
+    gops_check_problem_refusal(
+        &p, GOPS_INVALID,
+        "pads_begin[0] is 9223372036854775807 and pads_end[0] is 9223372036854775807; they leave "
+        "-9223372036854775791 of 16 elements on spatial axis 0; at least 1 is needed");
 }
 
 static void too_large(void)

@@ -120,7 +120,7 @@ static void divide_into_items(const gops_plan *plan, gops_pointwise_layout *p)
     const int64_t min_items = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, MIN_ITEMS);
     const int64_t groups = gops_mul_saturate(conv->batch, conv->groups);
     p->item_groups = gops_clamp(groups / min_items, 1, conv->groups);
-    const int64_t wanted = gops_ceil_div(min_items, gops_max(1, groups));
+    const int64_t wanted = gops_ceil_div(min_items, groups);
     p->item_panels = gops_ceil_div(p->panels.count, gops_min(wanted, p->panels.count));
     p->panel_items = gops_ceil_div(p->panels.count, p->item_panels);
     const int64_t weights = plan->filter_bytes / conv->groups;
