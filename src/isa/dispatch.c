@@ -1,5 +1,4 @@
-/* dispatch.c: which instruction set runs. Not one of the files compiled for each of them.
- */
+/* dispatch.c: picks an instruction set. This file is compiled once, for all processors. */
 #include "isa/isa.h"
 
 #include <groupops/plan.h>
@@ -24,8 +23,8 @@ static bool runs_always(void)
 }
 
 #ifdef GOPS_HAVE_ISA_AVX2
-/* Asked once: a virtual machine takes microseconds over CPUID, and a plan should not. Threads that
- * ask at the same time find the same. clang 14's __builtin_cpu_supports does not know "f16c". */
+/* clang 14's __builtin_cpu_supports does not know "f16c". The answer is kept, because CPUID takes
+ * microseconds in a virtual machine. Threads that race here store the same answer. */
 static bool has_f16c(void)
 {
     enum { UNKNOWN, ABSENT, PRESENT };
@@ -76,7 +75,8 @@ const gops_kernels *gops_kernels_select(void)
 {
     const char *wanted = getenv("GROUPOPS_ISA");
     for (int i = SETS - 1; i >= 0; i--) {
-        int named = wanted == NULL || wanted[0] == 0 || strcmp(wanted, sets[i].kernels->isa) == 0;
+        const bool named =
+            wanted == NULL || wanted[0] == '\0' || strcmp(wanted, sets[i].kernels->isa) == 0;
         if (named && sets[i].runs()) {
             return sets[i].kernels;
         }

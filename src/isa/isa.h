@@ -1,8 +1,8 @@
 /*
  * isa.h: the code that is compiled once for each instruction set, behind one table.
  *
- * The build compiles *.isa.c, wherever they lie, several times, each time with GOPS_ISA defined as
- * the set's name; GOPS_ISA_NAME(x) makes the symbols differ.
+ * The build compiles each file *.isa.c, in whatever folder, once for each instruction set, with
+ * GOPS_ISA defined as the name of the set. GOPS_ISA_NAME(symbol) makes the symbols differ.
  */
 #ifndef GOPS_ISA_H
 #define GOPS_ISA_H
@@ -13,7 +13,7 @@
 #define GOPS_PASTE(symbol, isa) GOPS_PASTE_NAMES(symbol, isa)
 #define GOPS_ISA_NAME(symbol) GOPS_PASTE(symbol, GOPS_ISA)
 
-/* One member for each folder that has such code, which says what is in it and alone looks inside. */
+/* One member for each folder that has such code. Only that folder knows what its member holds. */
 typedef struct gops_kernels {
     const char *isa;
     int64_t vector_bytes;                            /* of the widest register */
@@ -27,10 +27,11 @@ typedef struct gops_kernels {
     const struct gops_norm_kernels *norm;            /* methods/norm/norm.h */
 } gops_kernels;
 
-/* The best table that runs here, or the one that GROUPOPS_ISA names; NULL where that is none. */
+/* The best table that this processor can run, or the one that the environment variable GROUPOPS_ISA
+ * names; NULL where it names none that can run. */
 const gops_kernels *gops_kernels_select(void);
 
-/* That of the instruction set that all processors have. */
+/* The table that every processor can run. */
 extern const gops_kernels gops_kernels_portable;
 
 #ifdef GOPS_ISA

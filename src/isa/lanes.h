@@ -4,7 +4,7 @@
 
 #include "isa/vector.h"
 
-/* What interleaves the lower and the upper halves of two vectors of 2 to 16 lanes. */
+/* LOW_n and HIGH_n interleave the lower and the upper halves of two vectors of n lanes. */
 #define LOW_2 0, 2
 #define HIGH_2 1, 3
 #define LOW_4 0, 4, 1, 5
@@ -13,8 +13,9 @@
 #define HIGH_8 4, 12, 5, 13, 6, 14, 7, 15
 #define LOW_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-/* Of two vectors of 16 lanes, in quads of lanes: what interleaves the lower and the upper halves of
- * each quad, by single lanes and by pairs, and the even and the odd quads of both. */
+/* For two vectors of 16 lanes, in groups of four lanes (quads): these interleave the lower or the
+ * upper halves of each quad by single lanes, the same by pairs of lanes, and take the even or the
+ * odd quads of both. */
 #define LOW_OF_QUADS 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
 #define HIGH_OF_QUADS 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
 #define LOW_PAIRS_OF_QUADS 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29

@@ -1,4 +1,4 @@
-/* register.h: what keeps a tile of sums in registers. */
+/* register.h: keeps the sums of a register tile in registers. */
 #ifndef GOPS_ISA_REGISTER_H
 #define GOPS_ISA_REGISTER_H
 
@@ -11,25 +11,26 @@
 #endif
 
 #ifdef GOPS_VECTOR_REGISTER
-/* Keeps gcc from folding a load into each of the multiplications that use it, which would make as
- * many loads of it as there are rows in a tile. */
+/* Keeps gcc from folding the load of x into each multiplication that uses it, which would load x as
+ * often as the tile has rows. */
 #define GOPS_IN_REGISTER(x) __asm__("" : "+" GOPS_VECTOR_REGISTER(x))
 #else
 #define GOPS_IN_REGISTER(x) (void)0
 #endif
 
-/* Keeps a value's register from being taken for something else before this, where there are 32 of
- * them: with 16 gcc spills sums instead, and the strips of AVX2 took 2.2 times as long. */
+/* Keeps x in its register up to this point. Only with 32 registers: with 16, gcc spills sums
+ * instead, and the tiles of direct convolution took 2.2 times as long with AVX2. */
 #if defined(__AVX512F__) || defined(__aarch64__)
 #define GOPS_STAYS(x) __asm__ volatile("" : : GOPS_VECTOR_REGISTER(x))
 #else
 #define GOPS_STAYS(x) (void)0
 #endif
 
-/* Keeps the compiler from computing things of an integer ahead, to keep in more registers than
- * there are. */
+/* Makes the value of an integer unknown to the compiler. It then computes what depends on the
+ * integer where it is used, instead of ahead into more registers than there are. */
 #define GOPS_OPAQUE(integer) __asm__("" : "+r"(integer))
 
+/* Unrolls the loop that follows, on a line of its own. */
 #ifdef __clang__
 #define GOPS_UNROLL _Pragma("unroll")
 #else

@@ -7,14 +7,15 @@
  * address have changed places: they are transposed.
  *
  * Parameters:
- *   NAME(symbol)  the name of a function or type of this instance
- *   LOW, HIGH     indices for __builtin_shufflevector that interleave the lower halves and the upper
- *                 halves of two vectors
- * and NAME(vector), the type.
+ *   NAME(symbol)  puts the type's name in front of a symbol
+ *   NAME(vector)  type: a vector
+ *   LOW, HIGH     indices for __builtin_shufflevector that interleave the lower halves and the
+ *                 upper halves of two vectors
  */
 #include "isa/register.h"
 
-/* Does so for `count` vectors, a power of 2 and at most 16. */
+/* Rotates the addresses in `count` vectors by log2(count) bits; `count` is a power of 2, at most
+ * 16. */
 static inline __attribute__((always_inline)) void NAME(rotate_address)(NAME(vector) * rows,
                                                                        const int count)
 {

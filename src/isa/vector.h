@@ -1,4 +1,4 @@
-/* vector.h: how wide a vector register of the instruction set is that is compiled for. */
+/* vector.h: the width of a vector register of the instruction set, and helpers for vectors. */
 #ifndef GOPS_ISA_VECTOR_H
 #define GOPS_ISA_VECTOR_H
 
@@ -10,17 +10,17 @@
 #define GOPS_VECTOR_BYTES 16
 #endif
 
-/* MemorySanitizer takes AVX2's masked stores for none, and minima, maxima and conversions by
- * instructions for uses of all their lanes, those too whose results are dropped. Built for it,
- * these are written as what it follows lane by lane. */
+/* MemorySanitizer does not see AVX2's masked stores, and takes minima, maxima and conversions by
+ * instructions for uses of all lanes, also of those whose results are dropped. Builds for it use
+ * code that it follows lane by lane. */
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #define GOPS_MEMORY_SANITIZER
 #endif
 #endif
 
-/* Vectors: a where the mask, the result of a comparison, holds, and b elsewhere. (C has no ?: of
- * vectors; compilers make a masked move of this.) */
+/* For vectors: a in the lanes where the mask, the result of a comparison, is set, and b in the
+ * others. C has no ?: for vectors; compilers make a masked move of this. */
 #define GOPS_SELECT(mask, a, b)                                                                    \
     ((__typeof__(a))(((__typeof__(mask))(a) & (mask)) | ((__typeof__(mask))(b) & ~(mask))))
 
@@ -39,8 +39,8 @@
 #define GOPS_NONTEMPORAL_FENCE() (void)0
 #endif
 
-/* For _Generic: the instructions for x < low ? low : x and x > high ? high : x, called with x as
- * their second argument, which is what they answer for NaN and for two zeros. */
+/* Associations for _Generic: the instructions for x < low ? low : x and x > high ? high : x. They
+ * are called with x as the second argument, which is what they return for NaN and for two zeros. */
 #if defined(__AVX__)
 #include <immintrin.h>
 #endif

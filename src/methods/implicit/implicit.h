@@ -51,8 +51,8 @@ typedef struct gops_implicit {
 } gops_implicit;
 
 /* The pixels of a box in the order of the padded input: `count` runs. A run is `rows` rows of
- * `width` pixels that begin `pitch` apart. Its columns begin every `step` of its `length` positions,
- * except for the last one, which begins at `last`. */
+ * `width` pixels that begin `pitch` apart. Its columns begin every `step` of its `length`
+ * positions, except for the last one, which begins at `last`. */
 typedef struct gops_pixel_runs {
     int64_t rows, width, pitch, length;
     int64_t step;

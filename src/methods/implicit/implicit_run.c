@@ -52,8 +52,8 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     }
 }
 
-static const void *find_input(const gops_plan *plan, const unsigned char *data, const gops_box *box,
-                              void *workspace)
+static const void *implicit_find_input(const gops_plan *plan, const unsigned char *data,
+                                       const gops_box *box, void *workspace)
 {
     const gops_conv_geometry *conv = &plan->conv;
     int64_t origin[GOPS_MAX_SPATIAL];
@@ -107,7 +107,8 @@ static void store_pixels_form(const item_work *work, int64_t first, int64_t c, i
 }
 
 /* One block of columns, for all channels of the item. */
-static void run_columns(item_work *work, int64_t first, int64_t *columns, int64_t *sum_offsets)
+static void implicit_run_columns(item_work *work, int64_t first, int64_t *columns,
+                                 int64_t *sum_offsets)
 {
     const gops_plan *plan = work->plan;
     const gops_implicit *p = gops_implicit_read(plan);
@@ -192,7 +193,7 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t item,
     fill_offsets(plan, offsets);
     work.pass = (gops_implicit_pass){
         .tiles = gops_implicit_tiles(p, tiles),
-        .input = find_input(plan, data, &work.box, workspace),
+        .input = implicit_find_input(plan, data, &work.box, workspace),
         .offsets = offsets,
         .depth = p->depth,
         .depth_block = p->depth_block,
@@ -204,6 +205,6 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t item,
     const int64_t count = work.runs.columns * work.runs.count;
     for (int64_t first = 0; first < count; first += p->column_block) {
         work.pass.count = gops_min(p->column_block, count - first);
-        run_columns(&work, first, columns, sum_offsets);
+        implicit_run_columns(&work, first, columns, sum_offsets);
     }
 }

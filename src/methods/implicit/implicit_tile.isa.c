@@ -1,4 +1,4 @@
-/* implicit_tile.isa.c: the register tiles of each compute type, in the instruction set's vectors. */
+/* implicit_tile.isa.c: the register tiles of each compute type, for one instruction set. */
 #include "methods/implicit/implicit_tile.h"
 
 #include "isa/lanes.h"

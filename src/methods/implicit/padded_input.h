@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-/* Position j of residue number q is data pixel origin + j * stride + (q * residue_step) % stride. */
+/* Position j of residue q is data pixel origin + j * stride + (q * residue_step) % stride. */
 typedef struct gops_padded_axis {
     int64_t data;
     int64_t stride;

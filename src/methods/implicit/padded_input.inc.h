@@ -47,7 +47,8 @@ pad_row(const gops_padded_axis *axis, const gops_padded_range *range, const T *f
     write_zeros(to + range->last, axis->length - range->last);
 }
 
-/* The `rows` rows along the last axis but one. A call for each would cost as much as a short row. */
+/* The `rows` rows along the last axis but one. A call for each would cost as much as a short row
+ * does. */
 static void pad_rows(const gops_padded_input *padded, const gops_padded_range *outer, const T *from,
                      C *to, int64_t rows)
 {

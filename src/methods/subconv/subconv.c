@@ -83,8 +83,8 @@ bool gops_subconv_split_axes(const gops_conv_geometry *conv, gops_subconv_split 
     return differs;
 }
 
-/* The first tap k of a residue: k * dilation = residue + pad modulo the stride. axis->kernel or more
- * where it has none. */
+/* The first tap k of a residue: k * dilation = residue + pad modulo the stride. axis->kernel or
+ * more where it has none. */
 static int64_t first_tap(const gops_subconv_axis *axis, int64_t residue)
 {
     const int64_t distance = (residue + axis->pad % axis->stride) % axis->stride;

@@ -88,7 +88,7 @@ static const unsigned char *subconv_multiply(const gops_subconv_work *work,
 }
 
 /* Computes and stores one block of columns after the other, each panel by panel. */
-static void run_columns(const gops_subconv_work *work, gops_implicit_pass *pass)
+static void subconv_run_columns(const gops_subconv_work *work, gops_implicit_pass *pass)
 {
     const gops_plan *plan = work->plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
@@ -120,7 +120,7 @@ static void run_columns(const gops_subconv_work *work, gops_implicit_pass *pass)
     }
 }
 
-static const void *find_input(const gops_subconv_work *work, const unsigned char *data)
+static const void *subconv_find_input(const gops_subconv_work *work, const unsigned char *data)
 {
     const gops_implicit *p = &gops_subconv_read(work->plan)->implicit;
     int64_t origin[GOPS_MAX_SPATIAL];
@@ -170,9 +170,9 @@ void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t item, 
     }
     gops_implicit_pass pass = {
         .tiles = gops_implicit_tiles(implicit, tiles),
-        .input =
-            find_input(&work, gops_data_at(plan, job, image_group / conv->groups,
-                                           image_group * conv->channels_in * conv->data_pixels)),
+        .input = subconv_find_input(
+            &work, gops_data_at(plan, job, image_group / conv->groups,
+                                image_group * conv->channels_in * conv->data_pixels)),
         .depth_block = implicit->depth_block,
         /* The packed weights lie in the order in which they are read, which the processor
          * prefetches by itself. Prefetching by instructions as well made DCGAN's layer from 512 to
@@ -180,5 +180,5 @@ void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t item, 
         .prefetch_weights = false,
         .bytes = bytes,
     };
-    run_columns(&work, &pass);
+    subconv_run_columns(&work, &pass);
 }
