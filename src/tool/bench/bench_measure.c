@@ -185,6 +185,8 @@ static bool record_gemm(bench_subject *subject, gops_tool_error *error)
     gops_plan *plan;
     gops_plan_info info;
     settings.algorithm = subject->info.algorithm;
+    /* A table has no name to estimate by, so the second plan could take more threads by itself. */
+    settings.threads = subject->info.threads;
     if (!gops_operation_plan(subject->layer->operation, &settings, subject->inputs, &host, &plan,
                              &info, error)) {
         return false;
