@@ -253,6 +253,40 @@ static void far_apart(void)
     }
 }
 
+/* What a packed filter depends on, strides among it, is one number. */
+static void strides_of_subconv(void)
+{
+    gops_problem p = {.operation = GOPS_PROBLEM_DECONV,
+                      .algorithm = "subconv",
+                      .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 2, 1, 1, 1, 1, 1, 3),
+                      .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 2, 3, 1, 1, 1, 1, 1, 2),
+                      .deconv = {.strides = {6, {1, 1, 1, 1, 1, 15}}}};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 41);
+    gops_plan *plan;
+    gops_error error;
+    gops_problem_check(&p, &random);
+    p.deconv.strides.values[5] = 16;
+    expect(gops_problem_plan(&p, &plan, &error), &error, GOPS_UNSUPPORTED,
+           "strides and dilations below 16 with 6 spatial axes");
+}
+
+/* More elements than plans are made for, of one tensor at a time. */
+static void too_many_elements(void)
+{
+    const char *const words =
+        GOPS_TEST_32_BIT ? "above 2147483647" : "elements; plans are made for";
+    gops_tensor data = GOPS_TEST_TENSOR(GOPS_I8, 1, 1, INT64_C(1) << 30);
+    gops_tensor filter = GOPS_TEST_TENSOR(GOPS_I8, 1, INT64_C(1) << 23, 1, 1);
+    gops_plan *plan;
+    gops_error error;
+    expect(gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, &error), &error, GOPS_TOO_LARGE,
+           words);
+    data = GOPS_TEST_TENSOR(GOPS_I8, 1, INT64_C(1) << 26, 1);
+    filter = GOPS_TEST_TENSOR(GOPS_I8, 1, INT64_C(1) << 27, INT64_C(1) << 26, 1);
+    expect(gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, &error), &error, GOPS_TOO_LARGE,
+           words);
+}
+
 static void beyond_63_bits(void)
 {
     const int64_t root = INT64_C(3037000500); /* its square is beyond 2^63 */
@@ -292,6 +326,8 @@ int main(void)
                                            {"too_little_workspace", too_little_workspace},
                                            {"empty_filter", empty_filter},
                                            {"far_apart", far_apart},
+                                           {"strides_of_subconv", strides_of_subconv},
+                                           {"too_many_elements", too_many_elements},
                                            {"beyond_63_bits", beyond_63_bits},
                                            {NULL, NULL}};
     return gops_test_main("contract", cases);
