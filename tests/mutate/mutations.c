@@ -332,7 +332,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: mutations COUNT SEED FILE...\n");
         return 2;
     }
-    const size_t wanted = strtoull(argv[1], NULL, 10);
+    const size_t wanted = (size_t)strtoull(argv[1], NULL, 10);
     uint64_t state = strtoull(argv[2], NULL, 10);
     for (int i = 3; i < argc; i++) {
         source s;
@@ -343,7 +343,7 @@ int main(int argc, char **argv)
         free(s.text);
     }
     for (size_t i = 0; i < wanted && i < change_count; i++) {
-        const size_t other = i + random_bits(&state) % (change_count - i);
+        const size_t other = i + (size_t)(random_bits(&state) % (change_count - i));
         const change c = changes[other];
         changes[other] = changes[i];
         printf("%s\t%lld\t%zu\t%zu\t%s\t%s\n", c.file, (long long)c.line, c.at, c.length, c.before,
