@@ -60,7 +60,7 @@ static void print_help(void)
     for (const verb *row = verbs; row->name != NULL; row++) {
         printf("groupops %s\n    %s\n", row->usage, row->summary);
     }
-    printf("groupops --version\ngroupops VERB --help\n\n"
+    printf("groupops --version\ngroupops help VERB, or groupops VERB --help\n\n"
            "Flags are the specification's attributes: --name=value, lists with commas.\n"
            "Exit status: 0 done; 2 the words on the command line are wrong; 1 anything else.\n");
 }
@@ -77,6 +77,16 @@ static void print_verb_help(const verb *row)
         printf("\n");
         gops_flags_help(stdout, row->bit);
     }
+}
+
+static const verb *find_verb(const char *name)
+{
+    for (const verb *row = verbs; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0) {
+            return row;
+        }
+    }
+    return NULL;
 }
 
 /* The word after the verb, an operation's name; `bench --suite=NAME` has none. */
@@ -171,13 +181,19 @@ static bool run_words(int count, char **words, gops_tool_error *error)
         printf("groupops %s\n", gops_version());
         return true;
     }
-    for (const verb *row = verbs; row->name != NULL; row++) {
-        if (strcmp(row->name, words[0]) == 0) {
-            return run_verb(row, count - 1, words + 1, error);
-        }
+    const bool help = strcmp(words[0], "help") == 0;
+    if (help && count == 1) {
+        print_help();
+        return true;
     }
-    return gops_tool_refuse(error, GOPS_EXIT_USAGE, "\"%s\" is no verb; groupops --help shows them",
-                            words[0]);
+    const char *name = words[help ? 1 : 0];
+    const verb *row = find_verb(name);
+    if (row == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_USAGE,
+                                "\"%s\" is no verb; groupops --help shows them", name);
+    }
+    return help ? run_verb(row, 1, (char *[]){"--help"}, error)
+                : run_verb(row, count - 1, words + 1, error);
 }
 
 int main(int argc, char **argv)

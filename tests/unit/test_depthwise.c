@@ -113,7 +113,7 @@ static void filters_and_images(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/shuffle");
 }
 
-/* The transposed form, stride 2: every width at which strips of columns end, pads even and odd. */
+/* The transposed form, stride 2: every width at which tiles of columns end, pads even and odd. */
 static void transposed(void)
 {
     static const gops_type types[] = {GOPS_F32, GOPS_F64};

@@ -20,6 +20,7 @@ static void refused_words(void)
         {"", "a verb is missing; groupops --help shows them"},
         {"conv", "\"conv\" is no verb; groupops --help shows them"},
         {"walk", "\"walk\" is no verb; groupops --help shows them"},
+        {"help walk", "\"walk\" is no verb; groupops --help shows them"},
         {"--json", "\"--json\" is no verb; groupops --help shows them"},
         {"plan", "plan needs an operation: plan conv|deconv|norm --data=SHAPE --filter=SHAPE "
                  "[flags]"},
@@ -156,6 +157,9 @@ static void help(void)
     expect_help("--help", PARTS("groupops run ", "groupops plan ", "groupops bench ",
                                 "groupops info", "--version", "Exit status"));
     expect_help("-h", PARTS("groupops run "));
+    expect_help("help", PARTS("groupops run ", "groupops info", "Exit status"));
+    expect_help("help bench", PARTS("groupops bench ", "--suite=NAME"));
+    expect_help("help ir", PARTS("groupops ir "));
     expect_help("run --help", PARTS("--data=FILE", "--output=FILE", "--strides=LIST",
                                     "--output-shape-rule=spec|openvino|onnx", "GroupConvolution-1",
                                     "GroupNormalization-12"));

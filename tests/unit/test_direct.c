@@ -1,7 +1,7 @@
 /*
- * Strips of one and of several rows, in every algorithm and instruction set: images about the sizes
- * of strips, so that edges cut a tap's range at either end, by more than one output, or leave a
- * strip without rows; channels about the sizes of vectors; depths that are cut into blocks.
+ * Direct convolution, beside every other algorithm and on every instruction set: images about the
+ * sizes of register tiles, so that edges cut a tap's range at either end, by more than one output,
+ * or leave a tile without rows; channels about the sizes of vectors; depths that are cut into blocks.
  */
 
 #include "problem.h"
@@ -107,5 +107,5 @@ int main(void)
 {
     static const gops_test_case cases[] = {
         {"sizes", sizes}, {"edges", edges}, {"joined", joined}, {"deep", deep}, {NULL, NULL}};
-    return gops_test_main("strips", cases);
+    return gops_test_main("direct", cases);
 }
