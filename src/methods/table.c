@@ -41,7 +41,7 @@ typedef struct scale {
     double portable, avx2, avx512; /* 1 for a method that is not here */
 } scale;
 
-static const scale scales[] = {
+static const scale estimate_scales[] = {
     {&gops_implicit_conv, 1.6, 1.0, 1.0},          {&gops_direct_conv, 1.4, 0.98, 0.9},
     {&gops_depthwise_blocked_conv, 1.0, 0.9, 1.0}, {&gops_depthwise_rows_conv, 1.3, 1.1, 1.3},
     {&gops_depthwise_rows_deconv, 1.0, 0.95, 1.0}, {&gops_pointwise_conv, 1.4, 1.02, 0.93},
@@ -49,18 +49,18 @@ static const scale scales[] = {
 
 enum { AVX512_BYTES = 64, AVX2_BYTES = 32 };
 
-double gops_method_scale(const gops_method *method, int64_t vector_bytes)
+double gops_estimate_scale(const gops_method *method, int64_t vector_bytes)
 {
 #ifdef __x86_64__
-    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
-        if (scales[i].method == method) {
-            return vector_bytes >= AVX512_BYTES ? scales[i].avx512
-                   : vector_bytes >= AVX2_BYTES ? scales[i].avx2
-                                                : scales[i].portable;
+    for (size_t i = 0; i < sizeof estimate_scales / sizeof estimate_scales[0]; i++) {
+        if (estimate_scales[i].method == method) {
+            return vector_bytes >= AVX512_BYTES ? estimate_scales[i].avx512
+                   : vector_bytes >= AVX2_BYTES ? estimate_scales[i].avx2
+                                                : estimate_scales[i].portable;
         }
     }
 #else
-    (void)scales;
+    (void)estimate_scales;
     (void)method;
     (void)vector_bytes;
 #endif

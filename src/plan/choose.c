@@ -68,7 +68,7 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
         }
     }
     if (status == GOPS_OK) {
-        plan->cost *= gops_method_scale(method, plan->kernels->vector_bytes);
+        plan->cost *= gops_estimate_scale(method, plan->kernels->vector_bytes);
         plan->workers =
             (int32_t)gops_clamp(gops_min(plan->items, worth_threads(plan)), 1, plan->workers);
         if (plan->worker_bytes > (PTRDIFF_MAX - plan->shared_bytes) / plan->workers) {

@@ -76,7 +76,7 @@ extern const gops_method *const gops_nonfinite_methods[GOPS_OPERATION_NORM];
 
 /* What the method's estimates are multiplied by, for kernels with vectors of so many bytes:
  * table.c. */
-double gops_method_scale(const gops_method *method, int64_t vector_bytes);
+double gops_estimate_scale(const gops_method *method, int64_t vector_bytes);
 
 /* Everything that a packed filter depends on: plans with equal layouts take each other's filters.
  * Layouts are compared byte by byte, so the struct has no padding and is filled with zeros first.

@@ -3,8 +3,9 @@
  *
  *     mutations COUNT SEED FILE...
  *
- * prints COUNT lines of tab-separated words: file, line, first byte, bytes, token, what takes its
- * place. The same files and seed give the same lines, and no line comes twice.
+ * prints COUNT lines of tab-separated words: file, line, first byte, bytes, token, the changed line
+ * as unchanged.txt would have it, and what takes the token's place. The same files and seed give
+ * the same lines, and no line comes twice.
  *
  * What can be changed: relational, arithmetic and logical operators (by another of their kind),
  * integers (by 1 up or down), floating point numbers (1 more), an index (1 more), `!`, `~` and a
@@ -12,8 +13,8 @@
  * pointer's star by the blanks that clang-format puts around it.
  *
  * What is left out: comments, text, and preprocessor lines other than #define; the sizes of arrays,
- * which are room; and each statement that mentions a word of `left_out` below, and each function
- * whose head mentions one: messages, assertions, prefetches and estimates of time.
+ * which are room; and each statement that mentions a word of `left_out` below, and each function or
+ * table whose head mentions one: messages, assertions, prefetches and estimates of time.
  */
 #include <ctype.h>
 #include <stdint.h>
@@ -62,7 +63,7 @@ typedef struct token {
 } token;
 
 typedef struct change {
-    const char *file;
+    const char *file, *text;
     int64_t line;
     size_t at, length;
     char before[40], after[40];
@@ -199,7 +200,8 @@ static int is(const source *s, size_t i, const char *text)
 static void add_change(const source *s, size_t i, const char *after)
 {
     const token *t = &s->tokens[i];
-    change c = {.file = s->file, .line = t->line, .at = t->at, .length = t->length};
+    change c = {
+        .file = s->file, .text = s->text, .line = t->line, .at = t->at, .length = t->length};
     if (change_count == change_room) {
         change_room = 2 * change_room + 1024;
         changes = grow(changes, change_room * sizeof *changes);
@@ -239,34 +241,86 @@ static void add_number(const source *s, size_t i)
     }
 }
 
-/* Whether the brackets that end at token i hold an index, and not the size of what is declared or
- * the place in an initializer. */
-static int is_index(const source *s, size_t i)
+/* A word that stands before a value. */
+static int is_before_value(const source *s, size_t i)
+{
+    return is(s, i, "return") || is(s, i, "else") || is(s, i, "case") || is(s, i, "sizeof");
+}
+
+/* Whether token i is the name in a declaration: a type stands before it, or the star of a pointer,
+ * or, where `begin` begins a declaration, a comma outside of parentheses. */
+static int is_declared(const source *s, size_t begin, size_t i)
+{
+    size_t before = i - 1;
+    int depth = 0;
+    if (i == 0 || i <= begin || s->tokens[i].kind != WORD)
+        return 0;
+    while (before > begin && is(s, before, "*") &&
+           s->tokens[before].at + 1 == s->tokens[before + 1].at)
+        before--;
+    if (s->tokens[before].kind == WORD && !is_before_value(s, before))
+        return 1;
+    for (size_t k = begin; k < before; k++)
+        depth += is(s, k, "(") - is(s, k, ")");
+    return depth == 0 && is(s, before, ",") && s->tokens[begin].kind == WORD &&
+           !is_before_value(s, begin) &&
+           (s->tokens[begin + 1].kind == WORD || is(s, begin + 1, "*"));
+}
+
+/* The bracket that opens what closes at token i. */
+static size_t opening(const source *s, size_t i)
 {
     int depth = 0;
-    size_t open = i;
-    for (; open > 0; open--) {
-        depth += is(s, open, "]") - is(s, open, "[");
+    for (; i > 0; i--) {
+        depth += is(s, i, "]") - is(s, i, "[");
         if (depth == 0)
             break;
     }
-    if (open + 1 == i || open < 2 || is(s, i + 1, "="))
-        return 0;
-    const token *name = &s->tokens[open - 1], *before = &s->tokens[open - 2];
-    const int declared = name->kind == WORD && (before->kind == WORD || is(s, open - 2, "*")) &&
-                         !is(s, open - 2, "return");
-    return !declared && (name->kind == WORD || is(s, open - 1, "]") || is(s, open - 1, ")"));
+    return i;
 }
 
-static void add_changes(const source *s, size_t i)
+/* Whether the bracket at token `open` begins the size of an array that is declared, in the
+ * statement from token `begin` on. */
+static int is_size(const source *s, size_t begin, size_t open)
+{
+    while (open > begin && is(s, open - 1, "]"))
+        open = opening(s, open - 1);
+    return open > begin && is_declared(s, begin, open - 1);
+}
+
+/* Whether token i, in the statement from token `begin` on, lies in the size of an array. */
+static int is_in_size(const source *s, size_t begin, size_t i)
+{
+    int depth = 0;
+    for (; i > begin; i--) {
+        depth += is(s, i, "[") - is(s, i, "]");
+        if (depth > 0)
+            return is_size(s, begin, i);
+    }
+    return 0;
+}
+
+/* Whether the brackets that end at token i hold an index, and not a size or the place in an
+ * initializer. */
+static int is_index(const source *s, size_t begin, size_t i)
+{
+    const size_t open = opening(s, i);
+    return open + 1 != i && open > 0 && !is(s, i + 1, "=") && !is_size(s, begin, open) &&
+           (s->tokens[open - 1].kind == WORD || is(s, open - 1, "]") || is(s, open - 1, ")"));
+}
+
+/* Those of token i, in the statement from token `begin` on. */
+static void add_changes(const source *s, size_t begin, size_t i)
 {
     const token *t = &s->tokens[i];
+    if (is_in_size(s, begin, i))
+        return;
     if (t->kind == NUMBER) {
         add_number(s, i);
     } else if (t->kind == WORD) {
         add_swaps(s, i, words);
     } else if (is(s, i, "]")) {
-        if (is_index(s, i))
+        if (is_index(s, begin, i))
             add_change(s, i, " + 1]");
     } else {
         const int blank_before = t->at > 0 && isspace((unsigned char)s->text[t->at - 1]);
@@ -309,7 +363,7 @@ static void find_changes(const source *s)
              end < s->count && !is(s, end, ";") && !is(s, end, "{") && !is(s, end, "}"); end++)
             left |= is_left_out(s, end);
         for (size_t i = begin; i < end && !left; i++)
-            add_changes(s, i);
+            add_changes(s, begin, i);
         if (left && depth == 0 && is(s, end, "{"))
             end = behind_braces(s, end) - 1;
         else
@@ -326,6 +380,21 @@ static uint64_t random_bits(uint64_t *state)
     return z ^ z >> 31;
 }
 
+/* Without the folder, and without the blanks and the backslash around it. */
+static void print_changed_line(const change *c)
+{
+    const char *folder = strrchr(c->file, '/');
+    size_t begin = c->at, end = c->at + c->length;
+    while (begin > 0 && c->text[begin - 1] != '\n')
+        begin--;
+    begin += strspn(c->text + begin, " ");
+    end += strcspn(c->text + end, "\n");
+    while (end > c->at + c->length && strchr(" \\", c->text[end - 1]) != NULL)
+        end--;
+    printf("%s: %.*s%s%.*s", folder == NULL ? c->file : folder + 1, (int)(c->at - begin),
+           c->text + begin, c->after, (int)(end - c->at - c->length), c->text + c->at + c->length);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4) {
@@ -340,14 +409,14 @@ int main(int argc, char **argv)
         find_tokens(&s);
         find_changes(&s);
         free(s.tokens);
-        free(s.text);
     }
     for (size_t i = 0; i < wanted && i < change_count; i++) {
         const size_t other = i + (size_t)(random_bits(&state) % (change_count - i));
         const change c = changes[other];
         changes[other] = changes[i];
-        printf("%s\t%lld\t%zu\t%zu\t%s\t%s\n", c.file, (long long)c.line, c.at, c.length, c.before,
-               c.after);
+        printf("%s\t%lld\t%zu\t%zu\t%s\t", c.file, (long long)c.line, c.at, c.length, c.before);
+        print_changed_line(&c);
+        printf("\t%s\n", c.after);
     }
     free(changes);
     return 0;
