@@ -1,13 +1,11 @@
-/* base/checked.h: integer arithmetic that says when it overflows, roundings, and the greatest common
- * divisor. */
+/* base/checked.h: integer arithmetic: overflow, rounding, the greatest common divisor. */
 #ifndef GOPS_BASE_CHECKED_H
 #define GOPS_BASE_CHECKED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each returns false, and leaves *result alone or meaningless, when the exact value does not fit.
- */
+/* These three return false, with any value in *result, if the exact value does not fit. */
 static inline bool gops_add(int64_t a, int64_t b, int64_t *result)
 {
     return !__builtin_add_overflow(a, b, result);
@@ -23,7 +21,13 @@ static inline bool gops_mul(int64_t a, int64_t b, int64_t *result)
     return !__builtin_mul_overflow(a, b, result);
 }
 
-/* a * b, or INT64_MAX where that is larger; both at least 0. */
+/* The sum and the product of numbers that are at least 0; INT64_MAX if they are larger. */
+static inline int64_t gops_add_saturate(int64_t a, int64_t b)
+{
+    int64_t result;
+    return gops_add(a, b, &result) ? result : INT64_MAX;
+}
+
 static inline int64_t gops_mul_saturate(int64_t a, int64_t b)
 {
     int64_t result;
@@ -57,13 +61,13 @@ static inline int64_t gops_floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* value rounded up to a multiple of step; both small enough. */
+/* `value` rounded up to a multiple of `step`; the result must fit. */
 static inline int64_t gops_round_up(int64_t value, int64_t step)
 {
     return gops_ceil_div(value, step) * step;
 }
 
-/* The greatest common divisor, for a and b at least 0. */
+/* The greatest common divisor of a and b, which are at least 0. */
 static inline int64_t gops_gcd(int64_t a, int64_t b)
 {
     while (b != 0) {

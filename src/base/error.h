@@ -9,4 +9,13 @@
 __attribute__((format(printf, 3, 4))) gops_status gops_fail(gops_error *error, gops_status status,
                                                             const char *format, ...);
 
+/* Ends the function with the status of `call` unless that is GOPS_OK. */
+#define GOPS_TRY(call)                                                                             \
+    do {                                                                                           \
+        const gops_status tried = (call);                                                          \
+        if (tried != GOPS_OK) {                                                                    \
+            return tried;                                                                          \
+        }                                                                                          \
+    } while (0)
+
 #endif

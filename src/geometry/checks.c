@@ -4,6 +4,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 
+#include <string.h>
+
 gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_error *error)
 {
     if (tensor == NULL) {
@@ -29,9 +31,8 @@ gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_
     return GOPS_OK;
 }
 
-/* The size of a tensor in bytes, dimensions already checked. */
-static gops_status tensor_bytes(const char *name, const gops_tensor *tensor, int64_t *bytes,
-                                gops_error *error)
+gops_status gops_check_bytes(const char *name, const gops_tensor *tensor, int64_t *bytes,
+                             gops_error *error)
 {
     int64_t product = (int64_t)gops_type_bytes(tensor->type);
     /* A 0 makes the tensor empty, however large the other dimensions are. */
@@ -58,14 +59,10 @@ gops_status gops_tensor_bytes(const gops_tensor *tensor, size_t *bytes, gops_err
     if (bytes == NULL) {
         return gops_fail(error, GOPS_INVALID, "bytes is NULL");
     }
-    gops_status status = gops_check_tensor("tensor", tensor, error);
-    if (status == GOPS_OK) {
-        status = tensor_bytes("tensor", tensor, &exact, error);
-    }
-    if (status == GOPS_OK) {
-        *bytes = (size_t)exact;
-    }
-    return status;
+    GOPS_TRY(gops_check_tensor("tensor", tensor, error));
+    GOPS_TRY(gops_check_bytes("tensor", tensor, &exact, error));
+    *bytes = (size_t)exact;
+    return GOPS_OK;
 }
 
 static gops_status check_ranks(const gops_conv_rules *rules, const gops_tensor *data,
@@ -146,19 +143,10 @@ gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor
                                  gops_conv_geometry *geometry, gops_error *error)
 {
     int64_t bytes;
-    gops_status status = gops_check_tensor("data", data, error);
-    if (status == GOPS_OK) {
-        status = gops_check_tensor("filter", filter, error);
-    }
-    if (status == GOPS_OK) {
-        status = check_ranks(rules, data, filter, error);
-    }
-    if (status == GOPS_OK) {
-        status = check_types(rules, data, filter, output_type, error);
-    }
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_check_tensor("data", data, error));
+    GOPS_TRY(gops_check_tensor("filter", filter, error));
+    GOPS_TRY(check_ranks(rules, data, filter, error));
+    GOPS_TRY(check_types(rules, data, filter, output_type, error));
     *geometry = (gops_conv_geometry){
         .axes = data->rank - 2,
         .batch = data->dims[0],
@@ -166,10 +154,7 @@ gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor
         .channels_in = filter->dims[rules->filter_in],
         .channels_out = filter->dims[rules->filter_out],
     };
-    status = check_channels(data, geometry, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(check_channels(data, geometry, error));
     for (int i = 0; i < geometry->axes; i++) {
         gops_axis *axis = &geometry->axis[i];
         axis->data = data->dims[i + 2];
@@ -184,56 +169,57 @@ gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor
                              i);
         }
     }
-    status = tensor_bytes("data", data, &bytes, error);
-    if (status == GOPS_OK) {
-        status = tensor_bytes("filter", filter, &bytes, error);
-    }
-    return status;
+    GOPS_TRY(gops_check_bytes("data", data, &bytes, error));
+    return gops_check_bytes("filter", filter, &bytes, error);
 }
 
-gops_status gops_resolve_list(const char *name, const gops_list *list, int32_t axes, int64_t min,
-                              int64_t otherwise, int64_t values[GOPS_MAX_SPATIAL],
-                              gops_error *error)
+gops_status gops_resolve_list(const char *name, const gops_list *list, int64_t min,
+                              gops_conv_geometry *geometry, size_t member, gops_error *error)
 {
+    const int32_t axes = geometry->axes;
     if (list->count != 0 && list->count != axes) {
         return gops_fail(error, GOPS_INVALID, "%s has %d values; data has %d spatial %s", name,
                          (int)list->count, (int)axes, axes == 1 ? "axis" : "axes");
     }
     for (int i = 0; i < axes; i++) {
-        values[i] = list->count == 0 ? otherwise : list->values[i];
-        if (values[i] < min) {
+        const int64_t value = list->count == 0 ? min : list->values[i];
+        if (value < min) {
             return gops_fail(error, GOPS_INVALID, "%s[%d] is %lld; it must be at least %lld", name,
-                             i, (long long)values[i], (long long)min);
+                             i, (long long)value, (long long)min);
         }
+        memcpy((char *)&geometry->axis[i] + member, &value, sizeof value);
     }
     return GOPS_OK;
 }
 
-gops_status gops_check_auto_pad(gops_auto_pad auto_pad, gops_error *error)
+gops_status gops_resolve_attributes(const gops_conv_attributes *given, bool ignores_pads,
+                                    gops_conv_geometry *geometry, gops_error *error)
 {
-    if ((unsigned)auto_pad > GOPS_AUTO_PAD_VALID) {
+    static const gops_list left_out = {0};
+    const bool ignored = ignores_pads || given->auto_pad != GOPS_AUTO_PAD_EXPLICIT;
+    const gops_list *begin = ignored ? &left_out : &given->pads_begin;
+    const gops_list *end = ignored ? &left_out : &given->pads_end;
+    if ((unsigned)given->auto_pad > GOPS_AUTO_PAD_VALID) {
         return gops_fail(
             error, GOPS_INVALID,
             "auto_pad is %d; it must be 0 (explicit), 1 (same_upper), 2 (same_lower) or "
             "3 (valid)",
-            (int)auto_pad);
+            (int)given->auto_pad);
     }
-    return GOPS_OK;
+    GOPS_TRY(gops_resolve_list("strides", &given->strides, 1, geometry, offsetof(gops_axis, stride),
+                               error));
+    GOPS_TRY(gops_resolve_list("dilations", &given->dilations, 1, geometry,
+                               offsetof(gops_axis, dilation), error));
+    GOPS_TRY(
+        gops_resolve_list("pads_begin", begin, 0, geometry, offsetof(gops_axis, pad_begin), error));
+    return gops_resolve_list("pads_end", end, 0, geometry, offsetof(gops_axis, pad_end), error);
 }
 
-gops_status gops_resolve_pads(gops_auto_pad auto_pad, const gops_list *pads_begin,
-                              const gops_list *pads_end, int32_t axes,
-                              int64_t begin[GOPS_MAX_SPATIAL], int64_t end[GOPS_MAX_SPATIAL],
-                              gops_error *error)
+void gops_divide_pads(gops_axis *axis, int64_t total, bool odd_at_begin)
 {
-    static const gops_list left_out = {0};
-    const bool ignored = auto_pad != GOPS_AUTO_PAD_EXPLICIT;
-    gops_status status =
-        gops_resolve_list("pads_begin", ignored ? &left_out : pads_begin, axes, 0, 0, begin, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
-    return gops_resolve_list("pads_end", ignored ? &left_out : pads_end, axes, 0, 0, end, error);
+    total = gops_max(0, total);
+    axis->pad_begin = odd_at_begin ? total - total / 2 : total / 2;
+    axis->pad_end = total - axis->pad_begin;
 }
 
 gops_status gops_kernel_extent(const gops_axis *axis, int index, int64_t *extent, gops_error *error)
@@ -260,21 +246,17 @@ static void fill_shape(const gops_conv_geometry *geometry, const gops_tensor *ou
     }
 }
 
-static int64_t add_saturate(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return gops_add(a, b, &sum) ? sum : INT64_MAX;
-}
-
 /* The pixels of one axis that windows touch: the padded data; transposed, the whole scatter result
  * and the padded output. */
 static int64_t axis_span(const gops_axis *axis, bool transposed)
 {
     const int64_t size = transposed ? axis->output : axis->data;
-    const int64_t padded = add_saturate(add_saturate(size, axis->pad_begin), axis->pad_end);
+    const int64_t padded =
+        gops_add_saturate(gops_add_saturate(size, axis->pad_begin), axis->pad_end);
     const int64_t steps = gops_mul_saturate(axis->data - 1, axis->stride);
     const int64_t reach = gops_mul_saturate(axis->kernel - 1, axis->dilation);
-    return transposed ? gops_max(padded, add_saturate(steps, add_saturate(reach, 1))) : padded;
+    return transposed ? gops_max(padded, gops_add_saturate(steps, gops_add_saturate(reach, 1)))
+                      : padded;
 }
 
 gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, bool transposed,
@@ -297,10 +279,7 @@ gops_status gops_finish(gops_conv_geometry *geometry, gops_type type, bool trans
         geometry->span = gops_mul_saturate(geometry->span, axis_span(axis, transposed));
     }
     geometry->k = gops_mul_saturate(geometry->channels_in, geometry->taps);
-    gops_status status = tensor_bytes("output", &output, &bytes, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_check_bytes("output", &output, &bytes, error));
     /* The product of pixels of an empty tensor may overflow; nothing is computed then. */
     int64_t pixels = transposed ? geometry->data_pixels : geometry->output_pixels;
     geometry->flops =

@@ -5,6 +5,7 @@
 #include "geometry/geometry.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What differs between the checks of the two convolutions. */
 typedef struct gops_conv_rules {
@@ -17,26 +18,29 @@ typedef struct gops_conv_rules {
 /* GOPS_INVALID for an unknown type, a rank outside 1 to GOPS_MAX_RANK, a negative dimension. */
 gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_error *error);
 
+/* The size in bytes of a tensor that gops_check_tensor passed. GOPS_TOO_LARGE: above PTRDIFF_MAX. */
+gops_status gops_check_bytes(const char *name, const gops_tensor *tensor, int64_t *bytes,
+                             gops_error *error);
+
 /* Checks data and filter against each other and fills in batch, groups, channels,
  * axis[].data and axis[].kernel. */
 gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor *data,
                                  const gops_tensor *filter, gops_type output_type,
                                  gops_conv_geometry *geometry, gops_error *error);
 
-/* Checks an attribute that has one number for each axis and writes its values, or `otherwise` if it
- * is left out. Values below `min` are refused. */
-gops_status gops_resolve_list(const char *name, const gops_list *list, int32_t axes, int64_t min,
-                              int64_t otherwise, int64_t values[GOPS_MAX_SPATIAL],
-                              gops_error *error);
+/* Checks an attribute that has one number for each axis and writes it to the axes' member at this
+ * offset: values are at least `min`, which is the default too. */
+gops_status gops_resolve_list(const char *name, const gops_list *list, int64_t min,
+                              gops_conv_geometry *geometry, size_t member, gops_error *error);
 
-/* GOPS_INVALID for a number that is not in gops_auto_pad. */
-gops_status gops_check_auto_pad(gops_auto_pad auto_pad, gops_error *error);
+/* Checks the attributes that both convolutions have and writes stride, dilation and pads of the
+ * axes. Pads are 0 if they are ignored, as they are by any auto_pad but explicit. */
+gops_status gops_resolve_attributes(const gops_conv_attributes *given, bool ignores_pads,
+                                    gops_conv_geometry *geometry, gops_error *error);
 
-/* Checks and writes the explicit pads; zeros if auto_pad has another value, which ignores them. */
-gops_status gops_resolve_pads(gops_auto_pad auto_pad, const gops_list *pads_begin,
-                              const gops_list *pads_end, int32_t axes,
-                              int64_t begin[GOPS_MAX_SPATIAL], int64_t end[GOPS_MAX_SPATIAL],
-                              gops_error *error);
+/* Divides `total`, or 0 where it is negative, into the two pads; an odd pixel goes to the beginning
+ * or to the end. */
+void gops_divide_pads(gops_axis *axis, int64_t total, bool odd_at_begin);
 
 /* (kernel - 1) * dilation + 1 of an axis. */
 gops_status gops_kernel_extent(const gops_axis *axis, int index, int64_t *extent,

@@ -19,9 +19,7 @@ static gops_status same_pads(gops_axis *axis, int index, int64_t extent, bool od
                          index, (long long)axis->dilation, (long long)axis->kernel,
                          (long long)INT64_MAX);
     }
-    int64_t total = gops_max(0, reach - axis->data);
-    axis->pad_begin = odd_at_begin ? total - total / 2 : total / 2;
-    axis->pad_end = total - axis->pad_begin;
+    gops_divide_pads(axis, reach - axis->data, odd_at_begin);
     return GOPS_OK;
 }
 
@@ -54,21 +52,11 @@ static gops_status resolve_axis(gops_axis *axis, int index, gops_auto_pad auto_p
                                 gops_error *error)
 {
     int64_t extent;
-    gops_status status = gops_kernel_extent(axis, index, &extent, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
-    switch (auto_pad) {
-    case GOPS_AUTO_PAD_SAME_UPPER:
-    case GOPS_AUTO_PAD_SAME_LOWER:
-        return same_pads(axis, index, extent, auto_pad == GOPS_AUTO_PAD_SAME_LOWER, error);
-    case GOPS_AUTO_PAD_VALID:
-        axis->pad_begin = axis->pad_end = 0;
-        break;
-    case GOPS_AUTO_PAD_EXPLICIT:
-        break;
-    }
-    return explicit_output(axis, index, extent, error);
+    GOPS_TRY(gops_kernel_extent(axis, index, &extent, error));
+    const bool lower = auto_pad == GOPS_AUTO_PAD_SAME_LOWER;
+    return lower || auto_pad == GOPS_AUTO_PAD_SAME_UPPER
+               ? same_pads(axis, index, extent, lower, error)
+               : explicit_output(axis, index, extent, error);
 }
 
 gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter,
@@ -76,33 +64,12 @@ gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter
                               gops_conv_geometry *geometry, gops_shape *shape, gops_error *error)
 {
     static const gops_conv_attributes defaults = {0};
-    int64_t strides[GOPS_MAX_SPATIAL], dilations[GOPS_MAX_SPATIAL];
-    int64_t pads_begin[GOPS_MAX_SPATIAL], pads_end[GOPS_MAX_SPATIAL];
-    gops_status status = gops_resolve_tensors(&rules, data, filter, output_type, geometry, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
     const gops_conv_attributes *given = attributes != NULL ? attributes : &defaults;
-    int32_t axes = geometry->axes;
-    if ((status = gops_check_auto_pad(given->auto_pad, error)) != GOPS_OK ||
-        (status = gops_resolve_list("strides", &given->strides, axes, 1, 1, strides, error)) !=
-            GOPS_OK ||
-        (status = gops_resolve_list("dilations", &given->dilations, axes, 1, 1, dilations,
-                                    error)) != GOPS_OK ||
-        (status = gops_resolve_pads(given->auto_pad, &given->pads_begin, &given->pads_end, axes,
-                                    pads_begin, pads_end, error)) != GOPS_OK) {
-        return status;
-    }
-    for (int i = 0; i < axes; i++) {
+    GOPS_TRY(gops_resolve_tensors(&rules, data, filter, output_type, geometry, error));
+    GOPS_TRY(gops_resolve_attributes(given, false, geometry, error));
+    for (int i = 0; i < geometry->axes; i++) {
         gops_axis *axis = &geometry->axis[i];
-        axis->stride = strides[i];
-        axis->dilation = dilations[i];
-        axis->pad_begin = pads_begin[i];
-        axis->pad_end = pads_end[i];
-        status = resolve_axis(axis, i, given->auto_pad, error);
-        if (status != GOPS_OK) {
-            return status;
-        }
+        GOPS_TRY(resolve_axis(axis, i, given->auto_pad, error));
         /* A stride or dilation that is never applied may be huge; here it becomes a small one. */
         axis->stride = gops_min(axis->stride, axis->pad_begin + axis->data + axis->pad_end);
         axis->dilation = axis->kernel > 1 ? axis->dilation : 1;

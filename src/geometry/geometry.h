@@ -16,6 +16,7 @@ typedef struct gops_axis {
     int64_t dilation;
     int64_t pad_begin;
     int64_t pad_end;
+    int64_t output_padding; /* of a transposed convolution */
 } gops_axis;
 
 /* A convolution: output pixel o reads data pixel o * stride + k * dilation - pad_begin.

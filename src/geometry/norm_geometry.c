@@ -10,11 +10,8 @@ enum { MAX_NORM_RANK = GOPS_MAX_SPATIAL + 2 };
 
 static gops_status check_data(const gops_tensor *data, gops_error *error)
 {
-    size_t bytes;
-    gops_status status = gops_check_tensor("data", data, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    int64_t bytes;
+    GOPS_TRY(gops_check_tensor("data", data, error));
     if (data->rank < 2) {
         return gops_fail(error, GOPS_INVALID,
                          "data has rank %d; GroupNormalization needs at least 2: batch, channels",
@@ -36,22 +33,13 @@ static gops_status check_data(const gops_tensor *data, gops_error *error)
                              "data has size 0 on spatial axis %d; at least 1 is needed", i - 2);
         }
     }
-    if (gops_tensor_bytes(data, &bytes, NULL) != GOPS_OK) {
-        return gops_fail(error, GOPS_TOO_LARGE,
-                         "data: the product of its dimensions, in bytes, is "
-                         "above %lld",
-                         (long long)PTRDIFF_MAX);
-    }
-    return GOPS_OK;
+    return gops_check_bytes("data", data, &bytes, error);
 }
 
 static gops_status check_coefficients(const char *name, const gops_tensor *tensor,
                                       const gops_tensor *data, gops_error *error)
 {
-    gops_status status = gops_check_tensor(name, tensor, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_check_tensor(name, tensor, error));
     if (tensor->type != data->type) {
         return gops_fail(error, GOPS_INVALID,
                          "%s is %s, data is %s; GroupNormalization takes one type for both", name,
@@ -97,13 +85,10 @@ gops_status gops_norm_resolve(const gops_tensor *data, const gops_tensor *scale,
 {
     /* By the definition, for one element: 1 for the mean, 3 for the variance, 2 for the output. */
     enum { FLOPS_AN_ELEMENT = 6 };
-    gops_status status;
-    if ((status = check_data(data, error)) != GOPS_OK ||
-        (status = check_coefficients("scale", scale, data, error)) != GOPS_OK ||
-        (status = check_coefficients("bias", bias, data, error)) != GOPS_OK ||
-        (status = check_attributes(attributes, data->dims[1], error)) != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(check_data(data, error));
+    GOPS_TRY(check_coefficients("scale", scale, data, error));
+    GOPS_TRY(check_coefficients("bias", bias, data, error));
+    GOPS_TRY(check_attributes(attributes, data->dims[1], error));
     *geometry = (gops_norm_geometry){
         .batch = data->dims[0],
         .groups = attributes->num_groups,

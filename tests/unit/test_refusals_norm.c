@@ -66,7 +66,7 @@ static void descriptors(void)
     p.data.dims[3] = INT64_C(1) << 60;
     gops_check_problem_refusal(
         &p, GOPS_TOO_LARGE,
-        "data: the product of its dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES);
+        "data: the product of its first 4 dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES);
 }
 
 static void coefficients(void)
