@@ -217,8 +217,8 @@ static void prefetch_row_and_outputs(const direct_item *item, gops_direct_work *
         (const unsigned char *)work->data + below * bytes, work->plane * bytes,
         gops_ceil_div(work->channels_in, conv->taps), item->row_below != 0 ? work->channels_in : 0};
     work->prefetch[GOPS_DIRECT_PREFETCH_OUTPUTS] = (gops_direct_prefetch){
-        (const unsigned char *)work->output + last * bytes, work->output_ld * bytes,
-        gops_ceil_div(p->mr, conv->taps), outputs ? work->channels : 0};
+        outputs ? (const unsigned char *)work->output + last * bytes : NULL,
+        work->output_ld * bytes, gops_ceil_div(p->mr, conv->taps), outputs ? work->channels : 0};
 }
 
 /* Runs tile rows first to first + count - 1 for one block of output and one of input channels. */
