@@ -193,23 +193,33 @@ static void while_locked(void)
 
 /* What cannot be merged is not replaced, nor what does not fit on the disk; the permissions stay.
  */
-static void kept(void)
+/* A file that cannot be written keeps its text. */
+static void full(void)
 {
-    char text[4096];
+#ifdef __clang__
+    gops_test_skip("LLVM's OpenMP makes a file of 1 KB itself, and dies of the limit");
+#endif
     static tool_result result;
-    static const tool_surroundings full = {.most_file_bytes = 64};
-    struct stat status;
-    gops_test_check(wait_for(add_in_background(17, "c.txt")) == 0 && chmod("c.txt", 0640) == 0,
-                    "it failed");
+    static const tool_surroundings short_files = {.most_file_bytes = 64};
+    gops_test_check(wait_for(add_in_background(17, "c.txt")) == 0, "it failed");
     tool_run(&result,
              "plan conv --data=1,6,11,18 --filter=2,5,3,3,2 --threads=1 --algorithm=fastest "
              "--choices=c.txt",
-             &full);
+             &short_files);
     gops_test_check(
         result.exit_code == 1 &&
             strcmp(result.err, "groupops: c.txt: it cannot be written: File too large\n") == 0,
         "%d %s", result.exit_code, result.err);
     expect_widths("c.txt", 17, 17);
+    unlink("c.txt");
+}
+
+static void kept(void)
+{
+    char text[4096];
+    struct stat status;
+    gops_test_check(wait_for(add_in_background(17, "c.txt")) == 0 && chmod("c.txt", 0640) == 0,
+                    "it failed");
     gops_test_check(wait_for(add_in_background(18, "c.txt")) == 0 && stat("c.txt", &status) == 0 &&
                         (status.st_mode & 0777) == 0640,
                     "its mode is %o", (unsigned)status.st_mode);
@@ -251,6 +261,7 @@ int main(void)
                                            {"suite", suite},
                                            {"several_at_once", several_at_once},
                                            {"while_locked", while_locked},
+                                           {"full", full},
                                            {"kept", kept},
                                            {"refused", refused},
                                            {NULL, NULL}};
