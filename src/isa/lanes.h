@@ -2,6 +2,7 @@
 #ifndef GOPS_ISA_LANES_H
 #define GOPS_ISA_LANES_H
 
+#include "isa/isa.h"
 #include "isa/vector.h"
 
 /* LOW_n and HIGH_n interleave the lower and the upper halves of two vectors of n lanes. */
@@ -33,29 +34,21 @@
 #define EVEN_ODD_4 0, 2, 5, 7
 #define EVEN_ODD_8 0, 2, 4, 6, 9, 11, 13, 15
 #define EVEN_ODD_16 EVEN_8, 17, 19, 21, 23, 25, 27, 29, 31
+
+/* How many elements of 4 and of 8 bytes a vector register has, and these lists for so many. */
 #if GOPS_VECTOR_BYTES == 64
-#define EVEN_OF_4_BYTES EVEN_16
-#define EVEN_OF_8_BYTES EVEN_8
-#define EVEN_ODD_OF_4_BYTES EVEN_ODD_16
-#define EVEN_ODD_OF_8_BYTES EVEN_ODD_8
-#define LOW_OF_4_BYTES LOW_16
-#define HIGH_OF_4_BYTES HIGH_16
-#define LOW_OF_8_BYTES LOW_8
-#define HIGH_OF_8_BYTES HIGH_8
+#define LANES_OF_4 16
+#define LANES_OF_8 8
 #elif GOPS_VECTOR_BYTES == 32
-#define EVEN_ODD_OF_4_BYTES EVEN_ODD_8
-#define EVEN_ODD_OF_8_BYTES EVEN_ODD_4
-#define LOW_OF_4_BYTES LOW_8
-#define HIGH_OF_4_BYTES HIGH_8
-#define LOW_OF_8_BYTES LOW_4
-#define HIGH_OF_8_BYTES HIGH_4
+#define LANES_OF_4 8
+#define LANES_OF_8 4
 #else
-#define EVEN_ODD_OF_4_BYTES EVEN_ODD_4
-#define EVEN_ODD_OF_8_BYTES EVEN_ODD_2
-#define LOW_OF_4_BYTES LOW_4
-#define HIGH_OF_4_BYTES HIGH_4
-#define LOW_OF_8_BYTES LOW_2
-#define HIGH_OF_8_BYTES HIGH_2
+#define LANES_OF_4 4
+#define LANES_OF_8 2
 #endif
+#define LOW_OF_4_BYTES GOPS_PASTE(LOW, LANES_OF_4)
+#define HIGH_OF_4_BYTES GOPS_PASTE(HIGH, LANES_OF_4)
+#define LOW_OF_8_BYTES GOPS_PASTE(LOW, LANES_OF_8)
+#define HIGH_OF_8_BYTES GOPS_PASTE(HIGH, LANES_OF_8)
 
 #endif

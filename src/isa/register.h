@@ -30,6 +30,9 @@
  * integer where it is used, instead of ahead into more registers than there are. */
 #define GOPS_OPAQUE(integer) __asm__("" : "+r"(integer))
 
+/* Begins the definition of a function whose sizes are to be constants where it is inlined. */
+#define GOPS_INLINE static inline __attribute__((always_inline))
+
 /* Unrolls the loop that follows, on a line of its own. */
 #ifdef __clang__
 #define GOPS_UNROLL _Pragma("unroll")

@@ -16,8 +16,7 @@
 
 /* Rotates the addresses in `count` vectors by log2(count) bits; `count` is a power of 2, at most
  * 16. */
-static inline __attribute__((always_inline)) void NAME(rotate_address)(NAME(vector) * rows,
-                                                                       const int count)
+GOPS_INLINE void NAME(rotate_address)(NAME(vector) * rows, const int count)
 {
     NAME(vector) next[16];
     GOPS_UNROLL

@@ -1,5 +1,5 @@
 /*
- * epilogue.inc.h: applies the epilogue to a vector of sums; the formula is in epilogue.h. A NaN
+ * epilogue.inc.h: applies the epilogue to vectors of sums; the formula is in epilogue.h. A NaN
  * passes through.
  *
  * Parameters:
@@ -9,6 +9,8 @@
  *
  * The template that includes this one calls NAME(clamp) and NAME(epilogue).
  */
+#include "isa/register.h"
+
 /* Not `vector`, which the including template may have defined. */
 #define epilogue_vector NAME(vector)
 #define at_least NAME(at_least)
@@ -16,27 +18,24 @@
 #define clamp NAME(clamp)
 #define epilogue NAME(epilogue)
 
-static inline __attribute__((always_inline)) epilogue_vector at_least(epilogue_vector low,
-                                                                      epilogue_vector x)
+GOPS_INLINE epilogue_vector at_least(epilogue_vector low, epilogue_vector x)
 {
     return GOPS_SELECT(x < low, low, x);
 }
 
-static inline __attribute__((always_inline)) epilogue_vector at_most(epilogue_vector high,
-                                                                     epilogue_vector x)
+GOPS_INLINE epilogue_vector at_most(epilogue_vector high, epilogue_vector x)
 {
     return GOPS_SELECT(x > high, high, x);
 }
 
-static inline __attribute__((always_inline)) epilogue_vector
-clamp(epilogue_vector x, epilogue_vector low, epilogue_vector high)
+GOPS_INLINE epilogue_vector clamp(epilogue_vector x, epilogue_vector low, epilogue_vector high)
 {
     x = (epilogue_vector) _Generic((x), GOPS_RAISES default : at_least)(low, x);
     return (epilogue_vector) _Generic((x), GOPS_LOWERS default : at_most)(high, x);
 }
 
-static inline __attribute__((always_inline)) epilogue_vector
-epilogue(epilogue_vector sum, epilogue_vector bias, epilogue_vector low, epilogue_vector high)
+GOPS_INLINE epilogue_vector epilogue(epilogue_vector sum, epilogue_vector bias, epilogue_vector low,
+                                     epilogue_vector high)
 {
     return clamp(sum + bias, low, high);
 }

@@ -21,6 +21,7 @@
 #ifndef GOPS_DIRECT_H
 #define GOPS_DIRECT_H
 
+#include "isa/register.h"
 #include "types/types.h"
 
 #include <stdbool.h>
@@ -92,7 +93,7 @@ typedef struct gops_direct_kernels {
 /* The most pixels that the range of a tap may lack at one end of a row of the tile. There is a loop
  * for each range, and for each range of rows as well. So tiles of several rows, and the wide ones
  * whose pixels share vectors, have only the ranges that pads of up to 3 leave. */
-static inline __attribute__((always_inline)) int64_t gops_direct_max_cut(gops_direct_size size)
+GOPS_INLINE int64_t gops_direct_max_cut(gops_direct_size size)
 {
     enum { CUT = 3 };
     return size.rows > 1 || size.per_vector > 1 ? CUT : size.pixels - 1;

@@ -18,37 +18,27 @@
  * them may be outside the data; their lanes take zeros. With a stride of 2 a permutation drops the
  * values in between.
  *
- * Parameters; the file undefines them:
+ * Parameters, from isa/each_compute.inc.h:
  *
  *   C                          type: the compute type, float or double
- *   LANES                      int: the elements of a vector register
+ *   LANES                      int: the elements of a vector register; with 16, pixels may share one
  *   NAME(symbol)               puts the type's name in front of a symbol
- *   GOPS_DIRECT_TILES(TILE)    TILE(vectors, rows, pixels, stride, per_vector) for each tile
- *   LOW, HIGH, GOPS_MASKED_STORE, GOPS_TRANSPOSE_QUADS
- *                              direct_store.inc.h
- *   GOPS_LOAD_PIXELS(at, stride, per_vector, first, last) -> vector
- *                              optional: the pixels of a vector that they share; direct.isa.c
- *   GOPS_FMA                   optional, string: the instruction sum += a * b, in the order of
- *                              operands b, a, sum of AT&T syntax
+ *   LOW, HIGH, INTRINSIC       direct_store.inc.h
  *
- * and, which stay defined, GOPS_DIRECT_MAX_SUMS, GOPS_DIRECT_MAX_VECTORS and GOPS_DIRECT_REGISTERS,
- * int: the most of any tile, and the vector registers that a compiler uses.
+ * and from direct.isa.c:
+ *
+ *   GOPS_DIRECT_TILES(TILE)    TILE(vectors, rows, pixels, stride, per_vector) for each tile
+ *   GOPS_SHARED_TILES(TILE)    the same for those whose pixels share vectors of 16 lanes
+ *   GOPS_FMA                   optional, string: the instruction sum += a * b of floats, in the order
+ *                              of operands b, a, sum of AT&T syntax
+ *   GOPS_DIRECT_MAX_SUMS, GOPS_DIRECT_MAX_VECTORS, GOPS_DIRECT_REGISTERS
+ *                              int: the most of any tile, and the vector registers that a compiler
+ *                              uses
  */
-
-typedef C NAME(vector)
-    __attribute__((vector_size(LANES * sizeof(C)), aligned(sizeof(C)), may_alias));
-
-static inline NAME(vector) NAME(broadcast)(C value)
-{
-    return value - (NAME(vector)){0};
-}
-
+#include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"
-
 #include "methods/direct/direct_store.inc.h"
 
-#define vector NAME(vector)
-#define broadcast NAME(broadcast)
 #define tile_range NAME(tile_range)
 #define range_first NAME(range_first)
 #define range_last NAME(range_last)
@@ -57,7 +47,6 @@ static inline NAME(vector) NAME(broadcast)(C value)
 #define multiply_add_memory NAME(multiply_add_memory)
 #define add_channels NAME(add_channels)
 #define add_range NAME(add_range)
-#define finish_tile NAME(finish_tile)
 #define direct_tile NAME(direct_tile)
 #define tile_list NAME(tile_list)
 #define direct_kernels NAME(direct_kernels)
@@ -69,46 +58,37 @@ typedef struct tile_range {
 
 /* Where the range with a number (gops_direct_range) begins, and where it ends. Both are 0 for a
  * number that no range has. */
-static inline __attribute__((always_inline)) int range_first(const int number, const int cut)
+GOPS_INLINE int range_first(const int number, const int cut)
 {
     return number <= cut ? number : 0;
 }
 
-static inline __attribute__((always_inline)) int range_last(const int number, const int size,
-                                                            const int cut)
+GOPS_INLINE int range_last(const int number, const int size, const int cut)
 {
     return number <= cut ? size : number <= 2 * cut ? size - (number - cut) : 0;
 }
 
-#ifdef GOPS_LOAD_PIXELS
 /* The data that the pixels of one vector read; the first pixel reads *at. Pixels before `first` and
  * from `last` on, which may be beyond them, are 0 and are not read. */
-static inline __attribute__((always_inline)) vector
-load_pixels(const C *at, const int stride, const int per_vector, const int first, const int last)
+GOPS_INLINE vector load_pixels(const C *at, const gops_direct_size of, const int first,
+                               const int last)
 {
-    if (per_vector == 1) {
-        return broadcast(*at);
+#if LANES == 16
+    if (of.per_vector > 1) {
+        return (vector)load_shared_pixels(at, of.stride, of.per_vector, first > 0 ? first : 0,
+                                          last);
     }
-    return GOPS_LOAD_PIXELS(at, stride, per_vector, first > 0 ? first : 0, last);
-}
 #else
-static inline __attribute__((always_inline)) vector
-load_pixels(const C *at, const int stride, const int per_vector, const int first, const int last)
-{
-    (void)stride;
-    (void)per_vector;
-    (void)first;
-    (void)last;
+    (void)of, (void)first, (void)last;
+#endif
     return broadcast(*at);
 }
-#endif
 
 /* *sum += a * b. Left to themselves compilers choose another form of the instruction, and with all
  * registers in use move and spill sums: 4 vectors by 7 pixels took 1.1 of the time (Zen 5). */
-static inline __attribute__((always_inline)) void multiply_add(vector *sum, const vector a,
-                                                               const vector b, const int vectors)
+GOPS_INLINE void multiply_add(vector *sum, const vector a, const vector b, const int vectors)
 {
-#ifdef GOPS_FMA
+#if defined(GOPS_FMA) && LANES == LANES_OF_4
     if (vectors > 1) {
         __asm__(GOPS_FMA " %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
         return;
@@ -120,10 +100,9 @@ static inline __attribute__((always_inline)) void multiply_add(vector *sum, cons
 }
 
 /* *sum += a * *b, with b read by the multiplication itself. */
-static inline __attribute__((always_inline)) void multiply_add_memory(vector *sum, const vector a,
-                                                                      const vector *b)
+GOPS_INLINE void multiply_add_memory(vector *sum, const vector a, const vector *b)
 {
-#ifdef GOPS_FMA
+#if defined(GOPS_FMA) && LANES == LANES_OF_4
     __asm__(GOPS_FMA " %2, %1, %0" : "+v"(*sum) : "v"(a), "m"(*b));
 #else
     *sum += a * *b;
@@ -131,9 +110,9 @@ static inline __attribute__((always_inline)) void multiply_add_memory(vector *su
 }
 
 /* Adds `count` input channels of a tap to some of the sums. */
-static inline __attribute__((always_inline)) void
-add_channels(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
-             const gops_direct_size of, const tile_range range, vector *sum)
+GOPS_INLINE void add_channels(const C *x, int64_t plane, int64_t row_step, const C *weights,
+                              int64_t count, const gops_direct_size of, const tile_range range,
+                              vector *sum)
 {
     const int vectors = of.vectors, rows = of.rows, per_vector = of.per_vector;
     const int columns = of.pixels / per_vector;
@@ -163,7 +142,7 @@ add_channels(const C *x, int64_t plane, int64_t row_step, const C *weights, int6
                 GOPS_OPAQUE(at); /* gcc would keep the address of each pixel in a register */
             }
             const vector pixel =
-                load_pixels(at + (j * per_vector - range.first) * of.stride, of.stride, per_vector,
+                load_pixels(at + (j * per_vector - range.first) * of.stride, of,
                             range.first - j * per_vector, range.last - j * per_vector);
             GOPS_UNROLL
             for (int i = 0; i < held; i++) {
@@ -186,9 +165,8 @@ add_channels(const C *x, int64_t plane, int64_t row_step, const C *weights, int6
 }
 
 /* Adds to the pixels of the range with a number; it says rows and pixels. */
-static inline __attribute__((always_inline)) void
-add_range(const C *x, int64_t plane, int64_t row_step, const C *weights, int64_t count,
-          const gops_direct_size of, const int number, vector *sum)
+GOPS_INLINE void add_range(const C *x, int64_t plane, int64_t row_step, const C *weights,
+                           int64_t count, const gops_direct_size of, const int number, vector *sum)
 {
     const int cut = (int)gops_direct_max_cut(of), numbers = 2 * cut + 1;
     const int across = number % numbers, down = number / numbers;
@@ -255,6 +233,11 @@ static GOPS_EACH_SIZE void direct_tile(const gops_direct_work *work, const gops_
     finish_tile(work, of, sum);
 }
 
+#if LANES == 16
+#define TILES(TILE) GOPS_DIRECT_TILES(TILE) GOPS_SHARED_TILES(TILE)
+#else
+#define TILES(TILE) GOPS_DIRECT_TILES(TILE)
+#endif
 #define TILE_NAME(vectors, rows, pixels, stride, per_vector)                                       \
     NAME(tile_##vectors##x##rows##x##pixels##_##stride##_##per_vector)
 #define TILE(vectors, rows, pixels, stride, per_vector)                                            \
@@ -262,41 +245,16 @@ static GOPS_EACH_SIZE void direct_tile(const gops_direct_work *work, const gops_
     {                                                                                              \
         direct_tile(work, (gops_direct_size){vectors, rows, pixels, stride, per_vector});          \
     }
-GOPS_DIRECT_TILES(TILE)
+TILES(TILE)
 #undef TILE
 #define TILE(vectors, rows, pixels, stride, per_vector)                                            \
     {{vectors, rows, pixels, stride, per_vector},                                                  \
      TILE_NAME(vectors, rows, pixels, stride, per_vector)},
-static const gops_direct_tile tile_list[] = {GOPS_DIRECT_TILES(TILE){{0, 0, 0, 0, 0}, NULL}};
+static const gops_direct_tile tile_list[] = {TILES(TILE){{0, 0, 0, 0, 0}, NULL}};
 #undef TILE
 #undef TILE_NAME
 static const gops_direct_kernels direct_kernels = {LANES, tile_list};
-
-#undef vector
-#undef broadcast
-#undef tile_range
-#undef range_first
-#undef range_last
-#undef load_pixels
-#undef multiply_add
-#undef multiply_add_memory
-#undef add_channels
-#undef add_range
-#undef finish_tile
-#undef direct_tile
-#undef tile_list
-#undef direct_kernels
-
+#undef TILES
 #undef GOPS_EACH_SIZE
 #undef GOPS_RANGES
 #undef GOPS_RANGE
-#undef GOPS_MASKED_STORE
-#undef GOPS_TRANSPOSE_QUADS
-#undef GOPS_FMA
-#undef GOPS_LOAD_PIXELS
-#undef GOPS_DIRECT_TILES
-#undef C
-#undef LANES
-#undef NAME
-#undef LOW
-#undef HIGH

@@ -1,7 +1,6 @@
 /* direct.isa.c: direct.inc.h for the floating point types. */
 #include "methods/direct/direct.h"
 
-#include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 
@@ -49,7 +48,9 @@ enum { GOPS_DIRECT_MAX_SUMS = 12, GOPS_DIRECT_MAX_VECTORS = 3, GOPS_DIRECT_REGIS
     TILE(3, 1, 14, stride, 2)                                                                      \
     TILE(1, 4, 14, stride, 2)                                                                      \
     TILE(2, 2, 28, stride, 4)
-#define GOPS_SHARED_SIZES_OF_STRIDE_1(TILE)                                                        \
+#define GOPS_SHARED_TILES(TILE)                                                                    \
+    GOPS_SHARED_SIZES(TILE, 1)                                                                     \
+    GOPS_SHARED_SIZES(TILE, 2)                                                                     \
     TILE(2, 1, 56, 1, 4)                                                                           \
     TILE(2, 1, 28, 1, 2)                                                                           \
     TILE(2, 2, 14, 1, 2)
@@ -74,9 +75,8 @@ static inline void gops_direct_prefetch_next(gops_direct_prefetch *prefetch, con
 /* Loads the per_vector pixels at `at`, `stride` apart, and repeats them to fill a vector. Pixels
  * before `first` and from `last` on are 0. Their values are not read, as they may lie outside the
  * tensor; but if `last` is beyond per_vector, more values follow. */
-static inline __attribute__((always_inline)) __m512
-f32_load_shared_pixels(const float *at, const int stride, const int per_vector, const int first,
-                       const int last)
+GOPS_INLINE __m512 load_shared_pixels(const float *at, const int stride, const int per_vector,
+                                      const int first, const int last)
 {
     const int end = last < per_vector ? last : per_vector;
     const unsigned all = stride == 2 ? 0x55 : 0xff;
@@ -103,39 +103,12 @@ f32_load_shared_pixels(const float *at, const int stride, const int per_vector, 
 }
 #endif
 
-#define C float
-#define LANES (GOPS_VECTOR_BYTES / 4)
-#define LOW LOW_OF_4_BYTES
-#define HIGH HIGH_OF_4_BYTES
-#define NAME(symbol) f32_##symbol
 #if defined(__FMA__) && !defined(GOPS_MEMORY_SANITIZER) /* which cannot follow assembly */
 #define GOPS_FMA "vfmadd231ps"
 #endif
-#ifdef __AVX512F__
-#define GOPS_TRANSPOSE_QUADS
-#define GOPS_LOAD_PIXELS f32_load_shared_pixels
-#define GOPS_DIRECT_TILES(TILE)                                                                    \
-    GOPS_DIRECT_SIZES(TILE, 1)                                                                     \
-    GOPS_DIRECT_SIZES(TILE, 2)                                                                     \
-    GOPS_SHARED_SIZES(TILE, 1) GOPS_SHARED_SIZES(TILE, 2) GOPS_SHARED_SIZES_OF_STRIDE_1(TILE)
-#define GOPS_MASKED_STORE(to, mask, value)                                                         \
-    _mm512_mask_storeu_ps(to, (__mmask16)(mask), (__m512)(value))
-#else
 #define GOPS_DIRECT_TILES(TILE) GOPS_DIRECT_SIZES(TILE, 1) GOPS_DIRECT_SIZES(TILE, 2)
-#endif
-#include "methods/direct/direct.inc.h"
-
-#define GOPS_DIRECT_TILES(TILE) GOPS_DIRECT_SIZES(TILE, 1) GOPS_DIRECT_SIZES(TILE, 2)
-#define C double
-#define LANES (GOPS_VECTOR_BYTES / 8)
-#define LOW LOW_OF_8_BYTES
-#define HIGH HIGH_OF_8_BYTES
-#define NAME(symbol) f64_##symbol
-#ifdef __AVX512F__
-#define GOPS_MASKED_STORE(to, mask, value)                                                         \
-    _mm512_mask_storeu_pd(to, (__mmask8)(mask), (__m512d)(value))
-#endif
-#include "methods/direct/direct.inc.h"
+#define EACH_COMPUTE "methods/direct/direct.inc.h"
+#include "isa/each_compute.inc.h"
 
 const gops_direct_kernels *const GOPS_ISA_NAME(gops_direct_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = &f32_direct_kernels,

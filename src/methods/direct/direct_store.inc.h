@@ -5,20 +5,10 @@
  * A tile leaves a vector of channels for each pixel, and a tensor wants a run of pixels for each
  * channel: vectors are transposed in registers, as isa/transpose.inc.h does.
  *
- * Parameters:
- *
- *   C, LANES, NAME(symbol)     as in direct.inc.h
- *   LOW, HIGH                  lists of lane indices: isa/transpose.inc.h
- *   vector, broadcast, epilogue   type and functions: direct.inc.h
- *   GOPS_MASKED_STORE(C *to, mask, vector)   optional: stores the lanes of the mask
- *   GOPS_TRANSPOSE_QUADS       optional: vectors have 16 lanes, in quads that one instruction
- *                              permutes
- *   GOPS_LOAD_PIXELS           optional: there are tiles whose pixels share vectors
+ * Parameters: C, LANES, NAME, LOW, HIGH and INTRINSIC of isa/each_compute.inc.h
  */
 #include "isa/transpose.inc.h"
 
-#define vector NAME(vector)
-#define broadcast NAME(broadcast)
 #define epilogue NAME(epilogue)
 #define repeat_channels NAME(repeat_channels)
 #define rotate_address NAME(rotate_address)
@@ -30,10 +20,9 @@
 #define finish_tile NAME(finish_tile)
 
 /* The first LANES / per_vector lanes, each per_vector times. */
-static inline __attribute__((always_inline)) vector repeat_channels(const vector lanes,
-                                                                    const int per_vector)
+GOPS_INLINE vector repeat_channels(const vector lanes, const int per_vector)
 {
-#ifdef GOPS_LOAD_PIXELS
+#if LANES == 16
     if (per_vector == 4) {
         return __builtin_shufflevector(lanes, lanes, FOUR_TIMES_4);
     }
@@ -47,12 +36,11 @@ static inline __attribute__((always_inline)) vector repeat_channels(const vector
 #endif
 }
 
-#ifdef GOPS_TRANSPOSE_QUADS
+#if LANES == 16
 /* Transposes 16 / per_vector vectors of 16 lanes by instructions that have no indices to load:
  * first inside quads of lanes, then quads. Pixels that share a vector stay side by side. With its
  * stores a transposition of 16 vectors takes 0.7 of the time of rotate_address (Zen 5). */
-static inline __attribute__((always_inline)) void transpose_quads(vector *rows,
-                                                                  const int per_vector)
+GOPS_INLINE void transpose_quads(vector *rows, const int per_vector)
 {
     vector next[LANES];
     const int count = 16 / per_vector, quads = 4 / per_vector;
@@ -103,12 +91,11 @@ static inline __attribute__((always_inline)) void transpose_quads(vector *rows,
 #endif
 
 /* Stores lanes from to from + count - 1; count is at most p. */
-static inline __attribute__((always_inline)) void
-store_lanes(C *to, const vector *value, const int from, const int p, int64_t count)
+GOPS_INLINE void store_lanes(C *to, const vector *value, const int from, const int p, int64_t count)
 {
-#ifdef GOPS_MASKED_STORE
+#ifdef INTRINSIC
     (void)p;
-    GOPS_MASKED_STORE(to - from, ((1u << count) - 1) << from, *value);
+    NAME(store_masked)(to - from, ((1u << count) - 1) << from, *value);
 #else
     const C *lanes = (const C *)value + from;
     if (count == p) {
@@ -121,11 +108,10 @@ store_lanes(C *to, const vector *value, const int from, const int p, int64_t cou
 #endif
 }
 
-#ifdef GOPS_LOAD_PIXELS
+#if LANES == 16
 /* store_run for pixels that share vectors. */
-static inline __attribute__((always_inline)) void
-store_shared_run(const gops_direct_work *work, const gops_direct_size of, const int size,
-                 int64_t at, int64_t places, const vector *sum)
+GOPS_INLINE void store_shared_run(const gops_direct_work *work, const gops_direct_size of,
+                                  const int size, int64_t at, int64_t places, const vector *sum)
 {
     const int per_vector = of.per_vector, ld = of.rows * of.pixels / per_vector;
     const int channels = LANES / per_vector, blocks = (size + channels - 1) / channels;
@@ -155,13 +141,11 @@ store_shared_run(const gops_direct_work *work, const gops_direct_size of, const 
 
 /* Transposes the sums of `size` columns of pixels and stores the first `places` pixels to the
  * output from `at` on. */
-static inline __attribute__((always_inline)) void store_run(const gops_direct_work *work,
-                                                            const gops_direct_size of,
-                                                            const int size, int64_t at,
-                                                            int64_t places, const vector *sum)
+GOPS_INLINE void store_run(const gops_direct_work *work, const gops_direct_size of, const int size,
+                           int64_t at, int64_t places, const vector *sum)
 {
     const int vectors = of.vectors, ld = of.rows * of.pixels / of.per_vector;
-#ifdef GOPS_LOAD_PIXELS
+#if LANES == 16
     if (of.per_vector > 1) {
         store_shared_run(work, of, size, at, places, sum);
         return;
@@ -180,7 +164,7 @@ static inline __attribute__((always_inline)) void store_run(const gops_direct_wo
                 for (int k = 0; k < p; k++) {
                     rows[k] = j + k < size ? sum[i * ld + j + k] : (vector){0};
                 }
-#ifdef GOPS_TRANSPOSE_QUADS
+#if LANES == 16
                 if (p == LANES) {
                     transpose_quads(rows, 1);
                 } else {
@@ -204,8 +188,8 @@ static inline __attribute__((always_inline)) void store_run(const gops_direct_wo
 
 /* Stores the sums to the output. Rows of which one ends where the next begins, as in an image that
  * is as wide as the tile, are stored as one. */
-static inline __attribute__((always_inline)) void
-store_output(const gops_direct_work *work, const gops_direct_size of, const vector *sum)
+GOPS_INLINE void store_output(const gops_direct_work *work, const gops_direct_size of,
+                              const vector *sum)
 {
     const int columns = of.pixels / of.per_vector;
     if (of.rows == 1 || (work->output_row == of.pixels && work->output_pixels == of.pixels)) {
@@ -222,8 +206,7 @@ store_output(const gops_direct_work *work, const gops_direct_size of, const vect
     }
 }
 
-static inline __attribute__((always_inline)) void
-finish_tile(const gops_direct_work *work, const gops_direct_size of, vector *sum)
+GOPS_INLINE void finish_tile(const gops_direct_work *work, const gops_direct_size of, vector *sum)
 {
     const int vectors = of.vectors, size = of.rows * of.pixels / of.per_vector;
     vector *const kept = (vector *)work->sums;
@@ -255,15 +238,3 @@ finish_tile(const gops_direct_work *work, const gops_direct_size of, vector *sum
     }
     store_output(work, of, sum);
 }
-
-#undef vector
-#undef broadcast
-#undef epilogue
-#undef repeat_channels
-#undef rotate_address
-#undef transpose_quads
-#undef store_lanes
-#undef store_shared_run
-#undef store_run
-#undef store_output
-#undef finish_tile

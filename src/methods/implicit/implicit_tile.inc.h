@@ -12,78 +12,63 @@
  * loop over them is unrolled, and the compiler replaces the arrays by registers. The offset table
  * replaces im2col: row k of the column matrix is the input itself, shifted by offsets[k].
  *
- * Parameters:
+ * The sizes fill the vector registers with the sums, the vectors of one step of k (of the columns
+ * in the pixels form, of the weights in the channels form), and one more. With 32 registers that is
+ * 8 x 3 or 4 x 6 in the pixels form, and 2 vectors of channels x 14 in the channels form; with 16
+ * registers, 4 x 3 and 2 vectors x 6. The smaller tiles compute what these leave over.
+ *
+ * Parameters, from isa/each_compute.inc.h:
  *
  *   C                 type: the compute type
- *   LANES             integer: values of C in a vector
+ *   LANES             int: the elements of a vector register
+ *   LOW, HIGH         lists of lane indices: isa/transpose.inc.h
  *   NAME(symbol)      puts the type's name in front of a symbol
- *   GOPS_MAX_NR       integer: the most columns of a tile
- *   GOPS_MAX_SUMS     integer: the most vectors of sums of a tile
- *   GOPS_MAX_VECTORS  integer: the most vectors that the channels of a tile in the channels form
- *                     fill
+ *
+ * and from implicit_tile.isa.c:
+ *
+ *   GOPS_PIXEL_TILES(TILE)   TILE(mr, nr) for each size of the pixels form
+ *   GOPS_CHANNEL_TILES(TILE) TILE(vectors, nr) for each size of the channels form; MR is
+ *                            vectors * LANES
+ *   GOPS_MAX_SUMS, GOPS_MAX_VECTORS
+ *                            int: the most vectors of sums of a tile, and of channels of a column
  */
-
-typedef C NAME(vector)
-    __attribute__((vector_size(LANES * sizeof(C)), aligned(sizeof(C)), may_alias));
-
+#include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"
+#include "methods/implicit/implicit_transpose.inc.h"
 
-#define vector NAME(vector)
-#define broadcast NAME(broadcast)
-#define epilogue NAME(epilogue)
-#define add_bias NAME(add_bias)
-#define add_bias_residual NAME(add_bias_residual)
+#define clamp NAME(clamp)
+#define add_epilogue NAME(add_epilogue)
 #define store_tile NAME(store_tile)
 #define pixels_tile NAME(pixels_tile)
 #define channels_loop NAME(channels_loop)
 #define channels_tile NAME(channels_tile)
+#define pixels_list NAME(pixels_list)
+#define channels_list NAME(channels_list)
 
-static inline vector broadcast(C value)
-{
-    return value - (vector){0};
-}
-
-/* Applies the epilogue without a residual. The lanes of a vector are channels in the channels form;
- * in the pixels form they are of one channel. */
-static inline __attribute__((always_inline)) void add_bias(const gops_tile_work *work,
-                                                           const int vectors, const int nr,
-                                                           const bool channels_form, vector *sum)
-{
-    const C *bounds = work->bounds, *bias = work->bias;
-    const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
-    GOPS_UNROLL
-    for (int i = 0; i < vectors; i++) {
-        const vector add = channels_form ? *(const vector *)(bias + i * LANES) : broadcast(bias[i]);
-        GOPS_UNROLL
-        for (int j = 0; j < nr; j++) {
-            sum[i * nr + j] = epilogue(sum[i * nr + j], add, low, high);
-        }
-    }
-}
-
-/* Applies the epilogue with a residual, in the pixels form. */
-static inline __attribute__((always_inline)) void
-add_bias_residual(const gops_tile_work *work, const int mr, const int nr, vector *sum)
+/* Applies the epilogue. The lanes of a vector are channels in the channels form; in the pixels form
+ * they are of one channel. Only the pixels form has a residual. */
+GOPS_INLINE void add_epilogue(const gops_tile_work *work, const int vectors, const int nr,
+                              const bool channels_form, const bool adds_residual, vector *sum)
 {
     const C *bounds = work->bounds, *bias = work->bias, *residual = work->residual;
     const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
     GOPS_UNROLL
-    for (int i = 0; i < mr; i++, residual += work->sums_ld) {
-        const vector add = broadcast(bias[i]);
+    for (int i = 0; i < vectors; i++, residual += adds_residual ? work->sums_ld : 0) {
+        const vector add = channels_form ? *(const vector *)(bias + i * LANES) : broadcast(bias[i]);
         GOPS_UNROLL
         for (int j = 0; j < nr; j++) {
-            sum[i * nr + j] =
-                epilogue(sum[i * nr + j] + add, *(const vector *)(residual + work->sum_offsets[j]),
-                         low, high);
+            vector value = sum[i * nr + j] + add;
+            if (adds_residual) {
+                value += *(const vector *)(residual + work->sum_offsets[j]);
+            }
+            sum[i * nr + j] = clamp(value, low, high);
         }
     }
 }
 
 /* Stores a tile's vectors of sums: sum[i * nr + j] goes to sum_offsets[j] + i * step. */
-static inline __attribute__((always_inline)) void store_tile(const gops_tile_work *work,
-                                                             const int vectors, const int nr,
-                                                             const int64_t step,
-                                                             const bool channels_form, vector *sum)
+GOPS_INLINE void store_tile(const gops_tile_work *work, const int vectors, const int nr,
+                            const int64_t step, const bool channels_form, vector *sum)
 {
     C *to[GOPS_MAX_NR];
     GOPS_UNROLL
@@ -100,9 +85,9 @@ static inline __attribute__((always_inline)) void store_tile(const gops_tile_wor
         }
     }
     if (work->bounds != NULL && work->residual != NULL && !channels_form) {
-        add_bias_residual(work, vectors, nr, sum);
+        add_epilogue(work, vectors, nr, channels_form, true, sum);
     } else if (work->bounds != NULL) {
-        add_bias(work, vectors, nr, channels_form, sum);
+        add_epilogue(work, vectors, nr, channels_form, false, sum);
     }
     GOPS_UNROLL
     for (int j = 0; j < nr; j++) {
@@ -113,8 +98,7 @@ static inline __attribute__((always_inline)) void store_tile(const gops_tile_wor
     }
 }
 
-static inline __attribute__((always_inline)) void pixels_tile(const gops_tile_work *work,
-                                                              const int mr, const int nr)
+GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int nr)
 {
     const C *const input = work->input;
     const C *from[GOPS_MAX_NR];
@@ -150,9 +134,8 @@ static inline __attribute__((always_inline)) void pixels_tile(const gops_tile_wo
 /* The loop over k of the channels form. With `two_runs` the first half of the columns are
  * neighbouring pixels, and so are the others, so that two pointers serve instead of one for each
  * column. */
-static inline __attribute__((always_inline)) void channels_loop(const gops_tile_work *work,
-                                                                const int vectors, const int nr,
-                                                                const bool two_runs, vector *sum)
+GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, const int nr,
+                               const bool two_runs, vector *sum)
 {
     const C *from[GOPS_MAX_NR];
     const int half = (nr + 1) / 2;
@@ -180,8 +163,7 @@ static inline __attribute__((always_inline)) void channels_loop(const gops_tile_
     }
 }
 
-static inline __attribute__((always_inline)) void channels_tile(const gops_tile_work *work,
-                                                                const int vectors, const int nr)
+GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, const int nr)
 {
     vector sum[GOPS_MAX_SUMS];
     const int half = (nr + 1) / 2;
@@ -199,12 +181,27 @@ static inline __attribute__((always_inline)) void channels_tile(const gops_tile_
     store_tile(work, vectors, nr, LANES, true, sum);
 }
 
-#undef vector
-#undef broadcast
-#undef epilogue
-#undef add_bias
-#undef add_bias_residual
-#undef store_tile
-#undef pixels_tile
-#undef channels_loop
-#undef channels_tile
+#define PIXELS(mr, nr)                                                                             \
+    static void NAME(pixels_##mr##x##nr)(const gops_tile_work *work)                               \
+    {                                                                                              \
+        pixels_tile(work, mr, nr);                                                                 \
+    }
+#define CHANNELS(vectors, nr)                                                                      \
+    static void NAME(channels_##vectors##x##nr)(const gops_tile_work *work)                        \
+    {                                                                                              \
+        channels_tile(work, vectors, nr);                                                          \
+    }
+GOPS_PIXEL_TILES(PIXELS)
+GOPS_CHANNEL_TILES(CHANNELS)
+#undef PIXELS
+#undef CHANNELS
+
+#define PIXELS(mr, nr) {mr, nr, NAME(pixels_##mr##x##nr)},
+#define CHANNELS(vectors, nr) {vectors * LANES, nr, NAME(channels_##vectors##x##nr)},
+static const gops_tile pixels_list[] = {GOPS_PIXEL_TILES(PIXELS){0, 0, NULL}};
+static const gops_tile channels_list[] = {GOPS_CHANNEL_TILES(CHANNELS){0, 0, NULL}};
+#undef PIXELS
+#undef CHANNELS
+
+static const gops_tiles NAME(tiles) = {LANES, pixels_list, channels_list, NAME(transpose),
+                                       NAME(interleave)};

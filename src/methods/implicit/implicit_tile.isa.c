@@ -1,14 +1,12 @@
 /* implicit_tile.isa.c: the register tiles of each compute type, for one instruction set. */
 #include "methods/implicit/implicit_tile.h"
 
-#include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* The sizes of the tiles: GOPS_PIXEL_TILES and GOPS_CHANNEL_TILES of implicit_tile_set.inc.h. */
 #if defined(__AVX512F__) || defined(__aarch64__)
 /* 32 vector registers. */
 /* clang-format off */
@@ -39,64 +37,9 @@ enum { GOPS_MAX_SUMS = 28, GOPS_MAX_VECTORS = 4 };
 enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
 #endif
 
-#define LANES_32 (GOPS_VECTOR_BYTES / 4)
-#define LANES_64 (GOPS_VECTOR_BYTES / 8)
-
-#define C float
-#define LANES LANES_32
-#define LOW LOW_OF_4_BYTES
-#define HIGH HIGH_OF_4_BYTES
-#define NAME(symbol) f32_##symbol
-#include "methods/implicit/implicit_tile.inc.h"
-#include "methods/implicit/implicit_transpose.inc.h"
-#include "methods/implicit/implicit_tile_set.inc.h"
-#undef C
-#undef LANES
-#undef LOW
-#undef HIGH
-#undef NAME
-
-#define C double
-#define LANES LANES_64
-#define LOW LOW_OF_8_BYTES
-#define HIGH HIGH_OF_8_BYTES
-#define NAME(symbol) f64_##symbol
-#include "methods/implicit/implicit_tile.inc.h"
-#include "methods/implicit/implicit_transpose.inc.h"
-#include "methods/implicit/implicit_tile_set.inc.h"
-#undef C
-#undef LANES
-#undef LOW
-#undef HIGH
-#undef NAME
-
-#define C uint32_t
-#define LANES LANES_32
-#define LOW LOW_OF_4_BYTES
-#define HIGH HIGH_OF_4_BYTES
-#define NAME(symbol) u32_##symbol
-#include "methods/implicit/implicit_tile.inc.h"
-#include "methods/implicit/implicit_transpose.inc.h"
-#include "methods/implicit/implicit_tile_set.inc.h"
-#undef C
-#undef LANES
-#undef LOW
-#undef HIGH
-#undef NAME
-
-#define C uint64_t
-#define LANES LANES_64
-#define LOW LOW_OF_8_BYTES
-#define HIGH HIGH_OF_8_BYTES
-#define NAME(symbol) u64_##symbol
-#include "methods/implicit/implicit_tile.inc.h"
-#include "methods/implicit/implicit_transpose.inc.h"
-#include "methods/implicit/implicit_tile_set.inc.h"
-#undef C
-#undef LANES
-#undef LOW
-#undef HIGH
-#undef NAME
+#define EACH_COMPUTE "methods/implicit/implicit_tile.inc.h"
+#define EACH_INTEGER
+#include "isa/each_compute.inc.h"
 
 static const gops_tiles *const tiles[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = &f32_tiles,

@@ -8,18 +8,10 @@
  * interleave: neighbouring outputs of a transposed convolution come from different
  * sub-convolutions, each of which leaves a run of pixels.
  *
- * Parameters:
- *
- *   C             type: the compute type
- *   LANES         integer: values of C in a vector
- *   LOW, HIGH     indices for __builtin_shufflevector that interleave the lower and the upper
- *                 halves of two vectors (isa/lanes.h)
- *   NAME(symbol)  puts the type's name in front of a symbol
- *   NAME(vector)  type: a vector of C
+ * Parameters: C, LANES, LOW, HIGH and NAME of isa/each_compute.inc.h
  */
 #include "isa/transpose.inc.h"
 
-#define vector NAME(vector)
 #define rotate_address NAME(rotate_address)
 #define transpose NAME(transpose)
 #define interleave_row NAME(interleave_row)
@@ -62,8 +54,7 @@ static void transpose(void *to, int64_t to_ld, const void *from, int64_t from_ld
     }
 }
 
-static inline __attribute__((always_inline)) void
-interleave_row(C *restrict to, const C *restrict from, int64_t step, int64_t count)
+GOPS_INLINE void interleave_row(C *restrict to, const C *restrict from, int64_t step, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         to[i * step] = from != NULL ? from[i] : 0;
@@ -89,9 +80,3 @@ static void interleave(void *to, const void *const *from, int64_t rows, int64_t 
         }
     }
 }
-
-#undef vector
-#undef rotate_address
-#undef transpose
-#undef interleave_row
-#undef interleave

@@ -39,8 +39,8 @@ static inline void write_zeros(C *to, int64_t count)
 }
 
 /* One row: the positions of a residue along the innermost axis. */
-static inline __attribute__((always_inline)) void
-pad_row(const gops_padded_axis *axis, const gops_padded_range *range, const T *from, C *to)
+GOPS_INLINE void pad_row(const gops_padded_axis *axis, const gops_padded_range *range,
+                         const T *from, C *to)
 {
     write_zeros(to, range->first);
     copy_run(to + range->first, from, axis->stride, range->last - range->first);
@@ -116,11 +116,3 @@ static void pad_input(const gops_padded_input *padded, const int64_t *origin, in
         }
     }
 }
-
-#undef zero_run
-#undef copy_run
-#undef write_zeros
-#undef pad_row
-#undef pad_rows
-#undef pad_axes
-#undef pad_input

@@ -1,6 +1,8 @@
 /* padded_input.isa.c: padded_input.inc.h for each element type. */
 #include "methods/implicit/padded_input.h"
 
+#include "isa/register.h"
+
 #define EACH_TYPE "methods/implicit/padded_input.inc.h"
 #include "types/each_type.inc.h"
 

@@ -8,31 +8,14 @@
  * a column of tiles, whose pixels stay in the first level cache, and a tile applies the epilogue
  * and writes its sums to the output: the processor writes them while the next tile multiplies.
  *
- * Parameters; the file undefines them:
- *
- *   C                type: the compute type, float or double
- *   LANES            int: the elements of a vector register
- *   EVEN, EVEN_ODD   lists of lane indices (isa/lanes.h): the even lanes of two vectors; the even
- *                    lanes of the first with the odd lanes of the second. EVEN is used only with
- *                    GOPS_LOAD_FIRST.
- *   NAME(symbol)     puts the type's name in front of a symbol
- *   GOPS_LOAD_FIRST(const C *from, int64_t count) -> vector
- *                    optional: loads the first `count` lanes, the others are 0
- *   GOPS_STORE_FIRST(C *to, int64_t count, vector value)
- *                    optional: stores the first `count` lanes
- *   GOPS_FIRST       what the two use; only undefined here
- *   GOPS_POINTWISE_TILES(TILE), GOPS_POINTWISE_MR, GOPS_POINTWISE_VECTORS,
- *   GOPS_POINTWISE_MAX_TAIL
- *                    the tiles and their largest sizes (pointwise.isa.c); they stay defined
+ * Parameters: those of isa/each_compute.inc.h, of which this file itself uses C, LANES, NAME, EVEN,
+ * EVEN_ODD and INTRINSIC; and GOPS_POINTWISE_TILES(TILE), GOPS_POINTWISE_MR, GOPS_POINTWISE_VECTORS
+ * and GOPS_POINTWISE_MAX_TAIL, the tiles and their largest sizes (pointwise.isa.c).
  */
-typedef C NAME(vector)
-    __attribute__((vector_size(LANES * sizeof(C)), aligned(sizeof(C)), may_alias));
-
+#include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"
 
-#define vector NAME(vector)
 #define column NAME(column)
-#define broadcast NAME(broadcast)
 #define load_first NAME(load_first)
 #define store_first NAME(store_first)
 #define apply_epilogue NAME(apply_epilogue)
@@ -50,16 +33,11 @@ typedef C NAME(vector)
 typedef C column
     __attribute__((vector_size(GOPS_POINTWISE_MR * sizeof(C)), aligned(sizeof(C)), may_alias));
 
-static inline vector broadcast(C value)
+/* Load and store `count` lanes, fewer than all; the other lanes are loaded as 0. */
+GOPS_INLINE vector load_first(const C *from, int64_t count)
 {
-    return value - (vector){0};
-}
-
-/* Loads `count` lanes, fewer than all; the others are 0. */
-static inline __attribute__((always_inline)) vector load_first(const C *from, int64_t count)
-{
-#ifdef GOPS_LOAD_FIRST
-    return GOPS_LOAD_FIRST(from, count);
+#ifdef INTRINSIC
+    return NAME(load_masked)(from, (1u << count) - 1);
 #else
     vector value = {0};
     memcpy(&value, from, (size_t)count * sizeof(C));
@@ -67,20 +45,18 @@ static inline __attribute__((always_inline)) vector load_first(const C *from, in
 #endif
 }
 
-static inline __attribute__((always_inline)) void store_first(C *to, int64_t count, vector value)
+GOPS_INLINE void store_first(C *to, int64_t count, vector value)
 {
-#ifdef GOPS_STORE_FIRST
-    GOPS_STORE_FIRST(to, count, value);
+#ifdef INTRINSIC
+    NAME(store_masked)(to, (1u << count) - 1, value);
 #else
     memcpy(to, &value, (size_t)count * sizeof(C));
 #endif
 }
 
 /* Applies the epilogue to complete sums. `bias` and `residual` are those of the first channel. */
-static inline __attribute__((always_inline)) void apply_epilogue(const gops_pointwise_work *work,
-                                                                 const int mr, const int vectors,
-                                                                 const C *bias, const C *residual,
-                                                                 vector *sum)
+GOPS_INLINE void apply_epilogue(const gops_pointwise_work *work, const int mr, const int vectors,
+                                const C *bias, const C *residual, vector *sum)
 {
     const C *bounds = work->bounds;
     const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
@@ -102,9 +78,8 @@ static inline __attribute__((always_inline)) void apply_epilogue(const gops_poin
 }
 
 /* Stores complete sums. */
-static inline __attribute__((always_inline)) void store_tile(const gops_pointwise_work *work,
-                                                             const int mr, const int vectors,
-                                                             C *output, const vector *sum)
+GOPS_INLINE void store_tile(const gops_pointwise_work *work, const int mr, const int vectors,
+                            C *output, const vector *sum)
 {
     const int64_t last = work->count - (vectors - 1) * LANES;
     GOPS_UNROLL
@@ -122,10 +97,8 @@ static inline __attribute__((always_inline)) void store_tile(const gops_pointwis
 }
 
 /* Applies the epilogue to the complete sums of a tail pixel, and stores them. */
-static inline __attribute__((always_inline)) void store_column(const gops_pointwise_work *work,
-                                                               const int mr, C *output,
-                                                               const C *bias, const C *residual,
-                                                               const column *sum)
+GOPS_INLINE void store_column(const gops_pointwise_work *work, const int mr, C *output,
+                              const C *bias, const C *residual, const column *sum)
 {
     const C *bounds = work->bounds;
     GOPS_UNROLL
@@ -141,8 +114,8 @@ static inline __attribute__((always_inline)) void store_column(const gops_pointw
     }
 }
 
-static inline __attribute__((always_inline)) void
-pointwise_tile(const gops_pointwise_work *work, const int mr, const int vectors, const int tail)
+GOPS_INLINE void pointwise_tile(const gops_pointwise_work *work, const int mr, const int vectors,
+                                const int tail)
 {
     const int64_t ld = work->data_ld;
     const C *weights = work->weights, *bias = work->bias, *residual = work->residual;
@@ -241,8 +214,7 @@ static void copy_rows(void *to, int64_t vectors, const void *from, int64_t from_
 }
 
 /* Gathers from[0], from[stride], ...: `count` elements, at most a vector. */
-static inline __attribute__((always_inline)) void gather_vector(C *to, const C *from,
-                                                                int64_t stride, int64_t count)
+GOPS_INLINE void gather_vector(C *to, const C *from, int64_t stride, int64_t count)
 {
     if (stride == 2 && count == LANES) {
         /* The data may end with the last element, so the second load ends there. */
@@ -251,7 +223,7 @@ static inline __attribute__((always_inline)) void gather_vector(C *to, const C *
         *(vector *)to = __builtin_shufflevector(low, high, EVEN_ODD);
         return;
     }
-#ifdef GOPS_LOAD_FIRST
+#ifdef INTRINSIC
     if (stride == 2) {
         const int64_t values = 2 * count - 1;
         const vector low = values < LANES ? load_first(from, values) : *(const vector *)from;
@@ -308,27 +280,3 @@ static const gops_pointwise pointwise_kernels = {
     .copy_panel = copy_rows,
     .gather_panel = gather_rows,
 };
-
-#undef vector
-#undef column
-#undef broadcast
-#undef load_first
-#undef store_first
-#undef apply_epilogue
-#undef store_tile
-#undef store_column
-#undef pointwise_tile
-#undef tile_list
-#undef copy_rows
-#undef gather_vector
-#undef gather_rows
-#undef pointwise_kernels
-#undef clamp
-#undef GOPS_FIRST
-#undef GOPS_LOAD_FIRST
-#undef GOPS_STORE_FIRST
-#undef C
-#undef EVEN
-#undef EVEN_ODD
-#undef LANES
-#undef NAME

@@ -1,7 +1,6 @@
 /* pointwise.isa.c: pointwise.inc.h for the floating point types. */
 #include "methods/pointwise/pointwise.h"
 
-#include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 
@@ -43,31 +42,8 @@ enum { GOPS_POINTWISE_MR = 4 };
 #endif
 enum { GOPS_POINTWISE_VECTORS = 3 };
 
-#define C float
-#define LANES (GOPS_VECTOR_BYTES / 4)
-#define EVEN EVEN_OF_4_BYTES
-#define EVEN_ODD EVEN_ODD_OF_4_BYTES
-#define NAME(symbol) f32_##symbol
-#ifdef __AVX512F__
-#define GOPS_FIRST(count) (__mmask16)((1u << (count)) - 1)
-#define GOPS_LOAD_FIRST(from, count) (f32_vector) _mm512_maskz_loadu_ps(GOPS_FIRST(count), from)
-#define GOPS_STORE_FIRST(to, count, value)                                                         \
-    _mm512_mask_storeu_ps(to, GOPS_FIRST(count), (__m512)(value))
-#endif
-#include "methods/pointwise/pointwise.inc.h"
-
-#define C double
-#define LANES (GOPS_VECTOR_BYTES / 8)
-#define EVEN EVEN_OF_8_BYTES
-#define EVEN_ODD EVEN_ODD_OF_8_BYTES
-#define NAME(symbol) f64_##symbol
-#ifdef __AVX512F__
-#define GOPS_FIRST(count) (__mmask8)((1u << (count)) - 1)
-#define GOPS_LOAD_FIRST(from, count) (f64_vector) _mm512_maskz_loadu_pd(GOPS_FIRST(count), from)
-#define GOPS_STORE_FIRST(to, count, value)                                                         \
-    _mm512_mask_storeu_pd(to, GOPS_FIRST(count), (__m512d)(value))
-#endif
-#include "methods/pointwise/pointwise.inc.h"
+#define EACH_COMPUTE "methods/pointwise/pointwise.inc.h"
+#include "isa/each_compute.inc.h"
 
 const gops_pointwise *const GOPS_ISA_NAME(gops_pointwise_table)[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = &f32_pointwise_kernels,
