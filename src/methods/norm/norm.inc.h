@@ -33,7 +33,8 @@
  *   ROUND_IN_BLOCKS      optional: VALUE and ROUND of 16 elements are load_block, and store_block
  *                        after gops_round_to_odd (types/runs.inc.h)
  *   NORM_IN_DOUBLES      optional: floats never suffice
- *   GOPS_NORM_LANES, GOPS_NORM_BLOCK   int: norm.isa.c
+ *
+ * What does not depend on the type is in norm.isa.c.
  */
 
 #ifdef VALUE
@@ -44,11 +45,7 @@
 #include "methods/norm/norm_floats.inc.h"
 #endif
 
-#define WIDTH NAME(WIDTH)
-#define VECTORS NAME(VECTORS)
-#define doubles NAME(doubles)
 #define load_doubles NAME(load_doubles)
-#define sum_lanes NAME(sum_lanes)
 #define sum_distances NAME(sum_distances)
 #define sum_squares NAME(sum_squares)
 #define measure_block NAME(measure_block)
@@ -59,17 +56,8 @@
 #define norm_apply_unrounded NAME(norm_apply_unrounded)
 #define load_block NAME(load_block)
 #define store_block NAME(store_block)
-#define split_mean NAME(split_mean)
 #define measure_in_floats NAME(measure_in_floats)
-#define floats_suffice NAME(floats_suffice)
 #define apply_in_floats NAME(apply_in_floats)
-
-enum {
-    WIDTH = GOPS_VECTOR_BYTES / sizeof(double),
-    VECTORS = GOPS_NORM_LANES / WIDTH,
-};
-
-typedef double doubles __attribute__((vector_size(GOPS_VECTOR_BYTES)));
 
 /* Loads GOPS_NORM_LANES elements. */
 static inline __attribute__((always_inline)) void load_doubles(const T *from, doubles *to)
@@ -89,19 +77,6 @@ static inline __attribute__((always_inline)) void load_doubles(const T *from, do
     }
 #endif
     memcpy(to, values, sizeof values);
-}
-
-/* The sum of GOPS_NORM_LANES accumulators, by halves. */
-static double sum_lanes(const doubles *lanes)
-{
-    double sum[GOPS_NORM_LANES];
-    memcpy(sum, lanes, sizeof sum);
-    for (int half = GOPS_NORM_LANES / 2; half > 0; half /= 2) {
-        for (int j = 0; j < half; j++) {
-            sum[j] += sum[j + half];
-        }
-    }
-    return sum[0];
 }
 
 /* Returns the sum of (x - center). */
@@ -251,23 +226,4 @@ static void norm_apply_unrounded(void *output, const void *data, int64_t first, 
     apply_to_group(output, data, first, end, scaling, false);
 }
 
-#undef WIDTH
-#undef VECTORS
-#undef doubles
-#undef load_doubles
-#undef sum_lanes
-#undef sum_distances
-#undef sum_squares
-#undef measure_block
-#undef norm_measure
-#undef apply_to_channel
-#undef apply_to_group
-#undef norm_apply
-#undef norm_apply_unrounded
-#undef load_block
-#undef store_block
-#undef split_mean
-#undef measure_in_floats
-#undef floats_suffice
-#undef apply_in_floats
 #endif

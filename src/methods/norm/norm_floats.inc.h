@@ -26,53 +26,20 @@
  *   STORE(C) -> T        rounds once
  *   NAME(symbol)         puts the row's name in front of a symbol
  *   load_block, store_block   functions: types/runs.inc.h
+ *
+ * What does not depend on the type is in norm.isa.c.
  */
-#define FLOATS NAME(FLOATS)
-#define VECTORS_OF_16 NAME(VECTORS_OF_16)
-#define SUMS NAME(SUMS)
-#define STEP NAME(STEP)
-#define CHAIN NAME(CHAIN)
-#define PLACES NAME(PLACES)
-#define SAMPLES NAME(SAMPLES)
-#define floats NAME(floats)
-#define half_floats NAME(half_floats)
-#define doubles_of_half NAME(doubles_of_half)
-#define long_sum NAME(long_sum)
 #define load_floats NAME(load_floats)
 #define store_floats NAME(store_floats)
-#define widen_half NAME(widen_half)
-#define add_floats NAME(add_floats)
-#define total_of NAME(total_of)
 #define sample_center NAME(sample_center)
 #define load_distances NAME(load_distances)
 #define add_chain NAME(add_chain)
 #define prefetch_outputs NAME(prefetch_outputs)
 #define measure_in_floats NAME(measure_in_floats)
-#define split_mean NAME(split_mean)
-#define floats_suffice NAME(floats_suffice)
 #define normalize_floats NAME(normalize_floats)
 #define apply_in_floats NAME(apply_in_floats)
 #define load_block NAME(load_block)
 #define store_block NAME(store_block)
-
-enum {
-    FLOATS = GOPS_VECTOR_BYTES / sizeof(float),
-    VECTORS_OF_16 = 16 / FLOATS, /* vectors of 16 elements */
-    SUMS = 4,                    /* hides the latency of an addition */
-    STEP = SUMS * FLOATS,
-    CHAIN = 4,
-    PLACES = 8,
-    SAMPLES = 16 * PLACES,
-};
-
-typedef float floats __attribute__((vector_size(GOPS_VECTOR_BYTES)));
-typedef float half_floats __attribute__((vector_size(GOPS_VECTOR_BYTES / 2)));
-typedef double doubles_of_half __attribute__((vector_size(GOPS_VECTOR_BYTES)));
-
-/* A vector of sums in double: of the lower and of the upper half of vectors of floats. */
-typedef struct long_sum {
-    doubles_of_half low, high;
-} long_sum;
 
 /* Loads 16 elements, a vector at a time: gcc copies arrays by 16 bytes, and the processor cannot
  * forward such stores to a wider load. */
@@ -100,34 +67,6 @@ store_floats(void *output, int64_t i, const floats *from, const bool rounds)
     if (converts) {
         store_block((T *)output + i, values, 16);
     }
-}
-
-static inline __attribute__((always_inline)) doubles_of_half widen_half(half_floats x)
-{
-#ifdef __AVX512F__
-    /* gcc 12 compiles __builtin_convertvector to two conversions and an insertion. */
-    return (doubles_of_half)_mm512_cvtps_pd((__m256)x);
-#else
-    return __builtin_convertvector(x, doubles_of_half);
-#endif
-}
-
-static inline __attribute__((always_inline)) void add_floats(long_sum *sum, floats x)
-{
-    half_floats halves[2];
-    memcpy(halves, &x, sizeof halves);
-    sum->low += widen_half(halves[0]);
-    sum->high += widen_half(halves[1]);
-}
-
-static inline double total_of(const long_sum *sum)
-{
-    const doubles_of_half both = sum->low + sum->high;
-    double total = 0;
-    for (size_t j = 0; j < GOPS_VECTOR_BYTES / sizeof(double); j++) {
-        total += both[j];
-    }
-    return total;
 }
 
 /* An estimate of the mean from SAMPLES elements. */
@@ -223,24 +162,6 @@ static bool measure_in_floats(const T *data, int64_t count, T *output, gops_mome
     return variance > 0x1p-80 && variance < 0x1p80 && rest * rest <= variance;
 }
 
-/* The mean as high + low. x - high is exact wherever much cancels (Sterbenz, 1974), so the
- * difference is off by at most a unit in its own last place, however large the mean is. `low` is
- * added with the bias. */
-typedef struct split_mean {
-    float high;
-    double low;
-} split_mean;
-
-/* Whether floats suffice for the values: nothing is near the ends of their range. Sets *mean. */
-static bool floats_suffice(const gops_moments *moments, split_mean *mean)
-{
-    const double whole = moments->center + moments->rest;
-    const double variance = moments->squares / moments->count;
-    mean->high = (float)whole;
-    mean->low = (moments->center - (double)mean->high) + moments->rest;
-    return variance > 0x1p-120 && variance < 0x1p200 && fabs(whole) < 0x1p100;
-}
-
 /* Normalizes 16 elements. */
 static inline __attribute__((always_inline)) void
 normalize_floats(const T *from, floats high, floats slope, floats shift, floats *to)
@@ -296,31 +217,3 @@ apply_in_floats(void *output, const T *from, int64_t count, const split_mean *me
     }
     return true;
 }
-
-#undef FLOATS
-#undef VECTORS_OF_16
-#undef SUMS
-#undef STEP
-#undef CHAIN
-#undef PLACES
-#undef SAMPLES
-#undef floats
-#undef half_floats
-#undef doubles_of_half
-#undef long_sum
-#undef load_floats
-#undef store_floats
-#undef widen_half
-#undef add_floats
-#undef total_of
-#undef sample_center
-#undef load_distances
-#undef add_chain
-#undef prefetch_outputs
-#undef measure_in_floats
-#undef split_mean
-#undef floats_suffice
-#undef normalize_floats
-#undef apply_in_floats
-#undef load_block
-#undef store_block
