@@ -251,6 +251,15 @@ static void far_apart(void)
         expect(gops_problem_plan(&p, &plan, &error), &error, GOPS_UNSUPPORTED,
                "the attributes span");
     }
+    p = (gops_problem){.operation = GOPS_PROBLEM_DECONV,
+                       .algorithm = "subconv",
+                       .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 2, 3),
+                       .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 2, 5, 2),
+                       .deconv = {.strides = {1, {INT64_C(1) << 51}},
+                                  .dilations = {1, {7}},
+                                  .pads_begin = {1, {INT64_C(1) << 52}}}};
+    expect(gops_problem_plan(&p, &plan, &error), &error, GOPS_UNSUPPORTED,
+           "the attributes span 4503599627370504"); /* 2^52 + 7 + 1 */
 }
 
 /* What a packed filter depends on, strides among it, is one number. */

@@ -110,6 +110,65 @@ static void host_refusals(void)
     gops_problem_buffers_destroy(&buffers);
 }
 
+/* The workspace of a plan with that budget for one thread; -1 where the budget is refused. */
+static int64_t workspace_of(const gops_problem *problem, int64_t budget)
+{
+    gops_problem p = *problem;
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan *plan;
+    gops_error error;
+    p.max_workspace = budget;
+    p.threads = 1;
+    if (gops_problem_plan(&p, &plan, &error) != GOPS_OK)
+        return -1;
+    gops_plan_get_info(plan, &info, NULL);
+    gops_plan_destroy(plan);
+    return (int64_t)info.workspace_bytes;
+}
+
+/* With the least budget that is not refused, a plan needs all of it. gemm goes down to a column, a
+ * value of the data and a sum, each in lines of its own. */
+static void least_budgets(void)
+{
+    const gops_problem problems[] = {
+        {.algorithm = "direct",
+         .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 14, 19, 23),
+         .filter = GOPS_TEST_TENSOR(GOPS_F32, 2, 5, 7, 3, 3)},
+        {.algorithm = "pointwise",
+         .data = GOPS_TEST_TENSOR(GOPS_F64, 1, 14, 19, 23),
+         .filter = GOPS_TEST_TENSOR(GOPS_F64, 2, 5, 7, 1, 1)},
+        {.algorithm = "depthwise/rows",
+         .data = GOPS_TEST_TENSOR(GOPS_BF16, 1, 38, 19, 23),
+         .filter = GOPS_TEST_TENSOR(GOPS_BF16, 38, 1, 1, 3, 3)},
+        {.operation = GOPS_PROBLEM_DECONV,
+         .algorithm = "depthwise/rows",
+         .data = GOPS_TEST_TENSOR(GOPS_F16, 1, 38, 11, 13),
+         .filter = GOPS_TEST_TENSOR(GOPS_F16, 38, 1, 1, 3, 3),
+         .deconv = {.strides = LIST(2, 2)}},
+        {.algorithm = "gemm",
+         .data = GOPS_TEST_TENSOR(GOPS_F16, 1, 14, 19, 23),
+         .filter = GOPS_TEST_TENSOR(GOPS_F16, 2, 5, 7, 3, 3)},
+        {.operation = GOPS_PROBLEM_DECONV,
+         .algorithm = "gemm",
+         .data = GOPS_TEST_TENSOR(GOPS_F16, 1, 14, 11, 13),
+         .filter = GOPS_TEST_TENSOR(GOPS_F16, 2, 7, 5, 1, 1)},
+    };
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        const gops_problem *p = &problems[i];
+        int64_t refused = 0, enough = 1 << 22;
+        while (enough - refused > 1) {
+            const int64_t budget = refused + (enough - refused) / 2;
+            *(workspace_of(p, budget) < 0 ? &refused : &enough) = budget;
+        }
+        const int64_t values = p->operation == GOPS_PROBLEM_CONV ? 2 : 3;
+        const int64_t used = strcmp(p->algorithm, "gemm") == 0
+                                 ? 3 * 64 + values * (int64_t)sizeof(float)
+                                 : workspace_of(p, enough);
+        gops_test_check(used == enough, "%s, problem %zu: %lld bytes of %lld", p->algorithm, i,
+                        (long long)used, (long long)enough);
+    }
+}
+
 /* Every budget is either kept or refused with the number that would do; that number does. */
 static void budgets(void)
 {
@@ -208,8 +267,12 @@ static void instruction_sets(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"refusals", refusals}, {"host_refusals", host_refusals},       {"budgets", budgets},
-        {"names", names},       {"instruction_sets", instruction_sets}, {NULL, NULL}};
+    static const gops_test_case cases[] = {{"refusals", refusals},
+                                           {"host_refusals", host_refusals},
+                                           {"budgets", budgets},
+                                           {"least_budgets", least_budgets},
+                                           {"names", names},
+                                           {"instruction_sets", instruction_sets},
+                                           {NULL, NULL}};
     return gops_test_main("options", cases);
 }
