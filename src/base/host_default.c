@@ -52,10 +52,7 @@ typedef struct lent {
 static gops_status read_host(const gops_host *given, lent *read, gops_error *error)
 {
     gops_host *host = &read->host;
-    gops_status status = gops_sized_read(&gops_sized_host, given, host, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_sized_read(&gops_sized_host, given, host, error));
     if ((host->allocate == NULL) != (host->release == NULL)) {
         return gops_fail(error, GOPS_INVALID, "host.%s is set without host.%s; they go together",
                          host->allocate != NULL ? "allocate" : "release",
@@ -64,13 +61,13 @@ static gops_status read_host(const gops_host *given, lent *read, gops_error *err
     if (host->gemm == NULL) {
         return GOPS_OK;
     }
-    status = gops_sized_read(&gops_sized_gemm, host->gemm, &read->gemm, error);
+    GOPS_TRY(gops_sized_read(&gops_sized_gemm, host->gemm, &read->gemm, error));
     host->gemm = NULL; /* the caller's table may not outlive this call */
-    if (status == GOPS_OK && (read->gemm.sgemm == NULL || read->gemm.dgemm == NULL)) {
+    if (read->gemm.sgemm == NULL || read->gemm.dgemm == NULL) {
         return gops_fail(error, GOPS_INVALID, "host.gemm.%s is NULL",
                          read->gemm.sgemm == NULL ? "sgemm" : "dgemm");
     }
-    return status;
+    return GOPS_OK;
 }
 
 static lent by_default;
@@ -78,13 +75,13 @@ static lent by_default;
 gops_status gops_set_default_host(const gops_host *host, gops_error *error)
 {
     lent read = {.gemm = {.size = 0}};
-    const gops_status status = host != NULL ? read_host(host, &read, error) : GOPS_OK;
-    if (status == GOPS_OK) {
-        gops_lock(GOPS_LOCK_DEFAULT_HOST);
-        by_default = read;
-        gops_unlock(GOPS_LOCK_DEFAULT_HOST);
+    if (host != NULL) {
+        GOPS_TRY(read_host(host, &read, error));
     }
-    return status;
+    gops_lock(GOPS_LOCK_DEFAULT_HOST);
+    by_default = read;
+    gops_unlock(GOPS_LOCK_DEFAULT_HOST);
+    return GOPS_OK;
 }
 
 gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_gemm *gemm,
@@ -92,10 +89,7 @@ gops_status gops_host_complete(const gops_host *host, gops_host *complete, gops_
 {
     lent found = {.gemm = {.size = 0}};
     if (host != NULL) {
-        const gops_status status = read_host(host, &found, error);
-        if (status != GOPS_OK) {
-            return status;
-        }
+        GOPS_TRY(read_host(host, &found, error));
     } else {
         gops_lock(GOPS_LOCK_DEFAULT_HOST);
         found = by_default;

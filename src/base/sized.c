@@ -48,10 +48,7 @@ gops_status gops_sized_read(const gops_sized *sized, const void *given, void *re
 {
     const unsigned char *bytes = given;
     size_t size;
-    gops_status status = read_size(sized, given, &size, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(read_size(sized, given, &size, error));
     for (size_t i = sized->bytes; i < size; i++) {
         if (bytes[i] != 0) {
             return gops_fail(error, GOPS_INVALID,
@@ -72,10 +69,7 @@ gops_status gops_sized_write(const gops_sized *sized, const void *written, void 
 {
     unsigned char *bytes = given;
     size_t size;
-    gops_status status = read_size(sized, given, &size, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(read_size(sized, given, &size, error));
     const size_t common = size < sized->bytes ? size : sized->bytes;
     memcpy(bytes + sizeof size, (const unsigned char *)written + sizeof size, common - sizeof size);
     memset(bytes + common, 0, size - common);

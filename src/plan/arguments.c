@@ -30,16 +30,12 @@ static gops_status check_optional(const char *name, const void *buffer, size_t a
 static gops_status check_extras(const gops_plan *plan, const gops_arguments *given,
                                 gops_error *error)
 {
-    const size_t alignment = gops_type_bytes(plan->output_type->type);
+    const size_t alignment = (size_t)plan->output_type->bytes;
     const size_t moment = plan->type->type == GOPS_F64 ? sizeof(double) : sizeof(float);
-    gops_status status;
-    if ((status = check_optional("residual", given->residual, alignment, error)) != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(check_optional("residual", given->residual, alignment, error));
     if (plan->operation == GOPS_OPERATION_NORM) {
-        status = check_optional("mean", given->mean, moment, error);
-        return status == GOPS_OK ? check_optional("variance", given->variance, moment, error)
-                                 : status;
+        GOPS_TRY(check_optional("mean", given->mean, moment, error));
+        return check_optional("variance", given->variance, moment, error);
     }
     if (given->mean != NULL || given->variance != NULL) {
         return gops_fail(error, GOPS_INVALID, "arguments.%s is given; only a normalization has one",
@@ -51,23 +47,17 @@ static gops_status check_extras(const gops_plan *plan, const gops_arguments *giv
 static gops_status check_inputs(const gops_plan *plan, const gops_arguments *given,
                                 gops_error *error)
 {
-    size_t alignment = gops_type_bytes(plan->type->type);
-    gops_status status;
-    const size_t output_alignment = gops_type_bytes(plan->output_type->type);
-    if ((status = check_buffer("data", given->data, alignment, error)) != GOPS_OK ||
-        (status = check_buffer("output", given->output, output_alignment, error)) != GOPS_OK) {
-        return status;
-    }
+    const size_t alignment = (size_t)plan->type->bytes;
+    GOPS_TRY(check_buffer("data", given->data, alignment, error));
+    GOPS_TRY(check_buffer("output", given->output, (size_t)plan->output_type->bytes, error));
     if (given->data_zero_point != NULL && plan->type->subtract_zero == NULL) {
         return gops_fail(error, GOPS_INVALID,
                          "arguments.data_zero_point is given; the plan has no output_type");
     }
-    if ((status = check_extras(plan, given, error)) != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(check_extras(plan, given, error));
     if (plan->operation == GOPS_OPERATION_NORM) {
-        status = check_buffer("scale", given->scale, alignment, error);
-        return status == GOPS_OK ? check_buffer("bias", given->bias, alignment, error) : status;
+        GOPS_TRY(check_buffer("scale", given->scale, alignment, error));
+        return check_buffer("bias", given->bias, alignment, error);
     }
     if (given->filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "arguments.filter is NULL");
@@ -99,7 +89,7 @@ static gops_status check_workspace(const gops_plan *plan, const gops_arguments *
 
 /* The gap between two images of the tensor, in elements; 0 where there are no two images. */
 static gops_status read_stride(const char *name, int64_t stride, int64_t image, int64_t batch,
-                               size_t size, int64_t *gap, gops_error *error)
+                               int64_t size, int64_t *gap, gops_error *error)
 {
     int64_t last;
     *gap = 0;
@@ -110,7 +100,7 @@ static gops_status read_stride(const char *name, int64_t stride, int64_t image, 
         return gops_fail(error, GOPS_INVALID, "arguments.%s is %lld; an image has %lld elements",
                          name, (long long)stride, (long long)image);
     }
-    if (!gops_mul(stride, batch, &last) || last > PTRDIFF_MAX / (int64_t)size) {
+    if (!gops_mul(stride, batch, &last) || last > PTRDIFF_MAX / size) {
         return gops_fail(error, GOPS_TOO_LARGE, "arguments.%s is %lld for %lld images", name,
                          (long long)stride, (long long)batch);
     }
@@ -121,30 +111,27 @@ static gops_status read_stride(const char *name, int64_t stride, int64_t image, 
 static gops_status read_strides(const gops_plan *plan, const gops_arguments *given, gops_job *job,
                                 gops_error *error)
 {
-    const int64_t batch =
-        plan->operation == GOPS_OPERATION_NORM ? plan->norm.batch : plan->conv.batch;
-    const size_t size = gops_type_bytes(plan->output_type->type);
-    gops_status status = read_stride("data_stride", given->data_stride, plan->image_data, batch,
-                                     gops_type_bytes(plan->type->type), &job->data_gap, error);
-    if (status == GOPS_OK) {
-        status = read_stride("output_stride", given->output_stride, plan->image_outputs, batch,
-                             size, &job->output_gap, error);
+    const int64_t batch = gops_batch(plan), outputs = plan->image_outputs;
+    const int64_t size = plan->output_type->bytes;
+    GOPS_TRY(read_stride("data_stride", given->data_stride, plan->image_data, batch,
+                         plan->type->bytes, &job->data_gap, error));
+    GOPS_TRY(read_stride("output_stride", given->output_stride, outputs, batch, size,
+                         &job->output_gap, error));
+    if (job->residual != NULL) {
+        GOPS_TRY(read_stride("residual_stride", given->residual_stride, outputs, batch, size,
+                             &job->residual_gap, error));
     }
-    if (status == GOPS_OK && job->residual != NULL) {
-        status = read_stride("residual_stride", given->residual_stride, plan->image_outputs, batch,
-                             size, &job->residual_gap, error);
-    }
-    if (status == GOPS_OK && job->residual == job->output && job->residual_gap != job->output_gap) {
+    if (job->residual == job->output && job->residual_gap != job->output_gap) {
         return gops_fail(error, GOPS_INVALID,
                          "arguments.residual is the output, but its stride differs: %lld, %lld",
                          (long long)given->residual_stride, (long long)given->output_stride);
     }
-    if (status == GOPS_OK && job->data == job->output && job->data_gap != job->output_gap) {
+    if (job->data == job->output && job->data_gap != job->output_gap) {
         return gops_fail(error, GOPS_INVALID,
                          "arguments.data is the output, but its stride differs: %lld, %lld",
                          (long long)given->data_stride, (long long)given->output_stride);
     }
-    return status;
+    return GOPS_OK;
 }
 
 static bool is_fused(const gops_plan *plan, const gops_arguments *given)
@@ -162,36 +149,33 @@ static double data_zero(const gops_plan *plan, const gops_arguments *given)
     return (double)zero;
 }
 
-gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *given,
-                                gops_arguments *arguments, gops_job *job, gops_error *error)
+gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *given, gops_job *job,
+                                gops_error *error)
 {
-    gops_status status;
+    gops_arguments arguments;
     if (plan == NULL || given == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "arguments");
     }
-    if ((status = gops_sized_read(&gops_sized_arguments, given, arguments, error)) != GOPS_OK ||
-        (status = check_workspace(plan, arguments, error)) != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_sized_read(&gops_sized_arguments, given, &arguments, error));
+    GOPS_TRY(check_workspace(plan, &arguments, error));
     if (plan->items == 0) {
         return GOPS_OK; /* an empty output */
     }
-    if ((status = check_inputs(plan, arguments, error)) != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(check_inputs(plan, &arguments, error));
     const bool norm = plan->operation == GOPS_OPERATION_NORM;
     *job = (gops_job){
-        .data = arguments->data,
-        .filter = norm ? NULL : arguments->filter->packed,
-        .nonfinite = !norm && arguments->filter->nonfinite,
-        .scale = arguments->scale,
-        .bias = arguments->bias,
-        .residual = arguments->residual,
-        .fused = is_fused(plan, arguments),
-        .mean = arguments->mean,
-        .variance = arguments->variance,
-        .output = arguments->output,
-        .data_zero = data_zero(plan, arguments),
+        .data = arguments.data,
+        .filter = norm ? NULL : arguments.filter->packed,
+        .nonfinite = !norm && arguments.filter->nonfinite,
+        .scale = arguments.scale,
+        .bias = arguments.bias,
+        .residual = arguments.residual,
+        .fused = is_fused(plan, &arguments),
+        .mean = arguments.mean,
+        .variance = arguments.variance,
+        .output = arguments.output,
+        .shared = arguments.workspace,
+        .data_zero = data_zero(plan, &arguments),
     };
-    return read_strides(plan, arguments, job, error);
+    return read_strides(plan, &arguments, job, error);
 }

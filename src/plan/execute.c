@@ -20,9 +20,7 @@ typedef struct execution {
     const gops_plan *plan;
     gops_job job;
     void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
-    int64_t items;
-    gops_float_state modes;   /* the caller's */
-    unsigned char *workspace; /* the first worker's */
+    gops_float_state modes; /* the caller's */
     int64_t run_count;
     items runs[MAX_RUNS]; /* the items that may be taken now */
 } execution;
@@ -37,7 +35,8 @@ static void run_worker(void *argument, int64_t worker)
     const gops_plan *plan = running->plan;
     void *workspace = NULL;
     if (plan->worker_bytes > 0) {
-        workspace = running->workspace + worker * plan->worker_bytes;
+        workspace =
+            (unsigned char *)running->job.shared + plan->shared_bytes + worker * plan->worker_bytes;
     }
     const gops_float_state own = gops_float_enter(running->modes);
     for (int64_t i = 0; i < running->run_count; i++) {
@@ -57,14 +56,13 @@ static void run_worker(void *argument, int64_t worker)
 static gops_status run_items(execution *running, int64_t first, int64_t end, gops_error *error)
 {
     const gops_plan *plan = running->plan;
-    const int64_t workers = gops_min(plan->workers, end - first);
-    const int64_t count = end - first, runs = gops_clamp(workers, 1, MAX_RUNS);
+    const int64_t count = end - first, workers = gops_min(plan->workers, count);
+    const int64_t runs = gops_clamp(workers, 1, MAX_RUNS);
     running->run_count = runs;
     for (int64_t i = 0; i < runs; i++) {
-        running->runs[i].end = first + count / runs * (i + 1) + gops_min(i + 1, count % runs);
-        atomic_store_explicit(&running->runs[i].next,
-                              first + count / runs * i + gops_min(i, count % runs),
-                              memory_order_relaxed);
+        atomic_store_explicit(&running->runs[i].next, first, memory_order_relaxed);
+        first += count / runs + (i < count % runs);
+        running->runs[i].end = first;
     }
     if (plan->workers == 1) {
         run_worker(running, 0);
@@ -77,43 +75,34 @@ static gops_status run_items(execution *running, int64_t first, int64_t end, gop
     return GOPS_OK;
 }
 
-static gops_status run_all(execution *running, unsigned char *workspace, gops_error *error)
-{
-    const gops_plan *plan = running->plan;
-    running->job.shared = workspace;
-    running->workspace = workspace != NULL ? workspace + plan->shared_bytes : NULL;
-    if (plan->barrier > 0) {
-        gops_status status = run_items(running, 0, plan->barrier, error);
-        if (status != GOPS_OK) {
-            return status;
-        }
-    }
-    return run_items(running, plan->barrier, running->items, error);
-}
-
 gops_status gops_execute(const gops_plan *plan, const gops_arguments *given, gops_error *error)
 {
     execution running = {.plan = plan};
-    gops_arguments arguments;
-    gops_status status = gops_read_arguments(plan, given, &arguments, &running.job, error);
-    if (status != GOPS_OK || plan->items == 0) {
-        return status;
+    unsigned char *allocated = NULL;
+    GOPS_TRY(gops_read_arguments(plan, given, &running.job, error));
+    if (plan->items == 0) {
+        return GOPS_OK; /* an empty output */
     }
     const gops_method *method =
         running.job.nonfinite ? gops_nonfinite_methods[plan->operation] : plan->method;
+    const int64_t end = method->items != NULL ? method->items(plan) : plan->items;
+    const size_t needed = gops_workspace_bytes(plan);
+    if (running.job.shared == NULL && needed > 0) {
+        allocated = plan->host.allocate(plan->host.context, needed, GOPS_WORKSPACE_ALIGNMENT);
+        if (allocated == NULL) {
+            return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes",
+                             needed);
+        }
+        running.job.shared = allocated;
+    }
     running.run = method->run;
-    running.items = method->items != NULL ? method->items(plan) : plan->items;
     running.modes = gops_float_read();
-    size_t needed = gops_workspace_bytes(plan);
-    if (arguments.workspace != NULL || needed == 0) {
-        return run_all(&running, arguments.workspace, error);
+    gops_status status = plan->barrier > 0 ? run_items(&running, 0, plan->barrier, error) : GOPS_OK;
+    if (status == GOPS_OK) {
+        status = run_items(&running, plan->barrier, end, error);
     }
-    void *workspace = plan->host.allocate(plan->host.context, needed, GOPS_WORKSPACE_ALIGNMENT);
-    if (workspace == NULL) {
-        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes",
-                         needed);
+    if (allocated != NULL) {
+        plan->host.release(plan->host.context, allocated);
     }
-    status = run_all(&running, workspace, error);
-    plan->host.release(plan->host.context, workspace);
     return status;
 }

@@ -35,7 +35,7 @@ typedef struct gops_job {
     /* Elements between the end of one image and the beginning of the next, 0 where they are dense;
      * gops_data_at and its like count them in. */
     int64_t data_gap, output_gap, residual_gap;
-    void *shared;     /* the plan's shared_bytes of workspace, for all items */
+    void *shared;     /* the workspace, which begins with shared_bytes for all items */
     double data_zero; /* the zero point, subtracted from the data */
     const void *residual;
     bool fused; /* bias, residual or activation are to be applied when storing: post_ops.h */
@@ -171,6 +171,17 @@ static inline const void *gops_read_parameters(const gops_plan *plan)
 static inline size_t gops_workspace_bytes(const gops_plan *plan)
 {
     return (size_t)plan->shared_bytes + (size_t)plan->worker_bytes * (size_t)plan->workers;
+}
+
+/* Images in the data. */
+static inline int64_t gops_batch(const gops_plan *plan)
+{
+    return plan->operation == GOPS_OPERATION_NORM ? plan->norm.batch : plan->conv.batch;
+}
+
+static inline int64_t gops_flops(const gops_plan *plan)
+{
+    return plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops;
 }
 
 /* The address of an element, which is counted as if the tensor were dense; `image` is the element's
