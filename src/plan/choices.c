@@ -35,7 +35,8 @@ const char *gops_choices_find(const gops_choices *choices, const char *key)
     return is_at(choices, place, key) ? choices->list[place]->name : NULL;
 }
 
-gops_status gops_choices_reserve(gops_choices *choices, int64_t more, gops_error *error)
+/* Makes room for `more` choices. */
+static gops_status reserve(gops_choices *choices, int64_t more, gops_error *error)
 {
     enum { MIN_ROOM = 16 };
     const gops_host *host = &choices->host;
@@ -75,10 +76,7 @@ gops_status gops_choices_put(gops_choices *choices, const char *key, const char 
                              gops_error *error)
 {
     const size_t key_bytes = strlen(key) + 1, name_bytes = strlen(name) + 1;
-    const gops_status status = gops_choices_reserve(choices, 1, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(reserve(choices, 1, error));
     gops_choice *choice = choices->host.allocate(
         choices->host.context, sizeof *choice + key_bytes + name_bytes, GOPS_WORKSPACE_ALIGNMENT);
     if (choice == NULL) {
@@ -90,12 +88,14 @@ gops_status gops_choices_put(gops_choices *choices, const char *key, const char 
     return GOPS_OK;
 }
 
-void gops_choices_move(gops_choices *from, gops_choices *to)
+gops_status gops_choices_move(gops_choices *from, gops_choices *to, gops_error *error)
 {
+    GOPS_TRY(reserve(to, from->count, error));
     for (int64_t i = 0; i < from->count; i++) {
         insert(to, from->list[i]);
     }
     from->count = 0;
+    return GOPS_OK;
 }
 
 void gops_choices_clear(gops_choices *choices)
@@ -119,10 +119,7 @@ gops_status gops_choices_create(const gops_host *host, gops_choices **choices, g
         return gops_fail(error, GOPS_INVALID, "choices is NULL");
     }
     *choices = NULL;
-    const gops_status status = gops_host_complete(host, &complete, &unused, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_host_complete(host, &complete, &unused, error));
     *choices = complete.allocate(complete.context, sizeof **choices, GOPS_WORKSPACE_ALIGNMENT);
     if (*choices == NULL) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the choices");
@@ -166,38 +163,30 @@ __attribute__((format(printf, 2, 3))) static void append(line *to, const char *f
     va_end(arguments);
 }
 
-/* One number of each axis: the member at `offset` bytes of gops_axis. */
-static void append_axes(line *to, const gops_conv_geometry *conv, size_t offset)
+/* One number of each axis, the member at `offset` bytes of gops_axis: commas stand between them, and
+ * `begin` before the first. */
+static void append_axes(line *to, const char *begin, const gops_conv_geometry *conv, size_t offset)
 {
     for (int i = 0; i < conv->axes; i++) {
         int64_t value;
         memcpy(&value, (const char *)&conv->axis[i] + offset, sizeof value);
-        append(to, ",%lld", (long long)value);
+        append(to, "%s%lld", i == 0 ? begin : ",", (long long)value);
     }
-}
-
-static void append_list(line *to, const char *name, const gops_conv_geometry *conv, size_t offset)
-{
-    append(to, " %s=", name);
-    const size_t comma = to->length;
-    append_axes(to, conv, offset);
-    memmove(to->text + comma, to->text + comma + 1, to->length - comma); /* with its 0 */
-    to->length--;
 }
 
 static void append_conv(line *to, const gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int transposed = plan->operation == GOPS_OPERATION_DECONV;
+    const bool transposed = plan->operation == GOPS_OPERATION_DECONV;
     const long long in = conv->channels_in, out = conv->channels_out, groups = conv->groups;
     append(to, " data=%lld,%lld", (long long)conv->batch, groups * in);
-    append_axes(to, conv, offsetof(gops_axis, data));
+    append_axes(to, ",", conv, offsetof(gops_axis, data));
     append(to, " filter=%lld,%lld,%lld", groups, transposed ? in : out, transposed ? out : in);
-    append_axes(to, conv, offsetof(gops_axis, kernel));
-    append_list(to, "strides", conv, offsetof(gops_axis, stride));
-    append_list(to, "dilations", conv, offsetof(gops_axis, dilation));
-    append_list(to, "pads-begin", conv, offsetof(gops_axis, pad_begin));
-    append_list(to, "output", conv, offsetof(gops_axis, output));
+    append_axes(to, ",", conv, offsetof(gops_axis, kernel));
+    append_axes(to, " strides=", conv, offsetof(gops_axis, stride));
+    append_axes(to, " dilations=", conv, offsetof(gops_axis, dilation));
+    append_axes(to, " pads-begin=", conv, offsetof(gops_axis, pad_begin));
+    append_axes(to, " output=", conv, offsetof(gops_axis, output));
 }
 
 void gops_choice_key(const gops_plan *plan, const gops_request *wanted,

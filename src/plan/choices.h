@@ -2,7 +2,7 @@
 #ifndef GOPS_PLAN_CHOICES_H
 #define GOPS_PLAN_CHOICES_H
 
-#include "plan/options.h"
+#include "plan/make.h"
 
 enum {
     /* The longest key: ten lists of at most 9 numbers of 19 digits, and their names. */
@@ -36,11 +36,9 @@ const char *gops_choices_find(const gops_choices *choices, const char *key);
 gops_status gops_choices_put(gops_choices *choices, const char *key, const char *name,
                              gops_error *error);
 
-/* Makes sure that `more` choices fit. GOPS_OUT_OF_MEMORY. */
-gops_status gops_choices_reserve(gops_choices *choices, int64_t more, gops_error *error);
-
-/* Moves all of `from` into `to`, which has the room, and leaves `from` empty. */
-void gops_choices_move(gops_choices *from, gops_choices *to);
+/* Moves all of `from` into `to` and leaves `from` empty. GOPS_OUT_OF_MEMORY, and nothing has
+ * changed. */
+gops_status gops_choices_move(gops_choices *from, gops_choices *to, gops_error *error);
 
 /* Releases all but the struct itself. */
 void gops_choices_clear(gops_choices *choices);

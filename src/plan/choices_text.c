@@ -5,8 +5,8 @@
  *     conv data=1,64,56,56 filter=... threads=1 workspace=0 gemm=blas algorithm=gemm sum=8c1fd3a0
  *     norm data=...                                         algorithm=norm sum=5b21c09e
  *
- * The first line tells the version of the format and how many lines follow, so that a file that was
- * cut off is noticed; sum is a checksum of its line up to there, so that damage is. What stands
+ * The first line has the version of the format and the number of lines that follow, by which a file
+ * that was cut off is noticed; `sum`, a checksum of the line before it, shows damage. What stands
  * before "algorithm" is compared as a whole and has no meaning here.
  */
 #include "plan/choices.h"
@@ -17,10 +17,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 1 had other names: "direct" stood for what is "depthwise" now. */
+/* In version 1 "direct" was the name of what is "depthwise" now. */
 enum { FORMAT_VERSION = 2 };
 
 #define FIRST_WORD "groupops-choices "
+#define FIRST_LINE FIRST_WORD "%d lines=%" PRId64
 #define ALGORITHM " algorithm="
 #define SUM " sum="
 enum { SUM_DIGITS = 8 };
@@ -35,44 +36,48 @@ static uint32_t checksum(const char *text, size_t length)
     return sum;
 }
 
-enum { NAME_BYTES = 64 };
+/* A line: a key, and the name of an algorithm. */
+enum { NAME_BYTES = 64, LINE_BYTES = GOPS_CHOICE_KEY_BYTES + NAME_BYTES };
 
-static size_t write_line(const gops_choice *choice, char line[GOPS_CHOICE_KEY_BYTES + NAME_BYTES])
+static size_t write_line(const gops_choice *choice, char line[LINE_BYTES])
 {
-    enum { ROOM = GOPS_CHOICE_KEY_BYTES + NAME_BYTES };
     const size_t length =
-        (size_t)snprintf(line, ROOM, "%s" ALGORITHM "%s", choice->key, choice->name);
-    return length + (size_t)snprintf(line + length, ROOM - length, SUM "%08" PRIx32 "\n",
+        (size_t)snprintf(line, LINE_BYTES, "%s" ALGORITHM "%s", choice->key, choice->name);
+    return length + (size_t)snprintf(line + length, LINE_BYTES - length, SUM "%08" PRIx32 "\n",
                                      checksum(line, length));
+}
+
+/* Writes the whole text, unless `text` is NULL; returns its length. */
+static size_t write_text(const gops_choices *choices, char *text)
+{
+    char line[LINE_BYTES];
+    size_t length = 0;
+    for (int64_t i = -1; i < choices->count; i++) {
+        const size_t more = i >= 0 ? write_line(choices->list[i], line)
+                                   : (size_t)snprintf(line, LINE_BYTES, FIRST_LINE "\n",
+                                                      FORMAT_VERSION, choices->count);
+        if (text != NULL) {
+            memcpy(text + length, line, more);
+        }
+        length += more;
+    }
+    return length;
 }
 
 gops_status gops_choices_write(const gops_choices *choices, char *text, size_t room, size_t *bytes,
                                gops_error *error)
 {
-    char line[GOPS_CHOICE_KEY_BYTES + NAME_BYTES];
     if (choices == NULL || bytes == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", choices == NULL ? "choices" : "bytes");
     }
-    size_t length = (size_t)snprintf(line, sizeof line, FIRST_WORD "%d lines=%" PRId64 "\n",
-                                     FORMAT_VERSION, choices->count);
-    *bytes = length;
-    for (int64_t i = 0; i < choices->count; i++) {
-        *bytes += write_line(choices->list[i], line);
-    }
+    *bytes = write_text(choices, NULL);
     if (room < *bytes) {
         return GOPS_OK;
     }
     if (text == NULL) {
         return gops_fail(error, GOPS_INVALID, "text is NULL");
     }
-    snprintf(line, sizeof line, FIRST_WORD "%d lines=%" PRId64 "\n", FORMAT_VERSION,
-             choices->count);
-    memcpy(text, line, length);
-    for (int64_t i = 0; i < choices->count; i++) {
-        const size_t more = write_line(choices->list[i], line);
-        memcpy(text + length, line, more);
-        length += more;
-    }
+    write_text(choices, text);
     return GOPS_OK;
 }
 
@@ -81,27 +86,23 @@ typedef struct reader {
     const char *next;
     const char *end;
     int64_t number; /* of the line last read, from 1 */
-    char line[GOPS_CHOICE_KEY_BYTES + NAME_BYTES];
-    size_t length;
+    char line[LINE_BYTES];
 } reader;
 
-/* The next line without its end; 0 where there is none, or not all of it. */
-static int read_line(reader *from)
+/* Reads the next line, without its end; false if there is none, or not all of it. */
+static bool read_line(reader *from)
 {
     const size_t left = (size_t)(from->end - from->next);
     const char *newline = left > 0 ? memchr(from->next, '\n', left) : NULL;
     from->number++;
-    if (newline == NULL) {
-        return 0;
+    const size_t length = newline != NULL ? (size_t)(newline - from->next) : sizeof from->line;
+    if (length >= sizeof from->line || memchr(from->next, '\0', length) != NULL) {
+        return false;
     }
-    from->length = (size_t)(newline - from->next);
-    if (from->length >= sizeof from->line || memchr(from->next, '\0', from->length) != NULL) {
-        return 0;
-    }
-    memcpy(from->line, from->next, from->length);
-    from->line[from->length] = '\0';
+    memcpy(from->line, from->next, length);
+    from->line[length] = '\0';
     from->next = newline + 1;
-    return 1;
+    return true;
 }
 
 static gops_status refuse(const reader *from, const char *why, gops_error *error)
@@ -109,7 +110,7 @@ static gops_status refuse(const reader *from, const char *why, gops_error *error
     return gops_fail(error, GOPS_INVALID, "line %" PRId64 " of the choices %s", from->number, why);
 }
 
-/* A line that was written differently, with other spaces or zeros, is not one of ours. */
+/* Refuses a line that was written differently: with other spaces, with leading zeros. */
 static gops_status read_first(reader *from, int64_t *lines, gops_error *error)
 {
     char again[sizeof FIRST_WORD + 64];
@@ -124,11 +125,11 @@ static gops_status read_first(reader *from, int64_t *lines, gops_error *error)
                          "reads version %d: measure again",
                          version, FORMAT_VERSION);
     }
-    snprintf(again, sizeof again, FIRST_WORD "%d lines=%" PRId64, version, *lines);
+    snprintf(again, sizeof again, FIRST_LINE, version, *lines);
     return strcmp(again, from->line) == 0 ? GOPS_OK : refuse(from, "was damaged", error);
 }
 
-/* The last place of the words; NULL where they are not. */
+/* The last occurrence of the words; NULL if there is none. */
 static char *find_last(char *text, const char *words)
 {
     char *found = NULL;
@@ -139,9 +140,9 @@ static char *find_last(char *text, const char *words)
 }
 
 /* Whether a method for the key's operation has the name. */
-static int is_offered(const char *key, const char *name)
+static bool is_offered(const char *key, const char *name)
 {
-    int found = 0;
+    bool found = false;
     for (const gops_method *const *method = gops_methods; *method != NULL && !found; method++) {
         const char *operation = gops_operation_names[(*method)->operation];
         const size_t length = strlen(operation);
@@ -196,10 +197,7 @@ gops_status gops_choices_read(gops_choices *choices, const char *text, size_t by
         status = refuse(&from, "is one more than the first line tells of", error);
     }
     if (status == GOPS_OK) {
-        status = gops_choices_reserve(choices, fresh.count, error);
-    }
-    if (status == GOPS_OK) {
-        gops_choices_move(&fresh, choices);
+        status = gops_choices_move(&fresh, choices, error);
     }
     gops_choices_clear(&fresh);
     return status;

@@ -1,21 +1,16 @@
 /* plan/choose.c: prepares every method that serves a plan and keeps the best. */
-#include "plan/choose.h"
+#include "plan/make.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "plan/choices.h"
-#include "plan/fastest.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool is_empty(const gops_tensor *tensor)
+static bool is_empty(const gops_plan *plan)
 {
-    bool empty = false;
-    for (int i = 0; i < tensor->rank; i++) {
-        empty = empty || tensor->dims[i] == 0;
-    }
-    return empty;
+    return gops_batch(plan) == 0 || plan->image_outputs == 0;
 }
 
 /* How many threads pay for this amount of work. Handing work to a spinning thread and waiting for
@@ -24,9 +19,7 @@ static bool is_empty(const gops_tensor *tensor)
 static int64_t worth_threads(const gops_plan *plan)
 {
     enum { WORTH_NS = 2500, FLOPS_A_NS = 20 };
-    const int64_t flops =
-        plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops;
-    const double work = plan->cost > 0 ? plan->cost : (double)(flops / FLOPS_A_NS);
+    const double work = plan->cost > 0 ? plan->cost : (double)(gops_flops(plan) / FLOPS_A_NS);
     return 1 + (int64_t)((work < 1e15 ? work : 1e15) / WORTH_NS);
 }
 
@@ -41,7 +34,7 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
     gops_status status;
     plan->method = method;
     plan->filter_variant = 0;
-    if (is_empty(&plan->shape.output)) {
+    if (is_empty(plan)) {
         plan->items = plan->worker_bytes = plan->filter_bytes = 0;
         plan->filter_variant = GOPS_EMPTY_VARIANT;
         plan->workers = 1;
@@ -232,6 +225,7 @@ static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted, 
     return GOPS_OK;
 }
 
+/* Chooses the method that was measured to be the fastest. */
 static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_request *wanted,
                                 gops_error *error)
 {
@@ -245,10 +239,7 @@ static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_
         return gops_fail(error, at.refusal.status, "%s", at.refusal.message);
     }
     if (count > 1) {
-        const gops_status status = gops_measure_trials(trials, count, error);
-        if (status != GOPS_OK) {
-            return status;
-        }
+        GOPS_TRY(gops_measure_trials(trials, count, error));
     }
     finding findings[MAX_CANDIDATES];
     for (int i = 0; i < count; i++) {
@@ -265,7 +256,7 @@ static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_
 static gops_status choose_fastest(gops_plan *plan, const gops_request *wanted, gops_error *error)
 {
     const gops_host host = plan->host;
-    if (is_empty(&plan->shape.output)) {
+    if (is_empty(plan)) {
         return choose_cheapest(plan, wanted, NULL, error);
     }
     gops_trial *trials =
@@ -304,9 +295,6 @@ gops_status gops_choose(gops_plan *plan, const gops_request *wanted, gops_error 
     if (!wanted->fastest) {
         return choose_cheapest(plan, wanted, NULL, error);
     }
-    const gops_status status = choose_fastest(plan, wanted, error);
-    if (status == GOPS_OK && saves) {
-        return gops_choices_put(wanted->choices, key, plan->method->name, error);
-    }
-    return status;
+    GOPS_TRY(choose_fastest(plan, wanted, error));
+    return saves ? gops_choices_put(wanted->choices, key, plan->method->name, error) : GOPS_OK;
 }

@@ -7,7 +7,7 @@
  */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
 
-#include "plan/fastest.h"
+#include "plan/make.h"
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -35,36 +35,28 @@ static double now_ns(void)
 
 /* Bytes of the buffers, which lie one after the other in one allocation. */
 typedef struct buffer_sizes {
-    size_t data, weights, output, workspace;
+    int64_t data, weights, output, workspace;
 } buffer_sizes;
 
-static size_t rounded(size_t bytes)
+static int64_t bytes_of(int64_t elements, const gops_type_row *type)
 {
-    return (bytes + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
-           GOPS_WORKSPACE_ALIGNMENT;
+    return gops_round_up(elements * type->bytes, GOPS_WORKSPACE_ALIGNMENT);
 }
 
 static buffer_sizes sizes_for(const gops_trial *trials, int count)
 {
     const gops_plan *plan = &trials[0].plan;
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_norm_geometry *norm = &plan->norm;
-    buffer_sizes sizes = {0, 0, 0, 0};
-    size_t pixels = (size_t)(conv->batch * conv->groups * conv->data_pixels);
-    sizes.data = pixels * (size_t)conv->channels_in;
-    pixels = (size_t)(conv->batch * conv->groups * conv->output_pixels);
-    sizes.output = pixels * (size_t)conv->channels_out;
-    sizes.weights = (size_t)(conv->groups * conv->channels_out * conv->k);
-    if (plan->operation == GOPS_OPERATION_NORM) {
-        sizes.weights = (size_t)(norm->groups * norm->channels); /* scale, and bias */
-        sizes.data = sizes.output = (size_t)(norm->batch * norm->pixels) * sizes.weights;
-    }
-    sizes.data = rounded(sizes.data * gops_type_bytes(plan->type->type));
-    sizes.weights = rounded(sizes.weights * gops_type_bytes(plan->filter_type->type));
-    sizes.output = rounded(sizes.output * gops_type_bytes(plan->output_type->type));
+    const int64_t weights = plan->operation == GOPS_OPERATION_NORM
+                                ? plan->norm.groups * plan->norm.channels /* scale, and bias */
+                                : conv->groups * conv->channels_out * conv->k;
+    buffer_sizes sizes = {.data = bytes_of(gops_batch(plan) * plan->image_data, plan->type),
+                          .weights = bytes_of(weights, plan->filter_type),
+                          .output =
+                              bytes_of(gops_batch(plan) * plan->image_outputs, plan->output_type)};
     for (int i = 0; i < count; i++) {
         const size_t needed = gops_workspace_bytes(&trials[i].plan);
-        sizes.workspace = needed > sizes.workspace ? needed : sizes.workspace;
+        sizes.workspace = gops_max(sizes.workspace, (int64_t)needed);
     }
     return sizes;
 }
@@ -78,7 +70,7 @@ static gops_arguments arguments_in(unsigned char *memory, const buffer_sizes *si
                             .bias = weights,
                             .output = weights + sizes->weights,
                             .workspace = weights + sizes->weights + sizes->output,
-                            .workspace_bytes = sizes->workspace};
+                            .workspace_bytes = (size_t)sizes->workspace};
 }
 
 static gops_status trial_execute(gops_trial *trial, gops_arguments *arguments, gops_error *error)
@@ -115,11 +107,8 @@ static gops_status measure(gops_trial *trials, int count, gops_arguments *argume
             } else if (trials[i].ns > HOPELESS_RATIO * least) {
                 continue;
             }
-            const gops_status status = round == 0 ? trial_execute(&trials[i], arguments, error)
-                                                  : take_turn(&trials[i], arguments, error);
-            if (status != GOPS_OK) {
-                return status;
-            }
+            GOPS_TRY(round == 0 ? trial_execute(&trials[i], arguments, error)
+                                : take_turn(&trials[i], arguments, error));
         }
     }
     return GOPS_OK;
@@ -141,20 +130,16 @@ gops_status gops_measure_trials(gops_trial *trials, int count, gops_error *error
 {
     const gops_host *host = &trials[0].plan.host;
     const buffer_sizes sizes = sizes_for(trials, count);
-    const size_t parts[] = {sizes.data, sizes.weights, sizes.output, sizes.workspace};
-    size_t bytes = 0;
-    for (int i = 0; i < 4; i++) {
-        if (__builtin_add_overflow(bytes, parts[i], &bytes)) {
-            return gops_fail(error, GOPS_OUT_OF_MEMORY, "tensors and workspace outgrow a size_t");
-        }
-    }
+    const int64_t tensors = sizes.data + sizes.weights + sizes.output;
+    const int64_t needed = gops_add_saturate(tensors, sizes.workspace);
     /* A system may allocate more memory than there is and end the process that uses it. */
-    const int64_t memory_bytes = gops_machine_memory();
-    if (bytes > (uint64_t)memory_bytes) {
+    const int64_t memory_bytes = gops_min(gops_machine_memory(), PTRDIFF_MAX);
+    if (needed > memory_bytes) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY,
-                         "measuring takes %zu bytes; this machine has %lld bytes of memory", bytes,
-                         (long long)memory_bytes);
+                         "measuring takes %lld bytes; this machine has %lld bytes of memory",
+                         (long long)needed, (long long)memory_bytes);
     }
+    const size_t bytes = (size_t)needed;
     unsigned char *memory = host->allocate(host->context, bytes, GOPS_WORKSPACE_ALIGNMENT);
     if (memory == NULL) {
         return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the %zu bytes to measure on",

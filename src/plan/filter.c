@@ -82,13 +82,6 @@ static void filter_pack(const gops_plan *plan, const void *weights, gops_packed_
     }
 }
 
-/* The packed values follow the header in the same piece of memory. */
-static size_t header_bytes(void)
-{
-    return (sizeof(gops_packed_filter) + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
-           GOPS_WORKSPACE_ALIGNMENT;
-}
-
 gops_status gops_filter_create(const gops_plan *plan, const void *weights,
                                gops_packed_filter **filter, gops_error *error)
 {
@@ -96,11 +89,11 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
         return gops_fail(error, GOPS_INVALID, "filter is NULL");
     }
     *filter = NULL;
-    gops_status status = filter_check(plan, weights, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
-    size_t bytes = header_bytes() + (size_t)plan->filter_bytes;
+    GOPS_TRY(filter_check(plan, weights, error));
+    /* The packed values follow the header in the same piece of memory. */
+    const size_t header =
+        (size_t)gops_round_up(sizeof(gops_packed_filter), GOPS_WORKSPACE_ALIGNMENT);
+    const size_t bytes = header + (size_t)plan->filter_bytes;
     unsigned char *memory =
         plan->host.allocate(plan->host.context, bytes, GOPS_WORKSPACE_ALIGNMENT);
     if (memory == NULL) {
@@ -108,7 +101,7 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
                          bytes);
     }
     gops_packed_filter *made = (gops_packed_filter *)(void *)memory;
-    *made = (gops_packed_filter){plan->layout, plan->host, memory + header_bytes(), 0};
+    *made = (gops_packed_filter){plan->layout, plan->host, memory + header, false};
     if (plan->filter_bytes > 0) {
         filter_pack(plan, weights, made);
     }
@@ -136,10 +129,8 @@ gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weig
                                          const void *zero_points, int64_t count,
                                          gops_packed_filter **filter, gops_error *error)
 {
-    gops_status status = gops_filter_create(plan, weights, filter, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_filter_create(plan, weights, filter, error));
+    gops_status status = GOPS_OK;
     const int64_t channels = plan->conv.groups * plan->conv.channels_out;
     if (plan->filter_type->subtract_zero == NULL) {
         status =
@@ -164,10 +155,7 @@ gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weig
 gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
                                const void *weights, gops_error *error)
 {
-    gops_status status = filter_check(plan, weights, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(filter_check(plan, weights, error));
     if (filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "filter is NULL");
     }

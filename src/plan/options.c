@@ -1,5 +1,5 @@
 /* plan/options.c: reads the options. */
-#include "plan/options.h"
+#include "plan/make.h"
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int gops_is_named(const gops_method *method, const char *name)
+bool gops_is_named(const gops_method *method, const char *name)
 {
     const size_t length = strlen(name);
     return strncmp(method->name, name, length) == 0 &&
@@ -18,7 +18,7 @@ int gops_is_named(const gops_method *method, const char *name)
 
 static gops_status check_algorithm(const char *name, gops_error *error)
 {
-    int found = name == NULL;
+    bool found = name == NULL;
     for (int32_t i = 0; !found && gops_methods[i] != NULL; i++) {
         found = gops_is_named(gops_methods[i], name);
     }
@@ -62,16 +62,14 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
     if (wanted->threads == 0) {
         wanted->threads = gops_default_threads();
     }
-    gops_status status = gops_host_complete(given->host, &plan->host, &plan->gemm, error);
-    if (status == GOPS_OK) {
-        if (plan->gemm.sgemm == NULL) {
-            plan->gemm = gops_cblas;
-        }
-        if (plan->gemm.sgemm == gops_cblas.sgemm) {
-            wanted->threads = (int32_t)gops_min(wanted->threads, GOPS_CBLAS_CALLERS);
-        }
+    GOPS_TRY(gops_host_complete(given->host, &plan->host, &plan->gemm, error));
+    if (plan->gemm.sgemm == NULL) {
+        plan->gemm = gops_cblas;
     }
-    return status == GOPS_OK ? check_algorithm(wanted->algorithm, error) : status;
+    if (plan->gemm.sgemm == gops_cblas.sgemm) {
+        wanted->threads = (int32_t)gops_min(wanted->threads, GOPS_CBLAS_CALLERS);
+    }
+    return check_algorithm(wanted->algorithm, error);
 }
 
 /* The bounds of a clamp of integers must be whole numbers that the type has. */
@@ -110,8 +108,8 @@ gops_status gops_check_activation(const gops_plan *plan, gops_error *error)
                          (int)given->kind, gops_type_name(plan->output_type->type));
     }
     if (integer && given->kind == GOPS_ACTIVATION_CLAMP) {
-        gops_status status = check_bound(plan, "alpha", given->alpha, error);
-        return status == GOPS_OK ? check_bound(plan, "beta", given->beta, error) : status;
+        GOPS_TRY(check_bound(plan, "alpha", given->alpha, error));
+        return check_bound(plan, "beta", given->beta, error);
     }
     return GOPS_OK;
 }

@@ -83,17 +83,6 @@ static bool write_key(const gops_tensor *data, const gops_list *output_shape, ke
     return true;
 }
 
-static entry *find(gops_plan_cache *cache, const key *wanted)
-{
-    for (int32_t i = 0; i < cache->capacity; i++) {
-        entry *at = &cache->entries[i];
-        if (at->plan != NULL && memcmp(&at->key, wanted, sizeof *wanted) == 0) {
-            return at;
-        }
-    }
-    return NULL;
-}
-
 /* An empty entry, else the least recently used entry whose plan has no users, else NULL. */
 static entry *find_room(gops_plan_cache *cache)
 {
@@ -113,14 +102,16 @@ static entry *find_room(gops_plan_cache *cache)
 /* Under the lock: the plan for the key, which gets one more user; NULL if there is none. */
 static const gops_plan *take(gops_plan_cache *cache, const key *wanted)
 {
-    entry *at = find(cache, wanted);
     cache->now++;
-    if (at == NULL) {
-        return NULL;
+    for (int32_t i = 0; i < cache->capacity; i++) {
+        entry *at = &cache->entries[i];
+        if (at->plan != NULL && memcmp(&at->key, wanted, sizeof *wanted) == 0) {
+            at->users++;
+            at->used = cache->now;
+            return at->plan;
+        }
     }
-    at->users++;
-    at->used = cache->now;
-    return at->plan;
+    return NULL;
 }
 
 /* Under the lock: stores a new plan, with one user, unless another thread has stored the same key
@@ -143,26 +134,12 @@ static const gops_plan *keep(gops_plan_cache *cache, const key *wanted, gops_pla
     return made;
 }
 
-static gops_status cache_make(gops_plan_cache *cache, const gops_tensor *data,
-                              const gops_list *output_shape, const key *wanted,
-                              const gops_plan **plan, gops_error *error)
-{
-    gops_plan *made, *old;
-    const gops_status status = gops_plan_reshape(&cache->origin, data, output_shape, &made, error);
-    if (status == GOPS_OK) {
-        gops_lock(cache->lock);
-        *plan = keep(cache, wanted, made, &old);
-        gops_unlock(cache->lock);
-        gops_plan_destroy(old);
-    }
-    return status;
-}
-
 gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
                                 const gops_list *output_shape, const gops_plan **plan,
                                 gops_error *error)
 {
     key wanted;
+    gops_plan *made, *old;
     if (plan == NULL) {
         return gops_fail(error, GOPS_INVALID, "plan is NULL");
     }
@@ -171,13 +148,20 @@ gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tensor *data,
         return gops_fail(error, GOPS_INVALID, "%s is NULL", cache == NULL ? "cache" : "data");
     }
     if (data->type != cache->origin.type->type || !write_key(data, output_shape, &wanted)) {
-        gops_plan *none; /* fails, with the message */
-        return gops_plan_reshape(&cache->origin, data, output_shape, &none, error);
+        /* fails, with the message */
+        return gops_plan_reshape(&cache->origin, data, output_shape, &made, error);
     }
     gops_lock(cache->lock);
     *plan = take(cache, &wanted);
     gops_unlock(cache->lock);
-    return *plan != NULL ? GOPS_OK : cache_make(cache, data, output_shape, &wanted, plan, error);
+    if (*plan == NULL) {
+        GOPS_TRY(gops_plan_reshape(&cache->origin, data, output_shape, &made, error));
+        gops_lock(cache->lock);
+        *plan = keep(cache, &wanted, made, &old);
+        gops_unlock(cache->lock);
+        gops_plan_destroy(old);
+    }
+    return GOPS_OK;
 }
 
 void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *plan)

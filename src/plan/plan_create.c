@@ -1,10 +1,9 @@
 /* plan/plan_create.c: makes plans: checks the options, chooses a method, fills in the rest. */
-#include "plan/plan_create.h"
+#include "plan/make.h"
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sized.h"
-#include "plan/choose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,17 +32,14 @@ static gops_status check_amounts(const gops_plan *plan, gops_error *error)
 {
     static const int64_t max_elements = INT64_C(1) << 52;
     const gops_conv_geometry *conv = &plan->conv;
-    const bool norm = plan->operation == GOPS_OPERATION_NORM;
-    const int64_t batch = norm ? plan->norm.batch : conv->batch;
+    const int64_t batch = gops_batch(plan);
     const struct {
         const char *name;
         int64_t elements;
     } amounts[] = {
         {"data", gops_mul_saturate(batch, plan->image_data)},
         {"output", gops_mul_saturate(batch, plan->image_outputs)},
-        {"filter",
-         norm ? 0
-              : gops_mul_saturate(gops_mul_saturate(conv->groups, conv->channels_out), conv->k)},
+        {"filter", gops_mul_saturate(gops_mul_saturate(conv->groups, conv->channels_out), conv->k)},
     };
     for (size_t i = 0; i < sizeof amounts / sizeof amounts[0] && amounts[1].elements > 0; i++) {
         if (amounts[i].elements > max_elements) {
@@ -101,18 +97,11 @@ gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_reques
                              gops_plan **plan, gops_error *error)
 {
     set_types(draft, data, draft->origin.filter.type, draft->saturate);
-    gops_status status = gops_check_activation(draft, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_check_activation(draft, error));
     count_image(draft);
-    if ((status = check_amounts(draft, error)) != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(check_amounts(draft, error));
     draft->machine = gops_machine_read();
-    if ((status = gops_choose(draft, wanted, error)) != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_choose(draft, wanted, error));
     explain_type(draft);
     *plan = draft->host.allocate(draft->host.context, sizeof **plan, GOPS_WORKSPACE_ALIGNMENT);
     if (*plan == NULL) {
@@ -132,10 +121,7 @@ static gops_status create(gops_plan *draft, gops_type data, const gops_options *
                           gops_plan **plan, gops_error *error)
 {
     gops_request wanted;
-    gops_status status = gops_read_options(options, draft, &wanted, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_read_options(options, draft, &wanted, error));
     draft->kernels = gops_kernels_select();
     if (draft->kernels == NULL) {
         return gops_fail(error, GOPS_UNSUPPORTED,
@@ -165,15 +151,9 @@ gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *fi
 {
     gops_plan draft = {.operation = GOPS_OPERATION_CONV};
     gops_options wanted;
-    gops_status status = read_sized_options(options, &wanted, plan, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
-    status = gops_conv_resolve(data, filter, attributes, wanted.output_type, &draft.conv,
-                               &draft.shape, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(read_sized_options(options, &wanted, plan, error));
+    GOPS_TRY(gops_conv_resolve(data, filter, attributes, wanted.output_type, &draft.conv,
+                               &draft.shape, error));
     draft.origin.filter = *filter;
     if (attributes != NULL) {
         draft.origin.attributes.conv = *attributes;
@@ -188,15 +168,9 @@ gops_status gops_deconv_plan_create(const gops_tensor *data, const gops_tensor *
 {
     gops_plan draft = {.operation = GOPS_OPERATION_DECONV};
     gops_options wanted;
-    gops_status status = read_sized_options(options, &wanted, plan, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
-    status = gops_deconv_resolve(data, filter, attributes, wanted.output_type, &draft.conv,
-                                 &draft.shape, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(read_sized_options(options, &wanted, plan, error));
+    GOPS_TRY(gops_deconv_resolve(data, filter, attributes, wanted.output_type, &draft.conv,
+                                 &draft.shape, error));
     draft.origin.filter = *filter;
     if (attributes != NULL) {
         draft.origin.attributes.deconv = *attributes;
@@ -210,20 +184,14 @@ gops_status gops_norm_plan_create(const gops_tensor *data, const gops_tensor *sc
 {
     gops_plan draft = {.operation = GOPS_OPERATION_NORM};
     gops_options wanted;
-    gops_status status = read_sized_options(options, &wanted, plan, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
-    status = gops_norm_resolve(data, scale, bias, attributes, &draft.norm, &draft.shape, error);
+    GOPS_TRY(read_sized_options(options, &wanted, plan, error));
+    GOPS_TRY(gops_norm_resolve(data, scale, bias, attributes, &draft.norm, &draft.shape, error));
     const gops_type output = wanted.output_type;
-    if (status == GOPS_OK && output != 0 && output != data->type) {
+    if (output != 0 && output != data->type) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "output_type is %s, data is %s; a normalization's output has its data's type",
             gops_type_name(output), gops_type_name(data->type));
-    }
-    if (status != GOPS_OK) {
-        return status;
     }
     draft.origin.filter = *scale;
     draft.origin.attributes.norm = *attributes;

@@ -1,29 +1,23 @@
 /* plan/reshape.c: makes a plan for other data from a plan. */
-#include "plan/plan_create.h"
+#include "plan/make.h"
 
 #include "base/error.h"
 
-static gops_status reshape_resolve(const gops_plan *plan, const gops_tensor *data,
-                                   const gops_list *output_shape, gops_plan *draft,
-                                   gops_error *error)
+/* Fills in the draft's geometry and shape from its origin. */
+static gops_status reshape_resolve(gops_plan *draft, const gops_tensor *data, gops_type output,
+                                   const gops_list *output_shape, gops_error *error)
 {
-    const gops_origin *origin = &plan->origin;
-    const gops_type output = plan->output_type->type;
-    gops_deconv_attributes deconv;
-    switch (plan->operation) {
+    gops_origin *origin = &draft->origin;
+    switch (draft->operation) {
     case GOPS_OPERATION_CONV:
-        return gops_conv_resolve(data, &origin->filter, &origin->attributes.conv,
-                                 output != data->type ? output : (gops_type)0, &draft->conv,
-                                 &draft->shape, error);
+        return gops_conv_resolve(data, &origin->filter, &origin->attributes.conv, output,
+                                 &draft->conv, &draft->shape, error);
     case GOPS_OPERATION_DECONV:
-        deconv = origin->attributes.deconv;
         if (output_shape != NULL) {
-            deconv.output_shape = *output_shape;
-            draft->origin.attributes.deconv = deconv;
+            origin->attributes.deconv.output_shape = *output_shape;
         }
-        return gops_deconv_resolve(data, &origin->filter, &deconv,
-                                   output != data->type ? output : (gops_type)0, &draft->conv,
-                                   &draft->shape, error);
+        return gops_deconv_resolve(data, &origin->filter, &origin->attributes.deconv, output,
+                                   &draft->conv, &draft->shape, error);
     default:
         return gops_norm_resolve(data, &origin->filter, &origin->filter, &origin->attributes.norm,
                                  &draft->norm, &draft->shape, error);
@@ -67,15 +61,13 @@ gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
     const gops_request wanted = {.threads = plan->origin.threads,
                                  .max_workspace = plan->origin.max_workspace,
                                  .packing = plan->method->pack};
-    gops_status status = reshape_resolve(plan, data, output_shape, &draft, error);
-    if (status == GOPS_OK) {
-        status = gops_plan_finish(&draft, data->type, &wanted, reshaped, error);
-        if (status == GOPS_INVALID) { /* only the budget can be invalid here */
-            status = GOPS_UNSUPPORTED;
-            if (error != NULL) {
-                error->status = status;
-            }
-        }
+    GOPS_TRY(reshape_resolve(&draft, data, plan->output_type->type, output_shape, error));
+    const gops_status status = gops_plan_finish(&draft, data->type, &wanted, reshaped, error);
+    if (status != GOPS_INVALID) {
+        return status;
     }
-    return status;
+    if (error != NULL) { /* only the budget can be invalid here */
+        error->status = GOPS_UNSUPPORTED;
+    }
+    return GOPS_UNSUPPORTED;
 }
