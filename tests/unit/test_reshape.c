@@ -165,10 +165,12 @@ static void cache_is_bounded(void)
     const gops_plan *found = NULL;
     gops_plan_cache_get(cache, &data, NULL, &found, NULL);
     gops_plan_cache_release(cache, found);
-    data = data_of(1, 19, 21);
-    gops_plan_cache_get(cache, &data, NULL, &found, NULL);
-    gops_test_check(found == held[1] && heap.calls == calls + 1, "not the oldest one went");
-    gops_plan_cache_release(cache, found);
+    for (int i = 1; i < CAPACITY; i++) {
+        data = data_of(1, 19, 20 + i);
+        gops_plan_cache_get(cache, &data, NULL, &found, NULL);
+        gops_test_check(found == held[i] && heap.calls == calls + 1, "not the oldest one went");
+        gops_plan_cache_release(cache, found);
+    }
     gops_plan_cache_destroy(cache);
     gops_test_check(heap.live == 0 && heap.misuses == 0, "%lld allocations left",
                     (long long)heap.live);
