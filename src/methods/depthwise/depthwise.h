@@ -16,65 +16,51 @@ enum {
     GOPS_DEPTHWISE_SLACK = 8 * 64,
 };
 
-/* Rows of outputs from a padded copy. All distances are in elements of the compute type.
+/* Where the data and the weight of a tap are. */
+typedef struct gops_depthwise_tap {
+    int64_t data, weight;
+} gops_depthwise_tap;
+
+/* Rows of outputs from a padded copy.
  *
- *     output[r * output_pitch + x] =
- *         sum over tap columns c, 0 <= k < column_taps:
- *             weight * data[offset[c] + r * step + k * pitch + x]
- *       + sum over single taps: weight * data[offset + r * step + x]
+ *     output[r * output_pitch + x * output_step] =
+ *         sum over taps: weight of the tap * data[tap.data + r * step + x * x_step]
  *
- * A tap column is `column_taps` taps below each other. `offsets` holds one offset for each tap
- * column, then one for each single tap. `weights` has the same order, with `column_taps` weights
- * for a tap column. */
+ * depthwise/rows counts elements of the compute type. `taps` holds the taps of the tap columns,
+ * which are `column_taps` taps below each other each, then the single taps; `weights` has the same
+ * order. depthwise/blocked counts vectors, in which each lane is a channel; it has single taps
+ * alone, and their weights are weights[tap.weight]. */
 typedef struct gops_depthwise_rows {
     const void *data;
-    const int64_t *offsets;
+    const gops_depthwise_tap *taps;
     const void *weights;
     void *output;
     int64_t tap_columns, single_taps;
     int64_t column_taps; /* 2, 3, 5 or 7; 3, 5 or 7 with stride 2; 1 without tap columns */
     int64_t step;        /* pitch, or 2 * pitch for stride 2; any without tap columns */
-    int64_t pitch;
+    int64_t pitch;       /* between the taps of a column */
     int64_t output_pitch;
-    int64_t rows, width; /* both at least 1 */
-    /* NULL, or the low and the high bound of the epilogue, which adds *bias: epilogue.h. */
-    const void *bounds;
-    const void *bias;
+    int64_t x_step, output_step; /* 1 for depthwise/rows */
+    int64_t rows, width;         /* both at least 1 */
+    /* NULL, or the low and the high bound of the epilogue (epilogue.h), which adds *bias;
+     * depthwise/blocked has a bias for each lane. */
+    const void *bounds, *bias;
 } gops_depthwise_rows;
 
-/* Copies every stride-th element of rows: to[r * to_pitch + i] = from[r * from_pitch + i * stride].
- * With stride 2, `odd` may take the elements between: odd[r * to_pitch + i] =
- * from[r * from_pitch + i * 2 + 1] wherever i * 2 + 1 < length. */
+/* Copies rows into the padded copy, deinterleaved into their residues modulo `stride`. Columns
+ * begin to end - 1 of row r are at from[r * from_pitch]; column i goes to
+ *
+ *     to[r * to_pitch + i % stride * residue_pitch + i / stride]
+ *
+ * unless i % stride >= residues. */
 typedef struct gops_depthwise_copy {
     const void *from;
     void *to;
-    void *odd; /* or NULL */
-    int64_t from_pitch, to_pitch;
+    int64_t from_pitch, to_pitch, residue_pitch;
     int64_t rows;
-    int64_t length; /* of a row of `from`, up to the last element that is read */
-    int64_t stride;
+    int64_t begin, end;
+    int64_t stride, residues;
 } gops_depthwise_copy;
-
-/* Offsets of a tap's data and weight, in vectors. */
-typedef struct gops_depthwise_blocked_tap {
-    int64_t data, weight;
-} gops_depthwise_blocked_tap;
-
-/* Rows of outputs of a block of channels, one channel in each lane of a vector. All distances are
- * in vectors.
- *     output[r * output_pitch + x * output_step] =
- *         sum over taps: weights[tap.weight] * data[tap.data + r * y_step + x * x_step] */
-typedef struct gops_depthwise_blocked {
-    const void *data;
-    const gops_depthwise_blocked_tap *taps;
-    const void *weights;
-    void *output;
-    int64_t count; /* of taps */
-    int64_t y_step, x_step;
-    int64_t output_pitch, output_step;
-    int64_t rows, width;
-    const void *bounds, *bias; /* as gops_depthwise_rows, with a bias for each lane */
-} gops_depthwise_blocked;
 
 /* Interleaves `ways` rows: to[j] = from[j % ways * pitch + j / ways] for 0 <= j < end, which is at
  * most ways * count. */
@@ -141,7 +127,7 @@ typedef struct gops_depthwise_kernels {
     void (*copy)(const gops_depthwise_copy *copy);
     void (*interleave)(const gops_depthwise_interleave *interleave);
     int64_t lanes; /* channels of a block */
-    void (*blocked_rows)(const gops_depthwise_blocked *blocked);
+    void (*blocked_rows)(const gops_depthwise_rows *rows);
     /* copy[positions[i]] = pixel i of `channels` channels, which are `pitch` elements apart; lanes
      * without a channel hold a copy of the first one. */
     void (*to_blocked)(void *copy, const int64_t *positions, const void *from, int64_t pitch,

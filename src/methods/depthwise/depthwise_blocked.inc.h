@@ -91,19 +91,19 @@ static void NAME(from_blocked)(void *to, int64_t pitch, const void *sums, int64_
 
 /* A register tile: PIXELS neighbouring outputs of a row. Their data is STEP vectors apart, or
  * x_step where STEP is 0. */
-static inline __attribute__((always_inline)) void blocked_tile(const gops_depthwise_blocked *a,
+static inline __attribute__((always_inline)) void blocked_tile(const gops_depthwise_rows *a,
                                                                const vector *data, vector *output,
                                                                const int PIXELS, const int STEP)
 {
     const int64_t step = STEP != 0 ? STEP : a->x_step;
     vector sum[MAX_PIXELS];
     const vector *weights = a->weights;
-    const gops_depthwise_blocked_tap *end = a->taps + a->count;
+    const gops_depthwise_tap *end = a->taps + a->single_taps;
     GOPS_UNROLL
     for (int i = 0; i < PIXELS; i++) {
         sum[i] = (vector){0};
     }
-    for (const gops_depthwise_blocked_tap *tap = a->taps; tap < end; tap++) {
+    for (const gops_depthwise_tap *tap = a->taps; tap < end; tap++) {
         const vector *from = data + tap->data, w = weights[tap->weight];
         GOPS_UNROLL
         for (int i = 0; i < PIXELS; i++, from += step) {
@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) void blocked_tile(const gops_depthw
 }
 
 static inline __attribute__((always_inline)) void
-blocked_row(const gops_depthwise_blocked *a, const vector *data, vector *output, const int STEP)
+blocked_row(const gops_depthwise_rows *a, const vector *data, vector *output, const int STEP)
 {
     int64_t x = 0;
     for (; a->width - x >= 14; x += 14) {
@@ -144,11 +144,11 @@ blocked_row(const gops_depthwise_blocked *a, const vector *data, vector *output,
     }
 }
 
-static void NAME(blocked_rows)(const gops_depthwise_blocked *a)
+static void NAME(blocked_rows)(const gops_depthwise_rows *a)
 {
     vector *output = a->output;
     for (int64_t row = 0; row < a->rows; row++, output += a->output_pitch) {
-        const vector *data = (const vector *)a->data + row * a->y_step;
+        const vector *data = (const vector *)a->data + row * a->step;
         if (a->x_step == 1) {
             blocked_row(a, data, output, 1);
         } else if (a->x_step == 2) {

@@ -14,7 +14,7 @@
 #define LANES NAME(LANES)
 #define copy_row NAME(copy_row)
 #define deinterleave_row NAME(deinterleave_row)
-#define copy_strided_row NAME(copy_strided_row)
+#define copy_residue NAME(copy_residue)
 
 /* Copies a row in whole vectors, of which the last one overlaps the one before it; a shorter row in
  * two overlapping halves or quarters of a vector. Reads nothing beyond the row. */
@@ -42,37 +42,49 @@ static inline __attribute__((always_inline)) void copy_row(C *restrict to, const
     }
 }
 
+/* With stride 2: the first element and every second one, and those between them. */
 static inline __attribute__((always_inline)) void
-deinterleave_row(C *restrict to, C *restrict odd, const C *restrict from, int64_t length)
+deinterleave_row(C *restrict to, C *restrict between, const C *restrict from, int64_t length)
 {
     for (int64_t i = 0; i < length / 2; i++) {
         to[i] = from[i * 2];
-        odd[i] = from[i * 2 + 1];
+        between[i] = from[i * 2 + 1];
     }
     if (length % 2 != 0) {
         to[length / 2] = from[length - 1];
     }
 }
 
-static inline __attribute__((always_inline)) void
-copy_strided_row(C *restrict to, const C *restrict from, int64_t stride, int64_t length)
+/* The elements of one residue; `begin` is at `from`. */
+static inline void copy_residue(const gops_depthwise_copy *a, C *to, const C *from, int64_t residue)
 {
-    for (int64_t i = 0; i * stride < length; i++) {
-        to[i] = from[i * stride];
+    const int64_t first = gops_ceil_div(a->begin - residue, a->stride);
+    to += residue * a->residue_pitch;
+    for (int64_t i = first; i * a->stride + residue < a->end; i++) {
+        to[i] = from[i * a->stride + residue - a->begin];
     }
 }
 
 static void NAME(copy)(const gops_depthwise_copy *a)
 {
-    C *to = a->to, *odd = a->odd;
+    const int64_t begin = a->begin, length = a->end - begin, pitch = a->to_pitch;
     const C *from = a->from;
-    for (int64_t r = 0; r < a->rows; r++, to += a->to_pitch, from += a->from_pitch) {
-        if (a->stride == 1) {
-            copy_row(to, from, a->length);
-        } else if (a->odd != NULL) {
-            deinterleave_row(to, odd + r * a->to_pitch, from, a->length);
-        } else {
-            copy_strided_row(to, from, a->stride, a->length);
+    C *to = a->to;
+    if (a->stride == 1) {
+        for (int64_t r = 0; r < a->rows; r++) {
+            copy_row(to + begin + r * pitch, from + r * a->from_pitch, length);
+        }
+    } else if (a->stride == 2 && a->residues == 2) {
+        /* The first element may belong to either residue. */
+        C *first = to + begin % 2 * a->residue_pitch + begin / 2;
+        C *second = to + (begin + 1) % 2 * a->residue_pitch + (begin + 1) / 2;
+        for (int64_t r = 0; r < a->rows; r++, first += pitch, second += pitch) {
+            deinterleave_row(first, second, from + r * a->from_pitch, length);
+        }
+    } else {
+        for (int64_t i = 0; i < a->rows * a->residues; i++) {
+            const int64_t r = i / a->residues;
+            copy_residue(a, to + r * pitch, from + r * a->from_pitch, i % a->residues);
         }
     }
 }
@@ -80,4 +92,4 @@ static void NAME(copy)(const gops_depthwise_copy *a)
 #undef LANES
 #undef copy_row
 #undef deinterleave_row
-#undef copy_strided_row
+#undef copy_residue

@@ -13,11 +13,17 @@
  * end. A sub-convolution without taps is all zeros.
  *
  * A position t therefore stands for one output of a convolution and for s outputs of a transposed
- * one, `subconvs` in both cases.
+ * one, `subconvs` in both cases: outputs t * subconvs + r.
+ *
+ * rows and blocked are sums over the taps of a block: a padded copy of a part of a channel, whose
+ * elements are values in rows, and vectors in blocked. For a convolution with stride s along x,
+ * rows deinterleaves the rows of its copy into s residues, so that output t finds the data of tap k
+ * at t + m of residue r, next to the data of output t + 1.
  */
 #ifndef GOPS_DEPTHWISE_METHOD_H
 #define GOPS_DEPTHWISE_METHOD_H
 
+#include "base/checked.h"
 #include "methods/depthwise/depthwise.h"
 #include "plan/plan.h"
 
@@ -25,22 +31,16 @@
 
 typedef struct gops_depthwise_axis {
     int64_t data, kernel, output, stride, dilation, pad;
+    bool transposed;
     int64_t subconvs;      /* 1 of a convolution, s of a transposed one */
-    int64_t first, count;  /* positions */
+    int64_t count;         /* positions */
     int64_t block, blocks; /* positions of a block, the last one may have fewer; number of blocks */
     int64_t step;          /* in the copy, between positions: s of a convolution, else 1 */
-    int64_t max_shift;     /* m of a transposed convolution's last tap */
+    int64_t shift;         /* of data 0 in the copy from position 0 on: p, or m of a transposed
+                        convolution's last tap */
     int64_t reach;         /* in the copy, from the first tap to the last */
     int64_t spacing;       /* in the copy, between neighbouring taps of a sub-convolution */
 } gops_depthwise_axis;
-
-/* The taps of a sub-convolution along one axis, in the order of their data: tap first + i * step is
- * at position + i * spacing of the copy. */
-typedef struct gops_depthwise_taps {
-    int64_t count;
-    int64_t first, step;
-    int64_t position;
-} gops_depthwise_taps;
 
 /* depthwise_axes.c: the three axes Z, Y, X of a plan, each one block; those that the operation
  * lacks have length 1. Refuses more than one input channel in a group, more than 3 spatial axes and
@@ -48,21 +48,66 @@ typedef struct gops_depthwise_taps {
 gops_status gops_depthwise_axes(const gops_plan *plan, gops_depthwise_axis axis[3],
                                 gops_error *error);
 
-/* depthwise_axes.c: the taps of the sub-convolution of a residue. */
-gops_depthwise_taps gops_depthwise_subconv_taps(const gops_depthwise_axis *axis, bool transposed,
-                                                int64_t residue);
+/* Positions of a block along an axis. */
+typedef struct gops_depthwise_range {
+    int64_t first, count;
+} gops_depthwise_range;
 
-/* depthwise_axes.c: how many of the positions `first` to first + count - 1 have an output with this
- * residue; these are the first ones. */
-int64_t gops_depthwise_subconv_outputs(const gops_depthwise_axis *axis, bool transposed,
-                                       int64_t residue, int64_t first, int64_t count);
-
-/* The index of the output of a position with this residue. */
-static inline int64_t gops_depthwise_output_index(const gops_depthwise_axis *axis, bool transposed,
-                                                  int64_t position, int64_t residue)
+/* Elements of the copy of a block along an axis. */
+static inline int64_t gops_depthwise_extent(const gops_depthwise_axis *axis)
 {
-    return transposed ? position * axis->stride + residue : position;
+    return (axis->block - 1) * axis->step + axis->reach + 1;
 }
+
+/* The taps of a sub-convolution, as gops_depthwise_rows wants them. */
+typedef struct gops_depthwise_subconv {
+    int64_t residue[3];
+    int64_t count[3]; /* the positions of the block that have outputs are the first ones */
+    const gops_depthwise_tap *taps;
+    int64_t tap_columns, single_taps, column_taps;
+} gops_depthwise_subconv;
+
+/* The workspace of an item of rows or blocked. */
+typedef struct gops_depthwise_workspace {
+    unsigned char *copy;
+    unsigned char *sums;              /* the kernel's output, unless that is the tensor */
+    unsigned char *staging;           /* what is converted, interleaved or stored by gops_store */
+    gops_depthwise_subconv *subconvs; /* X inmost */
+    gops_depthwise_tap *taps;
+    void *last; /* rows: a filter's weights in the order of its taps; blocked: an int64_t for each
+                   pixel of the data, its index in the copy */
+} gops_depthwise_workspace;
+
+/* The padded copy and the workspace of rows and blocked. Pitches are in elements of the copy. */
+typedef struct gops_depthwise_layout {
+    gops_depthwise_axis axis[3]; /* Z, Y, X */
+    bool columns;                /* tap columns where there are taps below each other */
+    int64_t stride, residues;    /* that rows of the copy are deinterleaved by, and into */
+    int64_t residue_pitch, row_pitch, plane_pitch;
+    int64_t begin[6]; /* of the parts of the workspace, in bytes */
+} gops_depthwise_layout;
+
+/* depthwise_layout.c: lays out the workspace and returns its bytes. The arguments are the bytes of
+ * these parts. */
+int64_t gops_depthwise_lay_out(gops_depthwise_layout *layout, int64_t copy, int64_t sums,
+                               int64_t staging, int64_t last);
+
+/* depthwise_layout.c: divides the workspace and fills in sub-convolutions and taps of a block. */
+gops_depthwise_workspace gops_depthwise_divide(const gops_depthwise_layout *layout,
+                                               const gops_depthwise_range block[3],
+                                               void *workspace);
+
+/* The parameters of depthwise/rows. */
+typedef struct gops_depthwise_rows_plan {
+    gops_depthwise_layout layout;
+    bool in_place;       /* the kernel writes the output tensor itself */
+    int64_t planes;      /* channels of all images */
+    int64_t plane_block; /* planes of an item */
+} gops_depthwise_rows_plan;
+
+/* depthwise_rows_run.c */
+void gops_depthwise_rows_run(const gops_plan *plan, const gops_job *job, int64_t item,
+                             void *workspace);
 
 /* depthwise_pack.c: the weights twice, so that one packed filter serves every form: in their own
  * order, and from byte gops_depthwise_blocked_offset on as [blocks, C_OUT, taps, lanes]. */

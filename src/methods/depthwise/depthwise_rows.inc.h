@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows
 {
     vector sum[MAX_MR][MAX_NR];
     const C *weight = a->weights;
-    const int64_t *offset = a->offsets, *end = offset + a->tap_columns;
+    const gops_depthwise_tap *tap = a->taps, *end = tap + a->tap_columns * KY;
     GOPS_UNROLL
     for (int r = 0; r < MR; r++) {
         GOPS_UNROLL
@@ -75,8 +75,8 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows
             sum[r][v] = (vector){0};
         }
     }
-    for (; KY > 1 && offset < end; offset++, weight += KY) {
-        const C *row = data + *offset;
+    for (; KY > 1 && tap < end; tap += KY, weight += KY) {
+        const C *row = data + tap->data;
         GOPS_UNROLL
         for (int j = 0; j < (MR - 1) * SY + KY; j++, row += a->pitch) {
             GOPS_UNROLL
@@ -92,9 +92,9 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows
             }
         }
     }
-    end = offset + a->single_taps;
-    for (; offset < end; offset++, weight++) {
-        const C *row = data + *offset;
+    end = tap + a->single_taps;
+    for (; tap < end; tap++, weight++) {
+        const C *row = data + tap->data;
         GOPS_UNROLL
         for (int r = 0; r < MR; r++, row += a->step) {
             GOPS_UNROLL

@@ -1,10 +1,8 @@
 /* depthwise_rows_run.c: runs a work item of `depthwise/rows`: a block of some channels. */
-#include "methods/depthwise/depthwise_rows_plan.h"
+#include "methods/depthwise/depthwise_method.h"
 
-#include "base/checked.h"
-#include "methods/depthwise/depthwise.h"
-#include "post_ops/post_ops.h"
 #include "post_ops/epilogue.h"
+#include "post_ops/post_ops.h"
 
 #include <string.h>
 
@@ -12,103 +10,73 @@
 typedef struct block {
     const gops_plan *plan;
     const gops_depthwise_rows_plan *p;
+    const gops_depthwise_axis *axis;
     const gops_depthwise_kernels *kernels;
     const gops_job *job;
     const void *bounds; /* NULL, or what the kernel's epilogue applies with the bias */
     gops_epilogue_values bias;
-    gops_depthwise_rows_workspace ws;
-    int64_t channel;            /* group * C_OUT + output channel */
-    int64_t start;              /* the channel's first output in the tensor */
-    int64_t first[3], count[3]; /* positions */
+    gops_depthwise_workspace ws;
+    int64_t channel; /* group * C_OUT + output channel */
+    int64_t start;   /* the channel's first output in the tensor */
+    gops_depthwise_range positions[3];
     int64_t origin[3]; /* index of the data that the copy begins with; negative in the padding */
     int64_t begin[3], end[3];       /* the elements of the copy that are data */
     int64_t size;                   /* bytes of the compute type */
     int64_t data_size, output_size; /* bytes of the element types */
 } block;
 
-static gops_depthwise_rows_workspace divide_workspace(const gops_depthwise_rows_plan *p,
-                                                      unsigned char *workspace)
+/* Finds the block's positions and data along an axis; `index` is that of the block. */
+static void locate(block *at, int a, int64_t index)
 {
-    gops_depthwise_rows_workspace ws;
-    ws.copy = workspace;
-    ws.sums = workspace += p->copy_bytes;
-    ws.staging = workspace += p->sums_bytes;
-    ws.weights = workspace += p->staging_bytes;
-    ws.subconvs = (gops_depthwise_subconv *)(void *)(workspace += p->weights_bytes);
-    ws.offsets = (int64_t *)(void *)(workspace += p->subconvs_bytes);
-    ws.order = (int64_t *)(void *)(workspace += p->offsets_bytes);
-    return ws;
-}
-
-/* Finds the data of the block along each axis. */
-static void locate_data(block *at)
-{
-    for (int i = 0; i < 3; i++) {
-        const gops_depthwise_axis *a = &at->p->axis[i];
-        const int64_t extent = (at->count[i] - 1) * a->step + a->reach + 1;
-        at->origin[i] =
-            at->p->transposed ? at->first[i] - a->max_shift : at->first[i] * a->step - a->pad;
-        at->begin[i] = gops_clamp(-at->origin[i], 0, extent);
-        at->end[i] = gops_clamp(a->data - at->origin[i], at->begin[i], extent);
-    }
+    const gops_depthwise_axis *axis = &at->axis[a];
+    const int64_t first = index * axis->block;
+    const int64_t count = gops_min(axis->block, axis->count - first);
+    const int64_t extent = (count - 1) * axis->step + axis->reach + 1;
+    at->positions[a] = (gops_depthwise_range){first, count};
+    at->origin[a] = first * axis->step - axis->shift;
+    at->begin[a] = gops_clamp(-at->origin[a], 0, extent);
+    at->end[a] = gops_clamp(axis->data - at->origin[a], at->begin[a], extent);
 }
 
 /* Copies rows of compute-type data, of which `data` is the block's first along x, to the rows of
  * the copy from `row` on. */
-static void copy_rows(const block *at, const void *data, int64_t data_pitch, unsigned char *row,
-                      int64_t rows)
+static void copy_rows(const block *at, const void *data, unsigned char *row, int64_t rows)
 {
-    const gops_depthwise_rows_plan *p = at->p;
-    const int64_t stride = p->transposed ? 1 : p->axis[2].stride;
-    const int64_t begin = at->begin[2], end = at->end[2];
-    gops_depthwise_copy copy = {.from = data,
-                                .from_pitch = data_pitch,
-                                .to_pitch = p->row_pitch,
-                                .rows = rows,
-                                .length = end - begin,
-                                .stride = stride};
-    if (stride == 1) {
-        copy.to = row + begin * at->size;
-        at->kernels->copy(&copy);
-    } else if (stride == 2 && p->residues == 2) {
-        /* The first element may belong to either residue. */
-        copy.to = row + (begin % 2 * p->residue_pitch + begin / 2) * at->size;
-        copy.odd = row + ((begin + 1) % 2 * p->residue_pitch + (begin + 1) / 2) * at->size;
-        at->kernels->copy(&copy);
-    } else {
-        for (int64_t residue = 0; residue < p->residues; residue++) {
-            const int64_t first = gops_ceil_div(begin - residue, stride);
-            const int64_t from = first * stride + residue;
-            if (from < end) {
-                copy.from = (const unsigned char *)data + (from - begin) * at->size;
-                copy.to = row + (residue * p->residue_pitch + first) * at->size;
-                copy.length = end - from;
-                at->kernels->copy(&copy);
-            }
-        }
-    }
+    const gops_depthwise_layout *layout = &at->p->layout;
+    const gops_depthwise_copy copy = {
+        .from = data,
+        .to = row,
+        .from_pitch = at->axis[2].data,
+        .to_pitch = layout->row_pitch,
+        .residue_pitch = layout->residue_pitch,
+        .rows = rows,
+        .begin = at->begin[2],
+        .end = at->end[2],
+        .stride = layout->stride,
+        .residues = layout->residues,
+    };
+    at->kernels->copy(&copy);
 }
 
 /* Copies the block's rows of a plane one by one: converts each, and skips rows that no window
  * reads. */
 static void copy_single_rows(const block *at, const unsigned char *data, unsigned char *row)
 {
-    const gops_depthwise_axis *y_axis = &at->p->axis[1], *x_axis = &at->p->axis[2];
+    const gops_depthwise_axis *y_axis = &at->axis[1], *x_axis = &at->axis[2];
     const gops_type_row *type = at->plan->type;
     const int64_t length = at->end[2] - at->begin[2];
-    const bool in_order = x_axis->step == 1 && !type->native;
     for (int64_t y = at->begin[1]; y < at->end[1]; y++) {
-        if (y % y_axis->step <= y_axis->reach && in_order) {
+        if (y % y_axis->step > y_axis->reach) {
+            /* no window reads this row */
+        } else if (type->native) {
+            copy_rows(at, data, row, 1);
+        } else if (x_axis->step == 1) {
             type->load(row + at->begin[2] * at->size, data, length);
-        } else if (y % y_axis->step <= y_axis->reach) {
-            const unsigned char *from = data;
-            if (!type->native) {
-                type->load(at->ws.staging, data, length);
-                from = at->ws.staging;
-            }
-            copy_rows(at, from, 0, row, 1);
+        } else {
+            type->load(at->ws.staging, data, length);
+            copy_rows(at, at->ws.staging, row, 1);
         }
-        row += at->p->row_pitch * at->size;
+        row += at->p->layout.row_pitch * at->size;
         data += x_axis->data * at->data_size;
     }
 }
@@ -116,13 +84,12 @@ static void copy_single_rows(const block *at, const unsigned char *data, unsigne
 /* Copies the block's data of a channel; the padding in the copy is 0 already. */
 static void copy_block(const block *at, const unsigned char *channel)
 {
-    const gops_depthwise_rows_plan *p = at->p;
-    const gops_depthwise_axis *z_axis = &p->axis[0], *y_axis = &p->axis[1];
-    const int64_t width = p->axis[2].data;
+    const gops_depthwise_layout *layout = &at->p->layout;
+    const gops_depthwise_axis *z_axis = &at->axis[0], *y_axis = &at->axis[1];
+    const int64_t width = at->axis[2].data;
     if (at->begin[2] == at->end[2] || at->begin[1] == at->end[1]) {
         return;
     }
-    const bool contiguous = at->plan->type->native && y_axis->step <= y_axis->reach + 1;
     for (int64_t z = at->begin[0]; z < at->end[0]; z++) {
         if (z % z_axis->step > z_axis->reach) {
             continue; /* no window reads this plane */
@@ -130,10 +97,10 @@ static void copy_block(const block *at, const unsigned char *channel)
         const int64_t line = (at->origin[0] + z) * y_axis->data + at->origin[1] + at->begin[1];
         const unsigned char *data =
             channel + (line * width + at->origin[2] + at->begin[2]) * at->data_size;
-        unsigned char *row = (unsigned char *)at->ws.copy +
-                             (z * p->plane_pitch + at->begin[1] * p->row_pitch) * at->size;
-        if (contiguous) {
-            copy_rows(at, data, width, row, at->end[1] - at->begin[1]);
+        unsigned char *row =
+            at->ws.copy + (z * layout->plane_pitch + at->begin[1] * layout->row_pitch) * at->size;
+        if (at->plan->type->native && y_axis->step <= y_axis->reach + 1) {
+            copy_rows(at, data, row, at->end[1] - at->begin[1]);
         } else {
             copy_single_rows(at, data, row);
         }
@@ -146,24 +113,26 @@ static void run_rows(const block *at, const gops_depthwise_subconv *subconv,
                      const unsigned char *plane, int64_t count, unsigned char *output,
                      int64_t output_pitch)
 {
-    const gops_depthwise_rows_plan *p = at->p;
-    const gops_depthwise_axis *y_axis = &p->axis[1];
+    const gops_depthwise_axis *y_axis = &at->axis[1];
+    const int64_t row_pitch = at->p->layout.row_pitch;
     /* With dilation only every `spacing`-th row shares data: rows of a residue make a tile. */
     const int64_t residues = subconv->column_taps > 1 && y_axis->step == 1 ? y_axis->spacing : 1;
     for (int64_t residue = 0; residue < gops_min(residues, count); residue++) {
         const gops_depthwise_rows rows = {
-            .data = plane + residue * y_axis->step * p->row_pitch * at->size,
-            .offsets = at->ws.offsets + subconv->offset,
-            .weights = (const unsigned char *)at->ws.weights + subconv->weight * at->size,
+            .data = plane + residue * y_axis->step * row_pitch * at->size,
+            .taps = subconv->taps,
+            .weights = (unsigned char *)at->ws.last + (subconv->taps - at->ws.taps) * at->size,
             .output = output + residue * output_pitch * at->size,
             .tap_columns = subconv->tap_columns,
             .single_taps = subconv->single_taps,
             .column_taps = subconv->column_taps,
-            .step = y_axis->step * residues * p->row_pitch,
-            .pitch = y_axis->spacing * p->row_pitch,
+            .step = y_axis->step * residues * row_pitch,
+            .pitch = y_axis->spacing * row_pitch,
+            .x_step = 1,
+            .output_step = 1,
             .output_pitch = output_pitch * residues,
             .rows = gops_ceil_div(count - residue, residues),
-            .width = at->count[2],
+            .width = at->positions[2].count,
             .bounds = at->bounds,
             .bias = &at->bias,
         };
@@ -171,16 +140,9 @@ static void run_rows(const block *at, const gops_depthwise_subconv *subconv,
     }
 }
 
-static int64_t output_count(const block *at, int axis, int64_t residue)
-{
-    return gops_depthwise_subconv_outputs(&at->p->axis[axis], at->p->transposed, residue,
-                                          at->first[axis], at->count[axis]);
-}
-
 static int64_t output_index(const block *at, int axis, int64_t position, int64_t residue)
 {
-    return gops_depthwise_output_index(&at->p->axis[axis], at->p->transposed,
-                                       at->first[axis] + position, residue);
+    return (at->positions[axis].first + position) * at->axis[axis].subconvs + residue;
 }
 
 /* Interleaves the sub-convolutions along x of a row of outputs and stores it. `sums` is the row of
@@ -188,9 +150,9 @@ static int64_t output_index(const block *at, int axis, int64_t position, int64_t
  * whole row in the tensor. */
 static void store_row(const block *at, unsigned char *sums, int64_t pitch, int64_t first)
 {
-    const gops_depthwise_axis *x_axis = &at->p->axis[2];
+    const gops_depthwise_axis *x_axis = &at->axis[2];
     const int64_t ways = x_axis->subconvs, origin = output_index(at, 2, 0, 0);
-    const int64_t count = gops_min(at->count[2] * ways, x_axis->output - origin);
+    const int64_t count = gops_min(at->positions[2].count * ways, x_axis->output - origin);
     first += origin;
     if (ways == 1) {
         gops_store(at->plan, at->job, at->channel, first, count, sums);
@@ -202,7 +164,7 @@ static void store_row(const block *at, unsigned char *sums, int64_t pitch, int64
         .from = sums,
         .pitch = pitch,
         .ways = ways,
-        .count = at->count[2],
+        .count = at->positions[2].count,
         .end = count,
     };
     at->kernels->interleave(&interleave);
@@ -219,77 +181,74 @@ static void run_in_place(const block *at, const gops_depthwise_subconv *subconv,
     unsigned char *output = gops_output_at(at->plan, at->job, first);
     run_rows(at, subconv, plane, count, output, pitch);
     for (int64_t y = 0; at->job->fused && y < count; y++) {
-        gops_store(at->plan, at->job, at->channel, first + y * pitch, at->count[2],
+        gops_store(at->plan, at->job, at->channel, first + y * pitch, at->positions[2].count,
                    output + y * pitch * at->output_size);
     }
 }
 
-/* Computes the block's outputs of one position along z and one residue along z and y. `subconvs`
- * are the sub-convolutions along x, `first` is the first output of the plane in the tensor. */
-static void run_plane(const block *at, const gops_depthwise_subconv *subconvs,
-                      const unsigned char *plane, int64_t y_residue, int64_t first)
+/* Computes the block's outputs of position z and one residue along z and y; `subconvs` are its
+ * sub-convolutions along x. */
+static void run_plane(const block *at, const gops_depthwise_subconv *subconvs, int64_t z)
 {
-    const gops_depthwise_rows_plan *p = at->p;
-    const gops_depthwise_axis *y_axis = &p->axis[1], *x_axis = &p->axis[2];
+    const gops_depthwise_axis *y_axis = &at->axis[1], *x_axis = &at->axis[2];
     const int64_t row = x_axis->output, pitch = y_axis->subconvs * row;
-    const int64_t count = output_count(at, 1, y_residue);
+    const int64_t *residue = subconvs->residue;
+    const int64_t count = subconvs->count[1];
     if (count == 0) {
         return;
     }
-    first += output_index(at, 1, 0, y_residue) * row;
-    if (p->in_place && !gops_adds_in_place(at->job)) {
+    const unsigned char *plane =
+        at->ws.copy + z * at->axis[0].step * at->p->layout.plane_pitch * at->size;
+    /* The first output of the uppermost row in the tensor. */
+    const int64_t first = at->start + (output_index(at, 0, z, residue[0]) * y_axis->output +
+                                       output_index(at, 1, 0, residue[1])) *
+                                          row;
+    if (at->p->in_place && !gops_adds_in_place(at->job)) {
         run_in_place(at, subconvs, plane, count, first, pitch);
         return;
     }
     unsigned char *sums = at->ws.sums;
-    const int64_t subconv_pitch = p->output_pitch * count;
+    const int64_t subconv_pitch = x_axis->block * count;
     for (int64_t x = 0; x < x_axis->subconvs; x++) {
         run_rows(at, &subconvs[x], plane, count, sums + x * subconv_pitch * at->size,
-                 p->output_pitch);
+                 x_axis->block);
     }
-    if (!p->transposed && p->output_pitch == row) {
+    if (pitch == x_axis->block) {
         gops_store(at->plan, at->job, at->channel, first, count * row, sums);
         return;
     }
     for (int64_t y = 0; y < count; y++) {
-        store_row(at, sums + y * p->output_pitch * at->size, subconv_pitch, first + y * pitch);
+        store_row(at, sums + y * x_axis->block * at->size, subconv_pitch, first + y * pitch);
     }
 }
 
 /* Computes the block's outputs of one output channel. */
 static void run_channel(const block *at)
 {
-    const gops_depthwise_rows_plan *p = at->p;
-    const int64_t output_plane = p->axis[1].output * p->axis[2].output;
-    const gops_depthwise_subconv *subconvs = at->ws.subconvs;
-    for (int64_t z_residue = 0; z_residue < p->axis[0].subconvs; z_residue++) {
-        const int64_t count = output_count(at, 0, z_residue);
-        for (int64_t y_residue = 0; y_residue < p->axis[1].subconvs;
-             y_residue++, subconvs += p->axis[2].subconvs) {
-            for (int64_t z = 0; z < count; z++) {
-                run_plane(at, subconvs,
-                          (const unsigned char *)at->ws.copy +
-                              z * p->axis[0].step * p->plane_pitch * at->size,
-                          y_residue, at->start + output_index(at, 0, z, z_residue) * output_plane);
-            }
+    const int64_t x_subconvs = at->axis[2].subconvs;
+    const int64_t pairs = at->axis[0].subconvs * at->axis[1].subconvs;
+    for (int64_t i = 0; i < pairs; i++) {
+        const gops_depthwise_subconv *subconvs = &at->ws.subconvs[i * x_subconvs];
+        for (int64_t z = 0; z < subconvs->count[0]; z++) {
+            run_plane(at, subconvs, z);
         }
     }
 }
 
-/* Copies the weights of a filter into the order of the tables. */
+/* Copies the weights of a filter into the order of the taps. */
 static void order_weights(const block *at, const unsigned char *filter)
 {
-    const int64_t taps = at->plan->conv.taps;
-    const int64_t *order = at->ws.order;
+    const int64_t count = at->plan->conv.taps;
+    const gops_depthwise_tap *taps = at->ws.taps;
     if (at->size == 4) {
-        uint32_t *to = at->ws.weights;
-        for (int64_t i = 0; i < taps; i++) {
-            memcpy(&to[i], filter + order[i] * 4, 4);
+        uint32_t *to = at->ws.last;
+        for (int64_t i = 0; i < count; i++) {
+            memcpy(&to[i], filter + taps[i].weight * 4, 4);
         }
     } else {
-        uint64_t *to = at->ws.weights;
-        for (int64_t i = 0; i < taps; i++) {
-            memcpy(&to[i], filter + order[i] * 8, 8);
+        uint64_t *to = at->ws.last;
+        for (int64_t i = 0; i < count; i++) {
+            memcpy(&to[i], filter + taps[i].weight * 8, 8);
         }
     }
 }
@@ -297,30 +256,26 @@ static void order_weights(const block *at, const unsigned char *filter)
 void gops_depthwise_rows_run(const gops_plan *plan, const gops_job *job, int64_t item,
                              void *workspace)
 {
-    const gops_depthwise_rows_plan *p = gops_depthwise_rows_read(plan);
+    const gops_depthwise_rows_plan *p = gops_read_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     block at = {
         .plan = plan,
         .p = p,
+        .axis = p->layout.axis,
         .job = epilogue.applies ? &epilogue.rest : job,
         .bounds = epilogue.applies ? &epilogue.bounds : NULL,
         .kernels = &plan->kernels->depthwise->rows[plan->type->compute],
-        .ws = divide_workspace(p, workspace),
         .size = gops_compute_bytes(plan->type->compute),
         .data_size = plan->type->bytes,
         .output_size = plan->output_type->bytes,
     };
     for (int a = 2; a >= 0; a--) {
-        const gops_depthwise_axis *axis = &p->axis[a];
-        const int64_t from = item % axis->blocks * axis->block;
-        at.first[a] = axis->first + from;
-        at.count[a] = gops_min(axis->block, axis->count - from);
-        item /= axis->blocks;
+        locate(&at, a, item % at.axis[a].blocks);
+        item /= at.axis[a].blocks;
     }
-    locate_data(&at);
-    gops_depthwise_rows_tables(p, &at.ws);
-    memset(at.ws.copy, 0, (size_t)p->copy_bytes);
+    at.ws = gops_depthwise_divide(&p->layout, at.positions, workspace);
+    memset(at.ws.copy, 0, (size_t)(at.ws.sums - at.ws.copy));
     const int64_t end = gops_min((item + 1) * p->plane_block, p->planes);
     for (int64_t plane = item * p->plane_block; plane < end; plane++) {
         copy_block(&at, gops_data_at(plan, job, plane / conv->groups, plane * conv->data_pixels));
