@@ -279,6 +279,20 @@ static void strides_of_subconv(void)
            "strides and dilations below 16 with 6 spatial axes");
 }
 
+/* The taps of a single pixel become sub-convolutions of their own only while these are few enough. */
+static void taps_of_one_pixel(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 42);
+    for (int64_t taps = 4; taps < 400; taps = 4 * taps + 3) {
+        const gops_problem p = {.operation = GOPS_PROBLEM_DECONV,
+                                .algorithm = "subconv",
+                                .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 2, 1, 1),
+                                .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 2, 3, taps, taps + 2),
+                                .deconv = {.strides = LIST(taps / 2, taps / 2 + 1)}};
+        gops_problem_check(&p, &random);
+    }
+}
+
 /* More elements than plans are made for, of one tensor at a time. */
 static void too_many_elements(void)
 {
@@ -336,6 +350,7 @@ int main(void)
                                            {"empty_filter", empty_filter},
                                            {"far_apart", far_apart},
                                            {"strides_of_subconv", strides_of_subconv},
+                                           {"taps_of_one_pixel", taps_of_one_pixel},
                                            {"too_many_elements", too_many_elements},
                                            {"beyond_63_bits", beyond_63_bits},
                                            {NULL, NULL}};

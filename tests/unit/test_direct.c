@@ -4,6 +4,8 @@
  * or leave a tile without rows; channels about the sizes of vectors; depths that are cut into blocks.
  */
 
+#include <string.h>
+
 #include "problem.h"
 #include "every_plan.h"
 #include "harness.h"
@@ -36,9 +38,10 @@ static void sizes(void)
 /* Pads that differ, strides, dilations, kernels of several sizes. */
 static void edges(void)
 {
-    gops_test_tally tally = {0};
+    gops_test_tally tallies[2]; /* by the stride of the rows */
     static const int64_t kernels[] = {1, 2, 3, 5, 7};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 2);
+    memset(tallies, 0, sizeof tallies);
     for (int i = 0; i < 5 * 5 * 4; i++) {
         gops_problem problem = image(i, 3, i % 7 == 0 ? 29 : 16, 5 + i % 7, 7 + i % 11);
         problem.filter.dims[3] = kernels[i % 5];
@@ -50,9 +53,10 @@ static void edges(void)
             .pads_end = {2, {i / 2 % 4, i / 5 % 4}},
         };
         gops_test_every_result(&problem, NULL, &random,
-                               &tally); /* not legal where no window fits */
+                               &tallies[i / 50]); /* not legal where no window fits */
     }
-    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
+    gops_test_check_tally(&tallies[0], GOPS_PROBLEM_CONV, "direct");
+    gops_test_check_tally(&tallies[1], GOPS_PROBLEM_CONV, "direct");
 }
 
 /* Neighbouring outputs share a vector, as channels do not fill it. */
@@ -103,9 +107,52 @@ static void deep(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
 }
 
+/* A filter packed by the plan for rows of `from` outputs, executed by one for `to`, whose tile may
+ * be another. Counts those that could be made. */
+static int reshape(gops_problem problem, int64_t from, int64_t to, gops_test_random *random)
+{
+    gops_plan *packer, *plan;
+    gops_problem other = problem;
+    gops_reference_geometry geometry;
+    gops_reference_result result;
+    gops_tensor output;
+    other.data.dims[3] = from;
+    problem.data.dims[3] = to;
+    if (gops_problem_plan(&other, &packer, NULL) != GOPS_OK)
+        return 0;
+    const gops_status status = gops_plan_reshape(packer, &problem.data, NULL, &plan, NULL);
+    gops_test_check(status == GOPS_OK || status == GOPS_UNSUPPORTED, "not reshaped");
+    if (status == GOPS_OK) {
+        gops_problem_reference_shape(&problem, &geometry, &output);
+        gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &output, random);
+        gops_problem_reference(&problem, &buffers, &result);
+        problem.packer = packer;
+        gops_test_one_result(&problem, plan, &buffers, &result);
+        gops_reference_result_destroy(&result);
+        gops_problem_buffers_destroy(&buffers);
+    }
+    gops_plan_destroy(plan);
+    gops_plan_destroy(packer);
+    return status == GOPS_OK;
+}
+
+static void reshaped(void)
+{
+    static const int64_t channels[] = {16, 23, 32, 43, 48, 64, 80}, widths[] = {7, 14, 28, 56};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 5);
+    int count = 0;
+    for (int i = 0; i < 7 * 4 * 4; i++) {
+        gops_problem problem = image(i / 16 % 3 == 1, 3, channels[i / 16], 5, 7);
+        problem.algorithm = "direct";
+        count += reshape(problem, widths[i % 4], widths[i / 4 % 4], &random);
+    }
+    gops_test_check(count > 0 || gops_isa() == NULL, "no plan was reshaped");
+}
+
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"sizes", sizes}, {"edges", edges}, {"joined", joined}, {"deep", deep}, {NULL, NULL}};
+    static const gops_test_case cases[] = {{"sizes", sizes},       {"edges", edges},
+                                           {"joined", joined},     {"deep", deep},
+                                           {"reshaped", reshaped}, {NULL, NULL}};
     return gops_test_main("direct", cases);
 }
