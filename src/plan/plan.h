@@ -12,6 +12,7 @@
 
 #include <groupops/plan.h>
 
+#include "base/checked.h"
 #include "base/machine.h"
 #include "geometry/geometry.h"
 #include "types/types.h"
@@ -165,6 +166,16 @@ static inline void *gops_parameters(gops_plan *plan)
 static inline const void *gops_read_parameters(const gops_plan *plan)
 {
     return plan->parameters.bytes;
+}
+
+/* Lays out a part of the workspace behind those that end at *end: returns where it begins. */
+static inline int64_t gops_reserve(int64_t *end, int64_t bytes)
+{
+    const int64_t begin = *end;
+    *end = gops_add_saturate(begin, gops_min(bytes, INT64_MAX - GOPS_WORKSPACE_ALIGNMENT));
+    *end = gops_round_up(gops_min(*end, INT64_MAX - GOPS_WORKSPACE_ALIGNMENT),
+                         GOPS_WORKSPACE_ALIGNMENT);
+    return begin;
 }
 
 /* Bytes that one execution needs. */

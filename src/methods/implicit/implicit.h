@@ -48,6 +48,8 @@ typedef struct gops_implicit {
     /* Where the parts of the workspace begin, in bytes; the padded input comes first. */
     int64_t offsets_begin, columns_begin, sum_offsets_begin, sums_begin;
     int64_t transpose_begin; /* sums of a block of columns, before or after their transpose */
+    int64_t worker_bytes;
+    double cost; /* gops_plan's */
 } gops_implicit;
 
 /* The pixels of a box in the order of the padded input: `count` runs. A run is `rows` rows of
@@ -66,30 +68,46 @@ typedef struct gops_pixel_runs {
 typedef struct gops_implicit_pass {
     const gops_tile *tiles; /* the list of the form */
     int64_t mr;
-    const void *input;
-    const int64_t *offsets;
-    int64_t depth, depth_block;
+    int64_t depth_block;
     bool prefetch_weights; /* they come from beyond the L2 cache */
-    const unsigned char *weights;
-    int64_t bytes; /* of a value in the compute type */
-    const int64_t *columns, *sum_offsets;
-    int64_t count; /* of columns */
-    void *sums;
-    int64_t sums_ld;
-    const void *bounds, *bias, *residual; /* for complete sums: gops_tile_work */
+    int64_t bytes;         /* of a value in the compute type */
+    int64_t count;         /* of columns */
+    gops_tile_work work;   /* of all columns and all of the depth; bounds are for complete sums */
 } gops_implicit_pass;
 
-/* implicit_product.c */
-void gops_implicit_multiply(const gops_implicit_pass *pass);
-gops_pixel_runs gops_implicit_runs(const gops_implicit *p, int axes, int64_t lanes,
-                                   const gops_box *box);
+/* A work item in execution. */
+typedef struct gops_implicit_item {
+    const gops_plan *plan;
+    const gops_job *job;   /* what is left to do when sums are stored */
+    const gops_job *whole; /* with what the tiles' epilogue does */
+    gops_box box;
+    gops_pixel_runs runs;
+    int64_t group, channels;
+    int64_t channel;        /* the first */
+    int64_t channel_of_all; /* the same, counted over all groups */
+    int64_t element;        /* of the output: the first of that channel; the box's first, once the
+                               method has added that */
+    unsigned char *workspace;
+    gops_implicit_pass pass;
+} gops_implicit_item;
 
-/* Lists columns first to first + count - 1. A tile may compute more columns than are left, so the
- * last one is repeated GOPS_MAX_NR - 1 times. With `to_output`, sum_offsets count the pixels of the
- * box; if not, the sums of the columns lie side by side, `apart` values from one to the next. */
-void gops_implicit_list_columns(const gops_implicit *p, int axes, const gops_pixel_runs *runs,
-                                const gops_box *box, int64_t first, int64_t count, bool to_output,
-                                int64_t apart, int64_t *columns, int64_t *sum_offsets);
+/* implicit_product.c */
+
+/* Begins item number `index`: finds its box, channels and input, which is copied where it must be.
+ * The offset table and the channels' weights are the method's to find. Axes of gops_axis are as the
+ * padded input sees them: `output` is what boxes count. */
+void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
+                         const gops_job *job, int64_t index, void *workspace,
+                         gops_implicit_item *item);
+
+/* Lists columns first to first + pass.count - 1. A tile may compute more columns than are left, so
+ * the last one is repeated GOPS_MAX_NR - 1 times. With `to_output`, sum_offsets count the pixels of
+ * the box; if not, the sums of the columns lie side by side, `apart` values from one to the next.
+ */
+void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item *item,
+                                int64_t first, bool to_output, int64_t apart);
+
+void gops_implicit_multiply(const gops_implicit_pass *pass);
 
 /* The MR of the tile for the next channels, of which `left` are left; `mr` is the plan's. */
 int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, int64_t left);
@@ -97,35 +115,6 @@ int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, i
 /* `channels`, and what pads them to whole tiles. */
 int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *tiles,
                                       int64_t channels);
-
-/* Returns the input of a box, whose padded input begins at data pixel origin[a] of each axis: the
- * data itself or its padded copy, which is made in the workspace. */
-const void *gops_implicit_input(const gops_plan *plan, const gops_implicit *p, const gops_box *box,
-                                const int64_t *origin, const unsigned char *data, void *workspace);
-
-/* implicit_store.c */
-
-/* Packs the weights of one tile: to[k * mr + i] = weight k of channel i for k < depth, and 0 for
- * channels beyond `channels`. In the tensor, weights of neighbouring channels are `channel_step`
- * bytes apart, and those of neighbouring k `depth_step`. */
-void gops_implicit_pack_tile(const gops_type_row *type, const unsigned char *from,
-                             int64_t channel_step, int64_t depth_step, int64_t depth,
-                             int64_t channels, int64_t mr, unsigned char *to);
-
-/* Sums in the workspace: for each of some channels, those of columns first to first + count - 1,
- * side by side. */
-typedef struct gops_sum_rows {
-    void *sums;
-    int64_t sums_ld;
-    int64_t first, count;
-    int64_t channels;
-    int64_t channel; /* the first of them, counted over all groups */
-    int64_t element; /* of the output: the box's first pixel in that channel */
-} gops_sum_rows;
-
-/* Stores them, without what lies in the gaps between the rows of the box. */
-void gops_implicit_store_rows(const gops_plan *plan, const gops_job *job,
-                              const gops_pixel_runs *runs, const gops_sum_rows *rows);
 
 static inline const gops_tile *gops_implicit_tiles(const gops_implicit *p, const gops_tiles *tiles)
 {

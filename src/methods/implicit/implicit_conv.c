@@ -12,13 +12,14 @@
  * processor's vectors. implicit_prepare lays out each of them and keeps the one with the least
  * estimate.
  */
-#include "methods/implicit/implicit_conv.h"
+#include "methods/implicit/implicit_layout.h"
 #include "methods/methods.h"
 
 #include "base/checked.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     /* Each block of channels copies all of the data. */
@@ -27,20 +28,6 @@ enum {
 };
 
 static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
-
-/* No tap of any output leaves the data. */
-static bool implicit_is_unpadded(const gops_conv_geometry *conv)
-{
-    for (int a = 0; a < conv->axes; a++) {
-        const gops_axis *axis = &conv->axis[a];
-        const int64_t last =
-            (axis->output - 1) * axis->stride + (axis->kernel - 1) * axis->dilation;
-        if (axis->pad_begin != 0 || last >= axis->data) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* Estimated nanoseconds of the plan; `padded` values are copied for each item. */
 static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64_t padded,
@@ -59,54 +46,42 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
 
 /* Lays out the product for one form and tile; false where it does not fit. */
 static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                             int64_t worker_limit, gops_implicit *p, int64_t *worker_bytes,
-                             double *cost)
+                             int64_t worker_limit, gops_implicit *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = gops_max(1, conv->channels_out);
-    gops_implicit_axis axis[GOPS_MAX_SPATIAL];
-    gops_implicit_axes(conv, axis);
     /* Without outputs K may be anything, and is not used. */
     *p = (gops_implicit){
         .depth = conv->channels_out > 0 ? conv->k : 1, .mr = tile->mr, .pixels_form = pixels_form};
     p->depth_block = gops_max(64, plan->machine.l1_bytes / 2 / (p->mr * bytes));
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
-    p->in_place = plan->type->native && implicit_is_unpadded(conv) &&
+    p->in_place = plan->type->native && gops_implicit_unpadded(conv->axes, conv->axis) &&
                   (!pixels_form || conv->axis[conv->axes - 1].stride == 1);
-    if (!gops_implicit_divide(plan, p, axis, channels, p->mr, MAX_CHANNEL_BLOCKS, worker_limit)) {
+    if (!gops_implicit_divide(plan, p, conv->axis, channels, p->mr, MAX_CHANNEL_BLOCKS,
+                              worker_limit)) {
         return false;
     }
-    const int64_t columns = gops_implicit_merge(p, conv->axes, axis, tiles->lanes,
+    const int64_t columns = gops_implicit_merge(p, conv->axes, conv->axis, tiles->lanes,
                                                 plan->type->native && p->depth_block == p->depth);
     if (p->in_place && pixels_form && !p->writes_outputs) {
         p->in_place = false; /* the last vector would read beyond the data */
-        if (!gops_implicit_divide(plan, p, axis, channels, p->mr, MAX_CHANNEL_BLOCKS,
+        if (!gops_implicit_divide(plan, p, conv->axis, channels, p->mr, MAX_CHANNEL_BLOCKS,
                                   worker_limit)) {
             return false;
         }
-        gops_implicit_merge(p, conv->axes, axis, tiles->lanes, false);
+        gops_implicit_merge(p, conv->axes, conv->axis, tiles->lanes, false);
     }
     const int64_t step = pixels_form ? tiles->lanes : 1;
     p->column_block = gops_max(1, MAX_SUMS_BYTES / (p->mr * step * bytes) / tile->nr) * tile->nr;
     p->column_block = gops_min(p->column_block, gops_round_up(columns, tile->nr));
     const int64_t padded = p->in_place ? 0 : p->padded.plane * conv->channels_in + tiles->lanes;
     const int64_t sums = p->mr * p->column_block * step;
-    *worker_bytes =
+    p->worker_bytes =
         gops_implicit_workspace(p, padded, p->depth, sums, pixels_form ? 0 : sums, bytes);
-    *cost = implicit_cost(plan, p, padded, columns);
-    return *worker_bytes <= worker_limit;
-}
-
-static void implicit_explain(gops_plan *plan, const gops_implicit *p)
-{
-    snprintf(plan->why, sizeof plan->why,
-             "no column matrix: tiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
-             "boxes",
-             (long long)p->mr, p->pixels_form ? "vectors of pixels" : "single pixels",
-             p->in_place ? "the input where it lies" : "the input copied once with its padding",
-             (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);
+    p->cost = implicit_cost(plan, p, padded, columns);
+    return p->worker_bytes <= worker_limit;
 }
 
 /* What the packing depends on besides the shape of the filter. */
@@ -128,8 +103,6 @@ static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
         int64_t mr = 0;
         for (; tile->mr != 0; tile++) {
             gops_implicit candidate;
-            int64_t worker_bytes;
-            double cost;
             if (tile->mr == mr ||
                 tile->mr - (pixels_form ? 1 : tiles->lanes) >= gops_max(1, conv->channels_out)) {
                 continue;
@@ -145,12 +118,9 @@ static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
                 plan->wanted_variant != filter_variant(mr, pixels_form)) {
                 continue;
             }
-            if (implicit_lay_out(plan, tile, pixels_form, worker_limit, &candidate, &worker_bytes,
-                                 &cost) &&
-                (!found || cost < plan->cost)) {
+            if (implicit_lay_out(plan, tile, pixels_form, worker_limit, &candidate) &&
+                (!found || candidate.cost < best->cost)) {
                 *best = candidate;
-                plan->worker_bytes = worker_bytes;
-                plan->cost = cost;
                 found = true;
             }
         }
@@ -167,12 +137,19 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
         return gops_implicit_refuse(plan, worker_limit, fits_unlimited, error);
     }
     const gops_implicit *p = gops_implicit_read(plan);
+    plan->worker_bytes = p->worker_bytes;
+    plan->cost = p->cost;
     plan->items = conv->batch * conv->groups * p->channel_blocks * p->boxes;
     plan->filter_variant = filter_variant(p->mr, p->pixels_form);
     plan->filter_bytes = conv->groups *
                          gops_implicit_padded_channels(p, tiles, conv->channels_out) * conv->k *
                          gops_compute_bytes(plan->type->compute);
-    implicit_explain(plan, p);
+    snprintf(plan->why, sizeof plan->why,
+             "no column matrix: tiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
+             "boxes",
+             (long long)p->mr, p->pixels_form ? "vectors of pixels" : "single pixels",
+             p->in_place ? "the input where it lies" : "the input copied once with its padding",
+             (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);
     return GOPS_OK;
 }
 
@@ -183,18 +160,18 @@ static void implicit_pack(const gops_plan *plan, const void *weights, void *pack
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
     const gops_tile *list = gops_implicit_tiles(p, plan->kernels->implicit->tiles[type->compute]);
-    const int64_t size = type->bytes;
     const int64_t bytes = gops_compute_bytes(type->compute);
     const unsigned char *from = weights;
     unsigned char *to = packed;
-    for (int64_t g = 0; g < conv->groups; g++, from += conv->channels_out * conv->k * size) {
-        int64_t mr;
-        for (int64_t c = 0; c < conv->channels_out; c += mr) {
-            const int64_t left = conv->channels_out - c;
-            mr = gops_implicit_mr(list, p->pixels_form, p->mr, left);
-            gops_implicit_pack_tile(type, from + c * conv->k * size, conv->k * size, size, conv->k,
-                                    gops_min(mr, left), mr, to);
-            to += mr * conv->k * bytes;
+    memset(packed, 0, (size_t)plan->filter_bytes);
+    for (int64_t o = 0, count; o < conv->groups * conv->channels_out; o += count) {
+        const int64_t left = conv->channels_out - o % conv->channels_out;
+        const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, left);
+        count = gops_min(mr, left);
+        for (int64_t k = 0; k < conv->k; k++, to += mr * bytes) {
+            for (int64_t i = 0; i < count; i++) {
+                type->load(to + i * bytes, from + ((o + i) * conv->k + k) * type->bytes, 1);
+            }
         }
     }
 }

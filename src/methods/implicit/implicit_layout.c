@@ -13,24 +13,27 @@ enum {
     MIN_ITEM_MULTIPLIES = 200000,
 };
 
-void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis)
+bool gops_implicit_unpadded(int axes, const gops_axis *axis)
 {
-    for (int a = 0; a < conv->axes; a++) {
-        const gops_axis *from = &conv->axis[a];
-        axis[a] = (gops_implicit_axis){from->data, from->output, from->kernel, from->stride,
-                                       from->dilation};
+    for (int a = 0; a < axes; a++) {
+        const int64_t last =
+            (axis[a].output - 1) * axis[a].stride + (axis[a].kernel - 1) * axis[a].dilation;
+        if (axis[a].pad_begin != 0 || last >= axis[a].data) {
+            return false;
+        }
     }
+    return true;
 }
 
 /* The padded input of a box with count[a] pixels on each axis. False where its size overflows. */
-static bool fill_padded_input(gops_implicit *p, int axes, const gops_implicit_axis *axis,
+static bool fill_padded_input(gops_implicit *p, int axes, const gops_axis *axis,
                               const int64_t *count)
 {
     gops_padded_input *padded = &p->padded;
     int64_t residues = 1, reach;
     *padded = (gops_padded_input){.axes = axes, .data_pixels = 1, .positions = 1};
     for (int a = axes - 1; a >= 0; a--) {
-        const gops_implicit_axis *from = &axis[a];
+        const gops_axis *from = &axis[a];
         gops_padded_axis *to = &padded->axis[a];
         const int64_t inner = p->in_place ? padded->data_pixels : padded->positions;
         if (!gops_mul(from->kernel - 1, from->dilation, &reach) ||
@@ -64,48 +67,47 @@ static bool fill_padded_input(gops_implicit *p, int axes, const gops_implicit_ax
 }
 
 /* The pixels of the largest box on each axis. */
-static void box_counts(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                       int64_t *count)
+static void box_counts(const gops_implicit *p, int axes, const gops_axis *axis, int64_t *count)
 {
     for (int a = 0; a < axes; a++) {
-        count[a] = a < p->cut ? 1 : a == p->cut ? p->cut_pixels : axis[a].pixels;
+        count[a] = a < p->cut ? 1 : a == p->cut ? p->cut_pixels : axis[a].output;
     }
 }
 
 /* Makes the boxes a little smaller, along the axis that is cut or the next one; false when they are
  * single pixels already. */
-static bool shrink_boxes(gops_implicit *p, int axes, const gops_implicit_axis *axis)
+static bool shrink_boxes(gops_implicit *p, int axes, const gops_axis *axis)
 {
     while (p->cut_pixels == 1 && p->cut + 1 < axes) {
         p->cut++;
-        p->cut_pixels = axis[p->cut].pixels;
+        p->cut_pixels = axis[p->cut].output;
     }
     if (p->cut_pixels == 1) {
         return false;
     }
-    const int64_t before = gops_ceil_div(axis[p->cut].pixels, p->cut_pixels);
+    const int64_t before = gops_ceil_div(axis[p->cut].output, p->cut_pixels);
     const int64_t after = before + 1 + before / 4;
-    p->cut_pixels = gops_min(p->cut_pixels - 1, gops_ceil_div(axis[p->cut].pixels, after));
+    p->cut_pixels = gops_min(p->cut_pixels - 1, gops_ceil_div(axis[p->cut].output, after));
     return true;
 }
 
-static int64_t count_boxes(const gops_implicit *p, const gops_implicit_axis *axis)
+static int64_t count_boxes(const gops_implicit *p, const gops_axis *axis)
 {
-    int64_t boxes = gops_ceil_div(axis[p->cut].pixels, p->cut_pixels);
+    int64_t boxes = gops_ceil_div(axis[p->cut].output, p->cut_pixels);
     for (int a = 0; a < p->cut; a++) {
-        boxes *= axis[a].pixels;
+        boxes *= axis[a].output;
     }
     return boxes;
 }
 
 /* Cuts the pixels into boxes such that the padded input of `channels` channels takes at most
  * `limit` bytes, and into at least `min_boxes` where there are so many pixels. */
-static bool cut_boxes(gops_implicit *p, int axes, const gops_implicit_axis *axis, int64_t channels,
+static bool cut_boxes(gops_implicit *p, int axes, const gops_axis *axis, int64_t channels,
                       int64_t bytes, int64_t limit, int64_t min_boxes)
 {
     int64_t count[GOPS_MAX_SPATIAL];
     p->cut = 0;
-    p->cut_pixels = axis[0].pixels;
+    p->cut_pixels = axis[0].output;
     for (;;) {
         box_counts(p, axes, axis, count);
         const bool fits =
@@ -122,7 +124,7 @@ static bool cut_boxes(gops_implicit *p, int axes, const gops_implicit_axis *axis
     }
 }
 
-bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_implicit_axis *axis,
+bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit)
 {
@@ -146,8 +148,8 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_im
                      gops_compute_bytes(plan->type->compute), limit, min_boxes);
 }
 
-int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                            int64_t lanes, bool can_write_outputs)
+int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, int64_t lanes,
+                            bool can_write_outputs)
 {
     int64_t count[GOPS_MAX_SPATIAL], length, rows = 1;
     box_counts(p, axes, axis, count);
@@ -183,40 +185,17 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_implicit_axis
     return columns;
 }
 
-void gops_implicit_box(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                       int64_t number, gops_box *box)
-{
-    const int64_t along = gops_ceil_div(axis[p->cut].pixels, p->cut_pixels);
-    for (int a = axes - 1; a > p->cut; a--) {
-        box->begin[a] = 0;
-        box->count[a] = axis[a].pixels;
-    }
-    box->begin[p->cut] = number % along * p->cut_pixels;
-    box->count[p->cut] = gops_min(p->cut_pixels, axis[p->cut].pixels - box->begin[p->cut]);
-    number /= along;
-    for (int64_t a = p->cut - 1; a >= 0; a--) {
-        box->begin[a] = number % axis[a].pixels;
-        box->count[a] = 1;
-        number /= axis[a].pixels;
-    }
-}
-
 int64_t gops_implicit_workspace(gops_implicit *p, int64_t padded, int64_t offsets, int64_t sums,
                                 int64_t transpose, int64_t bytes)
 {
     const int64_t list = (p->column_block + GOPS_MAX_NR) * (int64_t)sizeof(int64_t);
-    const int64_t sizes[] = {padded * bytes, offsets * (int64_t)sizeof(int64_t),
-                             list,           list,
-                             sums * bytes,   transpose * bytes};
-    int64_t *const begins[] = {&p->offsets_begin, &p->columns_begin, &p->sum_offsets_begin,
-                               &p->sums_begin, &p->transpose_begin};
     int64_t end = 0;
-    for (int i = 0; i < 6; i++) {
-        end += gops_round_up(sizes[i], GOPS_WORKSPACE_ALIGNMENT);
-        if (i < 5) {
-            *begins[i] = end;
-        }
-    }
+    gops_reserve(&end, padded * bytes);
+    p->offsets_begin = gops_reserve(&end, offsets * (int64_t)sizeof(int64_t));
+    p->columns_begin = gops_reserve(&end, list);
+    p->sum_offsets_begin = gops_reserve(&end, list);
+    p->sums_begin = gops_reserve(&end, sums * bytes);
+    p->transpose_begin = gops_reserve(&end, transpose * bytes);
     return end;
 }
 

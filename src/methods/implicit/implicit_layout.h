@@ -4,31 +4,23 @@
 
 #include "methods/implicit/implicit.h"
 
-/* An axis as the padded input sees it: pixel o and tap k meet at data o * stride + k * dilation,
- * less a pad. `pixels` is what boxes count. */
-typedef struct gops_implicit_axis {
-    int64_t data, pixels, kernel, stride, dilation;
-} gops_implicit_axis;
+/* Axes of gops_axis are as the padded input sees them: `output` is what boxes count. */
 
-/* The axes of a convolution. */
-void gops_implicit_axes(const gops_conv_geometry *conv, gops_implicit_axis *axis);
+/* No tap of any output leaves the data. */
+bool gops_implicit_unpadded(int axes, const gops_axis *axis);
 
 /* Divides the work into items and fills in the padded input, pitch, cut, cut_pixels, boxes,
  * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided
  * into at most `max_channel_blocks`, each a multiple of `unit`, where reading all weights for each
  * box would cost more than copying the data for each block of channels. False where the padded
  * input of a single pixel is larger than what worker_limit and the L2 cache allow. */
-bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_implicit_axis *axis,
+bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit);
 
 /* Fills in merged, dense and writes_outputs; returns the columns of a whole box. */
-int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                            int64_t lanes, bool can_write_outputs);
-
-/* The box with this number. */
-void gops_implicit_box(const gops_implicit *p, int axes, const gops_implicit_axis *axis,
-                       int64_t number, gops_box *box);
+int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, int64_t lanes,
+                            bool can_write_outputs);
 
 /* Fills in where the parts of the workspace begin, and returns its bytes. The sizes are the values
  * in the padded input, the offset table, the sums, and a block of sums for the transpose. */
@@ -47,5 +39,13 @@ double gops_implicit_copy_cost(double values, double runs);
  * without one (`fits_unlimited`). */
 gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, bool fits_unlimited,
                                  gops_error *error);
+
+static inline const gops_implicit *gops_implicit_read(const gops_plan *plan)
+{
+    return gops_read_parameters(plan);
+}
+
+/* implicit_run.c: executes an item of an implicit convolution. */
+void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace);
 
 #endif

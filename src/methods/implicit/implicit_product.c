@@ -32,29 +32,25 @@ static void prefetch_weights(const unsigned char *weights, int64_t bytes, int64_
 
 void gops_implicit_multiply(const gops_implicit_pass *pass)
 {
-    gops_tile_work work = {
-        .input = pass->input,
-        .sums = pass->sums,
-        .sums_ld = pass->sums_ld,
-        .bias = pass->bias,
-        .residual = pass->residual,
-    };
+    const gops_tile_work *all = &pass->work;
+    gops_tile_work work = *all;
     const gops_tile *full = tile_for(pass->tiles, pass->mr, INT64_MAX);
     const gops_tile *rest = tile_for(pass->tiles, pass->mr, pass->count % full->nr);
-    for (int64_t k = 0; k < pass->depth; k += pass->depth_block) {
-        work.offsets = pass->offsets + k;
-        work.depth = gops_min(pass->depth_block, pass->depth - k);
-        work.weights = pass->weights + k * pass->mr * pass->bytes;
+    const int64_t step_bytes = pass->mr * pass->bytes;
+    for (int64_t k = 0; k < all->depth; k += pass->depth_block) {
+        work.offsets = all->offsets + k;
+        work.depth = gops_min(pass->depth_block, all->depth - k);
+        work.weights = (const unsigned char *)all->weights + k * step_bytes;
         work.accumulate = k > 0;
-        work.bounds = k + work.depth == pass->depth ? pass->bounds : NULL;
+        work.bounds = k + work.depth == all->depth ? all->bounds : NULL;
         const unsigned char *const next =
-            (const unsigned char *)work.weights + work.depth * pass->mr * pass->bytes;
-        const int64_t next_depth = gops_min(pass->depth_block, pass->depth - k - work.depth);
+            (const unsigned char *)work.weights + work.depth * step_bytes;
+        const int64_t next_depth = gops_min(pass->depth_block, all->depth - k - work.depth);
         for (int64_t i = 0; i < pass->count; i += full->nr) {
-            work.columns = pass->columns + i;
-            work.sum_offsets = pass->sum_offsets + i;
+            work.columns = all->columns + i;
+            work.sum_offsets = all->sum_offsets + i;
             if (pass->prefetch_weights) {
-                prefetch_weights(next, next_depth * pass->mr * pass->bytes, i / full->nr,
+                prefetch_weights(next, next_depth * step_bytes, i / full->nr,
                                  gops_ceil_div(pass->count, full->nr));
             }
             (i + full->nr <= pass->count ? full : rest)->run(&work);
@@ -62,9 +58,9 @@ void gops_implicit_multiply(const gops_implicit_pass *pass)
     }
 }
 
-gops_pixel_runs gops_implicit_runs(const gops_implicit *p, int axes, int64_t lanes,
-                                   const gops_box *box)
+static gops_pixel_runs pixel_runs(const gops_implicit *p, int64_t lanes, const gops_box *box)
 {
+    const int axes = (int)p->padded.axes;
     gops_pixel_runs runs = {.rows = 1, .width = 1, .step = p->pixels_form ? lanes : 1, .count = 1};
     for (int a = 0; a < axes; a++) {
         if (a < axes - p->merged) {
@@ -87,10 +83,15 @@ gops_pixel_runs gops_implicit_runs(const gops_implicit *p, int axes, int64_t lan
     return runs;
 }
 
-void gops_implicit_list_columns(const gops_implicit *p, int axes, const gops_pixel_runs *runs,
-                                const gops_box *box, int64_t first, int64_t count, bool to_output,
-                                int64_t apart, int64_t *columns, int64_t *sum_offsets)
+void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item *item,
+                                int64_t first, bool to_output, int64_t apart)
 {
+    const int axes = (int)p->padded.axes;
+    const int64_t count = item->pass.count;
+    const gops_pixel_runs *runs = &item->runs;
+    const gops_box *box = &item->box;
+    int64_t *columns = (int64_t *)(void *)(item->workspace + p->columns_begin);
+    int64_t *sum_offsets = (int64_t *)(void *)(item->workspace + p->sum_offsets_begin);
     int64_t run = first / runs->columns;
     int64_t next = first % runs->columns;
     int64_t i = 0;
@@ -142,17 +143,77 @@ int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *
                : channels - last + gops_implicit_mr(list, false, p->mr, last);
 }
 
-const void *gops_implicit_input(const gops_plan *plan, const gops_implicit *p, const gops_box *box,
-                                const int64_t *origin, const unsigned char *data, void *workspace)
+/* The box with this number. */
+static void find_box(const gops_implicit *p, const gops_axis *axis, int64_t number, gops_box *box)
 {
-    int64_t start = 0;
+    const int64_t along = gops_ceil_div(axis[p->cut].output, p->cut_pixels);
+    for (int a = (int)p->padded.axes - 1; a > p->cut; a--) {
+        box->begin[a] = 0;
+        box->count[a] = axis[a].output;
+    }
+    box->begin[p->cut] = number % along * p->cut_pixels;
+    box->count[p->cut] = gops_min(p->cut_pixels, axis[p->cut].output - box->begin[p->cut]);
+    number /= along;
+    for (int64_t a = p->cut - 1; a >= 0; a--) {
+        box->begin[a] = number % axis[a].output;
+        box->count[a] = 1;
+        number /= axis[a].output;
+    }
+}
+
+/* The input of the item's box: the data itself or its padded copy, which is made in the workspace.
+ */
+static const void *find_input(const gops_implicit *p, const gops_axis *axis,
+                              const gops_implicit_item *item, const unsigned char *data)
+{
+    const gops_plan *plan = item->plan;
+    int64_t origin[GOPS_MAX_SPATIAL], start = 0;
+    for (int a = 0; a < p->padded.axes; a++) {
+        origin[a] = item->box.begin[a] * axis[a].stride - axis[a].pad_begin;
+        start += item->box.begin[a] * p->pitch[a];
+    }
     if (p->in_place) {
-        for (int a = 0; a < plan->conv.axes; a++) {
-            start += box->begin[a] * p->pitch[a];
-        }
         return data + start * plan->type->bytes;
     }
     plan->kernels->implicit->padded_input[plan->type->index](
-        &p->padded, origin, plan->conv.channels_in, data, workspace);
-    return workspace;
+        &p->padded, origin, plan->conv.channels_in, data, item->workspace);
+    return item->workspace;
+}
+
+void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
+                         const gops_job *job, int64_t index, void *workspace,
+                         gops_implicit_item *item)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const int64_t image_group = index / p->boxes / p->channel_blocks;
+    const int64_t group = image_group % conv->groups;
+    const int64_t channel = index / p->boxes % p->channel_blocks * p->channel_block;
+    *item = (gops_implicit_item){
+        .plan = plan,
+        .job = job,
+        .whole = job,
+        .group = group,
+        .channels = gops_min(p->channel_block, conv->channels_out - channel),
+        .channel = channel,
+        .channel_of_all = group * conv->channels_out + channel,
+        .element = (image_group * conv->channels_out + channel) * conv->output_pixels,
+        .workspace = workspace,
+    };
+    find_box(p, axis, index % p->boxes, &item->box);
+    item->runs = pixel_runs(p, tiles->lanes, &item->box);
+    item->pass = (gops_implicit_pass){
+        .tiles = gops_implicit_tiles(p, tiles),
+        .depth_block = p->depth_block,
+        .bytes = gops_compute_bytes(plan->type->compute),
+        .work =
+            {
+                .input =
+                    find_input(p, axis, item,
+                               gops_data_at(plan, job, image_group / conv->groups,
+                                            image_group * conv->channels_in * conv->data_pixels)),
+                .columns = (const int64_t *)(void *)(item->workspace + p->columns_begin),
+                .sum_offsets = (const int64_t *)(void *)(item->workspace + p->sum_offsets_begin),
+            },
+    };
 }

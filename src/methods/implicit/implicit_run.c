@@ -2,26 +2,11 @@
  * implicit_run.c: a work item of an implicit convolution: a box of the pixels of one image and
  * group, for a block of the channels; implicit.h.
  */
-#include "methods/implicit/implicit_conv.h"
+#include "methods/implicit/implicit_layout.h"
 
 #include "base/checked.h"
 #include "post_ops/epilogue.h"
 #include "post_ops/post_ops.h"
-
-typedef struct item_work {
-    const gops_plan *plan;
-    const gops_job *job;   /* what is left to do when sums are stored */
-    const gops_job *whole; /* with what the tiles' epilogue does */
-    const gops_epilogue *epilogue;
-    gops_box box;
-    gops_pixel_runs runs;
-    int64_t channels;            /* of the item */
-    int64_t channel;             /* the first, counted over all groups */
-    const unsigned char *filter; /* the packed weights of these channels */
-    int64_t element;             /* of the output: the box's first pixel in the first channel */
-    unsigned char *workspace;
-    gops_implicit_pass pass;
-} item_work;
 
 /* The offset table: the offsets of all taps of all channels. */
 static void fill_offsets(const gops_plan *plan, int64_t *offsets)
@@ -52,159 +37,132 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     }
 }
 
-static const void *implicit_find_input(const gops_plan *plan, const unsigned char *data,
-                                       const gops_box *box, void *workspace)
-{
-    const gops_conv_geometry *conv = &plan->conv;
-    int64_t origin[GOPS_MAX_SPATIAL];
-    for (int a = 0; a < conv->axes; a++) {
-        origin[a] = box->begin[a] * conv->axis[a].stride - conv->axis[a].pad_begin;
-    }
-    return gops_implicit_input(plan, gops_implicit_read(plan), box, origin, data, workspace);
-}
-
 /* Stores the sums of the pass in the channels form, those of the item's channels c to
  * c + count - 1. */
-static void store_channels_form(const item_work *work, int64_t first, int64_t c, int64_t count)
+static void store_channels_form(const gops_implicit_item *item, int64_t first, int64_t c,
+                                int64_t count)
 {
-    const gops_plan *plan = work->plan;
-    const gops_implicit *p = gops_implicit_read(plan);
+    const gops_plan *plan = item->plan;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
-    const gops_implicit_pass *pass = &work->pass;
-    const int64_t pixels = plan->conv.output_pixels;
-    const int64_t element = work->element + c * pixels + first;
-    if (plan->type->native && !gops_adds_in_place(work->job)) {
-        unsigned char *to = gops_output_at(plan, work->job, element);
-        tiles->transpose(to, pixels, pass->sums, pass->mr, count, pass->count);
-        for (int64_t i = 0; i < count && work->job->fused; i++) { /* while it is in the L1 cache */
-            gops_store(plan, work->job, work->channel + c + i, element + i * pixels, pass->count,
-                       to + i * pixels * pass->bytes);
-        }
-    } else {
-        unsigned char *transposed = work->workspace + p->transpose_begin;
-        tiles->transpose(transposed, pass->count, pass->sums, pass->mr, count, pass->count);
-        for (int64_t i = 0; i < count; i++) {
-            gops_store(plan, work->job, work->channel + c + i, element + i * pixels, pass->count,
-                       transposed + i * pass->count * pass->bytes);
-        }
+    const gops_implicit_pass *pass = &item->pass;
+    const int64_t pixels = plan->conv.output_pixels, element = item->element + c * pixels + first;
+    const bool direct = plan->type->native && !gops_adds_in_place(item->job);
+    const int64_t ld = direct ? pixels : pass->count;
+    unsigned char *to = direct ? gops_output_at(plan, item->job, element)
+                               : item->workspace + gops_implicit_read(plan)->transpose_begin;
+    tiles->transpose(to, ld, pass->work.sums, pass->mr, count, pass->count);
+    /* What lies in the output already is stored again only for its post-ops, while it is in the L1
+     * cache. */
+    for (int64_t i = 0; i < count && (!direct || item->job->fused); i++) {
+        gops_store(plan, item->job, item->channel_of_all + c + i, element + i * pixels, pass->count,
+                   to + i * ld * pass->bytes);
     }
 }
 
-/* The same in the pixels form. */
-static void store_pixels_form(const item_work *work, int64_t first, int64_t c, int64_t count)
+/* The same in the pixels form, without what lies in the gaps between the rows of the box. */
+static void store_pixels_form(const gops_implicit_item *item, int64_t first, int64_t c,
+                              int64_t count)
 {
-    const gops_implicit_pass *pass = &work->pass;
-    const gops_sum_rows rows = {
-        .sums = pass->sums,
-        .sums_ld = pass->sums_ld,
-        .first = first,
-        .count = pass->count,
-        .channels = count,
-        .channel = work->channel + c,
-        .element = work->element + c * work->plan->conv.output_pixels,
-    };
-    gops_implicit_store_rows(work->plan, work->job, &work->runs, &rows);
+    const gops_pixel_runs *runs = &item->runs;
+    const gops_implicit_pass *pass = &item->pass;
+    const int64_t pixels = item->plan->conv.output_pixels;
+    unsigned char *sums = pass->work.sums;
+    int64_t run = first / runs->columns, column = first % runs->columns, some;
+    for (int64_t left = pass->count; left > 0; left -= some, run++, column = 0) {
+        some = gops_min(left, runs->columns - column);
+        const int64_t begin = column * runs->step;
+        const int64_t end = gops_min(begin + some * runs->step, runs->length);
+        /* The position of the first sum. A last column that was moved back to end with its run
+         * begins before the end of the column before it. */
+        const int64_t from = gops_min(begin, runs->last);
+        for (int64_t row = begin / runs->pitch; row * runs->pitch < end; row++) {
+            const int64_t x0 = gops_max(begin, row * runs->pitch);
+            const int64_t x1 = gops_min(end, row * runs->pitch + runs->width);
+            const int64_t to = (run * runs->rows + row) * runs->width + x0 - row * runs->pitch;
+            for (int64_t i = c; i < c + count && x0 < x1; i++) {
+                gops_store(item->plan, item->job, item->channel_of_all + i,
+                           item->element + i * pixels + to, x1 - x0,
+                           sums + ((i - c) * pass->work.sums_ld + x0 - from) * pass->bytes);
+            }
+        }
+        sums += some * runs->step * pass->bytes;
+    }
 }
 
 /* One block of columns, for all channels of the item. */
-static void implicit_run_columns(item_work *work, int64_t first, int64_t *columns,
-                                 int64_t *sum_offsets)
+static void run_columns(gops_implicit_item *item, const gops_epilogue *epilogue,
+                        const unsigned char *weights, int64_t first)
 {
-    const gops_plan *plan = work->plan;
+    const gops_plan *plan = item->plan;
     const gops_implicit *p = gops_implicit_read(plan);
-    gops_implicit_pass *pass = &work->pass;
-    const bool to_output = work->runs.writes_outputs && !work->job->fused;
+    gops_implicit_pass *pass = &item->pass;
+    gops_tile_work *work = &pass->work;
+    const bool to_output = item->runs.writes_outputs && !item->job->fused;
     const int64_t pixels = plan->conv.output_pixels;
-    const unsigned char *weights = work->filter;
     gops_epilogue_values bias;
-    for (int64_t c = 0; c < work->channels; c += pass->mr) {
-        const int64_t left = work->channels - c;
+    for (int64_t c = 0; c < item->channels; c += pass->mr) {
+        const int64_t left = item->channels - c;
         const int64_t mr = gops_implicit_mr(pass->tiles, p->pixels_form, p->mr, left);
+        const int64_t count = gops_min(mr, left);
         if (c == 0 || (mr != pass->mr && !p->pixels_form)) {
-            gops_implicit_list_columns(p, plan->conv.axes, &work->runs, &work->box, first,
-                                       pass->count, to_output,
-                                       p->pixels_form ? work->runs.step : mr, columns, sum_offsets);
+            gops_implicit_list_columns(p, item, first, to_output,
+                                       p->pixels_form ? item->runs.step : mr);
         }
         pass->mr = mr;
-        if (work->epilogue->applies) {
-            gops_epilogue_bias(plan, work->whole, work->channel + c, 1, gops_min(mr, left), mr,
-                               &bias);
-            pass->bounds = &work->epilogue->bounds;
-            pass->bias = &bias;
+        if (epilogue->applies) {
+            gops_epilogue_bias(plan, item->whole, item->channel_of_all + c, 1, count, mr, &bias);
+            work->bounds = &epilogue->bounds;
+            work->bias = &bias;
         }
-        pass->weights = weights;
+        work->weights = weights;
         weights += mr * p->depth * pass->bytes;
-        pass->sums = work->workspace + p->sums_begin;
-        pass->sums_ld = p->column_block * work->runs.step;
-        pass->residual = NULL;
+        work->sums = item->workspace + p->sums_begin;
+        work->sums_ld = p->column_block * item->runs.step;
         if (to_output) {
-            pass->sums = gops_output_at(plan, work->job, work->element + c * pixels);
-            pass->sums_ld = pixels;
-        }
-        if (to_output && work->whole->residual != NULL) {
-            pass->residual = gops_residual_at(plan, work->whole, work->element + c * pixels);
+            const int64_t element = item->element + c * pixels;
+            work->sums = gops_output_at(plan, item->job, element);
+            work->sums_ld = pixels;
+            work->residual =
+                item->whole->residual != NULL ? gops_residual_at(plan, item->whole, element) : NULL;
         }
         gops_implicit_multiply(pass);
         if (!to_output && p->pixels_form) {
-            store_pixels_form(work, first, c, gops_min(mr, left));
+            store_pixels_form(item, first, c, count);
         } else if (!to_output) {
-            store_channels_form(work, first, c, gops_min(mr, left));
+            store_channels_form(item, first, c, count);
         }
     }
 }
 
-void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
+void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace)
 {
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t image_group = item / p->boxes / p->channel_blocks;
-    const int64_t channel = item / p->boxes % p->channel_blocks * p->channel_block;
     const int64_t padded = gops_implicit_padded_channels(p, tiles, conv->channels_out);
-    const int64_t group = image_group % conv->groups;
-    const void *data = gops_data_at(plan, job, image_group / conv->groups,
-                                    image_group * conv->channels_in * conv->data_pixels);
-    item_work work = {
-        .plan = plan,
-        .whole = job,
-        .filter = (const unsigned char *)job->filter + (group * padded + channel) * conv->k * bytes,
-        .channel = group * conv->channels_out + channel,
-        .channels = gops_min(p->channel_block, conv->channels_out - channel),
-        .workspace = workspace,
-    };
-    gops_implicit_axis axis[GOPS_MAX_SPATIAL];
-    gops_implicit_axes(conv, axis);
-    gops_implicit_box(p, conv->axes, axis, item % p->boxes, &work.box);
-    work.runs = gops_implicit_runs(p, conv->axes, tiles->lanes, &work.box);
+    gops_implicit_item item;
+    gops_implicit_begin(plan, p, conv->axis, job, index, workspace, &item);
+    const int64_t weight_bytes = conv->k * item.pass.bytes;
+    const unsigned char *const weights =
+        (const unsigned char *)job->filter + (item.group * padded + item.channel) * weight_bytes;
     const gops_epilogue epilogue = gops_epilogue_read(plan, job,
-                                                      p->pixels_form && work.runs.writes_outputs
+                                                      p->pixels_form && item.runs.writes_outputs
                                                           ? GOPS_EPILOGUE_SEPARATE_RESIDUAL
                                                           : GOPS_EPILOGUE_NO_RESIDUAL);
-    work.job = epilogue.applies ? &epilogue.rest : job;
-    work.epilogue = &epilogue;
+    item.job = epilogue.applies ? &epilogue.rest : job;
+    int64_t first_pixel = 0;
     for (int a = 0; a < conv->axes; a++) {
-        work.element = work.element * conv->axis[a].output + work.box.begin[a];
+        first_pixel = first_pixel * conv->axis[a].output + item.box.begin[a];
     }
-    work.element += (image_group * conv->channels_out + channel) * conv->output_pixels;
-    int64_t *offsets = (int64_t *)(void *)(work.workspace + p->offsets_begin);
-    int64_t *columns = (int64_t *)(void *)(work.workspace + p->columns_begin);
-    int64_t *sum_offsets = (int64_t *)(void *)(work.workspace + p->sum_offsets_begin);
+    item.element += first_pixel;
+    int64_t *offsets = (int64_t *)(void *)(item.workspace + p->offsets_begin);
     fill_offsets(plan, offsets);
-    work.pass = (gops_implicit_pass){
-        .tiles = gops_implicit_tiles(p, tiles),
-        .input = implicit_find_input(plan, data, &work.box, workspace),
-        .offsets = offsets,
-        .depth = p->depth,
-        .depth_block = p->depth_block,
-        .prefetch_weights = work.channels * p->depth * bytes > plan->machine.l2_bytes / 2,
-        .bytes = bytes,
-        .columns = columns,
-        .sum_offsets = sum_offsets,
-    };
-    const int64_t count = work.runs.columns * work.runs.count;
+    item.pass.work.offsets = offsets;
+    item.pass.work.depth = p->depth;
+    item.pass.prefetch_weights = item.channels * weight_bytes > plan->machine.l2_bytes / 2;
+    const int64_t count = item.runs.columns * item.runs.count;
     for (int64_t first = 0; first < count; first += p->column_block) {
-        work.pass.count = gops_min(p->column_block, count - first);
-        implicit_run_columns(&work, first, columns, sum_offsets);
+        item.pass.count = gops_min(p->column_block, count - first);
+        run_columns(&item, &epilogue, weights, first);
     }
 }

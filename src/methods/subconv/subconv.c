@@ -24,15 +24,22 @@ static int64_t inverse(int64_t value, int64_t modulus)
 
 /* Fills in what follows from the other fields. The caller has checked the stride, which bounds all
  * other numbers. */
-static void complete_axis(gops_subconv_axis *axis)
+static void complete_axis(int64_t data, gops_subconv_axis *axis, gops_axis *conv)
 {
     const int64_t stride = axis->stride, reach = (axis->kernel - 1) * axis->dilation;
-    axis->positions = (axis->output - 1 + axis->lead) / stride + 1;
-    axis->min_shift = gops_floor_div(-axis->pad, stride);
+    const int64_t min_shift = gops_floor_div(-axis->pad, stride);
     axis->max_shift = gops_floor_div(reach - axis->pad, stride);
     axis->gcd = gops_gcd(stride, axis->dilation);
     axis->tap_step = stride / axis->gcd;
     axis->inverse = inverse(axis->dilation / axis->gcd, axis->tap_step) % axis->tap_step;
+    *conv = (gops_axis){
+        .data = data,
+        .kernel = axis->max_shift - min_shift + 1,
+        .output = (axis->output - 1 + axis->lead) / stride + 1,
+        .stride = 1,
+        .dilation = 1,
+        .pad_begin = axis->max_shift,
+    };
 }
 
 /* Gives each tap a residue of its own, where there is one data pixel and some taps share a
@@ -64,7 +71,6 @@ bool gops_subconv_split_axes(const gops_conv_geometry *conv, gops_subconv_split 
             return false;
         }
         *axis = (gops_subconv_axis){
-            .data = from->data,
             .output = from->output,
             .kernel = from->kernel,
             .dilation = from->dilation,
@@ -78,7 +84,7 @@ bool gops_subconv_split_axes(const gops_conv_geometry *conv, gops_subconv_split 
         if (subconvs > most) {
             return false;
         }
-        complete_axis(axis);
+        complete_axis(from->data, axis, &geometry->conv[a]);
     }
     return differs;
 }

@@ -35,11 +35,9 @@ typedef enum gops_subconv_split {
 } gops_subconv_split;
 
 typedef struct gops_subconv_axis {
-    int64_t data, output, kernel, dilation;
-    int64_t stride;
+    int64_t output, kernel, dilation, stride;
     int64_t lead, pad; /* pad is pad_begin - lead */
-    int64_t positions; /* how many j */
-    int64_t min_shift, max_shift;
+    int64_t max_shift;
     int64_t gcd;      /* of stride and dilation */
     int64_t tap_step; /* stride / gcd: from a tap to the next one of the same residue */
     int64_t inverse;  /* of dilation / gcd modulo tap_step */
@@ -49,6 +47,9 @@ typedef struct gops_subconv_geometry {
     int axes;
     gops_subconv_split split;
     gops_subconv_axis axis[GOPS_MAX_SPATIAL];
+    /* The convolution with stride 1 of which all sub-convolutions are a part: from the data to the
+     * positions j, with a tap for each shift. */
+    gops_axis conv[GOPS_MAX_SPATIAL];
 } gops_subconv_geometry;
 
 enum {

@@ -52,6 +52,8 @@ static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_e
         return gops_fail(error, GOPS_UNSUPPORTED, "subconv does not serve these strides");
     }
     p->panel_weights = gops_subconv_panel_weights(plan, p, &kinds, p->panel_channels);
+    plan->worker_bytes = p->implicit.worker_bytes;
+    plan->cost = p->implicit.cost;
     plan->items = conv->batch * conv->groups * p->implicit.channel_blocks * p->implicit.boxes;
     plan->filter_bytes = conv->groups * gops_subconv_group_weights(plan, &geometry) *
                          gops_compute_bytes(plan->type->compute);

@@ -43,21 +43,13 @@ typedef struct gops_subconv_product_size {
     int64_t count, depth;
 } gops_subconv_product_size;
 
-/* What a work item works on. */
+/* A work item in execution. */
 typedef struct gops_subconv_work {
-    const gops_plan *plan;
-    const gops_job *job;   /* what is left to do when sums are stored */
-    const gops_job *whole; /* with what the tiles' epilogue does */
-    const gops_epilogue *epilogue;
+    gops_implicit_item item;
+    const gops_epilogue *epilogue; /* NULL, or what the tiles apply */
     gops_subconv_geometry geometry;
-    gops_box box;
-    gops_pixel_runs runs;
     int64_t sums_ld;             /* from one row of the sums to the next */
-    int64_t channels;            /* of the item */
-    int64_t channel;             /* the first, counted over all groups */
-    const unsigned char *filter; /* the packed weights of these channels */
-    int64_t element;             /* of the output: the first of the first channel */
-    unsigned char *workspace;
+    const unsigned char *filter; /* the packed weights of the item's channels */
 } gops_subconv_work;
 
 /* subconv_plan.c */
@@ -68,15 +60,12 @@ bool gops_subconv_plan(gops_plan *plan, int64_t worker_limit);
 int64_t gops_subconv_panel_weights(const gops_plan *plan, const gops_subconv_parameters *p,
                                    const gops_subconv_kinds *kinds, int64_t channels);
 int64_t gops_subconv_group_weights(const gops_plan *plan, const gops_subconv_geometry *geometry);
-/* The axes as the padded input sees them. */
-void gops_subconv_axes(const gops_subconv_geometry *geometry, gops_implicit_axis *axis);
 
-/* subconv_store.c: interleaves the sums of columns first to first + columns - 1, of all
- * sub-convolutions of the item's channels c to c + count - 1, into the output. */
-void gops_subconv_store(const gops_subconv_work *work, int64_t first, int64_t columns, int64_t c,
-                        int64_t count);
+/* subconv_store.c: interleaves the sums of the columns of the pass, of which `first` is the first, of
+ * all sub-convolutions of the item's channels c to c + count - 1, into the output. */
+void gops_subconv_store(const gops_subconv_work *work, int64_t first, int64_t c, int64_t count);
 
 /* subconv_run.c */
-void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
+void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace);
 
 #endif

@@ -15,27 +15,6 @@ enum {
     MAX_PRODUCTS = 4096,
 };
 
-void gops_subconv_axes(const gops_subconv_geometry *geometry, gops_implicit_axis *axis)
-{
-    for (int a = 0; a < geometry->axes; a++) {
-        const gops_subconv_axis *from = &geometry->axis[a];
-        axis[a] = (gops_implicit_axis){from->data, from->positions,
-                                       from->max_shift - from->min_shift + 1, 1, 1};
-    }
-}
-
-/* Every tap reads data, and the positions are pixels of it. */
-static bool subconv_is_unpadded(const gops_subconv_geometry *geometry)
-{
-    for (int a = 0; a < geometry->axes; a++) {
-        const gops_subconv_axis *axis = &geometry->axis[a];
-        if (axis->min_shift != 0 || axis->max_shift != 0 || axis->positions > axis->data) {
-            return false;
-        }
-    }
-    return true;
-}
-
 int64_t gops_subconv_panel_weights(const gops_plan *plan, const gops_subconv_parameters *p,
                                    const gops_subconv_kinds *kinds, int64_t channels)
 {
@@ -115,17 +94,13 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_geome
         p->implicit.pixels_form ? 0 : p->implicit.mr * p->implicit.column_block;
     int64_t end = gops_implicit_workspace(
         &p->implicit, padded, plan->conv.channels_in * kinds->taps, sums, transpose, bytes);
-    p->rows_begin = end;
-    end += gops_round_up(gops_subconv_count(geometry) * (int64_t)sizeof(gops_subconv_row),
-                         GOPS_WORKSPACE_ALIGNMENT);
-    p->products_begin = end;
-    end += gops_round_up(kinds->products * (int64_t)sizeof(gops_subconv_product_size),
-                         GOPS_WORKSPACE_ALIGNMENT);
-    p->pointers_begin = end;
-    end += gops_round_up(stride * (int64_t)sizeof(void *), GOPS_WORKSPACE_ALIGNMENT);
-    p->output_row_begin = end;
-    return end + gops_round_up(p->implicit.column_block * step * stride * bytes,
-                               GOPS_WORKSPACE_ALIGNMENT);
+    p->rows_begin =
+        gops_reserve(&end, gops_subconv_count(geometry) * (int64_t)sizeof(gops_subconv_row));
+    p->products_begin =
+        gops_reserve(&end, kinds->products * (int64_t)sizeof(gops_subconv_product_size));
+    p->pointers_begin = gops_reserve(&end, stride * (int64_t)sizeof(void *));
+    p->output_row_begin = gops_reserve(&end, p->implicit.column_block * step * stride * bytes);
+    return end;
 }
 
 /* There is one position, and its sums are all outputs of a channel, in their order. */
@@ -135,7 +110,7 @@ static bool is_single_position(const gops_subconv_geometry *geometry,
     int64_t outputs = 1;
     for (int a = 0; a < geometry->axes; a++) {
         const gops_subconv_axis *axis = &geometry->axis[a];
-        if (axis->positions != 1 || axis->lead != 0 || axis->output != axis->stride) {
+        if (geometry->conv[a].output != 1 || axis->lead != 0 || axis->output != axis->stride) {
             return false;
         }
         outputs *= axis->output;
@@ -188,26 +163,24 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
 /* Lays out one split, one form and one tile; false where it does not fit. */
 static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *geometry,
                             const gops_subconv_kinds *kinds, const gops_tile *tile,
-                            bool pixels_form, int64_t worker_limit, gops_subconv_parameters *p,
-                            int64_t *worker_bytes, double *cost)
+                            bool pixels_form, int64_t worker_limit, gops_subconv_parameters *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = gops_max(1, conv->channels_out);
-    gops_implicit_axis axis[GOPS_MAX_SPATIAL];
+    const gops_axis *axis = geometry->conv;
     gops_implicit *implicit = &p->implicit;
     int64_t positions = 1;
-    gops_subconv_axes(geometry, axis);
     for (int a = 0; a < geometry->axes; a++) {
-        positions = gops_mul_saturate(positions, axis[a].pixels);
+        positions = gops_mul_saturate(positions, axis[a].output);
     }
     *p = (gops_subconv_parameters){.split = geometry->split, .products = kinds->products};
     *implicit = (gops_implicit){
         .depth = conv->channels_in * gops_ceil_div(kinds->taps, kinds->products),
         .mr = tile->mr,
         .pixels_form = pixels_form,
-        .in_place = plan->type->native && !pixels_form && subconv_is_unpadded(geometry),
+        .in_place = plan->type->native && !pixels_form && gops_implicit_unpadded(conv->axes, axis),
     };
     implicit->depth_block = gops_max(64, plan->machine.l1_bytes / 2 / (implicit->mr * bytes));
     choose_panel(plan, kinds, channels, positions, p);
@@ -223,9 +196,9 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     p->single_position = !pixels_form && is_single_position(geometry, kinds);
     const int64_t padded =
         implicit->in_place ? 0 : implicit->padded.plane * conv->channels_in + tiles->lanes;
-    *worker_bytes = lay_out_workspace(plan, geometry, kinds, p, padded);
-    *cost = subconv_cost(plan, geometry, kinds, p, padded, columns);
-    return *worker_bytes <= worker_limit;
+    implicit->worker_bytes = lay_out_workspace(plan, geometry, kinds, p, padded);
+    implicit->cost = subconv_cost(plan, geometry, kinds, p, padded, columns);
+    return implicit->worker_bytes <= worker_limit;
 }
 
 /* What the packing depends on besides the shape of the filter, in one number; -1 where 64 bits are
@@ -265,8 +238,6 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
     gops_subconv_parameters *p = gops_parameters(plan);
     for (int64_t mr = 0; tile->mr != 0; tile++) {
         gops_subconv_parameters candidate;
-        int64_t worker_bytes;
-        double cost;
         if (tile->mr == mr || tile->mr - (pixels_form ? 1 : tiles->lanes) >=
                                   gops_max(1, conv->channels_out) * kinds->max_count) {
             continue;
@@ -276,13 +247,10 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
         if (variant < 0 || (plan->wanted_variant != 0 && plan->wanted_variant != variant)) {
             continue;
         }
-        if (subconv_lay_out(plan, geometry, kinds, tile, pixels_form, worker_limit, &candidate,
-                            &worker_bytes, &cost) &&
-            (!found || cost < plan->cost)) {
+        if (subconv_lay_out(plan, geometry, kinds, tile, pixels_form, worker_limit, &candidate) &&
+            (!found || candidate.implicit.cost < p->implicit.cost)) {
             *p = candidate;
-            plan->worker_bytes = worker_bytes;
             plan->filter_variant = variant;
-            plan->cost = cost;
             found = true;
         }
     }

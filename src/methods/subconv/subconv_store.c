@@ -23,14 +23,14 @@ static int64_t output_row(const gops_subconv_work *work, int64_t row, int64_t ou
     int64_t pixel = 0, step = geometry->axis[geometry->axes - 1].output;
     for (int a = geometry->axes - 2; a >= 0; a--) {
         const gops_subconv_axis *axis = &geometry->axis[a];
-        const int64_t j = work->box.begin[a] + row % work->box.count[a];
+        const int64_t j = work->item.box.begin[a] + row % work->item.box.count[a];
         const int64_t o = j * axis->stride + outer % axis->stride - axis->lead;
         if (o < 0 || o >= axis->output) {
             return -1;
         }
         pixel += o * step;
         step *= axis->output;
-        row /= work->box.count[a];
+        row /= work->item.box.count[a];
         outer /= axis->stride;
     }
     return pixel;
@@ -41,40 +41,41 @@ static int64_t output_row(const gops_subconv_work *work, int64_t row, int64_t ou
 static void store_run(const gops_subconv_work *work, const position_run *run, int64_t outer,
                       int64_t c, int64_t count)
 {
-    const gops_plan *plan = work->plan;
+    const gops_plan *plan = work->item.plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const gops_subconv_axis *last = &work->geometry.axis[conv->axes - 1];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const gops_subconv_row *table =
-        (const gops_subconv_row *)(void *)(work->workspace + p->rows_begin);
-    const unsigned char *sums = work->workspace + p->implicit.sums_begin;
-    const void **rows = (const void **)(void *)(work->workspace + p->pointers_begin);
-    unsigned char *scratch = work->workspace + p->output_row_begin;
+        (const gops_subconv_row *)(void *)(work->item.workspace + p->rows_begin);
+    const unsigned char *sums = work->item.workspace + p->implicit.sums_begin;
+    const void **rows = (const void **)(void *)(work->item.workspace + p->pointers_begin);
+    unsigned char *scratch = work->item.workspace + p->output_row_begin;
     const int64_t row = output_row(work, run->row, outer);
     if (row < 0) {
         return;
     }
     /* The outputs of the run begin at `first` of the row; begin to end - 1 of them exist. */
-    const int64_t j = work->box.begin[conv->axes - 1] + run->begin;
+    const int64_t j = work->item.box.begin[conv->axes - 1] + run->begin;
     const int64_t first = j * last->stride - last->lead;
     const int64_t begin = gops_clamp(-first, 0, run->count * last->stride);
     const int64_t end = gops_clamp(last->output - first, begin, run->count * last->stride);
     const bool to_output =
-        plan->type->native && !work->job->fused && end - begin == run->count * last->stride;
+        plan->type->native && !work->item.job->fused && end - begin == run->count * last->stride;
     for (int64_t i = 0; i < count && begin < end; i++) {
         for (int64_t x = 0; x < last->stride; x++) {
             const gops_subconv_row *of = &table[outer * last->stride + x];
             const int64_t index = (of->row + i * of->step) * work->sums_ld + run->from;
             rows[x] = of->row >= 0 ? sums + index * bytes : NULL;
         }
-        const int64_t to = work->element + (c + i) * conv->output_pixels + row + first + begin;
+        const int64_t to = work->item.element + (c + i) * conv->output_pixels + row + first + begin;
         if (to_output) {
-            tiles->interleave(gops_output_at(plan, work->job, to), rows, last->stride, run->count);
+            tiles->interleave(gops_output_at(plan, work->item.job, to), rows, last->stride,
+                              run->count);
         } else {
             tiles->interleave(scratch, rows, last->stride, run->count);
-            gops_store(plan, work->job, work->channel + c + i, to, end - begin,
+            gops_store(plan, work->item.job, work->item.channel_of_all + c + i, to, end - begin,
                        scratch + begin * bytes);
         }
     }
@@ -83,38 +84,38 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
 /* Stores the sums of a single position, which are the outputs in their order. */
 static void store_single_position(const gops_subconv_work *work, int64_t c, int64_t count)
 {
-    const gops_plan *plan = work->plan;
+    const gops_plan *plan = work->item.plan;
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    unsigned char *sums = work->workspace + gops_subconv_read(plan)->implicit.sums_begin;
-    const int64_t element = work->element + c * pixels;
-    if (plan->type->native && !work->job->fused) {
-        memcpy(gops_output_at(plan, work->job, element), sums, (size_t)(count * pixels * bytes));
+    unsigned char *sums = work->item.workspace + gops_subconv_read(plan)->implicit.sums_begin;
+    const int64_t element = work->item.element + c * pixels;
+    if (plan->type->native && !work->item.job->fused) {
+        memcpy(gops_output_at(plan, work->item.job, element), sums,
+               (size_t)(count * pixels * bytes));
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        gops_store(plan, work->job, work->channel + c + i, element + i * pixels, pixels,
-                   sums + i * pixels * bytes);
+        gops_store(plan, work->item.job, work->item.channel_of_all + c + i, element + i * pixels,
+                   pixels, sums + i * pixels * bytes);
     }
 }
 
-void gops_subconv_store(const gops_subconv_work *work, int64_t first, int64_t columns, int64_t c,
-                        int64_t count)
+void gops_subconv_store(const gops_subconv_work *work, int64_t first, int64_t c, int64_t count)
 {
-    const gops_conv_geometry *conv = &work->plan->conv;
-    const gops_pixel_runs *runs = &work->runs;
-    if (gops_subconv_read(work->plan)->single_position) {
+    const gops_conv_geometry *conv = &work->item.plan->conv;
+    const gops_pixel_runs *runs = &work->item.runs;
+    if (gops_subconv_read(work->item.plan)->single_position) {
         store_single_position(work, c, count);
         return;
     }
-    const int64_t width = work->box.count[conv->axes - 1];
+    const int64_t width = work->item.box.count[conv->axes - 1];
     const int64_t outers =
         gops_subconv_count(&work->geometry) / work->geometry.axis[conv->axes - 1].stride;
     /* A dense run may be several rows of the box, which are `width` apart. */
     const int64_t pitch = runs->rows > 1 ? runs->pitch : width;
     const int64_t rows = gops_ceil_div(runs->length, pitch);
     int64_t run = first / runs->columns, column = first % runs->columns, from = 0;
-    for (int64_t left = columns; left > 0; run++, column = 0) {
+    for (int64_t left = work->item.pass.count; left > 0; run++, column = 0) {
         const int64_t some = gops_min(left, runs->columns - column);
         const int64_t begin = column * runs->step;
         const int64_t end = gops_min(begin + some * runs->step, runs->length);
