@@ -5,15 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* These three return false, with any value in *result, if the exact value does not fit. */
+/* Both return false, with any value in *result, if the exact value does not fit. */
 static inline bool gops_add(int64_t a, int64_t b, int64_t *result)
 {
     return !__builtin_add_overflow(a, b, result);
-}
-
-static inline bool gops_sub(int64_t a, int64_t b, int64_t *result)
-{
-    return !__builtin_sub_overflow(a, b, result);
 }
 
 static inline bool gops_mul(int64_t a, int64_t b, int64_t *result)

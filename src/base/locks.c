@@ -4,18 +4,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#define FOUR_LOCKS                                                                                 \
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,               \
-        PTHREAD_MUTEX_INITIALIZER
-
-static pthread_mutex_t locks[] = {PTHREAD_MUTEX_INITIALIZER,
-                                  PTHREAD_MUTEX_INITIALIZER,
-                                  FOUR_LOCKS,
-                                  FOUR_LOCKS,
-                                  FOUR_LOCKS,
-                                  FOUR_LOCKS};
-
-_Static_assert(sizeof locks / sizeof locks[0] == GOPS_LOCKS, "an initialiser for each lock");
+static pthread_mutex_t locks[GOPS_LOCKS] = {[0 ... GOPS_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
 
 static void take_all(void)
 {

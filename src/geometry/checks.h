@@ -18,7 +18,8 @@ typedef struct gops_conv_rules {
 /* GOPS_INVALID for an unknown type, a rank outside 1 to GOPS_MAX_RANK, a negative dimension. */
 gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_error *error);
 
-/* The size in bytes of a tensor that gops_check_tensor passed. GOPS_TOO_LARGE: above PTRDIFF_MAX. */
+/* The size in bytes of a tensor that gops_check_tensor passed. GOPS_TOO_LARGE: it is above
+ * PTRDIFF_MAX. */
 gops_status gops_check_bytes(const char *name, const gops_tensor *tensor, int64_t *bytes,
                              gops_error *error);
 

@@ -62,7 +62,7 @@ static gops_status resolve_axis(gops_axis *axis, int index, const gops_deconv_at
         return GOPS_OK;
     }
     if (onnx && is_same(given->auto_pad)) {
-        /* The output has data * stride pixels, or fewer if the kernel is smaller than the stride. */
+        /* data * stride outputs, or fewer if the kernel is smaller than the stride. */
         gops_divide_pads(axis, grown - gops_mul_saturate(axis->data, axis->stride), !same_upper);
     }
     /* Both terms are at least 0: the difference cannot overflow. */

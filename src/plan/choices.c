@@ -163,8 +163,8 @@ __attribute__((format(printf, 2, 3))) static void append(line *to, const char *f
     va_end(arguments);
 }
 
-/* One number of each axis, the member at `offset` bytes of gops_axis: commas stand between them, and
- * `begin` before the first. */
+/* One number of each axis, the member at `offset` bytes of gops_axis; `begin` stands before the
+ * first, commas before the others. */
 static void append_axes(line *to, const char *begin, const gops_conv_geometry *conv, size_t offset)
 {
     for (int i = 0; i < conv->axes; i++) {

@@ -59,18 +59,15 @@ void gops_epilogue_bias_rows(const gops_plan *plan, const gops_job *job, int64_t
                              int64_t repeat, int64_t first, int64_t count, int64_t padded,
                              gops_epilogue_values *bias)
 {
-    const bool f64 = plan->type->compute == GOPS_COMPUTE_F64;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
     int64_t offset = first / repeat, rows = repeat - first % repeat;
     assert(padded <= GOPS_EPILOGUE_CHANNELS);
     for (int64_t i = 0; i < padded; i += rows, rows = repeat, offset++) {
         gops_epilogue_values one;
         rows = i + rows < count ? rows : padded - i; /* padding repeats the last bias */
         gops_epilogue_bias(plan, job, channel + offset, 1, 1, 1, &one);
-        for (int64_t j = i; f64 && j < i + rows; j++) {
-            bias->f64[j] = one.f64[0];
-        }
-        for (int64_t j = i; !f64 && j < i + rows; j++) {
-            bias->f32[j] = one.f32[0];
+        for (int64_t j = i; j < i + rows; j++) {
+            memcpy((unsigned char *)bias + j * bytes, &one, (size_t)bytes);
         }
     }
 }

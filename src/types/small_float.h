@@ -1,23 +1,22 @@
 /*
- * types/small_float.h: the floating point formats below 32 bits, converted in integer arithmetic.
+ * types/small_float.h: converts floating point formats below 32 bits, in integer arithmetic.
  *
- * A small format has M mantissa bits and exponent bias B. Its finite codes, sign aside, are in the
- * order of their values, and a code's value is that of the float bits (code << (23 - M)) + (127 - B
- * << 23) where its exponent field is not 0, and code * 2^(1 - B - M) where it is.
+ * A small format has M mantissa bits and the exponent bias B. Its finite codes without the sign are
+ * in the order of their values. A code's value is that of the float with the bits
+ * (code << (23 - M)) + ((127 - B) << 23), or code * 2^(1 - B - M) if its exponent field is 0.
  *
- * Loading is exact: shift and rebias, or convert the integer and scale. It must not pass through a
- * float denormal, which a caller's flush-to-zero mode would lose.
+ * Loading is exact: it shifts and rebiases, or converts the integer and scales it. It must not pass
+ * through a float denormal, which a caller's flush-to-zero mode would lose.
  *
- * Storing rounds to nearest even once. For a normal result the bits to drop are rounded by adding
- * just under half of the last kept place, and one more when that place is odd; a carry runs into
- * the exponent as it should. For a result below the smallest normal, adding C = 2^(24 - B - M),
- * whose last place is the small format's least step, lets the addition round. Overflow shows as a
- * code above the largest finite one and is cut to `top`: infinity, NaN, or the largest finite code
- * (saturation).
+ * Storing rounds once, to nearest even. For a normal result, it adds just under half of the last
+ * place that is kept, and one more if that place is odd; a carry runs into the exponent as it
+ * should. For a result below the smallest normal, it adds 2^(24 - B - M), whose last place is the
+ * small format's least step, so that the addition rounds. Overflow gives a code above the largest
+ * finite one, which is replaced by `top`: infinity, NaN, or the largest finite code (saturation).
  *
  * All of it is a handful of integer operations and selects, which compilers vectorise. F16C's
- * conversions give the same bits and are used where they are built in (type_rows.isa.c).
- * AVX512-BF16's VCVTNEPS2BF16 does not, it flushes denormals to zero, and so it is not used.
+ * instructions give the same bits (f16c.h). AVX512-BF16's VCVTNEPS2BF16 flushes denormals to zero
+ * and is not used.
  */
 #ifndef GOPS_TYPES_SMALL_FLOAT_H
 #define GOPS_TYPES_SMALL_FLOAT_H
@@ -70,7 +69,7 @@ typedef float gops_lanes_floats __attribute__((vector_size(GOPS_VECTOR_BYTES)));
 #define SMALL(symbol) gops_lanes_##symbol
 #include "types/small_float.inc.h"
 
-/* 16 codes or values by a conversion of a register full; fewer one by one. */
+/* Converts 16 codes or values by registers, with lanes_of; fewer one at a time, with `one`. */
 #define GOPS_SMALL_BLOCK(To, From, lanes_of, one, to, from, length)                                \
     if (length == 16) {                                                                            \
         for (size_t i = 0; i < 16; i += GOPS_VECTOR_BYTES / sizeof(uint32_t)) {                    \
@@ -85,9 +84,9 @@ typedef float gops_lanes_floats __attribute__((vector_size(GOPS_VECTOR_BYTES)));
         }                                                                                          \
     }
 
-/* A double as the float to round further from: cut off toward 0, and with its last bit set when
- * anything was cut. Rounding that to a format with at least two bits less is rounding the double.
- * What is below the normal floats may become 0. */
+/* Truncates a double to a float and sets the last bit if anything was cut off: rounding to odd.
+ * Rounding the result to a format with at least two bits less gives what rounding the double would.
+ * Values below the normal floats may become 0. */
 static inline float gops_round_to_odd(double value)
 {
     const float nearest = (float)value;
@@ -98,9 +97,9 @@ static inline float gops_round_to_odd(double value)
     return gops_float_of(magnitude == exact || value != value ? bits : cut | 1);
 }
 
-/* bf16 has float's denormals, which a caller's flush-to-zero mode would lose on the way through a
- * float. They are multiples of 2^-133: adding 2^-81, whose last place that is, rounds to one and
- * leaves it in the low bits. */
+/* The denormals of bf16 are denormals of float too, which a caller's flush-to-zero mode would lose
+ * on the way through a float. They are multiples of 2^-133, the last place of 2^-81: adding 2^-81
+ * rounds to a multiple and leaves it in the low bits. */
 static inline uint16_t gops_bf16_round(double value)
 {
     const double step = 0x1p-81, magnitude = value < 0 ? -value : value;

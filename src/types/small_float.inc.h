@@ -1,13 +1,19 @@
-/* Wants BITS and FLOAT, uint32_t and float or vectors of them, SELECT(condition, a, b),
- * BITS_OF(FLOAT), FLOAT_OF(BITS), TO_FLOAT(BITS), which converts small integers, SMALL(symbol).
- * Takes the macros away. */
 /*
  * types/small_float.inc.h: the conversions that types/small_float.h derives, of one value or of as
  * many as a vector register holds.
+ *
+ * Parameters, which the file undefines:
+ *
+ *   BITS, FLOAT               types: uint32_t and float, or vectors of them
+ *   SELECT(condition, a, b)   BITS: a where the condition holds, else b
+ *   BITS_OF(FLOAT)            BITS: of the same bits
+ *   FLOAT_OF(BITS)            FLOAT: of the same bits
+ *   TO_FLOAT(BITS)            FLOAT: of the same value, which is small
+ *   SMALL(symbol)             puts a name in front of a symbol
  */
 
-/* The value of a finite code without its sign, below `special`; from there on infinity or NaN with
- * the code's mantissa. */
+/* The value of a code without its sign. Codes from `special` on are infinity and NaN, which keeps
+ * its mantissa. */
 static inline FLOAT SMALL(load)(BITS code, int mantissa, int bias, uint32_t special)
 {
     const BITS shifted = code << (23 - mantissa);
@@ -33,7 +39,7 @@ static inline BITS SMALL(store)(BITS magnitude, int mantissa, int bias, uint32_t
     return SELECT(magnitude > 0x7f800000, nan, finite);
 }
 
-/* A NaN comes out quiet, as the processor's conversions make it. */
+/* A NaN becomes a quiet one, as in the processor's conversions. */
 static inline FLOAT SMALL(f16_load)(BITS code)
 {
     const BITS magnitude = code & 0x7fff;
@@ -61,7 +67,7 @@ static inline BITS SMALL(bf16_store)(FLOAT value)
     return SELECT((bits & 0x7fffffff) > 0x7f800000, nan, rounded);
 }
 
-/* No infinities; S.1111.111 is NaN, all else is finite. */
+/* There are no infinities; S.1111.111 is NaN, all other codes are finite. */
 static inline FLOAT SMALL(f8e4m3_load)(BITS code)
 {
     const BITS magnitude = code & 0x7f;
@@ -77,19 +83,19 @@ static inline BITS SMALL(f8e4m3_store_to)(FLOAT value, uint32_t top)
     return SMALL(store)(bits & 0x7fffffff, 3, 7, top, nan) | (bits >> 24 & 0x80);
 }
 
-/* The OCP specification's non-saturating mode: beyond 448, infinities too, NaN. */
+/* The OCP specification's non-saturating mode: values beyond 448, infinities too, become NaN. */
 static inline BITS SMALL(f8e4m3_store)(FLOAT value)
 {
     return SMALL(f8e4m3_store_to)(value, 0x7f);
 }
 
-/* Its saturating mode: beyond 448, infinities too, 448. */
+/* Its saturating mode: they become 448. */
 static inline BITS SMALL(f8e4m3_saturate)(FLOAT value)
 {
     return SMALL(f8e4m3_store_to)(value, 0x7e);
 }
 
-/* The upper half of an f16. */
+/* A code is the upper half of an f16's. */
 static inline FLOAT SMALL(f8e5m2_load)(BITS code)
 {
     return SMALL(f16_load)(code << 8);
@@ -102,13 +108,13 @@ static inline BITS SMALL(f8e5m2_store_to)(FLOAT value, uint32_t top)
     return SMALL(store)(magnitude, 2, 15, top, nan) | (bits >> 24 & 0x80);
 }
 
-/* Non-saturating: beyond 57344, infinity. */
+/* Non-saturating: values beyond 57344 become infinity. */
 static inline BITS SMALL(f8e5m2_store)(FLOAT value)
 {
     return SMALL(f8e5m2_store_to)(value, 0x7c);
 }
 
-/* Saturating: beyond 57344, infinities too, 57344. */
+/* Saturating: they, and infinities, become 57344. */
 static inline BITS SMALL(f8e5m2_saturate)(FLOAT value)
 {
     return SMALL(f8e5m2_store_to)(value, 0x7b);
