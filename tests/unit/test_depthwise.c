@@ -70,6 +70,20 @@ static void every_width(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/shuffle");
 }
 
+/* Columns of every number of taps, which are cut into those that kernels are made for. */
+static void every_kernel(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 67);
+    begin();
+    for (int64_t taps = 1; taps <= 16; taps++)
+        for (int64_t stride = 1; stride <= 3; stride++) {
+            gops_problem p = layer(GOPS_F32, 3, 23, 19, taps, stride, 0);
+            p.filter.dims[4] = 1 + taps % 4;
+            check(p, &random);
+        }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/rows");
+}
+
 static void every_small_image(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 62);
@@ -218,6 +232,7 @@ static void what_is_not_finite_stays(void)
 int main(void)
 {
     static const gops_test_case cases[] = {{"every_width", every_width},
+                                           {"every_kernel", every_kernel},
                                            {"every_small_image", every_small_image},
                                            {"filters_and_images", filters_and_images},
                                            {"transposed", transposed},
