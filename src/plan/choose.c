@@ -30,8 +30,9 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
                                   const gops_request *wanted, gops_error *error)
 {
     enum { BUDGET_WORKERS = 4 };
-    int64_t budget = wanted->max_workspace;
-    gops_status status;
+    const int64_t budget = wanted->max_workspace;
+    const bool shared = budget != 0 && budget != GOPS_UNLIMITED;
+    const int64_t otherwise = budget == 0 ? GOPS_DEFAULT_WORKER_BYTES : GOPS_UNLIMITED;
     plan->method = method;
     plan->filter_variant = 0;
     if (is_empty(plan)) {
@@ -43,35 +44,27 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
     }
     plan->barrier = 0;
     plan->shared_bytes = 0;
-    if (budget == 0 || budget == GOPS_UNLIMITED) {
-        status =
-            method->prepare(plan, budget == 0 ? GOPS_DEFAULT_WORKER_BYTES : GOPS_UNLIMITED, error);
-        plan->workers = wanted->threads;
-    } else {
-        status = method->prepare(plan, budget / BUDGET_WORKERS, NULL);
-        if (status == GOPS_INVALID) {
-            status = method->prepare(plan, budget, error);
-        } else if (status != GOPS_OK) {
-            status = method->prepare(plan, budget / BUDGET_WORKERS, error); /* writes the message */
-        }
-        plan->workers = wanted->threads;
-        if (status == GOPS_OK && plan->worker_bytes > 0) {
-            plan->workers = (int32_t)gops_min(plan->workers,
-                                              (budget - plan->shared_bytes) / plan->worker_bytes);
-        }
+    gops_status status = method->prepare(plan, shared ? budget / BUDGET_WORKERS : otherwise, error);
+    if (status == GOPS_INVALID && shared) {
+        status = method->prepare(plan, budget, error);
     }
-    if (status == GOPS_OK) {
-        plan->cost *= gops_estimate_scale(method, plan->kernels->vector_bytes);
+    if (status != GOPS_OK) {
+        return status;
+    }
+    plan->workers = wanted->threads;
+    if (shared && plan->worker_bytes > 0) {
         plan->workers =
-            (int32_t)gops_clamp(gops_min(plan->items, worth_threads(plan)), 1, plan->workers);
-        if (plan->worker_bytes > (PTRDIFF_MAX - plan->shared_bytes) / plan->workers) {
-            return gops_fail(error, GOPS_TOO_LARGE,
-                             "workspace of %lld bytes for each of %d threads is above %lld",
-                             (long long)plan->worker_bytes, (int)plan->workers,
-                             (long long)PTRDIFF_MAX);
-        }
+            (int32_t)gops_min(plan->workers, (budget - plan->shared_bytes) / plan->worker_bytes);
     }
-    return status;
+    plan->cost *= gops_estimate_scale(method, plan->kernels->vector_bytes);
+    plan->workers =
+        (int32_t)gops_clamp(gops_min(plan->items, worth_threads(plan)), 1, plan->workers);
+    if (plan->worker_bytes > (PTRDIFF_MAX - plan->shared_bytes) / plan->workers) {
+        return gops_fail(error, GOPS_TOO_LARGE,
+                         "workspace of %lld bytes for each of %d threads is above %lld",
+                         (long long)plan->worker_bytes, (int)plan->workers, (long long)PTRDIFF_MAX);
+    }
+    return GOPS_OK;
 }
 
 /* Methods with kernels of our own address a padded copy of the data. Up to 2^52 pixels, offsets

@@ -27,29 +27,12 @@ static gops_status filter_check(const gops_plan *plan, const void *weights, gops
     return GOPS_OK;
 }
 
-static bool any_nonfinite_f32(const uint32_t *bits, int64_t count)
-{
-    uint32_t found = 0;
-    for (int64_t i = 0; i < count; i++) {
-        found |= (bits[i] & 0x7f800000) == 0x7f800000;
-    }
-    return found != 0;
-}
-
-static bool any_nonfinite_f64(const uint64_t *bits, int64_t count)
-{
-    const uint64_t exponent = (uint64_t)0x7ff << 52;
-    uint64_t found = 0;
-    for (int64_t i = 0; i < count; i++) {
-        found |= (bits[i] & exponent) == exponent;
-    }
-    return found != 0;
-}
-
-/* Whether any weight is NaN or infinite. */
+/* Whether any weight is NaN or infinite: its exponent has all bits set. */
 static bool any_nonfinite(const gops_plan *plan, const unsigned char *weights, int64_t count)
 {
     enum { BLOCK = 512 };
+    const uint32_t exponent32 = 0x7f800000;
+    const uint64_t exponent64 = (uint64_t)0x7ff << 52;
     union {
         uint32_t f32[BLOCK];
         uint64_t f64[BLOCK];
@@ -60,8 +43,15 @@ static bool any_nonfinite(const gops_plan *plan, const unsigned char *weights, i
     for (int64_t i = 0; i < count && !found; i += BLOCK) {
         const int64_t length = gops_min(BLOCK, count - i);
         type->load(&block, weights + i * size, length);
-        found = type->compute == GOPS_COMPUTE_F64 ? any_nonfinite_f64(block.f64, length)
-                                                  : any_nonfinite_f32(block.f32, length);
+        if (type->compute == GOPS_COMPUTE_F64) {
+            for (int64_t j = 0; j < length; j++) {
+                found |= (block.f64[j] & exponent64) == exponent64;
+            }
+        } else {
+            for (int64_t j = 0; j < length; j++) {
+                found |= (block.f32[j] & exponent32) == exponent32;
+            }
+        }
     }
     return found;
 }

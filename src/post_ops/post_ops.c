@@ -2,7 +2,6 @@
 #include "post_ops/post_ops.h"
 
 #include "base/checked.h"
-#include "post_ops/post_ops_kernels.h"
 
 #include <stdbool.h>
 #include <string.h>

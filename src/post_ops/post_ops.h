@@ -12,4 +12,12 @@
 void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
                 int64_t count, void *values);
 
+/* By row: applies bias, residual and activation to `count` values of one channel. Floating point
+ * values are of the compute type, integers of the element type. `bias` is one element or NULL,
+ * `residual` is `count` elements or NULL. post_ops.inc.h */
+struct gops_post_ops_kernels {
+    void (*apply[GOPS_ROWS])(void *values, const void *bias, const void *residual, int64_t count,
+                             const gops_activation *activation);
+};
+
 #endif

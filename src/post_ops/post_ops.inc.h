@@ -190,15 +190,3 @@ static void post_ops(void *run, const void *bias, const void *residual, int64_t 
 
 #undef OPERAND
 #undef SUM
-#undef value_type
-#undef add_operands
-#undef residual_relu
-#undef apply_relu
-#undef apply_clamp
-#undef apply_leaky_relu
-#undef apply_hard_swish
-#undef apply_sigmoid
-#undef apply_swish
-#undef apply_tanh
-#undef apply_gelu
-#undef post_ops

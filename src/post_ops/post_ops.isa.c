@@ -1,5 +1,5 @@
 /* post_ops.isa.c: post_ops.inc.h for each element type. */
-#include "post_ops/post_ops_kernels.h"
+#include "post_ops/post_ops.h"
 
 #include "post_ops/libmvec.h"
 

@@ -14,7 +14,7 @@
 
 /* The value of a code without its sign. Codes from `special` on are infinity and NaN, which keeps
  * its mantissa. */
-static inline FLOAT SMALL(load)(BITS code, int mantissa, int bias, uint32_t special)
+static inline FLOAT SMALL(load_code)(BITS code, int mantissa, int bias, uint32_t special)
 {
     const BITS shifted = code << (23 - mantissa);
     const BITS normal = shifted + ((uint32_t)(127 - bias) << 23);
@@ -25,7 +25,7 @@ static inline FLOAT SMALL(load)(BITS code, int mantissa, int bias, uint32_t spec
 }
 
 /* The code nearest to a float's magnitude, at most `top`; `nan` for NaN. */
-static inline BITS SMALL(store)(BITS magnitude, int mantissa, int bias, uint32_t top, BITS nan)
+static inline BITS SMALL(store_code)(BITS magnitude, int mantissa, int bias, uint32_t top, BITS nan)
 {
     const int drop = 23 - mantissa;
     const BITS rebiased = magnitude - ((uint32_t)(127 - bias) << 23);
@@ -44,14 +44,14 @@ static inline FLOAT SMALL(f16_load)(BITS code)
 {
     const BITS magnitude = code & 0x7fff;
     const BITS quiet = SELECT(magnitude > 0x7c00, magnitude | 0x200, magnitude);
-    return FLOAT_OF(BITS_OF(SMALL(load)(quiet, 10, 15, 0x7c00)) | (code & 0x8000) << 16);
+    return FLOAT_OF(BITS_OF(SMALL(load_code)(quiet, 10, 15, 0x7c00)) | (code & 0x8000) << 16);
 }
 
 static inline BITS SMALL(f16_store)(FLOAT value)
 {
     const BITS bits = BITS_OF(value), magnitude = bits & 0x7fffffff;
     const BITS nan = (magnitude >> 13 & 0x3ff) | 0x7e00;
-    return SMALL(store)(magnitude, 10, 15, 0x7c00, nan) | (bits >> 16 & 0x8000);
+    return SMALL(store_code)(magnitude, 10, 15, 0x7c00, nan) | (bits >> 16 & 0x8000);
 }
 
 static inline FLOAT SMALL(bf16_load)(BITS code)
@@ -72,7 +72,7 @@ static inline FLOAT SMALL(f8e4m3_load)(BITS code)
 {
     const BITS magnitude = code & 0x7f;
     const BITS nan = (code & 0) | 0x7fc00000;
-    const BITS finite = BITS_OF(SMALL(load)(magnitude, 3, 7, 0x80));
+    const BITS finite = BITS_OF(SMALL(load_code)(magnitude, 3, 7, 0x80));
     return FLOAT_OF(SELECT(magnitude == 0x7f, nan, finite) | (code & 0x80) << 24);
 }
 
@@ -80,7 +80,7 @@ static inline BITS SMALL(f8e4m3_store_to)(FLOAT value, uint32_t top)
 {
     const BITS bits = BITS_OF(value);
     const BITS nan = (bits & 0) | 0x7f;
-    return SMALL(store)(bits & 0x7fffffff, 3, 7, top, nan) | (bits >> 24 & 0x80);
+    return SMALL(store_code)(bits & 0x7fffffff, 3, 7, top, nan) | (bits >> 24 & 0x80);
 }
 
 /* The OCP specification's non-saturating mode: values beyond 448, infinities too, become NaN. */
@@ -105,7 +105,7 @@ static inline BITS SMALL(f8e5m2_store_to)(FLOAT value, uint32_t top)
 {
     const BITS bits = BITS_OF(value), magnitude = bits & 0x7fffffff;
     const BITS nan = (magnitude >> 21 & 1) | 0x7e;
-    return SMALL(store)(magnitude, 2, 15, top, nan) | (bits >> 24 & 0x80);
+    return SMALL(store_code)(magnitude, 2, 15, top, nan) | (bits >> 24 & 0x80);
 }
 
 /* Non-saturating: values beyond 57344 become infinity. */

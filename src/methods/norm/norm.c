@@ -22,7 +22,7 @@
 
 #include "base/checked.h"
 #include "methods/norm/norm.h"
-#include "post_ops/post_ops_kernels.h"
+#include "post_ops/post_ops.h"
 
 #include <assert.h>
 #include <math.h>
@@ -38,6 +38,15 @@ enum {
     MIN_BLOCK = 32768,
     /* Merging the moments of so many blocks takes less than a tenth of normalizing the smallest. */
     MAX_BLOCKS = 64,
+    /* A tensor that would fill so many second level caches fits in no cache. The size of the last
+     * level is not known, as what a virtual machine reports cannot be relied on; it usually is some
+     * 32 times the second. Outputs of such tensors are stored past the caches, which saves reading
+     * their lines first: those of 32 MB and more took up to 1.4 times as long without (Zen 5). */
+    BEYOND_CACHES = 32,
+    /* Groups of a tensor that fills this many come from beyond the second level cache. Measuring
+     * one leaves time to prefetch the lines of its outputs, if the cache has room for both.
+     * [1,960,64,64] took 1.44 times as long without (Zen 5); smaller tensors take longer with it. */
+    BEYOND_L2 = 8,
 };
 
 typedef struct norm_layout {
@@ -54,31 +63,6 @@ static const norm_layout *norm_layout_of(const gops_plan *plan)
     return gops_read_parameters(plan);
 }
 
-/* How many second level caches the tensor would fill. The size of the last level is not known: what
- * a virtual machine reports cannot be relied on. It usually is some 32 times the second. */
-static int64_t l2_caches_filled(const gops_plan *plan, int64_t size)
-{
-    const int64_t all = gops_mul_saturate(size, plan->norm.batch * plan->norm.groups);
-    return gops_mul_saturate(all, plan->type->bytes) / plan->machine.l2_bytes;
-}
-
-/* Outputs that no cache can hold are stored past the caches, which saves reading their lines before
- * they are written. Tensors of 32 MB and more took up to 1.4 times as long without (Zen 5). */
-static bool stores_past_caches(const gops_plan *plan, int64_t size)
-{
-    return l2_caches_filled(plan, size) >= 32;
-}
-
-/* Where a group comes from beyond the second level cache, measuring it leaves time to prefetch the
- * lines of its outputs, if the cache has room for both. [1,960,64,64] took 1.44 times as long
- * without (Zen 5); tensors that stay in the caches as a whole take longer with it. */
-static bool prefetches_outputs(const gops_plan *plan, int64_t size)
-{
-    const int64_t bytes = gops_mul_saturate(size, plan->type->bytes);
-    return bytes <= plan->machine.l2_bytes / 2 && l2_caches_filled(plan, size) >= 8 &&
-           !stores_past_caches(plan, size);
-}
-
 static gops_status norm_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     (void)error;
@@ -86,8 +70,12 @@ static gops_status norm_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
     const gops_norm_geometry *norm = &plan->norm;
     /* An empty batch may have groups of any size. */
     const int64_t size = gops_mul_saturate(norm->channels, norm->pixels);
-    const int64_t groups = norm->batch * norm->groups;
-    *p = (norm_layout){1, size, prefetches_outputs(plan, size), stores_past_caches(plan, size)};
+    const int64_t groups = norm->batch * norm->groups, l2_bytes = plan->machine.l2_bytes;
+    const int64_t group_bytes = gops_mul_saturate(size, plan->type->bytes);
+    const int64_t l2_filled = gops_mul_saturate(group_bytes, groups) / l2_bytes;
+    const bool prefetches =
+        group_bytes <= l2_bytes / 2 && l2_filled >= BEYOND_L2 && l2_filled < BEYOND_CACHES;
+    *p = (norm_layout){1, size, prefetches, l2_filled >= BEYOND_CACHES};
     plan->items = groups;
     plan->worker_bytes = 0;
     plan->filter_bytes = 0;
