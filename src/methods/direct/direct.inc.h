@@ -46,7 +46,7 @@
 #define multiply_add NAME(multiply_add)
 #define multiply_add_memory NAME(multiply_add_memory)
 #define add_channels NAME(add_channels)
-#define add_range NAME(add_range)
+#define range_of NAME(range_of)
 #define direct_tile NAME(direct_tile)
 #define tile_list NAME(tile_list)
 #define direct_kernels NAME(direct_kernels)
@@ -164,21 +164,18 @@ GOPS_INLINE void add_channels(const C *x, int64_t plane, int64_t row_step, const
     } while (--count > 0);
 }
 
-/* Adds to the pixels of the range with a number; it says rows and pixels. */
-GOPS_INLINE void add_range(const C *x, int64_t plane, int64_t row_step, const C *weights,
-                           int64_t count, const gops_direct_size of, const int number, vector *sum)
+/* The range with a number, which says rows and pixels. */
+GOPS_INLINE tile_range range_of(const gops_direct_size of, const int number)
 {
     const int cut = (int)gops_direct_max_cut(of), numbers = 2 * cut + 1;
     const int across = number % numbers, down = number / numbers;
-    const tile_range range = {range_first(down, of.rows - 1),
-                              range_last(down, of.rows, of.rows - 1), range_first(across, cut),
-                              range_last(across, of.pixels, cut)};
-    add_channels(x, plane, row_step, weights, count, of, range, sum);
+    return (tile_range){range_first(down, of.rows - 1), range_last(down, of.rows, of.rows - 1),
+                        range_first(across, cut), range_last(across, of.pixels, cut)};
 }
 
 #define GOPS_RANGE(n)                                                                              \
     case n:                                                                                        \
-        add_range(x, plane, row_step, weights, count, of, n, sum);                                 \
+        add_channels(x, plane, row_step, weights, count, of, range_of(of, n), sum);                \
         break
 #define GOPS_RANGES(n)                                                                             \
     GOPS_RANGE(n);                                                                                 \
