@@ -350,19 +350,6 @@ static void run_in_place(const gops_plan *plan, const block *at, unsigned char *
     }
 }
 
-static void run_block(const gops_plan *plan, const block *at, unsigned char *workspace)
-{
-    const parameters *p = gemm_conv_read(plan);
-    const int64_t channels = plan->conv.channels_out;
-    if (p->in_place) {
-        run_in_place(plan, at, workspace);
-        return;
-    }
-    for (int64_t m = 0; m < channels; m += p->channels) {
-        run_scratch(plan, at, m, gops_min(p->channels, channels - m), workspace);
-    }
-}
-
 static void gemm_conv_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
     const parameters *p = gemm_conv_read(plan);
@@ -383,7 +370,13 @@ static void gemm_conv_run(const gops_plan *plan, const gops_job *job, int64_t it
         .columns = gops_min(p->columns, conv->output_pixels - column0),
         .data_zero = job->data_zero,
     };
-    run_block(plan, &at, workspace);
+    if (p->in_place) {
+        run_in_place(plan, &at, workspace);
+        return;
+    }
+    for (int64_t m = 0; m < conv->channels_out; m += p->channels) {
+        run_scratch(plan, &at, m, gops_min(p->channels, conv->channels_out - m), workspace);
+    }
 }
 
 const gops_method gops_gemm_conv = {
