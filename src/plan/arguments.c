@@ -1,5 +1,5 @@
 /* plan/arguments.c: checks what an execution is given. */
-#include "plan/arguments.h"
+#include "plan/plan.h"
 
 #include "base/checked.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* plan/execute.c: distributes a plan's work items to threads. */
-#include "plan/arguments.h"
+#include "plan/plan.h"
 
 #include "base/checked.h"
 #include "base/error.h"

@@ -117,13 +117,12 @@ static gops_status measure(gops_trial *trials, int count, gops_arguments *argume
 static gops_status trials_pack(gops_trial *trials, int count, const void *weights,
                                gops_error *error)
 {
-    gops_status status = GOPS_OK;
-    for (int i = 0; i < count && status == GOPS_OK; i++) {
+    for (int i = 0; i < count; i++) {
         if (trials[i].plan.method->pack != NULL) {
-            status = gops_filter_create(&trials[i].plan, weights, &trials[i].filter, error);
+            GOPS_TRY(gops_filter_create(&trials[i].plan, weights, &trials[i].filter, error));
         }
     }
-    return status;
+    return GOPS_OK;
 }
 
 gops_status gops_measure_trials(gops_trial *trials, int count, gops_error *error)

@@ -232,4 +232,10 @@ struct gops_packed_filter {
     bool nonfinite; /* has NaN or infinite weights: they lie in `packed` as they were given */
 };
 
+/* arguments.c: checks plan and arguments, whatever the size of these, and fills in *job; nothing of
+ * it where the plan has no items. job->shared is the workspace that was given. Errors are those of
+ * gops_execute. */
+gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *given, gops_job *job,
+                                gops_error *error);
+
 #endif

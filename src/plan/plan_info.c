@@ -1,10 +1,17 @@
-/* plan/plan_info.c: queries. */
+/* plan/plan_info.c: what a plan, and the library, tells of itself. */
 #include "plan/plan.h"
 
 #include "base/error.h"
 #include "base/sized.h"
 
+#include <groupops/version.h>
+
 #include <string.h>
+
+const char *gops_version(void)
+{
+    return GOPS_VERSION_STRING;
+}
 
 gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops_error *error)
 {
