@@ -3,6 +3,7 @@
 #define LOW GOPS_PASTE(LOW, LANES)
 #define HIGH GOPS_PASTE(HIGH, LANES)
 #define EVEN GOPS_PASTE(EVEN, LANES)
+#define ODD GOPS_PASTE(ODD, LANES)
 #define EVEN_ODD GOPS_PASTE(EVEN_ODD, LANES)
 
 #include EACH_COMPUTE
@@ -13,6 +14,7 @@
 #undef LOW
 #undef HIGH
 #undef EVEN
+#undef ODD
 #undef EVEN_ODD
 #undef REGISTER
 #undef MASK

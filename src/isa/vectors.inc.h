@@ -3,6 +3,9 @@
  *
  * Parameters: C, LANES, NAME, REGISTER, MASK and INTRINSIC of each_compute.inc.h
  */
+#include "base/checked.h"
+#include "isa/register.h"
+
 typedef C NAME(vector)
     __attribute__((vector_size(LANES * sizeof(C)), aligned(sizeof(C)), may_alias));
 
@@ -15,6 +18,12 @@ static inline vector broadcast(C value)
 }
 
 #ifdef INTRINSIC
+/* The mask of lanes begin to end - 1 of a vector; both may lie outside of it. */
+GOPS_INLINE unsigned NAME(lane_mask)(int64_t begin, int64_t end)
+{
+    return ((1u << gops_clamp(end, 0, LANES)) - 1) & ~((1u << gops_clamp(begin, 0, LANES)) - 1);
+}
+
 /* Loads the lanes of a mask, the others are 0; stores the lanes of a mask. */
 GOPS_INLINE vector NAME(load_masked)(const C *from, unsigned mask)
 {

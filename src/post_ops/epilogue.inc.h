@@ -2,12 +2,9 @@
  * epilogue.inc.h: applies the epilogue to vectors of sums; the formula is in epilogue.h. A NaN
  * passes through.
  *
- * Parameters:
+ * Parameters: C and NAME of isa/each_compute.inc.h, and the vector of isa/vectors.inc.h
  *
- *   NAME(symbol)   puts the type's name in front of a symbol
- *   NAME(vector)   type: a vector of the compute type
- *
- * The template that includes this one calls NAME(clamp) and NAME(epilogue).
+ * The template that includes this one calls NAME(clamp), NAME(epilogue) and NAME(epilogue_all).
  */
 #include "isa/register.h"
 
@@ -38,6 +35,17 @@ GOPS_INLINE epilogue_vector epilogue(epilogue_vector sum, epilogue_vector bias, 
                                      epilogue_vector high)
 {
     return clamp(sum + bias, low, high);
+}
+
+/* For `count` vectors that have the same bias; bounds are low and high. */
+GOPS_INLINE void NAME(epilogue_all)(epilogue_vector *sums, const int count, const C *bounds,
+                                    epilogue_vector bias)
+{
+    const epilogue_vector low = NAME(broadcast)(bounds[0]), high = NAME(broadcast)(bounds[1]);
+    GOPS_UNROLL
+    for (int i = 0; i < count; i++) {
+        sums[i] = epilogue(sums[i], bias, low, high);
+    }
 }
 
 #undef epilogue_vector

@@ -106,6 +106,12 @@ static inline void gops_depthwise_image_next(gops_depthwise_image *image, int64_
     }
 }
 
+/* A loop over the filters of `image`, with the image `one` for its body. */
+#define GOPS_EACH_FILTER(one, image, C)                                                            \
+    gops_depthwise_image one = *(image);                                                           \
+    for (int64_t one##_index = 0; one##_index < (image)->filters;                                  \
+         one##_index++, gops_depthwise_image_next(&one, (int64_t)sizeof(C)))
+
 /* The kernels of depthwise/shuffle, all for square kernels; NULL where not offered. */
 typedef struct gops_depthwise_shuffle_kernels {
     /* 3 x 3 or 5 x 5 taps, stride 1, dilation 1 or 2, and "same" padding along x: as many columns

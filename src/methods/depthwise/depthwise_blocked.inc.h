@@ -7,20 +7,16 @@
  * any stride and dilation is a distance between vectors, and no vector is partial. The outputs are
  * transposed back.
  *
- * Parameters:
- *   C             the compute type
- *   BYTES         of a vector
- *   NAME(symbol)  the name of a function or type of this instance
- * and NAME(vector), NAME(unaligned), NAME(LANES) and NAME(epilogue) of depthwise_rows.inc.h,
- * NAME(rotate_address) of transpose.inc.h, and MAX_PIXELS of the including file.
+ * Parameters: C, LANES and NAME of isa/each_compute.inc.h, with the vector and the epilogue of
+ * depthwise_rows.inc.h and NAME(rotate_address) of isa/transpose.inc.h
  */
 
-#define vector NAME(vector)
-#define unaligned NAME(unaligned)
-#define LANES NAME(LANES)
-#define rotate_address NAME(rotate_address)
+#define block_vector NAME(block_vector)
 #define blocked_tile NAME(blocked_tile)
 #define blocked_row NAME(blocked_row)
+
+/* A pixel of a block, aligned: so portable code multiplies by it where it lies. */
+typedef C block_vector __attribute__((vector_size(LANES * sizeof(C))));
 
 /* Transposes LANES pixels of LANES channels at a time, as gops_depthwise_kernels.to_blocked
  * says. */
@@ -28,7 +24,8 @@ static void NAME(to_blocked)(void *copy, const int64_t *positions, const void *f
                              int64_t channels, int64_t pixels)
 {
     const C *data = from;
-    vector *to = copy, rows[LANES];
+    block_vector *to = copy;
+    vector rows[LANES];
     if (pixels < LANES) {
         for (int64_t i = 0; i < pixels; i++) {
             C *pixel = (C *)(to + positions[i]);
@@ -44,9 +41,9 @@ static void NAME(to_blocked)(void *copy, const int64_t *positions, const void *f
         GOPS_UNROLL
         for (int c = 0; c < LANES; c++) {
             const C *channel = data + (c < channels ? c : 0) * pitch + first;
-            rows[c] = *(const unaligned *)(const void *)channel;
+            rows[c] = *(const vector *)(const void *)channel;
         }
-        rotate_address(rows, LANES);
+        NAME(rotate_address)(rows, LANES);
         GOPS_UNROLL
         for (int c = 0; c < LANES; c++) {
             to[positions[first + c]] = rows[c];
@@ -59,7 +56,7 @@ static void NAME(from_blocked)(void *to, int64_t pitch, const void *sums, int64_
                                int64_t pixels)
 {
     C *output = to;
-    const vector *from = sums;
+    const block_vector *from = sums;
     vector rows[LANES];
     if (pixels < LANES) {
         for (int64_t c = 0; c < channels; c++) {
@@ -75,15 +72,15 @@ static void NAME(from_blocked)(void *to, int64_t pitch, const void *sums, int64_
         for (int c = 0; c < LANES; c++) {
             rows[c] = from[first + c];
         }
-        rotate_address(rows, LANES);
+        NAME(rotate_address)(rows, LANES);
         if (channels == LANES) {
             GOPS_UNROLL
             for (int c = 0; c < LANES; c++) {
-                *(unaligned *)(void *)(output + c * pitch + first) = rows[c];
+                *(vector *)(void *)(output + c * pitch + first) = rows[c];
             }
         } else {
             for (int64_t c = 0; c < channels; c++) {
-                memcpy(output + c * pitch + first, &rows[c], BYTES);
+                memcpy(output + c * pitch + first, &rows[c], sizeof rows[c]);
             }
         }
     }
@@ -91,34 +88,26 @@ static void NAME(from_blocked)(void *to, int64_t pitch, const void *sums, int64_
 
 /* A register tile: PIXELS neighbouring outputs of a row. Their data is STEP vectors apart, or
  * x_step where STEP is 0. */
-static inline __attribute__((always_inline)) void blocked_tile(const gops_depthwise_rows *a,
-                                                               const vector *data, vector *output,
-                                                               const int PIXELS, const int STEP)
+GOPS_INLINE void blocked_tile(const gops_depthwise_rows *a, const block_vector *data,
+                              block_vector *output, const int PIXELS, const int STEP)
 {
     const int64_t step = STEP != 0 ? STEP : a->x_step;
     vector sum[MAX_PIXELS];
-    const vector *weights = a->weights;
+    const block_vector *weights = a->weights;
     const gops_depthwise_tap *end = a->taps + a->single_taps;
     GOPS_UNROLL
     for (int i = 0; i < PIXELS; i++) {
         sum[i] = (vector){0};
     }
     for (const gops_depthwise_tap *tap = a->taps; tap < end; tap++) {
-        const vector *from = data + tap->data, w = weights[tap->weight];
+        const block_vector *from = data + tap->data, w = weights[tap->weight];
         GOPS_UNROLL
         for (int i = 0; i < PIXELS; i++, from += step) {
             sum[i] += *from * w;
         }
     }
     if (a->bounds != NULL) {
-        const C *bounds = a->bounds;
-        const vector low = bounds[0] - (vector){0};
-        const vector high = bounds[1] - (vector){0};
-        const vector add = *(const unaligned *)a->bias;
-        GOPS_UNROLL
-        for (int i = 0; i < PIXELS; i++) {
-            sum[i] = NAME(epilogue)(sum[i], add, low, high);
-        }
+        NAME(epilogue_all)(sum, PIXELS, a->bounds, *(const vector *)a->bias);
     }
     GOPS_UNROLL
     for (int i = 0; i < PIXELS; i++, output += a->output_step) {
@@ -126,8 +115,8 @@ static inline __attribute__((always_inline)) void blocked_tile(const gops_depthw
     }
 }
 
-static inline __attribute__((always_inline)) void
-blocked_row(const gops_depthwise_rows *a, const vector *data, vector *output, const int STEP)
+GOPS_INLINE void blocked_row(const gops_depthwise_rows *a, const block_vector *data,
+                             block_vector *output, const int STEP)
 {
     int64_t x = 0;
     for (; a->width - x >= 14; x += 14) {
@@ -146,9 +135,9 @@ blocked_row(const gops_depthwise_rows *a, const vector *data, vector *output, co
 
 static void NAME(blocked_rows)(const gops_depthwise_rows *a)
 {
-    vector *output = a->output;
+    block_vector *output = a->output;
     for (int64_t row = 0; row < a->rows; row++, output += a->output_pitch) {
-        const vector *data = (const vector *)a->data + row * a->step;
+        const block_vector *data = (const block_vector *)a->data + row * a->step;
         if (a->x_step == 1) {
             blocked_row(a, data, output, 1);
         } else if (a->x_step == 2) {
@@ -158,10 +147,3 @@ static void NAME(blocked_rows)(const gops_depthwise_rows *a)
         }
     }
 }
-
-#undef vector
-#undef unaligned
-#undef LANES
-#undef rotate_address
-#undef blocked_tile
-#undef blocked_row

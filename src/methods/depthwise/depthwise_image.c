@@ -166,11 +166,10 @@ static bool is_offered(const gops_plan *plan, const image_plan *p)
     if (!p->converts) {
         return plan->output_type->native;
     }
-    const int64_t pixels = gops_mul_saturate(gops_max(conv->data_pixels, conv->output_pixels),
-                                             2 * gops_compute_bytes(plan->type->compute));
+    const int64_t pixels = gops_max(conv->data_pixels, conv->output_pixels);
     return plan->type->store_wrapped == NULL && plan->output_type == plan->type &&
            p->filters >= MIN_CONVERTED && conv->output_pixels <= MAX_OUTPUTS &&
-           pixels <= plan->machine.l2_bytes / 2;
+           2 * pixels * gops_compute_bytes(plan->type->compute) <= plan->machine.l2_bytes / 2;
 }
 
 /* Divides the work into items, and items into calls of the kernel. */
@@ -193,13 +192,13 @@ static void divide_work(const gops_plan *plan, image_plan *p, double cost)
     p->row_blocks = gops_ceil_div(rows, p->row_block);
 }
 
-/* Sets copy_bytes; returns the bytes of workspace of an item, saturated. */
+/* Sets copy_bytes; returns the bytes of workspace of an item. */
 static int64_t workspace_bytes(const gops_plan *plan, image_plan *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = gops_compute_bytes(plan->type->compute);
     if (!p->converts) {
-        return gops_mul_saturate(gops_mul_saturate(p->row_block, p->axis[2].output), size);
+        return p->row_block * p->axis[2].output * size;
     }
     const int64_t planes =
         gops_ceil_div(p->call_filters + conv->channels_out - 1, conv->channels_out);
@@ -276,27 +275,6 @@ static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t worker_limit,
         "every second output in a vector, and two such interleaved");
 }
 
-/* The number of filters of the call that begins with `filter`. They belong to one image of the
- * batch, because only these follow each other in memory. With `single` it is one filter, whose
- * outputs the post-ops then find in the cache. */
-static int64_t call_filters(const gops_plan *plan, int64_t filter, int64_t end, bool single)
-{
-    const int64_t all = plan->conv.groups * plan->conv.channels_out;
-    return single ? 1
-                  : gops_min(gops_min(end - filter, image_read(plan)->call_filters),
-                             all - filter % all);
-}
-
-/* Converts the data of the call's filters. */
-static const void *converted(const gops_plan *plan, const gops_depthwise_image *image,
-                             void *workspace)
-{
-    const int64_t planes =
-        gops_ceil_div(image->filter_in_group + image->filters, image->filters_per_group);
-    plan->type->load(workspace, image->data, planes * plan->conv.data_pixels);
-    return workspace;
-}
-
 /* Applies what post-ops are left and stores the sums. */
 static void image_store(const gops_plan *plan, const gops_job *job,
                         const gops_depthwise_image *image, int64_t channel, int64_t start,
@@ -342,13 +320,17 @@ static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, 
         .bias = &bias,
     };
     image.rows = gops_min(p->row_block, y->output - image.first_row);
+    const int64_t channels = conv->groups * conv->channels_out;
+    /* One filter a call where post-ops are left, which then find its outputs in the cache. */
+    const int64_t call_filters = rest->fused && !p->converts ? 1 : p->call_filters;
     int64_t filter = item / p->row_blocks * p->filter_block;
     const int64_t end = gops_min(filter + p->filter_block, p->filters);
     for (; filter < end; filter += image.filters) {
         const int64_t plane = filter / conv->channels_out;
-        const int64_t channel = filter % (conv->groups * conv->channels_out);
+        const int64_t channel = filter % channels;
         const int64_t start = filter * conv->output_pixels + image.first_row * image.columns;
-        image.filters = call_filters(plan, filter, end, rest->fused && !p->converts);
+        /* Only the filters of one image of the batch follow each other in memory. */
+        image.filters = gops_min(gops_min(end - filter, call_filters), channels - channel);
         image.filter_in_group = filter % conv->channels_out;
         image.data = gops_data_at(plan, job, plane / conv->groups, plane * conv->data_pixels);
         image.weights = (const char *)job->filter + channel * conv->taps * size;
@@ -356,7 +338,10 @@ static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, 
             gops_epilogue_bias(plan, job, channel, 1, image.filters, image.filters, &bias);
         }
         if (p->converts) {
-            image.data = converted(plan, &image, workspace);
+            const int64_t planes =
+                gops_ceil_div(image.filter_in_group + image.filters, conv->channels_out);
+            plan->type->load(workspace, image.data, planes * conv->data_pixels);
+            image.data = workspace;
         }
         image.output = to_workspace ? sums : gops_output_at(plan, job, start);
         p->kernel(&image);

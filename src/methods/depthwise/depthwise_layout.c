@@ -24,8 +24,8 @@ int64_t gops_depthwise_lay_out(gops_depthwise_layout *layout, int64_t copy, int6
     return end;
 }
 
-/* A sub-convolution along one axis. Its taps are in the order of their data: tap first + i * step is
- * at position + i * spacing of the copy. */
+/* A sub-convolution along one axis. Its taps are in the order of their data: tap first + i * step
+ * is at position + i * spacing of the copy. */
 typedef struct subconv_axis {
     int64_t residue;
     int64_t outputs; /* the positions of the block that have outputs are the first ones */
@@ -47,9 +47,10 @@ static subconv_axis find_taps(const gops_depthwise_axis *axis, gops_depthwise_ra
      * on every s / gcd(s, d)-th tap. */
     const int64_t every = stride / gops_gcd(stride, dilation);
     const int64_t distance = (residue + axis->pad % stride) % stride;
+    const int64_t step = dilation % stride;
     int64_t first = 0;
-    while (first < every && first * (dilation % stride) % stride != distance) {
-        first++;
+    for (int64_t reached = 0; first < every && reached != distance; first++) {
+        reached += reached + step < stride ? step : step - stride;
     }
     if (first < every && first < axis->kernel) {
         /* In the order of the data, the last tap comes first. */

@@ -14,54 +14,37 @@
  * Every output sums its taps column by column, whatever tile it falls into, so that tiles may
  * overlap.
  *
- * Parameters:
- *   C                         the compute type, float or double
- *   BYTES                     of a vector
- *   NAME(symbol)              the name of a function or type of this instance
- *   MASK                      the type of a mask of lanes
- *   MASK_OF(begin, end)       MASK, lanes begin to end - 1
- *   LOAD_MASKED(from, mask)   NAME(vector), 0 in the other lanes
- *   STORE_MASKED(to, mask, v) stores these lanes only
- *   EVEN(a, b), ODD(a, b)     NAME(vector), the even or odd lanes of two vectors
- * and from the including file MAX_MR and
- *   uint32_t lane_bits(int64_t begin, int64_t end)
+ * Parameters: C, LANES, NAME, EVEN, ODD and INTRINSIC of isa/each_compute.inc.h
  */
+#include "isa/vectors.inc.h"
+#include "post_ops/epilogue.inc.h"
 
-#define vector NAME(vector)
-#define LANES NAME(LANES)
 #define tile NAME(tile)
 #define tile_row NAME(tile_row)
 #define tile_rows NAME(tile_rows)
 #define lanes_within NAME(lanes_within)
-
-typedef C vector __attribute__((vector_size(BYTES)));
-
-#include "post_ops/epilogue.inc.h"
-
-enum { LANES = BYTES / sizeof(C) };
+#define load_masked NAME(load_masked)
 
 /* The lanes inside the image, of a vector of data whose first lane is column x. */
-static inline __attribute__((always_inline)) MASK lanes_within(int64_t x, int64_t width)
+GOPS_INLINE unsigned lanes_within(int64_t x, int64_t width)
 {
     if (x >= 0 && x + LANES <= width) {
-        return MASK_OF(0, LANES);
+        return NAME(lane_mask)(0, LANES);
     }
-    return MASK_OF(gops_clamp(-x, 0, LANES), gops_clamp(width - x, 0, LANES));
+    return NAME(lane_mask)(-x, width - x);
 }
 
 /* A register tile: MR rows of outputs, dilation_y apart, from row `first` on, and one vector of
  * columns from `column` on. KY and KX are the kernel's height and width, KX 0 for any. With EDGE,
  * bit j of `inside` tells whether row j of the tile's data is inside the image; else all are. */
-static inline __attribute__((always_inline)) void tile(const gops_depthwise_image *a, int64_t first,
-                                                       int64_t column, uint32_t inside,
-                                                       const int MR, const int KY, const int KX,
-                                                       const int STRIDE, const int EDGE)
+GOPS_INLINE void tile(const gops_depthwise_image *a, int64_t first, int64_t column, uint32_t inside,
+                      const int MR, const int KY, const int KX, const int STRIDE, const int EDGE)
 {
     const int64_t kernel_x = KX != 0 ? KX : a->kernel_x, width = a->width,
                   pitch = a->dilation_y * width;
     const C *data = (const C *)a->data + (first * STRIDE - a->pad_y) * width;
     int64_t x = column * STRIDE - a->pad_x;
-    vector sum[MAX_MR];
+    vector sum[14];
     GOPS_UNROLL
     for (int r = 0; r < MR; r++) {
         sum[r] = (vector){0};
@@ -73,26 +56,26 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_imag
     }
     for (int64_t k = 0; k < kernel_x; k += STRIDE, x += STRIDE * a->dilation_x) {
         const C *weights = (const C *)a->weights + k, *row = data + x;
-        const MASK mask = lanes_within(x, width);
-        const MASK next_mask = STRIDE == 2 ? lanes_within(x + LANES, width) : mask;
+        const unsigned mask = lanes_within(x, width);
+        const unsigned next_mask = STRIDE == 2 ? lanes_within(x + LANES, width) : mask;
         const bool pair = STRIDE == 2 && k + 1 < kernel_x;
         vector weight[7], second[7];
         GOPS_OPAQUE(inside);
         GOPS_UNROLL
         for (int i = 0; i < KY; i++) {
-            weight[i] = weights[i * kernel_x] - (vector){0};
-            second[i] = pair ? weights[i * kernel_x + 1] - (vector){0} : weight[i];
+            weight[i] = broadcast(weights[i * kernel_x]);
+            second[i] = pair ? broadcast(weights[i * kernel_x + 1]) : weight[i];
         }
         GOPS_UNROLL
         for (int j = 0; j < (MR - 1) * STRIDE + KY; j++, row += pitch) {
             if (EDGE && (inside >> j & 1) == 0) {
                 continue;
             }
-            vector value = LOAD_MASKED(row, mask), odd = value;
+            vector value = load_masked(row, mask), odd = value;
             if (STRIDE == 2) {
-                const vector next = LOAD_MASKED(row + LANES, next_mask);
-                odd = ODD(value, next);
-                value = EVEN(value, next);
+                const vector next = load_masked(row + LANES, next_mask);
+                odd = __builtin_shufflevector(value, next, ODD);
+                value = __builtin_shufflevector(value, next, EVEN);
             }
             GOPS_IN_REGISTER(value);
             GOPS_UNROLL
@@ -110,27 +93,19 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_imag
         }
     }
     if (a->bounds != NULL) {
-        const vector add = *(const C *)a->bias - (vector){0};
-        const vector low = ((const C *)a->bounds)[0] - (vector){0};
-        const vector high = ((const C *)a->bounds)[1] - (vector){0};
-        GOPS_UNROLL
-        for (int r = 0; r < MR; r++) {
-            sum[r] = NAME(epilogue)(sum[r], add, low, high);
-        }
+        NAME(epilogue_all)(sum, MR, a->bounds, broadcast(*(const C *)a->bias));
     }
     C *output = (C *)a->output + (first - a->first_row) * a->columns + column;
-    const MASK mask = MASK_OF(0, gops_min(a->columns - column, LANES));
+    const unsigned mask = NAME(lane_mask)(0, a->columns - column);
     GOPS_UNROLL
     for (int r = 0; r < MR; r++, output += a->dilation_y * a->columns) {
-        STORE_MASKED(output, mask, sum[r]);
+        NAME(store_masked)(output, mask, sum[r]);
     }
 }
 
 /* Computes MR rows of outputs, dilation_y apart, of all columns. */
-static inline __attribute__((always_inline)) void tile_row(const gops_depthwise_image *a,
-                                                           int64_t first, const int MR,
-                                                           const int KY, const int KX,
-                                                           const int STRIDE)
+GOPS_INLINE void tile_row(const gops_depthwise_image *a, int64_t first, const int MR, const int KY,
+                          const int KX, const int STRIDE)
 {
     const int DATA_ROWS = (MR - 1) * STRIDE + KY;
     const int64_t y = first * STRIDE - a->pad_y, dilation = a->dilation_y, left = a->height - y;
@@ -144,7 +119,7 @@ static inline __attribute__((always_inline)) void tile_row(const gops_depthwise_
         gops_clamp(dilation == 1 ? -y : gops_ceil_div(-y, dilation), 0, DATA_ROWS);
     const int64_t end =
         gops_clamp(dilation == 1 ? left : gops_ceil_div(left, dilation), begin, DATA_ROWS);
-    const uint32_t inside = lane_bits(begin, end);
+    const uint32_t inside = (1u << end) - (1u << begin);
     for (int64_t column = 0; column < a->columns; column += LANES) {
         tile(a, first, column, inside, MR, KY, KX, STRIDE, 1);
     }
@@ -152,10 +127,8 @@ static inline __attribute__((always_inline)) void tile_row(const gops_depthwise_
 
 /* Computes `rows` rows of outputs, dilation_y apart so that they share data, from row `first` on.
  * MR is 14 while as many rows are left, then 7, with tiles that may overlap, else 1. */
-static inline __attribute__((always_inline)) void tile_rows(const gops_depthwise_image *a,
-                                                            int64_t first, int64_t rows,
-                                                            const int KY, const int KX,
-                                                            const int STRIDE)
+GOPS_INLINE void tile_rows(const gops_depthwise_image *a, int64_t first, int64_t rows, const int KY,
+                           const int KX, const int STRIDE)
 {
     int64_t row = 0;
     for (; STRIDE == 1 && rows - row >= 14; row += 14) {
@@ -188,7 +161,7 @@ GOPS_MASKED_KERNEL(of3x3_by2, 3, 3, 2)
 GOPS_MASKED_KERNEL(of5x5_by2, 5, 5, 2)
 GOPS_MASKED_KERNEL(of7x7_by2, 7, 7, 2)
 
-static void NAME(image)(const gops_depthwise_image *a)
+static void NAME(masked)(const gops_depthwise_image *a)
 {
     /* By the kernel's height: any width, square, and square with stride 2. */
     static void (*const kernels[8][3])(const gops_depthwise_image *) = {
@@ -196,22 +169,8 @@ static void NAME(image)(const gops_depthwise_image *a)
         [5] = {NAME(of5), NAME(of5x5), NAME(of5x5_by2)},
         [7] = {NAME(of7), NAME(of7x7), NAME(of7x7_by2)},
     };
-    kernels[a->kernel_y][a->stride == 2 ? 2 : a->kernel_x == a->kernel_y](a);
+    GOPS_EACH_FILTER(one, a, C)
+    {
+        kernels[a->kernel_y][a->stride == 2 ? 2 : a->kernel_x == a->kernel_y](&one);
+    }
 }
-
-#undef GOPS_MASKED_KERNEL
-#undef vector
-#undef LANES
-#undef tile
-#undef tile_row
-#undef tile_rows
-#undef lanes_within
-#undef C
-#undef BYTES
-#undef NAME
-#undef MASK
-#undef MASK_OF
-#undef LOAD_MASKED
-#undef STORE_MASKED
-#undef EVEN
-#undef ODD

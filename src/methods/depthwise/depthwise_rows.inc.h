@@ -19,51 +19,38 @@
  * again. Along x only the wanted lanes of the last vector are stored. Its loads may read up to
  * GOPS_DEPTHWISE_SLACK bytes beyond the row; those values end in lanes that are not stored.
  *
- * Parameters:
- *   C             the compute type
- *   BYTES         of a vector
- *   NAME(symbol)  the name of a function or type of this instance
- *   TALL          optional flag: offer tiles of 7 rows too
- * and from the including file the constants MAX_MR, MAX_NR and
- *   void store_first_lanes(void *to, const void *vector, int bytes, int size, int64_t lanes)
+ * Parameters: C, LANES, NAME and INTRINSIC of isa/each_compute.inc.h
  */
+#include "isa/vectors.inc.h"
+#include "post_ops/epilogue.inc.h"
 
-#define vector NAME(vector)
-#define unaligned NAME(unaligned)
-#define LANES NAME(LANES)
-#define load_vector NAME(load_vector)
 #define store_lanes NAME(store_lanes)
 #define tile NAME(tile)
 #define tiles_along_x NAME(tiles_along_x)
 #define tile_row NAME(tile_row)
 
-typedef C vector __attribute__((vector_size(BYTES)));
-typedef C unaligned __attribute__((vector_size(BYTES), aligned(sizeof(C)), may_alias));
-
-enum { LANES = BYTES / sizeof(C) };
-
-static inline __attribute__((always_inline)) vector load_vector(const C *from)
-{
-    return *(const unaligned *)(const void *)from;
-}
-
-#include "post_ops/epilogue.inc.h"
-
 /* Stores the first `lanes` lanes, at most LANES. */
-static inline __attribute__((always_inline)) void store_lanes(C *to, vector value, int64_t lanes)
+GOPS_INLINE void store_lanes(C *to, vector value, int64_t lanes)
 {
     if (lanes == LANES) {
-        *(unaligned *)(void *)to = value;
-    } else {
-        store_first_lanes(to, &value, BYTES, sizeof(C), lanes);
+        *(vector *)(void *)to = value;
+        return;
     }
+#ifdef INTRINSIC
+    NAME(store_masked)(to, NAME(lane_mask)(0, lanes), value);
+#elif defined(__AVX2__) && !defined(GOPS_MEMORY_SANITIZER)
+    static const int32_t masks[] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+    const int32_t *mask = masks + 8 - lanes * (int64_t)sizeof(C) / 4;
+    _mm256_maskstore_epi32((void *)to, _mm256_loadu_si256((const void *)mask), (__m256i)value);
+#else
+    memcpy(to, &value, (size_t)lanes * sizeof(C));
+#endif
 }
 
 /* A register tile: MR rows of NR vectors of outputs, of the last of which `lanes` lanes are stored.
  * KY is the height of a tap column and SY the stride along y. */
-static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows *a, const C *data,
-                                                       C *output, int64_t lanes, const int MR,
-                                                       const int NR, const int KY, const int SY)
+GOPS_INLINE void tile(const gops_depthwise_rows *a, const C *data, C *output, int64_t lanes,
+                      const int MR, const int NR, const int KY, const int SY)
 {
     vector sum[MAX_MR][MAX_NR];
     const C *weight = a->weights;
@@ -81,7 +68,7 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows
         for (int j = 0; j < (MR - 1) * SY + KY; j++, row += a->pitch) {
             GOPS_UNROLL
             for (int v = 0; v < NR; v++) {
-                vector x = load_vector(row + v * LANES);
+                vector x = *(const vector *)(const void *)(row + v * LANES);
                 GOPS_IN_REGISTER(x);
                 GOPS_UNROLL
                 for (int r = 0; r < MR; r++) {
@@ -99,21 +86,15 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows
         for (int r = 0; r < MR; r++, row += a->step) {
             GOPS_UNROLL
             for (int v = 0; v < NR; v++) {
-                sum[r][v] += load_vector(row + v * LANES) * *weight;
+                sum[r][v] += *(const vector *)(const void *)(row + v * LANES) * *weight;
             }
         }
     }
     if (a->bounds != NULL) {
-        const C *bounds = a->bounds;
-        const vector add = *(const C *)a->bias - (vector){0};
-        const vector low = bounds[0] - (vector){0};
-        const vector high = bounds[1] - (vector){0};
+        const vector bias = broadcast(*(const C *)a->bias);
         GOPS_UNROLL
         for (int r = 0; r < MR; r++) {
-            GOPS_UNROLL
-            for (int v = 0; v < NR; v++) {
-                sum[r][v] = NAME(epilogue)(sum[r][v], add, low, high);
-            }
+            NAME(epilogue_all)(sum[r], NR, a->bounds, bias);
         }
     }
     GOPS_UNROLL
@@ -128,9 +109,8 @@ static inline __attribute__((always_inline)) void tile(const gops_depthwise_rows
 
 /* Computes tiles of NR vectors from column x on, the last of which may have lanes beyond the width;
  * returns the column after them. */
-static inline __attribute__((always_inline)) int64_t
-tiles_along_x(const gops_depthwise_rows *a, const C *data, C *output, int64_t x, const int MR,
-              const int NR, const int KY, const int SY)
+GOPS_INLINE int64_t tiles_along_x(const gops_depthwise_rows *a, const C *data, C *output, int64_t x,
+                                  const int MR, const int NR, const int KY, const int SY)
 {
     for (; a->width - x > (NR - 1) * LANES; x += NR * LANES) {
         const int64_t last = a->width - x - (NR - 1) * LANES;
@@ -140,9 +120,8 @@ tiles_along_x(const gops_depthwise_rows *a, const C *data, C *output, int64_t x,
 }
 
 /* Computes MR rows of outputs: tiles of NR vectors, then narrower ones for the rest. */
-static inline __attribute__((always_inline)) void tile_row(const gops_depthwise_rows *a,
-                                                           int64_t row, const int MR, const int NR,
-                                                           const int KY, const int SY)
+GOPS_INLINE void tile_row(const gops_depthwise_rows *a, int64_t row, const int MR, const int NR,
+                          const int KY, const int SY)
 {
     const C *data = (const C *)a->data + row * a->step;
     C *output = (C *)a->output + row * a->output_pitch;
@@ -164,45 +143,36 @@ static inline __attribute__((always_inline)) void tile_row(const gops_depthwise_
             tile_row(a, gops_min(row, a->rows - MR), MR, NR, KY, SY);                              \
         }                                                                                          \
     }
-
-#ifdef TALL
-#define GOPS_DEPTHWISE_TALL(name, KY, SY) GOPS_DEPTHWISE_TILE_ROWS(name##_7, 7, 2, KY, SY)
-#define GOPS_DEPTHWISE_TALL_NAME(name) NAME(name##_7)
-#else
-#define GOPS_DEPTHWISE_TALL(name, KY, SY)
-#define GOPS_DEPTHWISE_TALL_NAME(name) NAME(name##_4)
-#endif
-
-#define GOPS_DEPTHWISE_COLUMN(name, KY, SY)                                                        \
-    GOPS_DEPTHWISE_TALL(name, KY, SY)                                                              \
-    GOPS_DEPTHWISE_TILE_ROWS(name##_4, 4, 2, KY, SY)                                               \
-    GOPS_DEPTHWISE_TILE_ROWS(name##_1, 1, 2, KY, SY)
+#define GOPS_DEPTHWISE_COLUMN(KY, SY)                                                              \
+    GOPS_DEPTHWISE_TILE_ROWS(column##KY##_by##SY##_1, 1, 2, KY, SY)                                \
+    GOPS_DEPTHWISE_TILE_ROWS(column##KY##_by##SY##_4, 4, 2, KY, SY)                                \
+    GOPS_DEPTHWISE_TILE_ROWS(column##KY##_by##SY##_7, 7, 2, KY, SY)
+/* By MR. */
+#define GOPS_DEPTHWISE_HEIGHTS(KY, SY)                                                             \
+    {                                                                                              \
+        NAME(column##KY##_by##SY##_1), NAME(column##KY##_by##SY##_4),                              \
+            NAME(column##KY##_by##SY##_7)                                                          \
+    }
 
 GOPS_DEPTHWISE_TILE_ROWS(single_tap_rows, 1, 8, 1, 1)
-GOPS_DEPTHWISE_COLUMN(column2, 2, 1)
-GOPS_DEPTHWISE_COLUMN(column3, 3, 1)
-GOPS_DEPTHWISE_COLUMN(column5, 5, 1)
-GOPS_DEPTHWISE_COLUMN(column7, 7, 1)
-GOPS_DEPTHWISE_COLUMN(column3_by2, 3, 2)
-GOPS_DEPTHWISE_COLUMN(column5_by2, 5, 2)
-GOPS_DEPTHWISE_COLUMN(column7_by2, 7, 2)
-
-/* By MR. */
-#define GOPS_DEPTHWISE_HEIGHTS(name)                                                               \
-    {                                                                                              \
-        NAME(name##_1), NAME(name##_4), GOPS_DEPTHWISE_TALL_NAME(name)                             \
-    }
+GOPS_DEPTHWISE_COLUMN(2, 1)
+GOPS_DEPTHWISE_COLUMN(3, 1)
+GOPS_DEPTHWISE_COLUMN(5, 1)
+GOPS_DEPTHWISE_COLUMN(7, 1)
+GOPS_DEPTHWISE_COLUMN(3, 2)
+GOPS_DEPTHWISE_COLUMN(5, 2)
+GOPS_DEPTHWISE_COLUMN(7, 2)
 
 static void NAME(rows)(const gops_depthwise_rows *a)
 {
     static void (*const kernels[2][8][3])(const gops_depthwise_rows *) = {
-        {[2] = GOPS_DEPTHWISE_HEIGHTS(column2),
-         [3] = GOPS_DEPTHWISE_HEIGHTS(column3),
-         [5] = GOPS_DEPTHWISE_HEIGHTS(column5),
-         [7] = GOPS_DEPTHWISE_HEIGHTS(column7)},
-        {[3] = GOPS_DEPTHWISE_HEIGHTS(column3_by2),
-         [5] = GOPS_DEPTHWISE_HEIGHTS(column5_by2),
-         [7] = GOPS_DEPTHWISE_HEIGHTS(column7_by2)},
+        {[2] = GOPS_DEPTHWISE_HEIGHTS(2, 1),
+         [3] = GOPS_DEPTHWISE_HEIGHTS(3, 1),
+         [5] = GOPS_DEPTHWISE_HEIGHTS(5, 1),
+         [7] = GOPS_DEPTHWISE_HEIGHTS(7, 1)},
+        {[3] = GOPS_DEPTHWISE_HEIGHTS(3, 2),
+         [5] = GOPS_DEPTHWISE_HEIGHTS(5, 2),
+         [7] = GOPS_DEPTHWISE_HEIGHTS(7, 2)},
     };
     if (a->column_taps == 1) {
         NAME(single_tap_rows)(a);
@@ -213,17 +183,3 @@ static void NAME(rows)(const gops_depthwise_rows *a)
     const int height = a->rows < 4 ? 0 : a->rows < 7 || by7 > by4 + 2 ? 1 : 2;
     kernels[a->step != a->pitch][a->column_taps][height](a);
 }
-
-#undef GOPS_DEPTHWISE_TILE_ROWS
-#undef GOPS_DEPTHWISE_TALL
-#undef GOPS_DEPTHWISE_TALL_NAME
-#undef GOPS_DEPTHWISE_COLUMN
-#undef GOPS_DEPTHWISE_HEIGHTS
-#undef vector
-#undef unaligned
-#undef LANES
-#undef load_vector
-#undef store_lanes
-#undef tile
-#undef tiles_along_x
-#undef tile_row

@@ -119,9 +119,7 @@ static double rows_estimate(const gops_plan *plan, const gops_depthwise_rows_pla
         }
         subconvs *= (double)axis[a].subconvs;
     }
-    positions *= (double)axis[2].count <= (double)lanes / 2
-                     ? 0.7
-                     : (double)gops_ceil_div(axis[2].count, lanes);
+    positions *= (double)gops_ceil_div(axis[2].count, lanes);
     const double tap = axis[1].step > 2 ? single_tap : tap_vector;
     return (double)plan->items * item +
            filters * filter * (double)(axis[0].subconvs * axis[1].subconvs) +

@@ -30,56 +30,11 @@
 
 #if defined(__AVX512F__)
 
-#include <immintrin.h>
-
-/* The first `count` of 16 lanes. */
-static inline __mmask16 first_of_16(int64_t count)
-{
-    return (__mmask16)((1u << gops_clamp(count, 0, 16)) - 1);
-}
-
-static inline __mmask8 first_of_8(int64_t count)
-{
-    return (__mmask8)((1u << gops_clamp(count, 0, 8)) - 1);
-}
-
-#define C float
-#define BYTES 64
-#define NAME(symbol) f32_##symbol
-#define MASK __mmask16
-#define FIRST_LANES first_of_16
-#define LOAD_ALL(from) (f32_vector) _mm512_loadu_ps(from)
-#define LOAD_MASKED(from, mask) (f32_vector) _mm512_maskz_loadu_ps(mask, from)
-#define STORE_ALL(to, value) _mm512_storeu_ps(to, (__m512)(value))
-#define STORE_MASKED(to, mask, value) _mm512_mask_storeu_ps(to, mask, (__m512)(value))
-#define ALIGN(low, high, by) (f32_vector) _mm512_alignr_epi32((__m512i)(high), (__m512i)(low), by)
-#define LOW LOW_OF_4_BYTES
-#define HIGH HIGH_OF_4_BYTES
-#include "methods/depthwise/depthwise_shuffle_conv.inc.h"
-
-#include "methods/depthwise/depthwise_shuffle_deconv.inc.h"
-
-#define C double
-#define BYTES 64
-#define NAME(symbol) f64_##symbol
-#define MASK __mmask8
-#define FIRST_LANES first_of_8
-#define LOAD_ALL(from) (f64_vector) _mm512_loadu_pd(from)
-#define LOAD_MASKED(from, mask) (f64_vector) _mm512_maskz_loadu_pd(mask, from)
-#define STORE_ALL(to, value) _mm512_storeu_pd(to, (__m512d)(value))
-#define STORE_MASKED(to, mask, value) _mm512_mask_storeu_pd(to, mask, (__m512d)(value))
-#define ALIGN(low, high, by) (f64_vector) _mm512_alignr_epi64((__m512i)(high), (__m512i)(low), by)
-#define LOW LOW_OF_8_BYTES
-#define HIGH HIGH_OF_8_BYTES
-#include "methods/depthwise/depthwise_shuffle_conv.inc.h"
-
-#include "methods/depthwise/depthwise_shuffle_deconv.inc.h"
-
-#define LOAD_MASKED(from, mask) (f32_vector) _mm512_maskz_loadu_ps(mask, from)
-#define STORE_MASKED(to, mask, value) _mm512_mask_storeu_ps(to, mask, (__m512)(value))
-#define SHUFFLE(mask, lane, x) (f32_vector) _mm512_maskz_permutexvar_ps(mask, lane, (__m512)(x))
-#define SHUFFLE_2(mask, lane, x, y)                                                                \
-    (f32_vector) _mm512_maskz_permutex2var_ps(mask, (__m512)(x), lane, (__m512)(y))
+#define EACH_COMPUTE "methods/depthwise/depthwise_shuffle_conv.inc.h"
+#include "isa/each_compute.inc.h"
+#undef EACH_COMPUTE
+#define EACH_COMPUTE "methods/depthwise/depthwise_shuffle_deconv.inc.h"
+#include "isa/each_compute.inc.h"
 
 enum {
     /* Vectors of sums, of two rows of outputs each. */
@@ -96,6 +51,16 @@ typedef struct shuffle {
     __mmask16 within; /* the other lanes are padding, or no outputs */
 } shuffle;
 
+GOPS_INLINE f32_vector permute(shuffle by, f32_vector x)
+{
+    return (f32_vector)_mm512_maskz_permutexvar_ps(by.within, by.lane, (__m512)x);
+}
+
+GOPS_INLINE f32_vector permute_two(shuffle by, f32_vector x, f32_vector y)
+{
+    return (f32_vector)_mm512_maskz_permutex2var_ps(by.within, (__m512)x, by.lane, (__m512)y);
+}
+
 /* The shuffle for tap kx; the data of the second row of outputs begins `next` lanes after that of
  * the first. */
 static shuffle shuffle_for_tap(const gops_depthwise_image *a, int64_t kx, int64_t next)
@@ -108,39 +73,36 @@ static shuffle shuffle_for_tap(const gops_depthwise_image *a, int64_t kx, int64_
                                           _mm512_set1_epi32((int)(kx - a->pad_x)));
     /* As unsigned numbers, negative columns are beyond the data too. */
     const __mmask16 within = _mm512_cmplt_epu32_mask(data, _mm512_set1_epi32((int)a->width)) &
-                             first_of_16(2 * a->columns);
+                             (__mmask16)f32_lane_mask(0, 2 * a->columns);
     return (shuffle){_mm512_mask_add_epi32(data, second, data, _mm512_set1_epi32((int)next)),
                      within};
 }
 
-static inline __attribute__((always_inline)) void store_sums(const gops_depthwise_image *a,
-                                                             f32_vector sum[SUMS])
+GOPS_INLINE void store_sums(const gops_depthwise_image *a, f32_vector sum[SUMS])
 {
     float *output = a->output;
     f32_finish(a, sum, SUMS);
     GOPS_UNROLL
     for (int t = 0; t < SUMS; t++, output += 2 * a->columns) {
-        STORE_MASKED(output, first_of_16(gops_min(2, a->rows - 2 * t) * a->columns), sum[t]);
+        f32_store_masked(output, f32_lane_mask(0, gops_min(2, a->rows - 2 * t) * a->columns),
+                         sum[t]);
     }
 }
 
 /* Loads the weights of a column of taps, each into all lanes. */
-static inline __attribute__((always_inline)) void load_weights(const float *weights, const int K,
-                                                               f32_vector weight[MAX_TAPS])
+GOPS_INLINE void load_weights(const float *weights, const int K, f32_vector weight[MAX_TAPS])
 {
     GOPS_UNROLL
     for (int ky = 0; ky < K; ky++) {
-        weight[ky] = weights[ky * K] - (f32_vector){0};
+        weight[ky] = f32_broadcast(weights[ky * K]);
         GOPS_IN_REGISTER(weight[ky]);
     }
 }
 
-static inline __attribute__((always_inline)) void stride1(const gops_depthwise_image *a,
-                                                          const int K)
+GOPS_INLINE void stride1(const gops_depthwise_image *a, const int K)
 {
     const int PAD = K / 2;
     const int64_t width = a->width;
-    gops_depthwise_image one = *a;
     shuffle shuffles[MAX_TAPS];
     /* row[y + 1] holds rows y and y + 1 of the data. */
     __mmask16 inside[ROWS + 1];
@@ -148,15 +110,15 @@ static inline __attribute__((always_inline)) void stride1(const gops_depthwise_i
         shuffles[kx] = shuffle_for_tap(a, kx, width);
     }
     for (int y = -1; y < ROWS; y++) {
-        inside[y + 1] = first_of_16(gops_min(2, a->height - y) * width);
+        inside[y + 1] =
+            (__mmask16)f32_lane_mask(y < 0 ? width : 0, gops_min(2, a->height - y) * width);
     }
-    inside[0] &= (__mmask16)~first_of_16(width);
-    for (int64_t i = 0; i < a->filters;
-         i++, gops_depthwise_image_next(&one, (int64_t)sizeof(float))) {
+    GOPS_EACH_FILTER(one, a, float)
+    {
         f32_vector sum[SUMS] = {{0}}, row[ROWS + 1];
         GOPS_UNROLL
         for (int y = -1; y < ROWS; y++) {
-            row[y + 1] = LOAD_MASKED((const float *)one.data + y * width, inside[y + 1]);
+            row[y + 1] = f32_load_masked((const float *)one.data + y * width, inside[y + 1]);
             GOPS_IN_REGISTER(row[y + 1]);
         }
         GOPS_UNROLL
@@ -165,9 +127,7 @@ static inline __attribute__((always_inline)) void stride1(const gops_depthwise_i
             load_weights((const float *)one.weights + kx, K, weight);
             GOPS_UNROLL
             for (int y = -1; y < ROWS; y++) {
-                const f32_vector moved =
-                    kx == PAD ? row[y + 1]
-                              : SHUFFLE(shuffles[kx].within, shuffles[kx].lane, row[y + 1]);
+                const f32_vector moved = kx == PAD ? row[y + 1] : permute(shuffles[kx], row[y + 1]);
                 GOPS_UNROLL
                 for (int t = 0; t < SUMS; t++) {
                     if (y - 2 * t + PAD >= 0 && y - 2 * t + PAD < K) {
@@ -180,23 +140,22 @@ static inline __attribute__((always_inline)) void stride1(const gops_depthwise_i
     }
 }
 
-static inline __attribute__((always_inline)) void stride2(const gops_depthwise_image *a,
-                                                          const int K, const int PAD)
+GOPS_INLINE void stride2(const gops_depthwise_image *a, const int K, const int PAD)
 {
     const int64_t width = a->width;
-    const __mmask16 whole = first_of_16(width);
-    gops_depthwise_image one = *a;
+    const __mmask16 whole = (__mmask16)f32_lane_mask(0, width);
     shuffle shuffles[MAX_TAPS];
     for (int kx = 0; kx < K; kx++) {
         shuffles[kx] = shuffle_for_tap(a, kx, LANES);
     }
-    for (int64_t i = 0; i < a->filters;
-         i++, gops_depthwise_image_next(&one, (int64_t)sizeof(float))) {
+    GOPS_EACH_FILTER(one, a, float)
+    {
         f32_vector sum[SUMS] = {{0}}, row[STRIDE2_ROWS];
         const f32_vector none = {0};
         GOPS_UNROLL
         for (int y = 0; y < STRIDE2_ROWS; y++) {
-            row[y] = LOAD_MASKED((const float *)one.data + y * width, y < a->height ? whole : 0);
+            row[y] =
+                f32_load_masked((const float *)one.data + y * width, y < a->height ? whole : 0);
             GOPS_IN_REGISTER(row[y]);
         }
         GOPS_UNROLL
@@ -207,9 +166,8 @@ static inline __attribute__((always_inline)) void stride2(const gops_depthwise_i
             for (int j = 0; j < SUMS * K; j++) {
                 const int t = j / K, ky = j % K, y = 4 * t + ky - PAD;
                 if (y >= -2 && y < STRIDE2_ROWS) {
-                    sum[t] += weight[ky] * SHUFFLE_2(shuffles[kx].within, shuffles[kx].lane,
-                                                     y >= 0 ? row[y] : none,
-                                                     y + 2 < STRIDE2_ROWS ? row[y + 2] : none);
+                    sum[t] += weight[ky] * permute_two(shuffles[kx], y >= 0 ? row[y] : none,
+                                                       y + 2 < STRIDE2_ROWS ? row[y + 2] : none);
                 }
             }
         }
@@ -248,27 +206,13 @@ static void f32_small_stride2(const gops_depthwise_image *a)
     kernels[(a->kernel_y - 3) / 2][a->kernel_y / 2 - a->pad_y](a);
 }
 
-#define F32_SHUFFLE                                                                                \
-    {                                                                                              \
-        .rolling = f32_rolling, .small_stride1 = f32_small_stride1,                                \
-        .small_stride2 = f32_small_stride2, .transposed = f32_transposed                           \
-    }
-#define F64_SHUFFLE                                                                                \
-    {                                                                                              \
-        .rolling = f64_rolling, .transposed = f64_transposed                                       \
-    }
-
-#else
-
-#define F32_SHUFFLE                                                                                \
-    {                                                                                              \
-        .rolling = NULL                                                                            \
-    }
-#define F64_SHUFFLE F32_SHUFFLE
-
 #endif
 
 const gops_depthwise_shuffle_kernels GOPS_ISA_NAME(gops_depthwise_shuffle_table)[GOPS_COMPUTES] = {
-    [GOPS_COMPUTE_F32] = F32_SHUFFLE,
-    [GOPS_COMPUTE_F64] = F64_SHUFFLE,
+#if defined(__AVX512F__)
+    [GOPS_COMPUTE_F32] = {f32_rolling, f32_small_stride1, f32_small_stride2, f32_transposed},
+    [GOPS_COMPUTE_F64] = {.rolling = f64_rolling, .transposed = f64_transposed},
+#else
+    [GOPS_COMPUTE_F32] = {.rolling = NULL},
+#endif
 };

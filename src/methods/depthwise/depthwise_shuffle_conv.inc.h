@@ -12,21 +12,11 @@
  *
  * Every output sums its taps from the first row to the last, whatever rows are asked for.
  *
- * Parameters:
- *   C                         the compute type, float or double
- *   BYTES                     of a vector
- *   NAME(symbol)              the name of a function or type of this instance
- *   MASK                      the type of a mask of lanes
- *   FIRST_LANES(count)        MASK, the first `count` lanes, none or all where that is out of range
- *   LOAD_ALL(from)            NAME(vector)
- *   LOAD_MASKED(from, mask)   NAME(vector), 0 in the other lanes
- *   STORE_ALL(to, v)          stores a vector
- *   STORE_MASKED(to, mask, v) stores these lanes only
- *   ALIGN(low, high, by)      NAME(vector), the lanes from `by` on of low followed by high
+ * Parameters: C, LANES, NAME and INTRINSIC of isa/each_compute.inc.h
  */
+#include "isa/vectors.inc.h"
+#include "post_ops/epilogue.inc.h"
 
-#define vector NAME(vector)
-#define LANES NAME(LANES)
 #define finish NAME(finish)
 #define shifted NAME(shifted)
 #define tile_columns NAME(tile_columns)
@@ -34,31 +24,25 @@
 #define add_row NAME(add_row)
 #define residue_rows NAME(residue_rows)
 #define all_rows NAME(all_rows)
+#define load_masked NAME(load_masked)
+#define store_masked NAME(store_masked)
+#define lane_mask NAME(lane_mask)
 
-typedef C vector __attribute__((vector_size(BYTES)));
-
-#include "post_ops/epilogue.inc.h"
-
-enum { LANES = BYTES / sizeof(C) };
+/* The lanes from `by` on of low followed by high; `by` is a literal number. */
+#define ALIGN(low, high, by)                                                                       \
+    (vector)(sizeof(C) == 4 ? _mm512_alignr_epi32((__m512i)(high), (__m512i)(low), by)             \
+                            : _mm512_alignr_epi64((__m512i)(high), (__m512i)(low), by))
 
 /* Applies the epilogue, if there is one, to `count` vectors of sums. */
-static inline __attribute__((always_inline)) void finish(const gops_depthwise_image *a, vector *sum,
-                                                         const int count)
+GOPS_INLINE void finish(const gops_depthwise_image *a, vector *sum, const int count)
 {
     if (a->bounds != NULL) {
-        const vector add = *(const C *)a->bias - (vector){0};
-        const vector low = ((const C *)a->bounds)[0] - (vector){0};
-        const vector high = ((const C *)a->bounds)[1] - (vector){0};
-        GOPS_UNROLL
-        for (int i = 0; i < count; i++) {
-            sum[i] = NAME(epilogue)(sum[i], add, low, high);
-        }
+        NAME(epilogue_all)(sum, count, a->bounds, broadcast(*(const C *)a->bias));
     }
 }
 
 /* The columns `by` further on than those of x, of which `before` and `after` are the neighbours. */
-static inline __attribute__((always_inline)) vector shifted(vector before, vector x, vector after,
-                                                            const int by)
+GOPS_INLINE vector shifted(vector before, vector x, vector after, const int by)
 {
     switch (by) {
     case -4:
@@ -81,7 +65,7 @@ static inline __attribute__((always_inline)) vector shifted(vector before, vecto
 /* The columns that a tile loads of a row of data: masks of the tile's last vector and of the
  * vectors left and right of the tile. */
 typedef struct tile_columns {
-    MASK last, left, right;
+    unsigned last, left, right;
     int64_t left_from, right_from; /* relative to the tile's first column */
 } tile_columns;
 
@@ -89,9 +73,9 @@ static inline tile_columns columns_at(int64_t column, int64_t width, int64_t vec
 {
     const int64_t end = vectors * LANES;
     return (tile_columns){
-        .last = FIRST_LANES(width - column - end + LANES),
-        .left = FIRST_LANES(column > 0 ? LANES : 0),
-        .right = FIRST_LANES(width - column - end),
+        .last = lane_mask(0, width - column - end + LANES),
+        .left = lane_mask(0, column > 0 ? LANES : 0),
+        .right = lane_mask(0, width - column - end),
         /* A load with an empty mask stays within the row too. */
         .left_from = column > 0 ? -LANES : 0,
         .right_from = width - column > end ? end : 0,
@@ -99,21 +83,20 @@ static inline tile_columns columns_at(int64_t column, int64_t width, int64_t vec
 }
 
 /* Adds a row of data to the K rows of sums. With NEIGHBOURS the image goes on beside the tile. */
-static inline __attribute__((always_inline)) void add_row(const C *row, const tile_columns *columns,
-                                                          const vector *weight, vector (*sum)[4],
-                                                          const int K, const int D, const int NR,
-                                                          const int NEIGHBOURS)
+GOPS_INLINE void add_row(const C *row, const tile_columns *columns, const vector *weight,
+                         vector (*sum)[4], const int K, const int D, const int NR,
+                         const int NEIGHBOURS)
 {
     vector x[6];
     x[0] = x[NR + 1] = (vector){0};
     if (NEIGHBOURS) {
-        x[0] = LOAD_MASKED(row + columns->left_from, columns->left);
-        x[NR + 1] = LOAD_MASKED(row + columns->right_from, columns->right);
+        x[0] = load_masked(row + columns->left_from, columns->left);
+        x[NR + 1] = load_masked(row + columns->right_from, columns->right);
     }
     GOPS_UNROLL
     for (int v = 0; v < NR; v++) {
-        x[v + 1] =
-            v < NR - 1 ? LOAD_ALL(row + v * LANES) : LOAD_MASKED(row + v * LANES, columns->last);
+        x[v + 1] = v < NR - 1 ? *(const vector *)(const void *)(row + v * LANES)
+                              : load_masked(row + v * LANES, columns->last);
     }
     GOPS_UNROLL
     for (int v = 0; v < NR; v++) {
@@ -130,9 +113,9 @@ static inline __attribute__((always_inline)) void add_row(const C *row, const ti
 
 /* Computes `rows` rows of outputs of a filter, D apart, from row `first` on, and NR vectors of
  * columns from `column` on. */
-static inline __attribute__((always_inline)) void
-residue_rows(const gops_depthwise_image *a, int64_t first, int64_t rows, int64_t column,
-             const int K, const int D, const int NR, const int NEIGHBOURS)
+GOPS_INLINE void residue_rows(const gops_depthwise_image *a, int64_t first, int64_t rows,
+                              int64_t column, const int K, const int D, const int NR,
+                              const int NEIGHBOURS)
 {
     const tile_columns columns = columns_at(column, a->width, NR);
     const int64_t width = a->width, height = a->height;
@@ -145,7 +128,7 @@ residue_rows(const gops_depthwise_image *a, int64_t first, int64_t rows, int64_t
     vector weight[25], sum[5][4];
     GOPS_UNROLL
     for (int i = 0; i < K * K; i++) {
-        weight[i] = ((const C *)a->weights)[i] - (vector){0};
+        weight[i] = broadcast(((const C *)a->weights)[i]);
     }
     GOPS_UNROLL
     for (int i = 0; i < K * NR; i++) {
@@ -160,9 +143,9 @@ residue_rows(const gops_depthwise_image *a, int64_t first, int64_t rows, int64_t
             GOPS_UNROLL
             for (int v = 0; v < NR; v++) {
                 if (v < NR - 1) {
-                    STORE_ALL(output + v * LANES, sum[0][v]);
+                    *(vector *)(void *)(output + v * LANES) = sum[0][v];
                 } else {
-                    STORE_MASKED(output + v * LANES, columns.last, sum[0][v]);
+                    store_masked(output + v * LANES, columns.last, sum[0][v]);
                 }
             }
         }
@@ -174,10 +157,8 @@ residue_rows(const gops_depthwise_image *a, int64_t first, int64_t rows, int64_t
 }
 
 /* Computes all rows of NR vectors of columns from `column` on; returns the column after them. */
-static inline __attribute__((always_inline)) int64_t all_rows(const gops_depthwise_image *a,
-                                                              int64_t column, const int K,
-                                                              const int D, const int NR,
-                                                              const int NEIGHBOURS)
+GOPS_INLINE int64_t all_rows(const gops_depthwise_image *a, int64_t column, const int K,
+                             const int D, const int NR, const int NEIGHBOURS)
 {
     for (int64_t residue = 0; residue < gops_min(D, a->rows); residue++) {
         residue_rows(a, a->first_row + residue, gops_ceil_div(a->rows - residue, D), column, K, D,
@@ -190,10 +171,9 @@ static inline __attribute__((always_inline)) int64_t all_rows(const gops_depthwi
 #define GOPS_ROLLING_VECTORS(name, K, D, NR)                                                       \
     static void NAME(name##_##NR)(const gops_depthwise_image *a)                                   \
     {                                                                                              \
-        gops_depthwise_image one = *a;                                                             \
-        for (int64_t i = 0; i < a->filters; i++) {                                                 \
+        GOPS_EACH_FILTER(one, a, C)                                                                \
+        {                                                                                          \
             all_rows(&one, 0, K, D, NR, 0);                                                        \
-            gops_depthwise_image_next(&one, (int64_t)sizeof(C));                                   \
         }                                                                                          \
     }                                                                                              \
     static int64_t NAME(name##_tile_##NR)(const gops_depthwise_image *a, int64_t column)           \
@@ -236,25 +216,11 @@ static void NAME(rolling)(const gops_depthwise_image *a)
         return;
     }
     const int64_t each = gops_ceil_div(vectors, gops_ceil_div(vectors, 4));
-    gops_depthwise_image one = *a;
-    for (int64_t i = 0; i < a->filters; i++) {
+    GOPS_EACH_FILTER(one, a, C)
+    {
         for (int64_t column = 0; column < a->width;) {
             const int64_t left = gops_ceil_div(a->width - column, LANES);
             column = kernels[five][dilated].tile[gops_min(left, each) - 1](&one, column);
         }
-        gops_depthwise_image_next(&one, (int64_t)sizeof(C));
     }
 }
-
-#undef GOPS_ROLLING_ROW
-#undef GOPS_ROLLING_VECTORS
-#undef GOPS_ROLLING_KERNEL
-#undef vector
-#undef LANES
-#undef finish
-#undef shifted
-#undef tile_columns
-#undef columns_at
-#undef add_row
-#undef residue_rows
-#undef all_rows

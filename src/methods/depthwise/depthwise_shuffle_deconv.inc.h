@@ -10,18 +10,13 @@
  * Along y rows roll as in depthwise_shuffle_conv.inc.h: row i of data adds to the K rows of outputs
  * from 2 i - pad on; then two of them are complete, and the others wait for row i + 1.
  *
- * Parameters: those of depthwise_shuffle_conv.inc.h, which comes before it, and
- *   LOW, HIGH  indices for __builtin_shufflevector that interleave the lower halves and the upper
- *              halves of two vectors
+ * Parameters: C, LANES, NAME, LOW, HIGH and INTRINSIC of isa/each_compute.inc.h, after
+ * depthwise_shuffle_conv.inc.h
  */
 
-#define vector NAME(vector)
-#define LANES NAME(LANES)
-#define finish NAME(finish)
 #define open_rows NAME(open_rows)
 #define output_columns NAME(output_columns)
 #define output_columns_at NAME(output_columns_at)
-#define lanes_within NAME(lanes_within)
 #define transposed_row NAME(transposed_row)
 #define transposed_columns NAME(transposed_columns)
 
@@ -33,25 +28,19 @@ typedef struct open_rows {
 /* The columns that a tile loads of a row of data and stores of a row of outputs. */
 typedef struct output_columns {
     int64_t from[3]; /* first column of data, for taps with floor((k - odd) / 2) = -1, 0, 1 */
-    MASK mask[3];
-    MASK low, high; /* of the two vectors of outputs */
+    unsigned mask[3];
+    unsigned low, high; /* of the two vectors of outputs */
 } output_columns;
-
-/* The lanes that are columns 0 to width - 1, of a vector whose first lane is column x. */
-static inline MASK lanes_within(int64_t x, int64_t width)
-{
-    return (MASK)(FIRST_LANES(width - x) & ~FIRST_LANES(-x));
-}
 
 static inline output_columns output_columns_at(const gops_depthwise_image *a, int64_t column)
 {
     output_columns columns = {
-        .low = lanes_within(column, a->columns),
-        .high = lanes_within(column + LANES, a->columns),
+        .low = lane_mask(0, a->columns - column),
+        .high = lane_mask(0, a->columns - column - LANES),
     };
     for (int i = 0; i < 3; i++) {
         const int64_t from = column / 2 + a->pad_x / 2 - (i - 1);
-        columns.mask[i] = lanes_within(from, a->width);
+        columns.mask[i] = lane_mask(-from, a->width - from);
         /* A load with an empty mask stays within the row too. */
         columns.from[i] = columns.mask[i] != 0 ? from : 0;
     }
@@ -59,14 +48,13 @@ static inline output_columns output_columns_at(const gops_depthwise_image *a, in
 }
 
 /* Adds a row of data to the K rows of outputs that it contributes to. */
-static inline __attribute__((always_inline)) void
-transposed_row(const C *row, const output_columns *columns, const vector *weight, open_rows *rows,
-               const int K, const int ODD)
+GOPS_INLINE void transposed_row(const C *row, const output_columns *columns, const vector *weight,
+                                open_rows *rows, const int K, const int ODD_PAD)
 {
     GOPS_UNROLL
     for (int kx = 0; kx < K; kx++) {
-        const int back = (kx - ODD + 2) / 2, residue = (kx + ODD) % 2;
-        const vector x = LOAD_MASKED(row + columns->from[back], columns->mask[back]);
+        const int back = (kx - ODD_PAD + 2) / 2, residue = (kx + ODD_PAD) % 2;
+        const vector x = load_masked(row + columns->from[back], columns->mask[back]);
         GOPS_UNROLL
         for (int ky = 0; ky < K; ky++) {
             rows->sum[ky][residue] += x * weight[ky * K + kx];
@@ -75,8 +63,8 @@ transposed_row(const C *row, const output_columns *columns, const vector *weight
 }
 
 /* Computes the rows of outputs of a filter in two vectors of columns from `column` on. */
-static inline __attribute__((always_inline)) void
-transposed_columns(const gops_depthwise_image *a, int64_t column, const int K, const int ODD)
+GOPS_INLINE void transposed_columns(const gops_depthwise_image *a, int64_t column, const int K,
+                                    const int ODD_PAD)
 {
     const output_columns columns = output_columns_at(a, column);
     /* Outputs are counted as o + pad_y = 2 * i + ky; the wanted rows are `begin` to end - 1. */
@@ -88,20 +76,20 @@ transposed_columns(const gops_depthwise_image *a, int64_t column, const int K, c
     open_rows rows = {.sum = {{{0}}}};
     GOPS_UNROLL
     for (int k = 0; k < K * K; k++) {
-        weight[k] = ((const C *)a->weights)[k] - (vector){0};
+        weight[k] = broadcast(((const C *)a->weights)[k]);
     }
     for (; 2 * i < end; i++, row += a->width, output += 2 * a->columns) {
         if (i < a->height) {
-            transposed_row(row, &columns, weight, &rows, K, ODD);
+            transposed_row(row, &columns, weight, &rows, K, ODD_PAD);
         }
         GOPS_UNROLL
         for (int r = 0; r < 2; r++) {
             vector *sum = rows.sum[r];
             if (2 * i + r >= begin && 2 * i + r < end) {
                 finish(a, sum, 2);
-                STORE_MASKED(output + r * a->columns, columns.low,
+                store_masked(output + r * a->columns, columns.low,
                              __builtin_shufflevector(sum[0], sum[1], LOW));
-                STORE_MASKED(output + r * a->columns + LANES, columns.high,
+                store_masked(output + r * a->columns + LANES, columns.high,
                              __builtin_shufflevector(sum[0], sum[1], HIGH));
             }
         }
@@ -112,15 +100,14 @@ transposed_columns(const gops_depthwise_image *a, int64_t column, const int K, c
     }
 }
 
-#define GOPS_TRANSPOSED_KERNEL(name, K, ODD)                                                       \
+#define GOPS_TRANSPOSED_KERNEL(name, K, ODD_PAD)                                                   \
     static void NAME(name)(const gops_depthwise_image *a)                                          \
     {                                                                                              \
-        gops_depthwise_image one = *a;                                                             \
-        for (int64_t i = 0; i < a->filters; i++) {                                                 \
+        GOPS_EACH_FILTER(one, a, C)                                                                \
+        {                                                                                          \
             for (int64_t column = 0; column < a->columns; column += 2 * LANES) {                   \
-                transposed_columns(&one, column, K, ODD);                                          \
+                transposed_columns(&one, column, K, ODD_PAD);                                      \
             }                                                                                      \
-            gops_depthwise_image_next(&one, (int64_t)sizeof(C));                                   \
         }                                                                                          \
     }
 
@@ -139,26 +126,3 @@ static void NAME(transposed)(const gops_depthwise_image *a)
     };
     kernels[a->pad_x % 2][a->kernel_x - 2](a);
 }
-
-#undef GOPS_TRANSPOSED_KERNEL
-#undef vector
-#undef LANES
-#undef finish
-#undef open_rows
-#undef output_columns
-#undef output_columns_at
-#undef lanes_within
-#undef transposed_row
-#undef transposed_columns
-#undef C
-#undef BYTES
-#undef NAME
-#undef MASK
-#undef FIRST_LANES
-#undef LOAD_ALL
-#undef LOAD_MASKED
-#undef STORE_ALL
-#undef STORE_MASKED
-#undef ALIGN
-#undef LOW
-#undef HIGH
