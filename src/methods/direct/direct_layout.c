@@ -1,10 +1,10 @@
 /* direct_layout.c: chooses the tile; cuts blocks and work items; estimates the time. */
 #include "methods/direct/direct_layout.h"
 
-#include "base/checked.h"
 #include "base/error.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 static_assert(sizeof(gops_direct_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the room");
 
@@ -210,29 +210,20 @@ static void divide_into_items(const gops_plan *plan, gops_direct_layout *p)
     p->row_items = gops_ceil_div(p->tile_rows, p->item_tile_rows);
 }
 
-static int64_t lay_out_workspace(const gops_plan *plan, gops_direct_layout *p)
+static void lay_out_workspace(const gops_plan *plan, gops_direct_layout *p)
 {
+    const int64_t tap = sizeof(gops_direct_tap);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
-    const int64_t sizes[] = {
-        gops_mul_saturate(p->tap_entries, (int64_t)sizeof(gops_direct_tap)),
-        (p->left_tiles + p->right_tiles + 1) * (int64_t)sizeof(int64_t),
-        gops_mul_saturate(plan->conv.taps / x->kernel, (int64_t)sizeof(gops_direct_tap)),
-        p->block_tile_rows * p->row_tiles * p->rows * p->pixels * p->mr * bytes,
-        p->block_tile_rows * p->rows * x->output * p->mr * bytes,
-    };
-    int64_t *const ends[] = {&p->ends_from, &p->rows_from, &p->sums_from, &p->outputs_from, NULL};
-    int64_t end = 0;
-    for (int i = 0; i < 5; i++) {
-        if (sizes[i] > INT64_MAX / 16) {
-            return INT64_MAX;
-        }
-        end += gops_round_up(sizes[i], GOPS_WORKSPACE_ALIGNMENT);
-        if (ends[i] != NULL) {
-            *ends[i] = end;
-        }
-    }
-    return end;
+    const int64_t rows = p->block_tile_rows * p->rows;
+    p->worker_bytes = 0;
+    gops_reserve(&p->worker_bytes, gops_mul_saturate(p->tap_entries, tap));
+    p->ends_from = gops_reserve(&p->worker_bytes,
+                                (p->left_tiles + p->right_tiles + 1) * (int64_t)sizeof(int64_t));
+    p->rows_from =
+        gops_reserve(&p->worker_bytes, gops_mul_saturate(plan->conv.taps / x->kernel, tap));
+    p->sums_from = gops_reserve(&p->worker_bytes, rows * p->row_tiles * p->pixels * p->mr * bytes);
+    p->outputs_from = gops_reserve(&p->worker_bytes, rows * x->output * p->mr * bytes);
 }
 
 /* The tile for the last `left` channels of a group (0: none): like `tile`, with no more vectors
@@ -304,10 +295,9 @@ static double estimate(const gops_plan *plan, gops_direct_layout *p, double cycl
                (double)p->item_groups;
 }
 
-/* Lays out the plan for one tile; false where it does not serve. Sets *worker_bytes, and *cost to
- * the plan's time. */
+/* Lays out the plan for one tile; false where it does not serve. */
 static bool lay_out_tile(const gops_plan *plan, const gops_direct_tile *tile, int64_t worker_limit,
-                         gops_direct_layout *p, int64_t *worker_bytes, double *cost)
+                         gops_direct_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_axis *x = &conv->axis[conv->axes - 1];
@@ -340,12 +330,12 @@ static bool lay_out_tile(const gops_plan *plan, const gops_direct_tile *tile, in
     p->prefetches_outputs =
         gops_mul_saturate(conv->channels_out, conv->output_pixels) > l2_values &&
         p->pixels * bytes <= CACHE_LINE;
-    *worker_bytes = lay_out_workspace(plan, p);
-    *cost = estimate(plan, p, cycles);
+    lay_out_workspace(plan, p);
+    p->cost = estimate(plan, p, cycles);
     return true;
 }
 
-gops_status gops_direct_lay_out(gops_plan *plan, int64_t worker_limit, gops_error *error)
+gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_direct_kernels *kernels = plan->kernels->direct[plan->type->compute];
@@ -365,26 +355,22 @@ gops_status gops_direct_lay_out(gops_plan *plan, int64_t worker_limit, gops_erro
     }
     for (const gops_direct_tile *tile = kernels->tiles; tile->size.vectors != 0; tile++) {
         gops_direct_layout p;
-        int64_t worker_bytes;
-        double cost;
         if (tile->size.stride != stride ||
             (tile->size.vectors - 1) * kernels->lanes >=
                 conv->channels_out * tile->size.per_vector ||
-            !lay_out_tile(plan, tile, worker_limit, &p, &worker_bytes, &cost)) {
+            !lay_out_tile(plan, tile, worker_limit, &p)) {
             continue;
         }
         /* Packed weights do not depend on the rows of a tile, and how deep their blocks are follows
          * from the rest. */
         const int64_t variant =
             (tile->size.vectors * 8 + p.last_tile->size.vectors) * 8 + tile->size.per_vector;
-        if (worker_bytes > worker_limit) {
+        if (p.worker_bytes > worker_limit) {
             too_large = true;
-        } else if ((!found || cost < plan->cost) &&
+        } else if ((!found || p.cost < own->cost) &&
                    (plan->wanted_variant == 0 || plan->wanted_variant == variant)) {
             *own = p;
             found = true;
-            plan->cost = cost;
-            plan->worker_bytes = worker_bytes;
             plan->filter_variant = variant;
         }
     }
@@ -400,8 +386,19 @@ gops_status gops_direct_lay_out(gops_plan *plan, int64_t worker_limit, gops_erro
                          (long long)conv->axis[conv->axes - 1].output, (long long)stride,
                          (long long)conv->axis[conv->axes - 1].pad_begin);
     }
+    plan->cost = own->cost;
+    plan->worker_bytes = own->worker_bytes;
     plan->items = conv->batch * gops_ceil_div(conv->groups, own->item_groups) * own->block_items *
                   own->row_items;
     plan->filter_bytes = conv->groups * gops_direct_weight_bytes(plan, own->padded_channels);
+    char shared[40] = "";
+    if (own->tile->size.per_vector > 1) {
+        snprintf(shared, sizeof shared, ", %d pixels share a vector", own->tile->size.per_vector);
+    }
+    snprintf(plan->why, sizeof plan->why,
+             "the input where it lies, without taps on padding: tiles of %lldx%lld pixels by %lld "
+             "channels%s, C_IN %lld in blocks of %lld, estimated %.3f ms",
+             (long long)own->rows, (long long)own->pixels, (long long)own->mr, shared,
+             (long long)conv->channels_in, (long long)own->depth_block, plan->cost / 1e6);
     return GOPS_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef GOPS_DIRECT_LAYOUT_H
 #define GOPS_DIRECT_LAYOUT_H
 
+#include "base/checked.h"
 #include "methods/direct/direct.h"
 #include "plan/plan.h"
 
@@ -27,6 +28,8 @@ typedef struct gops_direct_layout {
     int64_t block_items, row_items;
     /* The workspace of a worker: the lists of taps, then these. */
     int64_t ends_from, rows_from, sums_from, outputs_from;
+    int64_t worker_bytes;
+    double cost; /* gops_plan's */
 } gops_direct_layout;
 
 static inline const gops_direct_layout *gops_direct_layout_of(const gops_plan *plan)
@@ -42,16 +45,35 @@ static inline int64_t gops_direct_weight_bytes(const gops_plan *plan, int64_t ch
            gops_compute_bytes(plan->type->compute);
 }
 
-/* Fills in the plan but for `why`, as its method's `prepare`. */
-gops_status gops_direct_lay_out(gops_plan *plan, int64_t worker_limit, gops_error *error);
+/* The method's. */
+gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error);
 
 /* The taps that are inside the data for an output of an axis: *first to *last - 1, or none. */
-void gops_direct_taps_inside(const gops_axis *axis, int64_t output, int64_t *first, int64_t *last);
+static inline void gops_direct_taps_inside(const gops_axis *axis, int64_t output, int64_t *first,
+                                           int64_t *last)
+{
+    const int64_t at = output * axis->stride - axis->pad_begin;
+    /* Without an edge there is nothing to divide, which small images would notice. */
+    *first = at >= 0 ? 0 : gops_min(axis->kernel, gops_ceil_div(-at, axis->dilation));
+    *last = at + (axis->kernel - 1) * axis->dilation < axis->data
+                ? axis->kernel
+                : gops_max(*first, gops_floor_div(axis->data - 1 - at, axis->dilation) + 1);
+}
 
 /* The outputs of begin to begin + count - 1 for which a tap is inside the data, counted from
  * `begin`: *first to *last - 1, or none. */
-void gops_direct_outputs_inside(const gops_axis *axis, int64_t begin, int64_t count, int64_t tap,
-                                int64_t *first, int64_t *last);
+static inline void gops_direct_outputs_inside(const gops_axis *axis, int64_t begin, int64_t count,
+                                              int64_t tap, int64_t *first, int64_t *last)
+{
+    const int64_t at = tap * axis->dilation - axis->pad_begin;
+    const int64_t at_first = begin * axis->stride + at;
+    *first = 0, *last = count;
+    if (at_first < 0 || at_first + (count - 1) * axis->stride >= axis->data) {
+        *first = gops_clamp(gops_ceil_div(-at, axis->stride) - begin, 0, count);
+        *last = gops_clamp(gops_floor_div(axis->data - 1 - at, axis->stride) + 1 - begin, *first,
+                           count);
+    }
+}
 
 /* The first row of a tile row, counted over all planes. */
 static inline int64_t gops_direct_first_row(const gops_direct_layout *p, int64_t tile_row)
@@ -68,8 +90,5 @@ static inline int64_t gops_direct_tap_list(const gops_direct_layout *p, int64_t 
                ? p->left_tiles
                : tile - (p->row_tiles - p->right_tiles) + p->left_tiles + 1;
 }
-
-/* Writes the lists of the taps of the last axis, one after the other, and where each ends. */
-void gops_direct_list_taps(const gops_plan *plan, gops_direct_tap *taps, int64_t *ends);
 
 #endif

@@ -14,7 +14,7 @@
 #define rotate_address NAME(rotate_address)
 #define transpose_quads NAME(transpose_quads)
 #define store_lanes NAME(store_lanes)
-#define store_shared_run NAME(store_shared_run)
+#define transpose_columns NAME(transpose_columns)
 #define store_run NAME(store_run)
 #define store_output NAME(store_output)
 #define finish_tile NAME(finish_tile)
@@ -90,6 +90,20 @@ GOPS_INLINE void transpose_quads(vector *rows, const int per_vector)
 }
 #endif
 
+/* Transposes `columns` vectors: LANES / per_vector of them, or fewer of single pixels. */
+GOPS_INLINE void transpose_columns(vector *rows, const int columns, const int per_vector)
+{
+#if LANES == 16
+    if (columns * per_vector == LANES) {
+        transpose_quads(rows, per_vector);
+        return;
+    }
+#else
+    (void)per_vector;
+#endif
+    rotate_address(rows, columns);
+}
+
 /* Stores lanes from to from + count - 1; count is at most p. */
 GOPS_INLINE void store_lanes(C *to, const vector *value, const int from, const int p, int64_t count)
 {
@@ -108,78 +122,35 @@ GOPS_INLINE void store_lanes(C *to, const vector *value, const int from, const i
 #endif
 }
 
-#if LANES == 16
-/* store_run for pixels that share vectors. */
-GOPS_INLINE void store_shared_run(const gops_direct_work *work, const gops_direct_size of,
-                                  const int size, int64_t at, int64_t places, const vector *sum)
+/* Transposes the sums of `size` columns of pixels and stores the first `places` pixels to the
+ * output from `at` on. As many columns at a time as there are channels in a vector, or fewer if
+ * `size` is less; then each vector has runs of pixels of several channels. */
+GOPS_INLINE void store_run(const gops_direct_work *work, const gops_direct_size of, const int size,
+                           int64_t at, int64_t places, const vector *sum)
 {
     const int per_vector = of.per_vector, ld = of.rows * of.pixels / per_vector;
-    const int channels = LANES / per_vector, blocks = (size + channels - 1) / channels;
+    const int channels = LANES / per_vector;
+    const int needed = size > 8 ? 16 : size > 4 ? 8 : size > 2 ? 4 : 2;
+    const int columns = per_vector == 1 && needed < channels ? needed : channels;
+    const int blocks = (size + columns - 1) / columns;
+    const int run = columns * per_vector, runs = LANES / run;
     GOPS_UNROLL
     for (int block = 0; block < of.vectors * blocks; block++) {
-        const int i = block / blocks, j = block % blocks * channels;
-        const int64_t left = places - j * per_vector, count = left < LANES ? left : LANES;
+        const int i = block / blocks, j = block % blocks * columns;
+        const int64_t left = places - j * per_vector, count = left < run ? left : run;
         if (count > 0) {
             vector rows[LANES];
             GOPS_UNROLL
-            for (int k = 0; k < channels; k++) {
+            for (int k = 0; k < columns; k++) {
                 rows[k] = j + k < size ? sum[i * ld + j + k] : (vector){0};
             }
-            transpose_quads(rows, per_vector);
+            transpose_columns(rows, columns, per_vector);
             GOPS_UNROLL
             for (int c = 0; c < channels; c++) {
                 const int channel = i * channels + c;
                 if (channel < work->channels) {
                     store_lanes((C *)work->output + channel * work->output_ld + at + j * per_vector,
-                                &rows[c], 0, LANES, count);
-                }
-            }
-        }
-    }
-}
-#endif
-
-/* Transposes the sums of `size` columns of pixels and stores the first `places` pixels to the
- * output from `at` on. */
-GOPS_INLINE void store_run(const gops_direct_work *work, const gops_direct_size of, const int size,
-                           int64_t at, int64_t places, const vector *sum)
-{
-    const int vectors = of.vectors, ld = of.rows * of.pixels / of.per_vector;
-#if LANES == 16
-    if (of.per_vector > 1) {
-        store_shared_run(work, of, size, at, places, sum);
-        return;
-    }
-#endif
-    const int needed = size > 8 ? 16 : size > 4 ? 8 : size > 2 ? 4 : 2;
-    const int p = needed < LANES ? needed : LANES;
-    GOPS_UNROLL
-    for (int i = 0; i < vectors; i++) {
-        GOPS_UNROLL
-        for (int j = 0; j < size; j += p) {
-            const int64_t count = places - j < p ? places - j : p;
-            if (count > 0) {
-                vector rows[LANES];
-                GOPS_UNROLL
-                for (int k = 0; k < p; k++) {
-                    rows[k] = j + k < size ? sum[i * ld + j + k] : (vector){0};
-                }
-#if LANES == 16
-                if (p == LANES) {
-                    transpose_quads(rows, 1);
-                } else {
-                    rotate_address(rows, p);
-                }
-#else
-                rotate_address(rows, p);
-#endif
-                GOPS_UNROLL
-                for (int c = 0; c < LANES; c++) {
-                    const int channel = i * LANES + c;
-                    if (channel < work->channels) {
-                        store_lanes((C *)work->output + channel * work->output_ld + at + j,
-                                    &rows[c / (LANES / p)], c % (LANES / p) * p, p, count);
-                    }
+                                &rows[c / runs], c % runs * run, run, count);
                 }
             }
         }

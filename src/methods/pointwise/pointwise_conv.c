@@ -23,27 +23,7 @@
 #include "post_ops/epilogue.h"
 #include "post_ops/post_ops.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static gops_status pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
-{
-    const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
-    const gops_status status = gops_pointwise_lay_out(plan, worker_limit, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
-    snprintf(plan->why, sizeof plan->why,
-             "a kernel of 1 on the input%s: tiles of %lld channels by %lld pixels, C_IN "
-             "%lld in blocks of %lld, estimated %.3f ms",
-             p->gathers  ? ", gathered by panels"
-             : p->copies ? ", copied by panels"
-                         : " where it lies",
-             (long long)gops_even_size(&p->blocks, 0),
-             (long long)(gops_even_size(&p->panels, 0) * p->unit),
-             (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
-    return GOPS_OK;
-}
 
 /* Groups, in each blocks of input channels, in each blocks of output channels, in each
  * [c][channels of the block]. */
@@ -292,7 +272,7 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
 const gops_method gops_pointwise_conv = {
     .name = "pointwise",
     .operation = GOPS_OPERATION_CONV,
-    .prepare = pointwise_prepare,
+    .prepare = gops_pointwise_prepare,
     .pack = pointwise_pack,
     .run = pointwise_run,
 };

@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 static_assert(sizeof(gops_pointwise_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the room");
 
@@ -175,7 +176,7 @@ static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *
     return evicted > p->depth_block * lines / 4;
 }
 
-gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t worker_limit, gops_error *error)
+gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
@@ -209,10 +210,10 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t worker_limit, gops_e
                              ? gops_min(gops_mul_saturate(channels, panel), GOPS_UNLIMITED / 4)
                              : 0;
     const int64_t stored = gops_min(GOPS_POINTWISE_STORE_CHANNELS, channels) * panel;
-    p->sums_from =
-        gops_round_up(p->depth_block * panel + kernels->lanes * bytes, GOPS_WORKSPACE_ALIGNMENT);
-    p->outputs_from = p->sums_from + gops_round_up(sums, GOPS_WORKSPACE_ALIGNMENT);
-    plan->worker_bytes = p->outputs_from + gops_round_up(stored, GOPS_WORKSPACE_ALIGNMENT);
+    plan->worker_bytes = 0;
+    gops_reserve(&plan->worker_bytes, p->depth_block * panel + kernels->lanes * bytes);
+    p->sums_from = gops_reserve(&plan->worker_bytes, sums);
+    p->outputs_from = gops_reserve(&plan->worker_bytes, stored);
     if (plan->worker_bytes > worker_limit) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; pointwise needs %lld for one thread",
@@ -225,5 +226,14 @@ gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t worker_limit, gops_e
     }
     plan->items =
         conv->batch * gops_ceil_div(conv->groups, p->item_groups) * p->block_items * p->panel_items;
+    snprintf(plan->why, sizeof plan->why,
+             "a kernel of 1 on the input%s: tiles of %lld channels by %lld pixels, C_IN "
+             "%lld in blocks of %lld, estimated %.3f ms",
+             p->gathers  ? ", gathered by panels"
+             : p->copies ? ", copied by panels"
+                         : " where it lies",
+             (long long)gops_even_size(&p->blocks, 0),
+             (long long)(gops_even_size(&p->panels, 0) * p->unit),
+             (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
     return GOPS_OK;
 }

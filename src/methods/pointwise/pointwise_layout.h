@@ -46,7 +46,7 @@ static inline int64_t gops_even_begin(const gops_even_split *split, int64_t i)
 /* Channels whose outputs lie in the workspace at a time, where gops_store applies the post-ops. */
 enum { GOPS_POINTWISE_STORE_CHANNELS = 32 };
 
-/* Fills in the plan but for `why`, as its method's `prepare`. */
-gops_status gops_pointwise_lay_out(gops_plan *plan, int64_t worker_limit, gops_error *error);
+/* The method's. */
+gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error);
 
 #endif
