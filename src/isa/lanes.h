@@ -38,7 +38,7 @@
 #define EVEN_ODD_8 0, 2, 4, 6, 9, 11, 13, 15
 #define EVEN_ODD_16 EVEN_8, 17, 19, 21, 23, 25, 27, 29, 31
 
-/* How many elements of 4 and of 8 bytes a vector register has, and these lists for so many. */
+/* How many elements of 4 and of 8 bytes a vector register has. */
 #if GOPS_VECTOR_BYTES == 64
 #define LANES_OF_4 16
 #define LANES_OF_8 8
@@ -49,9 +49,5 @@
 #define LANES_OF_4 4
 #define LANES_OF_8 2
 #endif
-#define LOW_OF_4_BYTES GOPS_PASTE(LOW, LANES_OF_4)
-#define HIGH_OF_4_BYTES GOPS_PASTE(HIGH, LANES_OF_4)
-#define LOW_OF_8_BYTES GOPS_PASTE(LOW, LANES_OF_8)
-#define HIGH_OF_8_BYTES GOPS_PASTE(HIGH, LANES_OF_8)
 
 #endif
