@@ -24,10 +24,14 @@
 #include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"
 
+#define row_vector NAME(row_vector)
 #define store_lanes NAME(store_lanes)
 #define tile NAME(tile)
 #define tiles_along_x NAME(tiles_along_x)
 #define tile_row NAME(tile_row)
+
+/* Aligned, for the sums: of unaligned ones gcc makes moves more, without AVX. */
+typedef C row_vector __attribute__((vector_size(LANES * sizeof(C))));
 
 /* Stores the first `lanes` lanes, at most LANES. */
 GOPS_INLINE void store_lanes(C *to, vector value, int64_t lanes)
@@ -52,14 +56,14 @@ GOPS_INLINE void store_lanes(C *to, vector value, int64_t lanes)
 GOPS_INLINE void tile(const gops_depthwise_rows *a, const C *data, C *output, int64_t lanes,
                       const int MR, const int NR, const int KY, const int SY)
 {
-    vector sum[MAX_MR][MAX_NR];
+    row_vector sum[MAX_MR][MAX_NR];
     const C *weight = a->weights;
     const gops_depthwise_tap *tap = a->taps, *end = tap + a->tap_columns * KY;
     GOPS_UNROLL
     for (int r = 0; r < MR; r++) {
         GOPS_UNROLL
         for (int v = 0; v < NR; v++) {
-            sum[r][v] = (vector){0};
+            sum[r][v] = (row_vector){0};
         }
     }
     for (; KY > 1 && tap < end; tap += KY, weight += KY) {
@@ -68,7 +72,7 @@ GOPS_INLINE void tile(const gops_depthwise_rows *a, const C *data, C *output, in
         for (int j = 0; j < (MR - 1) * SY + KY; j++, row += a->pitch) {
             GOPS_UNROLL
             for (int v = 0; v < NR; v++) {
-                vector x = *(const vector *)(const void *)(row + v * LANES);
+                row_vector x = *(const vector *)(const void *)(row + v * LANES);
                 GOPS_IN_REGISTER(x);
                 GOPS_UNROLL
                 for (int r = 0; r < MR; r++) {
@@ -86,7 +90,8 @@ GOPS_INLINE void tile(const gops_depthwise_rows *a, const C *data, C *output, in
         for (int r = 0; r < MR; r++, row += a->step) {
             GOPS_UNROLL
             for (int v = 0; v < NR; v++) {
-                sum[r][v] += *(const vector *)(const void *)(row + v * LANES) * *weight;
+                const row_vector x = *(const vector *)(const void *)(row + v * LANES);
+                sum[r][v] += x * *weight;
             }
         }
     }
@@ -94,7 +99,7 @@ GOPS_INLINE void tile(const gops_depthwise_rows *a, const C *data, C *output, in
         const vector bias = broadcast(*(const C *)a->bias);
         GOPS_UNROLL
         for (int r = 0; r < MR; r++) {
-            NAME(epilogue_all)(sum[r], NR, a->bounds, bias);
+            NAME(epilogue_all)((vector *)sum[r], NR, a->bounds, bias);
         }
     }
     GOPS_UNROLL
