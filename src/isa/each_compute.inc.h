@@ -14,7 +14,7 @@
  *                        with AVX-512: the types of a register and of a mask of its lanes; the
  *                        intrinsic function of an operation
  *
- *   EACH_INTEGER   optional: if defined, also for the integers modulo 2^32 and 2^64
+ *   EACH_INTEGER   optional: if defined, also for the integers modulo 2^16, 2^32 and 2^64
  */
 #include "isa/lanes.h"
 
@@ -39,6 +39,16 @@
 #include "isa/one_compute.inc.h"
 
 #ifdef EACH_INTEGER
+#define C uint16_t
+#define LANES LANES_OF_2
+#define NAME(symbol) u16_##symbol
+#if GOPS_VECTOR_BYTES == 64
+#define REGISTER __m512i
+#define MASK __mmask32
+#define INTRINSIC(operation) _mm512_##operation##_epi16
+#endif
+#include "isa/one_compute.inc.h"
+
 #define C uint32_t
 #define LANES LANES_OF_4
 #define NAME(symbol) u32_##symbol

@@ -14,6 +14,14 @@
 #define HIGH_8 4, 12, 5, 13, 6, 14, 7, 15
 #define LOW_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+/* clang-format off */
+#define LOW_32                                                                                     \
+    0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39,                                        \
+    8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47
+#define HIGH_32                                                                                    \
+    16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,                                \
+    24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63
+/* clang-format on */
 /* For two vectors of 16 lanes, in groups of four lanes (quads): these interleave the lower or the
  * upper halves of each quad by single lanes, the same by pairs of lanes, and take the even or the
  * odd quads of both. */
@@ -38,14 +46,17 @@
 #define EVEN_ODD_8 0, 2, 4, 6, 9, 11, 13, 15
 #define EVEN_ODD_16 EVEN_8, 17, 19, 21, 23, 25, 27, 29, 31
 
-/* How many elements of 4 and of 8 bytes a vector register has. */
+/* How many elements of 2, of 4 and of 8 bytes a vector register has. */
 #if GOPS_VECTOR_BYTES == 64
+#define LANES_OF_2 32
 #define LANES_OF_4 16
 #define LANES_OF_8 8
 #elif GOPS_VECTOR_BYTES == 32
+#define LANES_OF_2 16
 #define LANES_OF_4 8
 #define LANES_OF_8 4
 #else
+#define LANES_OF_2 8
 #define LANES_OF_4 4
 #define LANES_OF_8 2
 #endif

@@ -15,10 +15,10 @@
 #include "isa/register.h"
 
 /* Rotates the addresses in `count` vectors by log2(count) bits; `count` is a power of 2, at most
- * 16. */
+ * 32. */
 GOPS_INLINE void NAME(rotate_address)(NAME(vector) * rows, const int count)
 {
-    NAME(vector) next[16];
+    NAME(vector) next[32];
     GOPS_UNROLL
     for (int bits = 1; bits < count; bits *= 2) {
         GOPS_UNROLL

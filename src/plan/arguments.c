@@ -50,7 +50,7 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
     const size_t alignment = (size_t)plan->type->bytes;
     GOPS_TRY(check_buffer("data", given->data, alignment, error));
     GOPS_TRY(check_buffer("output", given->output, (size_t)plan->output_type->bytes, error));
-    if (given->data_zero_point != NULL && plan->type->subtract_zero == NULL) {
+    if (given->data_zero_point != NULL && plan->output_type == plan->type) {
         return gops_fail(error, GOPS_INVALID,
                          "arguments.data_zero_point is given; the plan has no output_type");
     }
@@ -140,13 +140,13 @@ static bool is_fused(const gops_plan *plan, const gops_arguments *given)
     return bias || given->residual != NULL || plan->activation.kind != GOPS_ACTIVATION_NONE;
 }
 
-static double data_zero(const gops_plan *plan, const gops_arguments *given)
+static uint32_t data_zero(const gops_plan *plan, const gops_arguments *given)
 {
-    float zero = 0;
+    uint32_t zero = 0;
     if (given->data_zero_point != NULL) {
         plan->type->load(&zero, given->data_zero_point, 1);
     }
-    return (double)zero;
+    return zero;
 }
 
 gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *given, gops_job *job,

@@ -81,20 +81,11 @@ static gops_status consider(gops_plan *candidate, const gops_method *method,
                          "attributes span %lld",
                          method->name, (long long)max_span, (long long)candidate->conv.span);
     }
-    if (method->modular && candidate->output_type == candidate->type &&
-        candidate->type->store_wrapped != NULL) {
-        const gops_type_row *row =
-            gops_type_row_of(candidate->kernels, candidate->type->type, GOPS_TYPE_MODULAR);
-        candidate->type = candidate->filter_type = candidate->output_type = row;
-        candidate->exact_k = row->exact_k;
-        candidate->wrapped = false;
-    }
-    if (candidate->wrapped && !method->wraps) {
-        const char *type = gops_type_name(candidate->type->type);
+    if (candidate->output_type != candidate->type && !method->zero_points) {
         return gops_fail(
             refusal, GOPS_UNSUPPORTED,
-            "algorithm %s serves %s to K = %lld and %s output; here K is %lld and the output is %s",
-            method->name, type, (long long)candidate->exact_k, type, (long long)candidate->conv.k,
+            "algorithm %s serves outputs of the data's type; here data is %s and the output is %s",
+            method->name, gops_type_name(candidate->type->type),
             gops_type_name(candidate->output_type->type));
     }
     return choose_prepare(candidate, method, wanted, refusal);

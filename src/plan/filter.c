@@ -60,7 +60,7 @@ static void filter_pack(const gops_plan *plan, const void *weights, gops_packed_
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t count = conv->groups * conv->channels_out * conv->channels_in * conv->taps;
-    const bool integers = plan->filter_type->store_wrapped != NULL;
+    const bool integers = gops_is_integer(plan->filter_type);
     filter->nonfinite = !integers && any_nonfinite(plan, weights, count);
     if (filter->nonfinite) {
         /* No method packs a weight into less than it came in. */
@@ -99,8 +99,8 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
     return GOPS_OK;
 }
 
-/* A wrapped plan's packed weights are floats, C_IN * taps values for one output channel after the
- * other (gops_method.wraps). */
+/* The packed weights are C_IN * taps values for one output channel after the other
+ * (gops_method.zero_points). */
 static void subtract_zero_points(const gops_plan *plan, const void *zero_points, int64_t count,
                                  void *packed)
 {
@@ -108,10 +108,10 @@ static void subtract_zero_points(const gops_plan *plan, const void *zero_points,
     const int64_t size = plan->filter_type->bytes;
     const int64_t run = plan->conv.k;
     for (int64_t c = 0; c < channels; c++) {
-        float zero;
+        uint32_t zero;
         plan->filter_type->load(
             &zero, (const unsigned char *)zero_points + (count == 1 ? 0 : c) * size, 1);
-        plan->filter_type->subtract_zero((float *)packed + c * run, run, (double)zero);
+        plan->filter_type->subtract_zero((uint32_t *)packed + c * run, run, zero);
     }
 }
 
@@ -122,7 +122,7 @@ gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weig
     GOPS_TRY(gops_filter_create(plan, weights, filter, error));
     gops_status status = GOPS_OK;
     const int64_t channels = plan->conv.groups * plan->conv.channels_out;
-    if (plan->filter_type->subtract_zero == NULL) {
+    if (plan->output_type == plan->type) {
         status =
             gops_fail(error, GOPS_INVALID, "the plan has no output_type; zero points need one");
     } else if ((zero_points == NULL) != (count == 0) ||

@@ -91,7 +91,7 @@ static gops_status check_bound(const gops_plan *plan, const char *name, double b
 gops_status gops_check_activation(const gops_plan *plan, gops_error *error)
 {
     const gops_activation *given = &plan->activation;
-    const bool integer = plan->output_type->store_wrapped != NULL;
+    const bool integer = gops_is_integer(plan->output_type);
     if ((unsigned)given->kind > GOPS_ACTIVATION_GELU) {
         return gops_fail(error, GOPS_INVALID, "activation.kind is %d; it must be from 0 to %d",
                          (int)given->kind, GOPS_ACTIVATION_GELU);

@@ -36,8 +36,8 @@ typedef struct gops_job {
     /* Elements between the end of one image and the beginning of the next, 0 where they are dense;
      * gops_data_at and its like count them in. */
     int64_t data_gap, output_gap, residual_gap;
-    void *shared;     /* the workspace, which begins with shared_bytes for all items */
-    double data_zero; /* the zero point, subtracted from the data */
+    void *shared;       /* the workspace, which begins with shared_bytes for all items */
+    uint32_t data_zero; /* the zero point as the type loads it, subtracted from the data */
     const void *residual;
     bool fused; /* bias, residual or activation are to be applied when storing: post_ops.h */
     void *mean;
@@ -57,11 +57,9 @@ typedef struct gops_method {
     void (*pack)(const gops_plan *plan, const void *weights, void *packed);
     /* Does one item; `workspace` is worker_bytes that no other call uses at the same time. */
     void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
-    /* Serves plans that are `wrapped`, and packs their filter as C_IN * taps values for one output
-     * channel after the other. */
-    bool wraps;
-    /* Has kernels for integers and works on GOPS_TYPE_MODULAR. */
-    bool modular;
+    /* Serves outputs of another type than the data's, and subtracts zero points; packs the filter
+     * as C_IN * taps values for one output channel after the other. */
+    bool zero_points;
     /* Makes no padded copy, and so serves attributes that span any number of pixels. */
     bool any_span;
     /* How many items there are, where `prepare` does not say: it is NULL then. */
@@ -124,13 +122,8 @@ struct gops_plan {
     const gops_kernels *kernels;
     const gops_type_row *type;        /* of the data, and in general of all */
     const gops_type_row *filter_type; /* has the same compute type */
-    const gops_type_row *output_type;
-    /* Integers whose sums may be too large for the compute type (K > exact_k), or whose output has
-     * another type than the data. Their sums are converted to gops_compute_wrapped(compute) and
-     * stored by output_type->store_wrapped. */
-    bool wrapped;
-    int64_t exact_k; /* the most products whose sum is exact in the compute type */
-    bool saturate;   /* gops_options */
+    const gops_type_row *output_type; /* too */
+    bool saturate;                    /* gops_options */
     gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */

@@ -53,19 +53,12 @@ static gops_status check_amounts(const gops_plan *plan, gops_error *error)
 
 static void set_types(gops_plan *plan, gops_type data, gops_type filter, bool saturate)
 {
-    const gops_type output = plan->shape.output.type;
-    const bool own_output = output != data;
-    const gops_type_variant variant = own_output ? GOPS_TYPE_SHIFTED
-                                      : saturate ? GOPS_TYPE_SATURATING
-                                                 : GOPS_TYPE_USUAL;
+    const gops_type_variant variant = plan->shape.output.type != data ? GOPS_TYPE_WIDE
+                                      : saturate                      ? GOPS_TYPE_SATURATING
+                                                                      : GOPS_TYPE_USUAL;
     plan->type = gops_type_row_of(plan->kernels, data, variant);
     plan->filter_type = gops_type_row_of(plan->kernels, filter, variant);
-    plan->output_type = gops_type_row_of(plan->kernels, output, variant);
-    plan->exact_k = gops_min(plan->type->exact_k, plan->filter_type->exact_k);
-    plan->wrapped = own_output;
-    if (plan->operation != GOPS_OPERATION_NORM) {
-        plan->wrapped = plan->wrapped || plan->conv.k > plan->exact_k;
-    }
+    plan->output_type = gops_type_row_of(plan->kernels, plan->shape.output.type, variant);
 }
 
 /* Puts in front of `why` how the type is computed, unless it is computed in itself. */
@@ -73,20 +66,14 @@ static void explain_type(gops_plan *plan)
 {
     char method[GOPS_WHY_BYTES];
     const char *name = gops_type_name(plan->type->type);
-    const long long k = (long long)(plan->conv.k);
     if (plan->operation == GOPS_OPERATION_NORM || plan->type->type <= GOPS_F32) {
         return;
     }
     memcpy(method, plan->why, sizeof method);
-    if (plan->type->compute >= GOPS_COMPUTE_U32) {
-        snprintf(plan->why, sizeof plan->why, "%s: integers modulo 2^%d, exact; %.480s", name,
-                 (int)gops_compute_bytes(plan->type->compute) * 8, method);
-    } else if (plan->type->exact_k != INT64_MAX) {
-        snprintf(plan->why, sizeof plan->why,
-                 "%s%s: %s, exact to K = %lld, here K = %lld%s; %.480s", name,
+    if (gops_is_integer(plan->type)) {
+        snprintf(plan->why, sizeof plan->why, "%s%s: integers modulo 2^%d, exact; %.480s", name,
                  plan->output_type != plan->type ? " to i32" : "",
-                 gops_compute_product(plan->type->compute), (long long)plan->exact_k, k,
-                 k > plan->exact_k ? " in exact pieces" : "", method);
+                 (int)gops_compute_bytes(plan->type->compute) * 8, method);
     } else {
         snprintf(plan->why, sizeof plan->why,
                  "%s: multiplied and added in f32, rounded once; %.480s", name, method);

@@ -26,7 +26,7 @@ gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
     const bool adds = plan->output_type->native && residual >= needed;
     gops_epilogue epilogue;
     epilogue.applies = job->fused && (job->residual == NULL || adds) &&
-                       plan->type->store_wrapped == NULL &&
+                       !gops_is_integer(plan->type) &&
                        (clamps || relu || activation->kind == GOPS_ACTIVATION_NONE);
     if (epilogue.applies) {
         const double low = clamps ? activation->alpha : relu ? 0 : -INFINITY;

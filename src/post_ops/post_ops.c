@@ -14,9 +14,7 @@ static void store_integers(const gops_plan *plan, const gops_job *job, const voi
     enum { BLOCK = 256 };
     uint64_t copy[BLOCK];
     const gops_type_row *type = plan->output_type;
-    const gops_compute compute =
-        plan->wrapped ? gops_compute_wrapped(plan->type->compute) : plan->type->compute;
-    const int64_t size = type->bytes, bytes = gops_compute_bytes(compute);
+    const int64_t size = type->bytes, bytes = gops_compute_bytes(type->compute);
     const bool copies = job->fused && gops_adds_in_place(job);
     const int64_t block = copies ? BLOCK : count;
     for (int64_t i = 0; i < count; i += block) {
@@ -27,8 +25,7 @@ static void store_integers(const gops_plan *plan, const gops_job *job, const voi
             added = memcpy(copy, added, (size_t)(length * size));
         }
         if (output != values) {
-            (plan->wrapped ? type->store_wrapped
-                           : type->store)(to, (const unsigned char *)values + i * bytes, length);
+            type->store(to, (const unsigned char *)values + i * bytes, length);
         }
         if (job->fused) {
             plan->kernels->post_ops->apply[type->index](to, bias, added, length, &plan->activation);
@@ -48,7 +45,7 @@ void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int
     if (job->residual != NULL) {
         residual = gops_residual_at(plan, job, first);
     }
-    if (type->store_wrapped != NULL) {
+    if (gops_is_integer(type)) {
         store_integers(plan, job, bias, residual, output, values, count);
         return;
     }

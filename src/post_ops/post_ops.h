@@ -6,9 +6,8 @@
 
 /* Writes `count` consecutive outputs of one channel: applies the post-ops to `values`, rounds once,
  * and stores. `first` is the first output element, counted over the whole tensor; `channel` is
- * group * C_OUT + output channel. `values` are of the compute type, or of gops_compute_wrapped's
- * where the plan is wrapped. They may be changed, and may be the output itself where the type is
- * its own compute type. */
+ * group * C_OUT + output channel. `values` are of the compute type. They may be changed, and may be
+ * the output itself where the type is its own compute type. */
 void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
                 int64_t count, void *values);
 

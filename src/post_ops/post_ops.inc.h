@@ -14,7 +14,7 @@
  *   C                type: the compute type
  *   LOAD(T) -> C     converts an element
  *   NAME(symbol)     puts the row's name in front of a symbol
- *   WRAPPED          type: the unsigned type of C's size; integers alone
+ *   INTEGER          defined for integers
  *   ELEMENT          type: the element's own type, where T has only its size; else not defined
  *   POST_OPS_BLOCK   int: the values that one call of a vector function takes
  */
@@ -31,15 +31,15 @@
 #define apply_gelu NAME(apply_gelu)
 #define post_ops NAME(post_ops)
 
-#ifdef WRAPPED
+#ifdef INTEGER
 #ifdef ELEMENT
 typedef ELEMENT value_type;
 #else
 typedef T value_type;
 #endif
 /* Sums wrap, so they are formed without a sign. */
-#define OPERAND (WRAPPED)
-#define SUM(a, b) (value_type)((WRAPPED)(a) + (b))
+#define OPERAND (C)
+#define SUM(a, b) (value_type)((C)(a) + (b))
 #else
 typedef C value_type;
 #define OPERAND LOAD
@@ -60,7 +60,7 @@ static void add_operands(value_type *values, const T *bias, const T *residual, i
     }
 }
 
-#ifndef WRAPPED
+#ifndef INTEGER
 /* The end of a residual block in one pass: max(value + bias + residual, 0). */
 static void residual_relu(value_type *values, const T *bias, const T *residual, int64_t count)
 {
@@ -88,7 +88,7 @@ static void apply_clamp(value_type *values, int64_t count, value_type low, value
     }
 }
 
-#ifndef WRAPPED
+#ifndef INTEGER
 #define FUNCTION(name) _Generic((C)0, float : name##f, double : name)
 
 /* Defines an activation from its formula for x, in blocks, which the compiler makes calls of vector
@@ -147,7 +147,7 @@ static void post_ops(void *run, const void *bias, const void *residual, int64_t 
                      const gops_activation *activation)
 {
     value_type *values = run;
-#ifndef WRAPPED
+#ifndef INTEGER
     if (residual != NULL && activation->kind == GOPS_ACTIVATION_RELU) {
         residual_relu(values, bias, residual, count);
         return;
@@ -163,7 +163,7 @@ static void post_ops(void *run, const void *bias, const void *residual, int64_t 
     case GOPS_ACTIVATION_CLAMP:
         apply_clamp(values, count, (value_type)activation->alpha, (value_type)activation->beta);
         break;
-#ifndef WRAPPED
+#ifndef INTEGER
     case GOPS_ACTIVATION_LEAKY_RELU:
         apply_leaky_relu(values, count, (C)activation->alpha);
         break;

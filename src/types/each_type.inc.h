@@ -9,10 +9,10 @@
  *     LOAD(T)           C: the value of an element
  *     STORE(C)          T: the element of a value
  *     NAME(symbol)      the symbol with the row's name in front
- *     ROW               initializer of name, type, compute, native and exact_k
+ *     ROW               initializer of name, type, compute and native
  *     VALUE(T)          double: floating point types alone
  *     ROUND(double)     T: floating point types alone
- *     WRAPPED           type: the unsigned integer of C's size; integers alone
+ *     INTEGER           defined for integers; C is then unsigned
  *     ELEMENT           type: the element's own type, where T only has its size
  *     LOAD_BLOCK(to, from, length), STORE_BLOCK(to, from, length)
  *                       statements: convert 16, 8 or 4 values; not for all types
@@ -20,17 +20,15 @@
  *                       the same by functions of widen.h and small_float.h; not for all types
  *     ROUND_IN_BLOCKS   defined if rounding by blocks is faster than one by one
  *     NORM_IN_DOUBLES   defined if a normalization of this type needs doubles
- *     SHIFTED           defined if a zero point is subtracted
+ *     SHIFTED           defined if values may have a zero point, which is subtracted
  *
  * Floating point types below f32 are multiplied and added in f32. Integers are exact modulo 2^bits:
- * 8-bit integers in f32 while every sum fits in 24 bits, 16-bit integers in f64 while it fits in
- * 53; exact_k is the number of products for which that holds, and a larger K is cut (methods/gemm).
- * 32- and 64-bit ones are multiplied as unsigned integers, whose arithmetic is modular already.
+ * they are multiplied and added as unsigned integers of 16, 32 or 64 bits, whose arithmetic is
+ * modular. A sum modulo 2^16 determines the result modulo 2^8 for every K.
  */
 #include "base/checked.h"
 #include "types/blocks.h"
 #include "types/f16c.h"
-#include "types/integer_bits.h"
 #include "types/small_float.h"
 #include "types/types.h"
 #include "types/widen.h"
@@ -46,9 +44,7 @@
 #define VALUE (double)
 #define ROUND (float)
 #define NAME(symbol) f32_##symbol
-#define ROW                                                                                        \
-    .name = "f32", .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .native = true,                  \
-    .exact_k = INT64_MAX
+#define ROW .name = "f32", .type = GOPS_F32, .compute = GOPS_COMPUTE_F32, .native = true
 #include "types/one_type.inc.h"
 
 #define T double
@@ -59,9 +55,7 @@
 #define ROUND SAME
 #define NORM_IN_DOUBLES
 #define NAME(symbol) f64_##symbol
-#define ROW                                                                                        \
-    .name = "f64", .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .native = true,                  \
-    .exact_k = INT64_MAX
+#define ROW .name = "f64", .type = GOPS_F64, .compute = GOPS_COMPUTE_F64, .native = true
 #include "types/one_type.inc.h"
 
 #ifdef __F16C__
@@ -81,7 +75,7 @@
 #define VALUE (double)gops_f16_load
 #define ROUND(value) (uint16_t) gops_f16_store(gops_round_to_odd(value))
 #define NAME(symbol) f16_##symbol
-#define ROW .name = "f16", .type = GOPS_F16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f16", .type = GOPS_F16, .compute = GOPS_COMPUTE_F32
 #include "types/one_type.inc.h"
 
 #define T uint16_t
@@ -95,7 +89,7 @@
 #define VALUE (double)gops_bf16_load
 #define ROUND gops_bf16_round
 #define NAME(symbol) bf16_##symbol
-#define ROW .name = "bf16", .type = GOPS_BF16, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "bf16", .type = GOPS_BF16, .compute = GOPS_COMPUTE_F32
 #include "types/one_type.inc.h"
 
 #define T uint8_t
@@ -110,7 +104,7 @@
 #define ROUND(value) (uint8_t) gops_f8e4m3_store(gops_round_to_odd(value))
 #define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e4m3_##symbol
-#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32
 #include "types/one_type.inc.h"
 
 #define T uint8_t
@@ -125,7 +119,7 @@
 #define ROUND(value) (uint8_t) gops_f8e4m3_saturate(gops_round_to_odd(value))
 #define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e4m3_saturating_##symbol
-#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32
 #include "types/one_type.inc.h"
 
 #define T uint8_t
@@ -143,7 +137,7 @@
 #define VALUE (double)gops_f8e5m2_load
 #define ROUND(value) (uint8_t) gops_f8e5m2_store(gops_round_to_odd(value))
 #define NAME(symbol) f8e5m2_##symbol
-#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32
 #include "types/one_type.inc.h"
 
 #define T uint8_t
@@ -161,51 +155,46 @@
 #define VALUE (double)gops_f8e5m2_load
 #define ROUND(value) (uint8_t) gops_f8e5m2_saturate(gops_round_to_odd(value))
 #define NAME(symbol) f8e5m2_saturating_##symbol
-#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32, .exact_k = INT64_MAX
+#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32
 #include "types/one_type.inc.h"
 
-/* 2^24 / 2^14: a product of two i8 is at most 2^14. */
 #define T int8_t
-#define C float
-#define LOAD (float)
-#define WIDEN gops_widen_i8
-#define STORE(value) (int8_t)(int32_t)(value)
-#define WRAPPED uint32_t
+#define C uint16_t
+#define LOAD_BLOCK gops_widen_i8_u16
+#define LOAD (uint16_t)
+#define STORE (int8_t)
+#define INTEGER
 #define NAME(symbol) i8_##symbol
-#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 1 << 10
+#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_U16
 #include "types/one_type.inc.h"
 
-/* 2^24 / 255^2, rounded down. */
 #define T uint8_t
-#define C float
-#define LOAD (float)
-#define WIDEN gops_widen_u8
-#define STORE(value) (uint8_t)(int32_t)(value)
-#define WRAPPED uint32_t
+#define C uint16_t
+#define LOAD_BLOCK gops_widen_u8_u16
+#define LOAD (uint16_t)
+#define STORE (uint8_t)
+#define INTEGER
 #define NAME(symbol) u8_##symbol
-#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_U16
 #include "types/one_type.inc.h"
 
-/* 2^53 / 2^30. */
-#define T int16_t
-#define C double
-#define LOAD (double)
-#define WIDEN gops_widen_i16
-#define STORE(value) (int16_t) gops_integer_bits(value)
-#define WRAPPED uint64_t
-#define NAME(symbol) i16_##symbol
-#define ROW .name = "i16", .type = GOPS_I16, .compute = GOPS_COMPUTE_F64, .exact_k = 1 << 23
-#include "types/one_type.inc.h"
-
-/* 2^53 / 65535^2, rounded down. */
 #define T uint16_t
-#define C double
-#define LOAD (double)
-#define WIDEN gops_widen_u16
-#define STORE(value) (uint16_t) gops_integer_bits(value)
-#define WRAPPED uint64_t
+#define C uint16_t
+#define ELEMENT int16_t
+#define LOAD SAME
+#define STORE SAME
+#define INTEGER
+#define NAME(symbol) i16_##symbol
+#define ROW .name = "i16", .type = GOPS_I16, .compute = GOPS_COMPUTE_U16, .native = true
+#include "types/one_type.inc.h"
+
+#define T uint16_t
+#define C uint16_t
+#define LOAD SAME
+#define STORE SAME
+#define INTEGER
 #define NAME(symbol) u16_##symbol
-#define ROW .name = "u16", .type = GOPS_U16, .compute = GOPS_COMPUTE_F64, .exact_k = 2097216
+#define ROW .name = "u16", .type = GOPS_U16, .compute = GOPS_COMPUTE_U16, .native = true
 #include "types/one_type.inc.h"
 
 #define T uint32_t
@@ -213,22 +202,18 @@
 #define ELEMENT int32_t
 #define LOAD SAME
 #define STORE SAME
-#define WRAPPED uint32_t
+#define INTEGER
 #define NAME(symbol) i32_##symbol
-#define ROW                                                                                        \
-    .name = "i32", .type = GOPS_I32, .compute = GOPS_COMPUTE_U32, .native = true,                  \
-    .exact_k = INT64_MAX
+#define ROW .name = "i32", .type = GOPS_I32, .compute = GOPS_COMPUTE_U32, .native = true
 #include "types/one_type.inc.h"
 
 #define T uint32_t
 #define C uint32_t
 #define LOAD SAME
 #define STORE SAME
-#define WRAPPED uint32_t
+#define INTEGER
 #define NAME(symbol) u32_##symbol
-#define ROW                                                                                        \
-    .name = "u32", .type = GOPS_U32, .compute = GOPS_COMPUTE_U32, .native = true,                  \
-    .exact_k = INT64_MAX
+#define ROW .name = "u32", .type = GOPS_U32, .compute = GOPS_COMPUTE_U32, .native = true
 #include "types/one_type.inc.h"
 
 #define T uint64_t
@@ -236,87 +221,41 @@
 #define ELEMENT int64_t
 #define LOAD SAME
 #define STORE SAME
-#define WRAPPED uint64_t
+#define INTEGER
 #define NAME(symbol) i64_##symbol
-#define ROW                                                                                        \
-    .name = "i64", .type = GOPS_I64, .compute = GOPS_COMPUTE_U64, .native = true,                  \
-    .exact_k = INT64_MAX
+#define ROW .name = "i64", .type = GOPS_I64, .compute = GOPS_COMPUTE_U64, .native = true
 #include "types/one_type.inc.h"
 
 #define T uint64_t
 #define C uint64_t
 #define LOAD SAME
 #define STORE SAME
-#define WRAPPED uint64_t
+#define INTEGER
 #define NAME(symbol) u64_##symbol
-#define ROW                                                                                        \
-    .name = "u64", .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .native = true,                  \
-    .exact_k = INT64_MAX
+#define ROW .name = "u64", .type = GOPS_U64, .compute = GOPS_COMPUTE_U64, .native = true
 #include "types/one_type.inc.h"
 
-/* The 8- and 16-bit integers for our own kernels, which multiply 32-bit integers nearly as fast as
- * floats. Sums modulo 2^32 determine the result modulo 2^8 or 2^16 for every K. */
+/* The 8-bit integers as ConvInteger takes them: with zero points, and sums of 32 bits. */
 #define T int8_t
 #define C uint32_t
-#define LOAD (uint32_t)(int32_t)
 #define WIDEN gops_widen_i8
-#define STORE(value) (int8_t)(value)
-#define WRAPPED uint32_t
-#define NAME(symbol) i8_modular_##symbol
-#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
+#define SHIFTED
+#define LOAD (uint32_t)
+#define STORE (int8_t)
+#define INTEGER
+#define NAME(symbol) i8_wide_##symbol
+#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_U32
 #include "types/one_type.inc.h"
 
 #define T uint8_t
 #define C uint32_t
-#define LOAD (uint32_t)(int32_t)
-#define WIDEN gops_widen_u8
-#define STORE(value) (uint8_t)(value)
-#define WRAPPED uint32_t
-#define NAME(symbol) u8_modular_##symbol
-#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
-#include "types/one_type.inc.h"
-
-#define T int16_t
-#define C uint32_t
-#define LOAD (uint32_t)(int32_t)
-#define WIDEN gops_widen_i16
-#define STORE(value) (int16_t)(value)
-#define WRAPPED uint32_t
-#define NAME(symbol) i16_modular_##symbol
-#define ROW .name = "i16", .type = GOPS_I16, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
-#include "types/one_type.inc.h"
-
-#define T uint16_t
-#define C uint32_t
-#define LOAD (uint32_t)(int32_t)
-#define WIDEN gops_widen_u16
-#define STORE(value) (uint16_t)(value)
-#define WRAPPED uint32_t
-#define NAME(symbol) u16_modular_##symbol
-#define ROW .name = "u16", .type = GOPS_U16, .compute = GOPS_COMPUTE_U32, .exact_k = INT64_MAX
-#include "types/one_type.inc.h"
-
-/* The 8-bit integers with a zero point subtracted: differences from -255 to 255. */
-#define T int8_t
-#define C float
-#define LOAD (float)
-#define WIDEN gops_widen_i8
-#define SHIFTED
-#define STORE(value) (int8_t)(int32_t)(value)
-#define WRAPPED uint32_t
-#define NAME(symbol) i8_shifted_##symbol
-#define ROW .name = "i8", .type = GOPS_I8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
-#include "types/one_type.inc.h"
-
-#define T uint8_t
-#define C float
-#define LOAD (float)
 #define WIDEN gops_widen_u8
 #define SHIFTED
-#define STORE(value) (uint8_t)(int32_t)(value)
-#define WRAPPED uint32_t
-#define NAME(symbol) u8_shifted_##symbol
-#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_F32, .exact_k = 258
+#define LOAD (uint32_t)
+#define STORE (uint8_t)
+#define INTEGER
+#define NAME(symbol) u8_wide_##symbol
+#define ROW .name = "u8", .type = GOPS_U8, .compute = GOPS_COMPUTE_U32
 #include "types/one_type.inc.h"
 
 #undef SAME

@@ -18,6 +18,6 @@
 #undef ROUND_IN_BLOCKS
 #undef NORM_IN_DOUBLES
 #undef STORE_BLOCK
-#undef WRAPPED
+#undef INTEGER
 #undef ELEMENT
 #undef SHIFTED

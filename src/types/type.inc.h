@@ -12,27 +12,10 @@ static void NAME(store)(void *to, const void *from, int64_t count)
     GOPS_IN_BLOCKS(NAME(store_block), (T *)to, (const C *)from, count, STORE)
 }
 
-#ifdef WRAPPED
-#define TRUNCATE(value) (T)(value)
-static inline __attribute__((always_inline)) void
-NAME(store_wrapped_block)(T *restrict to, const WRAPPED *restrict from, int length)
-{
-    for (int i = 0; i < length; i++) {
-        to[i] = TRUNCATE(from[i]);
-    }
-}
-
-static void NAME(store_wrapped)(void *to, const void *from, int64_t count)
-{
-    GOPS_IN_BLOCKS(NAME(store_wrapped_block), (T *)to, (const WRAPPED *)from, count, TRUNCATE)
-}
-#undef TRUNCATE
-#endif
-
 #ifdef SHIFTED
-static void NAME(subtract_zero)(void *values, int64_t count, double zero)
+static void NAME(subtract_zero)(void *values, int64_t count, uint32_t zero)
 {
-    NAME(shift_run)(values, count, (C)zero);
+    NAME(shift_run)(values, count, zero);
 }
 #endif
 
@@ -44,8 +27,5 @@ static const gops_type_row NAME(row) = {
     .store = NAME(store),
 #ifdef SHIFTED
     .subtract_zero = NAME(subtract_zero),
-#endif
-#ifdef WRAPPED
-    .store_wrapped = NAME(store_wrapped),
 #endif
 };

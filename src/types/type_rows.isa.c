@@ -30,16 +30,9 @@ const struct gops_type_rows GOPS_ISA_NAME(gops_type_rows) = {{
             [GOPS_F8E4M3] = &f8e4m3_saturating_row,
             [GOPS_F8E5M2] = &f8e5m2_saturating_row,
         },
-    [GOPS_TYPE_SHIFTED] =
+    [GOPS_TYPE_WIDE] =
         {
-            [GOPS_I8] = &i8_shifted_row,
-            [GOPS_U8] = &u8_shifted_row,
-        },
-    [GOPS_TYPE_MODULAR] =
-        {
-            [GOPS_I8] = &i8_modular_row,
-            [GOPS_I16] = &i16_modular_row,
-            [GOPS_U8] = &u8_modular_row,
-            [GOPS_U16] = &u16_modular_row,
+            [GOPS_I8] = &i8_wide_row,
+            [GOPS_U8] = &u8_wide_row,
         },
 }};

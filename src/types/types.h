@@ -15,6 +15,7 @@
 typedef enum gops_compute {
     GOPS_COMPUTE_F32,
     GOPS_COMPUTE_F64,
+    GOPS_COMPUTE_U16, /* integers modulo 2^16 */
     GOPS_COMPUTE_U32, /* integers modulo 2^32 */
     GOPS_COMPUTE_U64, /* integers modulo 2^64 */
     GOPS_COMPUTES     /* how many there are */
@@ -23,22 +24,16 @@ typedef enum gops_compute {
 /* Bytes of one value of the compute type. */
 static inline int64_t gops_compute_bytes(gops_compute compute)
 {
-    return compute == GOPS_COMPUTE_F64 || compute == GOPS_COMPUTE_U64 ? 8 : 4;
-}
-
-/* The unsigned compute type of the same size, in which sums of more than exact_k products are added
- * up. */
-static inline gops_compute gops_compute_wrapped(gops_compute compute)
-{
-    return gops_compute_bytes(compute) == 8 ? GOPS_COMPUTE_U64 : GOPS_COMPUTE_U32;
+    return compute == GOPS_COMPUTE_F64 || compute == GOPS_COMPUTE_U64 ? 8
+           : compute == GOPS_COMPUTE_U16                              ? 2
+                                                                      : 4;
 }
 
 /* Some types have a second row, for another way to convert or to compute. */
 typedef enum gops_type_variant {
     GOPS_TYPE_USUAL,
     GOPS_TYPE_SATURATING, /* 8-bit floats: overflow becomes the largest finite value */
-    GOPS_TYPE_SHIFTED,    /* 8-bit integers: im2col subtracts gops_columns.zero */
-    GOPS_TYPE_MODULAR,    /* 8- and 16-bit integers: the compute type is U32, which no BLAS takes */
+    GOPS_TYPE_WIDE,       /* 8-bit integers: sums modulo 2^32, for an output of that size */
     GOPS_TYPE_VARIANTS    /* how many there are */
 } gops_type_variant;
 
@@ -49,8 +44,7 @@ typedef enum gops_type_variant {
     ROW(f8e4m3_saturating) ROW(f8e5m2_saturating)
 #define GOPS_INTEGER_ROWS(ROW)                                                                     \
     ROW(i8) ROW(u8) ROW(i16) ROW(u16) ROW(i32) ROW(u32) ROW(i64) ROW(u64)                          \
-    ROW(i8_modular) ROW(u8_modular) ROW(i16_modular) ROW(u16_modular)                              \
-    ROW(i8_shifted) ROW(u8_shifted)
+    ROW(i8_wide) ROW(u8_wide)
 /* clang-format on */
 
 #define GOPS_ROW_INDEX(name) GOPS_ROW_##name,
@@ -64,20 +58,21 @@ typedef struct gops_type_row {
     gops_compute compute;
     /* T and C are the same format: data needs no conversion. */
     bool native;
-    /* The sum of this many products is exact in C; INT64_MAX: of any number. */
-    int64_t exact_k;
-    /* Convert `count` consecutive values, T to C and C to T; `store` rounds once, to nearest even.
-     */
+    /* Convert `count` consecutive values, T to C and C to T. `store` rounds once, to nearest even;
+     * integers keep their low bits. */
     void (*load)(void *to, const void *from, int64_t count);
     void (*store)(void *to, const void *from, int64_t count);
-    /* Integers: stores values of gops_compute_wrapped(compute) modulo 2^bits. Floating point: NULL.
-     */
-    void (*store_wrapped)(void *to, const void *from, int64_t count);
-    /* The shifted variant alone: subtracts `zero` from loaded values. Else NULL. */
-    void (*subtract_zero)(void *values, int64_t count, double zero);
+    /* The wide variant: subtracts `zero`, a zero point as `load` gives it, from loaded values. Else
+     * NULL. */
+    void (*subtract_zero)(void *values, int64_t count, uint32_t zero);
     /* The row's number: the index of other folders' tables by type. */
     int32_t index;
 } gops_type_row;
+
+static inline bool gops_is_integer(const gops_type_row *row)
+{
+    return row->compute >= GOPS_COMPUTE_U16;
+}
 
 enum { GOPS_MAX_TYPES = 32 }; /* the numbers of gops_type are below */
 

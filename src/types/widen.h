@@ -1,6 +1,6 @@
 /*
- * types/widen.h: converts integers of 8 and 16 bits to 32 bits, and the low bits of 32 back, in
- * blocks of 16, 8 or 4 (types/blocks.h).
+ * types/widen.h: converts integers of 8 and 16 bits to 32 bits, of 8 bits to 16, and the low bits of
+ * 32 back, in blocks of 16, 8 or 4 (types/blocks.h).
  *
  * Processors have an instruction for each of these, but gcc 12 does not find it for a short loop:
  * it goes through several registers and the stack, or converts one element at a time.
@@ -68,8 +68,38 @@ static inline __attribute__((always_inline)) __m128i gops_widen_load(const void 
 
 GOPS_WIDEN(gops_widen_i8, int8_t, cvtepi8_epi32, _mm_loadu_si128)
 GOPS_WIDEN(gops_widen_u8, uint8_t, cvtepu8_epi32, _mm_loadu_si128)
-GOPS_WIDEN(gops_widen_i16, int16_t, cvtepi16_epi32, _mm256_loadu_si256)
 GOPS_WIDEN(gops_widen_u16, uint16_t, cvtepu16_epi32, _mm256_loadu_si256)
+
+/* To 16 bits. */
+#ifdef __AVX2__
+#define GOPS_WIDEN_BLOCKS(to, from, length, convert)                                               \
+    if (length == 16) {                                                                            \
+        _mm256_storeu_si256((void *)(to),                                                          \
+                            _mm256_##convert(_mm_loadu_si128((const void *)(from))));              \
+        return;                                                                                    \
+    }                                                                                              \
+    if (length == 8) {                                                                             \
+        _mm_storeu_si128((void *)(to), _mm_##convert(gops_widen_load(from, 8)));                   \
+        return;                                                                                    \
+    }
+#else
+#define GOPS_WIDEN_BLOCKS(to, from, length, convert)
+#endif
+#define GOPS_WIDEN_U16(name, T, convert)                                                           \
+    static inline __attribute__((always_inline)) void name(uint16_t *to, const T *from,            \
+                                                           int length)                             \
+    {                                                                                              \
+        GOPS_WIDEN_BLOCKS(to, from, length, convert)                                               \
+        for (int i = 0; i < length; i++) {                                                         \
+            to[i] = (uint16_t)from[i];                                                             \
+        }                                                                                          \
+    }
+
+GOPS_WIDEN_U16(gops_widen_i8_u16, int8_t, cvtepi8_epi16)
+GOPS_WIDEN_U16(gops_widen_u8_u16, uint8_t, cvtepu8_epi16)
+
+#undef GOPS_WIDEN_U16
+#undef GOPS_WIDEN_BLOCKS
 
 #ifdef __AVX512F__
 #define GOPS_NARROW_16(to, from, store, convert)                                                   \

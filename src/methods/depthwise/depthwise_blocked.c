@@ -272,7 +272,6 @@ const gops_method gops_depthwise_blocked_deconv = {
     .prepare = blocked_prepare,
     .pack = gops_depthwise_pack,
     .run = blocked_run,
-    .modular = 1,
 };
 
 const gops_method gops_depthwise_blocked_conv = {
@@ -281,5 +280,4 @@ const gops_method gops_depthwise_blocked_conv = {
     .prepare = blocked_prepare,
     .pack = gops_depthwise_pack,
     .run = blocked_run,
-    .modular = 1,
 };

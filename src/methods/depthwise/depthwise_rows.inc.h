@@ -46,6 +46,9 @@ GOPS_INLINE void store_lanes(C *to, vector value, int64_t lanes)
     static const int32_t masks[] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
     const int32_t *mask = masks + 8 - lanes * (int64_t)sizeof(C) / 4;
     _mm256_maskstore_epi32((void *)to, _mm256_loadu_si256((const void *)mask), (__m256i)value);
+    if (sizeof(C) == 2 && lanes % 2 != 0) { /* the mask is of pairs */
+        to[lanes - 1] = value[lanes - 1];
+    }
 #else
     memcpy(to, &value, (size_t)lanes * sizeof(C));
 #endif

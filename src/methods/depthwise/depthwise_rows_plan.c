@@ -175,7 +175,6 @@ const gops_method gops_depthwise_rows_conv = {
     .prepare = rows_prepare,
     .pack = gops_depthwise_pack,
     .run = gops_depthwise_rows_run,
-    .modular = 1,
 };
 
 const gops_method gops_depthwise_rows_deconv = {
@@ -184,5 +183,4 @@ const gops_method gops_depthwise_rows_deconv = {
     .prepare = rows_prepare,
     .pack = gops_depthwise_pack,
     .run = gops_depthwise_rows_run,
-    .modular = 1,
 };

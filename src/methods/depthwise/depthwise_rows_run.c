@@ -240,15 +240,14 @@ static void order_weights(const block *at, const unsigned char *filter)
 {
     const int64_t count = at->plan->conv.taps;
     const gops_depthwise_tap *taps = at->ws.taps;
-    if (at->size == 4) {
-        uint32_t *to = at->ws.last;
-        for (int64_t i = 0; i < count; i++) {
-            memcpy(&to[i], filter + taps[i].weight * 4, 4);
-        }
-    } else {
-        uint64_t *to = at->ws.last;
-        for (int64_t i = 0; i < count; i++) {
-            memcpy(&to[i], filter + taps[i].weight * 8, 8);
+    unsigned char *to = at->ws.last;
+    for (int64_t i = 0; i < count; i++) {
+        if (at->size == 4) { /* a constant size becomes one move */
+            memcpy(to + i * 4, filter + taps[i].weight * 4, 4);
+        } else if (at->size == 8) {
+            memcpy(to + i * 8, filter + taps[i].weight * 8, 8);
+        } else {
+            memcpy(to + i * 2, filter + taps[i].weight * 2, 2);
         }
     }
 }

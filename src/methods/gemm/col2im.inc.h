@@ -8,7 +8,7 @@
  * outputs, `stride` apart, and which of them lie inside the output depends on the last tap alone.
  * The outer axes are counted by index arrays, so one code path serves every rank.
  *
- * Parameters, which this file undefines at its end:
+ * Parameters, from isa/each_compute.inc.h:
  *
  *     C             type: the compute type
  *     NAME(symbol)  the name of a function for this type
@@ -22,11 +22,11 @@ static inline void add_run(C *restrict to, int64_t stride, const C *restrict fro
 {
     if (stride == 1) {
         for (int64_t i = 0; i < count; i++) {
-            to[i] += from[i];
+            to[i] = (C)(to[i] + from[i]);
         }
     } else {
         for (int64_t i = 0; i < count; i++) {
-            to[i * stride] += from[i];
+            to[i * stride] = (C)(to[i * stride] + from[i]);
         }
     }
 }
@@ -106,5 +106,3 @@ static void col2im(const gops_scatter *scatter, const gops_scatter_block *block,
 #undef output_row
 #undef col2im_row
 #undef col2im
-#undef C
-#undef NAME

@@ -53,8 +53,7 @@ typedef struct parameters {
     bool pointwise;   /* the input is the column matrix */
     bool in_place;    /* the GEMM writes to the output, not to a scratch block */
     /* Offsets in the workspace; the columns are at 0. */
-    int64_t scratch_from; /* the product, or the sums of a wrapped plan */
-    int64_t spare_from;   /* a wrapped plan's products after the first */
+    int64_t scratch_from; /* the product */
 } parameters;
 
 static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
@@ -103,18 +102,13 @@ static int64_t columns_bytes(const gops_plan *plan, const parameters *p)
     return gops_mul_saturate(values, gops_compute_bytes(plan->type->compute));
 }
 
-static int64_t product_bytes(const gops_plan *plan, const parameters *p)
+static int64_t scratch_bytes(const gops_plan *plan, const parameters *p)
 {
     if (p->in_place) {
         return 0;
     }
     int64_t values = gops_mul_saturate(p->channels, p->columns);
     return gops_mul_saturate(values, gops_compute_bytes(plan->type->compute));
-}
-
-static int64_t scratch_bytes(const gops_plan *plan, const parameters *p)
-{
-    return gops_mul_saturate(product_bytes(plan, p), plan->wrapped && p->rows < p->k ? 2 : 1);
 }
 
 /* Halves whatever takes the most memory until the block fits. False if the smallest block does not
@@ -210,16 +204,13 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
     fill_window(conv, &p->window);
     const bool narrow = conv->output_pixels <= MAX_SIZE;
     p->pointwise = plan->type->native && narrow && is_pointwise(conv);
-    p->in_place = plan->type->native && narrow; /* a wrapped plan's type is never native */
+    p->in_place = plan->type->native && narrow;
     p->rows = p->k;
     p->columns = conv->output_pixels;
     if (worker_limit != GOPS_UNLIMITED) {
         gemm_conv_block_for_cache(plan, p);
     }
     p->rows = gops_min(p->rows, MAX_SIZE);
-    if (plan->wrapped) {
-        p->rows = gops_min(p->rows, plan->exact_k);
-    }
     p->columns = gops_min(p->columns, MAX_SIZE);
     p->channels = gops_min(p->channels, MAX_SIZE);
     if (!gemm_conv_fit(plan, p, worker_limit)) {
@@ -231,12 +222,8 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
     }
     p->blocks = gops_ceil_div(conv->output_pixels, p->columns);
     p->scratch_from = gops_round_up(columns_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
-    p->spare_from =
-        p->scratch_from + gops_round_up(product_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
-    plan->worker_bytes = gops_round_up(p->spare_from, GOPS_WORKSPACE_ALIGNMENT);
-    if (plan->wrapped && p->rows < p->k) {
-        plan->worker_bytes += gops_round_up(product_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
-    }
+    plan->worker_bytes =
+        p->scratch_from + gops_round_up(scratch_bytes(plan, p), GOPS_WORKSPACE_ALIGNMENT);
     plan->items = conv->batch * conv->groups * p->blocks;
     plan->filter_bytes =
         conv->groups * conv->channels_out * p->k * gops_compute_bytes(plan->type->compute);
@@ -261,7 +248,7 @@ typedef struct block {
     const unsigned char *filter; /* of the group, in C */
     unsigned char *output;       /* of the group, in T */
     int64_t column0, columns;
-    double data_zero;
+    uint32_t data_zero;
 } block;
 
 /* The product for rows row0 to row1 - 1 of the block: writes its columns to the workspace, or
@@ -282,7 +269,7 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
         product.b = workspace;
         product.ldb = (int32_t)at->columns;
     }
-    product.accumulate = row0 > 0 && !plan->wrapped;
+    product.accumulate = row0 > 0;
     product.lda = (int32_t)p->k;
     return product;
 }
@@ -312,13 +299,9 @@ static void run_scratch(const gops_plan *plan, const block *at, int64_t m, int64
         gops_product product = lower(plan, at, row, gops_min(row + p->rows, p->k), workspace);
         product.m = (int32_t)count;
         product.a = at->filter + (m * p->k + row) * gops_compute_bytes(compute);
-        product.c = plan->wrapped && row > 0 ? workspace + p->spare_from : scratch;
+        product.c = scratch;
         product.ldc = (int32_t)at->columns;
         gops_gemm_run(&plan->gemm, plan->kernels, compute, &product);
-        if (plan->wrapped) {
-            plan->kernels->gemm->wrap[compute](product.c, count * at->columns,
-                                               row > 0 ? scratch : NULL);
-        }
     }
     gemm_conv_store(plan, at, m, count, scratch, at->columns);
 }
@@ -385,6 +368,6 @@ const gops_method gops_gemm_conv = {
     .prepare = gemm_conv_prepare,
     .pack = gemm_conv_pack,
     .run = gemm_conv_run,
-    .wraps = true,
+    .zero_points = true,
     .any_span = true,
 };

@@ -189,7 +189,7 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, go
     *p = (gops_gemm_deconv_parameters){
         .channels = gops_min(conv->channels_out, MAX_SIZE / conv->taps),
         .columns = gops_min(conv->data_pixels, MAX_SIZE),
-        .depth = gops_min(conv->channels_in, plan->wrapped ? plan->exact_k : MAX_SIZE),
+        .depth = gops_min(conv->channels_in, MAX_SIZE),
         .tile_length = conv->axis[0].output,
         .tile_pixels = conv->output_pixels,
         .in_place = plan->type->native && conv->data_pixels <= MAX_SIZE,
@@ -242,6 +242,6 @@ const gops_method gops_gemm_deconv = {
     .prepare = gemm_deconv_prepare,
     .pack = gemm_deconv_pack,
     .run = gops_gemm_deconv_run,
-    .wraps = true,
+    .zero_points = true,
     .any_span = true,
 };

@@ -18,7 +18,7 @@ typedef struct work_item {
     unsigned char *output;       /* of those channels, in T */
     int64_t channels;
     int64_t pixels; /* in the data box */
-    double data_zero;
+    uint32_t data_zero;
     unsigned char *workspace;
 } work_item;
 
@@ -72,7 +72,7 @@ static void load_box(const gops_plan *plan, const work_item *at, const unsigned 
         }
         offset += last->data0 + first % width;
         plan->type->load(to, channel + offset * size, run);
-        if (plan->type->subtract_zero != NULL) {
+        if (at->data_zero != 0) {
             plan->type->subtract_zero(to, run, at->data_zero);
         }
         to += run * bytes;
@@ -82,8 +82,7 @@ static void load_box(const gops_plan *plan, const work_item *at, const unsigned 
 }
 
 /* columns = filter^T x data, or += if c > 0, for pixels first to first + count - 1 of the data box
- * and input channels c to c + depth - 1. A wrapped plan never adds: its products are added as
- * integers, by col2im. */
+ * and input channels c to c + depth - 1. */
 static void multiply(const gops_plan *plan, const work_item *at, int64_t first, int64_t count,
                      int64_t c, int64_t depth)
 {
@@ -100,7 +99,7 @@ static void multiply(const gops_plan *plan, const work_item *at, int64_t first, 
         .lda = (int32_t)conv->channels_in,
         .b = data + first * size,
         .ldb = (int32_t)conv->data_pixels,
-        .accumulate = c > 0 && !plan->wrapped,
+        .accumulate = c > 0,
         .c = at->workspace,
         .ldc = (int32_t)count,
     };
@@ -122,21 +121,12 @@ static void add_block(const gops_plan *plan, const work_item *at, int64_t first,
 {
     const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
     const int64_t channels_in = plan->conv.channels_in;
-    const gops_compute compute = plan->type->compute;
     const gops_scatter_block block = {at->channels, first, first + count, count};
     for (int64_t c = 0; c < channels_in; c += p->depth) {
-        const int64_t depth = gops_min(p->depth, channels_in - c);
-        multiply(plan, at, first, count, c, depth);
-        if (plan->wrapped) {
-            plan->kernels->gemm->wrap[compute](at->workspace,
-                                               at->channels * plan->conv.taps * count, NULL);
-            plan->kernels->gemm->col2im[gops_compute_wrapped(compute)](&at->scatter, &block,
-                                                                       at->workspace, sums, pixels);
-        }
+        multiply(plan, at, first, count, c, gops_min(p->depth, channels_in - c));
     }
-    if (!plan->wrapped) {
-        plan->kernels->gemm->col2im[compute](&at->scatter, &block, at->workspace, sums, pixels);
-    }
+    plan->kernels->gemm->col2im[plan->type->compute](&at->scatter, &block, at->workspace, sums,
+                                                     pixels);
 }
 
 /* Applies the post-ops to the tile, whose pixels of one channel are neighbours in memory, and

@@ -17,19 +17,14 @@ struct gops_gemm_kernels {
     gops_im2col_fn *const *im2col;
     /* By compute type: adds a block of the column matrix to the output; col2im.inc.h. */
     gops_col2im_fn *const *col2im;
-    /* By compute type, for GOPS_COMPUTE_U32 and U64 alone: the matrix product; integer_gemm.inc.h.
-     */
+    /* By compute type, of integers alone: the matrix product; integer_gemm.inc.h. */
     gops_integer_gemm_fn *const *integer;
-    /* By compute type, for GOPS_COMPUTE_F32 and F64 alone: converts values that are exact integers
-     * to the unsigned type of the same size; wrap.isa.c. */
-    gops_wrap_fn *const *wrap;
 };
 
 #ifdef GOPS_ISA
 extern gops_im2col_fn *const GOPS_ISA_NAME(gops_im2col_table)[GOPS_ROWS];
 extern gops_col2im_fn *const GOPS_ISA_NAME(gops_col2im_table)[GOPS_COMPUTES];
 extern gops_integer_gemm_fn *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES];
-extern gops_wrap_fn *const GOPS_ISA_NAME(gops_wrap_table)[GOPS_COMPUTES];
 #endif
 
 #endif

@@ -52,7 +52,9 @@ static void im2col_row(const gops_window *window, const gops_columns *block, con
             NAME(copy_run)
             (to + (begin - ox), from + (begin * ax->stride + shift), ax->stride, end - begin);
 #ifdef SHIFTED
-            NAME(shift_run)(to + (begin - ox), end - begin, (C)block->zero);
+            if (block->zero != 0) {
+                NAME(shift_run)(to + (begin - ox), end - begin, block->zero);
+            }
 #endif
             NAME(zero_run)(to + (end - ox), ox + count - end);
         }

@@ -5,13 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* C = A B, or C += A B if `accumulate`, modulo 2^32 or 2^64; row-major, as gops_sgemm_fn. */
+/* C = A B, or C += A B if `accumulate`, modulo 2^16, 2^32 or 2^64; row-major, as gops_sgemm_fn. */
 typedef void gops_integer_gemm_fn(int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
                                   const void *b, int64_t ldb, bool accumulate, void *c,
                                   int64_t ldc);
-
-/* Converts `count` values, floats that are exact integers, to unsigned integers of the same size:
- * adds them to `sums`, or overwrites `values` where `sums` is NULL. */
-typedef void gops_wrap_fn(void *values, int64_t count, void *sums);
 
 #endif

@@ -9,32 +9,20 @@
  * 2 rows and by a loop for a single row; the columns that remain to the right by tiles of one
  * vector, the last of which may be partial.
  *
- * The alternative is to split the integers into limbs of 16 bits and to multiply those by DGEMMs,
- * three of them for 32 bits and ten for 64, whose sums are exact up to K = 2^21.
- * tests/bench/bench_integers measures both, here on a Zen 5 with the Haswell kernels of OpenBLAS
- * 0.3.21: milliseconds of one thread, the least of 60 rounds, the DGEMMs without splitting and
- * joining the limbs.
- *
- *        M x N x K        bits    avx512    avx2   portable   DGEMMs
- *     128 x  784 x 1152    32      1.28     2.69    14.4       12.7
- *                          64      2.36    12.5     32.7       42.7
- *       8 x  784 x   72    32      0.0046   0.0092   0.056      0.073
- *                          64      0.0093   0.047    0.129      0.245
- *       1 x 3136 x    9    32      0.0008   0.0011   0.0034     0.0145
- *                          64      0.0021   0.0039   0.0079     0.046
- *
- * The DGEMMs win only against the portable code, on the largest product of 32 bits.
+ * A BLAS would need integers cut into limbs whose products a float sums exactly: of 16 bits in a
+ * double, three DGEMMs for 32 bits and ten for 64. tests/bench/bench_integers measures both; the
+ * DGEMMs win only against the portable code, on large products of 32 bits.
  *
  * Parameters, which this file undefines at its end:
  *
- *     C                                type: uint32_t or uint64_t
+ *     C                                type: uint16_t, uint32_t or uint64_t
  *     LANES                            int: elements of C in a vector
  *     SUM                              type: a vector of sums
  *     ADD(SUM sum, C a, vector row)    statement: adds a times the row to the sums
  *     TOTAL(SUM sum)                   vector: the sums modulo 2^bits
  *     LOAD_LANES(C *from, int count)   vector: the first `count` lanes, 0 in the others
  *     STORE_LANES(C *to, int count, vector)  statement: stores the first `count` lanes
- *     MR                               int, 4 or 8: rows of a tile
+ *     MR                               int, 4, 6 or 8: rows of a tile
  *     NR                               int, 1 to 3: vectors of a row of a tile
  *     NAME(symbol)                     the name of a function or type for C
  */
@@ -112,7 +100,7 @@ static void single_row(int64_t n, int64_t k, const C *a, const C *b, int64_t ldb
     }
     for (int64_t p = 0; p < k; p++) {
         for (int64_t j = 0; j < n; j++) {
-            c[j] += a[p] * b[p * ldb + j];
+            c[j] = (C)(c[j] + 1u * a[p] * b[p * ldb + j]); /* 16 bits are not to become int */
         }
     }
 }
@@ -127,7 +115,7 @@ static void integer_gemm(int64_t m, int64_t n, int64_t k, const void *a, int64_t
         row_panel(MR, NR, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
     }
     if (MR > 4 && m - i >= 4) {
-        row_panel(4, 2 * NR, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
+        row_panel(4, MR * NR / 4, n, k, left + i * lda, lda, b, ldb, accumulate, to + i * ldc, ldc);
         i += 4;
     }
     for (; m - i >= 2; i += 2) {

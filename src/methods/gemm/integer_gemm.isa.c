@@ -1,4 +1,4 @@
-/* integer_gemm.isa.c: integer_gemm.inc.h for 32 and 64 bits. */
+/* integer_gemm.isa.c: integer_gemm.inc.h for 16, 32 and 64 bits. */
 #include "methods/gemm/gemm_kernels.h"
 
 #include "isa/vector.h"
@@ -9,6 +9,7 @@
 #include <immintrin.h>
 #endif
 
+typedef uint16_t u16_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), aligned(2), may_alias));
 typedef uint32_t u32_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), aligned(4), may_alias));
 typedef uint64_t u64_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), aligned(8), may_alias));
 
@@ -17,15 +18,18 @@ typedef uint64_t u64_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), align
 
 #if defined(__AVX512F__)
 
-static inline __mmask16 first_lanes(int count)
+static inline __mmask32 first_lanes(int count)
 {
-    return (__mmask16)((1 << count) - 1);
+    return (__mmask32)((1u << count) - 1);
 }
 
-#define LOAD_LANES_32(from, count) _mm512_maskz_loadu_epi32(first_lanes(count), from)
+#define LOAD_LANES_16(from, count) _mm512_maskz_loadu_epi16(first_lanes(count), from)
+#define LOAD_LANES_32(from, count) _mm512_maskz_loadu_epi32((__mmask16)first_lanes(count), from)
 #define LOAD_LANES_64(from, count) _mm512_maskz_loadu_epi64((__mmask8)first_lanes(count), from)
+#define STORE_LANES_16(to, count, vector)                                                          \
+    _mm512_mask_storeu_epi16(to, first_lanes(count), (__m512i)(vector))
 #define STORE_LANES_32(to, count, vector)                                                          \
-    _mm512_mask_storeu_epi32(to, first_lanes(count), (__m512i)(vector))
+    _mm512_mask_storeu_epi32(to, (__mmask16)first_lanes(count), (__m512i)(vector))
 #define STORE_LANES_64(to, count, vector)                                                          \
     _mm512_mask_storeu_epi64(to, (__mmask8)first_lanes(count), (__m512i)(vector))
 enum { TILE_ROWS = 8 };
@@ -42,6 +46,17 @@ static inline __m256i first_lanes_64(int count)
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 
+/* Pairs of lanes, and the last lane, which may have been left out. */
+static inline __m256i load_lanes_16(const uint16_t *from, int count)
+{
+    static const uint16_t masks[31] = {[15] = 0xffff};
+    const __m256i last = _mm256_loadu_si256((const void *)(masks + 16 - count));
+    return _mm256_or_si256(_mm256_maskload_epi32((const void *)from, first_lanes_32(count / 2)),
+                           _mm256_and_si256(_mm256_set1_epi16((short)from[count - 1]), last));
+}
+
+#define LOAD_LANES_16(from, count) load_lanes_16(from, count)
+#define STORE_LANES_16(to, count, vector) memcpy(to, &(vector), (size_t)(count)*2)
 #define LOAD_LANES_32(from, count)                                                                 \
     _mm256_maskload_epi32((const void *)(from), first_lanes_32(count))
 #define LOAD_LANES_64(from, count)                                                                 \
@@ -55,7 +70,7 @@ static inline __m256i first_lanes_64(int count)
 #define STORE_LANES_64(to, count, vector)                                                          \
     _mm256_maskstore_epi64((void *)(to), first_lanes_64(count), (__m256i)(vector))
 #endif
-enum { TILE_ROWS = 4 };
+enum { TILE_ROWS = 6 };
 
 /*
  * AVX2 multiplies no 64-bit integers. With a = a1 2^32 + a0, and b the same way,
@@ -93,33 +108,78 @@ static inline __attribute__((always_inline)) __m256i total_u64(const u64_sum *su
 
 #else
 
-static inline u32_vector load_lanes_32(const uint32_t *from, int count)
-{
-    u32_vector lanes = {0};
-    for (int i = 0; i < count; i++) {
-        lanes[i] = from[i];
+#define LANES_FUNCTIONS(bits)                                                                      \
+    static inline u##bits##_vector load_lanes_##bits(const uint##bits##_t *from, int count)        \
+    {                                                                                              \
+        u##bits##_vector lanes = {0};                                                              \
+        for (int i = 0; i < count; i++) {                                                          \
+            lanes[i] = from[i];                                                                    \
+        }                                                                                          \
+        return lanes;                                                                              \
+    }                                                                                              \
+    static inline void store_lanes_##bits(uint##bits##_t *to, int count, u##bits##_vector vector)  \
+    {                                                                                              \
+        for (int i = 0; i < count; i++) {                                                          \
+            to[i] = vector[i];                                                                     \
+        }                                                                                          \
     }
-    return lanes;
-}
+LANES_FUNCTIONS(16)
+LANES_FUNCTIONS(32)
+LANES_FUNCTIONS(64)
 
-static inline u64_vector load_lanes_64(const uint64_t *from)
-{
-    return (u64_vector){from[0]};
-}
-
-static inline void store_lanes_32(uint32_t *to, int count, u32_vector vector)
-{
-    for (int i = 0; i < count; i++) {
-        to[i] = vector[i];
-    }
-}
-
+#define LOAD_LANES_16(from, count) load_lanes_16(from, count)
 #define LOAD_LANES_32(from, count) load_lanes_32(from, count)
-#define LOAD_LANES_64(from, count) load_lanes_64(from) /* a partial vector of two lanes has one */
+#define LOAD_LANES_64(from, count) load_lanes_64(from, count)
+#define STORE_LANES_16(to, count, vector) store_lanes_16(to, count, vector)
 #define STORE_LANES_32(to, count, vector) store_lanes_32(to, count, vector)
-#define STORE_LANES_64(to, count, vector) (*(to) = (vector)[0])
+#define STORE_LANES_64(to, count, vector) store_lanes_64(to, count, vector)
 enum { TILE_ROWS = 4 };
 
+#ifdef __SSE2__
+
+#include <emmintrin.h>
+
+/* SSE2 multiplies no vectors of 32-bit integers, but the even lanes of two vectors to 64 bits. So a
+ * vector of sums is two vectors, for the even and the odd lanes; the lower halves of their lanes
+ * are the sums. */
+typedef struct u32_sum {
+    __m128i even, odd;
+} u32_sum;
+
+static inline __attribute__((always_inline)) void add_u32(u32_sum *sum, uint32_t a, __m128i row)
+{
+    const __m128i broadcast = _mm_set1_epi32((int)a);
+    sum->even = _mm_add_epi64(sum->even, _mm_mul_epu32(broadcast, row));
+    sum->odd = _mm_add_epi64(sum->odd, _mm_mul_epu32(broadcast, _mm_srli_epi64(row, 32)));
+}
+
+static inline __attribute__((always_inline)) __m128i total_u32(const u32_sum *sum)
+{
+    const __m128i even = _mm_srli_epi64(_mm_slli_epi64(sum->even, 32), 32);
+    return _mm_or_si128(even, _mm_slli_epi64(sum->odd, 32));
+}
+
+#define SUM_32 u32_sum
+#define ADD_32(sum, a, row) add_u32(&(sum), a, (__m128i)(row))
+#define TOTAL_32(sum) total_u32(&(sum))
+#define NR_32 1
+
+#endif
+
+#endif
+
+#ifndef SUM_32
+#define SUM_32 u32_vector
+#define ADD_32 MULTIPLY_AND_ADD
+#define TOTAL_32 SAME
+#endif
+#if defined(__AVX2__) && !defined(__AVX512F__)
+enum { TILE_VECTORS = 2 };
+#else
+enum { TILE_VECTORS = 3 };
+#endif
+#ifndef NR_32
+#define NR_32 TILE_VECTORS
 #endif
 
 #ifndef C
@@ -136,23 +196,32 @@ enum { TILE_ROWS = 4 };
 #define NAME(symbol) u64_##symbol
 #include "methods/gemm/integer_gemm.inc.h"
 
-#define C uint32_t
-#define SUM u32_vector
+#define C uint16_t
+#define SUM u16_vector
 #define ADD MULTIPLY_AND_ADD
 #define TOTAL SAME
+#define LANES (GOPS_VECTOR_BYTES / 2)
+#define LOAD_LANES LOAD_LANES_16
+#define STORE_LANES STORE_LANES_16
+#define MR TILE_ROWS
+#define NR TILE_VECTORS
+#define NAME(symbol) u16_##symbol
+#include "methods/gemm/integer_gemm.inc.h"
+
+#define C uint32_t
+#define SUM SUM_32
+#define ADD ADD_32
+#define TOTAL TOTAL_32
 #define LANES (GOPS_VECTOR_BYTES / 4)
 #define LOAD_LANES LOAD_LANES_32
 #define STORE_LANES STORE_LANES_32
 #define MR TILE_ROWS
-#ifdef __AVX512F__
-#define NR 3
-#else
-#define NR 2
-#endif
+#define NR NR_32
 #define NAME(symbol) u32_##symbol
 #include "methods/gemm/integer_gemm.inc.h"
 
 gops_integer_gemm_fn *const GOPS_ISA_NAME(gops_integer_gemm_table)[GOPS_COMPUTES] = {
+    [GOPS_COMPUTE_U16] = u16_integer_gemm,
     [GOPS_COMPUTE_U32] = u32_integer_gemm,
     [GOPS_COMPUTE_U64] = u64_integer_gemm,
 };

@@ -28,7 +28,7 @@ typedef struct gops_columns {
     int64_t row0, row1;
     int64_t column0, column1;
     int64_t ld;
-    double zero; /* a quantized type's zero point, subtracted from each value; padding stays 0 */
+    uint32_t zero; /* an 8-bit type's zero point, subtracted from each value; padding stays 0 */
 } gops_columns;
 
 #endif

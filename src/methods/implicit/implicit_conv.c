@@ -182,5 +182,4 @@ const gops_method gops_implicit_conv = {
     .prepare = implicit_prepare,
     .pack = implicit_pack,
     .run = gops_implicit_run,
-    .modular = 1,
 };

@@ -42,9 +42,8 @@ enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };
 #include "isa/each_compute.inc.h"
 
 static const gops_tiles *const tiles[GOPS_COMPUTES] = {
-    [GOPS_COMPUTE_F32] = &f32_tiles,
-    [GOPS_COMPUTE_F64] = &f64_tiles,
-    [GOPS_COMPUTE_U32] = &u32_tiles,
+    [GOPS_COMPUTE_F32] = &f32_tiles, [GOPS_COMPUTE_F64] = &f64_tiles,
+    [GOPS_COMPUTE_U16] = &u16_tiles, [GOPS_COMPUTE_U32] = &u32_tiles,
     [GOPS_COMPUTE_U64] = &u64_tiles,
 };
 

@@ -108,5 +108,4 @@ const gops_method gops_subconv_deconv = {
     .prepare = subconv_prepare,
     .pack = subconv_pack,
     .run = gops_subconv_run,
-    .modular = 1,
 };
