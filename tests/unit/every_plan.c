@@ -181,10 +181,37 @@ static bool is_counted(const gops_test_tally *by, int algorithm)
 
 void gops_test_check_witnesses(void)
 {
+    static const struct {
+        gops_problem_operation operation;
+        const char *name;
+    } served_by[] = {
+        {GOPS_PROBLEM_CONV, "gemm"},
+        {GOPS_PROBLEM_CONV, "implicit"},
+        {GOPS_PROBLEM_CONV, "direct"},
+        {GOPS_PROBLEM_CONV, "pointwise"},
+        {GOPS_PROBLEM_CONV, "depthwise/blocked"},
+        {GOPS_PROBLEM_CONV, "depthwise/shuffle"},
+        {GOPS_PROBLEM_CONV, "depthwise/masked"},
+        {GOPS_PROBLEM_CONV, "depthwise/rows"},
+        {GOPS_PROBLEM_DECONV, "gemm"},
+        {GOPS_PROBLEM_DECONV, "subconv"},
+        {GOPS_PROBLEM_DECONV, "depthwise/blocked"},
+        {GOPS_PROBLEM_DECONV, "depthwise/shuffle"},
+        {GOPS_PROBLEM_DECONV, "depthwise/rows"},
+        {GOPS_PROBLEM_NORM, "norm"},
+    };
     gops_test_tally by;
     const bool all = find_all_served(&by);
     for (int a = 0; gops_algorithm_name(a) != NULL; a++)
         gops_test_check(is_counted(&by, a) || !all, "%s serves no witness", gops_algorithm_name(a));
+    for (size_t i = 0; i < sizeof served_by / sizeof served_by[0] && all; i++) {
+        const int a = gops_test_algorithm(served_by[i].name);
+        int64_t times = 0;
+        for (int isa = 0; isa < GOPS_TEST_ISAS; isa++)
+            times += by.times[served_by[i].operation][a][isa];
+        gops_test_check(times > 0, "%s serves no witness of operation %d", served_by[i].name,
+                        (int)served_by[i].operation);
+    }
 }
 
 const char *gops_test_left_out(const gops_test_tally *tally)

@@ -89,10 +89,65 @@ static void many_groups(void)
     with_mean(problem_of(GOPS_BF16, 3, 61, 30011, 61, 1e-5), 3, 1);
 }
 
-/* Larger than all caches, in whole vectors: outputs go past them, unless they are the data. */
+enum { GAP_BYTE = 0x5a };
+
+/* Runs a batch of equal images, `stride` elements apart, and compares each with the one that was run
+ * alone. What lies between the images of the output must stay. */
+static void like_one(const gops_plan *plan, const gops_arguments *arguments, const void *one,
+                     int64_t images, int64_t elements)
+{
+    const size_t image = (size_t)elements * sizeof(float);
+    const size_t stride = (size_t)arguments->output_stride * sizeof(float);
+    char gap[64];
+    gops_error error = {GOPS_OK, ""};
+    int64_t wrong = 0;
+    memset(gap, GAP_BYTE, sizeof gap);
+    gops_test_check(gops_execute(plan, arguments, &error) == GOPS_OK, "%s", error.message);
+    for (int64_t i = 0; i < images; i++) {
+        const char *at = (const char *)arguments->output + (size_t)i * stride;
+        wrong += memcmp(at, one, image) != 0 || memcmp(at + image, gap, stride - image) != 0;
+    }
+    gops_test_check(wrong == 0, "%lld of %lld images differ from one alone", (long long)wrong,
+                    (long long)images);
+}
+
+/* What no processor's caches hold, 33 times the largest second level cache that a plan reckons
+ * with: outputs go past them, unless they are the data. Images begin at whole vectors; channels end
+ * at one, or within one. */
 static void past_the_caches(void)
 {
-    with_mean(problem_of(GOPS_F32, 1, 72, 120000, 24, 1e-5), 3, 1);
+    enum { CHANNELS = 7, MAX_L2_BYTES = 4 << 20 };
+    for (int64_t pixels = 16000; pixels <= 16008; pixels += 8) {
+        const int64_t elements = CHANNELS * pixels, stride = (elements + 15) / 16 * 16;
+        const int64_t images = 33 * MAX_L2_BYTES / (stride * (int64_t)sizeof(float)) + 1;
+        gops_problem p = problem_of(GOPS_F32, 1, CHANNELS, pixels, CHANNELS, 1e-5);
+        gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
+        gops_problem_buffers one = gops_problem_buffers_create(&p, &p.data, &random);
+        float *data = aligned_alloc(64, (size_t)(images * stride) * sizeof(float));
+        float *output = aligned_alloc(64, (size_t)(images * stride) * sizeof(float));
+        gops_plan *plan = NULL;
+        memset(data, GAP_BYTE, (size_t)(images * stride) * sizeof(float));
+        memset(output, GAP_BYTE, (size_t)(images * stride) * sizeof(float));
+        for (int64_t i = 0; i < images; i++)
+            memcpy(data + i * stride, one.data.memory, (size_t)elements * sizeof(float));
+        check(&p, &one);
+        p.data.dims[0] = images;
+        gops_test_check(gops_problem_plan(&p, &plan, NULL) == GOPS_OK, "no plan");
+        gops_arguments arguments = {.size = sizeof arguments,
+                                    .data = data,
+                                    .scale = one.scale.memory,
+                                    .bias = one.bias.memory,
+                                    .output = output,
+                                    .data_stride = stride,
+                                    .output_stride = stride};
+        like_one(plan, &arguments, one.output.memory, images, elements);
+        arguments.output = data;
+        like_one(plan, &arguments, one.output.memory, images, elements);
+        gops_plan_destroy(plan);
+        gops_problem_buffers_destroy(&one);
+        free(output);
+        free(data);
+    }
 }
 
 static void huge_and_tiny_values(void)
