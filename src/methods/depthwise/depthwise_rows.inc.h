@@ -99,10 +99,15 @@ GOPS_INLINE void tile(const gops_depthwise_rows *a, const C *data, C *output, in
         }
     }
     if (a->bounds != NULL) {
+        const C *bounds = a->bounds;
         const vector bias = broadcast(*(const C *)a->bias);
+        const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
         GOPS_UNROLL
         for (int r = 0; r < MR; r++) {
-            NAME(epilogue_all)((vector *)sum[r], NR, a->bounds, bias);
+            GOPS_UNROLL
+            for (int v = 0; v < NR; v++) { /* by value: a pointer to them costs registers */
+                sum[r][v] = (row_vector)NAME(epilogue)((vector)sum[r][v], bias, low, high);
+            }
         }
     }
     GOPS_UNROLL
