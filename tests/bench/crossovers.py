@@ -3,7 +3,7 @@
 
 For every layer all algorithms that serve it are measured in turns (algorithm=fastest). Shown are the
 layers where the one with the least estimate was not the fastest and by how much, and for each
-algorithm how its estimates compare with the measured times. GROUPOPS_ISA=avx2 or portable shows it
+algorithm where it pays and how its estimates compare with the measured times. GROUPOPS_ISA=avx2 or portable shows it
 for that instruction set.
 """
 
@@ -21,6 +21,8 @@ import sys
 TRIAL = re.compile(r"([a-z/]+) measured ([0-9.]+), estimated ([0-9.]+) ms")
 # A choice within this of the fastest is no mistake: as much differs from run to run.
 TOLERANCE = 1.05
+# An algorithm pays where all others take this much longer.
+PAYS = 1.1
 MIN_MS = 0.0001  # what is printed as 0
 
 
@@ -42,6 +44,11 @@ class Layer:
     @property
     def regret(self):
         return self.measured[self.chosen] / self.measured[self.fastest]
+
+    def without(self, algorithm):
+        """How many times as long the layer takes where the algorithm is not there."""
+        others = [ms for name, ms in self.measured.items() if name != algorithm]
+        return min(others) / min(self.measured.values())
 
 
 def lines_of(path):
@@ -80,16 +87,18 @@ def report(layers):
     print(f"\n{len(layers)} layers with a choice; auto within {TOLERANCE} of the fastest on {right}; "
           f"geometric mean {mean(layer.regret for layer in layers):.3f}, "
           f"worst {max(layer.regret for layer in layers):.2f}\n")
-    print("| operation | algorithm | layers | fastest on | measured / estimated, mean | least | most |"
-          "\n|---|---|---|---|---|---|---|")
+    print("| operation | algorithm | layers | fastest on | pays on | without it, at most | "
+          "measured / estimated, mean | least | most |\n|---|---|---|---|---|---|---|---|---|")
     for operation in ("conv", "deconv", "norm"):
         chosen = [layer for layer in layers if layer.operation == operation]
         for algorithm in sorted({name for layer in chosen for name in layer.measured}):
             ratios = [layer.measured[algorithm] / layer.estimated[algorithm]
                       for layer in chosen if algorithm in layer.measured]
             wins = sum(layer.fastest == algorithm for layer in chosen)
-            print(f"| {operation} | {algorithm} | {len(ratios)} | {wins} | {mean(ratios):.2f} | "
-                  f"{min(ratios):.2f} | {max(ratios):.2f} |")
+            without = [layer.without(algorithm) for layer in chosen]
+            print(f"| {operation} | {algorithm} | {len(ratios)} | {wins} | "
+                  f"{sum(ratio > PAYS for ratio in without)} | {max(without):.2f} | "
+                  f"{mean(ratios):.2f} | {min(ratios):.2f} | {max(ratios):.2f} |")
 
 
 def main():
