@@ -315,11 +315,14 @@ static bool check_model(gops_test_random *random, const char *type, answers *see
     return right;
 }
 
-static answers check(const char *type, uint64_t stream)
+/* Goes on, up to 10 times as long, until there was a shape without a sum and one without an output
+ * where there have to be: of some seeds' transposed convolutions none of the first is so. */
+static answers check(const char *type, uint64_t stream, bool rare)
 {
     answers seen = {0};
     gops_ort_load();
-    for (int i = 0; i < MODELS; i++) {
+    for (int i = 0;
+         i < MODELS || (rare && i < 10 * MODELS && (seen.sumless == 0 || seen.empty == 0)); i++) {
         gops_test_random random = gops_test_random_start(gops_test_seed(), stream + (uint64_t)i);
         if (!check_model(&random, type, &seen)) {
             break;
@@ -334,7 +337,7 @@ static answers check(const char *type, uint64_t stream)
 
 static void check_convolution(const char *type, uint64_t stream)
 {
-    const answers seen = check(type, stream);
+    const answers seen = check(type, stream, true);
     gops_test_check(seen.sumless > 0 && seen.empty > 0,
                     "no shape without a sum, or none without an output");
 }
@@ -351,7 +354,7 @@ static void deconv(void)
 
 static void norm(void)
 {
-    check("GroupNormalization", 2000);
+    check("GroupNormalization", 2000, false);
 }
 
 /* A convolution whose rank is open too may come with four spatial axes, which the library has none
