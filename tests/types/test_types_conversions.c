@@ -370,7 +370,7 @@ static void sums_of_integers(void)
     static uint8_t got[SUMS];
     bool runs;
     for (int i = 0; i < SUMS; i++) {
-        sums[i] = (uint16_t)(i * 40503);
+        sums[i] = (uint16_t)((uint32_t)i * 40503);
     }
     for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
         if (!runs) {

@@ -53,13 +53,13 @@ GOPS_INLINE void add_epilogue(const gops_tile_work *work, const int vectors, con
     const C *bounds = work->bounds, *bias = work->bias, *residual = work->residual;
     const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
     GOPS_UNROLL
-    for (int i = 0; i < vectors; i++, residual += adds_residual ? work->sums_ld : 0) {
+    for (int i = 0; i < vectors; i++) {
         const vector add = channels_form ? *(const vector *)(bias + i * LANES) : broadcast(bias[i]);
         GOPS_UNROLL
         for (int j = 0; j < nr; j++) {
             vector value = sum[i * nr + j] + add;
             if (adds_residual) {
-                value += *(const vector *)(residual + work->sum_offsets[j]);
+                value += *(const vector *)(residual + i * work->sums_ld + work->sum_offsets[j]);
             }
             sum[i * nr + j] = clamp(value, low, high);
         }
