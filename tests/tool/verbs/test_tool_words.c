@@ -159,7 +159,6 @@ static void help(void)
     expect_help("-h", PARTS("groupops run "));
     expect_help("help", PARTS("groupops run ", "groupops info", "Exit status"));
     expect_help("help bench", PARTS("groupops bench ", "--suite=NAME"));
-    expect_help("help ir", PARTS("groupops ir "));
     expect_help("run --help", PARTS("--data=FILE", "--output=FILE", "--strides=LIST",
                                     "--output-shape-rule=spec|openvino|onnx", "GroupConvolution-1",
                                     "GroupNormalization-12"));
