@@ -3,6 +3,10 @@
  *
  * The build compiles each file *.isa.c, in whatever folder, once for each instruction set, with
  * GOPS_ISA defined as the name of the set. GOPS_ISA_NAME(symbol) makes the symbols differ.
+ *
+ * A set may only add instructions that multiply 8 bits to another one, its base (cmake/isa.cmake).
+ * For it only the files *.vnni.isa.c are compiled, and its table takes what is not in these from
+ * the base: GOPS_BASE_NAME(symbol). A set that adds nothing is its own base.
  */
 #ifndef GOPS_ISA_H
 #define GOPS_ISA_H
@@ -12,6 +16,7 @@
 #define GOPS_PASTE_NAMES(symbol, isa) symbol##_##isa
 #define GOPS_PASTE(symbol, isa) GOPS_PASTE_NAMES(symbol, isa)
 #define GOPS_ISA_NAME(symbol) GOPS_PASTE(symbol, GOPS_ISA)
+#define GOPS_BASE_NAME(symbol) GOPS_PASTE(symbol, GOPS_BASE_ISA)
 
 /* One member for each folder that has such code. Only that folder knows what its member holds. */
 typedef struct gops_kernels {
@@ -36,14 +41,14 @@ extern const gops_kernels gops_kernels_portable;
 
 #ifdef GOPS_ISA
 extern const gops_kernels GOPS_ISA_NAME(gops_kernels);
-extern const struct gops_type_rows GOPS_ISA_NAME(gops_type_rows);
-extern const struct gops_post_ops_kernels GOPS_ISA_NAME(gops_post_ops_kernels);
-extern const struct gops_gemm_kernels GOPS_ISA_NAME(gops_gemm_kernels);
-extern const struct gops_implicit_kernels GOPS_ISA_NAME(gops_implicit_kernels);
-extern const struct gops_direct_kernels *const GOPS_ISA_NAME(gops_direct_table)[];
-extern const struct gops_pointwise *const GOPS_ISA_NAME(gops_pointwise_table)[];
-extern const struct gops_depthwise_forms GOPS_ISA_NAME(gops_depthwise_forms);
-extern const struct gops_norm_kernels GOPS_ISA_NAME(gops_norm_kernels);
+extern const struct gops_type_rows GOPS_BASE_NAME(gops_type_rows);
+extern const struct gops_post_ops_kernels GOPS_BASE_NAME(gops_post_ops_kernels);
+extern const struct gops_gemm_kernels GOPS_BASE_NAME(gops_gemm_kernels);
+extern const struct gops_implicit_kernels GOPS_BASE_NAME(gops_implicit_kernels);
+extern const struct gops_direct_kernels *const GOPS_BASE_NAME(gops_direct_table)[];
+extern const struct gops_pointwise *const GOPS_BASE_NAME(gops_pointwise_table)[];
+extern const struct gops_depthwise_forms GOPS_BASE_NAME(gops_depthwise_forms);
+extern const struct gops_norm_kernels GOPS_BASE_NAME(gops_norm_kernels);
 #endif
 
 #endif

@@ -1,0 +1,19 @@
+/* isa_table.vnni.isa.c: the table of one instruction set. */
+#include "isa/isa.h"
+#include "isa/vector.h"
+
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
+
+const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
+    .isa = TEXT(GOPS_ISA),
+    .vector_bytes = GOPS_VECTOR_BYTES,
+    .types = &GOPS_BASE_NAME(gops_type_rows),
+    .post_ops = &GOPS_BASE_NAME(gops_post_ops_kernels),
+    .gemm = &GOPS_BASE_NAME(gops_gemm_kernels),
+    .implicit = &GOPS_BASE_NAME(gops_implicit_kernels),
+    .direct = GOPS_BASE_NAME(gops_direct_table),
+    .pointwise = GOPS_BASE_NAME(gops_pointwise_table),
+    .depthwise = &GOPS_BASE_NAME(gops_depthwise_forms),
+    .norm = &GOPS_BASE_NAME(gops_norm_kernels),
+};
