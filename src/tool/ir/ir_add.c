@@ -63,20 +63,31 @@ static bool broadcast_shape(const gops_tensor *one, const gops_tensor *other, go
     return true;
 }
 
+bool gops_ir_is_broadcast(const gops_tensor *from, const gops_tensor *to)
+{
+    bool fine = from->rank <= to->rank;
+    for (int32_t axis = 0; fine && axis < to->rank; axis++) {
+        const int64_t dim = aligned_dim(from, to->rank, axis);
+        fine = dim == 1 || dim == to->dims[axis];
+    }
+    return fine;
+}
+
 void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops_tensor *to,
-                       void *broadcast)
+                       int64_t first, int64_t count, void *broadcast)
 {
     const size_t bytes = gops_type_bytes(to->type);
     int64_t index[GOPS_MAX_RANK] = {0};
     int64_t strides[GOPS_MAX_RANK] = {0}; /* 0 along an axis that is broadcast */
     int64_t stride = 1;
-    int64_t count = 1;
     int64_t at = 0;
-    for (int32_t axis = to->rank - 1; axis >= 0; axis--) {
+    for (int32_t axis = to->rank - 1; count > 0 && axis >= 0; axis--) {
         const int64_t dim = aligned_dim(from, to->rank, axis);
         strides[axis] = dim == 1 ? 0 : stride;
         stride *= dim;
-        count *= to->dims[axis];
+        index[axis] = first % to->dims[axis];
+        first /= to->dims[axis];
+        at += index[axis] * strides[axis];
     }
     for (int64_t i = 0; i < count; i++) {
         memcpy((char *)broadcast + (size_t)i * bytes, (const char *)elements + (size_t)at * bytes,
@@ -101,17 +112,24 @@ static bool add_broadcast(gops_ir_run *run, int index, gops_tool_error *error)
     return add_bias(run, index, 1, error);
 }
 
+bool gops_ir_read_broadcast(const gops_ir_run *run, int index, bool *none, gops_tool_error *error)
+{
+    const char *broadcast = gops_ir_attribute_value(&run->model->layer[index], "auto_broadcast");
+    *none = broadcast != NULL && strcmp(broadcast, "none") == 0;
+    return broadcast == NULL || *none || strcmp(broadcast, "numpy") == 0 ||
+           gops_ir_refuse(run, index, error, "auto_broadcast \"%.40s\" is not run", broadcast);
+}
+
 bool gops_ir_prepare_add(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    const char *broadcast = gops_ir_attribute_value(&run->model->layer[index], "auto_broadcast");
     const gops_tensor *inputs[2] = {gops_ir_input(run, index, 0), gops_ir_input(run, index, 1)};
-    const bool none = broadcast != NULL && strcmp(broadcast, "none") == 0;
+    bool none;
     gops_ir_text first;
     gops_ir_text second;
     int64_t channels;
-    if (broadcast != NULL && !none && strcmp(broadcast, "numpy") != 0) {
-        return gops_ir_refuse(run, index, error, "auto_broadcast \"%.40s\" is not run", broadcast);
+    if (!gops_ir_read_broadcast(run, index, &none, error)) {
+        return false;
     }
     const bool equal = gops_ir_same_shape(inputs[0], inputs[1]);
     for (int data = 0; data < 2 && inputs[0]->type == inputs[1]->type; data++) {

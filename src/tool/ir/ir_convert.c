@@ -1,13 +1,12 @@
-/* ir_convert.c: Convert from one floating point type to a wider one that has all of its values, as
- * the constants of a model compressed to f16 are brought back to f32. Conversions that round, and
- * those of integers, are refused. */
+/* ir_convert.c: Convert to a floating point type that has all values of the type converted from, as
+ * constants of f16 or u8 are brought back to f32. Conversions that round are refused. */
 #include "ir/ir_run.h"
 
 #include "types/small_float.h"
 
 #include <string.h>
 
-static double load_float(gops_type type, const unsigned char *element)
+static double load_real(gops_type type, const unsigned char *element)
 {
     uint16_t half;
     float single;
@@ -32,6 +31,51 @@ static double load_float(gops_type type, const unsigned char *element)
     }
 }
 
+/* Of an integer type of up to 32 bits. */
+static double load_integer(gops_type type, const unsigned char *element)
+{
+    uint16_t half;
+    uint32_t word;
+    switch (type) {
+    case GOPS_U8:
+        return (double)*element;
+    case GOPS_I8:
+        return (double)(int8_t)*element;
+    case GOPS_U16:
+    case GOPS_I16:
+        memcpy(&half, element, sizeof half);
+        return type == GOPS_U16 ? (double)half : (double)(int16_t)half;
+    default:
+        memcpy(&word, element, sizeof word);
+        return type == GOPS_U32 ? (double)word : (double)(int32_t)word;
+    }
+}
+
+/* Stores a number that the type has. */
+static void store_real(gops_type type, double value, unsigned char *element)
+{
+    const float single = (float)value;
+    const uint16_t half =
+        (uint16_t)(type == GOPS_F16 ? gops_f16_store(single) : gops_bf16_store(single));
+    switch (type) {
+    case GOPS_F64:
+        memcpy(element, &value, sizeof value);
+        return;
+    case GOPS_F32:
+        memcpy(element, &single, sizeof single);
+        return;
+    default:
+        memcpy(element, &half, sizeof half);
+    }
+}
+
+double gops_ir_round(gops_type type, double value)
+{
+    unsigned char element[sizeof value];
+    store_real(type, value, element);
+    return load_real(type, element);
+}
+
 void gops_ir_convert(gops_type from, const void *elements, gops_type to, void *converted,
                      int64_t count)
 {
@@ -42,19 +86,31 @@ void gops_ir_convert(gops_type from, const void *elements, gops_type to, void *c
         return;
     }
     for (int64_t i = 0; i < count; i++) {
+        const unsigned char *element = (const unsigned char *)elements + (size_t)i * from_bytes;
         const double value =
-            load_float(from, (const unsigned char *)elements + (size_t)i * from_bytes);
-        const float single = (float)value;
-        memcpy((char *)converted + (size_t)i * to_bytes,
-               to == GOPS_F64 ? (const void *)&value : (const void *)&single, to_bytes);
+            from <= GOPS_F8E5M2 ? load_real(from, element) : load_integer(from, element);
+        store_real(to, value, (unsigned char *)converted + (size_t)i * to_bytes);
     }
+}
+
+bool gops_ir_computes_in(gops_type type)
+{
+    return type == GOPS_F64 || type == GOPS_F32 || type == GOPS_F16 || type == GOPS_BF16;
+}
+
+/* Binary digits that an element's value may have, from the first that is not 0 to the last. */
+static int digits(gops_type type)
+{
+    static const int of_reals[] = {[GOPS_F64] = 53, [GOPS_F32] = 24,   [GOPS_F16] = 11,
+                                   [GOPS_BF16] = 8, [GOPS_F8E4M3] = 4, [GOPS_F8E5M2] = 3};
+    return type <= GOPS_F8E5M2 ? of_reals[type] : 8 * (int)gops_type_bytes(type);
 }
 
 static bool is_exact(gops_type from, gops_type to)
 {
-    const bool from_float = from >= GOPS_F64 && from <= GOPS_F8E5M2;
-    return from == to || (from_float && to == GOPS_F64) ||
-           (from_float && from != GOPS_F64 && to == GOPS_F32);
+    /* bf16 has exponents that f16 does not have. */
+    const bool fits = digits(from) <= digits(to) && !(from == GOPS_BF16 && to == GOPS_F16);
+    return from == to || (gops_ir_computes_in(to) && fits);
 }
 
 bool gops_ir_prepare_convert(gops_ir_run *run, int index, gops_tool_error *error)
@@ -70,10 +126,11 @@ bool gops_ir_prepare_convert(gops_ir_run *run, int index, gops_tool_error *error
     step->output = *from;
     step->output.type = to;
     step->data = gops_ir_source(run, index, 0);
-    step->algorithm = "-";
+    step->constant = run->step[step->data].constant;
+    step->algorithm = step->constant ? "folded" : "-";
     return is_exact(from->type, to) ||
            gops_ir_refuse(run, index, error,
-                          "from %s to %s is not run: a floating point type goes to f32 or f64 "
-                          "that has all of its values",
+                          "from %s to %s is not run: a type goes to f64, f32, f16 or bf16 that "
+                          "has all of its values",
                           gops_type_name(from->type), gops_type_name(to));
 }

@@ -137,7 +137,8 @@ static const void *broadcast_input(gops_ir_run *run, int index, int source, void
         gops_ir_refuse(run, index, error, "no memory for its %zu bytes", step->bytes);
         return NULL;
     }
-    gops_ir_broadcast(&from->output, from->elements, &step->output, *memory);
+    gops_ir_broadcast(&from->output, from->elements, &step->output, 0,
+                      (int64_t)(step->bytes / gops_type_bytes(step->output.type)), *memory);
     return *memory;
 }
 
@@ -169,7 +170,7 @@ static bool read_given(gops_ir_run *run, int index, gops_tool_error *error)
     return done;
 }
 
-/* Whether the layer is fused with one that follows, and so executed with it. */
+/* Whether the layer is fused or folded with one that follows, and so executed with it. */
 static bool is_before_another(const gops_ir_run *run, int index)
 {
     const gops_ir_step *step = &run->step[index];
@@ -188,6 +189,10 @@ static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
     }
     if (strcmp(layer->type, "Const") == 0) {
         return gops_ir_read_const(run, index, step->elements, error);
+    }
+    if (step->constant) {
+        gops_ir_fold(run, index);
+        return true;
     }
     if (strcmp(layer->type, "Parameter") == 0 && step->file.descriptor >= 0) {
         return read_given(run, index, error);

@@ -22,6 +22,8 @@ static const struct {
     {"ReLU", gops_ir_prepare_relu, 1, 1, 1}, /* as versions 10 and 11 spell it */
     {"Reshape", gops_ir_prepare_reshape, 2, 2, 1},
     {"Convert", gops_ir_prepare_convert, 1, 1, 1},
+    {"Subtract", gops_ir_prepare_subtract, 2, 2, 1},
+    {"Multiply", gops_ir_prepare_multiply, 2, 2, 1},
     {"Result", gops_ir_prepare_result, 1, 1, 0},
 };
 
@@ -127,5 +129,6 @@ bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
                                     run->given[i].text);
         }
     }
+    gops_ir_fold_all(run);
     return gops_ir_fuse_all(run, error);
 }

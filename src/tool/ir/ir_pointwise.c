@@ -74,7 +74,8 @@ bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error
     step->output.type = input->type;
     step->output.rank = (int32_t)rank;
     step->data = gops_ir_source(run, index, 0);
-    step->algorithm = "-";
+    step->constant = run->step[step->data].constant;
+    step->algorithm = step->constant ? "folded" : "-";
     for (int axis = 0; axis < rank; axis++) {
         int64_t *dim = &step->output.dims[axis];
         if (*dim == 0 && special) {

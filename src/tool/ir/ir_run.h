@@ -35,6 +35,7 @@ typedef struct gops_ir_step {
     int users; /* how many inputs have yet to read the elements */
     int user;  /* a layer with such an input */
     double milliseconds;
+    bool constant; /* it is a Const, or computed from constants (ir_constants.c) */
     /* A layer that is executed by a plan, and the layers whose outputs are its arguments. */
     gops_plan *plan;
     gops_plan_info info;
@@ -43,7 +44,7 @@ typedef struct gops_ir_step {
     int64_t ones;
     bool broadcast; /* data and residual are broadcast to the output's shape first */
     /* Fused layers are a list from the last one, which has the plan and the arguments, to the first
-     * one, the operation. */
+     * one, the operation. So are folded ones, without a plan. */
     int before; /* the layer before this one in the list; GOPS_IR_NONE */
     int last;   /* in the first layer of the list: the last one; elsewhere GOPS_IR_NONE */
     /* Parameter */
@@ -68,7 +69,8 @@ struct gops_ir_run {
 gops_ir_prepare_fn gops_ir_prepare_parameter, gops_ir_prepare_const, gops_ir_prepare_result,
     gops_ir_prepare_conv, gops_ir_prepare_group_conv, gops_ir_prepare_deconv,
     gops_ir_prepare_group_deconv, gops_ir_prepare_norm, gops_ir_prepare_add, gops_ir_prepare_relu,
-    gops_ir_prepare_reshape, gops_ir_prepare_convert;
+    gops_ir_prepare_reshape, gops_ir_prepare_convert, gops_ir_prepare_subtract,
+    gops_ir_prepare_multiply;
 
 /* The step of a layer that is not prepared yet. */
 gops_ir_step gops_ir_step_initial(void);
@@ -86,13 +88,30 @@ bool gops_ir_plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
 bool gops_ir_is_bias(const gops_tensor *data, const gops_tensor *added, int64_t *channels);
 bool gops_ir_same_shape(const gops_tensor *one, const gops_tensor *other);
 
-/* Broadcasts the elements of `from` to the shape of `to`, by NumPy's rules. */
-void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops_tensor *to,
-                       void *broadcast);
+/* Whether NumPy's rules broadcast `from` to the shape of `to`. */
+bool gops_ir_is_broadcast(const gops_tensor *from, const gops_tensor *to);
 
-/* The element types that Convert goes from and to, exactly (ir_convert.c). */
+/* Elements `first` to `first + count - 1` of `from` broadcast to the shape of `to`. */
+void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops_tensor *to,
+                       int64_t first, int64_t count, void *broadcast);
+
+/* Reads the attribute auto_broadcast: *none, or NumPy's rules. */
+bool gops_ir_read_broadcast(const gops_ir_run *run, int index, bool *none, gops_tool_error *error);
+
+/* The types that Convert goes to, and in which Subtract and Multiply compute: f64 f32 f16 bf16. */
+bool gops_ir_computes_in(gops_type type);
+
+/* Converts elements to a type that has all of their values (ir_convert.c). */
 void gops_ir_convert(gops_type from, const void *elements, gops_type to, void *converted,
                      int64_t count);
+
+/* Rounds a sum or product of two numbers of the type as the type's own arithmetic does. */
+double gops_ir_round(gops_type type, double value);
+
+/* Makes lists of the constant layers that are folded in one pass, and computes such a list from its
+ * last layer (ir_constants.c). */
+void gops_ir_fold_all(gops_ir_run *run);
+void gops_ir_fold(const gops_ir_run *run, int index);
 
 /* Makes Add and Relu post-ops of the prepared operation before them, where nothing else reads its
  * output. */

@@ -130,6 +130,7 @@ bool gops_ir_prepare_const(gops_ir_run *run, int index, gops_tool_error *error)
                               "it is %" PRId64 " bytes from %" PRId64 " on; %s has %" PRId64, size,
                               step->offset, run->bin_path, run->bin_bytes);
     }
+    step->constant = true;
     step->algorithm = "-";
     return true;
 }

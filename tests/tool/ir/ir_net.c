@@ -129,14 +129,31 @@ ir_net *ir_net_begin(int version, gops_type type, const char *dtype)
     return made;
 }
 
-void ir_net_run(ir_net *made, tool_result *result)
+static void write_files(ir_net *made)
 {
     fprintf(made->xml, "</layers>\n<edges>\n%s</edges>\n</net>\n", made->edges);
     fclose(made->xml);
     ir_write("net.bin", made->bin, made->bin_bytes);
+}
+
+void ir_net_run(ir_net *made, tool_result *result)
+{
+    write_files(made);
     tool_run(result, made->line, NULL);
     gops_test_check(result->exit_code == 0 && result->err[0] == '\0', "%s: %d, %s", made->line,
                     result->exit_code, result->err);
+}
+
+void ir_net_expect_refused(ir_net *made, const char *message)
+{
+    tool_result *result = gops_test_allocate(sizeof *result);
+    write_files(made);
+    tool_run(result, made->line, NULL);
+    const char *newline = strchr(result->err, '\n');
+    gops_test_check(result->exit_code == 1 && newline != NULL && newline[1] == '\0' &&
+                        strstr(result->err, message) != NULL && result->out[0] == '\0',
+                    "\"%s\" is wanted: exit code %d, %s", message, result->exit_code, result->err);
+    free(result);
 }
 
 void *ir_net_read(const ir_net *made, const char *name, const gops_tensor *tensor)

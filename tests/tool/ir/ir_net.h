@@ -54,6 +54,9 @@ void ir_net_result(ir_net *to, const char *name, int from);
 /* Writes the files and runs them, outputs to the folder "out". */
 void ir_net_run(ir_net *made, tool_result *result);
 
+/* Writes the files and runs them: one line that has `message` in it, exit code 1 and no output. */
+void ir_net_expect_refused(ir_net *made, const char *message);
+
 /* The output of a Result, for the caller to free; one that is not there ends the program. */
 void *ir_net_read(const ir_net *made, const char *name, const gops_tensor *tensor);
 
