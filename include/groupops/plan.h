@@ -5,7 +5,7 @@
  *     gops_plan *plan;
  *     gops_packed_filter *filter;
  *     gops_conv_plan_create(&data, &weights, &attributes, NULL, &plan, &error);
- *     gops_filter_create(plan, weight_values, &filter, &error);
+ *     gops_filter_create(plan, weight_values, NULL, &filter, &error);
  *     gops_arguments arguments = GOPS_ARGUMENTS_INIT;
  *     arguments.data = data_values;
  *     arguments.filter = filter;
@@ -42,6 +42,7 @@
 #include <groupops/attributes.h>
 #include <groupops/choices.h>
 #include <groupops/host.h>
+#include <groupops/quantization.h>
 #include <groupops/sized.h>
 
 #ifdef __cplusplus
@@ -65,7 +66,8 @@ typedef enum gops_activation_kind {
 } gops_activation_kind;
 
 /** NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity
- * becomes NaN in hard_swish, swish and gelu. Integers take none, relu and clamp. */
+ * becomes NaN in hard_swish, swish and gelu. Integers take none, relu and clamp; 8-bit outputs of
+ * quantized plans, which stand for real numbers, take all. */
 typedef struct gops_activation {
     gops_activation_kind kind;
     double alpha;
@@ -99,10 +101,9 @@ typedef struct gops_options {
     int64_t max_workspace;
     /** NULL: OpenMP, malloc and the linked CBLAS. Copied. */
     const gops_host *host;
-    /** The output's type where it is not that of data and filter: GOPS_I32 for i8 or u8 data with an
-     * i8 or u8 filter, what quantized engines call (ONNX ConvInteger). Both may then have zero
-     * points, which are taken off before multiplying: gops_arguments, gops_filter_create_quantized.
-     */
+    /** 0: the type of data and filter. Else, with i8 or u8 data and an i8 or u8 filter, the plan is
+     * quantized (groupops/quantization.h) and this is its output's type: GOPS_I32, GOPS_U8, GOPS_I8,
+     * GOPS_F32, GOPS_F16 or GOPS_BF16. */
     gops_type output_type;
     /** An f8e4m3 or f8e5m2 result beyond the largest finite value: true makes it that value, the OCP
      * 8-bit floating point specification's saturating mode; false, its other mode, NaN for f8e4m3
@@ -112,6 +113,9 @@ typedef struct gops_options {
     /** NULL, or choices that were measured before (groupops/choices.h), for "auto" and "fastest";
      * the latter adds what it finds. Used while the plan is created, and not kept. */
     gops_choices *choices;
+    /** Of a quantized plan: the residual's type, GOPS_U8 or GOPS_I8 where it is not the output's. 0:
+     * the output's. */
+    gops_type residual_type;
 } gops_options;
 
 #define GOPS_OPTIONS_INIT GOPS_SIZED_INIT(gops_options)
@@ -202,8 +206,11 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
 /** Packs the weights of a convolution into a filter that gops_execute takes. It serves the plan it
  * was made with, and every plan with an equal filter layout. `weights` has the shape of the plan's
  * filter descriptor and is read only during the call. *filter is NULL after a failure. May be
- * called for one plan by many threads at once. GOPS_INVALID: an argument is NULL or misaligned, the
- * plan has no filter. GOPS_OUT_OF_MEMORY.
+ * called for one plan by many threads at once. `quantization` is for a quantized plan, and NULL for
+ * all others; NULL there means scales of 1 and zero points of 0. GOPS_INVALID: an argument is NULL
+ * or misaligned, the plan has no filter; quantization: the plan is not quantized, a scale is not
+ * finite and positive, nor are their products, a count fits nothing, a zero point is not in its
+ * type. GOPS_OUT_OF_MEMORY.
  *
  * The order of weights elsewhere, with in and out the channels of all groups:
  * - Convolution, [G, C_OUT, C_IN, K...]: OIHW, the [out, in / G, K...] of PyTorch, ONNX and ncnn, is
@@ -213,21 +220,15 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
  *   [G, C_OUT, C_IN, K...]: swap the two channel axes of each group first. No kernel is flipped in
  *   any of them. */
 GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weights,
+                                        const gops_quantization *quantization,
                                         gops_packed_filter **filter, gops_error *error);
 
-/** The same for a plan with an output_type: takes zero_points off the weights, one value of the
- * filter's type for each of the G * C_OUT output channels, or a single one for all (`count` 1).
- * NULL with count 0: none. GOPS_INVALID, besides: the plan has no output_type, count is none of
- * these. */
-GOPS_API gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weights,
-                                                  const void *zero_points, int64_t count,
-                                                  gops_packed_filter **filter, gops_error *error);
-
-/** Packs other weights into the same memory, without zero points, for a filter that changes from
- * call to call; allocates nothing. No execution may be using the filter. GOPS_INVALID: an argument
- * is NULL or misaligned, the filter was packed for another layout; it is then as it was. */
+/** Packs other weights into the same memory, for a filter that changes from call to call; allocates
+ * nothing. No execution may be using the filter. GOPS_INVALID: as above, or the filter was packed
+ * for another layout; it is then as it was. */
 GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
-                                        const void *weights, gops_error *error);
+                                        const void *weights, const gops_quantization *quantization,
+                                        gops_error *error);
 
 /** NULL is allowed. */
 GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
@@ -240,25 +241,25 @@ GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
  * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride
  * without a residual, workspace_bytes without a workspace. Refused by name, since the caller would
  * wait for something that does not come: mean and variance of a convolution, data_zero_point of a
- * plan without output_type.
+ * plan that is not quantized.
  */
 typedef struct gops_arguments {
     size_t size; /**< sizeof(gops_arguments): groupops/sized.h */
     const void *data;
     const gops_packed_filter *filter; /**< convolutions */
     const void *scale;                /**< normalization */
-    /** Normalization: required. Convolutions: NULL, or one value of the output's type for each of
-     * the G * C_OUT output channels, which is added. */
+    /** Normalization: required. Convolutions: NULL, or one value for each of the G * C_OUT output
+     * channels, which is added: of the output's type, or of i32 where the plan is quantized. */
     const void *bias;
     void *output;
-    /** NULL, or a tensor like the output, added before the activation. */
+    /** NULL, or a tensor like the output, added before the activation; gops_options.residual_type. */
     const void *residual;
     /** Normalization, NULL or written: [N, num_groups] means and population variances, doubles for
      * f64 data and floats for all others. */
     void *mean;
     void *variance;
-    /** With an output_type: one value of the data's type that stands for 0, in the padding too;
-     * NULL: 0. */
+    /** Quantized plans: one value of the data's type that stands for 0, in the padding too. NULL: the
+     * filter's gops_quantization.data_zero_point. */
     const void *data_zero_point;
     /** NULL: gops_execute takes workspace_bytes (gops_plan_info) from the plan's allocator and gives
      * them back. Else at least that many bytes at a multiple of GOPS_WORKSPACE_ALIGNMENT, whatever

@@ -2,9 +2,9 @@
  * @file
  * groupops/sized.h: the structs that begin with their own size, so that fields can be added.
  *
- * gops_options, gops_arguments, gops_plan_info, gops_host and gops_gemm may get further fields at
- * their end. `size` says how large the struct was in the headers that a program was built with, and
- * one rule serves all five:
+ * gops_options, gops_arguments, gops_quantization, gops_plan_info, gops_host and gops_gemm may get
+ * further fields at their end. `size` says how large the struct was in the headers that a program
+ * was built with, and one rule serves all six:
  *
  * - The size that the struct has or had in any release is taken. Fields that are behind the
  *   caller's size count as 0, which means the default; in gops_plan_info they are not written.

@@ -26,6 +26,10 @@ const gops_sized gops_sized_host = {
     "host", "gops_host", sizeof(gops_host), {ENDS_WITH(gops_host, context)}};
 const gops_sized gops_sized_gemm = {
     "host.gemm", "gops_gemm", sizeof(gops_gemm), {ENDS_WITH(gops_gemm, context)}};
+const gops_sized gops_sized_quantization = {"quantization",
+                                            "gops_quantization",
+                                            sizeof(gops_quantization),
+                                            {ENDS_WITH(gops_quantization, residual_zero_point)}};
 
 /* Reads and checks the caller's size. */
 static gops_status read_size(const gops_sized *sized, const void *given, size_t *size,

@@ -16,7 +16,7 @@ typedef struct gops_sized {
 } gops_sized;
 
 extern const gops_sized gops_sized_options, gops_sized_arguments, gops_sized_plan_info,
-    gops_sized_host, gops_sized_gemm;
+    gops_sized_host, gops_sized_gemm, gops_sized_quantization;
 
 /* Copies the caller's struct to ours at `read`, with 0 in the fields that the caller's lacks and
  * our own size. GOPS_INVALID: groupops/sized.h; *read is as it was. */

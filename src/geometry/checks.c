@@ -91,18 +91,25 @@ static bool is_8_bit_integer(gops_type type)
     return type == GOPS_I8 || type == GOPS_U8;
 }
 
+/* Of a quantized plan. */
+static bool is_quantized_output(gops_type type)
+{
+    return type == GOPS_I32 || is_8_bit_integer(type) || type == GOPS_F32 || type == GOPS_F16 ||
+           type == GOPS_BF16;
+}
+
 static gops_status check_types(const gops_conv_rules *rules, const gops_tensor *data,
                                const gops_tensor *filter, gops_type output_type, gops_error *error)
 {
-    if (output_type != 0 && output_type != data->type) {
-        if (output_type == GOPS_I32 && is_8_bit_integer(data->type) &&
+    if (output_type != 0 && (output_type != data->type || is_8_bit_integer(filter->type))) {
+        if (is_quantized_output(output_type) && is_8_bit_integer(data->type) &&
             is_8_bit_integer(filter->type)) {
             return GOPS_OK;
         }
         return gops_fail(
             error, GOPS_UNSUPPORTED,
-            "output_type is %s, data is %s, filter is %s; another type than the data's "
-            "is offered as i32 from i8 or u8 data and filter",
+            "output_type is %s, data is %s, filter is %s; another type than the data's is offered "
+            "as i32, u8, i8, f32, f16 or bf16 from i8 or u8 data and filter",
             gops_type_name(output_type), gops_type_name(data->type), gops_type_name(filter->type));
     }
     if (filter->type != data->type) {

@@ -31,8 +31,10 @@ static gops_status check_extras(const gops_plan *plan, const gops_arguments *giv
                                 gops_error *error)
 {
     const size_t alignment = (size_t)plan->output_type->bytes;
+    const size_t bias = plan->quantized ? sizeof(int32_t) : alignment;
     const size_t moment = plan->type->type == GOPS_F64 ? sizeof(double) : sizeof(float);
-    GOPS_TRY(check_optional("residual", given->residual, alignment, error));
+    GOPS_TRY(
+        check_optional("residual", given->residual, (size_t)plan->residual_type->bytes, error));
     if (plan->operation == GOPS_OPERATION_NORM) {
         GOPS_TRY(check_optional("mean", given->mean, moment, error));
         return check_optional("variance", given->variance, moment, error);
@@ -41,7 +43,7 @@ static gops_status check_extras(const gops_plan *plan, const gops_arguments *giv
         return gops_fail(error, GOPS_INVALID, "arguments.%s is given; only a normalization has one",
                          given->mean != NULL ? "mean" : "variance");
     }
-    return check_optional("bias", given->bias, alignment, error);
+    return check_optional("bias", given->bias, bias, error);
 }
 
 static gops_status check_inputs(const gops_plan *plan, const gops_arguments *given,
@@ -50,9 +52,10 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
     const size_t alignment = (size_t)plan->type->bytes;
     GOPS_TRY(check_buffer("data", given->data, alignment, error));
     GOPS_TRY(check_buffer("output", given->output, (size_t)plan->output_type->bytes, error));
-    if (given->data_zero_point != NULL && plan->output_type == plan->type) {
+    if (given->data_zero_point != NULL && !plan->quantized) {
         return gops_fail(error, GOPS_INVALID,
-                         "arguments.data_zero_point is given; the plan has no output_type");
+                         "arguments.data_zero_point is given; the plan is not quantized: it has no "
+                         "output_type");
     }
     GOPS_TRY(check_extras(plan, given, error));
     if (plan->operation == GOPS_OPERATION_NORM) {
@@ -118,8 +121,8 @@ static gops_status read_strides(const gops_plan *plan, const gops_arguments *giv
     GOPS_TRY(read_stride("output_stride", given->output_stride, outputs, batch, size,
                          &job->output_gap, error));
     if (job->residual != NULL) {
-        GOPS_TRY(read_stride("residual_stride", given->residual_stride, outputs, batch, size,
-                             &job->residual_gap, error));
+        GOPS_TRY(read_stride("residual_stride", given->residual_stride, outputs, batch,
+                             plan->residual_type->bytes, &job->residual_gap, error));
     }
     if (job->residual == job->output && job->residual_gap != job->output_gap) {
         return gops_fail(error, GOPS_INVALID,
@@ -145,6 +148,8 @@ static uint32_t data_zero(const gops_plan *plan, const gops_arguments *given)
     uint32_t zero = 0;
     if (given->data_zero_point != NULL) {
         plan->type->load(&zero, given->data_zero_point, 1);
+    } else if (plan->quantized) {
+        zero = (uint32_t)given->filter->quantized.data_zero;
     }
     return zero;
 }
@@ -175,6 +180,7 @@ gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *giv
         .variance = arguments.variance,
         .output = arguments.output,
         .shared = arguments.workspace,
+        .quantized = plan->quantized ? &arguments.filter->quantized : NULL,
         .data_zero = data_zero(plan, &arguments),
     };
     return read_strides(plan, &arguments, job, error);

@@ -204,6 +204,9 @@ void gops_choice_key(const gops_plan *plan, const gops_request *wanted,
     }
     append(&to, " types=%s,%s,%s", gops_type_name(plan->type->type),
            gops_type_name(plan->filter_type->type), gops_type_name(plan->output_type->type));
+    if (plan->quantized) {
+        append(&to, " quantized residual=%s", gops_type_name(plan->residual_type->type));
+    }
     append(&to, " isa=%s threads=%d workspace=%lld gemm=%s", plan->kernels->isa,
            (int)wanted->threads, (long long)wanted->max_workspace,
            plan->gemm.sgemm == gops_cblas.sgemm ? "blas" : "host");

@@ -81,12 +81,10 @@ static gops_status consider(gops_plan *candidate, const gops_method *method,
                          "attributes span %lld",
                          method->name, (long long)max_span, (long long)candidate->conv.span);
     }
-    if (candidate->output_type != candidate->type && !method->zero_points) {
-        return gops_fail(
-            refusal, GOPS_UNSUPPORTED,
-            "algorithm %s serves outputs of the data's type; here data is %s and the output is %s",
-            method->name, gops_type_name(candidate->type->type),
-            gops_type_name(candidate->output_type->type));
+    if (candidate->quantized && !method->quantized) {
+        return gops_fail(refusal, GOPS_UNSUPPORTED,
+                         "algorithm %s serves no quantized convolutions; here output_type is %s",
+                         method->name, gops_type_name(candidate->output_type->type));
     }
     return choose_prepare(candidate, method, wanted, refusal);
 }
@@ -103,6 +101,7 @@ static void fill_layout(gops_plan *plan)
     plan->layout.data_type = plan->type->type;
     plan->layout.filter_type = plan->filter_type->type;
     plan->layout.output_type = plan->output_type->type;
+    plan->layout.quantized = plan->quantized;
     plan->layout.variant = plan->filter_variant;
     for (int i = 0; i < plan->conv.axes; i++) {
         plan->layout.kernel[i] = plan->conv.axis[i].kernel;

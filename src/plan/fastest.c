@@ -119,7 +119,7 @@ static gops_status trials_pack(gops_trial *trials, int count, const void *weight
 {
     for (int i = 0; i < count; i++) {
         if (trials[i].plan.method->pack != NULL) {
-            GOPS_TRY(gops_filter_create(&trials[i].plan, weights, &trials[i].filter, error));
+            GOPS_TRY(gops_filter_create(&trials[i].plan, weights, NULL, &trials[i].filter, error));
         }
     }
     return GOPS_OK;

@@ -56,33 +56,47 @@ static bool any_nonfinite(const gops_plan *plan, const unsigned char *weights, i
     return found;
 }
 
-static void filter_pack(const gops_plan *plan, const void *weights, gops_packed_filter *filter)
+/* Packs the weights, and folds what was read of the quantization. */
+static void filter_pack(const gops_plan *plan, const void *weights, const gops_quantization *read,
+                        gops_packed_filter *filter)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t count = conv->groups * conv->channels_out * conv->channels_in * conv->taps;
     const bool integers = gops_is_integer(plan->filter_type);
+    if (plan->filter_bytes == 0) {
+        return; /* an empty output */
+    }
     filter->nonfinite = !integers && any_nonfinite(plan, weights, count);
     if (filter->nonfinite) {
         /* No method packs a weight into less than it came in. */
         const int64_t bytes = count * plan->filter_type->bytes;
         assert(bytes <= plan->filter_bytes);
         memcpy(filter->packed, weights, (size_t)bytes);
-    } else {
-        plan->method->pack(plan, weights, filter->packed);
+        return;
     }
+    if (plan->quantized) {
+        unsigned char *arrays = (unsigned char *)filter->packed - gops_quantized_bytes(plan);
+        gops_quantization_fold(plan, read, arrays, &filter->quantized);
+    }
+    plan->method->pack(plan, weights, filter->quantized.zero_points, filter->packed);
 }
 
 gops_status gops_filter_create(const gops_plan *plan, const void *weights,
-                               gops_packed_filter **filter, gops_error *error)
+                               const gops_quantization *quantization, gops_packed_filter **filter,
+                               gops_error *error)
 {
+    gops_quantization read;
     if (filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "filter is NULL");
     }
     *filter = NULL;
     GOPS_TRY(filter_check(plan, weights, error));
-    /* The packed values follow the header in the same piece of memory. */
+    GOPS_TRY(gops_quantization_read(plan, quantization, &read, error));
+    /* The quantization's arrays and the packed values follow the header in the same piece of
+     * memory. */
     const size_t header =
-        (size_t)gops_round_up(sizeof(gops_packed_filter), GOPS_WORKSPACE_ALIGNMENT);
+        (size_t)gops_round_up(sizeof(gops_packed_filter), GOPS_WORKSPACE_ALIGNMENT) +
+        (size_t)gops_quantized_bytes(plan);
     const size_t bytes = header + (size_t)plan->filter_bytes;
     unsigned char *memory =
         plan->host.allocate(plan->host.context, bytes, GOPS_WORKSPACE_ALIGNMENT);
@@ -91,70 +105,27 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
                          bytes);
     }
     gops_packed_filter *made = (gops_packed_filter *)(void *)memory;
-    *made = (gops_packed_filter){plan->layout, plan->host, memory + header, false};
-    if (plan->filter_bytes > 0) {
-        filter_pack(plan, weights, made);
-    }
+    *made =
+        (gops_packed_filter){.layout = plan->layout, .host = plan->host, .packed = memory + header};
+    filter_pack(plan, weights, &read, made);
     *filter = made;
     return GOPS_OK;
 }
 
-/* The packed weights are C_IN * taps values for one output channel after the other
- * (gops_method.zero_points). */
-static void subtract_zero_points(const gops_plan *plan, const void *zero_points, int64_t count,
-                                 void *packed)
-{
-    const int64_t channels = plan->conv.groups * plan->conv.channels_out;
-    const int64_t size = plan->filter_type->bytes;
-    const int64_t run = plan->conv.k;
-    for (int64_t c = 0; c < channels; c++) {
-        uint32_t zero;
-        plan->filter_type->load(
-            &zero, (const unsigned char *)zero_points + (count == 1 ? 0 : c) * size, 1);
-        plan->filter_type->subtract_zero((uint32_t *)packed + c * run, run, zero);
-    }
-}
-
-gops_status gops_filter_create_quantized(const gops_plan *plan, const void *weights,
-                                         const void *zero_points, int64_t count,
-                                         gops_packed_filter **filter, gops_error *error)
-{
-    GOPS_TRY(gops_filter_create(plan, weights, filter, error));
-    gops_status status = GOPS_OK;
-    const int64_t channels = plan->conv.groups * plan->conv.channels_out;
-    if (plan->output_type == plan->type) {
-        status =
-            gops_fail(error, GOPS_INVALID, "the plan has no output_type; zero points need one");
-    } else if ((zero_points == NULL) != (count == 0) ||
-               (count != 0 && count != 1 && count != channels)) {
-        status = gops_fail(
-            error, GOPS_INVALID,
-            "zero_points is %s and count is %lld; it must be none, 1 or the %lld output "
-            "channels",
-            zero_points == NULL ? "NULL" : "given", (long long)count, (long long)channels);
-    }
-    if (status != GOPS_OK) {
-        gops_filter_destroy(*filter);
-        *filter = NULL;
-    } else if (count != 0 && plan->filter_bytes > 0) {
-        subtract_zero_points(plan, zero_points, count, (*filter)->packed);
-    }
-    return status;
-}
-
 gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
-                               const void *weights, gops_error *error)
+                               const void *weights, const gops_quantization *quantization,
+                               gops_error *error)
 {
+    gops_quantization read;
     GOPS_TRY(filter_check(plan, weights, error));
+    GOPS_TRY(gops_quantization_read(plan, quantization, &read, error));
     if (filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "filter is NULL");
     }
     if (memcmp(&filter->layout, &plan->layout, sizeof plan->layout) != 0) {
         return gops_fail(error, GOPS_INVALID, "filter was packed for another layout");
     }
-    if (plan->filter_bytes > 0) {
-        filter_pack(plan, weights, filter);
-    }
+    filter_pack(plan, weights, &read, filter);
     return GOPS_OK;
 }
 

@@ -12,7 +12,7 @@ typedef struct gops_request {
     int32_t threads;
     int64_t max_workspace; /* 0: the default */
     /* Not NULL: only methods that pack with this (gops_method.pack). */
-    void (*packing)(const gops_plan *plan, const void *weights, void *packed);
+    gops_pack_fn *packing;
 } gops_request;
 
 /* options.c */

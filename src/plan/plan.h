@@ -25,6 +25,16 @@ typedef enum gops_operation {
     GOPS_OPERATION_NORM,
 } gops_operation;
 
+/* What a packed filter of a quantized plan has besides its weights: values for each of the G * C_OUT
+ * output channels, and for all. */
+typedef struct gops_quantized {
+    const int32_t *zero_points; /* of the filter */
+    const float *scales;        /* data_scale * filter_scales[o] */
+    const float *multipliers;   /* the same over output_scale; of 8-bit outputs alone */
+    float output_scale, residual_scale;
+    int32_t data_zero, output_zero, residual_zero;
+} gops_quantized;
+
 /* What one execution works on, checked. */
 typedef struct gops_job {
     const void *data;
@@ -36,13 +46,19 @@ typedef struct gops_job {
     /* Elements between the end of one image and the beginning of the next, 0 where they are dense;
      * gops_data_at and its like count them in. */
     int64_t data_gap, output_gap, residual_gap;
-    void *shared;       /* the workspace, which begins with shared_bytes for all items */
+    void *shared; /* the workspace, which begins with shared_bytes for all items */
+    const gops_quantized *quantized; /* the filter's; NULL unless the plan is */
     uint32_t data_zero; /* the zero point as the type loads it, subtracted from the data */
     const void *residual;
     bool fused; /* bias, residual or activation are to be applied when storing: post_ops.h */
     void *mean;
     void *variance;
 } gops_job;
+
+/* `zero_points` are those of the filter, one for each of the G * C_OUT output channels; NULL unless
+ * the plan is quantized. */
+typedef void gops_pack_fn(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                          void *packed);
 
 typedef struct gops_method {
     const char *name; /* the whole one: "gemm", "depthwise/masked" */
@@ -54,12 +70,12 @@ typedef struct gops_method {
     gops_status (*prepare)(gops_plan *plan, int64_t worker_limit, gops_error *error);
     /* Writes filter_bytes of packed weights; NULL for an operation without weights. Methods that
      * have this function in common take each other's filters. */
-    void (*pack)(const gops_plan *plan, const void *weights, void *packed);
+    gops_pack_fn *pack;
     /* Does one item; `workspace` is worker_bytes that no other call uses at the same time. */
     void (*run)(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace);
-    /* Serves outputs of another type than the data's, and subtracts zero points; packs the filter
-     * as C_IN * taps values for one output channel after the other. */
-    bool zero_points;
+    /* Serves quantized plans: gives gops_store the sums of (data - data_zero) * (filter -
+     * zero_points), modulo 2^32. */
+    bool quantized;
     /* Makes no padded copy, and so serves attributes that span any number of pixels. */
     bool any_span;
     /* How many items there are, where `prepare` does not say: it is NULL then. */
@@ -81,13 +97,14 @@ double gops_estimate_scale(const gops_method *method, int64_t vector_bytes);
  * Layouts are compared byte by byte, so the struct has no padding and is filled with zeros first.
  */
 typedef struct gops_filter_layout {
-    void (*pack)(const gops_plan *plan, const void *weights, void *packed);
+    gops_pack_fn *pack;
     const gops_kernels *kernels;
     int64_t groups, channels_in, channels_out;
     int64_t kernel[GOPS_MAX_SPATIAL];
     int64_t axes;
     int64_t data_type, filter_type;
     int64_t output_type;
+    int64_t quantized;
     int64_t variant; /* the method's own */
 } gops_filter_layout;
 
@@ -101,6 +118,7 @@ typedef struct gops_origin {
     } attributes;
     int32_t threads;
     int64_t max_workspace;
+    gops_type residual_type; /* 0: the output's */
 } gops_origin;
 
 enum {
@@ -120,10 +138,12 @@ struct gops_plan {
     gops_norm_geometry norm;
     gops_shape shape;
     const gops_kernels *kernels;
-    const gops_type_row *type;        /* of the data, and in general of all */
-    const gops_type_row *filter_type; /* has the same compute type */
-    const gops_type_row *output_type; /* too */
-    bool saturate;                    /* gops_options */
+    const gops_type_row *type;          /* of the data, and in general of all */
+    const gops_type_row *filter_type;   /* has the same compute type */
+    const gops_type_row *output_type;   /* too, unless the plan is quantized */
+    const gops_type_row *residual_type; /* output_type, unless the plan is quantized */
+    bool quantized; /* groupops/quantization.h; sums are those of 32 bits of `type` */
+    bool saturate;  /* gops_options */
     gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */
@@ -208,7 +228,7 @@ static inline const void *gops_residual_at(const gops_plan *plan, const gops_job
 {
     const int64_t image = job->residual_gap != 0 ? element / plan->image_outputs : 0;
     return (const unsigned char *)job->residual +
-           (element + image * job->residual_gap) * plan->output_type->bytes;
+           (element + image * job->residual_gap) * plan->residual_type->bytes;
 }
 
 /* Whether the residual is the output buffer: then it must be added before the output is
@@ -223,7 +243,22 @@ struct gops_packed_filter {
     gops_host host;
     void *packed;
     bool nonfinite; /* has NaN or infinite weights: they lie in `packed` as they were given */
+    gops_quantized quantized; /* its arrays lie between this struct and `packed` */
 };
+
+/* quantization.c: what a quantized plan's filter has besides its weights. */
+
+/* The bytes of the arrays of gops_quantized; 0 unless the plan is quantized. */
+int64_t gops_quantized_bytes(const gops_plan *plan);
+
+/* Reads and checks what the caller gave, NULL for nothing. Errors are those of gops_filter_create.
+ */
+gops_status gops_quantization_read(const gops_plan *plan, const gops_quantization *given,
+                                   gops_quantization *read, gops_error *error);
+
+/* Folds what was read; writes gops_quantized_bytes to `arrays`. */
+void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read, void *arrays,
+                            gops_quantized *folded);
 
 /* arguments.c: checks plan and arguments, whatever the size of these, and fills in *job; nothing of
  * it where the plan has no items. job->shared is the workspace that was given. Errors are those of

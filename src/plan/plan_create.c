@@ -51,14 +51,33 @@ static gops_status check_amounts(const gops_plan *plan, gops_error *error)
     return GOPS_OK;
 }
 
-static void set_types(gops_plan *plan, gops_type data, gops_type filter, bool saturate)
+/* Fills in the rows of the types; `residual` is 0 where it is the output's. */
+static void set_types(gops_plan *plan, gops_type data, gops_type filter, gops_type residual)
 {
-    const gops_type_variant variant = plan->shape.output.type != data ? GOPS_TYPE_WIDE
-                                      : saturate                      ? GOPS_TYPE_SATURATING
-                                                                      : GOPS_TYPE_USUAL;
+    const gops_type_variant variant = plan->quantized  ? GOPS_TYPE_WIDE
+                                      : plan->saturate ? GOPS_TYPE_SATURATING
+                                                       : GOPS_TYPE_USUAL;
+    const gops_type output = plan->shape.output.type;
     plan->type = gops_type_row_of(plan->kernels, data, variant);
     plan->filter_type = gops_type_row_of(plan->kernels, filter, variant);
-    plan->output_type = gops_type_row_of(plan->kernels, plan->shape.output.type, variant);
+    plan->output_type =
+        gops_type_row_of(plan->kernels, output, plan->quantized ? GOPS_TYPE_USUAL : variant);
+    plan->residual_type = residual == 0 || residual == output
+                              ? plan->output_type
+                              : gops_type_row_of(plan->kernels, residual, variant);
+}
+
+static gops_status check_residual_type(const gops_plan *plan, gops_type residual, gops_error *error)
+{
+    const gops_type output = plan->shape.output.type;
+    if (residual == 0 || residual == output ||
+        (plan->quantized && output != GOPS_I32 && gops_is_8_bit(residual))) {
+        return GOPS_OK;
+    }
+    return gops_fail(error, GOPS_UNSUPPORTED,
+                     "residual_type is %s, the output is %s; another type than the output's is "
+                     "offered as u8 or i8 in quantized plans whose output is not i32",
+                     gops_type_name(residual), gops_type_name(output));
 }
 
 /* Puts in front of `why` how the type is computed, unless it is computed in itself. */
@@ -72,7 +91,7 @@ static void explain_type(gops_plan *plan)
     memcpy(method, plan->why, sizeof method);
     if (gops_is_integer(plan->type)) {
         snprintf(plan->why, sizeof plan->why, "%s%s: integers modulo 2^%d, exact; %.480s", name,
-                 plan->output_type != plan->type ? " to i32" : "",
+                 plan->quantized ? ", quantized" : "",
                  (int)gops_compute_bytes(plan->type->compute) * 8, method);
     } else {
         snprintf(plan->why, sizeof plan->why,
@@ -83,7 +102,8 @@ static void explain_type(gops_plan *plan)
 gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_request *wanted,
                              gops_plan **plan, gops_error *error)
 {
-    set_types(draft, data, draft->origin.filter.type, draft->saturate);
+    GOPS_TRY(check_residual_type(draft, draft->origin.residual_type, error));
+    set_types(draft, data, draft->origin.filter.type, draft->origin.residual_type);
     GOPS_TRY(gops_check_activation(draft, error));
     count_image(draft);
     GOPS_TRY(check_amounts(draft, error));
@@ -117,6 +137,8 @@ static gops_status create(gops_plan *draft, gops_type data, const gops_options *
     }
     draft->origin.threads = wanted.threads;
     draft->origin.max_workspace = wanted.max_workspace;
+    draft->origin.residual_type = options->residual_type;
+    draft->quantized = gops_is_8_bit(data) && options->output_type != 0;
     return gops_plan_finish(draft, data, &wanted, plan, error);
 }
 

@@ -24,7 +24,7 @@ gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info, gops
         .why = plan->why,
         .threads = plan->workers,
         .workspace_bytes = gops_workspace_bytes(plan),
-        .filter_bytes = (size_t)plan->filter_bytes,
+        .filter_bytes = (size_t)(plan->filter_bytes + gops_quantized_bytes(plan)),
         .flops = gops_flops(plan),
     };
     return gops_sized_write(&gops_sized_plan_info, &found, info, error);

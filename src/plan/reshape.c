@@ -55,13 +55,15 @@ gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
         .gemm = plan->gemm,
         .activation = plan->activation,
         .saturate = plan->saturate,
+        .quantized = plan->quantized,
         .origin = plan->origin,
         .wanted_variant = plan->filter_variant,
     };
     const gops_request wanted = {.threads = plan->origin.threads,
                                  .max_workspace = plan->origin.max_workspace,
                                  .packing = plan->method->pack};
-    GOPS_TRY(reshape_resolve(&draft, data, plan->output_type->type, output_shape, error));
+    const gops_type output = plan->quantized ? plan->output_type->type : 0;
+    GOPS_TRY(reshape_resolve(&draft, data, output, output_shape, error));
     const gops_status status = gops_plan_finish(&draft, data->type, &wanted, reshaped, error);
     if (status != GOPS_INVALID) {
         return status;

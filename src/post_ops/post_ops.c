@@ -2,6 +2,7 @@
 #include "post_ops/post_ops.h"
 
 #include "base/checked.h"
+#include "post_ops/requantize.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -40,10 +41,15 @@ void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int
     void *output = gops_output_at(plan, job, first);
     const void *bias = NULL, *residual = NULL;
     if (job->bias != NULL) {
-        bias = (const unsigned char *)job->bias + channel * type->bytes;
+        const int64_t size = plan->quantized ? (int64_t)sizeof(int32_t) : type->bytes;
+        bias = (const unsigned char *)job->bias + channel * size;
     }
     if (job->residual != NULL) {
         residual = gops_residual_at(plan, job, first);
+    }
+    if (plan->quantized && type->type != GOPS_I32) {
+        gops_requantize_run(plan, job, channel, residual, output, values, count);
+        return;
     }
     if (gops_is_integer(type)) {
         store_integers(plan, job, bias, residual, output, values, count);

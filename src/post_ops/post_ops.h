@@ -6,17 +6,19 @@
 
 /* Writes `count` consecutive outputs of one channel: applies the post-ops to `values`, rounds once,
  * and stores. `first` is the first output element, counted over the whole tensor; `channel` is
- * group * C_OUT + output channel. `values` are of the compute type. They may be changed, and may be
- * the output itself where the type is its own compute type. */
+ * group * C_OUT + output channel. `values` are of the compute type; a quantized plan's are the sums
+ * of requantize.h. They may be changed, and may be the output itself where the type is its own
+ * compute type. */
 void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
                 int64_t count, void *values);
 
-/* By row: applies bias, residual and activation to `count` values of one channel. Floating point
- * values are of the compute type, integers of the element type. `bias` is one element or NULL,
- * `residual` is `count` elements or NULL. post_ops.inc.h */
 struct gops_post_ops_kernels {
+    /* By row: applies bias, residual and activation to `count` values of one channel. Floating
+     * point values are of the compute type, integers of the element type. `bias` is one element or
+     * NULL, `residual` is `count` elements or NULL. post_ops.inc.h */
     void (*apply[GOPS_ROWS])(void *values, const void *bias, const void *residual, int64_t count,
                              const gops_activation *activation);
+    const struct gops_requantize_kernels *requantize; /* requantize.h */
 };
 
 #endif

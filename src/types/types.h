@@ -74,6 +74,12 @@ static inline bool gops_is_integer(const gops_type_row *row)
     return row->compute >= GOPS_COMPUTE_U16;
 }
 
+/* An 8-bit integer, which a quantized tensor has. */
+static inline bool gops_is_8_bit(gops_type type)
+{
+    return type == GOPS_I8 || type == GOPS_U8;
+}
+
 enum { GOPS_MAX_TYPES = 32 }; /* the numbers of gops_type are below */
 
 struct gops_type_rows {

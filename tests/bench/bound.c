@@ -41,7 +41,8 @@ static bool record(gemm_calls *self, const gops_peer_problem *problem, gops_peer
                              &info, &error)) {
         return gops_peer_refuse(note, "%s", error.message);
     }
-    if (gops_filter_create(self->plan, problem->values[1], &self->filter, &refusal) != GOPS_OK) {
+    if (gops_filter_create(self->plan, problem->values[1], NULL, &self->filter, &refusal) !=
+        GOPS_OK) {
         return gops_peer_refuse(note, "%s", refusal.message);
     }
     self->output = gops_peer_floats(problem->output_elements);

@@ -39,7 +39,7 @@ static bool make_way(const gops_peer_problem *problem, const gops_activation *ac
     }
     gops_plan_get_info(made->plan, &info, NULL);
     if (problem->operation->inputs == 2 &&
-        gops_filter_create(made->plan, problem->values[1], &made->filter, NULL) != GOPS_OK) {
+        gops_filter_create(made->plan, problem->values[1], NULL, &made->filter, NULL) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "no filter");
     }
     made->arguments = (gops_arguments){.size = sizeof made->arguments,

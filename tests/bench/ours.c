@@ -37,7 +37,8 @@ static bool make(ours *self, const gops_peer_problem *problem, const char *algor
     }
     gops_peer_refuse(note, "%s", info.algorithm);
     if (problem->operation->bit != GOPS_OF_NORM &&
-        gops_filter_create(self->plan, problem->values[1], &self->filter, &refusal) != GOPS_OK) {
+        gops_filter_create(self->plan, problem->values[1], NULL, &self->filter, &refusal) !=
+            GOPS_OK) {
         return gops_peer_refuse(note, "%s", refusal.message);
     }
     self->output = gops_peer_floats(problem->output_elements);

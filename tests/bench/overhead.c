@@ -76,7 +76,7 @@ static bool time_filter(const gops_peer_problem *problem, const gops_plan *plan,
     for (int i = 0; i < REPS; i++) {
         gops_filter_destroy(*filter);
         const double start = gops_peer_now();
-        if (gops_filter_create(plan, problem->values[1], filter, NULL) != GOPS_OK) {
+        if (gops_filter_create(plan, problem->values[1], NULL, filter, NULL) != GOPS_OK) {
             return false;
         }
         found->filter_us = least_us(found->filter_us, start, 1);

@@ -177,7 +177,7 @@ static bool expect(gops_peer_problem *problem, gops_tool_error *error)
         return false;
     }
     const bool done =
-        norm || gops_filter_create(plan, problem->values[1], &filter, &refusal) == GOPS_OK;
+        norm || gops_filter_create(plan, problem->values[1], NULL, &filter, &refusal) == GOPS_OK;
     const bool computed = done ? compute(problem, plan, filter, error) : refuse(error, &refusal);
     gops_filter_destroy(filter);
     gops_plan_destroy(plan);

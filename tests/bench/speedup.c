@@ -52,7 +52,7 @@ static bool prepare(runner *made, const gops_bench_layer *layer, const gops_tens
         return false;
     }
     if (layer->operation->inputs == 2 &&
-        gops_filter_create(made->plan, values[1], &made->filter, &refusal) != GOPS_OK) {
+        gops_filter_create(made->plan, values[1], NULL, &made->filter, &refusal) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
     }
     made->arguments = (gops_arguments){.size = sizeof made->arguments,

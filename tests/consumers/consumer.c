@@ -23,7 +23,7 @@ int main(void)
         fprintf(stderr, "plan: %s\n", error.message);
         return 1;
     }
-    if (gops_filter_create(plan, weights, &packed, &error) != GOPS_OK) {
+    if (gops_filter_create(plan, weights, NULL, &packed, &error) != GOPS_OK) {
         fprintf(stderr, "filter: %s\n", error.message);
         return 1;
     }

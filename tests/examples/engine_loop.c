@@ -92,7 +92,7 @@ static gops_status load(model *to, const gops_host *host, const float *weights, 
         status = gops_conv_plan_create(&data, &filter, &conv, &options, &plan, error);
     }
     if (status == GOPS_OK) {
-        status = gops_filter_create(plan, weights, &to->filter, error);
+        status = gops_filter_create(plan, weights, NULL, &to->filter, error);
         if (status == GOPS_OK) {
             status = gops_plan_cache_create(plan, PLANS, &to->conv, error);
         }

@@ -17,7 +17,7 @@ int main(void) /* a ResNeXt layer: 32 groups of 4 channels, 3 x 3, padded by 1 *
     if (x == NULL || y == NULL || weights == NULL ||
         gops_conv_plan_create(&data, &filter, &attributes, NULL, &plan, &error) != GOPS_OK ||
         gops_plan_get_info(plan, &info, &error) != GOPS_OK ||
-        gops_filter_create(plan, weights, &packed, &error) != GOPS_OK) {
+        gops_filter_create(plan, weights, NULL, &packed, &error) != GOPS_OK) {
         return 1; /* error.message says why */
     }
     gops_arguments arguments = GOPS_ARGUMENTS_INIT;

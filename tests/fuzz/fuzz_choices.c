@@ -181,7 +181,7 @@ static void check_problem(known *of, gops_choices *choices)
     problem.choices = choices;
     gops_status status = gops_problem_plan(&problem, &plan, &error);
     if (status == GOPS_OK && problem.operation != GOPS_PROBLEM_NORM)
-        status = gops_filter_create(plan, of->buffers.weights.memory, &filter, &error);
+        status = gops_filter_create(plan, of->buffers.weights.memory, NULL, &filter, &error);
     const gops_arguments arguments = {.size = sizeof arguments,
                                       .data = of->buffers.data.memory,
                                       .filter = filter,

@@ -157,19 +157,21 @@ static gops_packed_filter *pack(const gops_fuzz_case *c, const gops_plan *plan,
     if (p->operation == GOPS_PROBLEM_NORM)
         return NULL;
     if (count == 0) {
-        status = gops_filter_create(plan, b->weights.start, &filter, &error);
+        status = gops_filter_create(plan, b->weights.start, NULL, &filter, &error);
     } else {
         gops_fuzz_buffer zeros = gops_fuzz_buffer_create(p->filter.type, count, 0);
         for (int64_t i = 0; i < count; i++)
             gops_test_set_integer(p->filter.type, zeros.start, i,
                                   (uint64_t)p->filter_zero_points[i]);
-        status = gops_filter_create_quantized(plan, b->weights.start, zeros.start, count, &filter,
-                                              &error);
+        gops_quantization quantization = GOPS_QUANTIZATION_INIT;
+        quantization.filter_zero_points = zeros.start;
+        quantization.filter_zero_points_count = count;
+        status = gops_filter_create(plan, b->weights.start, &quantization, &filter, &error);
         free(zeros.memory);
     }
     gops_fuzz_require(status == GOPS_OK, "pack: %s", error.message);
     if (c->update && count == 0) {
-        status = gops_filter_update(plan, filter, b->weights.start, &error);
+        status = gops_filter_update(plan, filter, b->weights.start, NULL, &error);
         gops_fuzz_require(status == GOPS_OK, "update: %s", error.message);
     }
     return filter;

@@ -169,7 +169,7 @@ static gops_status run(const gops_onnx_problem *problem, const gops_plan *plan, 
                        gops_error *error)
 {
     gops_packed_filter *filter;
-    gops_status status = gops_filter_create(plan, problem->filter_values, &filter, error);
+    gops_status status = gops_filter_create(plan, problem->filter_values, NULL, &filter, error);
     if (status != GOPS_OK)
         return status;
     gops_arguments arguments = {
@@ -244,12 +244,14 @@ static gops_status run_quantized(const gops_onnx_problem *problem, const gops_op
     gops_tensor filter = problem->filter;
     gops_plan *plan;
     gops_packed_filter *packed = NULL;
+    gops_quantization quantization = GOPS_QUANTIZATION_INIT;
+    quantization.filter_zero_points = of_weights->values;
+    quantization.filter_zero_points_count = (int64_t)of_weights->count;
     filter.type = weights->tensor.type;
     gops_status status =
         gops_conv_plan_create(data, &filter, &problem->conv, options, &plan, error);
     if (status == GOPS_OK)
-        status = gops_filter_create_quantized(plan, weights->values, of_weights->values,
-                                              (int64_t)of_weights->count, &packed, error);
+        status = gops_filter_create(plan, weights->values, &quantization, &packed, error);
     if (status == GOPS_OK) {
         const gops_arguments arguments = {.size = sizeof arguments,
                                           .data = source->inputs[0].values,

@@ -111,9 +111,11 @@ static gops_status pack(const gops_guard_set *set, const gops_plan *packer,
     if (p->operation == GOPS_PROBLEM_NORM)
         return GOPS_OK;
     if (p->output_type == 0)
-        return gops_filter_create(packer, weights, filter, error);
-    return gops_filter_create_quantized(packer, weights, set->of[GOPS_GUARD_ZERO_POINTS].memory,
-                                        p->filter_zero_point_count, filter, error);
+        return gops_filter_create(packer, weights, NULL, filter, error);
+    gops_quantization quantization = GOPS_QUANTIZATION_INIT;
+    quantization.filter_zero_points = set->of[GOPS_GUARD_ZERO_POINTS].memory;
+    quantization.filter_zero_points_count = p->filter_zero_point_count;
+    return gops_filter_create(packer, weights, &quantization, filter, error);
 }
 
 gops_status gops_guard_set_execute(const gops_guard_set *set, const gops_plan *plan,

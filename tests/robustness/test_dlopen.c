@@ -47,7 +47,7 @@ static float use(void *library, int32_t threads)
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
         weights[i] = 1;
     if (conv_plan_create(&data_tensor, &filter_tensor, NULL, &options, &plan, NULL) != GOPS_OK ||
-        filter_create(plan, weights, &filter, NULL) != GOPS_OK)
+        filter_create(plan, weights, NULL, &filter, NULL) != GOPS_OK)
         return -1;
     const gops_arguments arguments = {
         .size = sizeof arguments, .data = data, .filter = filter, .output = output};

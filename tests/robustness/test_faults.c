@@ -98,9 +98,9 @@ static gops_status live(const engine *e, gops_error *error)
     gops_packed_filter *filter = NULL;
     gops_status status = gops_problem_plan(&e->problem, &plan, error);
     if (status == GOPS_OK && e->problem.operation != GOPS_PROBLEM_NORM) {
-        status = gops_filter_create(plan, e->buffers.weights.memory, &filter, error);
+        status = gops_filter_create(plan, e->buffers.weights.memory, NULL, &filter, error);
         if (status == GOPS_OK)
-            status = gops_filter_update(plan, filter, e->buffers.weights.memory, error);
+            status = gops_filter_update(plan, filter, e->buffers.weights.memory, NULL, error);
     }
     if (status == GOPS_OK)
         status = reshape(e, plan, error);

@@ -275,7 +275,7 @@ static void terabytes(void)
                             .host = &host};
     gops_status status = gops_problem_plan(&problem, &plan, &error);
     gops_test_check(status == GOPS_OK, "no plan: %s", error.message);
-    status = gops_filter_create(plan, weights, &filter, &error);
+    status = gops_filter_create(plan, weights, NULL, &filter, &error);
     gops_plan_info info = {.size = sizeof info};
     gops_plan_get_info(plan, &info, NULL);
     snprintf(figure, sizeof figure, "%zu", info.filter_bytes / 1000000 * 1000000);

@@ -71,6 +71,7 @@ static const field options_fields[] = {
     OPTION(activation.alpha, IGNORED, IGNORED, IGNORED),
     OPTION(activation.beta, IGNORED, IGNORED, IGNORED),
     OPTION(choices, IGNORED, IGNORED, IGNORED),
+    OPTION(residual_type, REFUSED, REFUSED, REFUSED),
 };
 enum { OPTIONS = sizeof options_fields / sizeof options_fields[0] };
 
@@ -207,8 +208,8 @@ static int start(subject *s, int operation, const char *algorithm, gops_activati
         s->arguments.scale = s->buffers.scale.memory;
         s->arguments.bias = s->buffers.bias.memory;
     } else {
-        gops_test_check(gops_filter_create(s->plan, s->buffers.weights.memory, &s->filter, NULL) ==
-                            GOPS_OK,
+        gops_test_check(gops_filter_create(s->plan, s->buffers.weights.memory, NULL, &s->filter,
+                                           NULL) == GOPS_OK,
                         "%s: no filter", s->name);
         s->arguments.filter = s->filter;
     }
@@ -387,7 +388,7 @@ static int start_other(void)
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 3, 2, 3);
     const float weights[18] = {1, 2, 3, 5, NAN, 7, 11};
     return gops_conv_plan_create(&data, &filter, NULL, NULL, &other_plan, NULL) == GOPS_OK &&
-           gops_filter_create(other_plan, weights, &other_filter, NULL) == GOPS_OK;
+           gops_filter_create(other_plan, weights, NULL, &other_filter, NULL) == GOPS_OK;
 }
 
 int main(void)

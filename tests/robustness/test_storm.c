@@ -76,7 +76,7 @@ static void live(const subject *s, void *output)
     gops_tensor data = s->problem.data;
     gops_status status = gops_problem_plan(&s->problem, &plan, NULL);
     if (status == GOPS_OK && s->filter != NULL)
-        status = gops_filter_create(plan, s->buffers.weights.memory, &filter, NULL);
+        status = gops_filter_create(plan, s->buffers.weights.memory, NULL, &filter, NULL);
     if (status == GOPS_OK)
         status = execute(s, plan, filter, output);
     judge(s, status, output);
@@ -121,7 +121,7 @@ static void begin(subject *s, gops_test_random *random)
     s->buffers = gops_problem_buffers_create(&s->problem, &s->output, random);
     gops_status status = gops_problem_plan(&s->problem, &s->plan, NULL);
     if (status == GOPS_OK && s->problem.operation != GOPS_PROBLEM_NORM)
-        status = gops_filter_create(s->plan, s->buffers.weights.memory, &s->filter, NULL);
+        status = gops_filter_create(s->plan, s->buffers.weights.memory, NULL, &s->filter, NULL);
     if (status == GOPS_OK)
         status = execute(s, s->plan, s->filter, s->buffers.output.memory);
     if (gops_test_check(status == GOPS_OK, "problem %d: %s", (int)(s - subjects),

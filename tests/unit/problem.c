@@ -276,12 +276,14 @@ static gops_status create_filter(const gops_problem *problem, const gops_plan *p
     gops_type type = problem->filter.type;
     int64_t count = problem->filter_zero_point_count;
     if (problem->output_type == 0)
-        return gops_filter_create(plan, weights, filter, error);
+        return gops_filter_create(plan, weights, NULL, filter, error);
     void *zeros = gops_test_allocate((size_t)count * gops_test_type_bytes(type));
     for (int64_t i = 0; i < count; i++)
         gops_test_set_integer(type, zeros, i, (uint64_t)problem->filter_zero_points[i]);
-    gops_status status = gops_filter_create_quantized(plan, weights, count == 0 ? NULL : zeros,
-                                                      count, filter, error);
+    gops_quantization quantization = GOPS_QUANTIZATION_INIT;
+    quantization.filter_zero_points = count == 0 ? NULL : zeros;
+    quantization.filter_zero_points_count = count;
+    gops_status status = gops_filter_create(plan, weights, &quantization, filter, error);
     free(zeros);
     return status;
 }

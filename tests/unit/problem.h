@@ -40,7 +40,7 @@ typedef struct gops_problem {
     gops_choices *choices;
     gops_type output_type;
     bool saturate;
-    /* With output_type: what gops_arguments.data_zero_point and gops_filter_create_quantized get;
+    /* With output_type: what gops_arguments.data_zero_point and gops_quantization get;
      * NULL and 0: nothing. */
     const int64_t *data_zero_point;
     const int64_t *filter_zero_points;

@@ -30,7 +30,7 @@ static void start(subject *s)
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 3, 3, 2);
     memset(s, 0, sizeof *s);
     gops_test_check(gops_conv_plan_create(&data, &filter, NULL, NULL, &s->plan, NULL) == GOPS_OK &&
-                        gops_filter_create(s->plan, s->weights, &s->filter, NULL) == GOPS_OK,
+                        gops_filter_create(s->plan, s->weights, NULL, &s->filter, NULL) == GOPS_OK,
                     "no plan");
     s->arguments = (gops_arguments){
         .size = sizeof s->arguments, .data = s->data, .filter = s->filter, .output = s->output};
@@ -101,25 +101,30 @@ static void zero_points(void)
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_I8, 1, 3, 3, 2);
     const gops_options options = {.size = sizeof options, .output_type = GOPS_I32};
     const int8_t weights[18] = {0}, zeros[3] = {0};
+    gops_quantization quantization = GOPS_QUANTIZATION_INIT;
     subject s;
     gops_packed_filter *packed;
     gops_plan *plan;
     gops_error error;
     start(&s);
-    expect(gops_filter_create_quantized(s.plan, s.weights, NULL, 0, &packed, &error), &error,
-           GOPS_INVALID, "the plan has no output_type");
+    expect(gops_filter_create(s.plan, s.weights, &quantization, &packed, &error), &error,
+           GOPS_INVALID, "the plan is not quantized: it has no output_type");
     gops_test_check(packed == NULL, "a filter came out of the refusal");
     stop(&s);
     gops_test_check(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, NULL) == GOPS_OK,
                     "no plan");
-    expect(gops_filter_create_quantized(plan, NULL, zeros, 3, &packed, &error), &error,
-           GOPS_INVALID, "weights is NULL");
-    expect(gops_filter_create_quantized(plan, weights, NULL, 3, &packed, &error), &error,
-           GOPS_INVALID, "zero_points is NULL and count is 3");
-    expect(gops_filter_create_quantized(plan, weights, zeros, 0, &packed, &error), &error,
-           GOPS_INVALID, "zero_points is given and count is 0");
-    expect(gops_filter_create_quantized(plan, weights, zeros, 2, &packed, &error), &error,
-           GOPS_INVALID, "count is 2");
+    expect(gops_filter_create(plan, NULL, &quantization, &packed, &error), &error, GOPS_INVALID,
+           "weights is NULL");
+    quantization.filter_zero_points_count = 3;
+    expect(gops_filter_create(plan, weights, &quantization, &packed, &error), &error, GOPS_INVALID,
+           "filter_zero_points is NULL and its count is 3");
+    quantization.filter_zero_points = zeros;
+    quantization.filter_zero_points_count = 0;
+    expect(gops_filter_create(plan, weights, &quantization, &packed, &error), &error, GOPS_INVALID,
+           "filter_zero_points is given and its count is 0");
+    quantization.filter_zero_points_count = 2;
+    expect(gops_filter_create(plan, weights, &quantization, &packed, &error), &error, GOPS_INVALID,
+           "its count is 2");
     gops_test_check(packed == NULL, "a filter came out of the refusal");
     gops_plan_destroy(plan);
 }
@@ -224,8 +229,8 @@ static void empty_filter(void)
     gops_packed_filter *packed = NULL;
     gops_error error = gops_fresh_error();
     gops_test_check(gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, &error) == GOPS_OK &&
-                        gops_filter_create(plan, NULL, &packed, &error) == GOPS_OK &&
-                        gops_filter_update(plan, packed, NULL, &error) == GOPS_OK,
+                        gops_filter_create(plan, NULL, NULL, &packed, &error) == GOPS_OK &&
+                        gops_filter_update(plan, packed, NULL, NULL, &error) == GOPS_OK,
                     "%s", error.message);
     gops_arguments arguments = {.size = sizeof arguments, .filter = packed};
     gops_test_check(gops_execute(plan, &arguments, &error) == GOPS_OK, "%s", error.message);

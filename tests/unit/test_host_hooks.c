@@ -301,7 +301,7 @@ static void allocates_nothing(gops_problem problem)
     int before = atomic_load(&mallocs);
     gops_status status = gops_problem_plan(&problem, &plan, NULL);
     if (problem.operation != GOPS_PROBLEM_NORM && status == GOPS_OK)
-        status = gops_filter_create(plan, buffers.weights.memory, &filter, NULL);
+        status = gops_filter_create(plan, buffers.weights.memory, NULL, &filter, NULL);
     gops_test_check(status == GOPS_OK, "plan or filter");
     /* The heap itself takes each from malloc. */
     gops_test_check(atomic_load(&mallocs) - before == heap.calls,
@@ -322,7 +322,7 @@ static void allocates_nothing(gops_problem problem)
     for (int i = 0; i < 3 && status == GOPS_OK; i++) {
         status = gops_execute(plan, &arguments, NULL);
         if (filter != NULL && status == GOPS_OK)
-            status = gops_filter_update(plan, filter, buffers.weights.memory, NULL);
+            status = gops_filter_update(plan, filter, buffers.weights.memory, NULL, NULL);
     }
     gops_test_check(status == GOPS_OK, "execution or update");
     gops_test_check(heap.calls == host_before && atomic_load(&mallocs) == before,

@@ -181,23 +181,27 @@ static void quantized_refusals(void)
     gops_packed_filter *filter = NULL;
     gops_error error = gops_fresh_error();
     int8_t weights[18] = {0}, zeros[3] = {0};
+    gops_quantization quantization = GOPS_QUANTIZATION_INIT;
+    quantization.filter_zero_points = zeros;
+    quantization.filter_zero_points_count = 2;
     p.output_type = GOPS_I64;
     gops_check_refusal("i64", gops_problem_plan(&p, &plan, &error), &error, GOPS_UNSUPPORTED,
                        "output_type is i64, data is i8, filter is i8; another type than the data's "
-                       "is offered as i32 from i8 or u8 data and filter");
+                       "is offered as i32, u8, i8, f32, f16 or bf16 from i8 or u8 data and filter");
     p.output_type = GOPS_I32;
     gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_OK, "%s", error.message);
     gops_check_refusal(
-        "count", gops_filter_create_quantized(plan, weights, zeros, 2, &filter, &error), &error,
+        "count", gops_filter_create(plan, weights, &quantization, &filter, &error), &error,
         GOPS_INVALID,
-        "zero_points is given and count is 2; it must be none, 1 or the 3 output channels");
+        "quantization.filter_zero_points is given and its count is 2; it must be none, 1 or the 3 "
+        "output channels");
     gops_test_check(filter == NULL, "a filter came out");
     gops_plan_destroy(plan);
     p.output_type = (gops_type)0;
     gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_OK, "%s", error.message);
-    gops_check_refusal("no output_type",
-                       gops_filter_create_quantized(plan, weights, zeros, 1, &filter, &error),
-                       &error, GOPS_INVALID, "the plan has no output_type; zero points need one");
+    gops_check_refusal(
+        "no output_type", gops_filter_create(plan, weights, &quantization, &filter, &error), &error,
+        GOPS_INVALID, "quantization is given; the plan is not quantized: it has no output_type");
     gops_plan_destroy(plan);
 }
 

@@ -71,7 +71,7 @@ static int execute(const gops_problem *problem, const float *weights, float *dat
     gops_packed_filter *filter = NULL;
     gops_status status = gops_problem_plan(problem, &plan, &error);
     if (status == GOPS_OK)
-        status = gops_filter_create(plan, weights, &filter, &error);
+        status = gops_filter_create(plan, weights, NULL, &filter, &error);
     gops_arguments arguments = {
         .size = sizeof arguments, .data = data, .filter = filter, .output = output};
     if (status == GOPS_OK)

@@ -58,8 +58,8 @@ static fixture start(const gops_problem *problem)
     gops_test_check(gops_plan_get_info(f.plan, &f.info, &error) == GOPS_OK, "%s", error.message);
     f.buffers = gops_problem_buffers_create(problem, &f.output, &random);
     if (problem->operation != GOPS_PROBLEM_NORM)
-        gops_test_check(gops_filter_create(f.plan, f.buffers.weights.memory, &f.filter, &error) ==
-                            GOPS_OK,
+        gops_test_check(gops_filter_create(f.plan, f.buffers.weights.memory, NULL, &f.filter,
+                                           &error) == GOPS_OK,
                         "%s", error.message);
     gops_test_check(gops_error_is_fresh(&error), "an error was written after success: %s",
                     error.message);
@@ -259,7 +259,7 @@ static void filter_layouts(void)
     gops_check_refusal("another kernel", gops_execute(c.plan, &c.arguments, &error), &error,
                        GOPS_INVALID, "arguments.filter was packed for another layout");
     gops_check_refusal("update",
-                       gops_filter_update(c.plan, a.filter, c.buffers.weights.memory, &error),
+                       gops_filter_update(c.plan, a.filter, c.buffers.weights.memory, NULL, &error),
                        &error, GOPS_INVALID, "filter was packed for another layout");
     finish(&a);
     finish(&b);
@@ -276,9 +276,9 @@ static void filter_update(void)
         check_execution(&f, "before the update");
         gops_test_random_fill(&random, f.problem.filter.type, f.buffers.weights.memory,
                               gops_test_elements(&f.problem.filter));
-        gops_test_check(gops_filter_update(f.plan, f.filter, f.buffers.weights.memory, &error) ==
-                            GOPS_OK,
-                        "%s", error.message);
+        gops_test_check(
+            gops_filter_update(f.plan, f.filter, f.buffers.weights.memory, NULL, &error) == GOPS_OK,
+            "%s", error.message);
         check_execution(&f, "after the update");
         finish(&f);
     }
@@ -291,22 +291,22 @@ static void filter_refusals(void)
     char *weights = f.buffers.weights.memory;
     gops_error error = gops_fresh_error();
     gops_packed_filter *filter = f.filter;
-    gops_check_refusal("plan", gops_filter_create(NULL, weights, &filter, &error), &error,
+    gops_check_refusal("plan", gops_filter_create(NULL, weights, NULL, &filter, &error), &error,
                        GOPS_INVALID, "plan is NULL");
     gops_test_check(filter == NULL, "a filter came out");
-    gops_check_refusal("filter", gops_filter_create(f.plan, weights, NULL, &error), &error,
+    gops_check_refusal("filter", gops_filter_create(f.plan, weights, NULL, NULL, &error), &error,
                        GOPS_INVALID, "filter is NULL");
-    gops_check_refusal("weights", gops_filter_create(f.plan, NULL, &filter, &error), &error,
+    gops_check_refusal("weights", gops_filter_create(f.plan, NULL, NULL, &filter, &error), &error,
                        GOPS_INVALID, "weights is NULL");
-    gops_check_refusal("misaligned", gops_filter_create(f.plan, weights + 1, &filter, &error),
+    gops_check_refusal("misaligned", gops_filter_create(f.plan, weights + 1, NULL, &filter, &error),
                        &error, GOPS_INVALID, "weights is not aligned to its elements' 4 bytes");
-    gops_check_refusal("norm", gops_filter_create(norm.plan, weights, &filter, &error), &error,
-                       GOPS_INVALID, "the plan is of a normalization, which has no filter");
-    gops_check_refusal("update", gops_filter_update(f.plan, NULL, weights, &error), &error,
+    gops_check_refusal("norm", gops_filter_create(norm.plan, weights, NULL, &filter, &error),
+                       &error, GOPS_INVALID, "the plan is of a normalization, which has no filter");
+    gops_check_refusal("update", gops_filter_update(f.plan, NULL, weights, NULL, &error), &error,
                        GOPS_INVALID, "filter is NULL");
-    gops_check_refusal("update", gops_filter_update(NULL, f.filter, weights, &error), &error,
+    gops_check_refusal("update", gops_filter_update(NULL, f.filter, weights, NULL, &error), &error,
                        GOPS_INVALID, "plan is NULL");
-    gops_check_refusal("update", gops_filter_update(f.plan, f.filter, NULL, &error), &error,
+    gops_check_refusal("update", gops_filter_update(f.plan, f.filter, NULL, NULL, &error), &error,
                        GOPS_INVALID, "weights is NULL");
     gops_filter_destroy(NULL);
     gops_plan_destroy(NULL);

@@ -110,7 +110,7 @@ static void strides_refused(void)
     gops_packed_filter *filter = NULL;
     gops_error error = gops_fresh_error();
     gops_plan_reshape(one, &data, NULL, &plan, NULL);
-    gops_filter_create(one, x, &filter, NULL);
+    gops_filter_create(one, x, NULL, &filter, NULL);
     gops_arguments arguments = {.size = sizeof arguments, .data = x, .filter = filter, .output = y};
     arguments.data_stride = 15 * 19 * 23 - 1;
     expect(gops_execute(plan, &arguments, &error), &error, GOPS_INVALID,

@@ -65,10 +65,10 @@ static void start(fixture *f)
     gops_arguments arguments = GOPS_ARGUMENTS_INIT;
     fill(f->data, 6 * 7);
     fill(f->weights, 3 * 5 * 2 * 3);
-    gops_test_check(gops_conv_plan_create(&data, &weights, NULL, NULL, &f->plan, &error) ==
-                            GOPS_OK &&
-                        gops_filter_create(f->plan, f->weights, &f->filter, &error) == GOPS_OK,
-                    "%s", error.message);
+    gops_test_check(
+        gops_conv_plan_create(&data, &weights, NULL, NULL, &f->plan, &error) == GOPS_OK &&
+            gops_filter_create(f->plan, f->weights, NULL, &f->filter, &error) == GOPS_OK,
+        "%s", error.message);
     arguments.data = f->data;
     arguments.filter = f->filter;
     arguments.output = f->expected;

@@ -198,7 +198,8 @@ static void call_from_many(const gops_problem *problem, const gops_plan *plan,
     pthread_t threads[CALLERS];
     gops_packed_filter *filter = NULL;
     if (problem->operation != GOPS_PROBLEM_NORM)
-        gops_test_check(gops_filter_create(plan, buffers->weights.memory, &filter, NULL) == GOPS_OK,
+        gops_test_check(gops_filter_create(plan, buffers->weights.memory, NULL, &filter, NULL) ==
+                            GOPS_OK,
                         "filter");
     for (int i = 0; i < CALLERS; i++) {
         callers[i] = (caller){plan, filter, buffers, buffers->output.memory, bytes, i % 2, 0};

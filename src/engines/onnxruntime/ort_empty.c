@@ -84,7 +84,7 @@ static gops_status execute_on_zeros(gops_plan *plan, const gops_arguments *argum
 {
     gops_arguments all = *arguments;
     gops_packed_filter *packed = NULL;
-    gops_status status = gops_filter_create(plan, zeros, &packed, error);
+    gops_status status = gops_filter_create(plan, zeros, NULL, &packed, error);
     if (status == GOPS_OK) {
         all.data = zeros;
         all.filter = packed;

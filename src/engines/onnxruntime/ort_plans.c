@@ -93,7 +93,7 @@ static gops_status create_packing(const gops_ort_plans *plans, const gops_tensor
     made->filter = *filter;
     gops_status status = make_plan(plans, made, error);
     if (status == GOPS_OK && constant != NULL) {
-        status = gops_filter_create(made->plan, constant, &made->constant, error);
+        status = gops_filter_create(made->plan, constant, NULL, &made->constant, error);
     }
     if (status != GOPS_OK) {
         destroy_packing(made);
@@ -211,7 +211,7 @@ gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken, co
     pthread_mutex_unlock(&plans->lock);
     *packed = spare;
     if (spare != NULL) {
-        gops_status status = gops_filter_update(taken->plan, spare->filter, weights, error);
+        gops_status status = gops_filter_update(taken->plan, spare->filter, weights, NULL, error);
         if (status != GOPS_OK) {
             gops_ort_unpack(plans, taken, spare);
         }
@@ -222,7 +222,7 @@ gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken, co
         *error = (gops_error){GOPS_OUT_OF_MEMORY, "no memory for a packed filter"};
         return error->status;
     }
-    gops_status status = gops_filter_create(taken->plan, weights, &spare->filter, error);
+    gops_status status = gops_filter_create(taken->plan, weights, NULL, &spare->filter, error);
     if (status != GOPS_OK) {
         free(spare);
         return status;

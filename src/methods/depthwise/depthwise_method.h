@@ -113,6 +113,7 @@ void gops_depthwise_rows_run(const gops_plan *plan, const gops_job *job, int64_t
  * order, and from byte gops_depthwise_blocked_offset on as [blocks, C_OUT, taps, lanes]. */
 int64_t gops_depthwise_filter_bytes(const gops_plan *plan);
 int64_t gops_depthwise_blocked_offset(const gops_plan *plan);
-void gops_depthwise_pack(const gops_plan *plan, const void *weights, void *packed);
+void gops_depthwise_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                         void *packed);
 
 #endif

@@ -32,8 +32,10 @@ int64_t gops_depthwise_filter_bytes(const gops_plan *plan)
                                                      gops_compute_bytes(plan->type->compute);
 }
 
-void gops_depthwise_pack(const gops_plan *plan, const void *weights, void *packed)
+void gops_depthwise_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                         void *packed)
 {
+    (void)zero_points; /* serves no quantized plan */
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute), lanes = block_lanes(plan);
     const int64_t group_weights = conv->channels_out * conv->taps;

@@ -29,8 +29,10 @@
 
 /* Blocks of output channels, in each blocks of input channels, in each [tap][c][MR], each weight
  * once for each of the pixels that share a vector. */
-static void direct_pack(const gops_plan *plan, const void *weights, void *packed)
+static void direct_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                        void *packed)
 {
+    (void)zero_points; /* serves no quantized plan */
     const gops_direct_layout *p = gops_direct_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;

@@ -15,3 +15,14 @@ void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_comp
                                         p->c, p->ldc);
     }
 }
+
+void gops_gemm_subtract_zero_points(const gops_plan *plan, const int32_t *zero_points, void *packed)
+{
+    const int64_t channels = plan->conv.groups * plan->conv.channels_out, run = plan->conv.k;
+    for (int64_t o = 0; zero_points != NULL && o < channels; o++) {
+        if (zero_points[o] != 0) {
+            plan->filter_type->subtract_zero((uint32_t *)packed + o * run, run,
+                                             (uint32_t)zero_points[o]);
+        }
+    }
+}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "methods/gemm/gemm_kernels.h"
+#include "plan/plan.h"
 
 /* One product C = A B, or C += A B, of row-major matrices in a compute type; see host.h. */
 typedef struct gops_product {
@@ -23,6 +24,11 @@ typedef struct gops_product {
 /* Floating point products go through the GEMM table, integer products to integer_gemm.inc.h. */
 void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
                    const gops_product *p);
+
+/* Subtracts the filter's zero points, NULL for none, from packed weights: C_IN * taps values of 32
+ * bits for one output channel after the other. */
+void gops_gemm_subtract_zero_points(const gops_plan *plan, const int32_t *zero_points,
+                                    void *packed);
 
 /* How fast the GEMM table multiplies in a compute type, relative to the BLAS that the methods'
  * estimates were fitted with (OpenBLAS's Haswell kernels): from 0.07 for the reference BLAS to 1.9

@@ -233,10 +233,12 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
 }
 
 /* The GEMM reads the weights in their given order; packing only converts their type. */
-static void gemm_conv_pack(const gops_plan *plan, const void *weights, void *packed)
+static void gemm_conv_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                           void *packed)
 {
     plan->filter_type->load(packed, weights,
                             plan->filter_bytes / gops_compute_bytes(plan->type->compute));
+    gops_gemm_subtract_zero_points(plan, zero_points, packed);
 }
 
 /* A work item: a block of columns of one image and group. */
@@ -368,6 +370,6 @@ const gops_method gops_gemm_conv = {
     .prepare = gemm_conv_prepare,
     .pack = gemm_conv_pack,
     .run = gemm_conv_run,
-    .zero_points = true,
+    .quantized = true,
     .any_span = true,
 };

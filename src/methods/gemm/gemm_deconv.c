@@ -218,7 +218,8 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, go
 }
 
 /* Transposes [G, C_IN, C_OUT*taps] to [G, C_OUT*taps, C_IN]. */
-static void gemm_deconv_pack(const gops_plan *plan, const void *weights, void *packed)
+static void gemm_deconv_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                             void *packed)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;
@@ -234,6 +235,7 @@ static void gemm_deconv_pack(const gops_plan *plan, const void *weights, void *p
             }
         }
     }
+    gops_gemm_subtract_zero_points(plan, zero_points, packed);
 }
 
 const gops_method gops_gemm_deconv = {
@@ -242,6 +244,6 @@ const gops_method gops_gemm_deconv = {
     .prepare = gemm_deconv_prepare,
     .pack = gemm_deconv_pack,
     .run = gops_gemm_deconv_run,
-    .zero_points = true,
+    .quantized = true,
     .any_span = true,
 };

@@ -154,8 +154,10 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
 }
 
 /* The weights of one tile after the other, each [K][MR]; the last one is padded with zeros. */
-static void implicit_pack(const gops_plan *plan, const void *weights, void *packed)
+static void implicit_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                          void *packed)
 {
+    (void)zero_points; /* serves no quantized plan */
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;

@@ -27,8 +27,10 @@
 
 /* Groups, in each blocks of input channels, in each blocks of output channels, in each
  * [c][channels of the block]. */
-static void pointwise_pack(const gops_plan *plan, const void *weights, void *packed)
+static void pointwise_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                           void *packed)
 {
+    (void)zero_points; /* serves no quantized plan */
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;

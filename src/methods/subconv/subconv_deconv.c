@@ -84,8 +84,10 @@ static unsigned char *pack_panel(const gops_plan *plan, const gops_subconv_geome
     return to;
 }
 
-static void subconv_pack(const gops_plan *plan, const void *weights, void *packed)
+static void subconv_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                         void *packed)
 {
+    (void)zero_points; /* serves no quantized plan */
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;

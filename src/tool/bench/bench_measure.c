@@ -103,7 +103,7 @@ static bool prepare_buffers(bench_subject *subject, gops_tool_error *error)
         return false;
     }
     if (subject->layer->operation->inputs == 2 &&
-        gops_filter_create(subject->plan, subject->elements[1], &subject->filter, &refusal) !=
+        gops_filter_create(subject->plan, subject->elements[1], NULL, &subject->filter, &refusal) !=
             GOPS_OK) {
         return refuse_message(error, &refusal);
     }

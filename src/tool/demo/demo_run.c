@@ -54,7 +54,7 @@ gops_status gops_demo_run(const gops_plan *plan, const void *weights, gops_argum
     snprintf(step->algorithm, sizeof step->algorithm, "%s", info.algorithm);
 
     if (weights != NULL) {
-        status = gops_filter_create(plan, weights, &filter, error);
+        status = gops_filter_create(plan, weights, NULL, &filter, error);
         if (status != GOPS_OK)
             return status;
     }

@@ -91,7 +91,7 @@ static bool pack_weights(gops_ir_run *run, int index, gops_packed_filter **filte
         fill_ones(step->output.type, ones, step->ones);
     }
     const void *weights = ones != NULL ? ones : elements_of(run, step->weights);
-    const gops_status status = gops_filter_create(step->plan, weights, filter, &refusal);
+    const gops_status status = gops_filter_create(step->plan, weights, NULL, filter, &refusal);
     free(ones);
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
 }

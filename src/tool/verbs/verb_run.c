@@ -56,7 +56,8 @@ static bool pack_filter(run_state *state, gops_tool_error *error)
     if (!read_file(state, 1, error)) {
         return false;
     }
-    if (gops_filter_create(state->plan, state->elements[1], &state->filter, &refusal) != GOPS_OK) {
+    if (gops_filter_create(state->plan, state->elements[1], NULL, &state->filter, &refusal) !=
+        GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
     }
     free(state->elements[1]);

@@ -132,7 +132,7 @@ def _load():
         "plan_get_info": [c_void_p, POINTER(PlanInfo), error],
         "plan_cache_create": [c_void_p, c_int32, plan, error],
         "plan_cache_get": [c_void_p, POINTER(Tensor), c_void_p, plan, error],
-        "filter_create": [c_void_p, c_void_p, plan, error],
+        "filter_create": [c_void_p, c_void_p, c_void_p, plan, error],
         "execute": [c_void_p, POINTER(Arguments), error],
     }.items():
         function = getattr(library, "gops_" + name)

@@ -29,7 +29,7 @@ class Layer:
         self._held = {}  # results of _prepare by sizes, which live as long as the layer
         try:
             if weight is not None:
-                binding.call("filter_create", plan, weight.data_ptr(), byref(self._filter))
+                binding.call("filter_create", plan, weight.data_ptr(), None, byref(self._filter))
             binding.call("plan_cache_create", plan, PLANS, byref(self._cache))
         finally:
             binding.release("plan_destroy", plan)

@@ -1,0 +1,69 @@
+/**
+ * @file
+ * groupops/quantization.h: convolutions of 8-bit integers that stand for real numbers.
+ *
+ * A quantized tensor holds integers q that stand for scale * (q - zero_point). A plan is quantized
+ * where data and filter are i8 or u8, in any mix, and gops_options.output_type is set. It computes
+ *
+ *     acc = sum of (data - data_zero_point) * (filter - filter_zero_points[o])  + bias[o]
+ *
+ * for output channel o, exactly, modulo 2^32. Padding stands for data_zero_point, so it adds
+ * nothing. The bias is i32, in units of data_scale * filter_scales[o]. Of acc the output's type
+ * makes, in single precision and in this order:
+ *
+ *     i32             acc, plus an i32 residual, then relu or clamp: what ONNX calls ConvInteger
+ *     f32, f16, bf16  v = (float)acc * (data_scale * filter_scales[o]), post-ops, one rounding
+ *     u8, i8          r = (float)acc * (data_scale * filter_scales[o] / output_scale), clamped to
+ *                     what the type holds less output_zero_point, rounded to nearest even, plus
+ *                     output_zero_point: bit for bit ONNX's QLinearConv
+ *
+ * Post-ops work in real units, those of v. Of u8 and i8 outputs relu and clamp work on r, with
+ * bounds that are divided by output_scale. With a residual or another activation such an output is
+ * v with its post-ops, divided by output_scale, then clamped and rounded as above. A residual adds
+ * residual_scale * (residual - residual_zero_point).
+ *
+ * Every algorithm, instruction set and number of threads gives the same bits, but for what exp,
+ * tanh and erf in an activation round differently.
+ *
+ *     options.output_type = GOPS_U8;
+ *     gops_conv_plan_create(&data, &weights, &attributes, &options, &plan, &error);
+ *     gops_quantization quantization = GOPS_QUANTIZATION_INIT;
+ *     quantization.data_scale = 0.02f;
+ *     quantization.data_zero_point = 117;
+ *     quantization.filter_scales = scales;             // one for each output channel
+ *     quantization.filter_scales_count = channels_out;
+ *     quantization.output_scale = 0.05f;
+ *     gops_filter_create(plan, weight_values, &quantization, &filter, &error);
+ */
+#ifndef GROUPOPS_QUANTIZATION_H
+#define GROUPOPS_QUANTIZATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <groupops/sized.h>
+
+/** How the tensors of a quantized convolution stand for real numbers. All of it is folded when the
+ * filter is packed; nothing is kept of the pointers. A scale of 0 means 1, except in filter_scales.
+ * Not read, and so allowed to hold anything: scales where the output is i32, output_scale and
+ * output_zero_point where it is not 8-bit; residual_zero_point where the residual is not 8-bit. */
+typedef struct gops_quantization {
+    size_t size; /**< sizeof(gops_quantization): groupops/sized.h */
+    float data_scale;
+    int32_t data_zero_point; /**< gops_arguments.data_zero_point stands above it */
+    /** One for each of the G * C_OUT output channels, or a single one for all (count 1). NULL and
+     * count 0: 1. */
+    const float *filter_scales;
+    int64_t filter_scales_count;
+    /** The same, of the filter's type. NULL and count 0: 0. */
+    const void *filter_zero_points;
+    int64_t filter_zero_points_count;
+    float output_scale;
+    int32_t output_zero_point;
+    float residual_scale;
+    int32_t residual_zero_point;
+} gops_quantization;
+
+#define GOPS_QUANTIZATION_INIT GOPS_SIZED_INIT(gops_quantization)
+
+#endif

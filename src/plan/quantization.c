@@ -1,0 +1,178 @@
+/* plan/quantization.c: checks scales and zero points and folds them for a packed filter. */
+#include "plan/plan.h"
+
+#include "base/error.h"
+#include "base/sized.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t channels_of(const gops_plan *plan)
+{
+    return plan->conv.groups * plan->conv.channels_out;
+}
+
+int64_t gops_quantized_bytes(const gops_plan *plan)
+{
+    const int64_t channel_bytes = sizeof(int32_t) + 2 * sizeof(float);
+    return plan->quantized
+               ? gops_round_up(channels_of(plan) * channel_bytes, GOPS_WORKSPACE_ALIGNMENT)
+               : 0;
+}
+
+static bool is_scale(float scale)
+{
+    return scale > 0 && isfinite(scale);
+}
+
+static gops_status check_scale(const char *name, float scale, gops_error *error)
+{
+    if (scale == 0 || is_scale(scale)) {
+        return GOPS_OK;
+    }
+    return gops_fail(error, GOPS_INVALID,
+                     "quantization.%s is %g; it must be finite and positive, or 0 for 1", name,
+                     (double)scale);
+}
+
+/* Whether the zero point is a value of the type; of types that have none it is not read. */
+static gops_status check_zero_point(const char *name, int32_t zero, const gops_type_row *type,
+                                    gops_error *error)
+{
+    const int32_t low = type->type == GOPS_I8 ? INT8_MIN : 0;
+    if (!gops_is_8_bit(type->type) || (zero >= low && zero <= low + UINT8_MAX)) {
+        return GOPS_OK;
+    }
+    return gops_fail(error, GOPS_INVALID, "quantization.%s is %d; %s holds %d to %d", name,
+                     (int)zero, type->name, (int)low, (int)low + UINT8_MAX);
+}
+
+static gops_status check_count(const gops_plan *plan, const char *name, const void *values,
+                               int64_t count, gops_error *error)
+{
+    const int64_t channels = channels_of(plan);
+    if ((values == NULL) == (count == 0) && (count == 0 || count == 1 || count == channels)) {
+        return GOPS_OK;
+    }
+    return gops_fail(error, GOPS_INVALID,
+                     "quantization.%s is %s and its count is %lld; it must be none, 1 or the %lld "
+                     "output channels",
+                     name, values == NULL ? "NULL" : "given", (long long)count,
+                     (long long)channels);
+}
+
+/* The scale at a channel, and what a scale of 0 means. */
+static float filter_scale(const gops_quantization *given, int64_t channel)
+{
+    const int64_t count = given->filter_scales_count;
+    return count == 0 ? 1 : given->filter_scales[count == 1 ? 0 : channel];
+}
+
+static float or_one(float scale)
+{
+    return scale == 0 ? 1 : scale;
+}
+
+/* Single precision, each product and quotient rounded: what ONNX prescribes. */
+static float sum_scale(const gops_quantization *given, int64_t channel)
+{
+    return or_one(given->data_scale) * filter_scale(given, channel);
+}
+
+static gops_status check_filter_scales(const gops_plan *plan, const gops_quantization *given,
+                                       gops_error *error)
+{
+    const bool divided = gops_is_8_bit(plan->output_type->type);
+    for (int64_t i = 0; i < given->filter_scales_count; i++) {
+        const float scale = given->filter_scales[i];
+        if (!is_scale(scale)) {
+            return gops_fail(error, GOPS_INVALID,
+                             "quantization.filter_scales[%lld] is %g; it must be finite and "
+                             "positive",
+                             (long long)i, (double)scale);
+        }
+    }
+    const int64_t products = given->filter_scales_count == 0 ? 1 : given->filter_scales_count;
+    for (int64_t i = 0; i < products; i++) {
+        const float product = sum_scale(given, i);
+        if (!isfinite(product) || (divided && !isfinite(product / or_one(given->output_scale)))) {
+            return gops_fail(error, GOPS_INVALID,
+                             "quantization: data_scale %g times filter_scales[%lld] %g, over "
+                             "output_scale %g, is not finite",
+                             (double)or_one(given->data_scale), (long long)i,
+                             (double)filter_scale(given, i),
+                             divided ? (double)or_one(given->output_scale) : 1);
+        }
+    }
+    return GOPS_OK;
+}
+
+gops_status gops_quantization_read(const gops_plan *plan, const gops_quantization *given,
+                                   gops_quantization *read, gops_error *error)
+{
+    *read = (gops_quantization)GOPS_QUANTIZATION_INIT;
+    if (given == NULL) {
+        return GOPS_OK;
+    }
+    if (!plan->quantized) {
+        return gops_fail(error, GOPS_INVALID,
+                         "quantization is given; the plan is not quantized: it has no output_type");
+    }
+    GOPS_TRY(gops_sized_read(&gops_sized_quantization, given, read, error));
+    GOPS_TRY(
+        check_count(plan, "filter_scales", read->filter_scales, read->filter_scales_count, error));
+    GOPS_TRY(check_count(plan, "filter_zero_points", read->filter_zero_points,
+                         read->filter_zero_points_count, error));
+    GOPS_TRY(check_zero_point("data_zero_point", read->data_zero_point, plan->type, error));
+    if (plan->output_type->type == GOPS_I32) {
+        return GOPS_OK;
+    }
+    GOPS_TRY(
+        check_zero_point("output_zero_point", read->output_zero_point, plan->output_type, error));
+    GOPS_TRY(check_zero_point("residual_zero_point", read->residual_zero_point, plan->residual_type,
+                              error));
+    GOPS_TRY(check_scale("data_scale", read->data_scale, error));
+    if (gops_is_8_bit(plan->output_type->type)) {
+        GOPS_TRY(check_scale("output_scale", read->output_scale, error));
+    }
+    GOPS_TRY(check_scale("residual_scale", read->residual_scale, error));
+    return check_filter_scales(plan, read, error);
+}
+
+/* The zero points of the filter, as numbers. */
+static void fold_zero_points(const gops_plan *plan, const gops_quantization *read, int32_t *zeros)
+{
+    const int64_t channels = channels_of(plan), count = read->filter_zero_points_count;
+    memset(zeros, 0, (size_t)channels * sizeof *zeros);
+    if (count > 0) {
+        plan->filter_type->load(zeros, read->filter_zero_points, count);
+    }
+    for (int64_t o = 1; o < channels && count == 1; o++) {
+        zeros[o] = zeros[0];
+    }
+}
+
+void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read, void *arrays,
+                            gops_quantized *folded)
+{
+    const int64_t channels = channels_of(plan);
+    int32_t *zeros = arrays;
+    float *scales = (float *)(void *)(zeros + channels);
+    float *multipliers = scales + channels;
+    const bool scaled = plan->output_type->type != GOPS_I32;
+    fold_zero_points(plan, read, zeros);
+    for (int64_t o = 0; o < channels; o++) {
+        scales[o] = scaled ? sum_scale(read, o) : 1;
+        multipliers[o] = scaled ? scales[o] / or_one(read->output_scale) : 1;
+    }
+    *folded = (gops_quantized){
+        .zero_points = zeros,
+        .scales = scales,
+        .multipliers = multipliers,
+        .output_scale = or_one(read->output_scale),
+        .residual_scale = or_one(read->residual_scale),
+        .data_zero = read->data_zero_point,
+        .output_zero = read->output_zero_point,
+        .residual_zero = read->residual_zero_point,
+    };
+}

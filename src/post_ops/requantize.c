@@ -1,0 +1,127 @@
+/* requantize.c: which scale, bounds and zero point apply to a quantized plan's sums; requantize.h. */
+#include "post_ops/requantize.h"
+
+#include "base/checked.h"
+#include "post_ops/post_ops.h"
+
+#include <math.h>
+
+static bool is_8_bit(const gops_plan *plan)
+{
+    return gops_is_8_bit(plan->output_type->type);
+}
+
+bool gops_requantize_applies(const gops_plan *plan, const gops_job *job)
+{
+    return job->residual == NULL && plan->output_type->type != GOPS_I32 &&
+           plan->activation.kind <= GOPS_ACTIVATION_CLAMP;
+}
+
+/* The bounds of an 8-bit output before its zero point is added. */
+static void bounds_8_bit(const gops_plan *plan, const gops_job *job, gops_requantize *by)
+{
+    const int32_t least = plan->output_type->type == GOPS_I8 ? INT8_MIN : 0;
+    by->zero = job->quantized->output_zero;
+    by->low = (float)(least - by->zero);
+    by->high = (float)(least + UINT8_MAX - by->zero);
+}
+
+static float clamp(float x, float low, float high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+gops_requantize gops_requantize_read(const gops_plan *plan, const gops_job *job, int64_t channel)
+{
+    const gops_quantized *quantized = job->quantized;
+    const gops_activation *activation = &plan->activation;
+    const float divisor = is_8_bit(plan) ? quantized->output_scale : 1;
+    gops_requantize by = {
+        .bias = job->bias != NULL ? ((const uint32_t *)job->bias)[channel] : 0,
+        .scale = is_8_bit(plan) ? quantized->multipliers[channel] : quantized->scales[channel],
+        .low = -INFINITY,
+        .high = INFINITY,
+    };
+    if (is_8_bit(plan)) {
+        bounds_8_bit(plan, job, &by);
+    }
+    if (activation->kind == GOPS_ACTIVATION_RELU) {
+        by.low = clamp(0, by.low, by.high);
+    } else if (activation->kind == GOPS_ACTIVATION_CLAMP) {
+        const float low = by.low, high = by.high;
+        by.low = clamp((float)activation->alpha / divisor, low, high);
+        by.high = clamp((float)activation->beta / divisor, low, high);
+    }
+    return by;
+}
+
+/* The residual in real units. */
+static void load_residual(const gops_plan *plan, const gops_job *job, const void *residual,
+                          float *to, int64_t count)
+{
+    const gops_quantized *quantized = job->quantized;
+    const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
+    const gops_type type = plan->residual_type->type;
+    if (gops_is_8_bit(type)) {
+        const gops_requantize by = {(uint32_t)-quantized->residual_zero, quantized->residual_scale,
+                                    -INFINITY, INFINITY, 0};
+        gops_type_row_of(plan->kernels, type, GOPS_TYPE_WIDE)->load(to, residual, count);
+        kernels->to_float(to, (const uint32_t *)(const void *)to, count, &by);
+    } else {
+        plan->residual_type->load(to, residual, count);
+        kernels->scale(to, count, quantized->residual_scale);
+    }
+}
+
+/* A block of outputs by the long way: real values, post-ops, division, rounding. */
+static void store_block(const gops_plan *plan, const gops_job *job, int64_t channel,
+                        const void *residual, void *output, void *sums, int64_t count)
+{
+    const struct gops_post_ops_kernels *kernels = plan->kernels->post_ops;
+    const gops_type_row *real = gops_type_row_of(plan->kernels, GOPS_F32, GOPS_TYPE_USUAL);
+    enum { BLOCK = 256 };
+    float added[BLOCK];
+    gops_requantize by = gops_requantize_read(plan, job, channel);
+    by.scale = job->quantized->scales[channel];
+    by.low = -INFINITY;
+    by.high = INFINITY;
+    for (int64_t i = 0; i < count; i += BLOCK) {
+        const int64_t length = gops_min(BLOCK, count - i);
+        float *values = (float *)sums + i;
+        unsigned char *to = (unsigned char *)output + i * plan->output_type->bytes;
+        kernels->requantize->to_float(values, (const uint32_t *)sums + i, length, &by);
+        if (residual != NULL) {
+            load_residual(plan, job,
+                          (const unsigned char *)residual + i * plan->residual_type->bytes, added,
+                          length);
+        }
+        kernels->apply[real->index](values, NULL, residual != NULL ? added : NULL, length,
+                                    &plan->activation);
+        if (is_8_bit(plan)) {
+            gops_requantize rounding = by;
+            bounds_8_bit(plan, job, &rounding);
+            kernels->requantize->round(to, values, length, job->quantized->output_scale, &rounding);
+        } else {
+            plan->output_type->store(to, values, length);
+        }
+    }
+}
+
+void gops_requantize_run(const gops_plan *plan, const gops_job *job, int64_t channel,
+                         const void *residual, void *output, void *sums, int64_t count)
+{
+    const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
+    if (!gops_requantize_applies(plan, job)) {
+        store_block(plan, job, channel, residual, output, sums, count);
+        return;
+    }
+    const gops_requantize by = gops_requantize_read(plan, job, channel);
+    if (is_8_bit(plan)) {
+        kernels->to_8_bit(output, sums, count, &by);
+    } else if (plan->output_type->native) {
+        kernels->to_float(output, sums, count, &by);
+    } else {
+        kernels->to_float(sums, sums, count, &by);
+        plan->output_type->store(output, sums, count);
+    }
+}

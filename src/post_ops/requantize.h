@@ -1,0 +1,61 @@
+/*
+ * requantize.h: makes outputs of the sums of a quantized plan (groupops/quantization.h).
+ *
+ * Sums are those of (data - zero point) * (weight - zero point), modulo 2^32, without the bias.
+ * Where an output is real or 8-bit, without a residual, and its activation no more than bounds,
+ *
+ *     r = clamp((float)(int32_t)(sum + bias) * scale, low, high)
+ *
+ * is all that is to be done, for 8 bits with rounding and a zero point after it. A kernel may do so
+ * while the sums are in registers. The rounding adds and subtracts 1.5 * 2^23, whose neighbours are
+ * 1 apart: that rounds to nearest even, in vectors of any instruction set, and leaves the integer
+ * in the lower bits. An 8-bit r is between -255 and 255.
+ */
+#ifndef GOPS_POST_OPS_REQUANTIZE_H
+#define GOPS_POST_OPS_REQUANTIZE_H
+
+#include "plan/plan.h"
+
+#include <stdbool.h>
+
+/* 1.5 * 2^23, and its bits. */
+#define GOPS_ROUNDING 12582912.0f
+#define GOPS_ROUNDING_BITS 0x4b400000
+
+/* What a channel's sums become. */
+typedef struct gops_requantize {
+    uint32_t bias;
+    float scale;
+    float low, high;
+    int32_t zero; /* of 8-bit outputs: added to what was rounded */
+} gops_requantize;
+
+/* Whether a job's outputs are made of its sums by gops_requantize alone. */
+bool gops_requantize_applies(const gops_plan *plan, const gops_job *job);
+
+/* What to do for one channel, group * C_OUT + output channel. */
+gops_requantize gops_requantize_read(const gops_plan *plan, const gops_job *job, int64_t channel);
+
+/* Stores `count` outputs of a channel, of any type but i32. `residual` and `output` are those of
+ * the first; `sums` are changed. */
+void gops_requantize_run(const gops_plan *plan, const gops_job *job, int64_t channel,
+                         const void *residual, void *output, void *sums, int64_t count);
+
+/* Of `count` values each. */
+struct gops_requantize_kernels {
+    /* Sums to 8-bit outputs; both types have the same lower 8 bits. */
+    void (*to_8_bit)(void *to, const uint32_t *sums, int64_t count, const gops_requantize *by);
+    /* Sums to floats, which may take their place. */
+    void (*to_float)(float *to, const uint32_t *sums, int64_t count, const gops_requantize *by);
+    /* The rest of what to_8_bit does after an activation: divides by `divisor`, clamps, rounds. */
+    void (*round)(void *to, const float *values, int64_t count, float divisor,
+                  const gops_requantize *by);
+    /* values *= scale. */
+    void (*scale)(float *values, int64_t count, float scale);
+};
+
+#ifdef GOPS_ISA
+extern const struct gops_requantize_kernels GOPS_ISA_NAME(gops_requantize_kernels);
+#endif
+
+#endif
