@@ -38,6 +38,7 @@
 #ifndef GROUPOPS_QUANTIZATION_H
 #define GROUPOPS_QUANTIZATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,6 +63,13 @@ typedef struct gops_quantization {
     int32_t output_zero_point;
     float residual_scale;
     int32_t residual_zero_point;
+    /** Not 0: ONNX's QLinearConv followed by QLinearAdd. The sum without the residual is rounded to
+     * the output's type, u8 or i8, with this scale and zero point. Then the residual, of the same
+     * type, is added in the order of operations of ONNX Runtime, bit for bit; the activation is
+     * none or relu. */
+    float sum_scale;
+    int32_t sum_zero_point;
+    bool residual_first; /**< of the operands of that addition */
 } gops_quantization;
 
 #define GOPS_QUANTIZATION_INIT GOPS_SIZED_INIT(gops_quantization)

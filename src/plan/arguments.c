@@ -68,6 +68,11 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
     if (memcmp(&given->filter->layout, &plan->layout, sizeof plan->layout) != 0) {
         return gops_fail(error, GOPS_INVALID, "arguments.filter was packed for another layout");
     }
+    if (plan->quantized && given->filter->quantized.sum_scale != 0 && given->residual == NULL) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.residual is NULL; the filter's quantization.sum_scale asks for "
+                         "one");
+    }
     return GOPS_OK;
 }
 

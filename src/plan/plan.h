@@ -30,9 +30,10 @@ typedef enum gops_operation {
 typedef struct gops_quantized {
     const int32_t *zero_points; /* of the filter */
     const float *scales;        /* data_scale * filter_scales[o] */
-    const float *multipliers;   /* the same over output_scale; of 8-bit outputs alone */
-    float output_scale, residual_scale;
-    int32_t data_zero, output_zero, residual_zero;
+    const float *multipliers;   /* the same over output_scale, or over sum_scale if that is not 0 */
+    float output_scale, residual_scale, sum_scale;
+    int32_t data_zero, output_zero, residual_zero, sum_zero;
+    bool residual_first;
 } gops_quantized;
 
 /* What one execution works on, checked. */

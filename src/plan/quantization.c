@@ -79,10 +79,36 @@ static float sum_scale(const gops_quantization *given, int64_t channel)
     return or_one(given->data_scale) * filter_scale(given, channel);
 }
 
+/* What an 8-bit output's multipliers are divided by. */
+static float multiplier_divisor(const gops_quantization *given)
+{
+    return given->sum_scale != 0 ? given->sum_scale : or_one(given->output_scale);
+}
+
+/* The sum that is rounded before the residual is added. */
+static gops_status check_sum(const gops_plan *plan, const gops_quantization *given,
+                             gops_error *error)
+{
+    const gops_type_row *output = plan->output_type;
+    if (given->sum_scale == 0) {
+        return GOPS_OK;
+    }
+    if (!gops_is_8_bit(output->type) || plan->residual_type != output ||
+        plan->activation.kind > GOPS_ACTIVATION_RELU) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "quantization.sum_scale is given; that takes u8 or i8 for output and "
+                         "residual alike, here %s and %s, and activation 0 or 1, here %d",
+                         output->name, plan->residual_type->name, (int)plan->activation.kind);
+    }
+    GOPS_TRY(check_scale("sum_scale", given->sum_scale, error));
+    return check_zero_point("sum_zero_point", given->sum_zero_point, output, error);
+}
+
 static gops_status check_filter_scales(const gops_plan *plan, const gops_quantization *given,
                                        gops_error *error)
 {
     const bool divided = gops_is_8_bit(plan->output_type->type);
+    const float divisor = divided ? multiplier_divisor(given) : 1;
     for (int64_t i = 0; i < given->filter_scales_count; i++) {
         const float scale = given->filter_scales[i];
         if (!is_scale(scale)) {
@@ -95,13 +121,13 @@ static gops_status check_filter_scales(const gops_plan *plan, const gops_quantiz
     const int64_t products = given->filter_scales_count == 0 ? 1 : given->filter_scales_count;
     for (int64_t i = 0; i < products; i++) {
         const float product = sum_scale(given, i);
-        if (!isfinite(product) || (divided && !isfinite(product / or_one(given->output_scale)))) {
+        if (!isfinite(product) || !isfinite(product / divisor)) {
             return gops_fail(error, GOPS_INVALID,
                              "quantization: data_scale %g times filter_scales[%lld] %g, over "
-                             "output_scale %g, is not finite",
+                             "%s %g, is not finite",
                              (double)or_one(given->data_scale), (long long)i,
                              (double)filter_scale(given, i),
-                             divided ? (double)or_one(given->output_scale) : 1);
+                             given->sum_scale != 0 ? "sum_scale" : "output_scale", (double)divisor);
         }
     }
     return GOPS_OK;
@@ -136,6 +162,7 @@ gops_status gops_quantization_read(const gops_plan *plan, const gops_quantizatio
         GOPS_TRY(check_scale("output_scale", read->output_scale, error));
     }
     GOPS_TRY(check_scale("residual_scale", read->residual_scale, error));
+    GOPS_TRY(check_sum(plan, read, error));
     return check_filter_scales(plan, read, error);
 }
 
@@ -163,7 +190,7 @@ void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read
     fold_zero_points(plan, read, zeros);
     for (int64_t o = 0; o < channels; o++) {
         scales[o] = scaled ? sum_scale(read, o) : 1;
-        multipliers[o] = scaled ? scales[o] / or_one(read->output_scale) : 1;
+        multipliers[o] = scaled ? scales[o] / multiplier_divisor(read) : 1;
     }
     *folded = (gops_quantized){
         .zero_points = zeros,
@@ -174,5 +201,8 @@ void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read
         .data_zero = read->data_zero_point,
         .output_zero = read->output_zero_point,
         .residual_zero = read->residual_zero_point,
+        .sum_scale = read->sum_scale,
+        .sum_zero = read->sum_zero_point,
+        .residual_first = read->residual_first,
     };
 }

@@ -5,6 +5,7 @@
 #include "post_ops/post_ops.h"
 
 #include <math.h>
+#include <string.h>
 
 static bool is_8_bit(const gops_plan *plan)
 {
@@ -18,10 +19,10 @@ bool gops_requantize_applies(const gops_plan *plan, const gops_job *job)
 }
 
 /* The bounds of an 8-bit output before its zero point is added. */
-static void bounds_8_bit(const gops_plan *plan, const gops_job *job, gops_requantize *by)
+static void bounds_8_bit(const gops_plan *plan, int32_t zero, gops_requantize *by)
 {
     const int32_t least = plan->output_type->type == GOPS_I8 ? INT8_MIN : 0;
-    by->zero = job->quantized->output_zero;
+    by->zero = zero;
     by->low = (float)(least - by->zero);
     by->high = (float)(least + UINT8_MAX - by->zero);
 }
@@ -43,7 +44,7 @@ gops_requantize gops_requantize_read(const gops_plan *plan, const gops_job *job,
         .high = INFINITY,
     };
     if (is_8_bit(plan)) {
-        bounds_8_bit(plan, job, &by);
+        bounds_8_bit(plan, quantized->output_zero, &by);
     }
     if (activation->kind == GOPS_ACTIVATION_RELU) {
         by.low = clamp(0, by.low, by.high);
@@ -99,7 +100,7 @@ static void store_block(const gops_plan *plan, const gops_job *job, int64_t chan
                                     &plan->activation);
         if (is_8_bit(plan)) {
             gops_requantize rounding = by;
-            bounds_8_bit(plan, job, &rounding);
+            bounds_8_bit(plan, job->quantized->output_zero, &rounding);
             kernels->requantize->round(to, values, length, job->quantized->output_scale, &rounding);
         } else {
             plan->output_type->store(to, values, length);
@@ -107,10 +108,63 @@ static void store_block(const gops_plan *plan, const gops_job *job, int64_t chan
     }
 }
 
+/* The addition of codes; low is the zero point for relu. */
+static gops_requantize_sum addition(const gops_plan *plan, const gops_job *job)
+{
+    const gops_quantized *quantized = job->quantized;
+    const bool is_signed = plan->output_type->type == GOPS_I8;
+    const bool relu = plan->activation.kind == GOPS_ACTIVATION_RELU;
+    const float least = is_signed ? INT8_MIN : 0, zero = (float)quantized->output_zero;
+    const float sum_ratio = quantized->sum_scale / quantized->output_scale;
+    const float residual_ratio = quantized->residual_scale / quantized->output_scale;
+    const float sum_zero = (float)quantized->sum_zero;
+    const float residual_zero = (float)quantized->residual_zero;
+    gops_requantize_sum by = {
+        .ratio = {sum_ratio, residual_ratio},
+        .low = relu ? zero : least,
+        .high = least + UINT8_MAX,
+        .residual_first = quantized->residual_first,
+        .is_signed = is_signed,
+    };
+    float zeros[2] = {sum_zero, residual_zero};
+    if (by.residual_first) {
+        by.ratio[0] = residual_ratio;
+        by.ratio[1] = sum_ratio;
+        zeros[0] = residual_zero;
+        zeros[1] = sum_zero;
+    }
+    const float second = by.ratio[1] * zeros[1];
+    by.constant = zero - fmaf(by.ratio[0], zeros[0], second);
+    return by;
+}
+
+/* Rounds the sums to codes, and adds those of the residual. The codes are made beside the output,
+ * which may be the residual. */
+static void store_sum(const gops_plan *plan, const gops_job *job, int64_t channel,
+                      const void *residual, void *output, const void *sums, int64_t count)
+{
+    const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
+    enum { BLOCK = 256 };
+    unsigned char codes[BLOCK];
+    const gops_requantize_sum adds = addition(plan, job);
+    gops_requantize by = gops_requantize_read(plan, job, channel);
+    bounds_8_bit(plan, job->quantized->sum_zero, &by);
+    for (int64_t i = 0; i < count; i += BLOCK) {
+        const int64_t length = gops_min(BLOCK, count - i);
+        kernels->to_8_bit(codes, (const uint32_t *)sums + i, length, &by);
+        kernels->add(codes, (const unsigned char *)residual + i, length, &adds);
+        memcpy((unsigned char *)output + i, codes, (size_t)length);
+    }
+}
+
 void gops_requantize_run(const gops_plan *plan, const gops_job *job, int64_t channel,
                          const void *residual, void *output, void *sums, int64_t count)
 {
     const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
+    if (job->quantized->sum_scale != 0) {
+        store_sum(plan, job, channel, residual, output, sums, count);
+        return;
+    }
     if (!gops_requantize_applies(plan, job)) {
         store_block(plan, job, channel, residual, output, sums, count);
         return;

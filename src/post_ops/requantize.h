@@ -30,6 +30,18 @@ typedef struct gops_requantize {
     int32_t zero; /* of 8-bit outputs: added to what was rounded */
 } gops_requantize;
 
+/* How two 8-bit codes are added, as ONNX Runtime does:
+ *
+ *     rint(clamp(fma(first, ratio[0], fma(second, ratio[1], constant)), low, high))
+ *
+ * The zero points are in the constant. */
+typedef struct gops_requantize_sum {
+    float ratio[2];
+    float constant;
+    float low, high;
+    bool residual_first, is_signed;
+} gops_requantize_sum;
+
 /* Whether a job's outputs are made of its sums by gops_requantize alone. */
 bool gops_requantize_applies(const gops_plan *plan, const gops_job *job);
 
@@ -50,6 +62,8 @@ struct gops_requantize_kernels {
     /* The rest of what to_8_bit does after an activation: divides by `divisor`, clamps, rounds. */
     void (*round)(void *to, const float *values, int64_t count, float divisor,
                   const gops_requantize *by);
+    /* Adds 8-bit codes, of which `codes` are replaced. */
+    void (*add)(void *codes, const void *residual, int64_t count, const gops_requantize_sum *by);
     /* values *= scale. */
     void (*scale)(float *values, int64_t count, float scale);
 };

@@ -102,6 +102,45 @@ static void round_8_bit(void *to, const float *values, int64_t count, float divi
 #undef STEP
 }
 
+GOPS_INLINE float code_value(uint8_t code, bool is_signed)
+{
+    return is_signed ? (float)(int8_t)code : (float)code;
+}
+
+GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *residual, int length, bool is_signed,
+                           const gops_requantize_sum *by)
+{
+    uint8_t codes[BLOCK] = {0}, added[BLOCK] = {0};
+    memcpy(codes, to, (size_t)length);
+    memcpy(added, residual, (size_t)length);
+    for (int i = 0; i < BLOCK; i++) {
+        const float sum = code_value(codes[i], is_signed);
+        const float other = code_value(added[i], is_signed);
+        const float first = by->residual_first ? other : sum;
+        const float second = by->residual_first ? sum : other;
+        const float inner = __builtin_fmaf(second, by->ratio[1], by->constant);
+        const float r = __builtin_fmaf(first, by->ratio[0], inner);
+        codes[i] = code_of(bounded(r, by->low, by->high), 0);
+    }
+    memcpy(to, codes, (size_t)length);
+}
+
+static void add(void *codes, const void *residual, int64_t count, const gops_requantize_sum *by)
+{
+    const gops_requantize_sum constant = *by;
+#define STEP(i, length)                                                                            \
+    add_codes((uint8_t *)codes + (i), (const uint8_t *)residual + (i), length, is_signed,          \
+              &constant);
+    if (by->is_signed) {
+        const bool is_signed = true;
+        IN_BLOCKS(count, STEP)
+    } else {
+        const bool is_signed = false;
+        IN_BLOCKS(count, STEP)
+    }
+#undef STEP
+}
+
 static void scale(float *values, int64_t count, float by)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -113,5 +152,6 @@ const struct gops_requantize_kernels GOPS_ISA_NAME(gops_requantize_kernels) = {
     .to_8_bit = to_8_bit,
     .to_float = to_float,
     .round = round_8_bit,
+    .add = add,
     .scale = scale,
 };
