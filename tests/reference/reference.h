@@ -18,6 +18,10 @@ typedef struct gops_reference_result {
     long double *error;
     long double *once; /* convolutions: what one rounding of each of an element's terms comes to */
     uint64_t *integer; /* integer types: the expected elements modulo 2^64 */
+    /* Quantized convolutions (reference_quantized.h): real elements are equal, a zero's sign and all;
+     * integers are no more than so many away. */
+    int exact;
+    int64_t steps;
 } gops_reference_result;
 
 void gops_reference_result_destroy(gops_reference_result *result);

@@ -33,12 +33,23 @@ static evaluated evaluate(const gops_activation *a, long double x)
         return (evaluated){tanhl(x), 1, 8};
     case GOPS_ACTIVATION_HARD_SWISH: /* |2 x + 3| / 6 at x = 3; x + 3 is rounded */
         return (evaluated){x * raised / 6, 1.5L, 4};
-    case GOPS_ACTIVATION_SWISH: /* the argument's roundings count |alpha x| times */
-        return (evaluated){x / (1 + expl(-alpha * x)), 1.1L, 2 * fabsl(alpha * x) + 12};
-    case GOPS_ACTIVATION_GELU: /* erfc: x^2 times the argument's */
-        return (evaluated){x * erfcl(-x / sqrtl(2)) / 2, 1.13L, 2 * x * x + 14};
+    case GOPS_ACTIVATION_SWISH: /* the argument's roundings count |alpha x| times, but once at most
+                                   where exp is below 1 */
+        return (evaluated){x / (1 + expl(-alpha * x)), 1.1L,
+                           alpha * x > 0 ? 14 : 2 * fabsl(alpha * x) + 12};
+    case GOPS_ACTIVATION_GELU: /* erfc: x^2 times the argument's; once at most where it is above 1 */
+        return (evaluated){x * erfcl(-x / sqrtl(2)) / 2, 1.13L, x > 0 ? 16 : 2 * x * x + 14};
     }
     return (evaluated){x, 1, 0};
+}
+
+long double gops_reference_activate(const gops_activation *activation, long double x,
+                                    long double *roundings)
+{
+    const evaluated f = evaluate(activation, x);
+    if (roundings != NULL)
+        *roundings = f.roundings;
+    return f.value;
 }
 
 static int64_t pixels_of(const gops_tensor *tensor)

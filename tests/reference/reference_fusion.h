@@ -20,4 +20,9 @@
 void gops_reference_fuse(gops_reference_result *result, const void *bias, const void *residual,
                          const gops_activation *activation);
 
+/* activation(x). *roundings, unless NULL: how many there are in evaluating it, in units of u times
+ * the value. */
+long double gops_reference_activate(const gops_activation *activation, long double x,
+                                    long double *roundings);
+
 #endif

@@ -12,9 +12,17 @@
 int gops_test_compare(const char *what, const gops_tensor *tensor, const void *got,
                       const long double *expected, const long double *bound);
 
+/* The same, and all are equal: a zero has the sign of what is expected. */
+int gops_test_compare_exact(const char *what, const gops_tensor *tensor, const void *got,
+                            const long double *expected);
+
 /* The same for integer types: equal modulo 2^bits. The worst one is the first one. */
 int gops_test_compare_integers(const char *what, const gops_tensor *tensor, const void *got,
                                const uint64_t *expected);
+
+/* The same, no more than `steps` away, with no way around from one end of the type to the other. */
+int gops_test_compare_steps(const char *what, const gops_tensor *tensor, const void *got,
+                            const uint64_t *expected, int64_t steps);
 
 /* The same for bytes of two tensors of any one type. */
 int gops_test_compare_bytes(const char *what, const gops_tensor *tensor, const void *got,

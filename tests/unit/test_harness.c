@@ -18,21 +18,35 @@ static void need_wide_long_double(void)
 }
 
 /* A comparison that must fail prints; what it prints goes into `text` instead. */
+typedef struct captured {
+    FILE *file;
+    int stdout_was;
+} captured;
+
+static captured capture(void)
+{
+    const captured c = {tmpfile(), dup(STDOUT_FILENO)};
+    fflush(stdout);
+    dup2(fileno(c.file), STDOUT_FILENO);
+    return c;
+}
+
+static void end_capture(captured c, char *text, size_t size)
+{
+    fflush(stdout);
+    dup2(c.stdout_was, STDOUT_FILENO);
+    close(c.stdout_was);
+    rewind(c.file);
+    text[fread(text, 1, size - 1, c.file)] = '\0';
+    fclose(c.file);
+}
+
 static int compare_quietly(const gops_tensor *tensor, const void *got, const long double *expected,
                            const long double *bound, char *text, size_t size)
 {
-    FILE *file = tmpfile();
-    fflush(stdout);
-    int saved = dup(STDOUT_FILENO);
-    dup2(fileno(file), STDOUT_FILENO);
-    int held = gops_test_compare("what", tensor, got, expected, bound);
-    fflush(stdout);
-    dup2(saved, STDOUT_FILENO);
-    close(saved);
-    rewind(file);
-    size_t read = fread(text, 1, size - 1, file);
-    text[read] = '\0';
-    fclose(file);
+    const captured c = capture();
+    const int held = gops_test_compare("what", tensor, got, expected, bound);
+    end_capture(c, text, size);
     return held;
 }
 
@@ -69,6 +83,31 @@ static void comparison(void)
     expected[9] = (long double)NAN;
     gops_test_check(!compare_quietly(&tensor, got, expected, bound, text, sizeof text),
                     "9 passed for NaN");
+}
+
+/* Equality sees the sign of a zero; steps end at the ends of a type. */
+static void comparison_by_equality(void)
+{
+    const gops_tensor floats = GOPS_TEST_TENSOR(GOPS_F32, 1, 3);
+    const gops_tensor bytes = GOPS_TEST_TENSOR(GOPS_I8, 1, 3);
+    const long double expected[] = {0, 1, (long double)INFINITY};
+    const float right[] = {0, 1, INFINITY}, minus[] = {-0.0F, 1, INFINITY};
+    const float near[] = {0, 1 + 0x1p-23F, INFINITY}, finite[] = {0, 1, 0x1.fffffep127F};
+    const uint64_t numbers[] = {(uint64_t)-128, 127, 5};
+    const int8_t same[] = {-128, 127, 5}, next[] = {-127, 126, 6}, around[] = {127, 127, 5};
+    char text[4096];
+    const captured c = capture();
+    const int held[] = {gops_test_compare_exact("what", &floats, right, expected),
+                        gops_test_compare_steps("what", &bytes, same, numbers, 0),
+                        gops_test_compare_steps("what", &bytes, next, numbers, 1),
+                        gops_test_compare_exact("-0 for 0", &floats, minus, expected),
+                        gops_test_compare_exact("the next float", &floats, near, expected),
+                        gops_test_compare_exact("no infinity", &floats, finite, expected),
+                        gops_test_compare_steps("a step", &bytes, next, numbers, 0),
+                        gops_test_compare_steps("127 for -128", &bytes, around, numbers, 1)};
+    end_capture(c, text, sizeof text);
+    for (int i = 0; i < 8; i++)
+        gops_test_check(held[i] == (i < 3), "comparison %d: %d; %s", i, held[i], text);
 }
 
 /* Every code of the small types, and the numbers around each, come back. */
@@ -188,6 +227,7 @@ static void random_numbers(void)
 int main(void)
 {
     static const gops_test_case cases[] = {{"comparison", comparison},
+                                           {"comparison_by_equality", comparison_by_equality},
                                            {"small_types", small_types},
                                            {"integers", integers},
                                            {"bounds", bounds},

@@ -1,0 +1,180 @@
+/* reference_quantized.c: bias, scales, residual, activation and rounding of quantized sums. */
+#include "reference_quantized.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elements.h"
+#include "guarded_memory.h"
+
+/*
+ * The f32 operation on a and b. In double it is exact or rounded to 53 bits, which is more than
+ * twice 24 and two, so that rounding it again gives what one rounding gives (Figueroa, When is double
+ * rounding innocuous?, 1995), on every processor and whatever the compiler fuses.
+ */
+static float times(float a, float b)
+{
+    return (float)((double)a * b);
+}
+
+static float plus(float a, float b)
+{
+    return (float)((double)a + b);
+}
+
+static float over(float a, float b)
+{
+    return (float)((double)a / b);
+}
+
+/* One output element on its way. */
+typedef struct element {
+    gops_type type;
+    int32_t sum; /* with the bias */
+    float scale; /* of the data times that of the filter */
+    int has_residual;
+    float residual; /* in real units */
+} element;
+
+static int calls_functions(const gops_activation *a)
+{
+    return a->kind == GOPS_ACTIVATION_SIGMOID || a->kind == GOPS_ACTIVATION_TANH ||
+           a->kind == GOPS_ACTIVATION_SWISH || a->kind == GOPS_ACTIVATION_GELU;
+}
+
+/* The activations that are a few operations of f32. */
+static float simple_activation(const gops_activation *a, float v)
+{
+    const float alpha = (float)a->alpha, beta = (float)a->beta;
+    switch (a->kind) {
+    case GOPS_ACTIVATION_RELU:
+        return v < 0 ? 0 : v;
+    case GOPS_ACTIVATION_CLAMP:
+        return v < alpha ? alpha : v > beta ? beta : v;
+    case GOPS_ACTIVATION_LEAKY_RELU:
+        return v < 0 ? times(v, alpha) : v;
+    case GOPS_ACTIVATION_HARD_SWISH: {
+        const float raised = plus(v, 3);
+        return over(times(v, raised < 0 ? 0 : raised > 6 ? 6 : raised), 6);
+    }
+    default:
+        return v;
+    }
+}
+
+/* What comes before the activation. */
+static float real_value(const element *e)
+{
+    const float v = times((float)e->sum, e->scale);
+    return e->has_residual ? plus(v, e->residual) : v;
+}
+
+static uint64_t to_8_bits(gops_type type, long double r, int64_t zero_point)
+{
+    const int64_t least = gops_test_type_is_signed(type) ? -128 : 0;
+    const long double low = (long double)(least - zero_point);
+    const long double raised = r > low ? r : low; /* NaN too */
+    const long double inside = raised < low + 255 ? raised : low + 255;
+    return (uint64_t)((int64_t)nearbyintl(inside) + zero_point);
+}
+
+static uint64_t eight_bits(const element *e, const gops_reference_quantization *q,
+                           const gops_activation *activation)
+{
+    const float sy = q->output_scale;
+    gops_activation a = *activation;
+    if (calls_functions(&a))
+        return to_8_bits(e->type, gops_reference_activate(&a, real_value(e), NULL) / sy,
+                         q->output_zero_point);
+    if (e->has_residual || a.kind > GOPS_ACTIVATION_CLAMP)
+        return to_8_bits(e->type, over(simple_activation(&a, real_value(e)), sy),
+                         q->output_zero_point);
+    a.alpha = over((float)a.alpha, sy);
+    a.beta = over((float)a.beta, sy);
+    const float r = times((float)e->sum, over(e->scale, sy));
+    return to_8_bits(e->type, simple_activation(&a, r), q->output_zero_point);
+}
+
+static void set_real(gops_reference_result *result, int64_t i, const element *e,
+                     const gops_activation *activation)
+{
+    const float v = real_value(e);
+    uint64_t bits;
+    if (!calls_functions(activation)) {
+        gops_test_set_real(e->type, &bits, 0, simple_activation(activation, v));
+        result->value[i] = gops_test_get_real(e->type, &bits, 0);
+        result->bound[i] = 0;
+        return;
+    }
+    long double roundings;
+    const long double value = gops_reference_activate(activation, v, &roundings);
+    /* Where exp and erfc leave the range of f32, x times what they lose. */
+    const long double error =
+        roundings * gops_test_unit_roundoff(GOPS_F32) * fabsl(value) + FLT_MIN * fmaxl(1, fabsl(v));
+    gops_test_set_real(e->type, &bits, 0, copysignl(fabsl(value) - error, value));
+    const long double nearer = gops_test_get_real(e->type, &bits, 0);
+    result->value[i] = isinf(nearer) ? nearer : value;
+    result->bound[i] = error + gops_test_unit_roundoff(e->type) * (fabsl(value) + error) +
+                       gops_test_smallest(e->type) / 2;
+}
+
+static int32_t wrapped(uint64_t sum)
+{
+    const uint32_t bits = (uint32_t)sum;
+    int32_t number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+static float real_residual(const gops_reference_quantization *q, const void *residual, int64_t i)
+{
+    if (gops_test_type_is_real(q->residual_type))
+        return times((float)gops_test_get_real(q->residual_type, residual, i), q->residual_scale);
+    const int64_t number = (int64_t)gops_test_get_integer(q->residual_type, residual, i);
+    return times((float)(number - q->residual_zero_point), q->residual_scale);
+}
+
+static int64_t pixels_of(const gops_tensor *tensor)
+{
+    int64_t pixels = 1;
+    for (int32_t i = 2; i < tensor->rank; i++)
+        pixels *= tensor->dims[i];
+    return pixels;
+}
+
+void gops_reference_quantize(gops_reference_result *result, gops_type type,
+                             const gops_reference_quantization *quantization, const void *bias,
+                             const void *residual, const gops_activation *activation)
+{
+    const gops_reference_quantization *q = quantization;
+    const int64_t count = gops_test_elements(&result->tensor);
+    const int64_t pixels = pixels_of(&result->tensor), channels = result->tensor.dims[1];
+    const int real = gops_test_type_is_real(type);
+    result->exact = !calls_functions(activation);
+    if (type == GOPS_I32) {
+        gops_reference_fuse(result, bias, residual, activation);
+        return;
+    }
+    result->tensor.type = type;
+    result->steps = result->exact ? 0 : 1;
+    if (real) {
+        result->value = gops_test_allocate((size_t)count * sizeof *result->value);
+        result->bound = gops_test_allocate((size_t)count * sizeof *result->bound);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t channel = i / pixels % channels;
+        const uint64_t added =
+            bias != NULL ? gops_test_get_integer(GOPS_I32, bias, channel) : UINT64_C(0);
+        const element e = {.type = type,
+                           .sum = wrapped(result->integer[i] + added),
+                           .scale = times(q->data_scale, q->filter_scales[channel]),
+                           .has_residual = residual != NULL,
+                           .residual = residual != NULL ? real_residual(q, residual, i) : 0};
+        if (real)
+            set_real(result, i, &e, activation);
+        else
+            result->integer[i] = eight_bits(&e, q, activation);
+    }
+}

@@ -1,0 +1,45 @@
+/*
+ * reference_quantized.h: what a quantized convolution makes of its sums, step by step.
+ *
+ * The sums come from gops_reference_conv and gops_reference_deconv with zero points and an i32
+ * geometry: exact modulo 2^64, and so modulo 2^32. All that follows is done in single precision, one
+ * rounding a step, in the order of design.md.
+ */
+#ifndef GROUPOPS_REFERENCE_QUANTIZED_H
+#define GROUPOPS_REFERENCE_QUANTIZED_H
+
+#include "reference_fusion.h"
+
+/* Every scale and zero point, with nothing left to a default. */
+typedef struct gops_reference_quantization {
+    gops_reference_zero_points zero_points;
+    float data_scale;
+    const float *filter_scales; /* one for each of the groups * c_out output channels */
+    float output_scale;
+    int64_t output_zero_point;
+    gops_type residual_type;
+    float residual_scale;
+    int64_t residual_zero_point;
+} gops_reference_quantization;
+
+/* Turns i32 sums into the output: `type` i32, u8, i8, f32, f16 or bf16. `bias`, NULL or one i32 for
+ * each channel; `residual`, NULL or a tensor like the output, of residual_type.
+ *
+ *     a = sum + bias                            modulo 2^32
+ *     i32:               a + residual, then relu or clamp, as for i32 data
+ *     f32, f16, bf16:    v = float(a) * (sx * sw); v += (residual - zr) * sr; v = activation(v); one
+ *                        rounding; zr is 0 for a residual that is no integer
+ *     u8, i8, no residual, activation none, relu or clamp:
+ *                        r = float(a) * ((sx * sw) / sy), between bounds that are divided by sy
+ *     u8, i8 otherwise:  v = float(a) * (sx * sw); v += (residual - zr) * sr; r = activation(v) / sy
+ *     u8, i8:            r between least - zy and largest - zy, rounded to nearest even, + zy; a NaN
+ *                        is the least
+ *
+ * Each step is one operation of f32. So there is one right result, and result->exact is set, unless
+ * the activation calls exp, tanh or erfc: then result->bound is what those are off by and one
+ * rounding, and result->steps is 1, for u8 and i8. */
+void gops_reference_quantize(gops_reference_result *result, gops_type type,
+                             const gops_reference_quantization *quantization, const void *bias,
+                             const void *residual, const gops_activation *activation);
+
+#endif
