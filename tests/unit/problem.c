@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "problem_quantization.h"
 #include "problem_view.h"
 #include "compare.h"
 #include "elements.h"
@@ -69,6 +70,25 @@ static void append_attributes(const gops_problem *problem, gops_problem_text *te
     }
 }
 
+static void append_quantization(const gops_problem *problem, gops_problem_text *text)
+{
+    const gops_quantization *q = &problem->quantization;
+    append(text, " --filter-type=%s --output-type=%s", gops_test_type_name(problem->filter.type),
+           gops_test_type_name(problem->output_type));
+    append(text, " --data-scale=%.9g --data-zero-point=%" PRId64, (double)q->data_scale,
+           problem->data_zero_point != NULL ? *problem->data_zero_point : q->data_zero_point);
+    append(text, " --output-scale=%.9g --output-zero-point=%d", (double)q->output_scale,
+           (int)q->output_zero_point);
+    append(text, " (%" PRId64 " filter scales, %" PRId64 " zero points", q->filter_scales_count,
+           problem->filter_zero_point_count);
+    if (problem->with_residual)
+        append(text, "; residual %s, scale %.9g, zero point %d",
+               problem->residual_type != 0 ? gops_test_type_name(problem->residual_type)
+                                           : "as output",
+               (double)q->residual_scale, (int)q->residual_zero_point);
+    append(text, ")");
+}
+
 const char *gops_problem_describe(const gops_problem *problem, gops_problem_text *text)
 {
     text->text[0] = '\0';
@@ -95,10 +115,7 @@ const char *gops_problem_describe(const gops_problem *problem, gops_problem_text
     if (problem->residual_in_place)
         append(text, " (added in place)");
     if (problem->output_type != 0)
-        append(text, " (filter %s, output %s, zero points: data %" PRId64 ", filter %" PRId64 ")",
-               gops_test_type_name(problem->filter.type), gops_test_type_name(problem->output_type),
-               problem->data_zero_point != NULL ? *problem->data_zero_point : 0,
-               problem->filter_zero_point_count);
+        append_quantization(problem, text);
     return text->text;
 }
 
@@ -131,6 +148,7 @@ gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gop
         .host = problem->host,
         .output_type = problem->output_type,
         .saturate = problem->saturate,
+        .residual_type = problem->residual_type,
         .activation = problem->activation,
     };
     gops_tensor c = gops_problem_coefficients(problem);
@@ -197,11 +215,13 @@ gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
         buffers.weights = random_buffer(&problem->filter, random);
     }
     if (problem->operation != GOPS_PROBLEM_NORM && problem->with_bias) {
-        gops_tensor c = GOPS_TEST_TENSOR(output->type, output->dims[1]);
+        gops_tensor c = gops_problem_bias(problem, output);
         buffers.bias = random_buffer(&c, random);
     }
-    if (problem->with_residual)
-        buffers.residual = random_buffer(output, random);
+    if (problem->with_residual) {
+        gops_tensor residual = gops_problem_residual(problem, output);
+        buffers.residual = random_buffer(&residual, random);
+    }
     buffers.output = random_buffer(output, NULL);
     return buffers;
 }
@@ -213,12 +233,6 @@ void gops_problem_buffers_destroy(gops_problem_buffers *buffers)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i]->mapping != NULL)
             gops_test_guarded_destroy(all[i]);
-}
-
-static int64_t output_channels(const gops_problem *problem)
-{
-    int deconv = problem->operation == GOPS_PROBLEM_DECONV;
-    return problem->filter.dims[0] * problem->filter.dims[deconv ? 2 : 1];
 }
 
 /* Sums may grow on a residual that is in their place: it is one of their terms, each addition may
@@ -243,49 +257,24 @@ void gops_problem_reference(const gops_problem *problem, const gops_problem_buff
     gops_tensor output;
     gops_type type = problem->data.type, filter = problem->filter.type;
     const void *data = buffers->data.memory, *weights = buffers->weights.memory;
-    int64_t channels = problem->operation == GOPS_PROBLEM_NORM ? 0 : output_channels(problem);
-    int64_t *zeros = gops_test_allocate((size_t)channels * sizeof *zeros);
-    for (int64_t i = 0; i < channels; i++)
-        zeros[i] = problem->filter_zero_point_count == 0
-                       ? 0
-                       : problem->filter_zero_points[i % problem->filter_zero_point_count];
-    const gops_reference_zero_points zero_points = {
-        problem->data_zero_point != NULL ? *problem->data_zero_point : 0, zeros};
-    const gops_reference_zero_points *z = problem->output_type != 0 ? &zero_points : NULL;
     gops_problem_reference_shape(problem, &geometry, &output);
+    if (gops_problem_is_quantized(problem)) {
+        gops_problem_quantized_reference(problem, &geometry, buffers, result);
+        return;
+    }
     if (problem->operation == GOPS_PROBLEM_CONV)
-        gops_reference_conv(&geometry, type, data, filter, weights, z, result);
+        gops_reference_conv(&geometry, type, data, filter, weights, NULL, result);
     else if (problem->operation == GOPS_PROBLEM_DECONV)
-        gops_reference_deconv(&geometry, type, data, filter, weights, z, result);
+        gops_reference_deconv(&geometry, type, data, filter, weights, NULL, result);
     else
         gops_reference_norm(&problem->data, buffers->data.memory, buffers->scale.memory,
                             buffers->bias.memory, &problem->norm, result);
-    free(zeros);
     if (problem->residual_in_place && problem->operation != GOPS_PROBLEM_NORM &&
         gops_test_type_is_real(type))
         count_residual_as_term(&geometry, buffers->residual.memory, result);
     gops_reference_fuse(result,
                         problem->operation != GOPS_PROBLEM_NORM ? buffers->bias.memory : NULL,
                         buffers->residual.memory, &problem->activation);
-}
-
-static gops_status create_filter(const gops_problem *problem, const gops_plan *plan,
-                                 const void *weights, gops_packed_filter **filter,
-                                 gops_error *error)
-{
-    gops_type type = problem->filter.type;
-    int64_t count = problem->filter_zero_point_count;
-    if (problem->output_type == 0)
-        return gops_filter_create(plan, weights, NULL, filter, error);
-    void *zeros = gops_test_allocate((size_t)count * gops_test_type_bytes(type));
-    for (int64_t i = 0; i < count; i++)
-        gops_test_set_integer(type, zeros, i, (uint64_t)problem->filter_zero_points[i]);
-    gops_quantization quantization = GOPS_QUANTIZATION_INIT;
-    quantization.filter_zero_points = count == 0 ? NULL : zeros;
-    quantization.filter_zero_points_count = count;
-    gops_status status = gops_filter_create(plan, weights, &quantization, filter, error);
-    free(zeros);
-    return status;
 }
 
 gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *plan,
@@ -299,7 +288,7 @@ gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *p
     if (problem->operation != GOPS_PROBLEM_NORM) {
         const gops_plan *packer = problem->packer != NULL ? problem->packer : plan;
         gops_status status =
-            create_filter(problem, packer, buffers->weights.memory, &filter, error);
+            gops_problem_pack(problem, packer, buffers->weights.memory, &filter, error);
         if (status != GOPS_OK)
             return status;
     }
@@ -341,9 +330,12 @@ int gops_problem_compare(const gops_problem *problem, const gops_reference_resul
 {
     gops_problem_text text;
     const char *what = gops_problem_describe(problem, &text);
-    if (gops_test_type_is_real(result->tensor.type))
-        return gops_test_compare(what, &result->tensor, output, result->value, result->bound);
-    return gops_test_compare_integers(what, &result->tensor, output, result->integer);
+    const gops_tensor *tensor = &result->tensor;
+    if (!gops_test_type_is_real(tensor->type))
+        return gops_test_compare_steps(what, tensor, output, result->integer, result->steps);
+    if (result->exact)
+        return gops_test_compare_exact(what, tensor, output, result->value);
+    return gops_test_compare(what, tensor, output, result->value, result->bound);
 }
 
 static int same_shape(const gops_tensor *a, const gops_tensor *b)

@@ -40,11 +40,15 @@ typedef struct gops_problem {
     gops_choices *choices;
     gops_type output_type;
     bool saturate;
-    /* With output_type: what gops_arguments.data_zero_point and gops_quantization get;
-     * NULL and 0: nothing. */
+    /* Of a quantized problem (problem_quantization.h): what gops_arguments.data_zero_point gets;
+     * NULL: nothing. */
     const int64_t *data_zero_point;
+    /* And what gops_filter_create gets, NULL where size and the filter's zero points are 0. Its own
+     * filter_zero_points are not read; these are, in whatever type the filter has. */
+    gops_quantization quantization;
     const int64_t *filter_zero_points;
     int64_t filter_zero_point_count;
+    gops_type residual_type;
     /* Fused into the store. with_bias is for convolutions. */
     gops_activation activation;
     int with_bias;
@@ -56,6 +60,7 @@ typedef struct gops_problem {
     int residual_in_place; /* the residual lies where the output goes */
     /* NULL, or the plan that packs the filter, where it is not the one that is executed. */
     const gops_plan *packer;
+    int update; /* the filter is packed with other weights, and then with the right ones */
 } gops_problem;
 
 /* Input and output buffers of a problem, guarded, with random inputs. */

@@ -5,6 +5,7 @@
 
 #include "elements.h"
 #include "harness.h"
+#include "problem_quantization.h"
 
 enum { GARBAGE = 0xa5 };
 
@@ -72,7 +73,8 @@ gops_problem_view gops_problem_view_enter(const gops_problem *problem,
         arguments->residual = arguments->output;
         arguments->residual_stride = arguments->output_stride;
     } else if (residual_gap > 0 && problem->with_residual) {
-        view.residual = spread(&output, residual_gap, buffers->residual.memory);
+        const gops_tensor residual = gops_problem_residual(problem, &output);
+        view.residual = spread(&residual, residual_gap, buffers->residual.memory);
         arguments->residual = view.residual.memory;
         arguments->residual_stride = image_elements(&output) + residual_gap;
     }
