@@ -30,6 +30,16 @@
  *   unless OPENBLAS_NUM_THREADS is 1) keep their modes. Tolerances hold for rounding to nearest.
  * - A NaN or infinity in the data of a normalization makes its image's group NaN, one in scale or
  *   bias its channel as the formula says; so does a variance that outgrows f64 (f64 alone can).
+ * All of this is accuracy exact, the default. Relaxed (gops_options.accuracy) differs in one point:
+ * - Convolutions of bf16 may multiply by instructions of the processor for that type. They read
+ *   denormal data and weights as zero, make denormal sums zero, and round sums to nearest, whatever
+ *   the calling thread's modes are. Up to K = 2^20 products, the sum (in f32, before bias, residual,
+ *   activation and the rounding to bf16) then differs from the exact one by at most
+ *
+ *       2^-23 * (K + 32) * sum of |x w| + 2^-124 * (K + sum of |x| + sum of |w|).
+ *
+ *   Where the processor has no such instructions, or the plan's algorithm does not use them, relaxed
+ *   is exact; gops_plan_info's `why` tells.
  *
  * A plan and a packed filter are immutable once made: gops_execute and the queries may be called
  * for one plan by many threads at once. Making, updating and destroying one is for one thread.
@@ -74,6 +84,12 @@ typedef struct gops_activation {
     double beta;
 } gops_activation;
 
+/** How close a result must come: the section on numbers at the head of this file. */
+typedef enum gops_accuracy {
+    GOPS_ACCURACY_EXACT = 0,
+    GOPS_ACCURACY_RELAXED = 1 /**< admits what rounds differently, or flushes denormals */
+} gops_accuracy;
+
 /** max_workspace without a bound. */
 #define GOPS_UNLIMITED INT64_MAX
 
@@ -116,6 +132,9 @@ typedef struct gops_options {
     /** Of a quantized plan: the residual's type, GOPS_U8 or GOPS_I8 where it is not the output's. 0:
      * the output's. */
     gops_type residual_type;
+    /** GOPS_ACCURACY_RELAXED asks for nothing where there is nothing to relax: plans of all
+     * operations and types take it. */
+    gops_accuracy accuracy;
 } gops_options;
 
 #define GOPS_OPTIONS_INIT GOPS_SIZED_INIT(gops_options)

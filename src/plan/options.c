@@ -47,6 +47,10 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
         return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; it must not be negative",
                          (long long)given->max_workspace);
     }
+    if (given->accuracy != GOPS_ACCURACY_EXACT && given->accuracy != GOPS_ACCURACY_RELAXED) {
+        return gops_fail(error, GOPS_INVALID, "accuracy is %d; it must be 0, exact, or 1, relaxed",
+                         (int)given->accuracy);
+    }
     *wanted = (gops_request){.algorithm = given->algorithm,
                              .choices = given->choices,
                              .threads = given->threads,
@@ -59,6 +63,7 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
     }
     plan->activation = given->activation;
     plan->saturate = given->saturate;
+    plan->relaxed = given->accuracy == GOPS_ACCURACY_RELAXED;
     if (wanted->threads == 0) {
         wanted->threads = gops_default_threads();
     }

@@ -145,6 +145,7 @@ struct gops_plan {
     const gops_type_row *residual_type; /* output_type, unless the plan is quantized */
     bool quantized; /* groupops/quantization.h; sums are those of 32 bits of `type` */
     bool saturate;  /* gops_options */
+    bool relaxed;   /* gops_options.accuracy */
     gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */

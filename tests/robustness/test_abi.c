@@ -83,6 +83,7 @@ static const place places[] = {
     FIELD(gops_options, activation, 48),
     FIELD(gops_options, choices, 72),
     FIELD(gops_options, residual_type, 80),
+    FIELD(gops_options, accuracy, 84),
     SIZE(gops_quantization, 80),
     FIELD(gops_quantization, size, 0),
     FIELD(gops_quantization, data_scale, 8),

@@ -72,6 +72,7 @@ static const field options_fields[] = {
     OPTION(activation.beta, IGNORED, IGNORED, IGNORED),
     OPTION(choices, IGNORED, IGNORED, IGNORED),
     OPTION(residual_type, REFUSED, REFUSED, REFUSED),
+    OPTION(accuracy, USED, USED, USED),
 };
 enum { OPTIONS = sizeof options_fields / sizeof options_fields[0] };
 

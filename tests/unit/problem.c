@@ -107,6 +107,8 @@ const char *gops_problem_describe(const gops_problem *problem, gops_problem_text
         append(text, " (bias %d, residual %d, activation %d %g %g)", problem->with_bias,
                problem->with_residual, (int)problem->activation.kind, problem->activation.alpha,
                problem->activation.beta);
+    if (problem->accuracy == GOPS_ACCURACY_RELAXED)
+        append(text, " --accuracy=relaxed");
     if (problem->saturate)
         append(text, " (saturating)");
     if (problem->data_gap != 0 || problem->output_gap != 0 || problem->residual_gap != 0)
@@ -148,6 +150,7 @@ gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gop
         .host = problem->host,
         .output_type = problem->output_type,
         .saturate = problem->saturate,
+        .accuracy = problem->accuracy,
         .residual_type = problem->residual_type,
         .activation = problem->activation,
     };

@@ -40,6 +40,7 @@ typedef struct gops_problem {
     gops_choices *choices;
     gops_type output_type;
     bool saturate;
+    gops_accuracy accuracy;
     /* Of a quantized problem (problem_quantization.h): what gops_arguments.data_zero_point gets;
      * NULL: nothing. */
     const int64_t *data_zero_point;

@@ -43,6 +43,9 @@ static void refusals(void)
     o.max_workspace = -4096;
     refuse(&o, GOPS_INVALID, "max_workspace is -4096; it must not be negative");
     o = good;
+    o.accuracy = (gops_accuracy)2;
+    refuse(&o, GOPS_INVALID, "accuracy is 2; it must be 0, exact, or 1, relaxed");
+    o = good;
     o.algorithm = "winograd";
     snprintf(message, sizeof message, "algorithm is \"winograd\"; it must be one of auto, fastest");
     for (int i = 0; gops_algorithm_name(i) != NULL; i++) {

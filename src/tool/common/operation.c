@@ -109,6 +109,7 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
         .max_workspace = settings->max_workspace,
         .host = host,
         .choices = settings->choices,
+        .accuracy = (gops_accuracy)settings->accuracy,
     };
     gops_error refusal;
     info->size = sizeof *info;

@@ -41,6 +41,7 @@ typedef struct gops_settings {
     const char *algorithm;
     int32_t threads;
     int64_t max_workspace;
+    int accuracy; /* a gops_accuracy */
     const char *choices_file;
     gops_choices *choices; /* read from it; NULL: none */
     int64_t choices_read;  /* how many there were */

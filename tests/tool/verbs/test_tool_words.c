@@ -76,6 +76,9 @@ static void refused_words(void)
         {PLAN_CONV " --threads=-1", "--threads=-1 is below 0"},
         {PLAN_CONV " --threads=2147483648", "--threads=2147483648 is beyond 32 bits"},
         {PLAN_CONV " --threads=two", "--threads=two is not made of integers"},
+        {PLAN_CONV " --accuracy=fast", "--accuracy=fast is none of: exact|relaxed"},
+        {PLAN_CONV " --accuracy", "--accuracy needs a value: --accuracy=exact|relaxed"},
+        {"info --accuracy=exact", "--accuracy does not go with info"},
         {PLAN_CONV " --max-workspace=-1", "--max-workspace=-1 is below 0"},
         {PLAN_CONV " --max-workspace=4M", "--max-workspace=4M is not made of integers"},
         {"plan norm --data=2,6,5 --num-groups=3 --epsilon=small",
@@ -163,6 +166,7 @@ static void help(void)
                                     "--output-shape-rule=spec|openvino|onnx", "GroupConvolution-1",
                                     "GroupNormalization-12"));
     expect_help("plan deconv --data=1 --help", PARTS("--data=SHAPE", "--json", "--epsilon"));
+    expect_help("plan --help", PARTS("--accuracy=exact|relaxed"));
     expect_help("bench --help", PARTS("--suite=NAME", "--bare-gemm", "--reps=NUMBER"));
     expect_help("info --help", PARTS("groupops info"));
 }
