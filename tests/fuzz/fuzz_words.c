@@ -81,6 +81,9 @@ static void write_arrays(void)
         {"keep-c.npy", {GOPS_F32, 1, {6}}},
         {"keep-h.npy", {GOPS_U16, 3, {1, 4, 9}}},
         {"keep-g.npy", {GOPS_U16, 4, {2, 3, 2, 3}}},
+        {"keep-q.npy", {GOPS_U8, 3, {1, 4, 9}}},
+        {"keep-p.npy", {GOPS_I8, 4, {2, 3, 2, 3}}},
+        {"keep-b.npy", {GOPS_I32, 1, {6}}},
     };
     static const float elements[6 * 5 * 7] = {1, 2, 0.5F};
     gops_tool_error error;

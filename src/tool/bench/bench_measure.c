@@ -5,6 +5,7 @@
 #include "common/flags.h"
 #include "common/machine.h"
 #include "common/random_fill.h"
+#include "npy/quantization.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +23,9 @@ typedef struct bench_subject {
     gops_plan_info info;
     gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
     void *elements[GOPS_TOOL_MAX_INPUTS];
+    void *bias;          /* of a convolution */
     size_t tensor_bytes; /* of all inputs and the output */
+    gops_tool_quantization quantization;
     gops_packed_filter *filter;
     void *output;
     void *workspace;
@@ -95,6 +98,33 @@ static bool check_memory(const bench_subject *subject, gops_tool_error *error)
                             needed, there);
 }
 
+/* A convolution's bias, if it is asked for, and its packed filter. */
+static bool prepare_convolution(bench_subject *subject, gops_tool_error *error)
+{
+    const gops_settings *settings = &subject->layer->settings;
+    const gops_tensor bias = gops_operation_bias(settings, subject->inputs, &subject->info);
+    gops_error refusal;
+    size_t bytes;
+    if (settings->bias.rank != 0) {
+        if (!gops_operation_check_bias(&settings->bias, &subject->info, error)) {
+            return false;
+        }
+        if (gops_tensor_bytes(&bias, &bytes, &refusal) != GOPS_OK) {
+            return refuse_message(error, &refusal);
+        }
+        if (!allocate_buffer(&subject->bias, bytes, "bias", error)) {
+            return false;
+        }
+        gops_random_fill(bias.type, subject->bias, bytes, 2);
+        subject->tensor_bytes += bytes;
+    }
+    return gops_quantization_read(settings, subject->inputs, &subject->info.shape.output,
+                                  &subject->quantization, error) &&
+           (gops_filter_create(subject->plan, subject->elements[1], subject->quantization.given,
+                               &subject->filter, &refusal) == GOPS_OK ||
+            refuse_message(error, &refusal));
+}
+
 static bool prepare_buffers(bench_subject *subject, gops_tool_error *error)
 {
     gops_error refusal;
@@ -102,10 +132,8 @@ static bool prepare_buffers(bench_subject *subject, gops_tool_error *error)
     if (!fill_inputs(subject, error)) {
         return false;
     }
-    if (subject->layer->operation->inputs == 2 &&
-        gops_filter_create(subject->plan, subject->elements[1], NULL, &subject->filter, &refusal) !=
-            GOPS_OK) {
-        return refuse_message(error, &refusal);
+    if (subject->layer->operation->inputs == 2 && !prepare_convolution(subject, error)) {
+        return false;
     }
     if (gops_tensor_bytes(&subject->info.shape.output, &bytes, &refusal) != GOPS_OK) {
         return refuse_message(error, &refusal);
@@ -137,7 +165,7 @@ static bool prepare_subject(bench_subject *subject, gops_tool_error *error)
         .data = subject->elements[0],
         .filter = subject->filter,
         .scale = subject->elements[1],
-        .bias = subject->elements[2],
+        .bias = layer->operation->inputs == 2 ? subject->bias : subject->elements[2],
         .output = subject->output,
         .workspace = subject->workspace,
         .workspace_bytes = subject->info.workspace_bytes,
@@ -242,6 +270,7 @@ static void fill_result(const bench_subject *subject, gops_bench_result *result)
     for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         result->inputs[i] = subject->inputs[i];
     }
+    result->output_type = (gops_type)subject->layer->settings.output_type;
     result->algorithm = subject->info.algorithm;
     result->threads = subject->info.threads;
     result->workspace_bytes = subject->info.workspace_bytes;
@@ -258,6 +287,8 @@ static void release_subject(bench_subject *subject)
     for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         free(subject->elements[i]);
     }
+    free(subject->bias);
+    gops_quantization_release(&subject->quantization);
     free(subject->output);
     free(subject->workspace);
     free(subject->samples);

@@ -23,10 +23,16 @@ void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32)
 
 static void report_text(const gops_bench_layer *layer, const gops_bench_result *result)
 {
+    char types[32];
+    if (result->output_type != 0) { /* data, filter, output: u8i8u8 */
+        snprintf(types, sizeof types, "%s%s%s", gops_type_name(result->inputs[0].type),
+                 gops_type_name(result->inputs[1].type), gops_type_name(result->output_type));
+    } else {
+        snprintf(types, sizeof types, "%s", gops_type_name(result->inputs[0].type));
+    }
     printf("%-34s %-6s %-7s %-17s %7" PRId32 " %10.4f %10.4f %9.2f %8.2f %12zu", layer->name,
-           layer->operation->name, gops_type_name(result->inputs[0].type), result->algorithm,
-           result->threads, result->ms_min, result->ms_median, result->gflops, result->gbytes_per_s,
-           result->workspace_bytes);
+           layer->operation->name, types, result->algorithm, result->threads, result->ms_min,
+           result->ms_median, result->gflops, result->gbytes_per_s, result->workspace_bytes);
     if (result->has_gemm) {
         printf(" %9.4f %8.1f%%", result->gemm_ms_min, lowering_percent(result));
     }

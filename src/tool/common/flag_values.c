@@ -102,6 +102,19 @@ bool gops_read_integer(const gops_flag *flag, const char *value, void *field, ch
     return read_number(value, "", &end, field, why);
 }
 
+bool gops_read_i32(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    int64_t number = 0;
+    if (!gops_read_integer(flag, value, &number, why)) {
+        return false;
+    }
+    if (number < INT32_MIN || number > INT32_MAX) {
+        return wrong(why, "is beyond 32 bits");
+    }
+    *(int32_t *)field = (int32_t)number;
+    return true;
+}
+
 static bool read_at_least(const char *value, int64_t least, int64_t *number, char *why)
 {
     const char *end;
@@ -154,6 +167,53 @@ bool gops_read_real(const gops_flag *flag, const char *value, void *field, char 
     }
     *(double *)field = number;
     return true;
+}
+
+/* The numbers behind an activation's name: as many as `count` tells, with commas between. */
+static bool read_parameters(const char *text, int count, double *values)
+{
+    for (int i = 0; i < count; i++) {
+        char *end;
+        values[i] = strtod(text, &end);
+        if (end == text || isspace((unsigned char)*text) || *end != (i + 1 < count ? ',' : '\0')) {
+            return false;
+        }
+        text = end + 1;
+    }
+    return true;
+}
+
+bool gops_read_activation(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    static const struct {
+        const char *name;
+        gops_activation_kind kind;
+        int parameters;
+    } names[] = {
+        {"none", GOPS_ACTIVATION_NONE, 0},
+        {"relu", GOPS_ACTIVATION_RELU, 0},
+        {"clamp", GOPS_ACTIVATION_CLAMP, 2},
+        {"leaky_relu", GOPS_ACTIVATION_LEAKY_RELU, 1},
+        {"sigmoid", GOPS_ACTIVATION_SIGMOID, 0},
+        {"tanh", GOPS_ACTIVATION_TANH, 0},
+        {"hard_swish", GOPS_ACTIVATION_HARD_SWISH, 0},
+        {"swish", GOPS_ACTIVATION_SWISH, 1}, /* by itself: SiLU, ALPHA 1 */
+        {"gelu", GOPS_ACTIVATION_GELU, 0},
+    };
+    const size_t length = strcspn(value, ":");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        double numbers[2] = {1, 0};
+        const bool is_silu = names[i].kind == GOPS_ACTIVATION_SWISH && value[length] == '\0';
+        const int count = is_silu ? 0 : names[i].parameters;
+        if (strlen(names[i].name) == length && memcmp(names[i].name, value, length) == 0 &&
+            (count == 0
+                 ? value[length] == '\0'
+                 : value[length] == ':' && read_parameters(value + length + 1, count, numbers))) {
+            *(gops_activation *)field = (gops_activation){names[i].kind, numbers[0], numbers[1]};
+            return true;
+        }
+    }
+    return wrong(why, "is none of: none|%s", flag->value);
 }
 
 bool gops_read_seconds(const gops_flag *flag, const char *value, void *field, char *why)

@@ -76,6 +76,24 @@ static bool read_word(const gops_words *words, const char *word, gops_settings *
     return read_value(words, flag, equals != NULL ? equals + 1 : NULL, settings, error);
 }
 
+/* A suite's lines may have the output-type that the command line does not give. */
+static bool check_quantized(const gops_words *words, const gops_settings *settings,
+                            gops_tool_error *error)
+{
+    const bool given = gops_flags_given(settings, "output-type");
+    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
+        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
+        if ((flag->operations & GOPS_OF_QUANTIZED) != 0 && (settings->given & bit) != 0 && !given &&
+            words->operation != GOPS_OF_SUITE) {
+            return gops_tool_refuse(
+                error, words->exit_code,
+                "%s%s needs %soutput-type=TYPE: it is of quantized convolutions", words->dashes,
+                flag->name, words->dashes);
+        }
+    }
+    return true;
+}
+
 bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool_error *error)
 {
     for (int i = 0; i < words->count; i++) {
@@ -91,7 +109,7 @@ bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool
                                     words->dashes, flag->name, flag->value);
         }
     }
-    return true;
+    return check_quantized(words, settings, error);
 }
 
 bool gops_flags_given(const gops_settings *settings, const char *name)
@@ -125,6 +143,8 @@ static const char *operations_text(unsigned operations)
     } texts[] = {
         {GOPS_OF_CONV | GOPS_OF_DECONV, "conv, deconv: "},
         {GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_SUITE, "conv, deconv, suites: "},
+        {GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_QUANTIZED, "quantized: "},
+        {GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_SUITE | GOPS_OF_QUANTIZED, "quantized: "},
         {GOPS_OF_DECONV, "deconv: "},
         {GOPS_OF_NORM, "norm: "},
     };

@@ -25,6 +25,7 @@ enum {
     GOPS_OF_DECONV = 2,
     GOPS_OF_NORM = 4,
     GOPS_OF_SUITE = 8,
+    GOPS_OF_QUANTIZED = 16, /* needs output-type */
 };
 
 /* The size of the text that says what is wrong with a value. */

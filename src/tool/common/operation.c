@@ -3,6 +3,7 @@
 
 #include "common/flags.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static gops_status create_conv(const gops_settings *settings, const gops_tensor *inputs,
@@ -90,7 +91,9 @@ void gops_operation_tensors(const gops_tool_operation *operation, const gops_set
     const gops_type type = settings->type != 0 ? (gops_type)settings->type : GOPS_F32;
     describe_tensor(&inputs[0], type, &settings->data);
     if (operation->inputs == 2) {
-        describe_tensor(&inputs[1], type, &settings->filter);
+        describe_tensor(&inputs[1],
+                        settings->filter_type != 0 ? (gops_type)settings->filter_type : type,
+                        &settings->filter);
         return;
     }
     const gops_tool_dims channels = {1, {settings->data.rank > 1 ? settings->data.dims[1] : 0}};
@@ -110,6 +113,9 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
         .host = host,
         .choices = settings->choices,
         .accuracy = (gops_accuracy)settings->accuracy,
+        .output_type = (gops_type)settings->output_type,
+        .residual_type = (gops_type)settings->residual_type,
+        .activation = settings->activation,
     };
     gops_error refusal;
     info->size = sizeof *info;
@@ -122,4 +128,40 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
     }
     return true;
+}
+
+int64_t gops_operation_channels(const gops_plan_info *info)
+{
+    return info->shape.output.dims[1];
+}
+
+bool gops_operation_is_quantized(const gops_settings *settings, const gops_tensor *inputs)
+{
+    return settings->output_type != 0 && (inputs[0].type == GOPS_I8 || inputs[0].type == GOPS_U8);
+}
+
+gops_tensor gops_operation_bias(const gops_settings *settings, const gops_tensor *inputs,
+                                const gops_plan_info *info)
+{
+    const bool quantized = gops_operation_is_quantized(settings, inputs);
+    return (gops_tensor){.type = quantized ? GOPS_I32 : info->shape.output.type,
+                         .rank = 1,
+                         .dims = {gops_operation_channels(info)}};
+}
+
+bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_plan_info *info,
+                               gops_tool_error *error)
+{
+    const int64_t channels = gops_operation_channels(info);
+    int64_t rest = channels;
+    bool fits = true;
+    for (int32_t i = 0; i < dims->rank && rest != 0; i++) {
+        fits = fits && dims->dims[i] > 0 && rest % dims->dims[i] == 0;
+        rest /= dims->dims[i] > 0 ? dims->dims[i] : 1;
+    }
+    return (fits && rest <= 1) ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "bias does not have one element for each of the %" PRId64
+                            " output channels",
+                            channels);
 }

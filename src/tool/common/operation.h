@@ -40,4 +40,19 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
                          const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
                          gops_plan_info *info, gops_tool_error *error);
 
+/* The output channels of a convolution: axis 1 of its output. */
+int64_t gops_operation_channels(const gops_plan_info *info);
+
+/* Describes the bias of a convolution, a value for each output channel: of i32 where the plan is
+ * quantized, else of the output's type. */
+gops_tensor gops_operation_bias(const gops_settings *settings, const gops_tensor *inputs,
+                                const gops_plan_info *info);
+
+/* Whether a convolution is quantized: groupops/quantization.h. */
+bool gops_operation_is_quantized(const gops_settings *settings, const gops_tensor *inputs);
+
+/* Whether the tensor that stands for the bias has so many elements. */
+bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_plan_info *info,
+                               gops_tool_error *error);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include <groupops/attributes.h>
 #include <groupops/choices.h>
+#include <groupops/plan.h>
 
 #include <stdbool.h>
 
@@ -19,6 +20,7 @@ typedef struct gops_settings {
     const char *filter_file;
     const char *scale_file;
     const char *bias_file;
+    const char *residual_file;
     const char *output_file;
     /* plan and bench: shapes */
     gops_tool_dims data;
@@ -36,8 +38,22 @@ typedef struct gops_settings {
     int output_shape_rule; /* a gops_output_shape_rule */
     int64_t num_groups;
     double epsilon;
+    /* types and post-ops */
+    int type; /* a gops_type; 0 when it was not given, as in the two below */
+    int filter_type;
+    int output_type;
+    int residual_type; /* no flag: of the residual's file; 0: the output's */
+    gops_activation activation;
+    /* quantized convolutions: npy/quantization.h reads them, where they are given */
+    double data_scale;
+    double output_scale;
+    double residual_scale;
+    int32_t data_zero_point;
+    int32_t output_zero_point;
+    int32_t residual_zero_point;
+    const char *filter_scales; /* a number, or the path of a .npy file */
+    const char *filter_zero_points;
     /* options */
-    int type; /* a gops_type; 0 when it was not given */
     const char *algorithm;
     int32_t threads;
     int64_t max_workspace;

@@ -38,9 +38,14 @@ static bool bench_one(const gops_command *command, gops_tool_error *error)
     return gops_bench_report(settings->json, &layer, &result, error);
 }
 
-/* The command line's flags apply to every layer and override those of the layer's line. */
+/* The command line's flags apply to every layer and override those of the layer's line. A type
+ * there is that of data, filter and output: with --type=f32 no layer is quantized. */
 static void apply_command(gops_bench_layer *layer, const gops_settings *settings)
 {
+    if (settings->type != 0) {
+        layer->settings.filter_type = 0;
+        layer->settings.output_type = 0;
+    }
     gops_flags_override(&layer->settings, settings);
     layer->settings.choices = settings->choices;
     layer->settings.reps = settings->reps;

@@ -1,5 +1,6 @@
 /* verb_plan.c: shows the plan of an operation. */
 #include "common/json.h"
+#include "npy/quantization.h"
 #include "verbs/verbs.h"
 
 #include <inttypes.h>
@@ -13,11 +14,15 @@ static void print_numbers(const char *key, const int64_t *values, int32_t count)
     printf("%s\n", count == 0 ? "none" : "");
 }
 
-static void print_text(const gops_tool_operation *operation, const gops_plan_info *info)
+static void print_text(const gops_command *command, const gops_tensor *inputs,
+                       const gops_plan_info *info)
 {
     const gops_shape *shape = &info->shape;
-    printf("%-16s%s, %s\n", "operation", operation->specification,
-           gops_type_name(shape->output.type));
+    printf("%-16s%s, ", "operation", command->operation->specification);
+    if (command->settings.output_type != 0) {
+        printf("%s * %s -> ", gops_type_name(inputs[0].type), gops_type_name(inputs[1].type));
+    }
+    printf("%s\n", gops_type_name(shape->output.type));
     print_numbers("output_shape", shape->output.dims, shape->output.rank);
     print_numbers("pads_begin", shape->pads_begin.values, shape->pads_begin.count);
     print_numbers("pads_end", shape->pads_end.values, shape->pads_end.count);
@@ -45,20 +50,39 @@ static void print_json(const gops_plan_info *info)
     gops_json_end(&json);
 }
 
+/* What execution would refuse. */
+static bool check_convolution(const gops_settings *settings, const gops_tensor *inputs,
+                              const gops_plan_info *info, gops_tool_error *error)
+{
+    gops_tool_quantization quantization;
+    if (settings->bias.rank != 0 && !gops_operation_check_bias(&settings->bias, info, error)) {
+        return false;
+    }
+    if (!gops_quantization_read(settings, inputs, &info->shape.output, &quantization, error)) {
+        return false;
+    }
+    gops_quantization_release(&quantization);
+    return true;
+}
+
 bool gops_verb_plan(const gops_command *command, gops_tool_error *error)
 {
     gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
     gops_plan *plan;
     gops_plan_info info;
-    gops_operation_tensors(command->operation, &command->settings, inputs);
-    if (!gops_operation_plan(command->operation, &command->settings, inputs, NULL, &plan, &info,
-                             error)) {
+    const gops_settings *settings = &command->settings;
+    gops_operation_tensors(command->operation, settings, inputs);
+    if (!gops_operation_plan(command->operation, settings, inputs, NULL, &plan, &info, error)) {
         return false;
     }
-    if (command->settings.json) {
+    if (command->operation->inputs == 2 && !check_convolution(settings, inputs, &info, error)) {
+        gops_plan_destroy(plan);
+        return false;
+    }
+    if (settings->json) {
         print_json(&info);
     } else {
-        print_text(command->operation, &info);
+        print_text(command, inputs, &info);
     }
     gops_plan_destroy(plan);
     return true;

@@ -4,43 +4,117 @@
  * allocated, and the filter is freed once it is packed. So the peak of memory is the data, the
  * packed filter, the output and the workspace. */
 #include "npy/npy.h"
+#include "npy/quantization.h"
 #include "verbs/verbs.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* A tensor that a convolution takes besides: bias or residual. */
+typedef struct run_extra {
+    gops_npy_file file;
+    void *elements;
+} run_extra;
 
 typedef struct run_state {
     const gops_tool_operation *operation;
+    gops_settings settings;
     gops_npy_file files[GOPS_TOOL_MAX_INPUTS];
+    gops_tensor tensors[GOPS_TOOL_MAX_INPUTS];
     void *elements[GOPS_TOOL_MAX_INPUTS];
+    run_extra bias, residual;
     gops_plan *plan;
     gops_plan_info info;
+    gops_tool_quantization quantization;
     gops_packed_filter *filter;
     void *output;
 } run_state;
 
-static bool open_files(run_state *state, const gops_settings *settings, gops_tool_error *error)
+/* The type that the command line says an input has; 0: its file's. */
+static gops_type stated_type(const run_state *state, int index)
+{
+    const gops_settings *settings = &state->settings;
+    const bool is_filter = index == 1 && state->operation->inputs == 2;
+    return (gops_type)(is_filter && settings->filter_type != 0 ? settings->filter_type
+                                                               : settings->type);
+}
+
+static bool open_inputs(run_state *state, gops_tool_error *error)
 {
     for (int i = 0; i < state->operation->inputs; i++) {
-        const char *path = gops_operation_file(state->operation, settings, i);
-        if (!gops_npy_open(path, &state->files[i], error)) {
+        const char *path = gops_operation_file(state->operation, &state->settings, i);
+        const gops_type type = stated_type(state, i);
+        if (!gops_npy_open(path, &state->files[i], error) ||
+            (type != 0 && !gops_npy_retype(&state->files[i], type, error))) {
             return false;
         }
-        if (settings->type != 0 &&
-            !gops_npy_retype(&state->files[i], (gops_type)settings->type, error)) {
-            return false;
-        }
+        state->tensors[i] = state->files[i].tensor;
     }
     return true;
 }
 
-static bool make_plan(run_state *state, const gops_settings *settings, gops_tool_error *error)
+/* A residual of u8 or i8 has that type whatever the output of a quantized convolution is. */
+static bool open_extras(run_state *state, gops_tool_error *error)
 {
-    gops_tensor tensors[GOPS_TOOL_MAX_INPUTS];
-    for (int i = 0; i < state->operation->inputs; i++) {
-        tensors[i] = state->files[i].tensor;
+    gops_settings *settings = &state->settings;
+    const gops_type output =
+        settings->output_type != 0 ? (gops_type)settings->output_type : state->tensors[0].type;
+    if (state->operation->inputs != 2) {
+        return true;
     }
-    return gops_operation_plan(state->operation, settings, tensors, NULL, &state->plan,
-                               &state->info, error);
+    if (settings->bias_file != NULL &&
+        !gops_npy_open(settings->bias_file, &state->bias.file, error)) {
+        return false;
+    }
+    if (settings->residual_file == NULL) {
+        return true;
+    }
+    if (!gops_npy_open(settings->residual_file, &state->residual.file, error)) {
+        return false;
+    }
+    const gops_type held = state->residual.file.header.tensor.type;
+    if (gops_operation_is_quantized(settings, state->tensors) &&
+        (held == GOPS_U8 || held == GOPS_I8)) {
+        settings->residual_type = (int)held;
+        return true;
+    }
+    return gops_npy_retype(&state->residual.file, output, error);
+}
+
+static bool check_extras(run_state *state, gops_tool_error *error)
+{
+    const gops_tensor *output = &state->info.shape.output;
+    const gops_tensor *residual = &state->residual.file.tensor;
+    if (state->bias.file.descriptor >= 0) {
+        const gops_tensor *held = &state->bias.file.tensor;
+        const gops_tensor bias =
+            gops_operation_bias(&state->settings, state->tensors, &state->info);
+        gops_tool_dims dims = {.rank = held->rank};
+        memcpy(dims.dims, held->dims, sizeof dims.dims);
+        if (!gops_operation_check_bias(&dims, &state->info, error)) {
+            return gops_tool_prefix(error, "%s", state->bias.file.path);
+        }
+        if (!gops_npy_retype(&state->bias.file, bias.type, error)) {
+            return false;
+        }
+    }
+    return state->residual.file.descriptor < 0 ||
+           (residual->rank == output->rank &&
+            memcmp(residual->dims, output->dims, (size_t)output->rank * sizeof output->dims[0]) ==
+                0) ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "%s: the residual does not have the shape of the output",
+                            state->residual.file.path);
+}
+
+static bool make_plan(run_state *state, gops_tool_error *error)
+{
+    return gops_operation_plan(state->operation, &state->settings, state->tensors, NULL,
+                               &state->plan, &state->info, error) &&
+           (state->operation->inputs != 2 ||
+            (check_extras(state, error) &&
+             gops_quantization_read(&state->settings, state->tensors, &state->info.shape.output,
+                                    &state->quantization, error)));
 }
 
 static bool read_file(run_state *state, int index, gops_tool_error *error)
@@ -56,8 +130,8 @@ static bool pack_filter(run_state *state, gops_tool_error *error)
     if (!read_file(state, 1, error)) {
         return false;
     }
-    if (gops_filter_create(state->plan, state->elements[1], NULL, &state->filter, &refusal) !=
-        GOPS_OK) {
+    if (gops_filter_create(state->plan, state->elements[1], state->quantization.given,
+                           &state->filter, &refusal) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
     }
     free(state->elements[1]);
@@ -65,10 +139,16 @@ static bool pack_filter(run_state *state, gops_tool_error *error)
     return true;
 }
 
+static bool read_extra(run_extra *extra, gops_tool_error *error)
+{
+    return extra->file.descriptor < 0 || gops_npy_read(&extra->file, &extra->elements, error);
+}
+
 static bool read_inputs(run_state *state, gops_tool_error *error)
 {
     if (state->operation->inputs == 2) {
-        return pack_filter(state, error) && read_file(state, 0, error);
+        return pack_filter(state, error) && read_file(state, 0, error) &&
+               read_extra(&state->bias, error) && read_extra(&state->residual, error);
     }
     return read_file(state, 0, error) && read_file(state, 1, error) && read_file(state, 2, error);
 }
@@ -90,7 +170,8 @@ static bool execute_run(run_state *state, gops_tool_error *error)
         .data = state->elements[0],
         .filter = state->filter,
         .scale = state->elements[1],
-        .bias = state->elements[2],
+        .bias = state->operation->inputs == 2 ? state->bias.elements : state->elements[2],
+        .residual = state->residual.elements,
         .output = state->output,
     };
     if (gops_execute(state->plan, &arguments, &refusal) != GOPS_OK) {
@@ -111,10 +192,16 @@ static bool write_output(run_state *state, const char *path, gops_tool_error *er
 
 static void release_run(run_state *state)
 {
+    run_extra *const extras[] = {&state->bias, &state->residual};
     for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         gops_npy_close(&state->files[i]);
         free(state->elements[i]);
     }
+    for (int i = 0; i < 2; i++) {
+        gops_npy_close(&extras[i]->file);
+        free(extras[i]->elements);
+    }
+    gops_quantization_release(&state->quantization);
     gops_filter_destroy(state->filter);
     gops_plan_destroy(state->plan);
     free(state->output);
@@ -122,12 +209,14 @@ static void release_run(run_state *state)
 
 bool gops_verb_run(const gops_command *command, gops_tool_error *error)
 {
-    run_state state = {.operation = command->operation};
+    run_state state = {.operation = command->operation, .settings = command->settings};
     for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         state.files[i].descriptor = -1;
     }
-    const bool done = open_files(&state, &command->settings, error) &&
-                      make_plan(&state, &command->settings, error) && read_inputs(&state, error) &&
+    state.bias.file.descriptor = -1;
+    state.residual.file.descriptor = -1;
+    const bool done = open_inputs(&state, error) && open_extras(&state, error) &&
+                      make_plan(&state, error) && read_inputs(&state, error) &&
                       execute_run(&state, error) &&
                       write_output(&state, command->settings.output_file, error);
     release_run(&state);

@@ -1,0 +1,248 @@
+/* quantization.c: reads scales and zero points, each a number or a file, and refuses by its flag's
+ * name what is none. */
+#include "npy/quantization.h"
+
+#include "common/flags.h"
+#include "npy/npy.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The numbers of a flag: a single one, or those of a file. */
+typedef struct numbers {
+    const char *flag;
+    const char *text;
+    gops_type type; /* of the elements; 0: the text is a number */
+    double number;
+    void *elements;
+    int64_t count;
+} numbers;
+
+static bool is_8_bit(gops_type type)
+{
+    return type == GOPS_U8 || type == GOPS_I8;
+}
+
+static bool read_numbers(numbers *read, gops_tool_error *error)
+{
+    char *end;
+    gops_npy_file file;
+    read->number = strtod(read->text, &end);
+    read->count = 1;
+    if (end != read->text && *end == '\0') {
+        return true;
+    }
+    if (!gops_npy_open(read->text, &file, error)) {
+        return gops_tool_prefix(error, "--%s", read->flag);
+    }
+    read->type = file.tensor.type;
+    read->count = (int64_t)(file.bytes / gops_type_bytes(read->type));
+    const bool done = gops_npy_read(&file, &read->elements, error);
+    gops_npy_close(&file);
+    return done || gops_tool_prefix(error, "--%s", read->flag);
+}
+
+static bool check_count(const numbers *read, const gops_tensor *output, gops_tool_error *error)
+{
+    const int64_t channels = output->dims[1];
+    return read->count == 1 || read->count == channels ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "--%s: %s has %" PRId64 " elements; there must be 1, or one for each "
+                            "of the %" PRId64 " output channels",
+                            read->flag, read->text, read->count, channels);
+}
+
+/* `where`: "" or "[3]". */
+static bool check_scale(const char *flag, const char *where, double scale, float *to,
+                        gops_tool_error *error)
+{
+    *to = (float)scale;
+    return (isfinite(*to) && *to > 0) ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "--%s%s is %g; a scale is finite and positive in single precision",
+                            flag, where, scale);
+}
+
+static bool check_zero_point(const char *flag, const char *where, double zero, gops_type type,
+                             gops_tool_error *error)
+{
+    const double low = type == GOPS_I8 ? INT8_MIN : 0;
+    return (zero >= low && zero <= low + UINT8_MAX && zero == floor(zero)) ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED, "--%s%s is %.17g; %s holds %g to %g", flag,
+                            where, zero, gops_type_name(type), low, low + UINT8_MAX);
+}
+
+static double element(const numbers *read, int64_t index)
+{
+    const void *at = (const char *)read->elements + (size_t)index * gops_type_bytes(read->type);
+    switch (read->type) {
+    case GOPS_F64:
+        return *(const double *)at;
+    case GOPS_F32:
+        return (double)*(const float *)at;
+    case GOPS_I8:
+        return *(const int8_t *)at;
+    case GOPS_U8:
+        return *(const uint8_t *)at;
+    case GOPS_I32:
+        return *(const int32_t *)at;
+    case GOPS_I64:
+        return (double)*(const int64_t *)at;
+    default:
+        return read->number;
+    }
+}
+
+typedef struct place {
+    char text[24];
+} place;
+
+static place place_of(const numbers *read, int64_t index)
+{
+    place where = {""};
+    if (read->type != 0) {
+        snprintf(where.text, sizeof where.text, "[%" PRId64 "]", index);
+    }
+    return where;
+}
+
+static bool take_scales(const numbers *read, gops_tool_quantization *to, gops_tool_error *error)
+{
+    if (read->type != 0 && read->type != GOPS_F32 && read->type != GOPS_F64) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "--%s: the elements of %s are %s; f32 or f64 is needed", read->flag,
+                                read->text, gops_type_name(read->type));
+    }
+    to->filter_scales = calloc((size_t)read->count + 1, sizeof *to->filter_scales);
+    if (to->filter_scales == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "--%s: no memory", read->flag);
+    }
+    to->values.filter_scales = read->count != 0 ? to->filter_scales : NULL;
+    to->values.filter_scales_count = read->count;
+    for (int64_t i = 0; i < read->count; i++) {
+        if (!check_scale(read->flag, place_of(read, i).text, element(read, i),
+                         &to->filter_scales[i], error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_zero_points(const numbers *read, gops_type type, gops_tool_quantization *to,
+                             gops_tool_error *error)
+{
+    if (read->type != 0 && !is_8_bit(read->type) && read->type != GOPS_I32 &&
+        read->type != GOPS_I64) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "--%s: the elements of %s are %s; u8, i8, i32 or i64 is needed",
+                                read->flag, read->text, gops_type_name(read->type));
+    }
+    uint8_t *bytes = calloc((size_t)read->count + 1, 1);
+    if (bytes == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "--%s: no memory", read->flag);
+    }
+    to->filter_zero_points = bytes;
+    to->values.filter_zero_points = read->count != 0 ? bytes : NULL;
+    to->values.filter_zero_points_count = read->count;
+    for (int64_t i = 0; i < read->count; i++) {
+        const double zero = element(read, i);
+        if (!check_zero_point(read->flag, place_of(read, i).text, zero, type, error)) {
+            return false;
+        }
+        bytes[i] = (uint8_t)(int)zero;
+    }
+    return true;
+}
+
+static bool read_filter(const gops_settings *settings, const gops_tensor *filter,
+                        const gops_tensor *output, gops_tool_quantization *to,
+                        gops_tool_error *error)
+{
+    numbers scales = {.flag = "filter-scales", .text = settings->filter_scales};
+    numbers zeros = {.flag = "filter-zero-points", .text = settings->filter_zero_points};
+    const bool done =
+        (scales.text == NULL ||
+         (read_numbers(&scales, error) && check_count(&scales, output, error) &&
+          take_scales(&scales, to, error))) &&
+        (zeros.text == NULL || (read_numbers(&zeros, error) && check_count(&zeros, output, error) &&
+                                take_zero_points(&zeros, filter->type, to, error)));
+    free(scales.elements);
+    free(zeros.elements);
+    return done;
+}
+
+/* One flag's single scale and another's single zero point; the zero point of a tensor that is not
+ * of 8 bits is not read. */
+static bool read_tensor(const gops_settings *settings, const char *scale_flag, double scale,
+                        float *scale_to, const char *zero_flag, int32_t zero, gops_type type,
+                        int32_t *zero_to, gops_tool_error *error)
+{
+    *zero_to = zero;
+    return (!gops_flags_given(settings, scale_flag) ||
+            check_scale(scale_flag, "", scale, scale_to, error)) &&
+           (!is_8_bit(type) || check_zero_point(zero_flag, "", zero, type, error));
+}
+
+static bool is_any_given(const gops_settings *settings)
+{
+    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
+        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
+        if ((flag->operations & GOPS_OF_QUANTIZED) != 0 && (settings->given & bit) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_all(const gops_settings *settings, const gops_tensor *inputs,
+                     const gops_tensor *output, gops_tool_quantization *to, gops_tool_error *error)
+{
+    gops_quantization *values = &to->values;
+    const gops_type residual =
+        settings->residual_type != 0 ? (gops_type)settings->residual_type : output->type;
+    if (settings->output_type == 0 || !is_8_bit(inputs[0].type) || !is_8_bit(inputs[1].type)) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "data is %s and the filter %s, %s an output-type; scales and zero "
+                                "points are of quantized convolutions: data and filter of i8 or "
+                                "u8, and an output-type",
+                                gops_type_name(inputs[0].type), gops_type_name(inputs[1].type),
+                                settings->output_type != 0 ? "with" : "without");
+    }
+    return read_tensor(settings, "data-scale", settings->data_scale, &values->data_scale,
+                       "data-zero-point", settings->data_zero_point, inputs[0].type,
+                       &values->data_zero_point, error) &&
+           read_tensor(settings, "output-scale", settings->output_scale, &values->output_scale,
+                       "output-zero-point", settings->output_zero_point, output->type,
+                       &values->output_zero_point, error) &&
+           read_tensor(settings, "residual-scale", settings->residual_scale,
+                       &values->residual_scale, "residual-zero-point",
+                       settings->residual_zero_point, residual, &values->residual_zero_point,
+                       error) &&
+           read_filter(settings, &inputs[1], output, to, error);
+}
+
+bool gops_quantization_read(const gops_settings *settings, const gops_tensor *inputs,
+                            const gops_tensor *output, gops_tool_quantization *read,
+                            gops_tool_error *error)
+{
+    memset(read, 0, sizeof *read);
+    if (!is_any_given(settings)) {
+        return true;
+    }
+    read->values.size = sizeof read->values;
+    read->given = &read->values;
+    if (!read_all(settings, inputs, output, read, error)) {
+        gops_quantization_release(read);
+        return false;
+    }
+    return true;
+}
+
+void gops_quantization_release(gops_tool_quantization *read)
+{
+    free(read->filter_scales);
+    free(read->filter_zero_points);
+    memset(read, 0, sizeof *read);
+}

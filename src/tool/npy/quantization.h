@@ -1,0 +1,22 @@
+/* quantization.h: scales and zero points of the command line: numbers, or .npy files. */
+#ifndef GOPS_NPY_QUANTIZATION_H
+#define GOPS_NPY_QUANTIZATION_H
+
+#include "common/settings.h"
+#include "common/tool_error.h"
+
+typedef struct gops_tool_quantization {
+    const gops_quantization *given; /* for gops_filter_create; NULL: no flag of it was given */
+    gops_quantization values;
+    float *filter_scales;
+    void *filter_zero_points; /* of the filter's type */
+} gops_tool_quantization;
+
+/* Reads and checks all of it. `inputs` are the data and the filter, `output` is what the plan makes
+ * of them. *read is empty after a failure, and must otherwise not be moved. */
+bool gops_quantization_read(const gops_settings *settings, const gops_tensor *inputs,
+                            const gops_tensor *output, gops_tool_quantization *read,
+                            gops_tool_error *error);
+void gops_quantization_release(gops_tool_quantization *read);
+
+#endif
