@@ -9,6 +9,7 @@ enum {
     MODEL_IR_VERSION = 1,
     MODEL_GRAPH = 7,
     MODEL_OPSET = 8,
+    OPSET_DOMAIN = 1,
     OPSET_VERSION = 2,
     GRAPH_NODE = 1,
     GRAPH_NAME = 2,
@@ -20,6 +21,7 @@ enum {
     NODE_NAME = 3,
     NODE_OP_TYPE = 4,
     NODE_ATTRIBUTE = 5,
+    NODE_DOMAIN = 7,
     ATTRIBUTE_NAME = 1,
     ATTRIBUTE_F = 2,
     ATTRIBUTE_I = 3,
@@ -178,6 +180,12 @@ void gops_onnx_build_node(gops_onnx_builder *builder, const char *type, const ch
     put_text(&builder->node, NODE_OP_TYPE, type);
 }
 
+void gops_onnx_build_domain(gops_onnx_builder *builder, const char *domain)
+{
+    put_text(&builder->node, NODE_DOMAIN, domain);
+    builder->domain = domain;
+}
+
 void gops_onnx_build_int(gops_onnx_builder *builder, const char *name, int64_t value)
 {
     gops_onnx_buffer attribute = {0};
@@ -227,6 +235,11 @@ bool gops_onnx_build_end(gops_onnx_builder *builder, gops_onnx_buffer *model)
     put_integer(model, MODEL_IR_VERSION, IR_VERSION);
     put_message(model, MODEL_GRAPH, &builder->graph);
     put_message(model, MODEL_OPSET, &opset);
+    if (builder->domain != NULL) {
+        put_text(&opset, OPSET_DOMAIN, builder->domain);
+        put_integer(&opset, OPSET_VERSION, 1);
+        put_message(model, MODEL_OPSET, &opset);
+    }
     if (model->out_of_memory) {
         free(model->bytes);
         *model = (gops_onnx_buffer){NULL, 0, 0, false};

@@ -19,6 +19,8 @@
 /* TensorProto.DataType, which ONNX Runtime numbers its elements by too. */
 typedef enum gops_onnx_element {
     GOPS_ONNX_FLOAT = 1,
+    GOPS_ONNX_UINT8 = 2,
+    GOPS_ONNX_INT8 = 3,
     GOPS_ONNX_INT32 = 6,
     GOPS_ONNX_INT64 = 7,
     GOPS_ONNX_FLOAT16 = 10,
@@ -36,6 +38,7 @@ typedef struct gops_onnx_builder {
     gops_onnx_buffer graph;
     gops_onnx_buffer node; /* the one that attributes are added to */
     int64_t opset;
+    const char *domain; /* NULL, or another domain that the model imports */
 } gops_onnx_builder;
 
 void gops_onnx_build(gops_onnx_builder *builder, int64_t opset);
@@ -51,6 +54,9 @@ void gops_onnx_build_constant(gops_onnx_builder *builder, const char *name,
 /* A node with one output, which gives it its name too. An input named "" is left out. */
 void gops_onnx_build_node(gops_onnx_builder *builder, const char *type, const char *output,
                           const char *const *inputs, int count);
+
+/* Makes the node before one of another domain, at version 1; a model imports one such domain. */
+void gops_onnx_build_domain(gops_onnx_builder *builder, const char *domain);
 
 /* Attributes of the node before. */
 void gops_onnx_build_int(gops_onnx_builder *builder, const char *name, int64_t value);

@@ -53,6 +53,9 @@ typedef struct ort_assigned_node ort_assigned_node;
 typedef enum ort_element {
     ORT_UNDEFINED = 0,
     ORT_FLOAT = 1,
+    ORT_UINT8 = 2,
+    ORT_INT8 = 3,
+    ORT_INT32 = 6,
     ORT_INT64 = 7,
     ORT_FLOAT16 = 10,
     ORT_DOUBLE = 11,

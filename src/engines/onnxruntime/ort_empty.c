@@ -1,6 +1,8 @@
 /* ort_empty.c: the output of a convolution whose sums are empty. */
 #include "ort_empty.h"
 
+#include "ort_plans.h"
+
 #include <stdlib.h>
 
 /* Removes `taken` elements from the padding of the axis; false if it has fewer. */
@@ -79,15 +81,17 @@ bool gops_ort_empty_shape(const gops_ort_operation *operation, const gops_tensor
                                              : deconv_shape(operation, data, filter, output));
 }
 
-static gops_status execute_on_zeros(gops_plan *plan, const gops_arguments *arguments,
-                                    const void *zeros, gops_error *error)
+static gops_status execute_on_zeros(gops_plan *plan, const gops_quantization *quantization,
+                                    const gops_arguments *arguments, const void *zeros,
+                                    gops_error *error)
 {
     gops_arguments all = *arguments;
     gops_packed_filter *packed = NULL;
-    gops_status status = gops_filter_create(plan, zeros, NULL, &packed, error);
+    gops_status status = gops_filter_create(plan, zeros, quantization, &packed, error);
     if (status == GOPS_OK) {
         all.data = zeros;
         all.filter = packed;
+        all.data_zero_point = NULL;
         status = gops_execute(plan, &all, error);
         gops_filter_destroy(packed);
     }
@@ -97,15 +101,16 @@ static gops_status execute_on_zeros(gops_plan *plan, const gops_arguments *argum
 /* Executes a kernel of 1 over one channel of zeros: its sums are 0, and the post-ops are applied to
  * them as to any others. */
 gops_status gops_ort_empty_execute(gops_ort_runtime *runtime, const gops_ort_operation *operation,
-                                   const gops_tensor *output, const gops_arguments *arguments,
-                                   gops_error *error)
+                                   const gops_tensor *output, const gops_quantization *quantization,
+                                   const gops_arguments *arguments, gops_error *error)
 {
     const gops_host host = gops_ort_host(runtime);
-    const gops_options options = {
-        .size = sizeof options, .threads = 1, .host = &host, .activation = operation->activation};
-    gops_tensor data = {operation->type, 3, {output->dims[0], 1, 1}};
-    const gops_tensor filter = {operation->type, 4, {1, output->dims[1], 1, 1}};
+    gops_options options = gops_ort_options(operation, &host);
+    gops_tensor data = {operation->types[GOPS_ORT_DATA], 3, {output->dims[0], 1, 1}};
+    const gops_tensor filter = {operation->types[GOPS_ORT_FILTER], 4, {1, output->dims[1], 1, 1}};
+    gops_quantization without_zeros = {0};
     gops_plan *plan = NULL;
+    options.threads = 1;
     for (int32_t i = 2; i < output->rank; i++) {
         data.dims[2] *= output->dims[i];
     }
@@ -115,12 +120,19 @@ gops_status gops_ort_empty_execute(gops_ort_runtime *runtime, const gops_ort_ope
     }
     const int64_t pixels = data.dims[0] * data.dims[2];
     const int64_t count = pixels > output->dims[1] ? pixels : output->dims[1];
-    void *zeros = calloc((size_t)count + 1, gops_type_bytes(operation->type));
+    void *zeros = calloc((size_t)count + 1, gops_type_bytes(data.type));
     if (zeros == NULL) {
         *error = (gops_error){GOPS_OUT_OF_MEMORY, "no memory for zeros in place of the data"};
         status = error->status;
     } else {
-        status = execute_on_zeros(plan, arguments, zeros, error);
+        if (quantization != NULL) {
+            without_zeros = *quantization;
+            without_zeros.data_zero_point = 0;
+            without_zeros.filter_zero_points = NULL;
+            without_zeros.filter_zero_points_count = 0;
+        }
+        status = execute_on_zeros(plan, quantization != NULL ? &without_zeros : NULL, arguments,
+                                  zeros, error);
     }
     free(zeros);
     gops_plan_destroy(plan);

@@ -9,6 +9,11 @@ static ort_status *no_memory(const gops_ort_runtime *runtime)
     return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory to read a graph");
 }
 
+static int compare_outputs(const void *left, const void *right)
+{
+    return strcmp(((const gops_ort_output *)left)->value, ((const gops_ort_output *)right)->value);
+}
+
 static int compare_uses(const void *left, const void *right)
 {
     return strcmp(((const gops_ort_use *)left)->value, ((const gops_ort_use *)right)->value);
@@ -74,7 +79,8 @@ static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_graph *gr
         (status = api->node_implicit_count(node->handle, &implicit)) != NULL) {
         return status;
     }
-    if (domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0) {
+    if (domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0 &&
+        (strcmp(domain, "com.microsoft") != 0 || strcmp(node->type, "QLinearAdd") != 0)) {
         node->type = "";
     }
     graph->nested = graph->nested || implicit > 0;
@@ -119,7 +125,7 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
         inputs += graph->nodes[i].input_count;
     }
     gops_ort_use *uses = calloc(inputs + count + 1, sizeof *uses);
-    graph->uses = graph->memory = uses;
+    graph->uses = graph->memory[0] = uses;
     if (uses == NULL || !make_values(count, &outputs, &names)) {
         return no_memory(runtime);
     }
@@ -140,6 +146,27 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
     return status;
 }
 
+static ort_status *sort_outputs(const gops_ort_runtime *runtime, gops_ort_graph *graph)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        count += graph->nodes[i].output_count;
+    }
+    gops_ort_output *outputs = calloc(count + 1, sizeof *outputs);
+    graph->outputs = graph->memory[1] = outputs;
+    if (outputs == NULL) {
+        return no_memory(runtime);
+    }
+    for (size_t i = 0; i < graph->node_count; i++) {
+        gops_ort_node *node = &graph->nodes[i];
+        for (size_t k = 0; k < node->output_count; k++) {
+            outputs[graph->output_count++] = (gops_ort_output){node->output_names[k], node};
+        }
+    }
+    qsort(outputs, graph->output_count, sizeof *outputs, compare_outputs);
+    return NULL;
+}
+
 ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph *from,
                                 gops_ort_graph *graph)
 {
@@ -147,6 +174,9 @@ ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph
     ort_status *status = read_nodes(runtime, from, graph);
     if (status == NULL) {
         status = read_uses(runtime, from, graph);
+    }
+    if (status == NULL) {
+        status = sort_outputs(runtime, graph);
     }
     if (status != NULL) {
         gops_ort_graph_free(graph);
@@ -161,7 +191,8 @@ void gops_ort_graph_free(gops_ort_graph *graph)
         free(graph->nodes[i].outputs);
     }
     free(graph->nodes);
-    free(graph->memory);
+    free(graph->memory[0]);
+    free(graph->memory[1]);
     *graph = (gops_ort_graph){0};
 }
 
@@ -181,4 +212,28 @@ const gops_ort_use *gops_ort_uses(const gops_ort_graph *graph, const char *value
         ++*count;
     }
     return &graph->uses[low];
+}
+
+gops_ort_node *gops_ort_only_reader(const gops_ort_graph *graph, const char *value)
+{
+    size_t count;
+    const gops_ort_use *use = gops_ort_uses(graph, value, &count);
+    if (count != 1 || use->reader == NULL || use->reader->claimed) {
+        return NULL;
+    }
+    return &graph->nodes[use->reader - graph->nodes];
+}
+
+gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *value,
+                                    const char *type, const gops_ort_node *reader)
+{
+    const gops_ort_output wanted = {value, NULL};
+    const gops_ort_output *found = bsearch(&wanted, graph->outputs, graph->output_count,
+                                           sizeof *graph->outputs, compare_outputs);
+    if (value[0] == '\0' || found == NULL || found->writer->claimed ||
+        found->writer->output_count != 1 || strcmp(found->writer->type, type) != 0 ||
+        gops_ort_only_reader(graph, value) != reader) {
+        return NULL;
+    }
+    return found->writer;
 }

@@ -5,34 +5,6 @@
 
 #include <string.h>
 
-ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_value_info *info,
-                                  gops_tensor *tensor, bool *known)
-{
-    const ort_api *api = runtime->api;
-    const ort_type_info *type = NULL;
-    const ort_tensor_info *described = NULL;
-    ort_element element = ORT_UNDEFINED;
-    size_t rank = 0;
-    ort_status *status;
-    *tensor = (gops_tensor){0};
-    *known = false;
-    if ((status = api->get_value_type(info, &type)) != NULL ||
-        (status = api->cast_to_tensor_info(type, &described)) != NULL || described == NULL) {
-        return status; /* a sequence or a map has no tensor info */
-    }
-    if ((status = api->get_element_type(described, &element)) != NULL ||
-        (status = api->get_rank(described, &rank)) != NULL) {
-        return status;
-    }
-    tensor->type = gops_ort_type(element);
-    if (rank > 0 && rank <= GOPS_MAX_RANK) { /* rank 0 is also what an unknown rank looks like */
-        tensor->rank = (int32_t)rank;
-        status = api->get_dims(described, tensor->dims, rank);
-        *known = status == NULL;
-    }
-    return status;
-}
-
 /* Whether each list that is given has a number for each of the data's axes. The runtime's own
  * provider refuses the others. */
 static bool lists_fit(const gops_list *const *lists, size_t count, int32_t axes)
@@ -92,20 +64,35 @@ static bool read_norm(gops_ort_attributes *from, gops_ort_operation *operation, 
     return operation->norm.num_groups > 0 && epsilon > 0 && version >= 18;
 }
 
-static bool find_kind(const gops_ort_node *node, gops_ort_kind *kind)
+/* The operators, and which of a node's inputs is what. */
+typedef struct onnx_operator {
+    const char *type;
+    gops_ort_kind kind;
+    gops_type output; /* of a quantized one; 0 for others and where it is the node's own */
+    bool quantized;
+    size_t min_inputs, max_inputs;
+    size_t places[GOPS_ORT_INPUTS]; /* counted from 1; 0: it has none */
+} onnx_operator;
+
+static const onnx_operator operators[] = {
+    {"Conv", GOPS_ORT_CONV, (gops_type)0, false, 2, 3, {1, 2, 3}},
+    {"ConvTranspose", GOPS_ORT_DECONV, (gops_type)0, false, 2, 3, {1, 2, 3}},
+    {"GroupNormalization", GOPS_ORT_NORM, (gops_type)0, false, 3, 3, {1, 2, 3}},
+    {"ConvInteger", GOPS_ORT_CONV, GOPS_I32, true, 2, 4, {1, 2, 0, 0, 3, 4}},
+    {"QLinearConv", GOPS_ORT_CONV, (gops_type)0, true, 8, 9, {1, 4, 9}},
+};
+
+static const onnx_operator *find_operator(const gops_ort_node *node)
 {
-    static const char *const types[] = {
-        [GOPS_ORT_CONV] = "Conv",
-        [GOPS_ORT_DECONV] = "ConvTranspose",
-        [GOPS_ORT_NORM] = "GroupNormalization",
-    };
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (strcmp(node->type, types[i]) == 0) {
-            *kind = (gops_ort_kind)i;
-            return true;
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+        if (strcmp(node->type, operators[i].type) == 0) {
+            return node->output_count == 1 && node->input_count >= operators[i].min_inputs &&
+                           node->input_count <= operators[i].max_inputs
+                       ? &operators[i]
+                       : NULL;
         }
     }
-    return false;
+    return NULL;
 }
 
 bool gops_ort_filter_tensor(const gops_ort_operation *operation, const gops_tensor *weights,
@@ -129,16 +116,23 @@ bool gops_ort_filter_tensor(const gops_ort_operation *operation, const gops_tens
     return true;
 }
 
+int64_t gops_ort_channels(const gops_ort_operation *operation, const gops_tensor *filter)
+{
+    return filter->dims[0] * filter->dims[operation->kind == GOPS_ORT_CONV ? 1 : 2];
+}
+
 gops_status gops_ort_shape(const gops_ort_operation *operation, const gops_tensor *data,
                            const gops_tensor *filter, gops_shape *shape, gops_error *error)
 {
+    gops_tensor as_floats = *data, floats = *filter;
+    as_floats.type = floats.type = GOPS_F32;
     switch (operation->kind) {
     case GOPS_ORT_CONV:
-        return gops_conv_shape(data, filter, &operation->conv, shape, error);
+        return gops_conv_shape(&as_floats, &floats, &operation->conv, shape, error);
     case GOPS_ORT_DECONV:
-        return gops_deconv_shape(data, filter, &operation->deconv, shape, error);
+        return gops_deconv_shape(&as_floats, &floats, &operation->deconv, shape, error);
     default:
-        return gops_norm_shape(data, filter, filter, &operation->norm, shape, error);
+        return gops_norm_shape(&as_floats, &floats, &floats, &operation->norm, shape, error);
     }
 }
 
@@ -180,45 +174,69 @@ static bool rank_serves(gops_ort_kind kind, int32_t rank)
     return rank <= 2 + max_axes && rank >= (kind == GOPS_ORT_NORM ? 2 : 3);
 }
 
-ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_ort_node *node,
-                                    gops_ort_claim *claim, bool *serves)
+static bool is_8_bit(gops_type type)
 {
-    gops_ort_operation *operation = &claim->operation;
-    gops_ort_attributes from = {runtime, node, NULL, false};
-    gops_tensor tensors[GOPS_ORT_INPUTS] = {0};
-    bool known[GOPS_ORT_INPUTS] = {false};
-    *claim = (gops_ort_claim){.operation = {.groups = 1}, .node_count = 1};
-    *serves = false;
-    if (!find_kind(node, &operation->kind) || node->output_count != 1 || node->input_count < 2 ||
-        node->input_count > 3) {
-        return NULL;
+    return type == GOPS_I8 || type == GOPS_U8;
+}
+
+/* Floats are of one type; integers are of 8 bits, with a bias of 32 and zero points of the type
+ * whose zero they are. */
+static bool types_serve(const gops_ort_operation *operation, bool quantized)
+{
+    const gops_type *types = operation->types;
+    const gops_type data = types[GOPS_ORT_DATA], filter = types[GOPS_ORT_FILTER];
+    const gops_type expected[GOPS_ORT_INPUTS] = {
+        [GOPS_ORT_DATA] = data,
+        [GOPS_ORT_FILTER] = quantized ? filter : data,
+        [GOPS_ORT_BIAS] = quantized ? GOPS_I32 : data,
+        [GOPS_ORT_DATA_ZERO] = data,
+        [GOPS_ORT_FILTER_ZERO] = filter,
+    };
+    for (int i = 0; i < GOPS_ORT_INPUTS; i++) {
+        if (types[i] != (gops_type)0 && types[i] != expected[i]) {
+            return false;
+        }
     }
-    for (size_t i = 0; i < node->input_count; i++) {
-        if (node->inputs[i] == NULL) {
+    return quantized ? is_8_bit(data) && is_8_bit(filter)
+                     : data == GOPS_F32 || data == GOPS_F64 || data == GOPS_F16;
+}
+
+/* Reads the operands; *reads is false if a type is none of the library's. */
+static ort_status *read_operands(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                 const onnx_operator *of, gops_ort_claim *claim,
+                                 gops_tensor *tensors, bool *known, bool *reads)
+{
+    *reads = true;
+    for (int i = 0; i < GOPS_ORT_INPUTS; i++) {
+        const size_t place = of->places[i] - 1;
+        if (of->places[i] == 0 || place >= node->input_count || node->inputs[place] == NULL) {
             continue;
         }
         ort_status *status =
-            gops_ort_value_tensor(runtime, node->inputs[i], &tensors[i], &known[i]);
+            gops_ort_value_tensor(runtime, node->inputs[place], &tensors[i], &known[i]);
         if (status != NULL) {
             return status;
         }
-        claim->inputs[i] = node->input_names[i];
-        claim->infos[i] = node->inputs[i];
-        if (tensors[i].type == (gops_type)0 || tensors[i].type != tensors[0].type) {
-            return NULL;
-        }
+        claim->inputs[i] = node->input_names[place];
+        claim->infos[i] = node->inputs[place];
+        claim->operation.types[i] = tensors[i].type;
+        *reads = *reads && tensors[i].type != (gops_type)0;
     }
-    claim->output = node->output_names[0];
-    operation->type = tensors[GOPS_ORT_DATA].type;
+    return NULL;
+}
+
+/* Reads the attributes and checks the shapes as far as the model gives them. */
+static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                   gops_ort_operation *operation, const gops_tensor *tensors,
+                                   const bool *known, bool *serves)
+{
+    gops_ort_attributes from = {runtime, node, NULL, false};
+    const bool norm = operation->kind == GOPS_ORT_NORM;
     const gops_tensor *ranked =
-        &tensors[known[GOPS_ORT_DATA] || operation->kind == GOPS_ORT_NORM ? GOPS_ORT_DATA
-                                                                          : GOPS_ORT_FILTER];
-    const int needed = operation->kind == GOPS_ORT_NORM ? GOPS_ORT_BIAS : GOPS_ORT_FILTER;
-    if (claim->inputs[GOPS_ORT_DATA] == NULL || claim->inputs[GOPS_ORT_FILTER] == NULL ||
-        claim->inputs[needed] == NULL ||
-        /* If the model leaves the rank open, a convolution may get more axes than the library has;
-         * a normalization of a rank above 8 does not occur. */
-        (ranked->rank == 0 && operation->kind != GOPS_ORT_NORM) ||
+        &tensors[known[GOPS_ORT_DATA] || norm ? GOPS_ORT_DATA : GOPS_ORT_FILTER];
+    /* If the model leaves the rank open, a convolution may get more axes than the library has; a
+     * normalization of a rank above 8 does not occur. */
+    if ((ranked->rank == 0 && !norm) ||
         (ranked->rank > 0 && !rank_serves(operation->kind, ranked->rank))) {
         return NULL;
     }
@@ -231,4 +249,29 @@ ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_
               shapes_serve(operation, &tensors[GOPS_ORT_DATA], &tensors[GOPS_ORT_FILTER],
                            known[GOPS_ORT_DATA]);
     return from.status;
+}
+
+ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                    gops_ort_claim *claim, bool *serves)
+{
+    const onnx_operator *of = find_operator(node);
+    gops_ort_operation *operation = &claim->operation;
+    gops_tensor tensors[GOPS_ORT_INPUTS] = {0};
+    bool known[GOPS_ORT_INPUTS] = {false}, reads;
+    *claim = (gops_ort_claim){.operation = {.groups = 1}, .node_count = 1};
+    *serves = false;
+    if (of == NULL) {
+        return NULL;
+    }
+    operation->kind = of->kind;
+    operation->output_type = of->output;
+    claim->output = node->output_names[0];
+    ort_status *status = read_operands(runtime, node, of, claim, tensors, known, &reads);
+    const int needed = of->kind == GOPS_ORT_NORM ? GOPS_ORT_BIAS : GOPS_ORT_FILTER;
+    if (status != NULL || !reads || claim->inputs[GOPS_ORT_DATA] == NULL ||
+        claim->inputs[GOPS_ORT_FILTER] == NULL || claim->inputs[needed] == NULL ||
+        !types_serve(operation, of->quantized)) {
+        return status;
+    }
+    return read_attributes(runtime, node, operation, tensors, known, serves);
 }

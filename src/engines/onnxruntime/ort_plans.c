@@ -57,16 +57,24 @@ static int32_t processors(void)
     return count > 0 && count < INT32_MAX ? (int32_t)count : 1;
 }
 
+gops_options gops_ort_options(const gops_ort_operation *operation, const gops_host *host)
+{
+    return (gops_options){
+        .size = sizeof(gops_options),
+        .host = host,
+        .output_type = operation->output_type,
+        .residual_type =
+            operation->output_type != 0 ? operation->types[GOPS_ORT_RESIDUAL] : (gops_type)0,
+        .activation = operation->activation,
+    };
+}
+
 static gops_status make_plan(const gops_ort_plans *plans, gops_ort_packing *made, gops_error *error)
 {
     const gops_ort_operation *operation = plans->operation;
     const gops_host host = gops_ort_host(plans->runtime);
-    const gops_options options = {
-        .size = sizeof options,
-        .threads = processors(),
-        .host = &host,
-        .activation = operation->activation,
-    };
+    gops_options options = gops_ort_options(operation, &host);
+    options.threads = processors();
     switch (operation->kind) {
     case GOPS_ORT_CONV:
         return gops_conv_plan_create(&made->data, &made->filter, &operation->conv, &options,
@@ -81,7 +89,7 @@ static gops_status make_plan(const gops_ort_plans *plans, gops_ort_packing *made
 }
 
 static gops_status create_packing(const gops_ort_plans *plans, const gops_tensor *data,
-                                  const gops_tensor *filter, const void *constant,
+                                  const gops_tensor *filter, const gops_ort_weights *constant,
                                   gops_ort_packing **packing, gops_error *error)
 {
     gops_ort_packing *made = calloc(1, sizeof *made);
@@ -93,7 +101,8 @@ static gops_status create_packing(const gops_ort_plans *plans, const gops_tensor
     made->filter = *filter;
     gops_status status = make_plan(plans, made, error);
     if (status == GOPS_OK && constant != NULL) {
-        status = gops_filter_create(made->plan, constant, NULL, &made->constant, error);
+        status = gops_filter_create(made->plan, constant->values, constant->quantization,
+                                    &made->constant, error);
     }
     if (status != GOPS_OK) {
         destroy_packing(made);
@@ -140,8 +149,8 @@ static gops_ort_packing *evict_packing(gops_ort_plans *plans)
 
 /* The caller holds the lock, and destroys *evicted after it has released the lock. */
 static gops_status take_plan(gops_ort_plans *plans, const gops_tensor *data,
-                             const gops_tensor *filter, const void *constant, gops_ort_taken *taken,
-                             gops_ort_packing **evicted, gops_error *error)
+                             const gops_tensor *filter, const gops_ort_weights *constant,
+                             gops_ort_taken *taken, gops_ort_packing **evicted, gops_error *error)
 {
     gops_status status = GOPS_UNSUPPORTED;
     gops_ort_packing *packing = plans->first;
@@ -172,7 +181,7 @@ static gops_status take_plan(gops_ort_plans *plans, const gops_tensor *data,
 }
 
 gops_status gops_ort_plans_take(gops_ort_plans *plans, const gops_tensor *data,
-                                const gops_tensor *filter, const void *constant,
+                                const gops_tensor *filter, const gops_ort_weights *constant,
                                 gops_ort_taken *taken, gops_error *error)
 {
     gops_plan_info info = {.size = sizeof info};
@@ -200,8 +209,9 @@ void gops_ort_plans_give_back(gops_ort_plans *plans, const gops_ort_taken *taken
     pthread_mutex_unlock(&plans->lock);
 }
 
-gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken, const void *weights,
-                          gops_ort_packed **packed, gops_error *error)
+gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken,
+                          const gops_ort_weights *weights, gops_ort_packed **packed,
+                          gops_error *error)
 {
     pthread_mutex_lock(&plans->lock);
     gops_ort_packed *spare = taken->packing->spare;
@@ -211,7 +221,8 @@ gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken, co
     pthread_mutex_unlock(&plans->lock);
     *packed = spare;
     if (spare != NULL) {
-        gops_status status = gops_filter_update(taken->plan, spare->filter, weights, NULL, error);
+        gops_status status = gops_filter_update(taken->plan, spare->filter, weights->values,
+                                                weights->quantization, error);
         if (status != GOPS_OK) {
             gops_ort_unpack(plans, taken, spare);
         }
@@ -222,7 +233,8 @@ gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken, co
         *error = (gops_error){GOPS_OUT_OF_MEMORY, "no memory for a packed filter"};
         return error->status;
     }
-    gops_status status = gops_filter_create(taken->plan, weights, NULL, &spare->filter, error);
+    gops_status status = gops_filter_create(taken->plan, weights->values, weights->quantization,
+                                            &spare->filter, error);
     if (status != GOPS_OK) {
         free(spare);
         return status;

@@ -42,6 +42,15 @@ typedef struct gops_ort_taken {
     gops_tensor output;
 } gops_ort_taken;
 
+/* Weights to pack. `quantization` is the operation's, or NULL if it is not quantized. */
+typedef struct gops_ort_weights {
+    const void *values;
+    const gops_quantization *quantization;
+} gops_ort_weights;
+
+/* The options of the operation's plans, all but the number of threads. */
+gops_options gops_ort_options(const gops_ort_operation *operation, const gops_host *host);
+
 bool gops_ort_plans_open(gops_ort_runtime *runtime, const gops_ort_operation *operation,
                          gops_ort_plans *plans);
 void gops_ort_plans_close(gops_ort_plans *plans);
@@ -49,13 +58,14 @@ void gops_ort_plans_close(gops_ort_plans *plans);
 /* The plan for the shapes, which stays until it is given back. `constant` are the weights if they
  * never change, else NULL. */
 gops_status gops_ort_plans_take(gops_ort_plans *plans, const gops_tensor *data,
-                                const gops_tensor *filter, const void *constant,
+                                const gops_tensor *filter, const gops_ort_weights *constant,
                                 gops_ort_taken *taken, gops_error *error);
 void gops_ort_plans_give_back(gops_ort_plans *plans, const gops_ort_taken *taken);
 
 /* Packs these weights for one call with the plan. */
-gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken, const void *weights,
-                          gops_ort_packed **packed, gops_error *error);
+gops_status gops_ort_pack(gops_ort_plans *plans, const gops_ort_taken *taken,
+                          const gops_ort_weights *weights, gops_ort_packed **packed,
+                          gops_error *error);
 void gops_ort_unpack(gops_ort_plans *plans, const gops_ort_taken *taken, gops_ort_packed *packed);
 
 #endif

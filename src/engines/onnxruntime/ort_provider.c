@@ -57,7 +57,7 @@ static ort_status *provider_get_capability(ort_ep *ep, const ort_graph *from,
 static ort_status *make_compute(gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                 const ort_node *fused, ort_compute_info **info)
 {
-    enum { MAX_INPUTS = 8 };
+    enum { MAX_INPUTS = GOPS_ORT_MAX_NODES * GOPS_ORT_MAX_NODE_INPUTS };
     const ort_value_info *infos[MAX_INPUTS];
     const char *names[MAX_INPUTS];
     size_t count = 0;

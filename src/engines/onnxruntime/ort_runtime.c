@@ -165,6 +165,12 @@ void gops_ort_runtime_close(gops_ort_runtime *runtime)
 gops_type gops_ort_type(ort_element element)
 {
     switch (element) {
+    case ORT_UINT8:
+        return GOPS_U8;
+    case ORT_INT8:
+        return GOPS_I8;
+    case ORT_INT32:
+        return GOPS_I32;
     case ORT_FLOAT:
         return GOPS_F32;
     case ORT_DOUBLE:
@@ -176,54 +182,91 @@ gops_type gops_ort_type(ort_element element)
     }
 }
 
-static ort_status *set_tensor(const gops_ort_runtime *runtime, ort_element element,
-                              const int64_t *dims, size_t rank, gops_tensor *tensor)
-{
-    tensor->type = gops_ort_type(element);
-    if (tensor->type == (gops_type)0 || rank > GOPS_MAX_RANK) {
-        return gops_ort_fail(runtime, ORT_NOT_IMPLEMENTED,
-                             "groupops: a tensor of element type %d and rank %zu", (int)element,
-                             rank);
-    }
-    tensor->rank = (int32_t)rank;
-    for (size_t i = 0; i < rank; i++) {
-        tensor->dims[i] = dims[i];
-    }
-    return NULL;
-}
-
 /* For runtimes of version 23: by a copy of type and shape, which must be released. */
-static ort_status *describe_by_copy(const gops_ort_runtime *runtime, const ort_value *value,
-                                    gops_tensor *tensor)
+static ort_status *read_copy(const gops_ort_runtime *runtime, const ort_value *value,
+                             ort_element *element, int64_t *dims, size_t *rank)
 {
     const ort_api *api = runtime->api;
     ort_tensor_info *info;
-    ort_element element = ORT_UNDEFINED;
-    int64_t dims[GOPS_MAX_RANK];
-    size_t rank = 0;
     ort_status *status = api->get_tensor_info(value, &info);
     if (status != NULL) {
         return status;
     }
-    if ((status = api->get_element_type(info, &element)) == NULL &&
-        (status = api->get_rank(info, &rank)) == NULL && rank <= GOPS_MAX_RANK) {
-        status = api->get_dims(info, dims, rank);
+    if ((status = api->get_element_type(info, element)) == NULL &&
+        (status = api->get_rank(info, rank)) == NULL && *rank <= GOPS_MAX_RANK) {
+        status = api->get_dims(info, dims, *rank);
     }
     api->release_tensor_info(info);
-    return status != NULL ? status : set_tensor(runtime, element, dims, rank, tensor);
+    return status;
+}
+
+/* Type 0 for a type or rank that the library lacks; *element and *rank are then what it lacks. */
+static ort_status *describe(const gops_ort_runtime *runtime, const ort_value *value,
+                            gops_tensor *tensor, ort_element *element, size_t *rank)
+{
+    int64_t copy[GOPS_MAX_RANK];
+    const int64_t *dims = copy;
+    ort_status *status = runtime->has_references
+                             ? runtime->api->tensor_reference(value, element, &dims, rank)
+                             : read_copy(runtime, value, element, copy, rank);
+    *tensor = (gops_tensor){0};
+    if (status == NULL && *rank <= GOPS_MAX_RANK) {
+        tensor->type = gops_ort_type(*element);
+        tensor->rank = (int32_t)*rank;
+        for (size_t i = 0; i < *rank; i++) {
+            tensor->dims[i] = dims[i];
+        }
+    }
+    return status;
+}
+
+ort_status *gops_ort_try_describe(const gops_ort_runtime *runtime, const ort_value *value,
+                                  gops_tensor *tensor)
+{
+    ort_element element = ORT_UNDEFINED;
+    size_t rank = 0;
+    return describe(runtime, value, tensor, &element, &rank);
 }
 
 ort_status *gops_ort_describe(const gops_ort_runtime *runtime, const ort_value *value,
                               gops_tensor *tensor)
 {
-    ort_element element;
-    const int64_t *dims;
-    size_t rank;
-    if (!runtime->has_references) {
-        return describe_by_copy(runtime, value, tensor);
+    ort_element element = ORT_UNDEFINED;
+    size_t rank = 0;
+    ort_status *status = describe(runtime, value, tensor, &element, &rank);
+    return status != NULL || tensor->type != (gops_type)0
+               ? status
+               : gops_ort_fail(runtime, ORT_NOT_IMPLEMENTED,
+                               "groupops: a tensor of element type %d and rank %zu", (int)element,
+                               rank);
+}
+
+ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_value_info *info,
+                                  gops_tensor *tensor, bool *known)
+{
+    const ort_api *api = runtime->api;
+    const ort_type_info *type = NULL;
+    const ort_tensor_info *described = NULL;
+    ort_element element = ORT_UNDEFINED;
+    size_t rank = 0;
+    ort_status *status;
+    *tensor = (gops_tensor){0};
+    *known = false;
+    if ((status = api->get_value_type(info, &type)) != NULL ||
+        (status = api->cast_to_tensor_info(type, &described)) != NULL || described == NULL) {
+        return status; /* a sequence or a map has no tensor info */
     }
-    ort_status *status = runtime->api->tensor_reference(value, &element, &dims, &rank);
-    return status != NULL ? status : set_tensor(runtime, element, dims, rank, tensor);
+    if ((status = api->get_element_type(described, &element)) != NULL ||
+        (status = api->get_rank(described, &rank)) != NULL) {
+        return status;
+    }
+    tensor->type = gops_ort_type(element);
+    if (rank > 0 && rank <= GOPS_MAX_RANK) { /* rank 0 is also what an unknown rank looks like */
+        tensor->rank = (int32_t)rank;
+        status = api->get_dims(described, tensor->dims, rank);
+        *known = status == NULL;
+    }
+    return status;
 }
 
 bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other)

@@ -37,9 +37,17 @@ ort_status *gops_ort_refused(const gops_ort_runtime *runtime, const char *name,
 /* The type in the library; 0 for one that the provider does not claim. */
 gops_type gops_ort_type(ort_element element);
 
-/* Describes the tensor in *value. */
+/* Describes the tensor in *value. The first gives type 0 where the library lacks its type or rank,
+ * the second an error. */
+ort_status *gops_ort_try_describe(const gops_ort_runtime *runtime, const ort_value *value,
+                                  gops_tensor *tensor);
 ort_status *gops_ort_describe(const gops_ort_runtime *runtime, const ort_value *value,
                               gops_tensor *tensor);
+
+/* The shape that the model gives for a value, with -1 for an open dimension, and its type, or 0 if
+ * the library lacks it. *known tells whether the rank is given. */
+ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_value_info *info,
+                                  gops_tensor *tensor, bool *known);
 
 bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other);
 

@@ -163,6 +163,8 @@ ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_
         (status = api->add_session_config(options, "session.force_spinning_stop", "1")) == NULL &&
         (status = api->add_session_config(options, "session.record_ep_graph_assignment_info",
                                           "1")) == NULL &&
+        (status = api->add_session_config(options, "session.qdqisint8allowed",
+                                          settings->int8 ? "1" : "0")) == NULL &&
         (settings->provider == NULL || (status = append(options, settings->provider)) == NULL)) {
         status = api->create_session_from_array(runtime.env, model->bytes, model->size, options,
                                                 session);
@@ -171,9 +173,38 @@ ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_
     return status;
 }
 
+static gops_type type_of(ort_element element)
+{
+    switch (element) {
+    case ORT_UINT8:
+        return GOPS_U8;
+    case ORT_INT8:
+        return GOPS_I8;
+    case ORT_INT32:
+        return GOPS_I32;
+    case ORT_FLOAT16:
+        return GOPS_F16;
+    case ORT_DOUBLE:
+        return GOPS_F64;
+    default:
+        return GOPS_F32;
+    }
+}
+
 static size_t element_bytes(ort_element element)
 {
-    return element == ORT_FLOAT16 ? 2 : element == ORT_FLOAT ? 4 : 8;
+    switch (element) {
+    case ORT_UINT8:
+    case ORT_INT8:
+        return 1;
+    case ORT_FLOAT16:
+        return 2;
+    case ORT_FLOAT:
+    case ORT_INT32:
+        return 4;
+    default:
+        return 8;
+    }
 }
 
 ort_value *gops_ort_value(const gops_ort_tensor *tensor)
@@ -218,16 +249,15 @@ const void *gops_ort_values(ort_value *value, gops_tensor *tensor)
                        "reading an output's shape") &&
         gops_ort_works(runtime.api->get_tensor_data(value, &data), "reading an output") &&
         gops_test_check(rank <= GOPS_MAX_RANK, "the output has rank %zu", rank)) {
-        tensor->type = element == ORT_FLOAT16  ? GOPS_F16
-                       : element == ORT_DOUBLE ? GOPS_F64
-                                               : GOPS_F32;
+        tensor->type = type_of(element);
         tensor->rank = (int32_t)rank;
         memcpy(tensor->dims, dims, rank * sizeof *dims);
     }
     return data;
 }
 
-int gops_ort_claimed(const ort_session *session, bool print)
+/* How many nodes the provider was given, of one type or, with NULL, of all. */
+static int count_claimed(const ort_session *session, const char *wanted, bool print)
 {
     const ort_api *api = runtime.api;
     const ort_assigned_subgraph *const *subgraphs = NULL;
@@ -242,12 +272,24 @@ int gops_ort_claimed(const ort_session *session, bool print)
             !gops_ort_works(api->subgraph_nodes(subgraphs[i], &members, &nodes), "its nodes")) {
             continue;
         }
-        claimed += (int)nodes;
-        for (size_t k = 0; print && k < nodes; k++) {
+        for (size_t k = 0; k < nodes; k++) {
             api->assigned_type(members[k], &type);
             api->assigned_name(members[k], &name);
-            printf("%s%s %s%s", k == 0 ? "  " : " + ", type, name, k + 1 == nodes ? "\n" : "");
+            claimed += wanted == NULL || strcmp(type, wanted) == 0;
+            if (print) {
+                printf("%s%s %s%s", k == 0 ? "  " : " + ", type, name, k + 1 == nodes ? "\n" : "");
+            }
         }
     }
     return claimed;
+}
+
+int gops_ort_claimed(const ort_session *session, bool print)
+{
+    return count_claimed(session, NULL, print);
+}
+
+int gops_ort_claimed_of(const ort_session *session, const char *type)
+{
+    return count_claimed(session, type, false);
 }

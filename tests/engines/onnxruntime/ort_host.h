@@ -11,7 +11,7 @@
 
 #include <groupops/tensor.h>
 
-enum { GOPS_ORT_MAX_TENSORS = 4 };
+enum { GOPS_ORT_MAX_TENSORS = 9 }; /* QLinearConv has as many */
 
 /* The library to register instead of the provider itself; before anything else. */
 void gops_ort_use(const char *path);
@@ -34,6 +34,7 @@ typedef struct gops_ort_session_settings {
     const char *provider; /* NULL: the runtime alone; else the registered name */
     int level;            /* of graph optimization */
     int threads;
+    bool int8; /* i8 tensors stay i8, which the runtime on x86-64 makes u8 or floats otherwise */
 } gops_ort_session_settings;
 
 ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_settings *settings,
@@ -58,5 +59,7 @@ const void *gops_ort_values(ort_value *value, gops_tensor *tensor);
 
 /* How many nodes of the model the provider was given; printed one by one where `print`. */
 int gops_ort_claimed(const ort_session *session, bool print);
+/* How many of that type. */
+int gops_ort_claimed_of(const ort_session *session, const char *type);
 
 #endif

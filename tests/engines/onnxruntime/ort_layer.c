@@ -237,7 +237,8 @@ ort_status *gops_ort_layer_run(const gops_ort_layer *layer, gops_type element,
 
 bool gops_ort_layer_open(const gops_ort_layer *layer, int threads, gops_ort_opened *made)
 {
-    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, threads};
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, threads,
+                                                false};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 1);
     gops_onnx_buffer model;
     *made = (gops_ort_opened){.layer = *layer};

@@ -73,7 +73,7 @@ static void check_level(const gops_ort_network *network, const gops_onnx_buffer 
     bool works = true;
     for (int with = 0; with < 2 && works; with++) {
         const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL, level,
-                                                    threads};
+                                                    threads, false};
         works =
             gops_ort_works(gops_ort_open(model, &settings, &sessions[with]), network->name) &&
             gops_ort_works(gops_ort_run(sessions[with], input, 1, &outputs[with]), network->name);

@@ -291,8 +291,8 @@ static int nodes_of(const gops_ort_layer *layer)
 
 static bool check_model(gops_test_random *random, const char *type, answers *seen)
 {
-    const gops_ort_session_settings alone_settings = {NULL, ORT_OPTIMIZE_NONE, 1},
-                                    settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 2};
+    const gops_ort_session_settings alone_settings = {NULL, ORT_OPTIMIZE_NONE, 1, false},
+                                    settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 2, false};
     const ort_api *api = gops_ort_load();
     const gops_ort_layer layer = draw_layer(random, type);
     gops_ort_values_of_layer values;
@@ -362,7 +362,7 @@ static void norm(void)
 static void ranks(void)
 {
     const ort_api *api = gops_ort_load();
-    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1};
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
     const int64_t data_dims[] = {1, 2, 2, 3, 1, 2}, weights_dims[] = {1, 2, 1, 2, 1, 2};
     float data[2 * 12], weights[2 * 4] = {1, 0, 0, -1, 2, 0, 0, 3};
     gops_onnx_builder builder;

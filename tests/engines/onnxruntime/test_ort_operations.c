@@ -86,7 +86,7 @@ static bool compare(const gops_ort_layer *layer, const char *what, const oracle 
 static ort_value *ask_once(const gops_ort_layer *layer, const char *what,
                            const gops_ort_values_of_layer *values)
 {
-    const gops_ort_session_settings alone = {NULL, ORT_OPTIMIZE_NONE, 1};
+    const gops_ort_session_settings alone = {NULL, ORT_OPTIMIZE_NONE, 1, false};
     ort_session *session = NULL;
     ort_value *output = NULL;
     gops_onnx_buffer model;
@@ -175,8 +175,8 @@ static bool check_layer(const gops_ort_layer *layer, gops_test_random *random, i
     const oracle expected = ask_oracle(layer, name, &values);
     gops_ort_layer_model(layer, layer->element, &values, &model);
     for (int i = 0; i < SETTINGS && expected.output != NULL && right; i++) {
-        const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, levels[i / 2],
-                                                    1 + i % 2};
+        const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, levels[i / 2], 1 + i % 2,
+                                                    false};
         if (some < 0 || i == some % SETTINGS) {
             snprintf(what, sizeof what, "%s, level %d, %d threads", name, settings.level,
                      settings.threads);
@@ -367,7 +367,7 @@ static void fused(void)
 /* One session, many shapes, more than it keeps plans for, and back to the first ones. */
 static void shapes(void)
 {
-    const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 2};
+    const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 2, false};
     const ort_api *api = gops_ort_load();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 5000);
     for (int kind = 0; kind < 3; kind++) {

@@ -192,7 +192,7 @@ static void read_twice(void)
     const float w[] = {2, 3};
     gops_ort_load();
     for (int is_output = 0; is_output < 2; is_output++) {
-        const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1};
+        const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
         gops_onnx_builder builder;
         gops_onnx_buffer model;
         ort_session *session = NULL;

@@ -1,0 +1,123 @@
+/* Quantized networks, with the provider and without: the same outputs, every convolution claimed. */
+#include "ort_host.h"
+#include "ort_quantized.h"
+
+#include "elements.h"
+#include "guarded_memory.h"
+#include "harness.h"
+#include "random_numbers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const gops_ort_form forms[] = {
+    {"u8, i8 weights per channel", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false},
+    {"i8, i8 weights per channel", GOPS_ONNX_INT8, GOPS_ONNX_INT8, true, false, false},
+    {"u8, u8 weights", GOPS_ONNX_UINT8, GOPS_ONNX_UINT8, false, false, false},
+    {"u8, QLinearConv", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, true, false},
+    {"i8, QLinearConv", GOPS_ONNX_INT8, GOPS_ONNX_INT8, false, true, false},
+};
+
+static bool is_same(ort_value *alone, ort_value *ours, const char *what)
+{
+    gops_tensor expected_tensor, tensor;
+    const float *expected = gops_ort_values(alone, &expected_tensor);
+    const float *got = gops_ort_values(ours, &tensor);
+    if (!gops_test_check(memcmp(&tensor, &expected_tensor, sizeof tensor) == 0,
+                         "%s: the output has another shape", what)) {
+        return false;
+    }
+    const int64_t count = gops_test_elements(&tensor);
+    float low = expected[0], high = expected[0];
+    for (int64_t i = 0; i < count; i++) {
+        low = expected[i] < low ? expected[i] : low;
+        high = expected[i] > high ? expected[i] : high;
+        if (!gops_test_check(got[i] == expected[i], "%s: element %lld is %g, not %g", what,
+                             (long long)i, (double)got[i], (double)expected[i])) {
+            return false;
+        }
+    }
+    return gops_test_check(low < high, "%s: all of the output is %g", what, (double)low);
+}
+
+static void check_form(const gops_ort_quantized_network *network, const gops_ort_form *form,
+                       int threads)
+{
+    static const gops_ort_extent extent = {64, 16, 1};
+    const ort_api *api = gops_ort_load();
+    const int64_t dims[] = {1, 3, extent.side, extent.side};
+    const int64_t count = 3 * extent.side * extent.side;
+    float *data = gops_test_allocate((size_t)count * sizeof *data);
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 1);
+    gops_test_random_fill(&random, GOPS_F32, data, count);
+    const gops_ort_tensor input = {"x", ORT_FLOAT, 4, dims, data};
+    ort_session *sessions[2] = {NULL, NULL};
+    ort_value *outputs[2] = {NULL, NULL};
+    gops_onnx_buffer model;
+    char what[256];
+    bool works = true;
+    const int convolutions = network->build(form, &extent, &model);
+    snprintf(what, sizeof what, "%s, %s, %d threads", network->name, form->name, threads);
+    for (int with = 0; with < 2 && works; with++) {
+        const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL,
+                                                    ORT_OPTIMIZE_ALL, threads, true};
+        works = gops_ort_works(gops_ort_open(&model, &settings, &sessions[with]), what) &&
+                gops_ort_works(gops_ort_run(sessions[with], &input, 1, &outputs[with]), what);
+    }
+    if (works) {
+        const int ours = gops_ort_claimed_of(sessions[1], "Conv") +
+                         gops_ort_claimed_of(sessions[1], "ConvTranspose") +
+                         gops_ort_claimed_of(sessions[1], "QLinearConv");
+        const int quantized = gops_ort_claimed_of(sessions[1], "QLinearConv") +
+                              gops_ort_claimed_of(sessions[1], "QuantizeLinear");
+        printf("  %s: %d of %d convolutions, %d nodes\n", what, ours, convolutions,
+               gops_ort_claimed(sessions[1], false));
+        gops_test_check(ours == convolutions, "%s: %d of %d convolutions are claimed", what, ours,
+                        convolutions);
+        gops_test_check(quantized == convolutions, "%s: %d of %d are claimed as quantized", what,
+                        quantized, convolutions);
+        is_same(outputs[0], outputs[1], what);
+    }
+    for (int with = 0; with < 2; with++) {
+        api->release_value(outputs[with]);
+        api->release_session(sessions[with]);
+    }
+    free(model.bytes);
+    free(data);
+}
+
+static void check_network(int which, bool powers_of_two)
+{
+    printf("\n");
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        gops_ort_form form = forms[i];
+        form.powers_of_two = powers_of_two;
+        check_form(&gops_ort_quantized_networks[which], &form, 1 + (int)i % 2);
+    }
+}
+
+static void resnet(void)
+{
+    check_network(GOPS_ORT_RESNET, false);
+}
+
+static void mobilenet(void)
+{
+    check_network(GOPS_ORT_MOBILENET, false);
+}
+
+/* The runtime sums a ConvTranspose in floats. */
+static void unet(void)
+{
+    check_network(GOPS_ORT_UNET, true);
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {
+        {"resnet", resnet}, {"mobilenet", mobilenet}, {"unet", unet}, {NULL, NULL}};
+    const int status = gops_test_main("ONNX Runtime, quantized networks", cases);
+    gops_ort_unload();
+    return status;
+}
