@@ -254,7 +254,8 @@ GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
 
 /** What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
  * elements; the output must not overlap any input, except that a normalization's may be its data,
- * and that any may be the residual; those then have the output's stride.
+ * and that any may be the residual, if its elements are as large; those then have the output's
+ * stride.
  *
  * What an earlier call has left in a field that does not matter here does no harm. Not read, and so
  * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride

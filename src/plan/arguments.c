@@ -46,6 +46,24 @@ static gops_status check_extras(const gops_plan *plan, const gops_arguments *giv
     return check_optional("bias", given->bias, bias, error);
 }
 
+/* A filter with a sum_scale may have been packed by a plan with another residual or activation. */
+static gops_status check_sum(const gops_plan *plan, const void *residual, gops_error *error)
+{
+    if (residual == NULL) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.residual is NULL; the filter's quantization.sum_scale asks for "
+                         "one");
+    }
+    if (plan->residual_type != plan->output_type || plan->activation.kind > GOPS_ACTIVATION_RELU) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.filter was packed with a quantization.sum_scale; the plan's "
+                         "output is %s, its residual %s and its activation %d",
+                         plan->output_type->name, plan->residual_type->name,
+                         (int)plan->activation.kind);
+    }
+    return GOPS_OK;
+}
+
 static gops_status check_inputs(const gops_plan *plan, const gops_arguments *given,
                                 gops_error *error)
 {
@@ -68,12 +86,9 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
     if (memcmp(&given->filter->layout, &plan->layout, sizeof plan->layout) != 0) {
         return gops_fail(error, GOPS_INVALID, "arguments.filter was packed for another layout");
     }
-    if (plan->quantized && given->filter->quantized.sum_scale != 0 && given->residual == NULL) {
-        return gops_fail(error, GOPS_INVALID,
-                         "arguments.residual is NULL; the filter's quantization.sum_scale asks for "
-                         "one");
-    }
-    return GOPS_OK;
+    return plan->quantized && given->filter->quantized.sum_scale != 0
+               ? check_sum(plan, given->residual, error)
+               : GOPS_OK;
 }
 
 static gops_status check_workspace(const gops_plan *plan, const gops_arguments *given,
@@ -128,6 +143,11 @@ static gops_status read_strides(const gops_plan *plan, const gops_arguments *giv
     if (job->residual != NULL) {
         GOPS_TRY(read_stride("residual_stride", given->residual_stride, outputs, batch,
                              plan->residual_type->bytes, &job->residual_gap, error));
+    }
+    if (job->residual == job->output && plan->residual_type->bytes != plan->output_type->bytes) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.residual is the output, but the one is %s and the other %s",
+                         plan->residual_type->name, plan->output_type->name);
     }
     if (job->residual == job->output && job->residual_gap != job->output_gap) {
         return gops_fail(error, GOPS_INVALID,

@@ -94,15 +94,16 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
     GOPS_TRY(gops_quantization_read(plan, quantization, &read, error));
     /* The quantization's arrays and the packed values follow the header in the same piece of
      * memory. */
-    const size_t header =
-        (size_t)gops_round_up(sizeof(gops_packed_filter), GOPS_WORKSPACE_ALIGNMENT) +
-        (size_t)gops_quantized_bytes(plan);
-    const size_t bytes = header + (size_t)plan->filter_bytes;
-    unsigned char *memory =
-        plan->host.allocate(plan->host.context, bytes, GOPS_WORKSPACE_ALIGNMENT);
+    const int64_t header = gops_round_up(sizeof(gops_packed_filter), GOPS_WORKSPACE_ALIGNMENT) +
+                           gops_quantized_bytes(plan);
+    const int64_t bytes = header + plan->filter_bytes;
+    unsigned char *memory = NULL;
+    if (bytes <= PTRDIFF_MAX) {
+        memory = plan->host.allocate(plan->host.context, (size_t)bytes, GOPS_WORKSPACE_ALIGNMENT);
+    }
     if (memory == NULL) {
-        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a packed filter of %zu bytes",
-                         bytes);
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a packed filter of %lld bytes",
+                         (long long)bytes);
     }
     gops_packed_filter *made = (gops_packed_filter *)(void *)memory;
     *made =

@@ -147,6 +147,11 @@ gops_status gops_quantization_read(const gops_plan *plan, const gops_quantizatio
     GOPS_TRY(gops_sized_read(&gops_sized_quantization, given, read, error));
     GOPS_TRY(
         check_count(plan, "filter_scales", read->filter_scales, read->filter_scales_count, error));
+    if ((uintptr_t)read->filter_scales % sizeof(float) != 0) {
+        return gops_fail(error, GOPS_INVALID,
+                         "quantization.filter_scales is not aligned to its elements' %zu bytes",
+                         sizeof(float));
+    }
     GOPS_TRY(check_count(plan, "filter_zero_points", read->filter_zero_points,
                          read->filter_zero_points_count, error));
     GOPS_TRY(check_zero_point("data_zero_point", read->data_zero_point, plan->type, error));
@@ -200,8 +205,8 @@ void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read
         .residual_scale = or_one(read->residual_scale),
         .data_zero = read->data_zero_point,
         .output_zero = read->output_zero_point,
-        .residual_zero = read->residual_zero_point,
-        .sum_scale = read->sum_scale,
+        .residual_zero = gops_is_8_bit(plan->residual_type->type) ? read->residual_zero_point : 0,
+        .sum_scale = scaled ? read->sum_scale : 0,
         .sum_zero = read->sum_zero_point,
         .residual_first = read->residual_first,
     };
