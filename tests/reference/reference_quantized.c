@@ -36,6 +36,7 @@ typedef struct element {
     float scale; /* of the data times that of the filter */
     int has_residual;
     float residual; /* in real units */
+    int64_t code;   /* the residual as it is, of integer types */
 } element;
 
 static int calls_functions(const gops_activation *a)
@@ -80,11 +81,35 @@ static uint64_t to_8_bits(gops_type type, long double r, int64_t zero_point)
     return (uint64_t)((int64_t)nearbyintl(inside) + zero_point);
 }
 
+/* Two quantized tensors are added as ONNX Runtime does it. */
+static uint64_t add_codes(const element *e, const gops_reference_quantization *q, int relu)
+{
+    const int64_t least = gops_test_type_is_signed(e->type) ? -128 : 0;
+    const int first = q->residual_first ? 1 : 0, second = 1 - first;
+    const float r = times((float)e->sum, over(e->scale, q->sum_scale));
+    const uint64_t rounded = to_8_bits(e->type, r, q->sum_zero_point);
+    const float codes[] = {(float)(int64_t)rounded, (float)e->code};
+    const float zeros[] = {(float)q->sum_zero_point, (float)q->residual_zero_point};
+    const float ratios[] = {over(q->sum_scale, q->output_scale),
+                            over(q->residual_scale, q->output_scale)};
+    const float constant =
+        plus((float)q->output_zero_point,
+             -fmaf(ratios[first], zeros[first], times(ratios[second], zeros[second])));
+    const float sum =
+        fmaf(codes[first], ratios[first], fmaf(codes[second], ratios[second], constant));
+    const float low = (float)(relu ? q->output_zero_point : least);
+    const float raised = sum > low ? sum : low;
+    const float high = (float)(least + 255);
+    return (uint64_t)(int64_t)nearbyintf(raised < high ? raised : high);
+}
+
 static uint64_t eight_bits(const element *e, const gops_reference_quantization *q,
                            const gops_activation *activation)
 {
     const float sy = q->output_scale;
     gops_activation a = *activation;
+    if (q->sum_scale != 0)
+        return add_codes(e, q, a.kind == GOPS_ACTIVATION_RELU);
     if (calls_functions(&a))
         return to_8_bits(e->type, gops_reference_activate(&a, real_value(e), NULL) / sy,
                          q->output_zero_point);
@@ -128,12 +153,18 @@ static int32_t wrapped(uint64_t sum)
     return number;
 }
 
+static int64_t code_of(const gops_reference_quantization *q, const void *residual, int64_t i)
+{
+    return gops_test_type_is_real(q->residual_type)
+               ? 0
+               : (int64_t)gops_test_get_integer(q->residual_type, residual, i);
+}
+
 static float real_residual(const gops_reference_quantization *q, const void *residual, int64_t i)
 {
     if (gops_test_type_is_real(q->residual_type))
         return times((float)gops_test_get_real(q->residual_type, residual, i), q->residual_scale);
-    const int64_t number = (int64_t)gops_test_get_integer(q->residual_type, residual, i);
-    return times((float)(number - q->residual_zero_point), q->residual_scale);
+    return times((float)(code_of(q, residual, i) - q->residual_zero_point), q->residual_scale);
 }
 
 static int64_t pixels_of(const gops_tensor *tensor)
@@ -171,7 +202,8 @@ void gops_reference_quantize(gops_reference_result *result, gops_type type,
                            .sum = wrapped(result->integer[i] + added),
                            .scale = times(q->data_scale, q->filter_scales[channel]),
                            .has_residual = residual != NULL,
-                           .residual = residual != NULL ? real_residual(q, residual, i) : 0};
+                           .residual = residual != NULL ? real_residual(q, residual, i) : 0,
+                           .code = residual != NULL ? code_of(q, residual, i) : 0};
         if (real)
             set_real(result, i, &e, activation);
         else

@@ -20,6 +20,9 @@ typedef struct gops_reference_quantization {
     gops_type residual_type;
     float residual_scale;
     int64_t residual_zero_point;
+    float sum_scale; /* 0: the sum is not rounded before the residual is added */
+    int64_t sum_zero_point;
+    int residual_first;
 } gops_reference_quantization;
 
 /* Turns i32 sums into the output: `type` i32, u8, i8, f32, f16 or bf16. `bias`, NULL or one i32 for
@@ -34,6 +37,12 @@ typedef struct gops_reference_quantization {
  *     u8, i8 otherwise:  v = float(a) * (sx * sw); v += (residual - zr) * sr; r = activation(v) / sy
  *     u8, i8:            r between least - zy and largest - zy, rounded to nearest even, + zy; a NaN
  *                        is the least
+ *     u8, i8 with a sum scale ss and zero point zs: c, as without residual, activation, with ss and zs
+ *                        in place of sy and zy; then with (x, sx, zx) = (c, ss, zs) and (y, sr, zr)
+ *                        the residual, or the other way round if that is first:
+ *                        k = zy - fma(sx / sy, zx, (sr / sy) * zr)
+ *                        fma(x, sx / sy, fma(y, sr / sy, k)) in the type, with relu from zy on, and
+ *                        rounded to nearest even
  *
  * Each step is one operation of f32. So there is one right result, and result->exact is set, unless
  * the activation calls exp, tanh or erfc: then result->bound is what those are off by and one

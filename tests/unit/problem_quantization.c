@@ -128,6 +128,9 @@ void gops_problem_quantized_reference(const gops_problem *problem,
         .residual_type = residual.type,
         .residual_scale = or_one(q->residual_scale),
         .residual_zero_point = q->residual_zero_point,
+        .sum_scale = q->sum_scale,
+        .sum_zero_point = q->sum_zero_point,
+        .residual_first = q->residual_first,
     };
     gops_reference_geometry sums = *geometry;
     sums.output.type = GOPS_I32;

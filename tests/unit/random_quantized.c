@@ -229,7 +229,7 @@ static void spoil_unread(gops_problem *p, gops_test_random *random)
         q->output_scale = chance(random, 50) ? NAN : -INFINITY;
     }
     if (p->output_type == GOPS_I32)
-        q->data_scale = q->residual_scale = chance(random, 50) ? NAN : -1;
+        q->data_scale = q->residual_scale = q->sum_scale = chance(random, 50) ? NAN : -1;
 }
 
 static void draw_types(gops_problem *p, gops_test_random *random)
@@ -267,6 +267,19 @@ static void draw_activation(gops_problem *p, double unit, gops_test_random *rand
     }
 }
 
+/* QLinearConv and QLinearAdd in one, where the types and the activation admit it. */
+static void draw_sum(gops_problem *p, double unit, gops_test_random *random)
+{
+    gops_quantization *q = &p->quantization;
+    const int alike = p->residual_type == 0 || p->residual_type == p->output_type;
+    if (!p->with_residual || !alike || gops_test_type_bytes(p->output_type) != 1 ||
+        p->activation.kind > GOPS_ACTIVATION_RELU || chance(random, 50))
+        return;
+    q->sum_scale = (float)(unit / 64 * power(random, -3, 3));
+    q->sum_zero_point = (int32_t)draw_zero_point(p->output_type, random);
+    q->residual_first = chance(random, 50);
+}
+
 void gops_random_quantize(gops_problem *problem, gops_random_quantization *memory,
                           gops_test_random *random)
 {
@@ -278,6 +291,7 @@ void gops_random_quantize(gops_problem *problem, gops_random_quantization *memor
     draw_scales(problem, channels, memory, random);
     draw_zero_points(problem, channels, memory, random);
     draw_activation(problem, memory->unit, random);
+    draw_sum(problem, memory->unit, random);
     spoil_unread(problem, random);
     problem->quantization.size = sizeof problem->quantization;
     problem->update = chance(random, 20);
