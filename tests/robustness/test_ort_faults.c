@@ -68,7 +68,7 @@ static bool attempt(const gops_ort_layer *layer, const gops_ort_values_of_layer 
                     const gops_onnx_buffer *model, void *got, size_t most, size_t *bytes)
 {
     const ort_api *api = gops_ort_load();
-    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, 99, 1};
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, 99, 1, false};
     ort_session *session = NULL;
     ort_value *output = NULL;
     ort_status *status = gops_ort_open(model, &settings, &session);
