@@ -6,13 +6,23 @@
 
 #include <string.h>
 
-static bool is_known_same(const gops_tensor *one, const gops_tensor *other)
+ort_status *gops_ort_is_same_shape(const gops_ort_runtime *runtime, const ort_value_info *one,
+                                   const ort_value_info *other, bool *is)
 {
-    bool known = true;
-    for (int32_t i = 0; i < one->rank; i++) {
-        known = known && one->dims[i] >= 0;
+    gops_tensor first, second;
+    bool first_known, second_known;
+    ort_status *status;
+    *is = false;
+    if ((status = gops_ort_value_tensor(runtime, one, &first, &first_known)) != NULL ||
+        (status = gops_ort_value_tensor(runtime, other, &second, &second_known)) != NULL) {
+        return status;
     }
-    return known && one->type == other->type && gops_ort_same_shape(one, other);
+    *is = first_known && second_known && first.type == second.type &&
+          gops_ort_same_shape(&first, &second);
+    for (int32_t i = 0; i < first.rank; i++) {
+        *is = *is && first.dims[i] >= 0;
+    }
+    return NULL;
 }
 
 void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node)
@@ -24,8 +34,6 @@ void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node)
 ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                  const gops_ort_node *node, size_t *other, bool *is)
 {
-    gops_tensor shape, added;
-    bool known, added_known;
     *is = false;
     if (node == NULL || strcmp(node->type, "Add") != 0 || node->input_count != 2 ||
         node->output_count != 1) {
@@ -36,14 +44,7 @@ ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort
     const ort_value_info *like = claim->operation.kind == GOPS_ORT_NORM
                                      ? claim->infos[GOPS_ORT_DATA]
                                      : node->inputs[1 - *other];
-    ort_status *status;
-    if ((status = gops_ort_value_tensor(runtime, like, &shape, &known)) != NULL ||
-        (status = gops_ort_value_tensor(runtime, node->inputs[*other], &added, &added_known)) !=
-            NULL) {
-        return status;
-    }
-    *is = known && added_known && is_known_same(&shape, &added);
-    return NULL;
+    return gops_ort_is_same_shape(runtime, like, node->inputs[*other], is);
 }
 
 static ort_status *add_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
@@ -126,9 +127,15 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
     if (status == NULL && *serves && strcmp(node->type, "QLinearConv") == 0) {
         status = gops_ort_read_qlinear(runtime, node, claim, serves);
     }
-    if (status != NULL || !*serves || graph->nested || claim->operation.output_type != 0) {
+    if (status != NULL || !*serves || graph->nested) {
         return status;
     }
-    status = gops_ort_claim_qdq(runtime, graph, claim, &is_qdq);
-    return status != NULL || is_qdq ? status : add_post_ops(runtime, graph, claim);
+    if (claim->operation.output_type == 0) {
+        status = gops_ort_claim_qdq(runtime, graph, claim, &is_qdq);
+    }
+    if (status != NULL) {
+        return status;
+    }
+    return claim->operation.output_type != 0 ? gops_ort_claim_sum(runtime, graph, claim)
+                                             : add_post_ops(runtime, graph, claim);
 }

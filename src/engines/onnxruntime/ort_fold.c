@@ -14,14 +14,17 @@ static bool is_scale(float scale)
 bool gops_ort_scales_serve(const gops_ort_claim *claim)
 {
     const gops_quantization *quantization = &claim->operation.quantization;
+    const bool has_sum = quantization->sum_scale != 0;
+    const float divisor = has_sum ? quantization->sum_scale : quantization->output_scale;
     for (int64_t i = 0; i < claim->filter_scales.count; i++) {
         const float product =
             quantization->data_scale * ((const float *)claim->filter_scales.values)[i];
-        if (!is_scale(product) || !is_scale(product / quantization->output_scale)) {
+        if (!is_scale(product) || !is_scale(product / divisor)) {
             return false;
         }
     }
-    return true;
+    return !has_sum || (is_scale(quantization->sum_scale / quantization->output_scale) &&
+                        is_scale(quantization->residual_scale / quantization->output_scale));
 }
 
 /* How often a constant is repeated: a transposed convolution's groups share the values of their

@@ -42,8 +42,8 @@ typedef struct gops_ort_operation {
 } gops_ort_operation;
 
 enum {
-    /* Conv, its three DequantizeLinear, Add and that of its operand, activation, QuantizeLinear */
-    GOPS_ORT_MAX_NODES = 8,
+    /* Conv with three DequantizeLinear, activation, QuantizeLinear; then Add with two, and both. */
+    GOPS_ORT_MAX_NODES = 11,
     GOPS_ORT_MAX_NODE_INPUTS = 9, /* QLinearConv */
 };
 
@@ -77,6 +77,10 @@ void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node);
  * known to have the same shape; *other is that operand's place. A residual is not broadcast. */
 ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                  const gops_ort_node *node, size_t *other, bool *is);
+
+/* Whether the model gives both shapes, and they are one. */
+ort_status *gops_ort_is_same_shape(const gops_ort_runtime *runtime, const ort_value_info *one,
+                                   const ort_value_info *other, bool *is);
 
 /* Claims an activation that is the only reader of the claim's output. */
 ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_ort_graph *graph,

@@ -24,6 +24,12 @@ ort_status *gops_ort_read_qlinear(const gops_ort_runtime *runtime, const gops_or
 ort_status *gops_ort_claim_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                gops_ort_claim *claim, bool *serves);
 
+/* Adds what follows a quantized claim where the runtime makes a QLinearAdd of it, or where it is one:
+ * its output, rounded, is added to a tensor of the same type and shape. The claim stays as it was
+ * where nothing does. */
+ort_status *gops_ort_claim_sum(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                               gops_ort_claim *claim);
+
 /* Whether the library takes the claim's scales: their products, too, are finite and above 0. */
 bool gops_ort_scales_serve(const gops_ort_claim *claim);
 

@@ -27,17 +27,18 @@ static value begin(gops_quantizer *net, const gops_ort_form *form, const gops_or
     return made;
 }
 
-static int end(gops_quantizer *net, int rank, const int64_t *dims, gops_onnx_buffer *model)
+static gops_ort_layers end(gops_quantizer *net, int rank, const int64_t *dims,
+                           gops_onnx_buffer *model)
 {
     gops_onnx_build_output(&net->builder, "y", GOPS_ONNX_FLOAT, rank, dims);
     if (!gops_onnx_build_end(&net->builder, model)) {
         fprintf(stderr, "no memory for a model\n");
         exit(EXIT_FAILURE);
     }
-    return net->convolutions;
+    return net->layers;
 }
 
-static int classify(gops_quantizer *net, const value *data, gops_onnx_buffer *model)
+static gops_ort_layers classify(gops_quantizer *net, const value *data, gops_onnx_buffer *model)
 {
     const int64_t dims[] = {data->channels, CLASSES}, output[] = {1, CLASSES};
     const value floats = gops_quantizer_dequantize(net, data);
@@ -56,8 +57,8 @@ static int classify(gops_quantizer *net, const value *data, gops_onnx_buffer *mo
 }
 
 /* He et al., "Deep Residual Learning", table 1, 50 layers. */
-static int build_resnet(const gops_ort_form *form, const gops_ort_extent *extent,
-                        gops_onnx_buffer *model)
+static gops_ort_layers build_resnet(const gops_ort_form *form, const gops_ort_extent *extent,
+                                    gops_onnx_buffer *model)
 {
     static const int repeats[] = {3, 4, 6, 3};
     gops_quantizer net;
@@ -83,8 +84,8 @@ static int build_resnet(const gops_ort_form *form, const gops_ort_extent *extent
 }
 
 /* Sandler et al., "MobileNetV2", table 2; widths are for 32 channels in the first layer. */
-static int build_mobilenet(const gops_ort_form *form, const gops_ort_extent *extent,
-                           gops_onnx_buffer *model)
+static gops_ort_layers build_mobilenet(const gops_ort_form *form, const gops_ort_extent *extent,
+                                       gops_onnx_buffer *model)
 {
     static const struct {
         int expansion, channels, repeats, stride;
@@ -117,8 +118,8 @@ static int build_mobilenet(const gops_ort_form *form, const gops_ort_extent *ext
 
 /* Ronneberger et al., "U-Net", figure 1, with padding; one layer for each two where blocks are not
  * repeated. */
-static int build_unet(const gops_ort_form *form, const gops_ort_extent *extent,
-                      gops_onnx_buffer *model)
+static gops_ort_layers build_unet(const gops_ort_form *form, const gops_ort_extent *extent,
+                                  gops_onnx_buffer *model)
 {
     enum { DEPTH = 4 };
     const int repeats = extent->repeats > 0 ? extent->repeats : 2;

@@ -22,10 +22,15 @@ typedef struct gops_ort_extent {
     int repeats;   /* of each block that a network repeats; 0: as the paper has it */
 } gops_ort_extent;
 
+typedef struct gops_ort_layers {
+    int convolutions, additions;
+} gops_ort_layers;
+
 typedef struct gops_ort_quantized_network {
     const char *name;
-    /* Input "x" [1, 3, side, side], output "y", both f32; returns how many convolutions it has. */
-    int (*build)(const gops_ort_form *form, const gops_ort_extent *extent, gops_onnx_buffer *model);
+    /* Input "x" [1, 3, side, side], output "y", both f32; returns what the network has. */
+    gops_ort_layers (*build)(const gops_ort_form *form, const gops_ort_extent *extent,
+                             gops_onnx_buffer *model);
 } gops_ort_quantized_network;
 
 enum { GOPS_ORT_RESNET, GOPS_ORT_MOBILENET, GOPS_ORT_UNET };

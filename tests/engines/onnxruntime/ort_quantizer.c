@@ -145,7 +145,8 @@ typedef struct weights {
 } weights;
 
 /* Weights that keep the values' spread, some channels larger than others. Index i is of output
- * channel i / inner % channels. */
+ * channel i / inner % channels. Weights of i8 have 7 bits: the runtime's instructions saturate with
+ * larger ones where there is no VNNI. */
 static void put_filter(network *net, const layer *of, int64_t from, weights *made)
 {
     const int64_t groups = of->groups, area = of->kernel * of->kernel;
@@ -159,19 +160,20 @@ static void put_filter(network *net, const layer *of, int64_t from, weights *mad
     const bool per_channel = net->form->per_channel;
     const double spread = sqrt(6.0 / (double)terms);
     const bool is_signed = net->form->weights == GOPS_ONNX_INT8;
+    const int limit = is_signed ? 63 : 124;
     unsigned char *integers = gops_test_allocate((size_t)elements);
     made->filter = gops_quantizer_next(net);
     made->count = per_channel ? channels : 1;
     made->scales = gops_test_allocate((size_t)made->count * sizeof *made->scales);
     made->zero_point = is_signed ? 0 : 131;
     for (int64_t c = 0; c < made->count; c++) {
-        made->scales[c] = scale_of(net, 2 * spread * gops_quantizer_draw(net, 0.6, 1.2), 250);
+        made->scales[c] = scale_of(net, 2 * spread * gops_quantizer_draw(net, 0.6, 1.2), 2 * limit);
     }
     for (int64_t i = 0; i < elements; i++) {
         const float scale = made->scales[per_channel ? i / inner % channels : 0];
         const int integer = (int)lrint(gops_quantizer_draw(net, -spread, spread) / (double)scale);
-        const int limit = integer < -124 ? -124 : integer > 124 ? 124 : integer;
-        integers[i] = (unsigned char)(limit + made->zero_point);
+        const int limited = integer < -limit ? -limit : integer > limit ? limit : integer;
+        integers[i] = (unsigned char)(limited + made->zero_point);
     }
     gops_onnx_build_constant(&net->builder, made->filter.name, net->form->weights, 4, dims,
                              integers, (size_t)elements);
@@ -260,7 +262,7 @@ gops_quantized_value gops_quantizer_convolve(gops_quantizer *net, const value *d
     put_bias(net, &of, data->scale, &by);
     (net->form->operators && !of.transposed ? convolve_integers : convolve_floats)(net, data, &of,
                                                                                    &by, &made);
-    net->convolutions++;
+    net->layers.convolutions++;
     free(by.scales);
     return made;
 }
@@ -269,6 +271,7 @@ gops_quantized_value gops_quantizer_add(gops_quantizer *net, const value *one, c
                                         activation of)
 {
     const value made = gops_quantizer_choose(net, of, one->channels);
+    net->layers.additions++;
     if (net->form->operators) {
         char scales[3][2 * NAME_BYTES], zeros[3][2 * NAME_BYTES];
         put_parameters(net, &made);

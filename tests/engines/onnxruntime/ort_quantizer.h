@@ -12,7 +12,7 @@ typedef struct gops_quantizer {
     gops_test_random random;
     const gops_ort_form *form;
     int names;
-    int convolutions;
+    gops_ort_layers layers; /* written so far */
 } gops_quantizer;
 
 /* A tensor: floats, or integers with a scale and a zero point. */

@@ -41,10 +41,42 @@ static bool is_same(ort_value *alone, ort_value *ours, const char *what)
     return gops_test_check(low < high, "%s: all of the output is %g", what, (double)low);
 }
 
+/* The runtime adds in this order where the processor has AVX2. */
+static bool adds_are_claimed(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+static void check_claims(const ort_session *session, const gops_ort_layers *layers,
+                         const gops_ort_form *form, const char *what)
+{
+    const int operators = gops_ort_claimed_of(session, "QLinearConv");
+    const int convolutions = operators + gops_ort_claimed_of(session, "Conv") +
+                             gops_ort_claimed_of(session, "ConvTranspose");
+    const int additions =
+        gops_ort_claimed_of(session, "Add") + gops_ort_claimed_of(session, "QLinearAdd");
+    const int expected = adds_are_claimed() ? layers->additions : 0;
+    /* A QuantizeLinear behind each convolution and each addition between floats. */
+    const int rounded = operators + gops_ort_claimed_of(session, "QuantizeLinear") -
+                        (form->operators ? 0 : additions);
+    printf("  %s: %d of %d convolutions, %d of %d additions, %d nodes\n", what, convolutions,
+           layers->convolutions, additions, layers->additions, gops_ort_claimed(session, false));
+    gops_test_check(convolutions == layers->convolutions, "%s: %d of %d convolutions are claimed",
+                    what, convolutions, layers->convolutions);
+    gops_test_check(rounded == layers->convolutions, "%s: %d of %d are claimed as quantized", what,
+                    rounded, layers->convolutions);
+    gops_test_check(additions == expected, "%s: %d of %d additions are claimed", what, additions,
+                    expected);
+}
+
 static void check_form(const gops_ort_quantized_network *network, const gops_ort_form *form,
                        int threads)
 {
-    static const gops_ort_extent extent = {64, 16, 1};
+    static const gops_ort_extent extent = {64, 16, 2};
     const ort_api *api = gops_ort_load();
     const int64_t dims[] = {1, 3, extent.side, extent.side};
     const int64_t count = 3 * extent.side * extent.side;
@@ -57,7 +89,7 @@ static void check_form(const gops_ort_quantized_network *network, const gops_ort
     gops_onnx_buffer model;
     char what[256];
     bool works = true;
-    const int convolutions = network->build(form, &extent, &model);
+    const gops_ort_layers layers = network->build(form, &extent, &model);
     snprintf(what, sizeof what, "%s, %s, %d threads", network->name, form->name, threads);
     for (int with = 0; with < 2 && works; with++) {
         const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL,
@@ -66,17 +98,7 @@ static void check_form(const gops_ort_quantized_network *network, const gops_ort
                 gops_ort_works(gops_ort_run(sessions[with], &input, 1, &outputs[with]), what);
     }
     if (works) {
-        const int ours = gops_ort_claimed_of(sessions[1], "Conv") +
-                         gops_ort_claimed_of(sessions[1], "ConvTranspose") +
-                         gops_ort_claimed_of(sessions[1], "QLinearConv");
-        const int quantized = gops_ort_claimed_of(sessions[1], "QLinearConv") +
-                              gops_ort_claimed_of(sessions[1], "QuantizeLinear");
-        printf("  %s: %d of %d convolutions, %d nodes\n", what, ours, convolutions,
-               gops_ort_claimed(sessions[1], false));
-        gops_test_check(ours == convolutions, "%s: %d of %d convolutions are claimed", what, ours,
-                        convolutions);
-        gops_test_check(quantized == convolutions, "%s: %d of %d are claimed as quantized", what,
-                        quantized, convolutions);
+        check_claims(sessions[1], &layers, form, what);
         is_same(outputs[0], outputs[1], what);
     }
     for (int with = 0; with < 2; with++) {
