@@ -22,14 +22,15 @@ typedef struct gops_contestant {
     void *(*prepare)(const gops_peer_problem *problem, gops_peer_note *note);
     /* Computes the layer `reps` times and writes the milliseconds of each. */
     bool (*run)(void *state, int reps, double *ms, gops_peer_note *note);
-    /* What the last run computed, and after how many layers in a row; NULL in the contestant: it
-     * computes nothing that could be compared. */
-    const float *(*output)(void *state, int *depth);
+    /* What the last run computed, floats, or u8 of a quantized layer, and after how many layers in a
+     * row; NULL in the contestant: it computes nothing that is compared. */
+    const void *(*output)(void *state, int *depth);
     void (*destroy)(void *state);
 } gops_contestant;
 
-/* All of them, in the order of the CSV; NULL ends them. */
+/* All of them, in the order of the CSV; NULL ends them. The second list is for quantized layers. */
 extern const gops_contestant *const gops_contestants[];
+extern const gops_contestant *const gops_quantized_contestants[];
 
 /* ours.c */
 extern const gops_contestant gops_contestant_auto;
@@ -39,6 +40,9 @@ extern const gops_contestant gops_contestant_direct;
 extern const gops_contestant gops_contestant_pointwise;
 extern const gops_contestant gops_contestant_depthwise;
 extern const gops_contestant gops_contestant_subconv;
+/* ours.c, of quantized layers: with i32 output; in f32, which is not quantized; both uncompared */
+extern const gops_contestant gops_contestant_i32;
+extern const gops_contestant gops_contestant_f32;
 /* bound.c: not peers, but what nobody can be faster than */
 extern const gops_contestant gops_contestant_gemm_calls;
 extern const gops_contestant gops_contestant_copy;

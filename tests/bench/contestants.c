@@ -15,6 +15,17 @@ const gops_contestant *const gops_contestants[] = {
     &gops_contestant_pytorch,       NULL,
 };
 
+const gops_contestant *const gops_quantized_contestants[] = {
+    &gops_contestant_auto,
+    &gops_contestant_i32,
+    &gops_contestant_f32,
+    &gops_contestant_onednn,
+    &gops_contestant_onednn_layout,
+    &gops_contestant_onnxruntime,
+    &gops_contestant_onnxruntime_single,
+    NULL,
+};
+
 gops_peer_places gops_places;
 
 bool gops_peer_refuse(gops_peer_note *note, const char *format, ...)

@@ -113,7 +113,7 @@ int main(int count, char **words)
         bool done = gops_suite_read(words[word], &suite, &error);
         for (size_t i = 0; done && i < suite.count; i++) {
             gops_peer_problem problem;
-            done = gops_peer_problem_create(&suite.layers[i], 0, &problem, &error);
+            done = gops_peer_problem_create(&suite.layers[i], 0, false, &problem, &error);
             if (done && problem.operation->inputs == 2) {
                 done = time_layer(&problem, &log_sum, &error);
                 layers++;

@@ -62,13 +62,14 @@ static bool try_out(entry *tried, const gops_peer_problem *problem,
         return false;
     }
     if (tried->contestant->output != NULL) {
-        const float *output = tried->contestant->output(tried->state, &tried->depth);
+        const void *output = tried->contestant->output(tried->state, &tried->depth);
         if (output == NULL) {
             return gops_peer_refuse(&row->note, "no output");
         }
         if (!gops_peer_problem_compare(problem, output, tried->depth, &row->error)) {
-            return gops_peer_refuse(&row->note, "WRONG: %.3g times what rounding explains",
-                                    row->error);
+            const bool quantized = problem->codes.data != NULL;
+            return gops_peer_refuse(&row->note, "WRONG: %.3g %s", row->error,
+                                    quantized ? "codes away" : "times what rounding explains");
         }
     }
     tried->fastest = INFINITY; /* the first one includes what is made on first use */
@@ -122,10 +123,12 @@ int gops_measure(const gops_peer_problem *problem, const gops_measure_options *o
                  gops_measured measured[GOPS_MAX_CONTESTANTS])
 {
     entry entries[GOPS_MAX_CONTESTANTS] = {{.contestant = NULL}};
+    const gops_contestant *const *list =
+        problem->codes.data != NULL ? gops_quantized_contestants : gops_contestants;
     int count = 0;
     omp_set_num_threads(problem->threads);
-    for (int i = 0; gops_contestants[i] != NULL; i++) {
-        const gops_contestant *at = gops_contestants[i];
+    for (int i = 0; list[i] != NULL; i++) {
+        const gops_contestant *at = list[i];
         if (!is_wanted(at, options->only)) {
             continue;
         }

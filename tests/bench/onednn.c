@@ -1,6 +1,7 @@
 /* onednn.c: oneDNN through its C interface of version 2, three ways: in the layout it likes best
  * with the reorders of data and output counted and not counted, and on plain tensors throughout.
- * Weights are reordered beforehand in all of them, as an engine would. */
+ * Weights are reordered beforehand in all of them, as an engine would. A quantized layer has a scale
+ * for each output channel among the primitive's attributes. */
 #include "contestant.h"
 
 #include <oneapi/dnnl/dnnl.h>
@@ -24,7 +25,8 @@ typedef struct onednn {
     dnnl_primitive_desc_t description;
     dnnl_primitive_t primitive;
     operand data, filter, output;
-    float *plain_output;
+    void *plain_output;
+    float *scales;
     bool count_reorders;
 } onednn;
 
@@ -53,6 +55,7 @@ static void destroy(void *state)
     dnnl_stream_destroy(self->stream);
     dnnl_engine_destroy(self->engine);
     free(self->plain_output);
+    free(self->scales);
     free(self);
 }
 
@@ -65,7 +68,8 @@ typedef struct plain_tensors {
     dnnl_memory_desc_t data, filter, output;
 } plain_tensors;
 
-static bool plain_tensor(const gops_tensor *tensor, dnnl_memory_desc_t *md, gops_peer_note *note)
+static bool plain_tensor(const gops_tensor *tensor, dnnl_data_type_t type, dnnl_memory_desc_t *md,
+                         gops_peer_note *note)
 {
     dnnl_dims_t dims = {0};
     dnnl_dims_t strides = {0};
@@ -75,14 +79,14 @@ static bool plain_tensor(const gops_tensor *tensor, dnnl_memory_desc_t *md, gops
         strides[i] = stride;
         stride *= tensor->dims[i];
     }
-    return works(dnnl_memory_desc_init_by_strides(md, tensor->rank, dims, dnnl_f32, strides),
+    return works(dnnl_memory_desc_init_by_strides(md, tensor->rank, dims, type, strides),
                  "a tensor", note);
 }
 
 /* oneDNN counts a filter's axes as groups (none for one group), outputs, inputs, kernel; the
  * transposed convolution's lies in memory with inputs before outputs. */
-static bool plain_filter(const gops_peer_problem *problem, dnnl_memory_desc_t *md,
-                         gops_peer_note *note)
+static bool plain_filter(const gops_peer_problem *problem, dnnl_data_type_t type,
+                         dnnl_memory_desc_t *md, gops_peer_note *note)
 {
     const bool transposed = problem->operation->bit == GOPS_OF_DECONV;
     const int64_t outputs_stride = transposed ? problem->taps : problem->c_in * problem->taps;
@@ -104,7 +108,7 @@ static bool plain_filter(const gops_peer_problem *problem, dnnl_memory_desc_t *m
         stride /= problem->kernel.values[i];
         strides[rank++] = stride;
     }
-    return works(dnnl_memory_desc_init_by_strides(md, rank, dims, dnnl_f32, strides), "the filter",
+    return works(dnnl_memory_desc_init_by_strides(md, rank, dims, type, strides), "the filter",
                  note);
 }
 
@@ -112,8 +116,9 @@ static bool any(dnnl_memory_desc_t *md, gops_peer_note *note)
 {
     dnnl_dims_t dims;
     memcpy(dims, md->dims, sizeof dims);
-    return works(dnnl_memory_desc_init_by_tag(md, md->ndims, dims, dnnl_f32, dnnl_format_tag_any),
-                 "any layout", note);
+    return works(
+        dnnl_memory_desc_init_by_tag(md, md->ndims, dims, md->data_type, dnnl_format_tag_any),
+        "any layout", note);
 }
 
 /* oneDNN counts a dilation from 0, and takes what output_padding adds off the pads. */
@@ -127,6 +132,23 @@ static window windows(const gops_peer_problem *problem)
         axes.pads_end[i] = problem->pads_end.values[i] - problem->output_padding.values[i];
     }
     return axes;
+}
+
+/* What the sums are multiplied by: mask 1 << 1 means one factor for each of the output's channels. */
+static bool quantize(onednn *self, const gops_peer_problem *problem, dnnl_primitive_attr_t *made,
+                     gops_peer_note *note)
+{
+    const gops_peer_codes *codes = &problem->codes;
+    const int64_t channels = problem->groups * problem->c_out;
+    self->scales = gops_peer_floats((size_t)channels);
+    if (self->scales == NULL || !works(dnnl_primitive_attr_create(made), "attributes", note)) {
+        return false;
+    }
+    for (int64_t o = 0; o < channels; o++) {
+        self->scales[o] = codes->data_scale * codes->filter_scales[o] / codes->output_scale;
+    }
+    return works(dnnl_primitive_attr_set_output_scales(*made, channels, 1 << 1, self->scales),
+                 "scales", note);
 }
 
 static bool describe(onednn *self, const gops_peer_problem *problem, plain_tensors tensors,
@@ -150,15 +172,19 @@ static bool describe(onednn *self, const gops_peer_problem *problem, plain_tenso
                          &tensors.data, &tensors.filter, NULL, &tensors.output, axes.strides,
                          axes.dilations, axes.pads_begin, axes.pads_end);
     const void *operation = transposed ? (const void *)&deconvolution : (const void *)&convolution;
-    return works(status, "the operation", note) &&
-           works(
-               dnnl_primitive_desc_create(&self->description, operation, NULL, self->engine, NULL),
-               "its implementation", note);
+    dnnl_primitive_attr_t attributes = NULL;
+    const bool done = works(status, "the operation", note) &&
+                      (problem->codes.data == NULL || quantize(self, problem, &attributes, note)) &&
+                      works(dnnl_primitive_desc_create(&self->description, operation, attributes,
+                                                       self->engine, NULL),
+                            "its implementation", note);
+    dnnl_primitive_attr_destroy(attributes);
+    return done;
 }
 
 /* `plain` lies in `values`; what the primitive wants is allocated where it differs. */
-static bool operand_make(onednn *self, operand *made, const dnnl_memory_desc_t *plain,
-                         float *values, dnnl_query_t query, bool is_output, gops_peer_note *note)
+static bool operand_make(onednn *self, operand *made, const dnnl_memory_desc_t *plain, void *values,
+                         dnnl_query_t query, bool is_output, gops_peer_note *note)
 {
     const dnnl_memory_desc_t *wanted = dnnl_primitive_desc_query_md(self->description, query, 0);
     if (!works(dnnl_memory_create(&made->plain, plain, self->engine, values), "a tensor", note)) {
@@ -216,6 +242,11 @@ static bool finish(const onednn *self, gops_peer_note *note)
 
 static bool make(onednn *self, const gops_peer_problem *problem, layout how, gops_peer_note *note)
 {
+    const gops_peer_codes *codes = &problem->codes;
+    const bool quantized = codes->data != NULL;
+    const dnnl_data_type_t type = quantized ? dnnl_u8 : dnnl_f32;
+    void *data = quantized ? (void *)codes->data : problem->values[0];
+    void *weights = quantized ? (void *)codes->filter : problem->values[1];
     plain_tensors tensors;
     const char *implementation = "";
     self->count_reorders = how != BEST_ALONE;
@@ -224,15 +255,14 @@ static bool make(onednn *self, const gops_peer_problem *problem, layout how, gop
         !works(dnnl_engine_create(&self->engine, dnnl_cpu, 0), "engine", note) ||
         !works(dnnl_stream_create(&self->stream, self->engine, dnnl_stream_default_flags), "stream",
                note) ||
-        !plain_tensor(&problem->inputs[0], &tensors.data, note) ||
-        !plain_filter(problem, &tensors.filter, note) ||
-        !plain_tensor(&problem->output, &tensors.output, note) ||
+        !plain_tensor(&problem->inputs[0], type, &tensors.data, note) ||
+        !plain_filter(problem, quantized ? dnnl_s8 : dnnl_f32, &tensors.filter, note) ||
+        !plain_tensor(&problem->output, type, &tensors.output, note) ||
         !describe(self, problem, tensors, how, note) ||
         !works(dnnl_primitive_create(&self->primitive, self->description), "primitive", note) ||
-        !operand_make(self, &self->data, &tensors.data, problem->values[0], dnnl_query_src_md,
-                      false, note) ||
-        !operand_make(self, &self->filter, &tensors.filter, problem->values[1],
-                      dnnl_query_weights_md, false, note) ||
+        !operand_make(self, &self->data, &tensors.data, data, dnnl_query_src_md, false, note) ||
+        !operand_make(self, &self->filter, &tensors.filter, weights, dnnl_query_weights_md, false,
+                      note) ||
         !operand_make(self, &self->output, &tensors.output, self->plain_output, dnnl_query_dst_md,
                       true, note) ||
         !reorder(self, &self->filter, false, note) || !reorder(self, &self->data, false, note) ||
@@ -295,7 +325,7 @@ static bool run(void *state, int reps, double *ms, gops_peer_note *note)
     return true;
 }
 
-static const float *output(void *state, int *depth)
+static const void *output(void *state, int *depth)
 {
     const onednn *self = state;
     gops_peer_note note;

@@ -18,7 +18,7 @@ typedef struct onnxruntime {
     ort_session *session;
     ort_value *input;
     ort_value *result;
-    float *output;
+    void *output;
     int depth;
 } onnxruntime;
 
@@ -101,16 +101,19 @@ static bool open_session(onnxruntime *self, const gops_peer_problem *problem, go
     return done;
 }
 
-static bool wrap(const onnxruntime *self, const gops_tensor *tensor, float *values, size_t elements,
-                 ort_value **value, gops_peer_note *note)
+static bool wrap(const onnxruntime *self, const gops_tensor *tensor, void *values, size_t elements,
+                 bool quantized, ort_value **value, gops_peer_note *note)
 {
-    return works(runtime.api->create_tensor(self->memory, values, elements * sizeof(float),
-                                            tensor->dims, (size_t)tensor->rank, ORT_FLOAT, value),
+    return works(runtime.api->create_tensor(
+                     self->memory, values, elements * (quantized ? 1 : sizeof(float)), tensor->dims,
+                     (size_t)tensor->rank, quantized ? ORT_UINT8 : ORT_FLOAT, value),
                  note);
 }
 
 static bool make(onnxruntime *self, const gops_peer_problem *problem, gops_peer_note *note)
 {
+    const bool quantized = problem->codes.data != NULL;
+    void *data = quantized ? (void *)problem->codes.data : problem->values[0];
     self->output = gops_peer_floats(problem->output_elements);
     if (self->output == NULL) {
         return gops_peer_refuse(note, "no memory");
@@ -119,10 +122,10 @@ static bool make(onnxruntime *self, const gops_peer_problem *problem, gops_peer_
                                                    &self->memory),
                note) ||
         !open_session(self, problem, note) ||
-        !wrap(self, &problem->inputs[0], problem->values[0], problem->data_elements, &self->input,
+        !wrap(self, &problem->inputs[0], data, problem->data_elements, quantized, &self->input,
               note) ||
-        !wrap(self, &problem->output, self->output, problem->output_elements, &self->result,
-              note)) {
+        !wrap(self, &problem->output, self->output, problem->output_elements, quantized,
+              &self->result, note)) {
         return false;
     }
     gops_peer_refuse(note, self->depth > 1 ? "chain of %d" : "single layer", self->depth);
@@ -132,6 +135,10 @@ static bool make(onnxruntime *self, const gops_peer_problem *problem, gops_peer_
 static void *prepare(const gops_peer_problem *problem, int depth, gops_peer_note *note)
 {
     if (!load(note)) {
+        return NULL;
+    }
+    if (problem->codes.data != NULL && problem->operation->bit == GOPS_OF_DECONV) {
+        gops_peer_refuse(note, "there is no quantized ConvTranspose");
         return NULL;
     }
     onnxruntime *self = calloc(1, sizeof *self);
@@ -181,7 +188,7 @@ static bool run(void *state, int reps, double *ms, gops_peer_note *note)
     return true;
 }
 
-static const float *output(void *state, int *depth)
+static const void *output(void *state, int *depth)
 {
     const onnxruntime *self = state;
     *depth = self->depth;

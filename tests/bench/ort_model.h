@@ -10,8 +10,9 @@
 #define GOPS_ORT_INPUT "x"
 #define GOPS_ORT_OUTPUT "y"
 
-/* Opset 21: Conv, ConvTranspose or GroupNormalization, `depth` of them, with the values of the
- * problem as constants. The caller frees the bytes. False when there is no memory. */
+/* Opset 21: Conv, ConvTranspose, GroupNormalization or, of a quantized layer, QLinearConv, `depth` of
+ * them, with the values of the problem as constants. The caller frees the bytes. False when there is
+ * no memory. */
 bool gops_ort_model(const gops_peer_problem *problem, int depth, gops_onnx_buffer *model);
 
 #endif

@@ -4,11 +4,12 @@
 #include <groupops/plan.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct ours {
     gops_plan *plan;
     gops_packed_filter *filter;
-    float *output;
+    void *output;
     void *workspace;
     gops_arguments arguments;
 } ours;
@@ -23,22 +24,31 @@ static void destroy(void *state)
     free(self);
 }
 
+/* output_type 0: f32; else the quantized layer with that output. */
 static bool make(ours *self, const gops_peer_problem *problem, const char *algorithm,
-                 gops_peer_note *note)
+                 gops_type output_type, gops_peer_note *note)
 {
+    const bool quantized = output_type != 0;
+    const gops_quantization quantization = gops_peer_codes_quantization(problem);
+    const void *weights = quantized ? (const void *)problem->codes.filter : problem->values[1];
     gops_settings settings = problem->settings;
+    gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
     gops_plan_info info;
     gops_tool_error error;
     gops_error refusal;
+    memcpy(inputs, problem->inputs, sizeof inputs);
+    if (quantized) {
+        gops_peer_codes_settings(problem, output_type, &settings, inputs);
+    }
     settings.algorithm = algorithm;
-    if (!gops_operation_plan(problem->operation, &settings, problem->inputs, NULL, &self->plan,
-                             &info, &error)) {
+    if (!gops_operation_plan(problem->operation, &settings, inputs, NULL, &self->plan, &info,
+                             &error)) {
         return gops_peer_refuse(note, "%s", error.message);
     }
     gops_peer_refuse(note, "%s", info.algorithm);
     if (problem->operation->bit != GOPS_OF_NORM &&
-        gops_filter_create(self->plan, problem->values[1], NULL, &self->filter, &refusal) !=
-            GOPS_OK) {
+        gops_filter_create(self->plan, weights, quantized ? &quantization : NULL, &self->filter,
+                           &refusal) != GOPS_OK) {
         return gops_peer_refuse(note, "%s", refusal.message);
     }
     self->output = gops_peer_floats(problem->output_elements);
@@ -48,7 +58,7 @@ static bool make(ours *self, const gops_peer_problem *problem, const char *algor
     }
     self->arguments = (gops_arguments){
         .size = sizeof self->arguments,
-        .data = problem->values[0],
+        .data = quantized ? (const void *)problem->codes.data : problem->values[0],
         .filter = self->filter,
         .scale = problem->values[1],
         .bias = problem->values[2],
@@ -59,23 +69,40 @@ static bool make(ours *self, const gops_peer_problem *problem, const char *algor
     return true;
 }
 
-static void *prepare(const gops_peer_problem *problem, const char *algorithm, gops_peer_note *note)
+static void *prepare(const gops_peer_problem *problem, const char *algorithm, gops_type output_type,
+                     gops_peer_note *note)
 {
     ours *self = calloc(1, sizeof *self);
     if (self == NULL) {
         gops_peer_refuse(note, "no memory");
         return NULL;
     }
-    if (!make(self, problem, algorithm, note)) {
+    if (!make(self, problem, algorithm, output_type, note)) {
         destroy(self);
         return NULL;
     }
     return self;
 }
 
+/* The layer's own types. */
+static gops_type output_type_of(const gops_peer_problem *problem)
+{
+    return problem->codes.data != NULL ? GOPS_U8 : 0;
+}
+
 static void *prepare_auto(const gops_peer_problem *problem, gops_peer_note *note)
 {
-    return prepare(problem, NULL, note);
+    return prepare(problem, NULL, output_type_of(problem), note);
+}
+
+static void *prepare_i32(const gops_peer_problem *problem, gops_peer_note *note)
+{
+    return prepare(problem, NULL, GOPS_I32, note);
+}
+
+static void *prepare_f32(const gops_peer_problem *problem, gops_peer_note *note)
+{
+    return prepare(problem, NULL, 0, note);
 }
 
 /* A forced algorithm. */
@@ -86,7 +113,7 @@ static void *prepare_forced(const gops_peer_problem *problem, const char *algori
         gops_peer_refuse(note, "a normalization has one algorithm");
         return NULL;
     }
-    return prepare(problem, algorithm, note);
+    return prepare(problem, algorithm, output_type_of(problem), note);
 }
 
 static void *prepare_gemm(const gops_peer_problem *problem, gops_peer_note *note)
@@ -133,7 +160,7 @@ static bool run(void *state, int reps, double *ms, gops_peer_note *note)
     return true;
 }
 
-static const float *output(void *state, int *depth)
+static const void *output(void *state, int *depth)
 {
     const ours *self = state;
     *depth = 1;
@@ -152,3 +179,5 @@ const gops_contestant gops_contestant_depthwise = {"groupops-depthwise", prepare
                                                    output, destroy};
 const gops_contestant gops_contestant_subconv = {"groupops-subconv", prepare_subconv, run, output,
                                                  destroy};
+const gops_contestant gops_contestant_i32 = {"groupops-i32", prepare_i32, run, NULL, destroy};
+const gops_contestant gops_contestant_f32 = {"groupops-f32", prepare_f32, run, NULL, destroy};

@@ -130,7 +130,7 @@ static bool time_suite(const char *path, gops_tool_error *error)
     for (size_t i = 0; done && i < suite.count; i++) {
         gops_peer_problem problem;
         costs found = {"", NAN, NAN, NAN};
-        done = gops_peer_problem_create(&suite.layers[i], 0, &problem, error);
+        done = gops_peer_problem_create(&suite.layers[i], 0, false, &problem, error);
         if (done) {
             done = time_all(&problem, &found, error);
             gops_peer_problem_destroy(&problem);

@@ -203,7 +203,7 @@ static bool infer(gops_peer_problem *problem, gops_shape *shape, gops_tool_error
     return true;
 }
 
-bool gops_peer_problem_create(const gops_bench_layer *layer, int64_t batch,
+bool gops_peer_problem_create(const gops_bench_layer *layer, int64_t batch, bool quantized,
                               gops_peer_problem *problem, gops_tool_error *error)
 {
     gops_shape shape;
@@ -211,6 +211,10 @@ bool gops_peer_problem_create(const gops_bench_layer *layer, int64_t batch,
         .name = layer->name, .operation = layer->operation, .settings = layer->settings};
     problem->settings.algorithm = NULL;
     problem->settings.threads = problem->threads = 1;
+    if (quantized) {
+        problem->settings.type = (int)GOPS_F32;
+        problem->settings.filter_type = problem->settings.output_type = 0;
+    }
     if (batch != 0) {
         problem->settings.data.dims[0] = batch;
     }
@@ -218,7 +222,8 @@ bool gops_peer_problem_create(const gops_bench_layer *layer, int64_t batch,
         return false;
     }
     describe(problem, &shape);
-    if (!fill(problem, error) || !expect(problem, error)) {
+    if (!fill(problem, error) || !expect(problem, error) ||
+        (quantized && !gops_peer_codes_create(problem, error))) {
         gops_peer_problem_destroy(problem);
         return false;
     }
@@ -234,6 +239,7 @@ void gops_peer_problem_destroy(gops_peer_problem *problem)
     free(problem->expected);
     free(problem->expected_chain);
     problem->expected = problem->expected_chain = NULL;
+    gops_peer_codes_destroy(&problem->codes);
 }
 
 const char *gops_peer_problem_kind(const gops_peer_problem *problem)
@@ -250,8 +256,8 @@ const char *gops_peer_problem_kind(const gops_peer_problem *problem)
     return problem->c_in == 1 ? "depthwise" : "grouped";
 }
 
-bool gops_peer_problem_compare(const gops_peer_problem *problem, const float *got, int depth,
-                               double *error)
+static bool compare_floats(const gops_peer_problem *problem, const float *got, int depth,
+                           double *error)
 {
     /* Rounding errors of a sum of `terms` products of random sign add up like a random walk, to
      * about sqrt(terms) / 2 units of the last place of the sum's own size; 8 times that is beyond
@@ -270,4 +276,13 @@ bool gops_peer_problem_compare(const gops_peer_problem *problem, const float *go
     const double size = sqrt(square / (double)problem->output_elements);
     *error = worst / (16 * unit * (sqrt(terms) / 2 + 2) * size * depth);
     return *error <= 1;
+}
+
+bool gops_peer_problem_compare(const gops_peer_problem *problem, const void *got, int depth,
+                               double *error)
+{
+    if (problem->codes.data != NULL) {
+        return gops_peer_codes_compare(problem, got, depth, error);
+    }
+    return compare_floats(problem, got, depth, error);
 }

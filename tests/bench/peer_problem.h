@@ -13,6 +13,16 @@ enum {
     GOPS_CHAIN_DEPTH = 8,
 };
 
+/* A quantized layer: u8 data, i8 filter, u8 output, no zero points. */
+typedef struct gops_peer_codes {
+    uint8_t *data; /* NULL: the layer is one of f32 */
+    int8_t *filter;
+    float data_scale, output_scale;
+    float *filter_scales; /* one for each output channel */
+    uint8_t *expected;
+    uint8_t *expected_chain;
+} gops_peer_codes;
+
 typedef struct gops_peer_problem {
     const char *name;
     const gops_tool_operation *operation;
@@ -35,10 +45,12 @@ typedef struct gops_peer_problem {
     int depth;             /* of the longest chain that the shapes allow: GOPS_CHAIN_DEPTH or 1 */
     float *expected;       /* by the library's reference path, algorithm gemm */
     float *expected_chain; /* the same after `depth` layers in a row */
+    gops_peer_codes codes;
 } gops_peer_problem;
 
-/* Makes the tensors and computes what is expected. batch 0: as the suite has it. */
-bool gops_peer_problem_create(const gops_bench_layer *layer, int64_t batch,
+/* Makes the tensors and computes what is expected. batch 0: as the suite has it. Quantized: those of
+ * f32, and besides their like in 8 bits. */
+bool gops_peer_problem_create(const gops_bench_layer *layer, int64_t batch, bool quantized,
                               gops_peer_problem *problem, gops_tool_error *error);
 void gops_peer_problem_destroy(gops_peer_problem *problem);
 
@@ -47,9 +59,21 @@ const char *gops_peer_problem_kind(const gops_peer_problem *problem);
 
 /* How far the result of `depth` layers may be from what is expected: the rounding of two orders of
  * summation. *error is the largest difference over that; the result is right when it is at most 1.
+ * Quantized: *error is the largest difference of two codes, for peers that round a half otherwise.
  */
-bool gops_peer_problem_compare(const gops_peer_problem *problem, const float *got, int depth,
+bool gops_peer_problem_compare(const gops_peer_problem *problem, const void *got, int depth,
                                double *error);
+
+/* peer_codes.c: the quantized part of the above. */
+bool gops_peer_codes_create(gops_peer_problem *problem, gops_tool_error *error);
+void gops_peer_codes_destroy(gops_peer_codes *codes);
+bool gops_peer_codes_compare(const gops_peer_problem *problem, const uint8_t *got, int depth,
+                             double *error);
+
+/* The settings and descriptors of the quantized layer with that output. */
+void gops_peer_codes_settings(const gops_peer_problem *problem, gops_type output,
+                              gops_settings *settings, gops_tensor *inputs);
+gops_quantization gops_peer_codes_quantization(const gops_peer_problem *problem);
 
 /* 64-byte aligned memory for floats, or NULL; free() releases it. */
 float *gops_peer_floats(size_t count);

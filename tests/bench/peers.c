@@ -25,6 +25,7 @@ typedef struct arguments {
     gops_measure_options measure;
     numbers batches; /* 0: as the suite has it */
     numbers threads;
+    bool quantized;
     const char *layers; /* a part of their names; NULL: all */
     int wrong_results;
 } arguments;
@@ -32,8 +33,9 @@ typedef struct arguments {
 static const char usage[] =
     "usage: peers [--batch=N,...] [--threads=N,...] [--rounds=N] [--turn-ms=T]\n"
     "             [--only=CONTESTANT,...] [--layers=PART-OF-NAME] [--onnxruntime=LIBRARY]\n"
-    "             [--python=PROGRAM --torch-worker=torch_worker.py] SUITE.txt...\n"
-    "Writes CSV on standard output. Exit status 1 when a result is wrong.\n";
+    "             [--python=PROGRAM --torch-worker=torch_worker.py] [--quantized] SUITE.txt...\n"
+    "--quantized: in u8 with a filter of i8. Writes CSV on standard output. Exit status 1 when a "
+    "result is wrong.\n";
 
 static bool read_numbers(const char *text, int64_t least, numbers *read)
 {
@@ -55,6 +57,10 @@ static bool read_flag(const char *word, arguments *read)
 {
     const char *value = strchr(word, '=');
     numbers one = {0, {0}};
+    if (strcmp(word, "--quantized") == 0) {
+        read->quantized = true;
+        return true;
+    }
     if (value++ == NULL) {
         return false;
     }
@@ -161,7 +167,7 @@ static bool measure_layer(const gops_bench_layer *layer, int64_t batch, argument
 {
     gops_measured measured[GOPS_MAX_CONTESTANTS];
     gops_peer_problem problem;
-    if (!gops_peer_problem_create(layer, batch, &problem, error)) {
+    if (!gops_peer_problem_create(layer, batch, asked->quantized, &problem, error)) {
         return false;
     }
     for (int i = 0; i < asked->threads.count; i++) {

@@ -160,7 +160,7 @@ static bool run(void *state, int reps, double *ms, gops_peer_note *note)
     return true;
 }
 
-static const float *output(void *state, int *depth)
+static const void *output(void *state, int *depth)
 {
     const torch *self = state;
     gops_peer_note note;
