@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/host_default.h"
 #include "methods/gemm/gemm.h"
 #include "problem.h"
 #include "elements.h"
