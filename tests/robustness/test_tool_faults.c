@@ -103,6 +103,13 @@ static void run(void)
     fail_in_turn("run conv --data=x.npy --filter=w.npy --output=y.npy --threads=1", "y.npy");
 }
 
+static void quantized(void)
+{
+    fail_in_turn("run conv --data=q.npy --filter=p.npy --output=y.npy --threads=1 --output-type=u8 "
+                 "--filter-scales=s.npy --filter-zero-points=z.npy --bias=b.npy --residual=r.npy",
+                 "y.npy");
+}
+
 static void plan(void)
 {
     fail_in_turn("plan deconv --data=1,4,9,11 --filter=2,2,3,3,2 --strides=2,1 --json", NULL);
@@ -118,10 +125,33 @@ static void ir(void)
     fail_in_turn("ir net.xml --input=x=x.npy --output-dir=.", "y.npy");
 }
 
+/* Tensors of u8 data [1,4,5] and of what a quantized convolution takes besides. */
+static void write_quantized(void)
+{
+    static const signed char codes[36] = {1, 20, 3, 4, 5, 60};
+    static const int32_t bias[6] = {1, -2, 3};
+    static const float scales[6] = {0.5F, 0.25F, 1, 2, 3, 4};
+    const struct {
+        const char *path, *dtype;
+        gops_tensor tensor;
+        const void *elements;
+    } files[] = {
+        {"q.npy", "u1", GOPS_TEST_TENSOR(GOPS_U8, 1, 4, 5), codes},
+        {"p.npy", "i1", GOPS_TEST_TENSOR(GOPS_I8, 2, 3, 2, 3), codes},
+        {"r.npy", "u1", GOPS_TEST_TENSOR(GOPS_U8, 1, 6, 3), codes},
+        {"z.npy", "i1", GOPS_TEST_TENSOR(GOPS_I8, 6), codes},
+        {"b.npy", "i4", GOPS_TEST_TENSOR(GOPS_I32, 6), bias},
+        {"s.npy", "f4", GOPS_TEST_TENSOR(GOPS_F32, 6), scales},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        tool_npy_write(files[i].path, files[i].dtype, &files[i].tensor, files[i].elements);
+}
+
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"run", run}, {"plan", plan}, {"info", info}, {"ir", ir}, {NULL, NULL}};
+    static const gops_test_case cases[] = {{"run", run},   {"quantized", quantized},
+                                           {"plan", plan}, {"info", info},
+                                           {"ir", ir},     {NULL, NULL}};
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 4, 5);
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 2, 3);
     float values[36];
@@ -130,6 +160,7 @@ int main(void)
     tool_folder_enter();
     tool_npy_write("x.npy", "f4", &data, values);
     tool_npy_write("w.npy", "f4", &filter, values);
+    write_quantized();
     ir_write_text("net.xml", ir_small_net);
     ir_write("net.bin", values, sizeof values);
     setenv("GROUPOPS_FAIL_LOG", log_path, 1);
