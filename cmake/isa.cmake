@@ -1,14 +1,27 @@
-# The instruction sets that the kernels are compiled for: groupops_isas, best last, and for each
-# groupops_isa_NAME_flags and groupops_isa_NAME_base. "portable" is the compiler's default for the
-# processor.
+# The instruction sets that the kernels are compiled for: groupops_isas, best last. "portable" is the
+# compiler's default for the processor. For each NAME:
 #
-# A set whose base is another one differs from it only in kernels that multiply 8 bits: files named
-# *.vnni.isa.c are compiled for it, and of all others it takes the base's.
+#   groupops_isa_NAME_flags    of the compiler
+#   groupops_isa_NAME_base     a set that adds few instructions takes all other kernels from this one;
+#                              itself, if it has all of its own
+#   groupops_isa_NAME_vnni     the set whose kernels of 8 bits it takes: mostly itself
+#   groupops_isa_NAME_kinds    the kinds of files *.KIND.isa.c that are compiled for it: vnni (8 bits),
+#                              bf16, amx, each (for every set)
 
 include(CheckCompilerFlag)
 set(groupops_isas portable)
 set(groupops_isa_portable_flags "")
 set(groupops_isa_portable_base portable)
+set(groupops_isa_portable_vnni portable)
+set(groupops_isa_portable_kinds vnni each)
+
+# AMX and AVX512-BF16 in plain C, so that their kernels can be tested on every processor. Vectors of
+# 64 bytes stay within functions.
+list(APPEND groupops_isas amx_emulated)
+set(groupops_isa_amx_emulated_flags -DGOPS_EMULATED_ISA=1 -Wno-psabi)
+set(groupops_isa_amx_emulated_base portable)
+set(groupops_isa_amx_emulated_vnni amx_emulated)
+set(groupops_isa_amx_emulated_kinds vnni bf16 amx each)
 
 set(base_avx2 avx2)
 set(wanted_avx2 -mavx2 -mfma -mf16c)
@@ -22,8 +35,16 @@ set(base_avx512vnni avx512)
 set(wanted_avx512vnni ${wanted_avx512} -mavx512vnni)
 set(base_avx512vbmi avx512)
 set(wanted_avx512vbmi ${wanted_avx512vnni} -mavx512vbmi)
+# Zen 4 and later; Cooper Lake, without VBMI, goes without.
+set(base_avx512bf16 avx512)
+set(wanted_avx512bf16 ${wanted_avx512vbmi} -mavx512bf16)
+set(vnni_avx512bf16 avx512vbmi)
+set(kinds_avx512bf16 bf16 each)
+set(base_amx avx512)
+set(wanted_amx ${wanted_avx512bf16} -mamx-tile -mamx-int8 -mamx-bf16)
+set(kinds_amx vnni bf16 amx each)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
-  foreach(isa avx2 avx2vnni avx512 avx512vnni avx512vbmi)
+  foreach(isa avx2 avx2vnni avx512 avx512vnni avx512vbmi avx512bf16 amx)
     set(base ${base_${isa}})
     if(NOT isa STREQUAL base AND NOT base IN_LIST groupops_isas)
       continue()
@@ -34,6 +55,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
       list(APPEND groupops_isas ${isa})
       set(groupops_isa_${isa}_flags ${wanted_${isa}})
       set(groupops_isa_${isa}_base ${base})
+      set(groupops_isa_${isa}_vnni ${isa})
+      set(groupops_isa_${isa}_kinds vnni each)
+      foreach(what vnni kinds)
+        if(DEFINED ${what}_${isa})
+          set(groupops_isa_${isa}_${what} ${${what}_${isa}})
+        endif()
+      endforeach()
     endif()
   endforeach()
 endif()

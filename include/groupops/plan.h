@@ -319,7 +319,9 @@ GOPS_API gops_status gops_execute(const gops_plan *plan, const gops_arguments *a
 GOPS_API const char *gops_algorithm_name(int32_t index);
 
 /** The instruction sets that the library was built for, best last, from 0; NULL beyond the last.
- * *runs, unless NULL, tells whether this processor has it. */
+ * *runs, unless NULL, tells whether this processor has it; for "amx" the kernel is asked to permit
+ * the process its registers. "amx_emulated" does in plain C, slowly, what AMX and AVX512-BF16 do,
+ * for tests: it runs everywhere, and is used only where GROUPOPS_ISA names it. */
 GOPS_API const char *gops_isa_name(int32_t index, bool *runs);
 
 /** The instruction set that plans made now use: the best that runs, or the one that the environment

@@ -4,9 +4,10 @@
  * The build compiles each file *.isa.c, in whatever folder, once for each instruction set, with
  * GOPS_ISA defined as the name of the set. GOPS_ISA_NAME(symbol) makes the symbols differ.
  *
- * A set may only add instructions that multiply 8 bits to another one, its base (cmake/isa.cmake).
- * For it only the files *.vnni.isa.c are compiled, and its table takes what is not in these from
- * the base: GOPS_BASE_NAME(symbol). A set that adds nothing is its own base.
+ * A set may only add a few instructions to another one, its base (cmake/isa.cmake). For it only the
+ * files *.KIND.isa.c of the kinds that it has are compiled, and its table takes what is not in these
+ * from the base: GOPS_BASE_NAME(symbol), or, what multiplies 8 bits, GOPS_VNNI_NAME(symbol). A set
+ * that has all of its own is its own base.
  */
 #ifndef GOPS_ISA_H
 #define GOPS_ISA_H
@@ -17,6 +18,7 @@
 #define GOPS_PASTE(symbol, isa) GOPS_PASTE_NAMES(symbol, isa)
 #define GOPS_ISA_NAME(symbol) GOPS_PASTE(symbol, GOPS_ISA)
 #define GOPS_BASE_NAME(symbol) GOPS_PASTE(symbol, GOPS_BASE_ISA)
+#define GOPS_VNNI_NAME(symbol) GOPS_PASTE(symbol, GOPS_VNNI_ISA)
 
 /* One member for each folder that has such code. Only that folder knows what its member holds. */
 typedef struct gops_kernels {

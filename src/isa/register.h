@@ -2,7 +2,9 @@
 #ifndef GOPS_ISA_REGISTER_H
 #define GOPS_ISA_REGISTER_H
 
-#if defined(__AVX512F__)
+#if defined(GOPS_EMULATED_ISA)
+/* Its vectors fit in no register. */
+#elif defined(__AVX512F__)
 #define GOPS_VECTOR_REGISTER "v"
 #elif defined(__x86_64__)
 #define GOPS_VECTOR_REGISTER "x"
@@ -20,7 +22,7 @@
 
 /* Keeps x in its register up to this point. Only with 32 registers: with 16, gcc spills sums
  * instead, and the tiles of direct convolution took 2.2 times as long with AVX2. */
-#if defined(__AVX512F__) || defined(__aarch64__)
+#if defined(GOPS_VECTOR_REGISTER) && (defined(__AVX512F__) || defined(__aarch64__))
 #define GOPS_STAYS(x) __asm__ volatile("" : : GOPS_VECTOR_REGISTER(x))
 #else
 #define GOPS_STAYS(x) (void)0

@@ -3,11 +3,19 @@
 #define GOPS_ISA_VECTOR_H
 
 #if defined(__AVX512F__)
-#define GOPS_VECTOR_BYTES 64
+#define GOPS_REGISTER_BYTES 64
 #elif defined(__AVX__)
-#define GOPS_VECTOR_BYTES 32
+#define GOPS_REGISTER_BYTES 32
 #else
-#define GOPS_VECTOR_BYTES 16
+#define GOPS_REGISTER_BYTES 16
+#endif
+
+/* Of the vectors that kernels are written in. A set that is emulated has those of the processors whose
+ * instructions it emulates; the compiler makes them of what registers there are. */
+#ifdef GOPS_EMULATED_ISA
+#define GOPS_VECTOR_BYTES 64
+#else
+#define GOPS_VECTOR_BYTES GOPS_REGISTER_BYTES
 #endif
 
 /* MemorySanitizer does not see AVX2's masked stores, and takes minima, maxima and conversions by
@@ -26,14 +34,14 @@
 
 /* Stores a vector of floats, aligned, past the caches; and the fence that must follow such stores
  * before other threads may read them. */
-#if GOPS_VECTOR_BYTES == 64
+#if defined(__AVX512F__)
 #define GOPS_STORE_NONTEMPORAL(to, x) _mm512_stream_ps(to, (__m512)(x))
-#elif GOPS_VECTOR_BYTES == 32
+#elif defined(__AVX__)
 #define GOPS_STORE_NONTEMPORAL(to, x) _mm256_stream_ps(to, (__m256)(x))
 #else
 #define GOPS_STORE_NONTEMPORAL(to, x) memcpy(to, &(x), sizeof(x))
 #endif
-#if GOPS_VECTOR_BYTES > 16
+#if defined(__AVX__)
 #define GOPS_NONTEMPORAL_FENCE() _mm_sfence()
 #else
 #define GOPS_NONTEMPORAL_FENCE() (void)0

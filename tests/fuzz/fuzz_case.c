@@ -182,10 +182,12 @@ static void read_tensors(gops_fuzz_bytes *bytes, gops_problem *p, gops_type type
 static char *read_isa(gops_fuzz_bytes *bytes)
 {
     static char unset[] = "GROUPOPS_ISA=";
-    static char names[6][32] = {"GROUPOPS_ISA=portable",   "GROUPOPS_ISA=avx2",
-                                "GROUPOPS_ISA=avx512",     "GROUPOPS_ISA=avx2vnni",
-                                "GROUPOPS_ISA=avx512vnni", "GROUPOPS_ISA=avx512vbmi"};
-    const int wanted = gops_fuzz_range(bytes, -1, 5);
+    enum { LAST_ISA = 8 };
+    static char names[LAST_ISA + 1][32] = {
+        "GROUPOPS_ISA=portable",   "GROUPOPS_ISA=avx2",       "GROUPOPS_ISA=avx512",
+        "GROUPOPS_ISA=avx2vnni",   "GROUPOPS_ISA=avx512vnni", "GROUPOPS_ISA=avx512vbmi",
+        "GROUPOPS_ISA=avx512bf16", "GROUPOPS_ISA=amx",        "GROUPOPS_ISA=amx_emulated"};
+    const int wanted = gops_fuzz_range(bytes, -1, LAST_ISA);
     bool runs;
     for (int32_t i = 0; wanted >= 0 && gops_isa_name(i, &runs) != NULL; i++)
         if (runs && strcmp(gops_isa_name(i, NULL), strchr(names[wanted], '=') + 1) == 0)

@@ -8,7 +8,7 @@ enum {
     GOPS_TEST_OPERATIONS = 3,
     /* At least as many as gops_algorithm_name and gops_isa_name have. */
     GOPS_TEST_ALGORITHMS = 16,
-    GOPS_TEST_ISAS = 8,
+    GOPS_TEST_ISAS = 12,
 };
 
 /* What to do with each plan. Returns 0 to go no further. */

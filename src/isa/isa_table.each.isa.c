@@ -1,4 +1,4 @@
-/* isa_table.vnni.isa.c: the table of one instruction set. */
+/* isa_table.each.isa.c: the table of one instruction set. */
 #include "isa/isa.h"
 #include "isa/vector.h"
 
@@ -7,7 +7,7 @@
 
 const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
     .isa = TEXT(GOPS_ISA),
-    .vector_bytes = GOPS_VECTOR_BYTES,
+    .vector_bytes = GOPS_REGISTER_BYTES,
     .types = &GOPS_BASE_NAME(gops_type_rows),
     .post_ops = &GOPS_BASE_NAME(gops_post_ops_kernels),
     .gemm = &GOPS_BASE_NAME(gops_gemm_kernels),
