@@ -6,12 +6,13 @@
 
 #include "elements.h"
 #include "harness.h"
+#include "problem_quantization.h"
 
 enum { FILL = 0xff }; /* of fence.c */
 
 static const char *const names[GOPS_GUARD_BUFFERS] = {
-    "data",   "weights", "scale",    "bias",     "residual", "zero points", "data_zero_point",
-    "output", "mean",    "variance", "workspace"};
+    "data",          "weights",         "scale",  "bias", "residual", "zero points",
+    "filter scales", "data_zero_point", "output", "mean", "variance", "workspace"};
 
 /* Where the images of a tensor lie. */
 typedef struct images {
@@ -63,6 +64,17 @@ static void copy_zero_points(gops_fenced *to, const int64_t *zeros, int64_t coun
     }
 }
 
+/* What gops_filter_create takes besides the weights. */
+static void copy_quantization(gops_guard_set *set, gops_fence_end end)
+{
+    const gops_problem *p = set->problem;
+    const gops_tensor scales = GOPS_TEST_TENSOR(GOPS_F32, p->quantization.filter_scales_count);
+    copy_zero_points(&set->of[GOPS_GUARD_ZERO_POINTS], p->filter_zero_points,
+                     p->filter_zero_point_count, p->filter.type, end);
+    if (scales.dims[0] > 0)
+        copy_in(&set->of[GOPS_GUARD_FILTER_SCALES], p->quantization.filter_scales, &scales, 0, end);
+}
+
 static void create_moments(gops_guard_set *set, gops_fence_end end)
 {
     const gops_problem *p = set->problem;
@@ -79,13 +91,14 @@ gops_guard_set gops_guard_set_create(const gops_problem *p, const gops_problem_b
     gops_guard_set set = {.problem = p, .output = *output};
     gops_fenced *f = set.of;
     const gops_tensor scales = gops_problem_coefficients(p);
-    const gops_tensor biases = GOPS_TEST_TENSOR(output->type, output->dims[1]);
+    const gops_tensor biases = gops_problem_bias(p, output);
+    const gops_tensor residual = gops_problem_residual(p, output);
     const int in_place = p->with_residual && p->residual_in_place;
     copy_in(&f[GOPS_GUARD_DATA], given->data.memory, &p->data, p->data_gap, end);
     copy_given(&f[GOPS_GUARD_SCALE], &given->scale, &scales, end);
     copy_given(&f[GOPS_GUARD_BIAS], &given->bias, &biases, end);
     if (p->with_residual && !in_place)
-        copy_in(&f[GOPS_GUARD_RESIDUAL], given->residual.memory, output, p->residual_gap, end);
+        copy_in(&f[GOPS_GUARD_RESIDUAL], given->residual.memory, &residual, p->residual_gap, end);
     copy_in(&f[GOPS_GUARD_OUTPUT], in_place ? given->residual.memory : NULL, output, p->output_gap,
             end);
     copy_zero_points(&f[GOPS_GUARD_DATA_ZERO], p->data_zero_point, 1, p->data.type, end);
@@ -93,8 +106,7 @@ gops_guard_set gops_guard_set_create(const gops_problem *p, const gops_problem_b
         create_moments(&set, end);
     } else {
         copy_given(&f[GOPS_GUARD_WEIGHTS], &given->weights, &p->filter, end);
-        copy_zero_points(&f[GOPS_GUARD_ZERO_POINTS], p->filter_zero_points,
-                         p->filter_zero_point_count, p->filter.type, end);
+        copy_quantization(&set, end);
     }
     f[GOPS_GUARD_WORKSPACE] = gops_fence_create(workspace_bytes, GOPS_WORKSPACE_ALIGNMENT, end);
     for (int i = 0; i < GOPS_GUARD_INPUTS; i++)
@@ -110,12 +122,12 @@ static gops_status pack(const gops_guard_set *set, const gops_plan *packer,
     const unsigned char *weights = set->of[GOPS_GUARD_WEIGHTS].memory;
     if (p->operation == GOPS_PROBLEM_NORM)
         return GOPS_OK;
-    if (p->output_type == 0)
-        return gops_filter_create(packer, weights, NULL, filter, error);
-    gops_quantization quantization = GOPS_QUANTIZATION_INIT;
-    quantization.filter_zero_points = set->of[GOPS_GUARD_ZERO_POINTS].memory;
-    quantization.filter_zero_points_count = p->filter_zero_point_count;
-    return gops_filter_create(packer, weights, &quantization, filter, error);
+    gops_quantization own;
+    const gops_quantization *quantization =
+        gops_problem_quantization(p, set->of[GOPS_GUARD_ZERO_POINTS].memory, &own);
+    if (quantization != NULL && own.filter_scales_count > 0)
+        own.filter_scales = (const float *)(const void *)set->of[GOPS_GUARD_FILTER_SCALES].memory;
+    return gops_filter_create(packer, weights, quantization, filter, error);
 }
 
 gops_status gops_guard_set_execute(const gops_guard_set *set, const gops_plan *plan,

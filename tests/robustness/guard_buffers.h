@@ -15,6 +15,7 @@ typedef enum gops_guard_buffer {
     GOPS_GUARD_BIAS,
     GOPS_GUARD_RESIDUAL,
     GOPS_GUARD_ZERO_POINTS,
+    GOPS_GUARD_FILTER_SCALES,
     GOPS_GUARD_DATA_ZERO,
     GOPS_GUARD_INPUTS, /* those above cannot be written */
     GOPS_GUARD_OUTPUT = GOPS_GUARD_INPUTS,

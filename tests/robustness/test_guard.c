@@ -18,18 +18,25 @@
 
 #include "guard_buffers.h"
 #include "layout_sizes.h"
-#include "random_problem.h"
+#include "problem_quantization.h"
+#include "random_quantized.h"
 #include "elements.h"
 #include "every_plan.h"
 #include "harness.h"
 
 enum { SHORT_COUNT = 6, ENDS = 2 };
 
-/* The last two with an i32 output and zero points: what quantized engines call. */
+/* The data's; the last ones are quantized. */
 static const gops_type types[] = {GOPS_F64, GOPS_F32, GOPS_F16, GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2,
                                   GOPS_I8,  GOPS_I16, GOPS_I32, GOPS_I64,  GOPS_U8,     GOPS_U16,
-                                  GOPS_U32, GOPS_U64, GOPS_I8,  GOPS_U8};
-enum { ROWS = sizeof types / sizeof types[0], QUANTIZED = 2, REAL_TYPES = 6 };
+                                  GOPS_U32, GOPS_U64, GOPS_I8,  GOPS_U8,   GOPS_I8,     GOPS_U8};
+enum { ROWS = sizeof types / sizeof types[0], QUANTIZED = 4, REAL_TYPES = 6 };
+
+/* The filter's, output's and residual's types of their witnesses. */
+static const gops_type quantized_types[QUANTIZED][3] = {{GOPS_U8, GOPS_I32, GOPS_I32},
+                                                        {GOPS_I8, GOPS_U8, GOPS_I8},
+                                                        {GOPS_I8, GOPS_F16, GOPS_U8},
+                                                        {GOPS_U8, GOPS_I8, GOPS_I8}};
 
 typedef enum way { PLAIN, SLICES, IN_PLACE, RESHAPED, WAYS } way;
 
@@ -45,6 +52,7 @@ typedef struct trial {
     gops_reference_result result;
     gops_tensor output;
     gops_tensor other_data; /* of the plan that is reshaped */
+    gops_random_quantization memory;
     gops_fence_heap heap;
     int row;
     way way;
@@ -126,7 +134,8 @@ static void set_way(gops_problem *problem, way how)
     problem->data_gap = how == SLICES ? 3 : 0;
     problem->output_gap = how == SLICES ? 5 : 0;
     problem->residual_gap = how == SLICES ? 67 : 0;
-    problem->residual_in_place = how == IN_PLACE && problem->with_residual;
+    problem->residual_in_place =
+        how == IN_PLACE && problem->with_residual && gops_problem_fits_in_place(problem);
 }
 
 static void run_problem(gops_problem *problem, way how, trial *t, gops_test_random *random)
@@ -155,13 +164,27 @@ static void run_problem(gops_problem *problem, way how, trial *t, gops_test_rand
     gops_problem_buffers_destroy(&t->given);
 }
 
-static void quantize(gops_problem *problem, const int64_t zeros[2])
+/* With arrays for each of the channels, of a witness. */
+static void quantize(gops_problem *problem, int row)
 {
-    problem->output_type = GOPS_I32;
-    problem->data_zero_point = &zeros[0];
-    problem->filter_zero_points = &zeros[1];
-    problem->filter_zero_point_count = 1;
-    problem->activation.kind = GOPS_ACTIVATION_NONE;
+    enum { MOST = 67 };
+    static int64_t zeros[MOST];
+    static float scales[MOST];
+    const int out = problem->operation == GOPS_PROBLEM_DECONV ? 2 : 1;
+    const gops_type *of = quantized_types[row - (ROWS - QUANTIZED)];
+    for (int i = 0; i < MOST; i++) {
+        zeros[i] = i + 3;
+        scales[i] = 0.001F * (float)(1 + i % 7);
+    }
+    problem->filter.type = of[0];
+    problem->output_type = of[1];
+    problem->residual_type = of[2];
+    problem->data_zero_point = &zeros[2];
+    problem->quantization = (gops_quantization)GOPS_QUANTIZATION_INIT;
+    problem->filter_zero_points = zeros;
+    problem->quantization.filter_scales = scales;
+    problem->filter_zero_point_count = problem->quantization.filter_scales_count =
+        problem->filter.dims[0] * problem->filter.dims[out];
 }
 
 static int64_t problems_wanted(void)
@@ -173,10 +196,9 @@ static int64_t problems_wanted(void)
 /* Problem `index` of those of which every algorithm takes one; rank 0 where there are no more. */
 static gops_problem witness(gops_problem_operation operation, int row, int index)
 {
-    static const int64_t zeros[2] = {3, 7};
     gops_problem p = gops_test_witness(operation, types[row], index);
-    if (row >= ROWS - QUANTIZED)
-        quantize(&p, zeros);
+    if (row >= ROWS - QUANTIZED && p.data.rank > 0)
+        quantize(&p, row);
     return p;
 }
 
@@ -215,7 +237,7 @@ static void check_isa(void *context)
             gops_test_check(done, "nothing executed: %s, %s, type %s%s, %s, %s end, %s",
                             operation_names[c->operation], gops_algorithm_name(a),
                             gops_test_type_name(types[row]),
-                            row >= ROWS - QUANTIZED ? " to i32" : "", gops_isa(),
+                            row >= ROWS - QUANTIZED ? ", quantized" : "", gops_isa(),
                             k / WAYS == GOPS_FENCE_LOW ? "low" : "high", way_names[k % WAYS]);
         }
     }
@@ -223,7 +245,6 @@ static void check_isa(void *context)
 
 static void run_operation(gops_problem_operation operation)
 {
-    static const int64_t zeros[2] = {3, 7};
     static trial t;
     gops_test_random random = gops_test_random_start(gops_test_seed(), 81 + (uint64_t)operation);
     const int norm = operation == GOPS_PROBLEM_NORM, rows = norm ? REAL_TYPES : ROWS;
@@ -235,10 +256,11 @@ static void run_operation(gops_problem_operation operation)
         }
         for (int64_t n = 0; n < problems_wanted() * (norm ? 3 : 1); n++) {
             gops_problem problem = gops_random_problem(operation, types[t.row], &random);
-            gops_random_fusion(&problem, &random);
             problem.max_workspace = gops_random_budget(&random);
             if (t.row >= ROWS - QUANTIZED)
-                quantize(&problem, zeros);
+                gops_random_quantize(&problem, &t.memory, &random);
+            else
+                gops_random_fusion(&problem, &random);
             run_problem(&problem, (way)(n % WAYS), &t, &random);
         }
     }

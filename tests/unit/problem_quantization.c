@@ -32,6 +32,13 @@ gops_tensor gops_problem_residual(const gops_problem *problem, const gops_tensor
     return residual;
 }
 
+int gops_problem_fits_in_place(const gops_problem *problem)
+{
+    const gops_type output = problem->output_type != 0 ? problem->output_type : problem->data.type;
+    return problem->residual_type == 0 ||
+           gops_test_type_bytes(problem->residual_type) == gops_test_type_bytes(output);
+}
+
 size_t gops_problem_zero_point_bytes(const gops_problem *problem)
 {
     return (size_t)problem->filter_zero_point_count * gops_test_type_bytes(problem->filter.type);

@@ -12,6 +12,9 @@ int gops_problem_is_quantized(const gops_problem *problem);
 gops_tensor gops_problem_bias(const gops_problem *problem, const gops_tensor *output);
 gops_tensor gops_problem_residual(const gops_problem *problem, const gops_tensor *output);
 
+/* Whether the residual may be the output: their elements are as large. */
+int gops_problem_fits_in_place(const gops_problem *problem);
+
 /* What gops_filter_create gets: NULL, or *quantization filled in from the problem's, with the filter's
  * zero points at `zero_points`, in the filter's type: gops_problem_set_zero_points. */
 const gops_quantization *gops_problem_quantization(const gops_problem *problem,

@@ -295,6 +295,7 @@ void gops_random_quantize(gops_problem *problem, gops_random_quantization *memor
     spoil_unread(problem, random);
     problem->quantization.size = sizeof problem->quantization;
     problem->update = chance(random, 20);
+    problem->accuracy = chance(random, 20) ? GOPS_ACCURACY_RELAXED : GOPS_ACCURACY_EXACT;
 }
 
 gops_problem gops_random_quantized(gops_problem_operation operation, gops_random_shape shape,
@@ -316,9 +317,7 @@ gops_problem gops_random_quantized(gops_problem_operation operation, gops_random
     } while (!is_small(&p, deep ? MAX_DEEP_PRODUCTS : MAX_PRODUCTS));
     gops_random_quantize(&p, memory, random);
     gops_random_view(&p, random);
-    const gops_type residual = p.residual_type != 0 ? p.residual_type : p.output_type;
-    if (gops_test_type_bytes(residual) != gops_test_type_bytes(p.output_type))
-        p.residual_in_place = 0;
+    p.residual_in_place = p.residual_in_place && gops_problem_fits_in_place(&p);
     return p;
 }
 
