@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "problem_quantization.h"
 
 gops_fuzz_buffer gops_fuzz_buffer_create(gops_type type, int64_t count, int offset)
 {
@@ -85,12 +86,14 @@ gops_fuzz_buffers gops_fuzz_buffers_create(const gops_fuzz_case *c, const gops_t
         fill(c, p->filter.type, &b.weights, &random);
     }
     if (p->with_bias) {
-        b.bias = gops_fuzz_buffer_create(output->type, output->dims[1], c->offset);
-        fill(c, output->type, &b.bias, &random);
+        const gops_tensor bias = gops_problem_bias(p, output);
+        b.bias = gops_fuzz_buffer_create(bias.type, bias.dims[0], c->offset);
+        fill(c, bias.type, &b.bias, &random);
     }
     if (p->with_residual) {
-        b.residual = gops_fuzz_buffer_create(output->type, gops_test_elements(output), c->offset);
-        fill(c, output->type, &b.residual, &random);
+        const gops_type residual = gops_problem_residual(p, output).type;
+        b.residual = gops_fuzz_buffer_create(residual, gops_test_elements(output), c->offset);
+        fill(c, residual, &b.residual, &random);
     }
     b.output = gops_fuzz_buffer_create(output->type, gops_test_elements(output), c->offset);
     return b;
@@ -126,7 +129,8 @@ gops_fuzz_views gops_fuzz_views_enter(const gops_fuzz_case *c, const gops_tensor
         a->residual = a->output;
         a->residual_stride = a->output_stride;
     } else if (c->problem.with_residual) {
-        v.residual = spread(output, &b->residual, c->residual_gap, c->offset);
+        const gops_tensor residual = gops_problem_residual(&c->problem, output);
+        v.residual = spread(&residual, &b->residual, c->residual_gap, c->offset);
         a->residual = v.residual.start;
         a->residual_stride = is_empty ? 0 : stride_of(output, c->residual_gap);
     }

@@ -7,6 +7,7 @@
 
 #include "elements.h"
 #include "layout_sizes.h"
+#include "problem_quantization.h"
 
 /* A number that an input may replace. */
 typedef enum slot_kind { WIDE, NARROW, REAL, SIZE } slot_kind;
@@ -59,6 +60,27 @@ static void add_lists(slots *s, gops_problem *p)
             add_list(s, deconv[i]);
 }
 
+static void add_quantization(slots *s, gops_problem *p, gops_random_quantization *memory)
+{
+    gops_quantization *q = &p->quantization;
+    void *const narrow[] = {&q->data_scale,
+                            &q->data_zero_point,
+                            &q->output_scale,
+                            &q->output_zero_point,
+                            &q->residual_scale,
+                            &q->residual_zero_point,
+                            &q->sum_scale,
+                            &q->sum_zero_point,
+                            &memory->filter_scales[0],
+                            &memory->filter_scales[1]};
+    void *const wide[] = {&q->filter_scales_count, &p->filter_zero_point_count,
+                          &memory->filter_zero_points[0]};
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
+        add(s, NARROW, narrow[i]);
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
+        add(s, WIDE, wide[i]);
+}
+
 /* Every number of the case; which they are differs with the operation. */
 static void find_slots(gops_fuzz_case *c, slots *s)
 {
@@ -86,6 +108,9 @@ static void find_slots(gops_fuzz_case *c, slots *s)
         p->operation == GOPS_PROBLEM_CONV ? (void *)&p->conv.auto_pad
                                           : (void *)&p->deconv.auto_pad);
     add(s, NARROW, &p->deconv.output_shape_rule);
+    add(s, NARROW, &c->options.residual_type);
+    add(s, NARROW, &c->options.accuracy);
+    add_quantization(s, p, &c->memory);
 }
 
 static void replace(const slot *s, int64_t value)
@@ -230,7 +255,7 @@ static void read_activation(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     c->sane_fusion = 1;
 }
 
-/* i8 and u8 mixed, zero points, an i32 output. */
+/* Half of what has 8-bit data is quantized, in ways that the seed tells. */
 static void read_quantized(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
 {
     gops_problem *p = &c->problem;
@@ -238,20 +263,12 @@ static void read_quantized(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     const int eight = p->data.type == GOPS_I8 || p->data.type == GOPS_U8;
     if (!eight || (bits & 1) == 0 || p->operation == GOPS_PROBLEM_NORM)
         return;
-    c->options.output_type = GOPS_I32;
-    p->filter.type = (bits & 2) != 0 ? GOPS_I8 : GOPS_U8;
-    const int out = p->operation == GOPS_PROBLEM_CONV ? 1 : 2;
-    const int64_t channels = p->filter.dims[0] * p->filter.dims[out];
-    const int64_t counts[] = {0, 1, channels < GOPS_FUZZ_MAX_CHANNELS ? channels : 0, 0};
-    gops_test_random random = gops_test_random_start(c->seed, 1);
-    p->filter_zero_point_count = counts[bits >> 2 & 3];
-    p->filter_zero_points = c->zero_points + 1;
-    p->data_zero_point = (bits & 16) != 0 ? c->zero_points : NULL;
-    for (int64_t i = 0; i <= p->filter_zero_point_count; i++) {
-        const int is_signed = (i == 0 ? p->data.type : p->filter.type) == GOPS_I8;
-        c->zero_points[i] =
-            gops_test_random_range(&random, is_signed ? -128 : 0, is_signed ? 127 : 255);
-    }
+    gops_test_random random = gops_test_random_start(c->seed, 1 + (bits >> 1));
+    gops_random_quantize(p, &c->memory, &random);
+    c->options.output_type = p->output_type;
+    c->options.residual_type = p->residual_type;
+    c->options.accuracy = p->accuracy;
+    c->options.activation = p->activation;
 }
 
 /* Views and reshaping. */
@@ -284,20 +301,29 @@ static int64_t narrow_to(gops_type type, int64_t value)
                            : (int64_t)(uint8_t)(uint64_t)value;
 }
 
-/* Zero points that still fit after the edits, which may have made i8 of u8. */
-static void fit_zero_points(gops_fuzz_case *c)
+/* Zero points that still fit after the edits, which may have made i8 of u8, and counts that the
+ * arrays have room for. */
+static void fit_quantization(gops_fuzz_case *c)
 {
     gops_problem *p = &c->problem;
-    for (int64_t i = 0; i <= p->filter_zero_point_count; i++)
-        c->zero_points[i] = narrow_to(i == 0 ? p->data.type : p->filter.type, c->zero_points[i]);
-    const int out = p->operation == GOPS_PROBLEM_CONV ? 1 : 2;
-    const int64_t count = p->filter_zero_point_count;
-    if (p->output_type == 0)
+    gops_quantization *q = &p->quantization;
+    int64_t *counts[] = {&q->filter_scales_count, &p->filter_zero_point_count};
+    for (int i = 0; i < 2; i++)
+        if (*counts[i] < 0 || *counts[i] > GOPS_RANDOM_MAX_CHANNELS)
+            *counts[i] = 2; /* which is refused, mostly */
+    for (int64_t i = 0; i < p->filter_zero_point_count; i++)
+        c->memory.filter_zero_points[i] =
+            narrow_to(p->filter.type, c->memory.filter_zero_points[i]);
+    c->memory.data_zero_point = narrow_to(p->data.type, c->memory.data_zero_point);
+    p->filter_zero_points = c->memory.filter_zero_points;
+    q->filter_scales = q->filter_scales_count > 0 ? c->memory.filter_scales : NULL;
+    for (int i = 0; i < 2 && !gops_problem_is_quantized(p); i++)
+        *counts[i] = 0;
+    if (!gops_problem_is_quantized(p))
         p->data_zero_point = NULL;
-    if (p->output_type == 0 || (count > 1 && (p->filter.dims[0] < 1 || p->filter.dims[0] > count ||
-                                              count % p->filter.dims[0] != 0 ||
-                                              count / p->filter.dims[0] != p->filter.dims[out])))
-        p->filter_zero_point_count = 0;
+    if (!p->with_residual)
+        q->sum_scale = 0;
+    p->residual_in_place = p->residual_in_place && gops_problem_fits_in_place(p);
 }
 
 void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
@@ -329,8 +355,10 @@ void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     p->algorithm = c->options.algorithm;
     p->threads = c->options.threads;
     p->max_workspace = c->options.max_workspace;
-    p->output_type = c->options.output_type != p->data.type ? c->options.output_type : (gops_type)0;
-    fit_zero_points(c);
+    p->output_type = c->options.output_type;
+    p->residual_type = c->options.residual_type;
+    p->accuracy = c->options.accuracy;
+    fit_quantization(c);
     c->options.saturate = p->saturate = c->saturate != 0;
     p->activation = c->options.activation;
 }

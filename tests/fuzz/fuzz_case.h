@@ -9,6 +9,7 @@
 
 #include "fuzz.h"
 #include "problem.h"
+#include "random_quantized.h"
 
 /* What the elements of the inputs are. */
 typedef enum gops_fuzz_filling {
@@ -18,10 +19,8 @@ typedef enum gops_fuzz_filling {
     GOPS_FUZZ_FILLINGS
 } gops_fuzz_filling;
 
-enum { GOPS_FUZZ_MAX_CHANNELS = 512 };
-
 typedef struct gops_fuzz_case {
-    gops_problem problem; /* its fields for zero points point into this struct */
+    gops_problem problem; /* its pointers point into `memory` */
     gops_tensor scale, bias;
     gops_options options;
     int32_t saturate; /* not 0: the option; a bool holds no other numbers */
@@ -39,7 +38,7 @@ typedef struct gops_fuzz_case {
     gops_tensor reshaped_from;
     int edited;      /* how many numbers were replaced */
     int sane_fusion; /* an activation whose rounding errors the reference bounds */
-    int64_t zero_points[1 + GOPS_FUZZ_MAX_CHANNELS];
+    gops_random_quantization memory;
 } gops_fuzz_case;
 
 void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c);
@@ -55,6 +54,9 @@ int gops_fuzz_case_has_legal_size(const gops_fuzz_case *c);
 
 /* Whether the options are legal for a legal problem, whichever algorithm they ask for. */
 int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c);
+
+/* Whether a legal plan packs a filter with the problem's quantization. */
+int gops_fuzz_case_has_legal_quantization(const gops_fuzz_case *c);
 
 /* The product of the dimensions, or `most` + 1 where it is more. */
 int64_t gops_fuzz_elements(const gops_tensor *tensor, int64_t most);

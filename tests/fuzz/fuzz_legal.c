@@ -4,6 +4,7 @@
 
 #include "fuzz_case.h"
 #include "elements.h"
+#include "problem_quantization.h"
 #include "wide_numbers.h"
 
 typedef gops_test_wide wide;
@@ -50,13 +51,19 @@ static int is_8_bit(gops_type type)
     return type == GOPS_I8 || type == GOPS_U8;
 }
 
+static int is_quantized_output(gops_type type)
+{
+    return type == GOPS_I32 || is_8_bit(type) || type == GOPS_F32 || type == GOPS_F16 ||
+           type == GOPS_BF16;
+}
+
 static int types_fit(const gops_fuzz_case *c)
 {
     const gops_type data = c->problem.data.type, filter = c->problem.filter.type;
     const gops_type output = c->options.output_type;
-    if (output != 0 && output != data)
-        return output == GOPS_I32 && is_8_bit(data) && is_8_bit(filter);
-    return data == filter;
+    if (output != 0 && is_8_bit(data) && is_8_bit(filter))
+        return is_quantized_output(output);
+    return data == filter && (output == 0 || output == data);
 }
 
 /* Data and filter, before any attribute. */
@@ -187,6 +194,12 @@ int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c)
     const gops_options *o = &c->options;
     const gops_activation *a = &o->activation;
     const gops_type type = o->output_type != 0 ? o->output_type : c->problem.data.type;
+    const int quantized = gops_problem_is_quantized(&c->problem);
+    if ((int)o->accuracy < 0 || o->accuracy > GOPS_ACCURACY_RELAXED)
+        return 0;
+    if (o->residual_type != 0 && o->residual_type != type &&
+        (!quantized || type == GOPS_I32 || !is_8_bit(o->residual_type)))
+        return 0;
     if (!gops_fuzz_case_has_legal_size(c) || o->threads < 0 || o->max_workspace < 0 ||
         (int)a->kind < 0 || a->kind > GOPS_ACTIVATION_GELU)
         return 0;
@@ -194,8 +207,76 @@ int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c)
         return 0;
     if (a->kind == GOPS_ACTIVATION_CLAMP && !(a->alpha <= a->beta))
         return 0;
-    if (gops_test_type_is_real(type))
+    if (gops_test_type_is_real(type) || (quantized && is_8_bit(type)))
         return 1;
     return a->kind != GOPS_ACTIVATION_CLAMP ? a->kind < GOPS_ACTIVATION_CLAMP
                                             : is_bound(type, a->alpha) && is_bound(type, a->beta);
+}
+
+static int is_scale(float scale)
+{
+    return scale > 0 && scale < INFINITY;
+}
+
+static int is_scale_or_one(float scale)
+{
+    return scale == 0 || is_scale(scale);
+}
+
+static float or_one(float scale)
+{
+    return scale == 0 ? 1 : scale;
+}
+
+static int holds(gops_type type, int32_t zero_point)
+{
+    const int32_t low = type == GOPS_I8 ? -128 : 0;
+    return !is_8_bit(type) || (zero_point >= low && zero_point <= low + 255);
+}
+
+/* Of the data and filter, over that of an 8-bit output. */
+static int products_are_finite(const gops_problem *p, float divisor)
+{
+    const gops_quantization *q = &p->quantization;
+    for (int64_t i = 0; i < q->filter_scales_count; i++)
+        if (!is_scale(q->filter_scales[i]))
+            return 0;
+    for (int64_t i = 0; i < (q->filter_scales_count > 0 ? q->filter_scales_count : 1); i++) {
+        const float of_filter = q->filter_scales_count > 0 ? q->filter_scales[i] : 1;
+        const float product = (float)((double)or_one(q->data_scale) * of_filter);
+        if (!isfinite(product) || !isfinite((float)((double)product / divisor)))
+            return 0;
+    }
+    return 1;
+}
+
+int gops_fuzz_case_has_legal_quantization(const gops_fuzz_case *c)
+{
+    const gops_problem *p = &c->problem;
+    const gops_quantization *q = &p->quantization;
+    const int64_t channels =
+        p->filter.dims[0] * p->filter.dims[p->operation == GOPS_PROBLEM_DECONV ? 2 : 1];
+    const int64_t counts[] = {q->filter_scales_count, p->filter_zero_point_count};
+    const gops_type output = p->output_type;
+    const gops_type residual = p->residual_type != 0 ? p->residual_type : output;
+    if (!gops_problem_is_quantized(p))
+        return 1;
+    for (int i = 0; i < 2; i++)
+        if (counts[i] != 0 && counts[i] != 1 && counts[i] != channels)
+            return 0;
+    if (!holds(p->data.type, q->data_zero_point))
+        return 0;
+    if (output == GOPS_I32)
+        return 1;
+    if (!holds(output, q->output_zero_point) || !holds(residual, q->residual_zero_point) ||
+        !is_scale_or_one(q->data_scale) || !is_scale_or_one(q->residual_scale))
+        return 0;
+    if (q->sum_scale != 0 &&
+        (!is_8_bit(output) || residual != output || p->activation.kind > GOPS_ACTIVATION_RELU ||
+         !is_scale(q->sum_scale) || !holds(output, q->sum_zero_point)))
+        return 0;
+    if (!is_8_bit(output))
+        return products_are_finite(p, 1);
+    return is_scale_or_one(q->output_scale) &&
+           products_are_finite(p, q->sum_scale != 0 ? q->sum_scale : or_one(q->output_scale));
 }
