@@ -21,10 +21,10 @@ function(short_form name)
 endfunction()
 
 # Of `builds`, its other two forms at once.
-short_form(native_lto COMPILER ${CMAKE_C_COMPILER} TESTS random BUILD Release
+short_form(native_lto COMPILER ${CMAKE_C_COMPILER} TESTS random,random_quantized BUILD Release
   FLAGS -O3 -march=native -flto=auto ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=2000)
 # The inner loops, in which UndefinedBehaviorSanitizer takes minutes, are left to the long form.
-short_form(sanitized_address COMPILER ${CMAKE_C_COMPILER} TESTS random,fuzz_operations
+short_form(sanitized_address COMPILER ${CMAKE_C_COMPILER} TESTS random,random_quantized,fuzz_operations
   FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all KERNEL_FLAGS -fno-sanitize=undefined
   ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=1400
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
@@ -34,10 +34,10 @@ short_form(sanitized_threads COMPILER ${CMAKE_C_COMPILER} TESTS storm,host_hooks
   ENVIRONMENT GROUPOPS_TEST_HOST=threads TSAN_OPTIONS=ignore_noninstrumented_modules=1
     OMP_THREAD_LIMIT=1 GROUPOPS_TEST_STORM_SECONDS=3)
 # Of `msan` and of `clang`.
-short_form(sanitized_memory COMPILER clang TESTS random,fuzz_operations FLAGS -fsanitize=memory
+short_form(sanitized_memory COMPILER clang TESTS random,random_quantized,fuzz_operations FLAGS -fsanitize=memory
   ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=280)
 foreach(processor s390x aarch64 i386)
-  short_form(cross_${processor} CROSS ${processor} TESTS random,spec_examples
+  short_form(cross_${processor} CROSS ${processor} TESTS random,random_quantized,spec_examples
     ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=56)
 endforeach()
 

@@ -13,6 +13,7 @@
 #include "elements.h"
 #include "every_plan.h"
 #include "lent_host.h"
+#include "problem_quantization.h"
 #include "harness.h"
 
 enum { THREADS = 3 };
@@ -20,6 +21,11 @@ enum { THREADS = 3 };
 /* Large enough for them all. */
 static gops_problem problem_of(int index)
 {
+    const gops_quantization quantization = {.size = sizeof quantization,
+                                            .data_scale = 0.01F,
+                                            .data_zero_point = 113,
+                                            .output_scale = 0.3F,
+                                            .output_zero_point = 57};
     const gops_problem problems[] = {
         {.operation = GOPS_PROBLEM_CONV,
          .data = GOPS_TEST_TENSOR(GOPS_F32, 3, 15, 37, 41),
@@ -32,6 +38,16 @@ static gops_problem problem_of(int index)
         {.operation = GOPS_PROBLEM_CONV,
          .data = GOPS_TEST_TENSOR(GOPS_I8, 3, 14, 37, 29),
          .filter = GOPS_TEST_TENSOR(GOPS_I8, 2, 11, 7, 3, 3)},
+        {.operation = GOPS_PROBLEM_CONV,
+         .data = GOPS_TEST_TENSOR(GOPS_U8, 3, 14, 37, 29),
+         .filter = GOPS_TEST_TENSOR(GOPS_I8, 2, 11, 7, 3, 3),
+         .output_type = GOPS_U8,
+         .quantization = quantization},
+        {.operation = GOPS_PROBLEM_DECONV,
+         .data = GOPS_TEST_TENSOR(GOPS_I8, 2, 14, 13, 11),
+         .filter = GOPS_TEST_TENSOR(GOPS_I8, 2, 7, 5, 3, 3),
+         .output_type = GOPS_F16,
+         .quantization = quantization},
         {.operation = GOPS_PROBLEM_DECONV,
          .data = GOPS_TEST_TENSOR(GOPS_F64, 3, 15, 19, 23),
          .filter = GOPS_TEST_TENSOR(GOPS_F64, 3, 5, 7, 3, 2),
@@ -98,9 +114,9 @@ static gops_status live(const engine *e, gops_error *error)
     gops_packed_filter *filter = NULL;
     gops_status status = gops_problem_plan(&e->problem, &plan, error);
     if (status == GOPS_OK && e->problem.operation != GOPS_PROBLEM_NORM) {
-        status = gops_filter_create(plan, e->buffers.weights.memory, NULL, &filter, error);
-        if (status == GOPS_OK)
-            status = gops_filter_update(plan, filter, e->buffers.weights.memory, NULL, error);
+        gops_problem twice = e->problem;
+        twice.update = 1;
+        status = gops_problem_pack(&twice, plan, e->buffers.weights.memory, &filter, error);
     }
     if (status == GOPS_OK)
         status = reshape(e, plan, error);

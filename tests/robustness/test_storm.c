@@ -14,10 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "random_problem.h"
+#include "random_quantized.h"
 #include "elements.h"
 #include "every_plan.h"
 #include "harness.h"
+#include "problem_quantization.h"
 #include "written.h"
 
 enum {
@@ -38,6 +39,7 @@ typedef struct subject {
     size_t bytes;
     gops_plan *plan; /* that all threads share */
     gops_packed_filter *filter;
+    gops_random_quantization memory;
 } subject;
 
 static subject subjects[PROBLEMS];
@@ -76,7 +78,7 @@ static void live(const subject *s, void *output)
     gops_tensor data = s->problem.data;
     gops_status status = gops_problem_plan(&s->problem, &plan, NULL);
     if (status == GOPS_OK && s->filter != NULL)
-        status = gops_filter_create(plan, s->buffers.weights.memory, NULL, &filter, NULL);
+        status = gops_problem_pack(&s->problem, plan, s->buffers.weights.memory, &filter, NULL);
     if (status == GOPS_OK)
         status = execute(s, plan, filter, output);
     judge(s, status, output);
@@ -121,7 +123,8 @@ static void begin(subject *s, gops_test_random *random)
     s->buffers = gops_problem_buffers_create(&s->problem, &s->output, random);
     gops_status status = gops_problem_plan(&s->problem, &s->plan, NULL);
     if (status == GOPS_OK && s->problem.operation != GOPS_PROBLEM_NORM)
-        status = gops_filter_create(s->plan, s->buffers.weights.memory, NULL, &s->filter, NULL);
+        status =
+            gops_problem_pack(&s->problem, s->plan, s->buffers.weights.memory, &s->filter, NULL);
     if (status == GOPS_OK)
         status = execute(s, s->plan, s->filter, s->buffers.output.memory);
     if (gops_test_check(status == GOPS_OK, "problem %d: %s", (int)(s - subjects),
@@ -151,10 +154,22 @@ static int find_witness(gops_problem *problem, gops_problem_operation operation,
     return serves;
 }
 
+/* Convolutions of 8-bit integers are quantized. */
+static void draw_post_ops(subject *s, gops_test_random *random)
+{
+    const gops_type type = s->problem.data.type;
+    if (type != GOPS_I8 && type != GOPS_U8) {
+        gops_random_fusion(&s->problem, random);
+        return;
+    }
+    gops_random_quantize(&s->problem, &s->memory, random);
+    s->problem.data_zero_point = NULL; /* which execute() does not set */
+}
+
 /* One problem for each algorithm of each operation, and random ones. */
 static void prepare(gops_test_random *random)
 {
-    static const gops_type types[] = {GOPS_F32, GOPS_F16, GOPS_F64, GOPS_I8, GOPS_BF16, GOPS_U32};
+    static const gops_type types[] = {GOPS_F32, GOPS_F16, GOPS_F64, GOPS_I8, GOPS_U8, GOPS_U32};
     int i = 0;
     for (int n = 0; gops_algorithm_name(n / 3) != NULL && i < PROBLEMS; n++) {
         subject *s = &subjects[i];
@@ -171,7 +186,7 @@ static void prepare(gops_test_random *random)
         const gops_type type = types[i % (operation == GOPS_PROBLEM_NORM ? 3 : 6)];
         do {
             s->problem = gops_random_problem(operation, type, random);
-            gops_random_fusion(&s->problem, random);
+            draw_post_ops(s, random);
         } while (!measure_output(s));
         s->problem.threads = 1 + i % 2;
         begin(s, random);

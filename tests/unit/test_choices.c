@@ -34,12 +34,22 @@ static void measured_is_right(gops_problem problem, gops_test_random *random)
 static void measured(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 91);
-    gops_problem problems[] = {gops_choice_grouped(), gops_choice_depthwise(),
-                               gops_choice_transposed(), gops_choice_norm(), gops_choice_grouped()};
+    gops_problem problems[] = {gops_choice_grouped(),    gops_choice_depthwise(),
+                               gops_choice_transposed(), gops_choice_norm(),
+                               gops_choice_grouped(),    gops_choice_grouped()};
     problems[4].data = GOPS_TEST_TENSOR(GOPS_U8, 1, 15, 13, 11);
     problems[4].filter = GOPS_TEST_TENSOR(GOPS_U8, 3, 7, 5, 3, 2);
     problems[4].output_type = GOPS_I32;
     problems[4].threads = 2;
+    problems[5] = problems[4];
+    problems[5].filter.type = GOPS_I8;
+    problems[5].output_type = GOPS_BF16;
+    problems[5].residual_type = GOPS_I8;
+    problems[5].with_bias = problems[5].with_residual = 1;
+    problems[5].quantization.size = sizeof problems[5].quantization;
+    problems[5].quantization.data_scale = 0.01F;
+    problems[5].quantization.data_zero_point = 131;
+    problems[5].activation.kind = GOPS_ACTIVATION_RELU;
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
         measured_is_right(problems[i], &random);
     problems[0].data.dims[0] = 0; /* nothing to measure on */
@@ -190,8 +200,17 @@ static void problems_differ(void)
     problem = p;
     problem.data.type = problem.filter.type = GOPS_I8;
     expect_another(problem, "the type");
-    problem.output_type = GOPS_I32;
-    expect_another(problem, "the output's type");
+    problem.output_type = GOPS_I8;
+    expect_another(problem, "quantized, of the same types");
+    static const gops_type outputs[] = {GOPS_I32, GOPS_U8, GOPS_F32, GOPS_F16, GOPS_BF16};
+    for (int i = 0; i < 5; i++) {
+        problem.output_type = outputs[i];
+        expect_another(problem, "the output's type");
+    }
+    problem.residual_type = GOPS_I8;
+    expect_another(problem, "the residual's type");
+    problem.filter.type = GOPS_U8;
+    expect_another(problem, "the filter's type");
     expect_another((gops_problem){.operation = GOPS_PROBLEM_DECONV,
                                   .data = p.data,
                                   .filter = GOPS_TEST_TENSOR(GOPS_F32, 3, 5, 7, 3, 2),
