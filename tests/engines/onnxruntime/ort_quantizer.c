@@ -305,6 +305,7 @@ gops_quantized_value gops_quantizer_pool(gops_quantizer *net, const value *data,
     if (kernel % 2 == 1) {
         gops_onnx_build_ints(&net->builder, "pads", pads, 4);
     }
+    net->layers.pools++;
     value made = gops_quantizer_next(net);
     made.scale = data->scale;
     made.zero = data->zero;

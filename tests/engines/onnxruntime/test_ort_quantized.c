@@ -60,8 +60,9 @@ static void check_claims(const ort_session *session, const gops_ort_layers *laye
     const int additions =
         gops_ort_claimed_of(session, "Add") + gops_ort_claimed_of(session, "QLinearAdd");
     const int expected = adds_are_claimed() ? layers->additions : 0;
-    /* A QuantizeLinear behind each convolution and each addition between floats. */
-    const int rounded = operators + gops_ort_claimed_of(session, "QuantizeLinear") -
+    const int pools = gops_ort_claimed_of(session, "MaxPool");
+    /* A QuantizeLinear behind each convolution, pool and addition between floats. */
+    const int rounded = operators + gops_ort_claimed_of(session, "QuantizeLinear") - pools -
                         (form->operators ? 0 : additions);
     printf("  %s: %d of %d convolutions, %d of %d additions, %d nodes\n", what, convolutions,
            layers->convolutions, additions, layers->additions, gops_ort_claimed(session, false));
@@ -69,6 +70,8 @@ static void check_claims(const ort_session *session, const gops_ort_layers *laye
                     what, convolutions, layers->convolutions);
     gops_test_check(rounded == layers->convolutions, "%s: %d of %d are claimed as quantized", what,
                     rounded, layers->convolutions);
+    gops_test_check(pools == layers->pools, "%s: %d of %d pools are claimed", what, pools,
+                    layers->pools);
     gops_test_check(additions == expected, "%s: %d of %d additions are claimed", what, additions,
                     expected);
 }
