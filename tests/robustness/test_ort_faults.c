@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ort_layer.h"
+#include "ort_quantized_layer.h"
 #include "elements.h"
 #include "harness.h"
 
@@ -63,21 +64,36 @@ static const gops_ort_layer layers[] = {
 };
 enum { LAYERS = sizeof layers / sizeof layers[0] };
 
+/* A model and what is fed to it: that of a layer of floats, or of a quantized one. */
+typedef struct subject {
+    const char *name;
+    gops_onnx_buffer model;
+    const gops_ort_layer *layer;
+    gops_ort_values_of_layer values;
+    const gops_quantized_model *quantized; /* NULL: the layer's */
+} subject;
+
+static ort_status *run(const subject *of, ort_session *session, ort_value **output)
+{
+    return of->quantized != NULL
+               ? gops_ort_run(session, of->quantized->inputs, of->quantized->count, output)
+               : gops_ort_layer_run(of->layer, GOPS_F32, &of->values, session, output);
+}
+
 /* Opens a session and runs it; whether both worked. The output's bytes go to `got`. */
-static bool attempt(const gops_ort_layer *layer, const gops_ort_values_of_layer *values,
-                    const gops_onnx_buffer *model, void *got, size_t most, size_t *bytes)
+static bool attempt(const subject *of, void *got, size_t most, size_t *bytes)
 {
     const ort_api *api = gops_ort_load();
-    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, 99, 1, false};
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, 99, 1, true};
     ort_session *session = NULL;
     ort_value *output = NULL;
-    ort_status *status = gops_ort_open(model, &settings, &session);
+    ort_status *status = gops_ort_open(&of->model, &settings, &session);
     if (status == NULL)
-        status = gops_ort_layer_run(layer, GOPS_F32, values, session, &output);
+        status = run(of, session, &output);
     if (status == NULL) {
         gops_tensor tensor;
         const void *made = gops_ort_values(output, &tensor);
-        *bytes = (size_t)gops_test_elements(&tensor) * sizeof(float);
+        *bytes = (size_t)gops_test_elements(&tensor) * gops_test_type_bytes(tensor.type);
         memcpy(got, made, *bytes < most ? *bytes : most);
     } else {
         gops_test_check(api->get_error_message(status)[0] != '\0', "refused without a message");
@@ -91,38 +107,54 @@ static bool attempt(const gops_ort_layer *layer, const gops_ort_values_of_layer 
     return worked;
 }
 
-static void fail_in_turn(const gops_ort_layer *layer, fail_start *start, long *faults,
-                         long *refused)
+static void fail_in_turn(const subject *of, fail_start *start, long *faults, long *refused)
 {
     static float expected[1 << 16], got[1 << 16];
-    gops_test_random random = gops_test_random_start(gops_test_seed(), 97);
-    gops_ort_values_of_layer values;
-    gops_onnx_buffer model;
     size_t bytes = 0, other = 0;
-    memset(&model, 0, sizeof model);
-    gops_ort_layer_fill(layer, &random, &values);
-    gops_ort_layer_model(layer, GOPS_F32, &values, &model);
     start(0);
-    gops_test_check(attempt(layer, &values, &model, expected, sizeof expected, &bytes),
-                    "%s does not work", layer->type);
+    gops_test_check(attempt(of, expected, sizeof expected, &bytes), "%s does not work", of->name);
     for (long at = 1; at < MAX_FAULTS; at++) {
         start(at);
-        const bool worked = attempt(layer, &values, &model, got, sizeof got, &other);
+        const bool worked = attempt(of, got, sizeof got, &other);
         const long asked = start(0);
         gops_test_check(!worked || (other == bytes && memcmp(got, expected, bytes) == 0),
-                        "%s, allocation %ld failed: other values", layer->type, at);
+                        "%s, allocation %ld failed: other values", of->name, at);
         if (asked < at) {
-            gops_test_check(worked, "%s: nothing failed and it does not work", layer->type);
+            gops_test_check(worked, "%s: nothing failed and it does not work", of->name);
             break;
         }
         ++*faults;
         *refused += !worked;
     }
-    gops_test_check(attempt(layer, &values, &model, got, sizeof got, &other) && other == bytes &&
+    gops_test_check(attempt(of, got, sizeof got, &other) && other == bytes &&
                         memcmp(got, expected, bytes) == 0,
-                    "%s: other values after all faults", layer->type);
-    gops_ort_layer_free(&values);
-    free(model.bytes);
+                    "%s: other values after all faults", of->name);
+}
+
+static void fail_layer(const gops_ort_layer *layer, fail_start *start, long *faults, long *refused)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 97);
+    subject of = {.name = layer->type, .layer = layer};
+    gops_ort_layer_fill(layer, &random, &of.values);
+    gops_ort_layer_model(layer, GOPS_F32, &of.values, &of.model);
+    fail_in_turn(&of, start, faults, refused);
+    gops_ort_layer_free(&of.values);
+    free(of.model.bytes);
+}
+
+static void fail_quantized(gops_quantized_form form, fail_start *start, long *faults, long *refused)
+{
+    static const char *const names[] = {"ConvInteger", "QLinearConv", "quantized Conv",
+                                        "quantized ConvTranspose"};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 98);
+    const gops_quantized_problem problem = gops_quantized_draw(&random, form);
+    gops_quantized_values values = gops_quantized_draw_values(&random, &problem);
+    gops_quantized_model model;
+    subject of = {.name = names[form], .quantized = &model};
+    gops_quantized_write(&model, &problem, &values, false, &of.model);
+    fail_in_turn(&of, start, faults, refused);
+    gops_quantized_free(&values);
+    free(of.model.bytes);
 }
 
 static void allocations(void)
@@ -135,7 +167,9 @@ static void allocations(void)
     }
     gops_ort_env(); /* skips the case where there is no runtime */
     for (int i = 0; i < LAYERS; i++)
-        fail_in_turn(&layers[i], start, &faults, &refused);
+        fail_layer(&layers[i], start, &faults, &refused);
+    for (int form = GOPS_QUANTIZED_INTEGER; form <= GOPS_QUANTIZED_DECONV; form++)
+        fail_quantized((gops_quantized_form)form, start, &faults, &refused);
     printf("%ld faults, %ld refusals: ", faults, refused);
     gops_test_check(faults > 10, "%ld allocations failed", faults);
 }
