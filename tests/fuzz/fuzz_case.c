@@ -255,15 +255,15 @@ static void read_activation(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     c->sane_fusion = 1;
 }
 
-/* Half of what has 8-bit data is quantized, in ways that the seed tells. */
+/* A quarter of the convolutions are quantized, in ways that the seed tells. */
 static void read_quantized(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
 {
     gops_problem *p = &c->problem;
     const unsigned bits = gops_fuzz_byte(bytes);
-    const int eight = p->data.type == GOPS_I8 || p->data.type == GOPS_U8;
-    if (!eight || (bits & 1) == 0 || p->operation == GOPS_PROBLEM_NORM)
+    if (bits % 4 != 1 || p->operation == GOPS_PROBLEM_NORM)
         return;
-    gops_test_random random = gops_test_random_start(c->seed, 1 + (bits >> 1));
+    p->data.type = p->filter.type = (bits & 4) != 0 ? GOPS_U8 : GOPS_I8;
+    gops_test_random random = gops_test_random_start(c->seed, 1 + (bits >> 3));
     gops_random_quantize(p, &c->memory, &random);
     c->options.output_type = p->output_type;
     c->options.residual_type = p->residual_type;
@@ -301,6 +301,17 @@ static int64_t narrow_to(gops_type type, int64_t value)
                            : (int64_t)(uint8_t)(uint64_t)value;
 }
 
+static int is_type(gops_type type)
+{
+    return (int)type >= GOPS_F64 && (int)type <= GOPS_U64;
+}
+
+static int are_types(const gops_problem *p)
+{
+    return is_type(p->data.type) && is_type(p->residual_type) &&
+           (p->output_type == 0 || is_type(p->output_type));
+}
+
 /* Zero points that still fit after the edits, which may have made i8 of u8, and counts that the
  * arrays have room for. */
 static void fit_quantization(gops_fuzz_case *c)
@@ -323,7 +334,9 @@ static void fit_quantization(gops_fuzz_case *c)
         p->data_zero_point = NULL;
     if (!p->with_residual)
         q->sum_scale = 0;
-    p->residual_in_place = p->residual_in_place && gops_problem_fits_in_place(p);
+    p->residual_in_place =
+        p->residual_in_place &&
+        (p->residual_type == 0 || (are_types(p) && gops_problem_fits_in_place(p)));
 }
 
 void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)

@@ -395,7 +395,7 @@ static void check_plan(gops_fuzz_case *c, const gops_reference_geometry *g,
     c->options.host = c->order != 0 ? &host : NULL;
     const gops_status status = make_plan(c, &c->options, &plan, &error);
     drop_ignored(&c->problem);
-    if (is_small && getenv("GROUPOPS_FUZZ_VERBOSE") != NULL)
+    if (is_small && gops_fuzz_case_has_legal_options(c) && getenv("GROUPOPS_FUZZ_VERBOSE") != NULL)
         fprintf(stderr, "%s: %s\n", gops_problem_describe(&c->problem, &text), error.message);
     if (status != GOPS_OK) {
         check_refusal("plan", status, &error);
