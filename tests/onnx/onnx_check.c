@@ -231,33 +231,60 @@ static const gops_onnx_array *zero_point(const gops_onnx_case *source, int place
     return source->inputs[place].values != NULL ? &source->inputs[place] : &none;
 }
 
-/* The call that the library has for such operators: 8-bit operands as they were published, zero
- * points handed over, an i32 output. */
+static float scale_of(const gops_onnx_case *source, int place)
+{
+    return (float)gops_test_get_real(source->inputs[place].tensor.type,
+                                     source->inputs[place].values, 0);
+}
+
+/* What the library takes at packing. The data's zero point goes with ConvInteger's arguments. */
+static gops_quantization quantization_of(const gops_onnx_case *source)
+{
+    enum { X_SCALE = 1, X_ZERO_POINT, W, W_SCALE, W_ZERO_POINT, Y_SCALE, Y_ZERO_POINT };
+    const bool linear = source->kind == GOPS_ONNX_QLINEAR_CONV;
+    const gops_onnx_array *of_weights = zero_point(source, linear ? W_ZERO_POINT : W);
+    gops_quantization q = GOPS_QUANTIZATION_INIT;
+    q.filter_zero_points = of_weights->values;
+    q.filter_zero_points_count = (int64_t)of_weights->count;
+    if (linear) {
+        const gops_onnx_array *x_zero = zero_point(source, X_ZERO_POINT);
+        const gops_onnx_array *y_zero = zero_point(source, Y_ZERO_POINT);
+        q.data_scale = scale_of(source, X_SCALE);
+        q.data_zero_point =
+            (int32_t)(int64_t)gops_test_get_integer(x_zero->tensor.type, x_zero->values, 0);
+        q.filter_scales = source->inputs[W_SCALE].values;
+        q.filter_scales_count = (int64_t)source->inputs[W_SCALE].count;
+        q.output_scale = scale_of(source, Y_SCALE);
+        q.output_zero_point =
+            (int32_t)(int64_t)gops_test_get_integer(y_zero->tensor.type, y_zero->values, 0);
+    }
+    return q;
+}
+
+/* The call that the library has for such operators: all operands as they were published. */
 static gops_status run_quantized(const gops_onnx_problem *problem, const gops_options *options,
                                  void *output, gops_error *error)
 {
     const gops_onnx_case *source = problem->source;
     const bool linear = source->kind == GOPS_ONNX_QLINEAR_CONV;
     const gops_onnx_array *weights = &source->inputs[linear ? 3 : 1];
-    const gops_onnx_array *of_weights = zero_point(source, linear ? 5 : 3);
-    const gops_tensor *data = &source->inputs[0].tensor;
+    const gops_quantization quantization = quantization_of(source);
     gops_tensor filter = problem->filter;
     gops_plan *plan;
     gops_packed_filter *packed = NULL;
-    gops_quantization quantization = GOPS_QUANTIZATION_INIT;
-    quantization.filter_zero_points = of_weights->values;
-    quantization.filter_zero_points_count = (int64_t)of_weights->count;
     filter.type = weights->tensor.type;
-    gops_status status =
-        gops_conv_plan_create(data, &filter, &problem->conv, options, &plan, error);
+    gops_status status = gops_conv_plan_create(&source->inputs[0].tensor, &filter, &problem->conv,
+                                               options, &plan, error);
     if (status == GOPS_OK)
         status = gops_filter_create(plan, weights->values, &quantization, &packed, error);
     if (status == GOPS_OK) {
-        const gops_arguments arguments = {.size = sizeof arguments,
-                                          .data = source->inputs[0].values,
-                                          .filter = packed,
-                                          .output = output,
-                                          .data_zero_point = zero_point(source, 2)->values};
+        const gops_arguments arguments = {
+            .size = sizeof arguments,
+            .data = source->inputs[0].values,
+            .filter = packed,
+            .bias = problem->bias != NULL ? problem->bias->values : NULL,
+            .output = output,
+            .data_zero_point = linear ? NULL : zero_point(source, 2)->values};
         status = gops_execute(plan, &arguments, error);
     }
     gops_filter_destroy(packed);
@@ -268,23 +295,26 @@ static gops_status run_quantized(const gops_onnx_problem *problem, const gops_op
 static void check_quantized(const target *t)
 {
     static const int64_t budgets[] = {0, GOPS_UNLIMITED};
+    const gops_type type = t->problem->source->output.tensor.type;
     int taken = 0;
     for (int32_t i = -1; i < 0 || gops_algorithm_name(i) != NULL; i++) {
         for (int b = 0; b < 2; b++) {
             const gops_options options = {.size = sizeof options,
                                           .algorithm = i < 0 ? NULL : gops_algorithm_name(i),
                                           .max_workspace = budgets[b],
-                                          .output_type = GOPS_I32};
+                                          .output_type = type};
             gops_error error = {GOPS_OK, ""};
             char what[GOPS_ONNX_WHY];
-            gops_test_guarded output =
-                gops_test_guarded_create((size_t)gops_test_elements(&t->tensor) * sizeof(int32_t));
+            gops_test_guarded output = gops_test_guarded_create(
+                (size_t)gops_test_elements(&t->tensor) * gops_test_type_bytes(type));
             gops_status status = run_quantized(t->problem, &options, output.memory, &error);
             snprintf(what, sizeof what, "%s quantized by %s: %.200s", t->problem->source->name,
                      i < 0 ? "auto" : options.algorithm, error.message);
             if (status != GOPS_UNSUPPORTED)
-                taken += gops_test_check(status == GOPS_OK && compare(what, t, output.memory), "%s",
-                                         what);
+                taken += gops_test_check(
+                    status == GOPS_OK &&
+                        gops_test_compare_integers(what, &t->tensor, output.memory, t->integer),
+                    "%s", what);
             gops_test_guarded_destroy(&output);
         }
     }

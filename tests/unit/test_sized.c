@@ -1,6 +1,6 @@
 /*
  * Structs that begin with their size, from older and newer headers than the library's:
- * groupops/sized.h. The five structs by the functions that take them, and what no release has shown
+ * groupops/sized.h. The six structs by the functions that take them, and what no release has shown
  * yet, fields that were added, by a struct of the test's own.
  */
 #include <stdint.h>
@@ -22,7 +22,7 @@ typedef struct history {
     size_t released[4];
 } history;
 
-enum { OPTIONS, ARGUMENTS, PLAN_INFO, HOST, GEMM, STRUCTS };
+enum { OPTIONS, ARGUMENTS, PLAN_INFO, HOST, GEMM, QUANTIZATION, STRUCTS };
 
 static const history histories[STRUCTS] = {
     {"options", "gops_options", sizeof(gops_options), {80}},
@@ -30,6 +30,7 @@ static const history histories[STRUCTS] = {
     {"info", "gops_plan_info", sizeof(gops_plan_info), {256}},
     {"host", "gops_host", sizeof(gops_host), {56}},
     {"host.gemm", "gops_gemm", sizeof(gops_gemm), {32}},
+    {"quantization", "gops_quantization", sizeof(gops_quantization), {80}},
 };
 
 static const gops_tensor data = {GOPS_F32, 3, {1, 6, 7}};
@@ -44,12 +45,13 @@ typedef union roomy {
     gops_plan_info info;
     gops_host host;
     gops_gemm gemm;
+    gops_quantization quantization;
     unsigned char bytes[2 * GOPS_MAX_STRUCT_BYTES];
 } roomy;
 
 typedef struct fixture {
     float data[6 * 7], weights[3 * 5 * 2 * 3], expected[OUTPUTS], output[OUTPUTS];
-    gops_plan *plan;
+    gops_plan *plan, *quantized;
     gops_packed_filter *filter;
 } fixture;
 
@@ -61,12 +63,18 @@ static void fill(float *values, int count)
 
 static void start(fixture *f)
 {
+    const gops_tensor quantized_data = {GOPS_U8, 3, {1, 6, 7}};
+    const gops_tensor quantized_weights = {GOPS_U8, 4, {3, 5, 2, 3}};
     gops_error error = gops_fresh_error();
+    gops_options options = GOPS_OPTIONS_INIT;
     gops_arguments arguments = GOPS_ARGUMENTS_INIT;
+    options.output_type = GOPS_U8;
     fill(f->data, 6 * 7);
     fill(f->weights, 3 * 5 * 2 * 3);
     gops_test_check(
         gops_conv_plan_create(&data, &weights, NULL, NULL, &f->plan, &error) == GOPS_OK &&
+            gops_conv_plan_create(&quantized_data, &quantized_weights, NULL, &options,
+                                  &f->quantized, &error) == GOPS_OK &&
             gops_filter_create(f->plan, f->weights, NULL, &f->filter, &error) == GOPS_OK,
         "%s", error.message);
     arguments.data = f->data;
@@ -78,6 +86,7 @@ static void start(fixture *f)
 static void finish(fixture *f)
 {
     gops_filter_destroy(f->filter);
+    gops_plan_destroy(f->quantized);
     gops_plan_destroy(f->plan);
 }
 
@@ -96,6 +105,8 @@ static void fill_in(roomy *given, int which, const fixture *f)
         given->host.gemm = gops_test_own_gemm();
     if (which == GEMM)
         given->gemm = *gops_test_own_gemm();
+    if (which == QUANTIZATION)
+        given->quantization.data_zero_point = 113;
     given->size = histories[which].bytes;
 }
 
@@ -103,6 +114,7 @@ static void fill_in(roomy *given, int which, const fixture *f)
 static gops_status hand_over(roomy *given, int which, fixture *f, gops_error *error)
 {
     gops_plan *plan = NULL;
+    gops_packed_filter *filter = NULL;
     gops_host host = GOPS_HOST_INIT;
     gops_options options = GOPS_OPTIONS_INIT;
     gops_status status;
@@ -112,6 +124,11 @@ static gops_status hand_over(roomy *given, int which, fixture *f, gops_error *er
         status = gops_execute(f->plan, &given->arguments, error);
         gops_test_check(status != GOPS_OK || memcmp(f->output, f->expected, sizeof f->output) == 0,
                         "arguments of %zu bytes: another output", given->size);
+        return status;
+    case QUANTIZATION:
+        status = gops_filter_create(f->quantized, f->weights, &given->quantization, &filter, error);
+        gops_test_check((filter != NULL) == (status == GOPS_OK), "a filter after a refusal");
+        gops_filter_destroy(filter);
         return status;
     case PLAN_INFO:
         return gops_plan_get_info(f->plan, &given->info, error);
@@ -269,12 +286,14 @@ static void initialisers(void)
     const gops_plan_info info = GOPS_PLAN_INFO_INIT;
     const gops_host host = GOPS_HOST_INIT;
     const gops_gemm gemm = GOPS_GEMM_INIT;
+    const gops_quantization quantization = GOPS_QUANTIZATION_INIT;
     gops_test_check(options.size == sizeof options && arguments.size == sizeof arguments &&
                         info.size == sizeof info && host.size == sizeof host &&
-                        gemm.size == sizeof gemm,
+                        gemm.size == sizeof gemm && quantization.size == sizeof quantization,
                     "a size is wrong");
     gops_test_check(options.choices == NULL && arguments.residual_stride == 0 && info.flops == 0 &&
-                        host.context == NULL && gemm.context == NULL,
+                        host.context == NULL && gemm.context == NULL &&
+                        quantization.filter_scales == NULL,
                     "a field is not 0");
 }
 
