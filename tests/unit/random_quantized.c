@@ -358,3 +358,43 @@ void gops_random_quantized_values(const gops_problem *problem,
         gops_test_set_real(residual.type, buffers->residual.memory, i,
                            (long double)(most * gops_test_random_real(random)));
 }
+
+/* The divisor that makes it so for a value; 0 where there is no such integer in the type. */
+static float tie_divisor(gops_type type, int64_t zero_point, long double value,
+                         gops_test_random *random)
+{
+    const int64_t least = gops_test_type_is_signed(type) ? -128 : 0;
+    const int64_t room = value > 0 ? least + 255 - zero_point : zero_point - least;
+    const float aim = room < 1 ? INFINITY : (float)range(random, 0, room - 1) + 0.5F;
+    const float divisor = (float)fabsl(value) / aim;
+    return chance(random, 50) ? divisor : nextafterf(divisor, chance(random, 50) ? 0 : INFINITY);
+}
+
+void gops_random_tie(gops_problem *problem, const gops_problem_buffers *buffers,
+                     gops_test_random *random)
+{
+    gops_quantization *q = &problem->quantization;
+    const int sums = q->sum_scale != 0;
+    gops_problem real = *problem;
+    gops_problem_buffers given = *buffers;
+    gops_reference_result result;
+    if (gops_test_type_bytes(problem->output_type) != 1)
+        return;
+    real.output_type = GOPS_F32;
+    real.residual_type =
+        problem->residual_type != 0 ? problem->residual_type : problem->output_type;
+    if (sums) {
+        real.quantization.sum_scale = 0;
+        real.activation.kind = GOPS_ACTIVATION_NONE;
+        given.residual.memory = NULL;
+    }
+    gops_problem_reference(&real, &given, &result);
+    const int64_t count = gops_test_elements(&result.tensor);
+    float divisor = 0;
+    for (int i = 0; count > 0 && i < 8 && !(divisor > 1e-20F && divisor < 1e20F); i++)
+        divisor = tie_divisor(problem->output_type, sums ? q->sum_zero_point : q->output_zero_point,
+                              result.value[range(random, 0, count - 1)], random);
+    if (divisor > 1e-20F && divisor < 1e20F)
+        *(sums ? &q->sum_scale : &q->output_scale) = divisor;
+    gops_reference_result_destroy(&result);
+}

@@ -37,4 +37,9 @@ void gops_random_quantized_values(const gops_problem *problem,
                                   const gops_random_quantization *memory, const gops_tensor *output,
                                   const gops_problem_buffers *buffers, gops_test_random *random);
 
+/* Changes the scale that an 8-bit output or sum is divided by such that some element lies in the
+ * middle of two integers, or a rounding away from it: there the order of operations shows. */
+void gops_random_tie(gops_problem *problem, const gops_problem_buffers *buffers,
+                     gops_test_random *random);
+
 #endif

@@ -188,6 +188,8 @@ static int run_problem(trial *t)
     gops_problem_reference_shape(&t->problem, &g, &t->output);
     t->buffers = gops_problem_buffers_create(&t->problem, &t->output, &t->random);
     gops_random_quantized_values(&t->problem, &t->memory, &t->output, &t->buffers, &t->random);
+    if (gops_test_random_chance(&t->random, 50))
+        gops_random_tie(&t->problem, &t->buffers, &t->random);
     gops_problem_reference(&t->problem, &t->buffers, &t->result);
     t->good = 1;
     gops_test_every_isa(run_isa, t);
