@@ -365,6 +365,10 @@ void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     const gops_activation before = c->options.activation;
     read_edits(bytes, c);
     c->sane_fusion = memcmp(&before, &c->options.activation, sizeof before) == 0;
+    if (c->options.size == GOPS_FUZZ_OLD_OPTIONS) {
+        c->options.residual_type = (gops_type)0;
+        c->options.accuracy = GOPS_ACCURACY_EXACT;
+    }
     p->algorithm = c->options.algorithm;
     p->threads = c->options.threads;
     p->max_workspace = c->options.max_workspace;

@@ -7,6 +7,8 @@
 #ifndef GROUPOPS_TEST_FUZZ_CASE_H
 #define GROUPOPS_TEST_FUZZ_CASE_H
 
+#include <stddef.h>
+
 #include "fuzz.h"
 #include "problem.h"
 #include "random_quantized.h"
@@ -18,6 +20,9 @@ typedef enum gops_fuzz_filling {
     GOPS_FUZZ_BIT_NOISE, /* any bits, NaN and infinities among them */
     GOPS_FUZZ_FILLINGS
 } gops_fuzz_filling;
+
+/* The size of gops_options as it was first: groupops/sized.h. */
+#define GOPS_FUZZ_OLD_OPTIONS offsetof(gops_options, residual_type)
 
 typedef struct gops_fuzz_case {
     gops_problem problem; /* its pointers point into `memory` */

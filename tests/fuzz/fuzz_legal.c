@@ -186,7 +186,9 @@ static int is_bound(gops_type type, double bound)
 
 int gops_fuzz_case_has_legal_size(const gops_fuzz_case *c)
 {
-    return c->options.size >= sizeof c->options && c->options.size <= GOPS_MAX_STRUCT_BYTES;
+    const size_t size = c->options.size;
+    return size == GOPS_FUZZ_OLD_OPTIONS ||
+           (size >= sizeof c->options && size <= GOPS_MAX_STRUCT_BYTES);
 }
 
 int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c)

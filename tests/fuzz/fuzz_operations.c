@@ -54,7 +54,7 @@ static gops_status make_plan(const gops_fuzz_case *c, const gops_options *option
     gops_options *given = calloc(1, bytes);
     gops_status status;
     gops_fuzz_require(given != NULL, "no memory for options");
-    memcpy(given, options, sizeof *options);
+    memcpy(given, options, bytes < sizeof *options ? bytes : sizeof *options);
     switch (p->operation) {
     case GOPS_PROBLEM_CONV:
         status = gops_conv_plan_create(&p->data, &p->filter, &p->conv, given, plan, error);
