@@ -12,6 +12,7 @@ const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
     .post_ops = &GOPS_BASE_NAME(gops_post_ops_kernels),
     .gemm = &GOPS_BASE_NAME(gops_gemm_kernels),
     .implicit = &GOPS_BASE_NAME(gops_implicit_kernels),
+    .lanes = &GOPS_VNNI_NAME(gops_lanes_kernels),
     .direct = GOPS_BASE_NAME(gops_direct_table),
     .pointwise = GOPS_BASE_NAME(gops_pointwise_table),
     .depthwise = &GOPS_BASE_NAME(gops_depthwise_forms),

@@ -17,6 +17,7 @@
 #define GOPS_IMPLICIT_H
 
 #include "methods/implicit/implicit_tile.h"
+#include "methods/implicit/lanes_plan.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -31,7 +32,8 @@ typedef struct gops_box {
 typedef struct gops_implicit {
     gops_padded_input padded;
     int64_t pitch[GOPS_MAX_SPATIAL]; /* input values from one pixel of an axis to the next */
-    int64_t depth;                   /* K: C_IN times taps */
+    int64_t planes;                  /* of the padded input: gops_implicit_planes */
+    int64_t depth;                   /* K: planes times taps */
     int64_t depth_block;
     int64_t column_block;
     int64_t mr; /* of the tiles */
@@ -48,6 +50,7 @@ typedef struct gops_implicit {
     /* Where the parts of the workspace begin, in bytes; the padded input comes first. */
     int64_t offsets_begin, columns_begin, sum_offsets_begin, sums_begin;
     int64_t transpose_begin; /* sums of a block of columns, before or after their transpose */
+    int64_t windows_begin;   /* quantized plans: the sums of windows (lanes.h) */
     int64_t worker_bytes;
     double cost; /* gops_plan's */
 } gops_implicit;
@@ -78,6 +81,9 @@ typedef struct gops_implicit_pass {
 /* A work item in execution. */
 typedef struct gops_implicit_item {
     const gops_plan *plan;
+    gops_lanes_result result; /* quantized plans: what the tiles leave */
+    bool windows;             /* and whether the sums of windows are to be subtracted */
+    gops_lanes_epilogue epilogue;
     const gops_job *job;   /* what is left to do when sums are stored */
     const gops_job *whole; /* with what the tiles' epilogue does */
     gops_box box;
@@ -115,6 +121,18 @@ int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, i
 /* `channels`, and what pads them to whole tiles. */
 int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *tiles,
                                       int64_t channels);
+
+static inline const gops_tiles *gops_plan_tiles(const gops_plan *plan)
+{
+    return plan->quantized ? &plan->kernels->lanes->tiles
+                           : plan->kernels->implicit->tiles[plan->type->compute];
+}
+
+/* Values of the padded input for each pixel. */
+static inline int64_t gops_implicit_planes(const gops_plan *plan)
+{
+    return gops_ceil_div(plan->conv.channels_in, gops_plan_tiles(plan)->lane_channels);
+}
 
 static inline const gops_tile *gops_implicit_tiles(const gops_implicit *p, const gops_tiles *tiles)
 {

@@ -49,13 +49,14 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
                              int64_t worker_limit, gops_implicit *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = gops_max(1, conv->channels_out);
     /* Without outputs K may be anything, and is not used. */
     *p = (gops_implicit){
-        .depth = conv->channels_out > 0 ? conv->k : 1, .mr = tile->mr, .pixels_form = pixels_form};
-    p->depth_block = gops_max(64, plan->machine.l1_bytes / 2 / (p->mr * bytes));
+        .planes = gops_implicit_planes(plan), .mr = tile->mr, .pixels_form = pixels_form};
+    p->depth = conv->channels_out > 0 ? p->planes * conv->taps : 1;
+    p->depth_block = gops_implicit_depth_block(plan, p->mr);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
     p->in_place = plan->type->native && gops_implicit_unpadded(conv->axes, conv->axis) &&
                   (!pixels_form || conv->axis[conv->axes - 1].stride == 1);
@@ -63,8 +64,9 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
                               worker_limit)) {
         return false;
     }
-    const int64_t columns = gops_implicit_merge(p, conv->axes, conv->axis, tiles->lanes,
-                                                plan->type->native && p->depth_block == p->depth);
+    const int64_t columns =
+        gops_implicit_merge(p, conv->axes, conv->axis, tiles->lanes,
+                            (plan->type->native || plan->quantized) && p->depth_block == p->depth);
     if (p->in_place && pixels_form && !p->writes_outputs) {
         p->in_place = false; /* the last vector would read beyond the data */
         if (!gops_implicit_divide(plan, p, conv->axis, channels, p->mr, MAX_CHANNEL_BLOCKS,
@@ -76,10 +78,10 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     const int64_t step = pixels_form ? tiles->lanes : 1;
     p->column_block = gops_max(1, MAX_SUMS_BYTES / (p->mr * step * bytes) / tile->nr) * tile->nr;
     p->column_block = gops_min(p->column_block, gops_round_up(columns, tile->nr));
-    const int64_t padded = p->in_place ? 0 : p->padded.plane * conv->channels_in + tiles->lanes;
+    const int64_t padded = p->in_place ? 0 : p->padded.plane * p->planes + tiles->lanes;
     const int64_t sums = p->mr * p->column_block * step;
     p->worker_bytes =
-        gops_implicit_workspace(p, padded, p->depth, sums, pixels_form ? 0 : sums, bytes);
+        gops_implicit_workspace(plan, p, padded, p->depth, sums, pixels_form ? 0 : sums);
     p->cost = implicit_cost(plan, p, padded, columns);
     return p->worker_bytes <= worker_limit;
 }
@@ -94,7 +96,7 @@ static int64_t filter_variant(int64_t mr, bool pixels_form)
 static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     gops_implicit *best = gops_parameters(plan);
     bool found = false;
     for (int form = 0; form < 2; form++) {
@@ -131,7 +133,7 @@ static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
 static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     if (!implicit_find_best(plan, worker_limit)) {
         const bool fits_unlimited = implicit_find_best(plan, GOPS_UNLIMITED);
         return gops_implicit_refuse(plan, worker_limit, fits_unlimited, error);
@@ -142,8 +144,12 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
     plan->items = conv->batch * conv->groups * p->channel_blocks * p->boxes;
     plan->filter_variant = filter_variant(p->mr, p->pixels_form);
     plan->filter_bytes = conv->groups *
-                         gops_implicit_padded_channels(p, tiles, conv->channels_out) * conv->k *
+                         gops_implicit_padded_channels(p, tiles, conv->channels_out) * p->depth *
                          gops_compute_bytes(plan->type->compute);
+    if (plan->quantized) {
+        plan->filter_bytes += gops_lanes_filter_bytes(plan, p->depth, p->pixels_form,
+                                                      conv->groups * conv->channels_out);
+    }
     snprintf(plan->why, sizeof plan->why,
              "no column matrix: tiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
              "boxes",
@@ -153,17 +159,50 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
     return GOPS_OK;
 }
 
+/* The same as implicit_pack for a quantized plan. */
+static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
+                       const int32_t *zero_points, uint32_t *to)
+{
+    const gops_implicit *p = gops_implicit_read(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_tile *list = gops_implicit_tiles(p, gops_plan_tiles(plan));
+    const int64_t rows = conv->groups * conv->channels_out;
+    const gops_lanes_filter filter = gops_lanes_filter_of(plan, to, p->depth, p->pixels_form, rows);
+    memset(to, 0, (size_t)plan->filter_bytes);
+    if (filter.ones != NULL) {
+        gops_lanes_pack_ones(plan, conv->taps,
+                             gops_lanes_ones_mr(gops_plan_tiles(plan), p->pixels_form),
+                             filter.ones);
+    }
+    for (int64_t o = 0, count; o < rows; o += count) {
+        const int64_t left = conv->channels_out - o % conv->channels_out;
+        const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, left);
+        count = gops_min(mr, left);
+        for (int64_t i = 0; i < count; i++) {
+            uint32_t unused, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;
+            for (int64_t tap = 0; tap < conv->taps; tap++) {
+                gops_lanes_pack_tap(plan, zero_points[o + i], weights + (o + i) * conv->k + tap,
+                                    conv->taps, tap, conv->taps, mr, to + i, sum);
+            }
+        }
+        to += p->depth * mr;
+    }
+}
+
 /* The weights of one tile after the other, each [K][MR]; the last one is padded with zeros. */
 static void implicit_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
                           void *packed)
 {
-    (void)zero_points; /* serves no quantized plan */
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
-    const gops_tile *list = gops_implicit_tiles(p, plan->kernels->implicit->tiles[type->compute]);
+    const gops_tile *list = gops_implicit_tiles(p, gops_plan_tiles(plan));
     const int64_t bytes = gops_compute_bytes(type->compute);
     const unsigned char *from = weights;
+    if (plan->quantized) {
+        pack_lanes(plan, weights, zero_points, packed);
+        return;
+    }
     unsigned char *to = packed;
     memset(packed, 0, (size_t)plan->filter_bytes);
     for (int64_t o = 0, count; o < conv->groups * conv->channels_out; o += count) {
@@ -184,4 +223,5 @@ const gops_method gops_implicit_conv = {
     .prepare = implicit_prepare,
     .pack = implicit_pack,
     .run = gops_implicit_run,
+    .quantized = true,
 };

@@ -132,9 +132,8 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_ax
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
     const int64_t items = gops_clamp(conv->flops / 2 / MIN_ITEM_MULTIPLIES, 1, MIN_ITEMS);
     const int64_t units = gops_ceil_div(channels, unit);
-    const int64_t weights =
-        gops_mul_saturate(gops_mul_saturate(conv->channels_in, channels), conv->taps);
-    const int64_t data = gops_mul_saturate(conv->data_pixels, conv->channels_in);
+    const int64_t weights = gops_mul_saturate(gops_mul_saturate(p->planes, channels), conv->taps);
+    const int64_t data = gops_mul_saturate(conv->data_pixels, p->planes);
     p->channel_blocks = 1;
     if (weights > data) {
         const int64_t blocks = gops_min(items, max_channel_blocks);
@@ -144,8 +143,8 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_ax
     p->channel_blocks = gops_ceil_div(channels, p->channel_block);
     const int64_t limit = gops_min(worker_limit / 2, plan->machine.l2_bytes / 2);
     const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
-    return cut_boxes(p, conv->axes, axis, conv->channels_in,
-                     gops_compute_bytes(plan->type->compute), limit, min_boxes);
+    return cut_boxes(p, conv->axes, axis, p->planes, gops_compute_bytes(plan->type->compute), limit,
+                     min_boxes);
 }
 
 int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, int64_t lanes,
@@ -185,17 +184,30 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
     return columns;
 }
 
-int64_t gops_implicit_workspace(gops_implicit *p, int64_t padded, int64_t offsets, int64_t sums,
-                                int64_t transpose, int64_t bytes)
+int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr)
 {
+    const int64_t bytes = mr * gops_compute_bytes(plan->type->compute);
+    /* Sums of a quantized plan that are complete need not go through memory. */
+    return plan->quantized ? gops_max(64, plan->machine.l2_bytes / 4 / bytes)
+                           : gops_max(64, plan->machine.l1_bytes / 2 / bytes);
+}
+
+int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
+                                int64_t offsets, int64_t sums, int64_t transpose)
+{
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t lanes = gops_plan_tiles(plan)->lanes;
+
     const int64_t list = (p->column_block + GOPS_MAX_NR) * (int64_t)sizeof(int64_t);
     int64_t end = 0;
+    const int64_t taps = plan->quantized ? plan->conv.taps : 0;
     gops_reserve(&end, padded * bytes);
-    p->offsets_begin = gops_reserve(&end, offsets * (int64_t)sizeof(int64_t));
+    p->offsets_begin = gops_reserve(&end, (offsets + taps) * (int64_t)sizeof(int64_t));
     p->columns_begin = gops_reserve(&end, list);
     p->sum_offsets_begin = gops_reserve(&end, list);
-    p->sums_begin = gops_reserve(&end, sums * bytes);
+    p->sums_begin = gops_reserve(&end, (sums + (plan->quantized ? lanes : 0)) * bytes);
     p->transpose_begin = gops_reserve(&end, transpose * bytes);
+    p->windows_begin = gops_reserve(&end, plan->quantized ? p->column_block * lanes * bytes : 0);
     return end;
 }
 
@@ -221,7 +233,7 @@ static double tile_cycles(const gops_tile *tile, bool pixels_form, int64_t lanes
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
                                   int64_t columns, int64_t depth)
 {
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     const gops_tile *list = gops_implicit_tiles(p, tiles);
     double cycles = 0;
     for (int64_t c = 0; c < channels;) {

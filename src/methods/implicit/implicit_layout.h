@@ -22,10 +22,14 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_ax
 int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, int64_t lanes,
                             bool can_write_outputs);
 
+/* The most steps of K for which the weights of a tile of `mr` channels stay in the cache. */
+int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr);
+
 /* Fills in where the parts of the workspace begin, and returns its bytes. The sizes are the values
- * in the padded input, the offset table, the sums, and a block of sums for the transpose. */
-int64_t gops_implicit_workspace(gops_implicit *p, int64_t padded, int64_t offsets, int64_t sums,
-                                int64_t transpose, int64_t bytes);
+ * in the padded input, the offset table, the sums, and a block of sums for the transpose. A
+ * quantized plan's offset table is followed by the offsets of the taps of one plane. */
+int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
+                                int64_t offsets, int64_t sums, int64_t transpose);
 
 /* Estimated nanoseconds of `depth` steps of all tiles over `columns` columns for `channels`
  * channels. */

@@ -175,6 +175,12 @@ static const void *find_input(const gops_implicit *p, const gops_axis *axis,
     if (p->in_place) {
         return data + start * plan->type->bytes;
     }
+    if (plan->quantized) {
+        const gops_lanes_source source = gops_lanes_data(plan, item->job, data);
+        plan->kernels->lanes->input(&p->padded, origin, plan->conv.channels_in, &source,
+                                    (uint32_t *)(void *)item->workspace);
+        return item->workspace;
+    }
     plan->kernels->implicit->padded_input[plan->type->index](
         &p->padded, origin, plan->conv.channels_in, data, item->workspace);
     return item->workspace;
@@ -185,7 +191,7 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
                          gops_implicit_item *item)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t image_group = index / p->boxes / p->channel_blocks;
     const int64_t group = image_group % conv->groups;
     const int64_t channel = index / p->boxes % p->channel_blocks * p->channel_block;

@@ -5,8 +5,11 @@
 #include "methods/implicit/implicit_layout.h"
 
 #include "base/checked.h"
+#include "methods/implicit/lanes_run.h"
 #include "post_ops/epilogue.h"
 #include "post_ops/post_ops.h"
+
+#include <string.h>
 
 /* The offset table: the offsets of all taps of all channels. */
 static void fill_offsets(const gops_plan *plan, int64_t *offsets)
@@ -15,6 +18,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     const gops_conv_geometry *conv = &plan->conv;
     int64_t tap[GOPS_MAX_SPATIAL] = {0};
     const int64_t plane = p->in_place ? conv->data_pixels : p->padded.plane;
+    int64_t *const taps = plan->quantized ? offsets + p->depth : offsets;
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t offset = 0, residue = 0;
         for (int a = 0; a < conv->axes; a++) {
@@ -27,10 +31,14 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
                 residue = residue * residues + tap[a] % residues;
             }
         }
-        offsets[t] = offset + residue * p->padded.positions;
+        taps[t] = offset + residue * p->padded.positions;
         for (int a = conv->axes - 1; a >= 0 && ++tap[a] == conv->axis[a].kernel; a--) {
             tap[a] = 0;
         }
+    }
+    if (plan->quantized) {
+        gops_lanes_offsets(taps, conv->taps, p->planes, plane, offsets);
+        return;
     }
     for (int64_t i = conv->taps; i < p->depth; i++) {
         offsets[i] = offsets[i - conv->taps] + plane;
@@ -43,19 +51,49 @@ static void store_channels_form(const gops_implicit_item *item, int64_t first, i
                                 int64_t count)
 {
     const gops_plan *plan = item->plan;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     const gops_implicit_pass *pass = &item->pass;
     const int64_t pixels = plan->conv.output_pixels, element = item->element + c * pixels + first;
-    const bool direct = plan->type->native && !gops_adds_in_place(item->job);
+    const bool direct = plan->quantized ? item->result != GOPS_LANES_RAW
+                                        : plan->type->native && !gops_adds_in_place(item->job);
     const int64_t ld = direct ? pixels : pass->count;
     unsigned char *to = direct ? gops_output_at(plan, item->job, element)
                                : item->workspace + gops_implicit_read(plan)->transpose_begin;
-    tiles->transpose(to, ld, pass->work.sums, pass->mr, count, pass->count);
+    if (item->result == GOPS_LANES_BYTES) {
+        plan->kernels->lanes->transpose_bytes(to, ld, pass->work.sums, pass->mr, count,
+                                              pass->count);
+    } else {
+        tiles->transpose(to, ld, pass->work.sums, pass->mr, count, pass->count);
+    }
     /* What lies in the output already is stored again only for its post-ops, while it is in the L1
      * cache. */
-    for (int64_t i = 0; i < count && (!direct || item->job->fused); i++) {
+    const bool stores = !direct || (item->job->fused && !plan->quantized);
+    for (int64_t i = 0; i < count && stores; i++) {
         gops_store(plan, item->job, item->channel_of_all + c + i, element + i * pixels, pass->count,
                    to + i * ld * pass->bytes);
+    }
+}
+
+/* A call of memcpy costs more than most rows take. */
+static inline void copy_bytes(unsigned char *restrict to, const unsigned char *restrict from,
+                              int64_t count)
+{
+    enum { BLOCK = 16, HALF = 8, QUARTER = 4 };
+    if (count >= BLOCK) {
+        for (int64_t i = 0; i < count; i += BLOCK) {
+            const int64_t at = gops_min(i, count - BLOCK);
+            memcpy(to + at, from + at, BLOCK);
+        }
+    } else if (count >= HALF) {
+        memcpy(to, from, HALF);
+        memcpy(to + count - HALF, from + count - HALF, HALF);
+    } else if (count >= QUARTER) {
+        memcpy(to, from, QUARTER);
+        memcpy(to + count - QUARTER, from + count - QUARTER, QUARTER);
+    } else {
+        for (int64_t i = 0; i < count; i++) {
+            to[i] = from[i];
+        }
     }
 }
 
@@ -66,6 +104,8 @@ static void store_pixels_form(const gops_implicit_item *item, int64_t first, int
     const gops_pixel_runs *runs = &item->runs;
     const gops_implicit_pass *pass = &item->pass;
     const int64_t pixels = item->plan->conv.output_pixels;
+    const bool copies = item->plan->quantized && item->result != GOPS_LANES_RAW;
+    const int64_t bytes = copies ? gops_lanes_result_bytes(item->result) : pass->bytes;
     unsigned char *sums = pass->work.sums;
     int64_t run = first / runs->columns, column = first % runs->columns, some;
     for (int64_t left = pass->count; left > 0; left -= some, run++, column = 0) {
@@ -80,13 +120,25 @@ static void store_pixels_form(const gops_implicit_item *item, int64_t first, int
             const int64_t x1 = gops_min(end, row * runs->pitch + runs->width);
             const int64_t to = (run * runs->rows + row) * runs->width + x0 - row * runs->pitch;
             for (int64_t i = c; i < c + count && x0 < x1; i++) {
-                gops_store(item->plan, item->job, item->channel_of_all + i,
-                           item->element + i * pixels + to, x1 - x0,
-                           sums + ((i - c) * pass->work.sums_ld + x0 - from) * pass->bytes);
+                unsigned char *at = sums + ((i - c) * pass->work.sums_ld + x0 - from) * bytes;
+                const int64_t element = item->element + i * pixels + to;
+                if (copies) {
+                    copy_bytes(gops_output_at(item->plan, item->job, element), at,
+                               (x1 - x0) * bytes);
+                } else {
+                    gops_store(item->plan, item->job, item->channel_of_all + i, element, x1 - x0,
+                               at);
+                }
             }
         }
-        sums += some * runs->step * pass->bytes;
+        sums += some * runs->step * bytes;
     }
+}
+
+/* Whether nothing is left to do to what the tiles store. */
+static bool tiles_finish(const gops_implicit_item *item)
+{
+    return item->plan->quantized ? item->result != GOPS_LANES_RAW : !item->job->fused;
 }
 
 /* One block of columns, for all channels of the item. */
@@ -97,9 +149,18 @@ static void run_columns(gops_implicit_item *item, const gops_epilogue *epilogue,
     const gops_implicit *p = gops_implicit_read(plan);
     gops_implicit_pass *pass = &item->pass;
     gops_tile_work *work = &pass->work;
-    const bool to_output = item->runs.writes_outputs && !item->job->fused;
+    const bool to_output = item->runs.writes_outputs && tiles_finish(item);
     const int64_t pixels = plan->conv.output_pixels;
+    const int64_t rows = plan->conv.groups * plan->conv.channels_out;
+    const gops_lanes_filter lanes =
+        plan->quantized
+            ? gops_lanes_filter_of(plan, item->job->filter, p->depth, p->pixels_form, rows)
+            : (gops_lanes_filter){0};
     gops_epilogue_values bias;
+    if (item->windows) {
+        gops_implicit_list_columns(p, item, first, false, item->runs.step);
+        gops_lanes_sum_windows(p, item, first, lanes.ones);
+    }
     for (int64_t c = 0; c < item->channels; c += pass->mr) {
         const int64_t left = item->channels - c;
         const int64_t mr = gops_implicit_mr(pass->tiles, p->pixels_form, p->mr, left);
@@ -114,6 +175,17 @@ static void run_columns(gops_implicit_item *item, const gops_epilogue *epilogue,
             work->bounds = &epilogue->bounds;
             work->bias = &bias;
         }
+        const int64_t row = item->channel_of_all + c;
+        const gops_lanes_rows of = {
+            .channel = row,
+            .repeat = 1,
+            .count = count,
+            .k = plan->conv.k,
+            .weight_sums = lanes.sums != NULL ? lanes.sums + row : NULL,
+        };
+        if (plan->quantized) {
+            gops_lanes_begin_rows(item, &of);
+        }
         work->weights = weights;
         weights += mr * p->depth * pass->bytes;
         work->sums = item->workspace + p->sums_begin;
@@ -126,6 +198,9 @@ static void run_columns(gops_implicit_item *item, const gops_epilogue *epilogue,
                 item->whole->residual != NULL ? gops_residual_at(plan, item->whole, element) : NULL;
         }
         gops_implicit_multiply(pass);
+        if (item->windows) {
+            gops_lanes_subtract_windows(p, item, &of);
+        }
         if (!to_output && p->pixels_form) {
             store_pixels_form(item, first, c, count);
         } else if (!to_output) {
@@ -138,11 +213,14 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
 {
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t padded = gops_implicit_padded_channels(p, tiles, conv->channels_out);
     gops_implicit_item item;
     gops_implicit_begin(plan, p, conv->axis, job, index, workspace, &item);
-    const int64_t weight_bytes = conv->k * item.pass.bytes;
+    if (plan->quantized) {
+        gops_lanes_begin(p, &item);
+    }
+    const int64_t weight_bytes = p->depth * item.pass.bytes;
     const unsigned char *const weights =
         (const unsigned char *)job->filter + (item.group * padded + item.channel) * weight_bytes;
     const gops_epilogue epilogue = gops_epilogue_read(plan, job,

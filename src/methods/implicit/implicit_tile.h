@@ -58,6 +58,7 @@ enum {
  * end with an MR of 0. */
 typedef struct gops_tiles {
     int64_t lanes;
+    int64_t lane_channels; /* of the input, in a value of it and of the weights: 1, or lanes.h */
     const gops_tile *pixels;
     const gops_tile *channels;
     /* Writes to[i * to_ld + j] = from[j * from_ld + i] for i < channels, j < pixels, and reads and

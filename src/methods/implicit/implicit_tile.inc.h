@@ -24,8 +24,12 @@
  *   LOW, HIGH         lists of lane indices: isa/transpose.inc.h
  *   NAME(symbol)      puts the type's name in front of a symbol
  *
- * and from implicit_tile.isa.c:
+ * and from the file that includes it:
  *
+ *   MULTIPLY_ADD(sum, data, weight)
+ *                     statement: adds the products of two vectors to a third one
+ *   START_AND_STORE   string: the file that defines NAME(start_tile), which gives a tile's sums
+ *                     their first values, and NAME(store_tile)
  *   GOPS_PIXEL_TILES(TILE)   TILE(mr, nr) for each size of the pixels form
  *   GOPS_CHANNEL_TILES(TILE) TILE(vectors, nr) for each size of the channels form; MR is
  *                            vectors * LANES
@@ -33,70 +37,16 @@
  *                            int: the most vectors of sums of a tile, and of channels of a column
  */
 #include "isa/vectors.inc.h"
-#include "post_ops/epilogue.inc.h"
 #include "methods/implicit/implicit_transpose.inc.h"
+#include START_AND_STORE
 
-#define clamp NAME(clamp)
-#define add_epilogue NAME(add_epilogue)
+#define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
 #define pixels_tile NAME(pixels_tile)
 #define channels_loop NAME(channels_loop)
 #define channels_tile NAME(channels_tile)
 #define pixels_list NAME(pixels_list)
 #define channels_list NAME(channels_list)
-
-/* Applies the epilogue. The lanes of a vector are channels in the channels form; in the pixels form
- * they are of one channel. Only the pixels form has a residual. */
-GOPS_INLINE void add_epilogue(const gops_tile_work *work, const int vectors, const int nr,
-                              const bool channels_form, const bool adds_residual, vector *sum)
-{
-    const C *bounds = work->bounds, *bias = work->bias, *residual = work->residual;
-    const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
-    GOPS_UNROLL
-    for (int i = 0; i < vectors; i++) {
-        const vector add = channels_form ? *(const vector *)(bias + i * LANES) : broadcast(bias[i]);
-        GOPS_UNROLL
-        for (int j = 0; j < nr; j++) {
-            vector value = sum[i * nr + j] + add;
-            if (adds_residual) {
-                value += *(const vector *)(residual + i * work->sums_ld + work->sum_offsets[j]);
-            }
-            sum[i * nr + j] = clamp(value, low, high);
-        }
-    }
-}
-
-/* Stores a tile's vectors of sums: sum[i * nr + j] goes to sum_offsets[j] + i * step. */
-GOPS_INLINE void store_tile(const gops_tile_work *work, const int vectors, const int nr,
-                            const int64_t step, const bool channels_form, vector *sum)
-{
-    C *to[GOPS_MAX_NR];
-    GOPS_UNROLL
-    for (int j = 0; j < nr; j++) {
-        to[j] = (C *)work->sums + work->sum_offsets[j];
-    }
-    if (work->accumulate) {
-        GOPS_UNROLL
-        for (int j = 0; j < nr; j++) {
-            GOPS_UNROLL
-            for (int i = 0; i < vectors; i++) {
-                sum[i * nr + j] += *(const vector *)(to[j] + i * step);
-            }
-        }
-    }
-    if (work->bounds != NULL && work->residual != NULL && !channels_form) {
-        add_epilogue(work, vectors, nr, channels_form, true, sum);
-    } else if (work->bounds != NULL) {
-        add_epilogue(work, vectors, nr, channels_form, false, sum);
-    }
-    GOPS_UNROLL
-    for (int j = 0; j < nr; j++) {
-        GOPS_UNROLL
-        for (int i = 0; i < vectors; i++) {
-            *(vector *)(to[j] + i * step) = sum[i * nr + j];
-        }
-    }
-}
 
 GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int nr)
 {
@@ -106,11 +56,8 @@ GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int
     GOPS_UNROLL
     for (int j = 0; j < nr; j++) {
         from[j] = input + work->columns[j];
-        GOPS_UNROLL
-        for (int i = 0; i < mr; i++) {
-            sum[i * nr + j] = (vector){0};
-        }
     }
+    start_tile(work, mr, nr, false, sum);
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
     for (int64_t k = work->depth; k > 0; k--, offsets++, weights += mr) {
@@ -124,7 +71,7 @@ GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int
             const vector weight = broadcast(weights[i]);
             GOPS_UNROLL
             for (int j = 0; j < nr; j++) {
-                sum[i * nr + j] += x[j] * weight;
+                MULTIPLY_ADD(sum[i * nr + j], x[j], weight);
             }
         }
     }
@@ -157,7 +104,7 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
             const vector x = broadcast(at[*offsets]);
             GOPS_UNROLL
             for (int i = 0; i < vectors; i++) {
-                sum[i * nr + j] += x * weight[i];
+                MULTIPLY_ADD(sum[i * nr + j], x, weight[i]);
             }
         }
     }
@@ -168,10 +115,7 @@ GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, co
     vector sum[GOPS_MAX_SUMS];
     const int half = (nr + 1) / 2;
     const int64_t *columns = work->columns;
-    GOPS_UNROLL
-    for (int i = 0; i < vectors * nr; i++) {
-        sum[i] = (vector){0};
-    }
+    start_tile(work, vectors, nr, true, sum);
     if (nr > 2 && columns[half - 1] - columns[0] == half - 1 &&
         columns[nr - 1] - columns[half] == nr - 1 - half) {
         channels_loop(work, vectors, nr, true, sum);
@@ -202,6 +146,3 @@ static const gops_tile pixels_list[] = {GOPS_PIXEL_TILES(PIXELS){0, 0, NULL}};
 static const gops_tile channels_list[] = {GOPS_CHANNEL_TILES(CHANNELS){0, 0, NULL}};
 #undef PIXELS
 #undef CHANNELS
-
-static const gops_tiles NAME(tiles) = {LANES, pixels_list, channels_list, NAME(transpose),
-                                       NAME(interleave)};

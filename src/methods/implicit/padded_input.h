@@ -13,6 +13,7 @@
 
 #include <groupops/tensor.h>
 
+#include "base/checked.h"
 #include "types/types.h"
 
 #include <stdint.h>
@@ -41,6 +42,35 @@ typedef struct gops_padded_range {
     int64_t from;  /* where the data pixel of position `first` lies */
     int64_t step;  /* data pixels from one position to the next */
 } gops_padded_range;
+
+/* The ranges of all axes, for one residue of each; the box begins at data pixel origin[a]. */
+static inline void gops_padded_ranges(const gops_padded_input *padded, const int64_t *origin,
+                                      const int64_t *residue, gops_padded_range *range)
+{
+    int64_t pitch = 1, pixels = 1;
+    for (int a = (int)padded->axes - 1; a >= 0; a--) {
+        const gops_padded_axis *axis = &padded->axis[a];
+        const int64_t start = origin[a] + residue[a] * axis->residue_step % axis->stride;
+        gops_padded_range *of = &range[a];
+        of->first = gops_clamp(gops_ceil_div(-start, axis->stride), 0, axis->length);
+        of->last =
+            gops_clamp(gops_ceil_div(axis->data - start, axis->stride), of->first, axis->length);
+        of->pitch = pitch;
+        /* Where the stride is beyond the data there is one position at most, and no step. */
+        of->step = gops_min(axis->stride, axis->data) * pixels;
+        of->from = of->first < of->last ? (start + of->first * axis->stride) * pixels : 0;
+        pitch *= axis->length;
+        pixels *= axis->data;
+    }
+}
+
+/* Steps to the next combination of residues, in the order of the copy. */
+static inline void gops_padded_next_residue(const gops_padded_input *padded, int64_t *residue)
+{
+    for (int a = (int)padded->axes - 1; a >= 0 && ++residue[a] == padded->axis[a].residues; a--) {
+        residue[a] = 0;
+    }
+}
 
 /* Copies `channels` channels of `data` into `to`; the box begins at data pixel origin[a] of each
  * axis. */

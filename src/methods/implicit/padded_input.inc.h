@@ -90,29 +90,12 @@ static void pad_input(const gops_padded_input *padded, const int64_t *origin, in
     C *next = to;
     for (int64_t done = 0; done < padded->plane; done += padded->positions) {
         gops_padded_range range[GOPS_MAX_SPATIAL];
-        int64_t pitch = 1, pixels = 1;
-        for (int a = (int)padded->axes - 1; a >= 0; a--) {
-            const gops_padded_axis *axis = &padded->axis[a];
-            const int64_t start = origin[a] + residue[a] * axis->residue_step % axis->stride;
-            gops_padded_range *of = &range[a];
-            of->first = gops_clamp(gops_ceil_div(-start, axis->stride), 0, axis->length);
-            of->last = gops_clamp(gops_ceil_div(axis->data - start, axis->stride), of->first,
-                                  axis->length);
-            of->pitch = pitch;
-            /* Where the stride is beyond the data there is one position at most, and no step. */
-            of->step = gops_min(axis->stride, axis->data) * pixels;
-            of->from = of->first < of->last ? (start + of->first * axis->stride) * pixels : 0;
-            pitch *= axis->length;
-            pixels *= axis->data;
-        }
+        gops_padded_ranges(padded, origin, residue, range);
         for (int64_t c = 0; c < channels; c++) {
             pad_axes(padded, 0, range, (const T *)data + c * padded->data_pixels,
                      next + c * padded->plane);
         }
         next += padded->positions;
-        for (int a = (int)padded->axes - 1; a >= 0 && ++residue[a] == padded->axis[a].residues;
-             a--) {
-            residue[a] = 0;
-        }
+        gops_padded_next_residue(padded, residue);
     }
 }

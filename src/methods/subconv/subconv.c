@@ -2,6 +2,7 @@
 #include "methods/subconv/subconv.h"
 
 #include "base/checked.h"
+#include "methods/implicit/implicit.h"
 
 #include <string.h>
 
@@ -242,8 +243,8 @@ static void next_tap(const gops_subconv_geometry *geometry, const gops_subconv_p
 }
 
 void gops_subconv_offsets(const gops_subconv_geometry *geometry,
-                          const gops_subconv_product *product, const int64_t *pitch, int64_t plane,
-                          int64_t channels, int64_t *offsets)
+                          const gops_subconv_product *product, const int64_t *pitch,
+                          int64_t *offsets)
 {
     int64_t tap[GOPS_MAX_SPATIAL] = {0};
     for (int64_t t = 0; t < product->taps; t++) {
@@ -255,41 +256,54 @@ void gops_subconv_offsets(const gops_subconv_geometry *geometry,
         }
         next_tap(geometry, product, tap);
     }
-    for (int64_t c = 1; c < channels; c++) {
-        for (int64_t t = 0; t < product->taps; t++) {
-            offsets[c * product->taps + t] = offsets[t] + c * plane;
-        }
+}
+
+/* Packs row i of a tile for one tap; `weights` is that of its first input channel. */
+static void pack_tap(const gops_plan *plan, const gops_subconv_tile *tile, int64_t i,
+                     const unsigned char *weights, int64_t tap, int64_t taps, int32_t zero)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_type_row *type = plan->filter_type;
+    const int64_t apart = conv->channels_out * conv->taps;
+    const int64_t bytes = gops_compute_bytes(type->compute);
+    if (plan->quantized) {
+        uint32_t unused = 0;
+        gops_lanes_pack_tap(plan, zero, weights, apart, tap, taps, tile->mr,
+                            (uint32_t *)(void *)tile->to + i,
+                            tile->sums != NULL ? &tile->sums[i] : &unused);
+        return;
+    }
+    for (int64_t c = 0; c < conv->channels_in; c++) {
+        type->load(tile->to + ((c * taps + tap) * tile->mr + i) * bytes,
+                   weights + c * apart * type->bytes, 1);
     }
 }
 
 void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *geometry,
-                            const gops_subconv_product *product, const unsigned char *weights,
-                            int64_t first, int64_t count, int64_t mr, unsigned char *to)
+                            const gops_subconv_product *product, const gops_subconv_tile *tile)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_type_row *type = plan->filter_type;
-    const int64_t size = type->bytes;
-    const int64_t bytes = gops_compute_bytes(type->compute);
-    memset(to, 0, (size_t)(conv->channels_in * product->taps * mr * bytes));
-    for (int64_t i = 0; i < count; i++) {
+    const int64_t size = plan->filter_type->bytes;
+    const int64_t bytes = gops_compute_bytes(plan->filter_type->compute);
+    memset(tile->to, 0, (size_t)(gops_implicit_planes(plan) * product->taps * tile->mr * bytes));
+    for (int64_t i = 0; i < tile->count; i++) {
         int64_t begin[GOPS_MAX_SPATIAL], tap[GOPS_MAX_SPATIAL] = {0};
-        int64_t rest = (first + i) % product->count;
+        const int64_t o = (tile->first + i) / product->count;
+        int64_t rest = (tile->first + i) % product->count;
         for (int a = geometry->axes - 1; a >= 0; a--) {
             const gops_subconv_residues *residues = &product->axis[a];
             begin[a] = first_tap(&geometry->axis[a], residues->begin + rest % residues->count);
             rest /= residues->count;
         }
-        const unsigned char *channel = weights + (first + i) / product->count * conv->taps * size;
+        const unsigned char *channel = tile->weights + o * conv->taps * size;
         for (int64_t t = 0; t < product->taps; t++) {
             int64_t index = 0;
             for (int a = 0; a < geometry->axes; a++) {
                 const gops_subconv_axis *axis = &geometry->axis[a];
                 index = index * axis->kernel + begin[a] + tap[a] * axis->tap_step;
             }
-            for (int64_t c = 0; c < conv->channels_in; c++) {
-                type->load(to + ((c * product->taps + t) * mr + i) * bytes,
-                           channel + (c * conv->channels_out * conv->taps + index) * size, 1);
-            }
+            pack_tap(plan, tile, i, channel + index * size, t, product->taps,
+                     plan->quantized ? tile->zero_points[o] : 0);
             next_tap(geometry, product, tap);
         }
     }

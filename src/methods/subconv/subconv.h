@@ -112,16 +112,23 @@ bool gops_subconv_count_kinds(const gops_subconv_geometry *geometry, gops_subcon
 /* How many sub-convolutions there are: the product of the strides. */
 int64_t gops_subconv_count(const gops_subconv_geometry *geometry);
 
-/* The offset table of a product, for all channels. `pitch` is from one position of an axis to the
- * next in the padded input, `plane` from channel to channel. */
+/* The offsets of the taps of a product, for the first channel. `pitch` is from one position of an
+ * axis to the next in the padded input. */
 void gops_subconv_offsets(const gops_subconv_geometry *geometry,
-                          const gops_subconv_product *product, const int64_t *pitch, int64_t plane,
-                          int64_t channels, int64_t *offsets);
+                          const gops_subconv_product *product, const int64_t *pitch,
+                          int64_t *offsets);
 
-/* Packs the weights of a tile, [channels_in * taps][mr]: rows first to first + count - 1 of a
- * product, then zeros. */
+/* The weights of a tile. */
+typedef struct gops_subconv_tile {
+    const unsigned char *weights; /* of the first channel of the panel */
+    const int32_t *zero_points;   /* quantized plans: from the same channel on */
+    int64_t first, count, mr;     /* rows first to first + count - 1 of a product, then zeros */
+    unsigned char *to;
+    uint32_t *sums; /* quads: of the weights of each row, to which they are added; else NULL */
+} gops_subconv_tile;
+
+/* Packs them: [channels_in * taps][mr], or for a quantized plan in the order of lanes.h. */
 void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *geometry,
-                            const gops_subconv_product *product, const unsigned char *weights,
-                            int64_t first, int64_t count, int64_t mr, unsigned char *to);
+                            const gops_subconv_product *product, const gops_subconv_tile *tile);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/error.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void subconv_explain(gops_plan *plan, const gops_subconv_parameters *p,
                             const gops_subconv_geometry *geometry)
@@ -55,51 +56,80 @@ static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     plan->worker_bytes = p->implicit.worker_bytes;
     plan->cost = p->implicit.cost;
     plan->items = conv->batch * conv->groups * p->implicit.channel_blocks * p->implicit.boxes;
+    p->panel_depth = p->implicit.planes * kinds.taps;
+    p->subconvs = kinds.subconvs;
     plan->filter_bytes = conv->groups * gops_subconv_group_weights(plan, &geometry) *
                          gops_compute_bytes(plan->type->compute);
+    if (plan->quantized) {
+        plan->filter_bytes +=
+            gops_lanes_filter_bytes(plan, p->panel_depth, p->implicit.pixels_form,
+                                    conv->groups * conv->channels_out * p->subconvs);
+    }
     subconv_explain(plan, p, &geometry);
     return GOPS_OK;
 }
 
-/* The weights of a panel of `channels` output channels: product after product, tile after tile. */
-static unsigned char *pack_panel(const gops_plan *plan, const gops_subconv_geometry *geometry,
-                                 const unsigned char *weights, int64_t channels, unsigned char *to)
+/* The weights of a panel of `channels` output channels: product after product, tile after tile.
+ * Moves `tile` behind them. */
+static void pack_panel(const gops_plan *plan, const gops_subconv_geometry *geometry,
+                       int64_t channels, gops_subconv_tile *tile)
 {
     const gops_implicit *p = &gops_subconv_read(plan)->implicit;
-    const gops_conv_geometry *conv = &plan->conv;
-    const gops_tile *list =
-        gops_implicit_tiles(p, plan->kernels->implicit->tiles[plan->type->compute]);
+    const gops_tile *list = gops_implicit_tiles(p, gops_plan_tiles(plan));
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_subconv_product product;
     gops_subconv_first_product(geometry, &product);
     do {
-        int64_t mr, rows = product.taps > 0 ? channels * product.count : 0;
-        for (int64_t first = 0; first < rows; first += mr) {
-            mr = gops_implicit_mr(list, p->pixels_form, p->mr, rows - first);
-            gops_subconv_pack_tile(plan, geometry, &product, weights, first,
-                                   gops_min(mr, rows - first), mr, to);
-            to += conv->channels_in * product.taps * mr * bytes;
+        const int64_t rows = product.taps > 0 ? channels * product.count : 0;
+        for (tile->first = 0; tile->first < rows; tile->first += tile->mr) {
+            tile->mr = gops_implicit_mr(list, p->pixels_form, p->mr, rows - tile->first);
+            tile->count = gops_min(tile->mr, rows - tile->first);
+            gops_subconv_pack_tile(plan, geometry, &product, tile);
+            tile->to += p->planes * product.taps * tile->mr * bytes;
+            tile->sums += tile->sums != NULL ? tile->count : 0;
         }
     } while (gops_subconv_next_product(geometry, &product));
-    return to;
+}
+
+/* The weights of 1 of each product. */
+static void pack_ones(const gops_plan *plan, const gops_subconv_geometry *geometry, uint32_t *to)
+{
+    const gops_implicit *p = &gops_subconv_read(plan)->implicit;
+    const int64_t mr = gops_lanes_ones_mr(gops_plan_tiles(plan), p->pixels_form);
+    gops_subconv_product product;
+    gops_subconv_first_product(geometry, &product);
+    do {
+        gops_lanes_pack_ones(plan, product.taps, mr, to);
+        to += p->planes * product.taps * mr;
+    } while (gops_subconv_next_product(geometry, &product));
 }
 
 static void subconv_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
                          void *packed)
 {
-    (void)zero_points; /* serves no quantized plan */
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;
-    unsigned char *to = packed;
     gops_subconv_geometry geometry;
+    gops_subconv_tile tile = {.to = packed};
     gops_subconv_split_axes(conv, p->split, &geometry);
+    if (plan->quantized) {
+        const int64_t rows = conv->groups * conv->channels_out * p->subconvs;
+        const gops_lanes_filter filter =
+            gops_lanes_filter_of(plan, packed, p->panel_depth, p->implicit.pixels_form, rows);
+        if (filter.ones != NULL) {
+            pack_ones(plan, &geometry, filter.ones);
+            memset(filter.sums, 0, (size_t)rows * sizeof *filter.sums);
+            tile.sums = filter.sums;
+        }
+    }
     for (int64_t g = 0; g < conv->groups; g++) {
         const unsigned char *group = (const unsigned char *)weights +
                                      g * conv->channels_in * conv->channels_out * conv->taps * size;
         for (int64_t c = 0; c < conv->channels_out; c += p->panel_channels) {
-            to = pack_panel(plan, &geometry, group + c * conv->taps * size,
-                            gops_min(p->panel_channels, conv->channels_out - c), to);
+            tile.weights = group + c * conv->taps * size;
+            tile.zero_points = plan->quantized ? zero_points + g * conv->channels_out + c : NULL;
+            pack_panel(plan, &geometry, gops_min(p->panel_channels, conv->channels_out - c), &tile);
         }
     }
 }
@@ -110,4 +140,5 @@ const gops_method gops_subconv_deconv = {
     .prepare = subconv_prepare,
     .pack = subconv_pack,
     .run = gops_subconv_run,
+    .quantized = true,
 };

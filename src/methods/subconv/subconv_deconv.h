@@ -3,6 +3,7 @@
 #define GOPS_SUBCONV_DECONV_H
 
 #include "methods/implicit/implicit_layout.h"
+#include "methods/implicit/lanes_run.h"
 #include "methods/subconv/subconv.h"
 #include "post_ops/epilogue.h"
 
@@ -18,6 +19,8 @@ typedef struct gops_subconv_parameters {
     int64_t panel_rows;    /* of sums: (output channel, residue) pairs that have taps */
     int64_t panel_weights; /* values of the packed filter for a whole panel */
     int64_t products;      /* that have taps */
+    int64_t subconvs;      /* of them all */
+    int64_t panel_depth;   /* the sum of their depths */
     /* Where these begin in the workspace, in bytes, after what `implicit` has there: the rows of
      * sums of each sub-convolution, the sizes of the products, a part of an output row, and
      * pointers to rows of sums. */
@@ -38,9 +41,10 @@ typedef struct gops_subconv_row {
     int64_t row, step;
 } gops_subconv_row;
 
-/* The size of a product with taps: its sub-convolutions, and its depth. */
+/* The size of a product with taps: its sub-convolutions, its taps and its depth. */
 typedef struct gops_subconv_product_size {
-    int64_t count, depth;
+    int64_t count, taps, depth;
+    int64_t rows_before; /* the sub-convolutions of the products before it */
 } gops_subconv_product_size;
 
 /* A work item in execution. */
@@ -50,6 +54,12 @@ typedef struct gops_subconv_work {
     gops_subconv_geometry geometry;
     int64_t sums_ld;             /* from one row of the sums to the next */
     const unsigned char *filter; /* the packed weights of the item's channels */
+    gops_lanes_filter lanes;     /* of quads: the sums are those of the item's channels */
+    int64_t sum_bytes;           /* of what the tiles leave */
+    void (*transpose)(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t channels,
+                      int64_t pixels);
+    void (*interleave)(void *to, const void *const *from, int64_t rows, int64_t count);
+    bool finished; /* what the tiles leave are the outputs */
 } gops_subconv_work;
 
 /* subconv_plan.c */

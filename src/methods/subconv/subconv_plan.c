@@ -18,12 +18,12 @@ enum {
 int64_t gops_subconv_panel_weights(const gops_plan *plan, const gops_subconv_parameters *p,
                                    const gops_subconv_kinds *kinds, int64_t channels)
 {
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     int64_t values = 0;
     for (int64_t i = 0; i < kinds->kinds; i++) {
         const gops_subconv_kind *kind = &kinds->kind[i];
         values += gops_implicit_padded_channels(&p->implicit, tiles, channels * kind->count) *
-                  plan->conv.channels_in * kind->taps * kind->times;
+                  p->implicit.planes * kind->taps * kind->times;
     }
     return values;
 }
@@ -52,7 +52,7 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
     static const double ONE_VECTOR_SLOWDOWN = 1.25;
     /* Each further block of depth loads and stores the sums again. */
     static const double NS_PER_BLOCK_SUM = 0.05, NS_PER_TRANSPOSED_SUM = 0.08;
-    const int64_t lanes = plan->kernels->implicit->tiles[plan->type->compute]->lanes;
+    const int64_t lanes = gops_plan_tiles(plan)->lanes;
     const double slowdown =
         p->implicit.pixels_form || p->implicit.mr > lanes ? 1 : ONE_VECTOR_SLOWDOWN;
     const int64_t channels = p->implicit.channel_block;
@@ -60,7 +60,7 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
     for (int64_t i = 0; i < kinds->kinds; i++) {
         const gops_subconv_kind *kind = &kinds->kind[i];
         const double times = (double)kind->times * (double)channels / (double)p->panel_channels;
-        const int64_t depth = plan->conv.channels_in * kind->taps;
+        const int64_t depth = p->implicit.planes * kind->taps;
         const int64_t further = (depth - 1) / p->implicit.depth_block;
         const double sums = times * (double)(p->panel_channels * kind->count) * (double)columns *
                             (double)(p->implicit.pixels_form ? lanes : 1);
@@ -71,7 +71,7 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
             sums * ((double)further * NS_PER_BLOCK_SUM +
                     (p->implicit.pixels_form || p->single_position ? 0 : NS_PER_TRANSPOSED_SUM));
         weights += (double)(channels * kind->count) *
-                   (double)(plan->conv.channels_in * kind->taps * kind->times);
+                   (double)(p->implicit.planes * kind->taps * kind->times);
     }
     const double bytes = weights * (double)gops_compute_bytes(plan->type->compute) *
                          (double)gops_ceil_div(columns, p->implicit.column_block);
@@ -85,15 +85,14 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_geome
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t stride = geometry->axis[geometry->axes - 1].stride;
-    const int64_t step =
-        p->implicit.pixels_form ? plan->kernels->implicit->tiles[plan->type->compute]->lanes : 1;
+    const int64_t step = p->implicit.pixels_form ? gops_plan_tiles(plan)->lanes : 1;
     /* With a single position, tiles write their channels side by side, and whole tiles. */
     const int64_t sums =
         p->panel_rows * p->implicit.column_block * step + kinds->products * p->implicit.mr;
     const int64_t transpose =
         p->implicit.pixels_form ? 0 : p->implicit.mr * p->implicit.column_block;
-    int64_t end = gops_implicit_workspace(
-        &p->implicit, padded, plan->conv.channels_in * kinds->taps, sums, transpose, bytes);
+    int64_t end = gops_implicit_workspace(plan, &p->implicit, padded,
+                                          p->implicit.planes * kinds->taps, sums, transpose);
     p->rows_begin =
         gops_reserve(&end, gops_subconv_count(geometry) * (int64_t)sizeof(gops_subconv_row));
     p->products_begin =
@@ -166,7 +165,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
                             bool pixels_form, int64_t worker_limit, gops_subconv_parameters *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = gops_max(1, conv->channels_out);
     const gops_axis *axis = geometry->conv;
@@ -177,12 +176,13 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     }
     *p = (gops_subconv_parameters){.split = geometry->split, .products = kinds->products};
     *implicit = (gops_implicit){
-        .depth = conv->channels_in * gops_ceil_div(kinds->taps, kinds->products),
+        .planes = gops_implicit_planes(plan),
         .mr = tile->mr,
         .pixels_form = pixels_form,
         .in_place = plan->type->native && !pixels_form && gops_implicit_unpadded(conv->axes, axis),
     };
-    implicit->depth_block = gops_max(64, plan->machine.l1_bytes / 2 / (implicit->mr * bytes));
+    implicit->depth = implicit->planes * gops_ceil_div(kinds->taps, kinds->products);
+    implicit->depth_block = gops_implicit_depth_block(plan, implicit->mr);
     choose_panel(plan, kinds, channels, positions, p);
     if (!gops_implicit_divide(plan, implicit, axis, channels, p->panel_channels, INT64_MAX,
                               worker_limit)) {
@@ -195,7 +195,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
         gops_min(gops_max(1, some) * tile->nr, gops_round_up(columns, tile->nr));
     p->single_position = !pixels_form && is_single_position(geometry, kinds);
     const int64_t padded =
-        implicit->in_place ? 0 : implicit->padded.plane * conv->channels_in + tiles->lanes;
+        implicit->in_place ? 0 : implicit->padded.plane * implicit->planes + tiles->lanes;
     implicit->worker_bytes = lay_out_workspace(plan, geometry, kinds, p, padded);
     implicit->cost = subconv_cost(plan, geometry, kinds, p, padded, columns);
     return implicit->worker_bytes <= worker_limit;
@@ -233,7 +233,7 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
                       int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
     gops_subconv_parameters *p = gops_parameters(plan);
     for (int64_t mr = 0; tile->mr != 0; tile++) {

@@ -17,6 +17,24 @@ static gops_subconv_product_size *product_sizes(const gops_subconv_work *work)
                                              gops_subconv_read(work->item.plan)->products_begin);
 }
 
+/* The offset table of a product. */
+static void fill_offsets(const gops_subconv_work *work, const gops_subconv_product *product,
+                         int64_t plane, int64_t *offsets)
+{
+    const gops_plan *plan = work->item.plan;
+    const gops_subconv_parameters *p = gops_subconv_read(plan);
+    /* Those of the taps lie behind all tables while a quantized plan's are made. */
+    int64_t *taps = plan->quantized ? offset_tables(work) + p->panel_depth : offsets;
+    gops_subconv_offsets(&work->geometry, product, p->implicit.pitch, taps);
+    if (plan->quantized) {
+        gops_lanes_offsets(taps, product->taps, p->implicit.planes, plane, offsets);
+        return;
+    }
+    for (int64_t i = product->taps; i < p->implicit.planes * product->taps; i++) {
+        offsets[i] = offsets[i - product->taps] + plane;
+    }
+}
+
 /* Fills in the rows of sums of each sub-convolution, and for each product its size and its offset
  * table, one after the other. */
 static void fill_tables(const gops_subconv_work *work)
@@ -29,7 +47,7 @@ static void fill_tables(const gops_subconv_work *work)
     int64_t *offsets = offset_tables(work);
     const int64_t plane = p->implicit.in_place ? conv->data_pixels : p->implicit.padded.plane;
     gops_subconv_product product;
-    int64_t row = 0;
+    int64_t row = 0, rows_before = 0;
     gops_subconv_first_product(geometry, &product);
     do {
         for (int64_t i = 0; i < product.count; i++) {
@@ -44,9 +62,10 @@ static void fill_tables(const gops_subconv_work *work)
         }
         if (product.taps > 0) {
             row += p->panel_channels * product.count;
-            *size = (gops_subconv_product_size){product.count, conv->channels_in * product.taps};
-            gops_subconv_offsets(geometry, &product, p->implicit.pitch, plane, conv->channels_in,
-                                 offsets);
+            *size = (gops_subconv_product_size){product.count, product.taps,
+                                                p->implicit.planes * product.taps, rows_before};
+            rows_before += product.count;
+            fill_offsets(work, &product, plane, offsets);
             offsets += size++->depth;
         }
     } while (gops_subconv_next_product(geometry, &product));
@@ -56,16 +75,20 @@ static void fill_tables(const gops_subconv_work *work)
  * `channels` of the item's channels, from c on, go to rows `row` on. Returns the weights that
  * follow. */
 static const unsigned char *multiply(gops_subconv_work *work, int64_t row, int64_t c,
-                                     int64_t channels, int64_t count, const unsigned char *weights)
+                                     int64_t channels, const gops_subconv_product_size *size,
+                                     const unsigned char *weights)
 {
-    const gops_implicit_item *item = &work->item;
+    const int64_t count = size->count;
+    gops_implicit_item *item = &work->item;
     const gops_plan *plan = item->plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const bool to_rows = p->implicit.pixels_form || p->single_position;
     gops_implicit_pass *pass = &work->item.pass;
-    const int64_t row_bytes = work->sums_ld * pass->bytes;
+    const int64_t row_bytes = work->sums_ld * work->sum_bytes;
     unsigned char *sums = item->workspace + p->implicit.sums_begin + row * row_bytes;
+    const uint32_t *weight_sums =
+        work->lanes.sums != NULL ? work->lanes.sums + c * p->subconvs + size->rows_before * channels
+                                 : NULL;
     gops_epilogue_values bias;
     for (int64_t i = 0; i < channels * count; i += pass->mr, sums += pass->mr * row_bytes) {
         const int64_t left = channels * count - i;
@@ -76,17 +99,38 @@ static const unsigned char *multiply(gops_subconv_work *work, int64_t row, int64
             pass->work.bounds = &work->epilogue->bounds;
             pass->work.bias = &bias;
         }
+        const gops_lanes_rows of = {
+            .channel = item->channel_of_all + c,
+            .repeat = count,
+            .first = i,
+            .count = gops_min(pass->mr, left),
+            .k = plan->conv.channels_in * size->taps,
+            .weight_sums = weight_sums != NULL ? weight_sums + i : NULL,
+        };
+        if (plan->quantized) {
+            gops_lanes_begin_rows(item, &of);
+        }
         pass->work.weights = weights;
         weights += pass->mr * pass->work.depth * pass->bytes;
         pass->work.sums = to_rows ? sums : item->workspace + p->implicit.transpose_begin;
         pass->work.sums_ld = work->sums_ld; /* which the channels form does not read */
         gops_implicit_multiply(pass);
+        if (item->windows) {
+            gops_lanes_subtract_windows(&p->implicit, item, &of);
+        }
         if (!to_rows) {
-            tiles->transpose(sums, work->sums_ld, pass->work.sums, p->implicit.mr,
-                             gops_min(pass->mr, left), pass->count);
+            work->transpose(sums, work->sums_ld, pass->work.sums, p->implicit.mr,
+                            gops_min(pass->mr, left), pass->count);
         }
     }
     return weights;
+}
+
+static void list_columns(gops_subconv_work *work, int64_t first)
+{
+    const gops_implicit *p = &gops_subconv_read(work->item.plan)->implicit;
+    gops_implicit_list_columns(p, &work->item, first, false,
+                               p->pixels_form ? work->item.runs.step : p->mr);
 }
 
 /* Computes and stores one block of columns, panel by panel. */
@@ -95,20 +139,61 @@ static void run_columns(gops_subconv_work *work, int64_t first)
     gops_implicit_item *item = &work->item;
     const gops_subconv_parameters *p = gops_subconv_read(item->plan);
     const unsigned char *weights = work->filter;
-    gops_implicit_list_columns(&p->implicit, item, first, false,
-                               p->implicit.pixels_form ? item->runs.step : p->implicit.mr);
+    list_columns(work, first);
     for (int64_t c = 0; c < item->channels; c += p->panel_channels) {
         const int64_t channels = gops_min(p->panel_channels, item->channels - c);
         const gops_subconv_product_size *size = product_sizes(work);
+        const uint32_t *ones = work->lanes.ones;
         int64_t row = 0;
         item->pass.work.offsets = offset_tables(work);
         for (int64_t i = 0; i < p->products; i++, size++) {
             item->pass.work.depth = size->depth;
-            weights = multiply(work, row, c, channels, size->count, weights);
+            if (item->windows) {
+                gops_lanes_sum_windows(&p->implicit, item, first, ones);
+                list_columns(work, first);
+                ones += size->depth *
+                        gops_lanes_ones_mr(gops_plan_tiles(item->plan), p->implicit.pixels_form);
+            }
+            weights = multiply(work, row, c, channels, size, weights);
             row += p->panel_channels * size->count;
             item->pass.work.offsets += size->depth;
         }
         gops_subconv_store(work, first, c, channels);
+    }
+}
+
+/* Finds how the sums, or what the tiles make of them, are stored. */
+static void begin_stores(gops_subconv_work *work, bool all_taps)
+{
+    gops_implicit_item *item = &work->item;
+    const gops_plan *plan = item->plan;
+    const gops_subconv_parameters *p = gops_subconv_read(plan);
+    const gops_tiles *tiles = gops_plan_tiles(plan);
+    work->transpose = tiles->transpose;
+    work->interleave = tiles->interleave;
+    work->sum_bytes = item->pass.bytes;
+    if (!plan->quantized) {
+        return;
+    }
+    gops_lanes_begin(&p->implicit, item);
+    bool complete = all_taps;
+    for (int64_t i = 0; i < p->products && item->result == GOPS_LANES_BYTES; i++) {
+        complete &= product_sizes(work)[i].depth <= p->implicit.depth_block;
+    }
+    if (!complete) {
+        gops_lanes_keep_raw(item);
+    }
+    work->finished = item->result != GOPS_LANES_RAW;
+    if (item->result == GOPS_LANES_BYTES) {
+        work->transpose = plan->kernels->lanes->transpose_bytes;
+        work->interleave = plan->kernels->lanes->interleave_bytes;
+        work->sum_bytes = 1;
+    }
+    const int64_t rows = plan->conv.groups * plan->conv.channels_out * p->subconvs;
+    work->lanes = gops_lanes_filter_of(plan, item->job->filter, p->panel_depth,
+                                       p->implicit.pixels_form, rows);
+    if (work->lanes.sums != NULL) {
+        work->lanes.sums += item->channel_of_all * p->subconvs;
     }
 }
 
@@ -129,10 +214,11 @@ void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t index,
     work.filter = (const unsigned char *)job->filter + weights * item->pass.bytes;
     work.sums_ld = p->single_position ? 1 : implicit->column_block * item->runs.step;
     fill_tables(&work);
+    const bool all_taps = p->panel_rows == p->panel_channels * gops_subconv_count(&work.geometry);
+    begin_stores(&work, all_taps);
     /* A sub-convolution without taps goes through no tile; its outputs are made when they are
      * stored. So the tiles' epilogue serves only where all sub-convolutions have taps. */
-    if (epilogue.applies &&
-        p->panel_rows == p->panel_channels * gops_subconv_count(&work.geometry)) {
+    if (epilogue.applies && all_taps) {
         item->job = &epilogue.rest;
         work.epilogue = &epilogue;
     }

@@ -44,9 +44,8 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
     const gops_plan *plan = work->item.plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = plan->kernels->implicit->tiles[plan->type->compute];
     const gops_subconv_axis *last = &work->geometry.axis[conv->axes - 1];
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t bytes = work->sum_bytes;
     const gops_subconv_row *table =
         (const gops_subconv_row *)(void *)(work->item.workspace + p->rows_begin);
     const unsigned char *sums = work->item.workspace + p->implicit.sums_begin;
@@ -61,8 +60,8 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
     const int64_t first = j * last->stride - last->lead;
     const int64_t begin = gops_clamp(-first, 0, run->count * last->stride);
     const int64_t end = gops_clamp(last->output - first, begin, run->count * last->stride);
-    const bool to_output =
-        plan->type->native && !work->item.job->fused && end - begin == run->count * last->stride;
+    const bool to_output = (work->finished || (plan->type->native && !work->item.job->fused)) &&
+                           end - begin == run->count * last->stride;
     for (int64_t i = 0; i < count && begin < end; i++) {
         for (int64_t x = 0; x < last->stride; x++) {
             const gops_subconv_row *of = &table[outer * last->stride + x];
@@ -71,10 +70,15 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
         }
         const int64_t to = work->item.element + (c + i) * conv->output_pixels + row + first + begin;
         if (to_output) {
-            tiles->interleave(gops_output_at(plan, work->item.job, to), rows, last->stride,
-                              run->count);
+            work->interleave(gops_output_at(plan, work->item.job, to), rows, last->stride,
+                             run->count);
+            continue;
+        }
+        work->interleave(scratch, rows, last->stride, run->count);
+        if (work->finished) {
+            memcpy(gops_output_at(plan, work->item.job, to), scratch + begin * bytes,
+                   (size_t)((end - begin) * bytes));
         } else {
-            tiles->interleave(scratch, rows, last->stride, run->count);
             gops_store(plan, work->item.job, work->item.channel_of_all + c + i, to, end - begin,
                        scratch + begin * bytes);
         }
@@ -86,10 +90,10 @@ static void store_single_position(const gops_subconv_work *work, int64_t c, int6
 {
     const gops_plan *plan = work->item.plan;
     const int64_t pixels = plan->conv.output_pixels;
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t bytes = work->sum_bytes;
     unsigned char *sums = work->item.workspace + gops_subconv_read(plan)->implicit.sums_begin;
     const int64_t element = work->item.element + c * pixels;
-    if (plan->type->native && !work->item.job->fused) {
+    if (work->finished || (plan->type->native && !work->item.job->fused)) {
         memcpy(gops_output_at(plan, work->item.job, element), sums,
                (size_t)(count * pixels * bytes));
         return;

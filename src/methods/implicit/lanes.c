@@ -1,0 +1,106 @@
+/* lanes.c: what the tiles of a quantized plan take: weights, offsets, data; lanes.h. */
+#include "methods/implicit/lanes_plan.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+enum { SIGN = 0x80 }; /* the highest bit */
+
+int32_t gops_lanes_data_shift(const gops_plan *plan)
+{
+    return plan->type->type == GOPS_I8 ? SIGN : 0;
+}
+
+int32_t gops_lanes_filter_shift(const gops_plan *plan)
+{
+    return plan->filter_type->type == GOPS_U8 ? -SIGN : 0;
+}
+
+int64_t gops_lanes_filter_bytes(const gops_plan *plan, int64_t depth, bool pixels_form,
+                                int64_t rows)
+{
+    const int64_t mr = gops_lanes_ones_mr(&plan->kernels->lanes->tiles, pixels_form);
+    return gops_lanes_are_quads(plan) ? (depth * mr + rows) * (int64_t)sizeof(uint32_t) : 0;
+}
+
+gops_lanes_filter gops_lanes_filter_of(const gops_plan *plan, const void *packed, int64_t depth,
+                                       bool pixels_form, int64_t rows)
+{
+    const int64_t bytes = gops_lanes_filter_bytes(plan, depth, pixels_form, rows);
+    const int64_t mr = gops_lanes_ones_mr(&plan->kernels->lanes->tiles, pixels_form);
+    uint32_t *ones = (uint32_t *)packed + (plan->filter_bytes - bytes) / (int64_t)sizeof(uint32_t);
+    return bytes > 0 ? (gops_lanes_filter){ones, ones + depth * mr} : (gops_lanes_filter){0};
+}
+
+/* The weights of the channels of a lane, of which `channels` are left. */
+static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned char *weights,
+                          int64_t apart, int64_t channels, uint32_t *sum)
+{
+    const bool with_sign = plan->filter_type->type == GOPS_I8, quads = gops_lanes_are_quads(plan);
+    const int32_t subtracted = quads ? -gops_lanes_filter_shift(plan) : zero;
+    const int64_t count = gops_min(plan->kernels->lanes->tiles.lane_channels, channels);
+    uint32_t lane = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int8_t value;
+        memcpy(&value, weights + i * apart, 1);
+        const int32_t number = (with_sign ? value : (uint8_t)value) - subtracted;
+        lane |=
+            quads ? ((uint32_t)number & 0xff) << (8 * i) : ((uint32_t)number & 0xffff) << (16 * i);
+        *sum += (uint32_t)number;
+    }
+    return lane;
+}
+
+void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned char *weights,
+                         int64_t apart, int64_t tap, int64_t taps, int64_t mr, uint32_t *to,
+                         uint32_t *sum)
+{
+    const int64_t channels = plan->conv.channels_in;
+    const int64_t lane = plan->kernels->lanes->tiles.lane_channels;
+    const int64_t planes = gops_ceil_div(channels, lane);
+    for (int64_t plane = 0; plane < planes; plane += GOPS_LANES_BLOCK) {
+        const int64_t width = gops_min(GOPS_LANES_BLOCK, planes - plane);
+        uint32_t *at = to + (plane * taps + tap * width) * mr;
+        for (int64_t c = plane * lane; c < (plane + width) * lane; c += lane, at += mr) {
+            *at = pack_lane(plan, zero, weights + c * apart, apart, channels - c, sum);
+        }
+    }
+}
+
+void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t mr, uint32_t *to)
+{
+    static const uint32_t ones[GOPS_LANES_QUAD] = {0x01010101, 0x01, 0x0101, 0x010101};
+    const int64_t channels = plan->conv.channels_in;
+    const int64_t planes = gops_ceil_div(channels, GOPS_LANES_QUAD);
+    for (int64_t plane = 0; plane < planes; plane += GOPS_LANES_BLOCK) {
+        const int64_t width = gops_min(GOPS_LANES_BLOCK, planes - plane);
+        for (int64_t i = 0; i < taps * width * mr; i++, to++) {
+            const bool last = plane + i / mr % width == planes - 1;
+            *to = ones[last ? channels % GOPS_LANES_QUAD : 0];
+        }
+    }
+}
+
+void gops_lanes_offsets(const int64_t *tap, int64_t taps, int64_t planes, int64_t pitch,
+                        int64_t *offsets)
+{
+    for (int64_t plane = 0; plane < planes; plane += GOPS_LANES_BLOCK) {
+        const int64_t end = gops_min(plane + GOPS_LANES_BLOCK, planes);
+        for (int64_t t = 0; t < taps; t++) {
+            for (int64_t q = plane; q < end; q++) {
+                *offsets++ = tap[t] + q * pitch;
+            }
+        }
+    }
+}
+
+gops_lanes_source gops_lanes_data(const gops_plan *plan, const gops_job *job, const void *data)
+{
+    return (gops_lanes_source){
+        .data = data,
+        .apart = plan->conv.data_pixels,
+        .flip = plan->type->type == GOPS_I8 ? SIGN : 0,
+        .zero = (uint8_t)((int32_t)job->data_zero + gops_lanes_data_shift(plan)),
+    };
+}

@@ -1,0 +1,79 @@
+/*
+ * lanes.h: implicit GEMM for quantized plans, several input channels to a value.
+ *
+ * A value of the padded input and of the packed weights is 32 bits which hold one pixel, or one
+ * weight, of neighbouring input channels: a lane. A step of a tile multiplies all of them and adds
+ * the products to one sum. All else is as for other types: there are only fewer planes, one for
+ * each lane of channels, and K is their number times the taps. Lanes are of two kinds:
+ *
+ *   quads  Four channels of 8 bits, data without and weights with a sign: one instruction of
+ *          AVX-VNNI and AVX512-VNNI. With x' = x for u8 and x + 128 for i8, which flips the highest
+ *          bit, and w' = w for i8 and w - 128 for u8, and zero points likewise,
+ *
+ *              sum of (x' - zx') (w' - zw')
+ *                  = sum of x' w' - zx' * sum of w' - zw' * (sum of x' - K * zx').
+ *
+ *          The sum of w' is made when the filter is packed. That of x', over the window of each
+ *          output, is needed only where zw' is not 0: it is the product with weights of 1, which
+ *          follow the packed filter. Padding in the copy is zx', so that it adds nothing.
+ *   pairs  Two channels of 16 bits, one instruction of SSE2, AVX2 and AVX-512. x - zx and w - zw are
+ *          within -255 to 255, so zero points are subtracted as data and weights are copied.
+ *
+ * Channels that only fill the last lane up have weights of 0, whatever their data.
+ *
+ * The order of K is [block of GOPS_LANES_BLOCK planes][tap][plane of the block]: 16 steps are 64
+ * bytes of 8-bit channels, which lie one plane apart.
+ */
+#ifndef GOPS_IMPLICIT_LANES_H
+#define GOPS_IMPLICIT_LANES_H
+
+#include "methods/implicit/implicit_tile.h"
+#include "post_ops/epilogue.h"
+
+enum { GOPS_LANES_BLOCK = 16, GOPS_LANES_QUAD = 4 };
+
+/* What a tile makes of its sums before it stores them: post_ops/requantize.h. */
+typedef struct gops_lanes_epilogue {
+    uint32_t first[GOPS_EPILOGUE_CHANNELS]; /* by channel: what the sums begin with */
+    float scale[GOPS_EPILOGUE_CHANNELS];
+    float low, high;
+    int32_t zero;
+    bool to_8_bit; /* stores bytes; if not, floats */
+} gops_lanes_epilogue;
+
+/* Where the data of a lane comes from: channels that lie `apart` bytes from each other, as many as
+ * there are; u8, or i8 with `flip` 0x80; and the zero point of the flipped data. */
+typedef struct gops_lanes_source {
+    const uint8_t *data;
+    int64_t apart;
+    uint8_t flip, zero;
+} gops_lanes_source;
+
+/* Makes the padded input of `channels` channels. */
+typedef void gops_lanes_input_fn(const gops_padded_input *padded, const int64_t *origin,
+                                 int64_t channels, const gops_lanes_source *source, uint32_t *to);
+
+/* One instruction set has one kind of lanes. */
+struct gops_lanes_kernels {
+    /* sum_offsets and sums_ld count what is stored: values of 32 bits or bytes. `bias`, unless NULL,
+     * is what the sums begin with, `bounds` the epilogue. */
+    gops_tiles tiles;
+    gops_lanes_input_fn *input;
+    /* Those of gops_tiles for bytes. The transpose may read 15 bytes behind the last row. */
+    void (*transpose_bytes)(void *to, int64_t to_ld, const void *from, int64_t from_ld,
+                            int64_t channels, int64_t pixels);
+    void (*interleave_bytes)(void *to, const void *const *from, int64_t rows, int64_t count);
+    /* sums[i] -= factor * of[i]. */
+    void (*subtract)(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_t count);
+};
+
+#ifdef GOPS_ISA
+extern gops_lanes_input_fn GOPS_ISA_NAME(gops_lanes_input);
+
+/* Lanes are quads; if not, pairs. */
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(GOPS_EMULATED_ISA)
+#define GOPS_LANES_QUADS
+#endif
+#endif
+
+#endif

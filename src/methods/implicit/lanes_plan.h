@@ -1,0 +1,68 @@
+/* lanes_plan.h: what quantized plans of implicit and subconv do around their tiles; lanes.h. */
+#ifndef GOPS_IMPLICIT_LANES_PLAN_H
+#define GOPS_IMPLICIT_LANES_PLAN_H
+
+#include "methods/implicit/lanes.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
+
+/* What the tiles leave. */
+typedef enum gops_lanes_result {
+    GOPS_LANES_RAW,  /* the sums that gops_store takes */
+    GOPS_LANES_SUMS, /* i32 outputs */
+    GOPS_LANES_FLOATS,
+    GOPS_LANES_BYTES, /* 8-bit outputs */
+} gops_lanes_result;
+
+static inline int64_t gops_lanes_result_bytes(gops_lanes_result result)
+{
+    return result == GOPS_LANES_BYTES ? 1 : (int64_t)sizeof(uint32_t);
+}
+
+static inline bool gops_lanes_are_quads(const gops_plan *plan)
+{
+    return plan->kernels->lanes->tiles.lane_channels == GOPS_LANES_QUAD;
+}
+
+/* What makes x' of x, and w' of w, for quads. */
+int32_t gops_lanes_data_shift(const gops_plan *plan);
+int32_t gops_lanes_filter_shift(const gops_plan *plan);
+
+/* What follows the weights of a packed filter, for quads: `depth` weights of 1 for a tile of
+ * gops_lanes_ones_mr channels, and the sums of the weights of all rows. */
+typedef struct gops_lanes_filter {
+    uint32_t *ones, *sums;
+} gops_lanes_filter;
+
+/* The channels of the tile that sums windows. */
+static inline int64_t gops_lanes_ones_mr(const gops_tiles *tiles, bool pixels_form)
+{
+    return pixels_form ? 1 : tiles->lanes;
+}
+
+/* Its bytes: 0 for pairs. */
+int64_t gops_lanes_filter_bytes(const gops_plan *plan, int64_t depth, bool pixels_form,
+                                int64_t rows);
+
+/* Where it lies; `packed` is the whole filter. */
+gops_lanes_filter gops_lanes_filter_of(const gops_plan *plan, const void *packed, int64_t depth,
+                                       bool pixels_form, int64_t rows);
+
+/* Writes the weights of a row for one tap: to[k * mr] for each step k of that tap, of `taps`.
+ * `weights` is that of the first input channel, and each further one is `apart` elements behind. Adds
+ * the sum of the weights, as quads have them, to *sum. `zero` is the filter's zero point. */
+void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned char *weights,
+                         int64_t apart, int64_t tap, int64_t taps, int64_t mr, uint32_t *to,
+                         uint32_t *sum);
+
+/* Writes weights of 1 for all of `taps` taps, [step][mr]. */
+void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t mr, uint32_t *to);
+
+/* The offset table of these steps: tap[t] + plane * pitch. */
+void gops_lanes_offsets(const int64_t *tap, int64_t taps, int64_t planes, int64_t pitch,
+                        int64_t *offsets);
+
+gops_lanes_source gops_lanes_data(const gops_plan *plan, const gops_job *job, const void *data);
+
+#endif

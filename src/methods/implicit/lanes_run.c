@@ -1,0 +1,123 @@
+/* lanes_run.c: zero points and requantization of a work item of a quantized plan; lanes.h. */
+#include "methods/implicit/lanes_run.h"
+
+#include "post_ops/requantize.h"
+
+static bool needs_windows(const gops_implicit_item *item)
+{
+    const gops_plan *plan = item->plan;
+    const int32_t *zero_points = item->job->quantized->zero_points + item->channel_of_all;
+    const int32_t none = -gops_lanes_filter_shift(plan);
+    bool needed = false;
+    for (int64_t i = 0; gops_lanes_are_quads(plan) && i < item->channels; i++) {
+        needed |= zero_points[i] != none;
+    }
+    return needed;
+}
+
+/* RAW where gops_store has more to do than requantization, or where the output is rounded once
+ * more. */
+static gops_lanes_result result_of(const gops_plan *plan, const gops_job *job)
+{
+    const gops_type type = plan->output_type->type;
+    if (type == GOPS_I32 && job->residual == NULL &&
+        plan->activation.kind == GOPS_ACTIVATION_NONE) {
+        return GOPS_LANES_SUMS;
+    }
+    if (!gops_requantize_applies(plan, job) || (type != GOPS_F32 && !gops_is_8_bit(type))) {
+        return GOPS_LANES_RAW;
+    }
+    return type == GOPS_F32 ? GOPS_LANES_FLOATS : GOPS_LANES_BYTES;
+}
+
+void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item)
+{
+    gops_lanes_epilogue *epilogue = &item->epilogue;
+    item->windows = needs_windows(item);
+    item->result = item->windows ? GOPS_LANES_RAW : result_of(item->plan, item->job);
+    if (item->result == GOPS_LANES_BYTES && p->depth_block < p->depth) {
+        item->result = GOPS_LANES_RAW;
+    }
+    if (item->result == GOPS_LANES_BYTES || item->result == GOPS_LANES_FLOATS) {
+        const gops_requantize by =
+            gops_requantize_read(item->plan, item->job, item->channel_of_all);
+        epilogue->low = by.low;
+        epilogue->high = by.high;
+        epilogue->zero = by.zero;
+        epilogue->to_8_bit = item->result == GOPS_LANES_BYTES;
+        item->pass.work.bounds = epilogue;
+    }
+    item->pass.work.bias = epilogue->first;
+}
+
+void gops_lanes_keep_raw(gops_implicit_item *item)
+{
+    item->result = GOPS_LANES_RAW;
+    item->pass.work.bounds = NULL;
+}
+
+static int64_t channel_of(const gops_lanes_rows *rows, int64_t i)
+{
+    return rows->channel + (rows->repeat == 1 ? rows->first + i : (rows->first + i) / rows->repeat);
+}
+
+void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows)
+{
+    const gops_plan *plan = item->plan;
+    const gops_quantized *quantized = item->job->quantized;
+    const uint32_t shift = (uint32_t)gops_lanes_filter_shift(plan), k = (uint32_t)rows->k;
+    const uint32_t zero = item->job->data_zero + (uint32_t)gops_lanes_data_shift(plan);
+    const bool adds_bias = item->result != GOPS_LANES_RAW && item->job->bias != NULL;
+    const uint32_t *bias = adds_bias ? item->job->bias : NULL;
+    const float *scales =
+        item->result == GOPS_LANES_BYTES ? quantized->multipliers : quantized->scales;
+    for (int64_t i = 0; i < rows->count; i++) {
+        const int64_t o = channel_of(rows, i);
+        uint32_t first = bias != NULL ? bias[o] : 0;
+        if (rows->weight_sums != NULL) {
+            first +=
+                zero * (((uint32_t)quantized->zero_points[o] + shift) * k - rows->weight_sums[i]);
+        }
+        item->epilogue.first[i] = first;
+        item->epilogue.scale[i] = scales[o];
+    }
+}
+
+void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *item, int64_t first,
+                            const uint32_t *ones)
+{
+    const gops_tiles *tiles = gops_plan_tiles(item->plan);
+    gops_implicit_pass pass = item->pass;
+    if (!p->pixels_form) {
+        gops_implicit_list_columns(p, item, first, false, tiles->lanes);
+    }
+    pass.mr = gops_lanes_ones_mr(tiles, p->pixels_form);
+    pass.prefetch_weights = false;
+    pass.work.weights = ones;
+    pass.work.sums = item->workspace + p->windows_begin;
+    pass.work.bias = pass.work.bounds = NULL;
+    gops_implicit_multiply(&pass);
+}
+
+void gops_lanes_subtract_windows(const gops_implicit *p, const gops_implicit_item *item,
+                                 const gops_lanes_rows *rows)
+{
+    const gops_plan *plan = item->plan;
+    const struct gops_lanes_kernels *kernels = plan->kernels->lanes;
+    const gops_implicit_pass *pass = &item->pass;
+    const uint32_t *windows = (const uint32_t *)(const void *)(item->workspace + p->windows_begin);
+    uint32_t *sums = pass->work.sums;
+    uint32_t zeros[GOPS_EPILOGUE_CHANNELS];
+    for (int64_t i = 0; i < rows->count; i++) {
+        zeros[i] = (uint32_t)(item->job->quantized->zero_points[channel_of(rows, i)] +
+                              gops_lanes_filter_shift(plan));
+    }
+    for (int64_t i = 0; p->pixels_form && i < rows->count; i++) {
+        kernels->subtract(sums + i * pass->work.sums_ld, windows, zeros[i],
+                          pass->count * item->runs.step);
+    }
+    for (int64_t j = 0; !p->pixels_form && j < pass->count; j++) {
+        kernels->subtract(sums + pass->work.sum_offsets[j], zeros,
+                          windows[j * kernels->tiles.lanes], rows->count);
+    }
+}

@@ -1,0 +1,34 @@
+/* lanes_run.h: what a work item of a quantized plan does around its tiles; lanes.h. */
+#ifndef GOPS_IMPLICIT_LANES_RUN_H
+#define GOPS_IMPLICIT_LANES_RUN_H
+
+#include "methods/implicit/implicit.h"
+
+/* Rows of a product: first to first + count - 1, of which each output channel has `repeat`; row 0
+ * belongs to `channel`, counted over all groups. `k` is what one output adds: C_IN times taps. */
+typedef struct gops_lanes_rows {
+    int64_t channel, repeat, first, count;
+    int64_t k;
+    const uint32_t *weight_sums; /* of row `first` on; quads alone have them */
+} gops_lanes_rows;
+
+/* Finds out what the tiles can leave of the item's outputs, and whether they need the sums of
+ * windows. Bytes are left only of sums that one block of depth completes. */
+void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item);
+
+/* Has the tiles leave sums for gops_store. */
+void gops_lanes_keep_raw(gops_implicit_item *item);
+
+/* Has the tiles of the pass begin with what corrects the sums of these rows, and requantize them. */
+void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows);
+
+/* Computes the sums of the windows of the pass, whose offsets and depth are set, by the packed
+ * weights of 1. In the channels form this changes the list of columns. */
+void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *item, int64_t first,
+                            const uint32_t *ones);
+
+/* Subtracts them, times the filter's zero points, from the sums of these rows. */
+void gops_lanes_subtract_windows(const gops_implicit *p, const gops_implicit_item *item,
+                                 const gops_lanes_rows *rows);
+
+#endif

@@ -1,0 +1,117 @@
+/* lanes_tile.vnni.isa.c: the register tiles of quantized plans, for one instruction set. */
+#include "methods/implicit/lanes.h"
+
+#include "isa/lanes.h"
+#include "isa/register.h"
+#include "isa/vector.h"
+#include "methods/implicit/implicit_sizes.h"
+#include "post_ops/requantize.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+/* Floats beside the 32-bit sums. */
+#define C float
+#define LANES LANES_OF_4
+#define NAME(symbol) f32_##symbol
+#include "isa/vectors.inc.h"
+#include "post_ops/epilogue.inc.h"
+#undef C
+#undef LANES
+#undef NAME
+
+#define NAME(symbol) u32_##symbol
+#define C uint32_t
+#define LANES LANES_OF_4
+#define LOW GOPS_PASTE(LOW, LANES)
+#define HIGH GOPS_PASTE(HIGH, LANES)
+
+#ifdef GOPS_LANES_QUADS
+enum { CHANNELS_OF_A_LANE = GOPS_LANES_QUAD };
+#else
+enum { CHANNELS_OF_A_LANE = 2 };
+#endif
+
+#ifdef GOPS_EMULATED_ISA
+typedef uint32_t quad_bits __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef int32_t quad_weight __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+/* The sum of the products of four bytes, of which those of the weights have a sign. */
+GOPS_INLINE void add_quads(quad_bits *sum, const quad_bits *data, const quad_bits *weight)
+{
+    GOPS_UNROLL
+    for (int i = 0; i < GOPS_LANES_QUAD; i++) {
+        const quad_bits byte = *data >> (8 * i) & 0xff;
+        const quad_weight value = (quad_weight)(*weight << (24 - 8 * i)) >> 24;
+        *sum += byte * (quad_bits)value;
+    }
+}
+#define MULTIPLY_ADD(sum, data, weight)                                                            \
+    add_quads((quad_bits *)&(sum), (const quad_bits *)&(data), (const quad_bits *)&(weight))
+#elif defined(__AVX512VNNI__)
+#define MULTIPLY_ADD(sum, data, weight)                                                            \
+    ((sum) = (u32_vector)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(data), (__m512i)(weight)))
+#elif defined(__AVXVNNI__)
+#define MULTIPLY_ADD(sum, data, weight)                                                            \
+    ((sum) =                                                                                       \
+         (u32_vector)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(data), (__m256i)(weight)))
+#elif defined(__AVX512BW__)
+#define MULTIPLY_ADD(sum, data, weight)                                                            \
+    ((sum) += (u32_vector)_mm512_madd_epi16((__m512i)(data), (__m512i)(weight)))
+#elif defined(__AVX2__)
+#define MULTIPLY_ADD(sum, data, weight)                                                            \
+    ((sum) += (u32_vector)_mm256_madd_epi16((__m256i)(data), (__m256i)(weight)))
+#elif defined(__SSE2__)
+#define MULTIPLY_ADD(sum, data, weight)                                                            \
+    ((sum) += (u32_vector)_mm_madd_epi16((__m128i)(data), (__m128i)(weight)))
+#else
+typedef uint32_t pair_bits __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef int32_t pair_half __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+/* The sum of the products of the lower and of the upper 16 bits, which have a sign. */
+GOPS_INLINE pair_bits pair_products(pair_bits data, pair_bits weight)
+{
+    const pair_half low = ((pair_half)(data << 16) >> 16) * ((pair_half)(weight << 16) >> 16);
+    const pair_half high = ((pair_half)data >> 16) * ((pair_half)weight >> 16);
+    return (pair_bits)low + (pair_bits)high;
+}
+#define MULTIPLY_ADD(sum, data, weight)                                                            \
+    ((sum) += (u32_vector)pair_products((pair_bits)(data), (pair_bits)(weight)))
+#endif
+
+#define START_AND_STORE "methods/implicit/lanes_store.inc.h"
+#include "methods/implicit/implicit_tile.inc.h"
+
+static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        sums[i] -= factor * of[i];
+    }
+}
+
+/* Transposes and interleaves bytes as well, 16 at a time on all instruction sets. */
+#undef NAME
+#undef C
+#undef LANES
+#undef LOW
+#undef HIGH
+#define NAME(symbol) u8_##symbol
+#define C uint8_t
+#define LANES 16
+#define LOW LOW_16
+#define HIGH HIGH_16
+#include "isa/vectors.inc.h"
+#include "methods/implicit/implicit_transpose.inc.h"
+
+const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
+    .tiles = {LANES_OF_4, CHANNELS_OF_A_LANE, u32_pixels_list, u32_channels_list, u32_transpose,
+              u32_interleave},
+    .input = GOPS_ISA_NAME(gops_lanes_input),
+    .transpose_bytes = u8_transpose,
+    .interleave_bytes = u8_interleave,
+    .subtract = subtract,
+};
