@@ -116,7 +116,10 @@ GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, co
     const int half = (nr + 1) / 2;
     const int64_t *columns = work->columns;
     start_tile(work, vectors, nr, true, sum);
-    if (nr > 2 && columns[half - 1] - columns[0] == half - 1 &&
+    /* Columns ascend, but the last may be repeated, behind a row that ends in this tile: then its
+     * distance from the first of its half is no measure. */
+    const bool repeats = nr - half > 1 && columns[nr - 1] == columns[nr - 2];
+    if (nr > 2 && !repeats && columns[half - 1] - columns[0] == half - 1 &&
         columns[nr - 1] - columns[half] == nr - 1 - half) {
         channels_loop(work, vectors, nr, true, sum);
     } else {

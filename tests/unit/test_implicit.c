@@ -1,0 +1,52 @@
+/* Blocks of columns that end anywhere in a row and are no multiple of a register tile's, because the
+ * last channels have a smaller one, with gaps of any width between the rows of the padded input. */
+
+#include "problem.h"
+#include "every_plan.h"
+#include "harness.h"
+
+static gops_test_tally tally;
+
+static void sweep(gops_problem_operation operation, const char *name)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), operation);
+    for (int64_t stride = 1; stride <= 3; stride++) {
+        for (int64_t width = 11; width <= 17; width++) {
+            for (int64_t out = 19; out <= 61; out += 14) {
+                const bool conv = operation == GOPS_PROBLEM_CONV;
+                gops_problem p = {
+                    .operation = operation,
+                    .threads = 1,
+                    .data = {GOPS_F32, 4, {1, 2, 20, width}},
+                    .filter = {GOPS_F32, 5, {1, conv ? out : 2, conv ? 2 : out, 3, 5}},
+                };
+                p.conv.strides = p.deconv.strides = (gops_list){2, {1, stride}};
+                p.conv.pads_begin = p.deconv.pads_begin = (gops_list){2, {1, 3}};
+                p.conv.pads_end = p.deconv.pads_end = (gops_list){2, {1, 2}};
+                p.conv.dilations = p.deconv.dilations = (gops_list){2, {3, 1}};
+                gops_test_check(gops_test_every_result(&p, name, &random, &tally), "not legal");
+            }
+        }
+    }
+    gops_test_check_tally(&tally, operation, name);
+}
+
+static void convolutions(void)
+{
+    sweep(GOPS_PROBLEM_CONV, "implicit");
+}
+
+static void transposed(void)
+{
+    sweep(GOPS_PROBLEM_DECONV, "subconv");
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {
+        {"convolutions", convolutions},
+        {"transposed", transposed},
+        {NULL, NULL},
+    };
+    return gops_test_main("register tiles", cases);
+}
