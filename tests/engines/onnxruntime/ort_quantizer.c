@@ -1,5 +1,5 @@
-/* ort_quantizer.c: quantizes layers as it writes them: weights by their largest values, activations
- * by a range that normalized layers keep to. */
+/* ort_quantizer.c: quantizes layers as it writes them: weights by the range of each channel,
+ * activations by one that normalized layers keep to. Some of both saturate. */
 #include "ort_quantizer.h"
 
 #include "guarded_memory.h"
