@@ -9,6 +9,7 @@ extern const gops_method gops_gemm_deconv;
 extern const gops_method gops_implicit_conv;
 extern const gops_method gops_direct_conv;
 extern const gops_method gops_pointwise_conv;
+extern const gops_method gops_pointwise_channels_conv;
 extern const gops_method gops_subconv_deconv;
 extern const gops_method gops_depthwise_blocked_deconv;
 extern const gops_method gops_depthwise_rows_conv;

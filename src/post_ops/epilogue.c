@@ -40,6 +40,21 @@ gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
     return epilogue;
 }
 
+gops_epilogue gops_epilogue_read_sums(const gops_plan *plan, const gops_job *job)
+{
+    gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
+    if (!epilogue.applies && job->fused && !gops_is_integer(plan->type) &&
+        plan->output_type->native) {
+        epilogue.applies = true;
+        set_value(&epilogue.bounds, plan->type->compute, 0, -INFINITY);
+        set_value(&epilogue.bounds, plan->type->compute, 1, INFINITY);
+        epilogue.rest = *job;
+        epilogue.rest.bias = NULL;
+        epilogue.rest.residual = NULL;
+    }
+    return epilogue;
+}
+
 void gops_epilogue_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,
                         int64_t count, int64_t padded, gops_epilogue_values *bias)
 {

@@ -43,6 +43,11 @@ typedef enum gops_epilogue_residual {
 gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
                                  gops_epilogue_residual residual);
 
+/* The same for a kernel that can add any residual and whose neighbouring outputs are of different
+ * channels, which gops_store cannot give their biases: of other activations too it leaves only the
+ * activation to `rest`. */
+gops_epilogue gops_epilogue_read_sums(const gops_plan *plan, const gops_job *job);
+
 /* Writes `padded` values: the biases of channels channel, channel + step, ... (`count` of them),
  * then zeros. Without a bias, all are zeros. */
 void gops_epilogue_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,

@@ -12,12 +12,13 @@
 
 static gops_test_tally tally;
 
-/* Each is one that `pointwise` serves. */
+/* Each is one that both forms of `pointwise` serve. */
 static void check(gops_problem *problem, gops_test_random *random)
 {
     memset(&tally, 0, sizeof tally);
     gops_test_check(gops_test_every_result(problem, NULL, random, &tally), "not legal");
-    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "pointwise");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "pointwise/pixels");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "pointwise/channels");
 }
 
 static gops_problem shape(gops_type type, int64_t batch, int64_t groups, int64_t in, int64_t out,
@@ -90,6 +91,34 @@ static void pages(void)
     }
 }
 
+/* Images of one pixel, which share tiles: a tile, several, more than a chunk of them; channels that
+ * fill a block, that leave lanes empty, that are more than a block; input channels about the number
+ * whose sums are kept apart. */
+static void one_pixel(void)
+{
+    static const int64_t batches[] = {1, 2, 5, 7, 13, 61};
+    static const int64_t channels[][2] = {{1, 5}, {3, 17}, {6, 37}, {13, 53}, {35, 131}};
+    static const gops_activation activations[] = {
+        {.kind = GOPS_ACTIVATION_NONE},
+        {.kind = GOPS_ACTIVATION_CLAMP, .alpha = -0.25, .beta = 0.5},
+        {.kind = GOPS_ACTIVATION_SIGMOID},
+        {.kind = GOPS_ACTIVATION_HARD_SWISH},
+    };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 6);
+    int i = 0;
+    for (size_t b = 0; b < sizeof batches / sizeof batches[0]; b++) {
+        for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++, i++) {
+            gops_problem problem = shape(i % 3 ? GOPS_F32 : GOPS_F64, batches[b], 1 + i % 2,
+                                         channels[c][0], channels[c][1], 1, 1);
+            problem.activation = activations[i % 4];
+            problem.with_bias = i % 5 != 1;
+            problem.with_residual = i % 3 != 1;
+            problem.residual_in_place = problem.with_residual && i % 2 == 0;
+            check(&problem, &random);
+        }
+    }
+}
+
 static void fused(void)
 {
     static const gops_activation activations[] = {
@@ -113,7 +142,8 @@ static void fused(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {{"sizes", sizes}, {"deep", deep},   {"strides", strides},
-                                           {"pages", pages}, {"fused", fused}, {NULL, NULL}};
+    static const gops_test_case cases[] = {
+        {"sizes", sizes}, {"deep", deep},           {"strides", strides}, {"pages", pages},
+        {"fused", fused}, {"one_pixel", one_pixel}, {NULL, NULL}};
     return gops_test_main("kernels of 1", cases);
 }

@@ -30,6 +30,10 @@ static const double CYCLES_PER_TILE = 60; /* the call and its arguments */
 static const double CYCLES_PER_SUM = 3;   /* a vector of sums kept, or transposed and stored */
 static const double CYCLES_PER_LINE = 3;  /* of data, from the second level cache */
 static const double NS_PER_ITEM = 300;
+/* Weights come no faster, from the second level cache or from beyond it; with few pixels a layer
+ * takes as long as that. */
+static const double L2_BYTES_PER_CYCLE = 48;
+static const double BYTES_PER_CYCLE = 26;
 static const double LOADS_PER_CYCLE = 1.75; /* 2 but for those that wait for a line */
 /* What a step takes more where it loads weights from the second level cache, has a register too
  * few, has addresses of several rows, or loads four pixels at a time, some across two lines.
@@ -290,7 +294,12 @@ static double estimate(const gops_plan *plan, gops_direct_layout *p, double cycl
         lines *= (double)gops_min(axis->data, gops_mul_saturate(axis->output, axis->kernel));
     }
     const double groups = (double)conv->batch * (double)conv->groups;
-    return groups * ((all + (double)blocks * lines * CYCLES_PER_LINE) * NS_PER_CYCLE) +
+    const double computed = all + (double)blocks * lines * CYCLES_PER_LINE;
+    const int64_t weights = gops_mul_saturate(conv->groups * conv->k, conv->channels_out * bytes);
+    const double streamed =
+        (double)conv->k * (double)(p->padded_channels * bytes) /
+        (weights <= plan->machine.l2_bytes ? L2_BYTES_PER_CYCLE : BYTES_PER_CYCLE);
+    return groups * (computed > streamed ? computed : streamed) * NS_PER_CYCLE +
            NS_PER_ITEM * (double)p->row_items * (double)p->block_items * groups /
                (double)p->item_groups;
 }

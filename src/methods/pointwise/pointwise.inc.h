@@ -10,7 +10,8 @@
  *
  * Parameters: those of isa/each_compute.inc.h, of which this file itself uses C, LANES, NAME, EVEN,
  * EVEN_ODD and INTRINSIC; and GOPS_POINTWISE_TILES(TILE), GOPS_POINTWISE_MR, GOPS_POINTWISE_VECTORS
- * and GOPS_POINTWISE_MAX_TAIL, the tiles and their largest sizes (pointwise.isa.c).
+ * and GOPS_POINTWISE_MAX_TAIL, the tiles and their largest sizes (pointwise.isa.c), and those of
+ * pointwise_channels.inc.h.
  */
 #include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"
@@ -261,6 +262,8 @@ static void gather_rows(void *to, const gops_pointwise_panel *panel, const void 
     }
 }
 
+#include "methods/pointwise/pointwise_channels.inc.h"
+
 #define TILE(mr, vectors, tail)                                                                    \
     static void NAME(tile_##mr##x##vectors##_##tail)(const gops_pointwise_work *work)              \
     {                                                                                              \
@@ -279,4 +282,8 @@ static const gops_pointwise pointwise_kernels = {
     .tiles = tile_list,
     .copy_panel = copy_rows,
     .gather_panel = gather_rows,
+    .column_vectors = GOPS_POINTWISE_COLUMN_VECTORS,
+    .max_columns = GOPS_POINTWISE_COLUMNS,
+    .column_tiles = column_tile_list,
+    .transpose = transpose_sums,
 };

@@ -1,5 +1,5 @@
 /*
- * pointwise_conv.c: GroupConvolution with a kernel of 1 and no pads.
+ * pointwise_conv.c: GroupConvolution with a kernel of 1 and no pads, by vectors of pixels.
  *
  * Without strides, output pixel o reads data pixel o and nothing else: the data of a group is the
  * column matrix, whatever its spatial axes are, and they count as one. With strides the column
@@ -71,28 +71,6 @@ typedef struct pointwise_item {
     int64_t pixel, count, vectors, tail;
 } pointwise_item;
 
-/* Lists the data pixels that the panel's output pixels read, by rows. */
-static int64_t list_rows(const pointwise_item *item, gops_pointwise_row *rows)
-{
-    const gops_conv_geometry *conv = &item->plan->conv;
-    const gops_axis *x = &conv->axis[conv->axes - 1];
-    const int64_t end = item->pixel + item->count;
-    int64_t row_count = 0, count;
-    for (int64_t pixel = item->pixel; pixel < end; pixel += count) {
-        int64_t outer = pixel / x->output, pitch = x->data;
-        int64_t from = pixel % x->output * x->stride;
-        for (int a = conv->axes - 2; a >= 0; a--) {
-            const gops_axis *axis = &conv->axis[a];
-            from += outer % axis->output * axis->stride * pitch;
-            outer /= axis->output;
-            pitch *= axis->data;
-        }
-        count = gops_min(x->output - pixel % x->output, end - pixel);
-        rows[row_count++] = (gops_pointwise_row){from, count};
-    }
-    return row_count;
-}
-
 /* A panel of `depth` input channels from c on, and its ld: where it lies; or a copy, where its
  * pixels do not lie together, where its vectors would reach beyond the data, or where its lines
  * would not stay in the cache. */
@@ -109,7 +87,7 @@ static const void *find_panel(const pointwise_item *item, int64_t c, int64_t dep
         gops_pointwise_row rows[GOPS_POINTWISE_MAX_PIXELS];
         const gops_pointwise_panel panel = {
             .rows = rows,
-            .row_count = list_rows(item, rows),
+            .row_count = gops_pointwise_list_rows(conv, item->pixel, item->count, rows),
             .stride = conv->axis[conv->axes - 1].stride,
             .ld = (item->vectors + (item->tail > 0)) * kernels->lanes,
         };
@@ -272,7 +250,7 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
 }
 
 const gops_method gops_pointwise_conv = {
-    .name = "pointwise",
+    .name = "pointwise/pixels",
     .operation = GOPS_OPERATION_CONV,
     .prepare = gops_pointwise_prepare,
     .pack = pointwise_pack,

@@ -37,12 +37,6 @@ static const double CYCLES_PER_COPY = 1.5; /* a vector copied as it lies */
 static const double CYCLES_PER_L2_LINE = 4;
 static const double NS_PER_ITEM = 100;
 
-static gops_even_split split_evenly(int64_t whole, int64_t max)
-{
-    const int64_t count = gops_ceil_div(whole, max);
-    return (gops_even_split){count, whole / count, whole % count};
-}
-
 /* Panels of whole vectors; or panels of the most vectors and a tail, where that takes fewer
  * multiplications. A vector takes one for each channel of a tile, a tail pixel takes one in all. */
 static void split_pixels(gops_pointwise_layout *p, const gops_pointwise *kernels, int64_t pixels)
@@ -50,7 +44,7 @@ static void split_pixels(gops_pointwise_layout *p, const gops_pointwise *kernels
     const int64_t max = kernels->vectors * kernels->lanes, full = pixels / max;
     const int64_t vectors = gops_ceil_div(pixels, kernels->lanes);
     const int64_t left = pixels - full * max, mr = gops_even_size(&p->blocks, 0);
-    p->panels = split_evenly(vectors, kernels->vectors);
+    p->panels = gops_split_evenly(vectors, kernels->vectors);
     p->unit = kernels->lanes;
     if (left <= full * kernels->max_tail && left < (vectors - full * kernels->vectors) * mr) {
         p->panels = (gops_even_split){full, pixels / full, pixels % full};
@@ -131,7 +125,7 @@ static void divide_into_items(const gops_plan *plan, gops_pointwise_layout *p)
     p->block_items = gops_ceil_div(p->blocks.count, p->item_blocks);
 }
 
-static bool serves(const gops_conv_geometry *conv)
+bool gops_pointwise_serves(const gops_conv_geometry *conv)
 {
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
@@ -141,6 +135,27 @@ static bool serves(const gops_conv_geometry *conv)
         }
     }
     return conv->channels_out > 0;
+}
+
+int64_t gops_pointwise_list_rows(const gops_conv_geometry *conv, int64_t pixel, int64_t count,
+                                 gops_pointwise_row *rows)
+{
+    const gops_axis *x = &conv->axis[conv->axes - 1];
+    const int64_t end = pixel + count;
+    int64_t row_count = 0, length;
+    for (; pixel < end; pixel += length) {
+        int64_t outer = pixel / x->output, pitch = x->data;
+        int64_t from = pixel % x->output * x->stride;
+        for (int a = conv->axes - 2; a >= 0; a--) {
+            const gops_axis *axis = &conv->axis[a];
+            from += outer % axis->output * axis->stride * pitch;
+            outer /= axis->output;
+            pitch *= axis->data;
+        }
+        length = gops_min(x->output - pixel % x->output, end - pixel);
+        rows[row_count++] = (gops_pointwise_row){from, length};
+    }
+    return row_count;
 }
 
 static bool skips_pixels(const gops_conv_geometry *conv)
@@ -186,11 +201,11 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
         return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
                          plan->type->name);
     }
-    if (!serves(conv)) {
+    if (!gops_pointwise_serves(conv)) {
         return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves kernels of 1 without pads");
     }
     *p = (gops_pointwise_layout){
-        .blocks = split_evenly(conv->channels_out, kernels->mr),
+        .blocks = gops_split_evenly(conv->channels_out, kernels->mr),
     };
     split_pixels(p, kernels, conv->output_pixels);
     p->depth_block = gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, MAX_DEPTH));

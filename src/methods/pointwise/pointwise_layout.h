@@ -1,7 +1,8 @@
-/* pointwise_layout.h: how a pointwise convolution is cut; pointwise_conv.c. */
+/* pointwise_layout.h: how a pointwise convolution is cut; pointwise_conv.c, pointwise_channels.c. */
 #ifndef GOPS_POINTWISE_LAYOUT_H
 #define GOPS_POINTWISE_LAYOUT_H
 
+#include "base/checked.h"
 #include "methods/pointwise/pointwise.h"
 #include "plan/plan.h"
 
@@ -27,9 +28,37 @@ typedef struct gops_pointwise_layout {
     int64_t sums_from, outputs_from;
 } gops_pointwise_layout;
 
+/* The same for the form whose vectors hold channels. A run is the pixels of an image; where images
+ * have a single pixel, it is the pixels of all images. The pixels of a run are its columns. */
+typedef struct gops_pointwise_channels_layout {
+    gops_even_split blocks; /* of C_OUT in vectors */
+    gops_even_split chunks; /* of the columns of a run */
+    gops_even_split depths; /* of C_IN */
+    int64_t runs, columns;
+    bool across_images;
+    /* How many groups, blocks and chunks one work item has. */
+    int64_t item_groups, item_blocks, item_chunks;
+    /* How many work items the blocks of a group, and the chunks of a run, are cut into. */
+    int64_t block_items, chunk_items;
+    /* The workspace of a worker: sums [column][channel], then the same transposed. */
+    int64_t transposed_from;
+} gops_pointwise_channels_layout;
+
+static inline const gops_pointwise_channels_layout *
+gops_pointwise_channels_layout_of(const gops_plan *plan)
+{
+    return gops_read_parameters(plan);
+}
+
 static inline const gops_pointwise_layout *gops_pointwise_layout_of(const gops_plan *plan)
 {
     return gops_read_parameters(plan);
+}
+
+static inline gops_even_split gops_split_evenly(int64_t whole, int64_t max)
+{
+    const int64_t count = gops_ceil_div(whole, max);
+    return (gops_even_split){count, whole / count, whole % count};
 }
 
 static inline int64_t gops_even_size(const gops_even_split *split, int64_t i)
@@ -46,7 +75,16 @@ static inline int64_t gops_even_begin(const gops_even_split *split, int64_t i)
 /* Channels whose outputs lie in the workspace at a time, where gops_store applies the post-ops. */
 enum { GOPS_POINTWISE_STORE_CHANNELS = 32 };
 
-/* The method's. */
+/* Whether kernels are of 1, and no output lies on padding. */
+bool gops_pointwise_serves(const gops_conv_geometry *conv);
+
+/* Lists the data pixels that `count` output pixels from `pixel` on read, by rows; their number. */
+int64_t gops_pointwise_list_rows(const gops_conv_geometry *conv, int64_t pixel, int64_t count,
+                                 gops_pointwise_row *rows);
+
+/* The methods'. */
 gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error);
+gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limit,
+                                            gops_error *error);
 
 #endif

@@ -1,0 +1,153 @@
+/* pointwise_channels_layout.c: blocks, chunks and items of the form whose vectors hold channels,
+ * and a model of its time. */
+#include "methods/pointwise/pointwise_layout.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static_assert(sizeof(gops_pointwise_channels_layout) <= GOPS_PARAMETER_BYTES,
+              "parameters outgrow the room");
+
+enum {
+    /* As in pointwise_layout.c. */
+    MIN_ITEMS = 16,
+    SMALL_ITEM = 200000,
+    MAX_CHUNK = 60, /* columns; tiles of all sizes divide it */
+};
+static_assert((int)MAX_CHUNK <= (int)GOPS_POINTWISE_MAX_PIXELS, "a chunk outgrows its rows");
+
+/* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
+static const double NS_PER_CYCLE = 0.26;
+static const double CYCLES_PER_TILE = 20;
+static const double CYCLES_PER_SUM = 1.5;        /* a vector of sums written */
+static const double CYCLES_PER_TRANSPOSED = 1.2; /* an output written by itself */
+static const double BYTES_PER_CYCLE = 31;        /* weights, from beyond the second level cache */
+static const double L2_BYTES_PER_CYCLE = 48;
+static const double NS_PER_ITEM = 100;
+
+/* Cycles that a tile takes for one k: two multiplications or two loads can start in a cycle, and a
+ * multiplication waits 4 cycles for the sum of the one before it. */
+static double step_cycles(const gops_plan *plan, double vectors, double columns, bool in_l2)
+{
+    const double bytes = (double)plan->kernels->vector_bytes;
+    const double multiplies = vectors * columns / 2, loads = (vectors + columns) / 2;
+    const double latency = vectors == 1 ? 1 : vectors == 2 ? 2 : 4;
+    const double stream = vectors * bytes / (in_l2 ? L2_BYTES_PER_CYCLE : BYTES_PER_CYCLE);
+    double most = multiplies > loads ? multiplies : loads;
+    most = most > latency ? most : latency;
+    return most > stream ? most : stream;
+}
+
+/* Cycles of a block of so many vectors for one group and run. */
+static double block_cycles(const gops_plan *plan, const gops_pointwise_channels_layout *p,
+                           double vectors)
+{
+    const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
+    const double depth = (double)plan->conv.channels_in, passes = (double)p->depths.count;
+    double cycles = 0;
+    for (int larger = 0; larger < 2; larger++) {
+        const int64_t chunks = larger ? p->chunks.larger : p->chunks.count - p->chunks.larger;
+        const gops_even_split tiles =
+            gops_split_evenly(gops_max(1, p->chunks.size + larger), kernels->max_columns);
+        double chunk = 0;
+        for (int64_t t = 0; t < tiles.count; t++) {
+            const double columns = (double)gops_even_size(&tiles, t);
+            const bool in_l2 = t > 0 || plan->filter_bytes <= plan->machine.l2_bytes;
+            chunk += depth * step_cycles(plan, vectors, columns, in_l2) +
+                     passes * (CYCLES_PER_TILE + CYCLES_PER_SUM * vectors * columns);
+        }
+        cycles += (double)chunks * chunk;
+    }
+    return cycles;
+}
+
+static double estimate(const gops_plan *plan, const gops_pointwise_channels_layout *p)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const double larger = (double)p->blocks.larger;
+    double cycles =
+        larger * block_cycles(plan, p, (double)(p->blocks.size + 1)) +
+        ((double)p->blocks.count - larger) * block_cycles(plan, p, (double)p->blocks.size);
+    if (!p->across_images) {
+        cycles += CYCLES_PER_TRANSPOSED * (double)p->columns * (double)conv->channels_out;
+    }
+    const double units = (double)p->runs * (double)conv->groups;
+    return units *
+           (cycles * NS_PER_CYCLE +
+            NS_PER_ITEM * (double)(p->block_items * p->chunk_items) / (double)p->item_groups);
+}
+
+/* Work items: runs and groups; where these are few also blocks of channels, then chunks. */
+static void divide_into_items(const gops_plan *plan, gops_pointwise_channels_layout *p)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t min_items = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, MIN_ITEMS);
+    const int64_t units = gops_mul_saturate(p->runs, conv->groups);
+    const int64_t wanted = gops_ceil_div(min_items, units);
+    p->item_groups = gops_clamp(units / min_items, 1, conv->groups);
+    p->item_blocks = gops_ceil_div(p->blocks.count, gops_min(wanted, p->blocks.count));
+    p->block_items = gops_ceil_div(p->blocks.count, p->item_blocks);
+    const int64_t chunk_items = gops_ceil_div(wanted, p->block_items);
+    p->item_chunks = gops_ceil_div(p->chunks.count, gops_min(chunk_items, p->chunks.count));
+    p->chunk_items = gops_ceil_div(p->chunks.count, p->item_chunks);
+}
+
+static void lay_out(const gops_plan *plan, const gops_pointwise *kernels,
+                    gops_pointwise_channels_layout *p)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t block_bytes = kernels->column_vectors * plan->kernels->vector_bytes;
+    *p = (gops_pointwise_channels_layout){.across_images = conv->output_pixels == 1};
+    p->runs = p->across_images ? 1 : conv->batch;
+    p->columns = p->across_images ? conv->batch : conv->output_pixels;
+    p->blocks = gops_split_evenly(gops_ceil_div(conv->channels_out, kernels->lanes),
+                                  kernels->column_vectors);
+    p->chunks = gops_split_evenly(p->columns, MAX_CHUNK);
+    /* The tiles after the first one find the weights of a block in the second level cache. */
+    p->depths = gops_split_evenly(conv->channels_in,
+                                  p->columns <= kernels->max_columns
+                                      ? conv->channels_in
+                                      : gops_max(1, plan->machine.l2_bytes / 4 / block_bytes));
+    divide_into_items(plan, p);
+}
+
+gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limit,
+                                            gops_error *error)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
+    gops_pointwise_channels_layout *p = gops_parameters(plan);
+    if (kernels == NULL || !plan->type->native || plan->output_type != plan->type) {
+        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
+                         plan->type->name);
+    }
+    if (!gops_pointwise_serves(conv)) {
+        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves kernels of 1 without pads");
+    }
+    const int64_t vector_bytes = plan->kernels->vector_bytes;
+    plan->filter_bytes = gops_ceil_div(conv->channels_out, kernels->lanes) * vector_bytes *
+                         conv->groups * conv->channels_in;
+    lay_out(plan, kernels, p);
+    const int64_t sums = gops_even_size(&p->chunks, 0) * kernels->column_vectors * vector_bytes;
+    plan->worker_bytes = 0;
+    gops_reserve(&plan->worker_bytes, sums);
+    p->transposed_from = gops_reserve(&plan->worker_bytes, sums);
+    if (plan->worker_bytes > worker_limit) {
+        return gops_fail(error, GOPS_INVALID,
+                         "max_workspace is %lld; pointwise needs %lld for one thread",
+                         (long long)worker_limit, (long long)plan->worker_bytes);
+    }
+    plan->cost = estimate(plan, p);
+    plan->items =
+        p->runs * p->chunk_items * p->block_items * gops_ceil_div(conv->groups, p->item_groups);
+    snprintf(plan->why, sizeof plan->why,
+             "a kernel of 1 on the input where it lies: tiles of %lld channels by %lld pixels%s, "
+             "each weight read in order, estimated %.3f ms",
+             (long long)(gops_even_size(&p->blocks, 0) * kernels->lanes),
+             (long long)gops_min(p->columns, kernels->max_columns),
+             p->across_images ? " of several images" : "", plan->cost / 1e6);
+    return GOPS_OK;
+}
