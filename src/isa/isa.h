@@ -29,6 +29,7 @@ typedef struct gops_kernels {
     const struct gops_gemm_kernels *gemm;            /* methods/gemm/gemm_kernels.h */
     const struct gops_implicit_kernels *implicit;    /* methods/implicit/implicit_tile.h */
     const struct gops_lanes_kernels *lanes;          /* methods/implicit/lanes.h */
+    const struct gops_bf16_kernels *bf16;            /* likewise; NULL where there are none */
     const struct gops_direct_kernels *const *direct; /* by compute type: methods/direct/direct.h */
     const struct gops_pointwise *const *pointwise;   /* likewise: methods/pointwise/pointwise.h */
     const struct gops_depthwise_forms *depthwise;    /* methods/depthwise/depthwise.h */
@@ -49,6 +50,9 @@ extern const struct gops_post_ops_kernels GOPS_BASE_NAME(gops_post_ops_kernels);
 extern const struct gops_gemm_kernels GOPS_BASE_NAME(gops_gemm_kernels);
 extern const struct gops_implicit_kernels GOPS_BASE_NAME(gops_implicit_kernels);
 extern const struct gops_lanes_kernels GOPS_VNNI_NAME(gops_lanes_kernels);
+#ifdef GOPS_HAS_BF16
+extern const struct gops_bf16_kernels GOPS_ISA_NAME(gops_bf16_kernels);
+#endif
 extern const struct gops_direct_kernels *const GOPS_BASE_NAME(gops_direct_table)[];
 extern const struct gops_pointwise *const GOPS_BASE_NAME(gops_pointwise_table)[];
 extern const struct gops_depthwise_forms GOPS_BASE_NAME(gops_depthwise_forms);

@@ -13,6 +13,10 @@ const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
     .gemm = &GOPS_BASE_NAME(gops_gemm_kernels),
     .implicit = &GOPS_BASE_NAME(gops_implicit_kernels),
     .lanes = &GOPS_VNNI_NAME(gops_lanes_kernels),
+#if defined(GOPS_HAS_BF16) && __FLT_EVAL_METHOD__ == 0
+    /* Elsewhere, on x87, floats have more bits than the emulation takes them to have. */
+    .bf16 = &GOPS_ISA_NAME(gops_bf16_kernels),
+#endif
     .direct = GOPS_BASE_NAME(gops_direct_table),
     .pointwise = GOPS_BASE_NAME(gops_pointwise_table),
     .depthwise = &GOPS_BASE_NAME(gops_depthwise_forms),

@@ -102,6 +102,7 @@ static void fill_layout(gops_plan *plan)
     plan->layout.filter_type = plan->filter_type->type;
     plan->layout.output_type = plan->output_type->type;
     plan->layout.quantized = plan->quantized;
+    plan->layout.relaxed = plan->relaxed;
     plan->layout.variant = plan->filter_variant;
     for (int i = 0; i < plan->conv.axes; i++) {
         plan->layout.kernel[i] = plan->conv.axis[i].kernel;

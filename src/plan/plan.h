@@ -106,6 +106,7 @@ typedef struct gops_filter_layout {
     int64_t data_type, filter_type;
     int64_t output_type;
     int64_t quantized;
+    int64_t relaxed;
     int64_t variant; /* the method's own */
 } gops_filter_layout;
 

@@ -256,6 +256,38 @@ static void count_residual_as_term(const gops_reference_geometry *g, const void 
                                   fabsl(gops_test_get_real(type, residual, i));
 }
 
+/* The largest finite magnitude. */
+static long double largest(gops_type type, const void *values, int64_t count)
+{
+    long double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const long double x = fabsl(gops_test_get_real(type, values, i));
+        if (isfinite(x) && x > most)
+            most = x;
+    }
+    return most;
+}
+
+/* What accuracy=relaxed may add: the bound of groupops/plan.h, with K times the largest value in
+ * place of the sum of the values. */
+static void allow_relaxed(const gops_problem *problem, const gops_problem_buffers *buffers,
+                          const gops_reference_geometry *g, gops_reference_result *result)
+{
+    long double k = (long double)g->c_in;
+    for (int32_t i = 0; i < g->spatial; i++)
+        k *= (long double)g->kernel[i];
+    const long double x =
+        largest(problem->data.type, buffers->data.memory, gops_test_elements(&problem->data));
+    const long double w = largest(problem->filter.type, buffers->weights.memory,
+                                  gops_test_elements(&problem->filter));
+    for (int64_t i = 0; i < gops_test_elements(&result->tensor); i++) {
+        const long double more = /* once: 2^-24 of the sum of the products */
+            2 * (k + 32) * result->once[i] + 0x1p-124L * k * (1 + x + w);
+        result->error[i] += more;
+        result->bound[i] += more * (1 + gops_test_unit_roundoff(problem->data.type));
+    }
+}
+
 void gops_problem_reference(const gops_problem *problem, const gops_problem_buffers *buffers,
                             gops_reference_result *result)
 {
@@ -275,6 +307,9 @@ void gops_problem_reference(const gops_problem *problem, const gops_problem_buff
     else
         gops_reference_norm(&problem->data, buffers->data.memory, buffers->scale.memory,
                             buffers->bias.memory, &problem->norm, result);
+    if (problem->accuracy == GOPS_ACCURACY_RELAXED && type == GOPS_BF16 &&
+        problem->operation != GOPS_PROBLEM_NORM)
+        allow_relaxed(problem, buffers, &geometry, result);
     if (problem->residual_in_place && problem->operation != GOPS_PROBLEM_NORM &&
         gops_test_type_is_real(type))
         count_residual_as_term(&geometry, buffers->residual.memory, result);

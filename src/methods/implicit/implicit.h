@@ -124,8 +124,9 @@ int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *
 
 static inline const gops_tiles *gops_plan_tiles(const gops_plan *plan)
 {
-    return plan->quantized ? &plan->kernels->lanes->tiles
-                           : plan->kernels->implicit->tiles[plan->type->compute];
+    return plan->quantized              ? &plan->kernels->lanes->tiles
+           : gops_plan_takes_bf16(plan) ? &plan->kernels->bf16->tiles
+                                        : plan->kernels->implicit->tiles[plan->type->compute];
 }
 
 /* Values of the padded input for each pixel. */

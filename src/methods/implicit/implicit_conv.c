@@ -151,15 +151,16 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
                                                       conv->groups * conv->channels_out);
     }
     snprintf(plan->why, sizeof plan->why,
-             "no column matrix: tiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
+             "%sno column matrix: tiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
              "boxes",
-             (long long)p->mr, p->pixels_form ? "vectors of pixels" : "single pixels",
+             gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "", (long long)p->mr,
+             p->pixels_form ? "vectors of pixels" : "single pixels",
              p->in_place ? "the input where it lies" : "the input copied once with its padding",
              (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);
     return GOPS_OK;
 }
 
-/* The same as implicit_pack for a quantized plan. */
+/* The same as implicit_pack for lanes. */
 static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
                        const int32_t *zero_points, uint32_t *to)
 {
@@ -167,6 +168,7 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tile *list = gops_implicit_tiles(p, gops_plan_tiles(plan));
     const int64_t rows = conv->groups * conv->channels_out;
+    const int64_t size = plan->filter_type->bytes;
     const gops_lanes_filter filter = gops_lanes_filter_of(plan, to, p->depth, p->pixels_form, rows);
     memset(to, 0, (size_t)plan->filter_bytes);
     if (filter.ones != NULL) {
@@ -181,8 +183,9 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
         for (int64_t i = 0; i < count; i++) {
             uint32_t unused, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;
             for (int64_t tap = 0; tap < conv->taps; tap++) {
-                gops_lanes_pack_tap(plan, zero_points[o + i], weights + (o + i) * conv->k + tap,
-                                    conv->taps, tap, conv->taps, mr, to + i, sum);
+                gops_lanes_pack_tap(plan, plan->quantized ? zero_points[o + i] : 0,
+                                    weights + ((o + i) * conv->k + tap) * size, conv->taps, tap,
+                                    conv->taps, mr, to + i, sum);
             }
         }
         to += p->depth * mr;
@@ -199,7 +202,7 @@ static void implicit_pack(const gops_plan *plan, const void *weights, const int3
     const gops_tile *list = gops_implicit_tiles(p, gops_plan_tiles(plan));
     const int64_t bytes = gops_compute_bytes(type->compute);
     const unsigned char *from = weights;
-    if (plan->quantized) {
+    if (gops_plan_has_lanes(plan)) {
         pack_lanes(plan, weights, zero_points, packed);
         return;
     }

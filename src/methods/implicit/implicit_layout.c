@@ -187,9 +187,9 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
 int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr)
 {
     const int64_t bytes = mr * gops_compute_bytes(plan->type->compute);
-    /* Sums of a quantized plan that are complete need not go through memory. */
-    return plan->quantized ? gops_max(64, plan->machine.l2_bytes / 4 / bytes)
-                           : gops_max(64, plan->machine.l1_bytes / 2 / bytes);
+    /* Sums of lanes that are complete need not go through memory. */
+    return gops_plan_has_lanes(plan) ? gops_max(64, plan->machine.l2_bytes / 4 / bytes)
+                                     : gops_max(64, plan->machine.l1_bytes / 2 / bytes);
 }
 
 int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
@@ -200,7 +200,7 @@ int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t
 
     const int64_t list = (p->column_block + GOPS_MAX_NR) * (int64_t)sizeof(int64_t);
     int64_t end = 0;
-    const int64_t taps = plan->quantized ? plan->conv.taps : 0;
+    const int64_t taps = gops_plan_has_lanes(plan) ? plan->conv.taps : 0;
     gops_reserve(&end, padded * bytes);
     p->offsets_begin = gops_reserve(&end, (offsets + taps) * (int64_t)sizeof(int64_t));
     p->columns_begin = gops_reserve(&end, list);

@@ -26,8 +26,8 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
 int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr);
 
 /* Fills in where the parts of the workspace begin, and returns its bytes. The sizes are the values
- * in the padded input, the offset table, the sums, and a block of sums for the transpose. A
- * quantized plan's offset table is followed by the offsets of the taps of one plane. */
+ * in the padded input, the offset table, the sums, and a block of sums for the transpose. Where
+ * there are lanes, the offset table is followed by the offsets of the taps of one plane. */
 int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
                                 int64_t offsets, int64_t sums, int64_t transpose);
 

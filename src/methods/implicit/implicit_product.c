@@ -181,8 +181,10 @@ static const void *find_input(const gops_implicit *p, const gops_axis *axis,
                                     (uint32_t *)(void *)item->workspace);
         return item->workspace;
     }
-    plan->kernels->implicit->padded_input[plan->type->index](
-        &p->padded, origin, plan->conv.channels_in, data, item->workspace);
+    gops_padded_input_fn *const input =
+        gops_plan_takes_bf16(plan) ? plan->kernels->bf16->input
+                                   : plan->kernels->implicit->padded_input[plan->type->index];
+    input(&p->padded, origin, plan->conv.channels_in, data, item->workspace);
     return item->workspace;
 }
 

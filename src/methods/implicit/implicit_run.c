@@ -18,7 +18,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     const gops_conv_geometry *conv = &plan->conv;
     int64_t tap[GOPS_MAX_SPATIAL] = {0};
     const int64_t plane = p->in_place ? conv->data_pixels : p->padded.plane;
-    int64_t *const taps = plan->quantized ? offsets + p->depth : offsets;
+    int64_t *const taps = gops_plan_has_lanes(plan) ? offsets + p->depth : offsets;
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t offset = 0, residue = 0;
         for (int a = 0; a < conv->axes; a++) {
@@ -36,7 +36,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
             tap[a] = 0;
         }
     }
-    if (plan->quantized) {
+    if (gops_plan_has_lanes(plan)) {
         gops_lanes_offsets(taps, conv->taps, p->planes, plane, offsets);
         return;
     }

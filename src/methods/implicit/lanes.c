@@ -1,4 +1,4 @@
-/* lanes.c: what the tiles of a quantized plan take: weights, offsets, data; lanes.h. */
+/* lanes.c: what tiles of lanes take: weights, offsets, data; lanes.h. */
 #include "methods/implicit/lanes_plan.h"
 
 #include "base/checked.h"
@@ -33,13 +33,29 @@ gops_lanes_filter gops_lanes_filter_of(const gops_plan *plan, const void *packed
     return bytes > 0 ? (gops_lanes_filter){ones, ones + depth * mr} : (gops_lanes_filter){0};
 }
 
+static int64_t lane_channels(const gops_plan *plan)
+{
+    return plan->quantized ? plan->kernels->lanes->tiles.lane_channels
+                           : plan->kernels->bf16->tiles.lane_channels;
+}
+
 /* The weights of the channels of a lane, of which `channels` are left. */
+static uint32_t pack_bf16(const unsigned char *weights, int64_t apart, int64_t channels)
+{
+    uint16_t pair[GOPS_LANES_PAIR] = {0};
+    for (int64_t i = 0; i < gops_min(GOPS_LANES_PAIR, channels); i++) {
+        memcpy(&pair[i], weights + i * apart * (int64_t)sizeof pair[i], sizeof pair[i]);
+    }
+    return pair[0] | (uint32_t)pair[1] << 16;
+}
+
+/* The same for 8 bits. */
 static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned char *weights,
                           int64_t apart, int64_t channels, uint32_t *sum)
 {
     const bool with_sign = plan->filter_type->type == GOPS_I8, quads = gops_lanes_are_quads(plan);
     const int32_t subtracted = quads ? -gops_lanes_filter_shift(plan) : zero;
-    const int64_t count = gops_min(plan->kernels->lanes->tiles.lane_channels, channels);
+    const int64_t count = gops_min(lane_channels(plan), channels);
     uint32_t lane = 0;
     for (int64_t i = 0; i < count; i++) {
         int8_t value;
@@ -57,13 +73,16 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
                          uint32_t *sum)
 {
     const int64_t channels = plan->conv.channels_in;
-    const int64_t lane = plan->kernels->lanes->tiles.lane_channels;
+    const int64_t lane = lane_channels(plan);
     const int64_t planes = gops_ceil_div(channels, lane);
+    const int64_t size = plan->filter_type->bytes;
     for (int64_t plane = 0; plane < planes; plane += GOPS_LANES_BLOCK) {
         const int64_t width = gops_min(GOPS_LANES_BLOCK, planes - plane);
         uint32_t *at = to + (plane * taps + tap * width) * mr;
         for (int64_t c = plane * lane; c < (plane + width) * lane; c += lane, at += mr) {
-            *at = pack_lane(plan, zero, weights + c * apart, apart, channels - c, sum);
+            const unsigned char *from = weights + c * apart * size;
+            *at = plan->quantized ? pack_lane(plan, zero, from, apart, channels - c, sum)
+                                  : pack_bf16(from, apart, channels - c);
         }
     }
 }

@@ -1,10 +1,11 @@
 /*
- * lanes.h: implicit GEMM for quantized plans, several input channels to a value.
+ * lanes.h: implicit GEMM for quantized plans, and for bf16 where that may be relaxed: several input
+ * channels to a value.
  *
  * A value of the padded input and of the packed weights is 32 bits which hold one pixel, or one
  * weight, of neighbouring input channels: a lane. A step of a tile multiplies all of them and adds
  * the products to one sum. All else is as for other types: there are only fewer planes, one for
- * each lane of channels, and K is their number times the taps. Lanes are of two kinds:
+ * each lane of channels, and K is their number times the taps. Lanes are of these kinds:
  *
  *   quads  Four channels of 8 bits, data without and weights with a sign: one instruction of
  *          AVX-VNNI and AVX512-VNNI. With x' = x for u8 and x + 128 for i8, which flips the highest
@@ -18,6 +19,7 @@
  *          follow the packed filter. Padding in the copy is zx', so that it adds nothing.
  *   pairs  Two channels of 16 bits, one instruction of SSE2, AVX2 and AVX-512. x - zx and w - zw are
  *          within -255 to 255, so zero points are subtracted as data and weights are copied.
+ *   bf16   Two channels as they are, one instruction of AVX512-BF16, which adds to floats.
  *
  * Channels that only fill the last lane up have weights of 0, whatever their data.
  *
@@ -30,7 +32,7 @@
 #include "methods/implicit/implicit_tile.h"
 #include "post_ops/epilogue.h"
 
-enum { GOPS_LANES_BLOCK = 16, GOPS_LANES_QUAD = 4 };
+enum { GOPS_LANES_BLOCK = 16, GOPS_LANES_QUAD = 4, GOPS_LANES_PAIR = 2 };
 
 /* What a tile makes of its sums before it stores them: post_ops/requantize.h. */
 typedef struct gops_lanes_epilogue {
@@ -67,8 +69,15 @@ struct gops_lanes_kernels {
     void (*subtract)(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_t count);
 };
 
+/* The kernels of bf16. */
+struct gops_bf16_kernels {
+    gops_tiles tiles; /* sums and epilogue are those of f32 */
+    gops_padded_input_fn *input;
+};
+
 #ifdef GOPS_ISA
 extern gops_lanes_input_fn GOPS_ISA_NAME(gops_lanes_input);
+extern gops_padded_input_fn GOPS_ISA_NAME(gops_lanes_input_bf16);
 
 /* Lanes are quads; if not, pairs. */
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(GOPS_EMULATED_ISA)

@@ -1,4 +1,4 @@
-/* lanes_plan.h: what quantized plans of implicit and subconv do around their tiles; lanes.h. */
+/* lanes_plan.h: what plans of implicit and subconv do around tiles of lanes; lanes.h. */
 #ifndef GOPS_IMPLICIT_LANES_PLAN_H
 #define GOPS_IMPLICIT_LANES_PLAN_H
 
@@ -20,9 +20,21 @@ static inline int64_t gops_lanes_result_bytes(gops_lanes_result result)
     return result == GOPS_LANES_BYTES ? 1 : (int64_t)sizeof(uint32_t);
 }
 
+/* Whether the plan multiplies pairs of bf16 (lanes.h). */
+static inline bool gops_plan_takes_bf16(const gops_plan *plan)
+{
+    return plan->relaxed && plan->type->type == GOPS_BF16 && plan->kernels->bf16 != NULL;
+}
+
+/* Whether K is in the order of lanes.h. */
+static inline bool gops_plan_has_lanes(const gops_plan *plan)
+{
+    return plan->quantized || gops_plan_takes_bf16(plan);
+}
+
 static inline bool gops_lanes_are_quads(const gops_plan *plan)
 {
-    return plan->kernels->lanes->tiles.lane_channels == GOPS_LANES_QUAD;
+    return plan->quantized && plan->kernels->lanes->tiles.lane_channels == GOPS_LANES_QUAD;
 }
 
 /* What makes x' of x, and w' of w, for quads. */
@@ -51,7 +63,8 @@ gops_lanes_filter gops_lanes_filter_of(const gops_plan *plan, const void *packed
 
 /* Writes the weights of a row for one tap: to[k * mr] for each step k of that tap, of `taps`.
  * `weights` is that of the first input channel, and each further one is `apart` elements behind. Adds
- * the sum of the weights, as quads have them, to *sum. `zero` is the filter's zero point. */
+ * the sum of the weights, as quads have them, to *sum, which is not used for bf16. `zero` is the
+ * filter's zero point. */
 void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned char *weights,
                          int64_t apart, int64_t tap, int64_t taps, int64_t mr, uint32_t *to,
                          uint32_t *sum);

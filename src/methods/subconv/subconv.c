@@ -266,7 +266,7 @@ static void pack_tap(const gops_plan *plan, const gops_subconv_tile *tile, int64
     const gops_type_row *type = plan->filter_type;
     const int64_t apart = conv->channels_out * conv->taps;
     const int64_t bytes = gops_compute_bytes(type->compute);
-    if (plan->quantized) {
+    if (gops_plan_has_lanes(plan)) {
         uint32_t unused = 0;
         gops_lanes_pack_tap(plan, zero, weights, apart, tap, taps, tile->mr,
                             (uint32_t *)(void *)tile->to + i,

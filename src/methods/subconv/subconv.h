@@ -127,7 +127,7 @@ typedef struct gops_subconv_tile {
     uint32_t *sums; /* quads: of the weights of each row, to which they are added; else NULL */
 } gops_subconv_tile;
 
-/* Packs them: [channels_in * taps][mr], or for a quantized plan in the order of lanes.h. */
+/* Packs them: [channels_in * taps][mr], or where there are lanes in the order of lanes.h. */
 void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *geometry,
                             const gops_subconv_product *product, const gops_subconv_tile *tile);
 

@@ -24,8 +24,9 @@ static void subconv_explain(gops_plan *plan, const gops_subconv_parameters *p,
         [GOPS_SUBCONV_BY_TAP] = ", one for each tap on the one data pixel",
     };
     snprintf(plan->why, sizeof plan->why,
-             "%lld sub-convolutions with stride 1%s, as %lld products without a column matrix: "
+             "%s%lld sub-convolutions with stride 1%s, as %lld products without a column matrix: "
              "tiles of %lld channels by %s, %lld boxes",
+             gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "",
              (long long)gops_subconv_count(geometry), splits[p->split], (long long)p->products,
              (long long)p->implicit.mr,
              p->implicit.pixels_form ? "vectors of pixels" : "single pixels",

@@ -23,10 +23,10 @@ static void fill_offsets(const gops_subconv_work *work, const gops_subconv_produ
 {
     const gops_plan *plan = work->item.plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
-    /* Those of the taps lie behind all tables while a quantized plan's are made. */
-    int64_t *taps = plan->quantized ? offset_tables(work) + p->panel_depth : offsets;
+    /* Those of the taps lie behind all tables while those of lanes are made. */
+    int64_t *taps = gops_plan_has_lanes(plan) ? offset_tables(work) + p->panel_depth : offsets;
     gops_subconv_offsets(&work->geometry, product, p->implicit.pitch, taps);
-    if (plan->quantized) {
+    if (gops_plan_has_lanes(plan)) {
         gops_lanes_offsets(taps, product->taps, p->implicit.planes, plane, offsets);
         return;
     }
