@@ -22,8 +22,7 @@
  * v with its post-ops, divided by output_scale, then clamped and rounded as above. A residual adds
  * residual_scale * (residual - residual_zero_point).
  *
- * Every algorithm, instruction set and number of threads gives the same bits, but for what exp,
- * tanh and erf in an activation round differently.
+ * Every algorithm, instruction set and number of threads gives the same bits.
  *
  *     options.output_type = GOPS_U8;
  *     gops_conv_plan_create(&data, &weights, &attributes, &options, &plan, &error);

@@ -1,10 +1,16 @@
 /* post_ops.isa.c: post_ops.inc.h for each element type. */
 #include "post_ops/post_ops.h"
 
-#include "post_ops/libmvec.h"
+#include "post_ops/activate.h"
 #include "post_ops/requantize.h"
 
-enum { POST_OPS_BLOCK = 16 }; /* an AVX-512 vector of floats */
+enum { POST_OPS_BLOCK = 1024 }; /* values */
+
+/* The activations of the compute type. */
+#define ACTIVATE                                                                                   \
+    _Generic((C)0, float                                                                           \
+             : GOPS_ISA_NAME(gops_activate_kernels).f32, double                                    \
+             : GOPS_ISA_NAME(gops_activate_kernels).f64)
 
 #define EACH_TYPE "post_ops/post_ops.inc.h"
 #include "types/each_type.inc.h"

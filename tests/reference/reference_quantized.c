@@ -1,7 +1,6 @@
 /* reference_quantized.c: bias, scales, residual, activation and rounding of quantized sums. */
 #include "reference_quantized.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,9 +146,8 @@ static void set_real(gops_reference_result *result, int64_t i, const element *e,
     }
     long double roundings;
     const long double value = gops_reference_activate(activation, v, &roundings);
-    /* Where exp and erfc leave the range of f32, x times what they lose. */
-    const long double error =
-        roundings * gops_test_unit_roundoff(GOPS_F32) * fabsl(value) + FLT_MIN * fmaxl(1, fabsl(v));
+    const long double error = roundings * (gops_test_unit_roundoff(GOPS_F32) * fabsl(value) +
+                                           gops_test_smallest(GOPS_F32));
     gops_test_set_real(e->type, &bits, 0, copysignl(fabsl(value) - error, value));
     const long double nearer = gops_test_get_real(e->type, &bits, 0);
     result->value[i] = isinf(nearer) ? nearer : value;

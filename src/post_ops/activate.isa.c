@@ -1,0 +1,71 @@
+/*
+ * activate.isa.c: activate.inc.h for floats and doubles, and their constants.
+ *
+ * This file alone is compiled without fused multiply-add (src/CMakeLists.txt), so that all
+ * instruction sets give the same bits. With it, those that have it would gain little: what bounds
+ * most of the functions is a division. Those without it would have to call a function for each.
+ *
+ * The coefficients are those of minimax approximations, computed with 200 bits by Remez' algorithm.
+ */
+#include "post_ops/activate.h"
+
+#include "isa/lanes.h"
+
+#include <string.h>
+
+#define C float
+#define BITS uint32_t
+#define LANES LANES_OF_4
+#define NAME(symbol) f32_##symbol
+#define FRACTION_BITS 23
+#define EXPONENT_BIAS 127
+#define LN2_HIGH 0x1.62e4p-1
+#define LN2_LOW 0x1.7f7d1cf79abcap-20
+/* Relative error of exp(r): 2^-27. */
+#define EXP_COEFFICIENTS                                                                           \
+    0.5000000061f, 0.1666653879f, 0.04166627047f, 0.008367370757f, 0.001394773667f
+#define SCALE 64
+#define DOWN 0x1p-64
+#define FAR 64
+#define EXP_END (-131)
+#define TANH_END (-20)
+/* Relative error of R: 2^-27. */
+#define RATIO_NUMERATOR 48.45912015f, 42.47881544f, 17.75885681f, 3.938110786f, 0.3989469102f
+#define RATIO_DENOMINATOR 96.91823973f, 162.2872388f, 116.5446117f, 45.50034569f, 9.872004669f
+#define RATIO_END 14.5
+#include "post_ops/activate.inc.h"
+
+#define C double
+#define BITS uint64_t
+#define LANES LANES_OF_8
+#define NAME(symbol) f64_##symbol
+#define FRACTION_BITS 52
+#define EXPONENT_BIAS 1023
+#define LN2_HIGH 0x1.62e42feep-1
+#define LN2_LOW 0x1.a39ef35793c76p-33
+/* Relative error of exp(r): 2^-56. */
+#define EXP_COEFFICIENTS                                                                           \
+    0.500000000000000442, 0.166666666666666856, 0.041666666666577854, 0.00833333333331407326,      \
+        0.00138888889326899088, 0.000198412699055288637, 0.0000248015027358626605,                 \
+        2.75572247119078368e-6, 2.76273884548279582e-7, 2.51157632289824159e-8
+#define SCALE 128
+#define DOWN 0x1p-128
+#define FAR 256
+#define EXP_END (-797)
+#define TANH_END (-42)
+/* Relative error of R: 2^-59. */
+#define RATIO_NUMERATOR                                                                            \
+    892927.017273811344, 1478077.00598476045, 1212942.08904732479, 637595.921990036708,            \
+        235536.46533000999, 63602.8990053101028, 12697.4024136020623, 1852.76393851012234,         \
+        189.836736058330737, 12.4206245537875151, 0.398942280401528058
+#define RATIO_DENOMINATOR                                                                          \
+    1785854.03454762269, 4381059.37398257633, 5028536.79528218864, 3571822.48337811432,            \
+        1748668.00360200623, 621288.318220768678, 164010.748224791912, 32301.5180179607685,        \
+        4675.32436355612062, 476.850130161640157, 31.1338886951551171
+#define RATIO_END 38.6
+#include "post_ops/activate.inc.h"
+
+const struct gops_activate_kernels GOPS_ISA_NAME(gops_activate_kernels) = {
+    .f32 = f32_activate,
+    .f64 = f64_activate,
+};
