@@ -14,17 +14,25 @@ typedef struct gops_random_quantization {
     double unit; /* about as large as the outputs are before the residual, in real units */
 } gops_random_quantization;
 
-/* Which shapes: any with a few channels; one input channel a group; so many products for each output
- * that their sum does not fit 32 bits. */
+/* Which shapes: any with a few channels; one input channel a group; layers of several blocks and
+ * tiles on each axis; so many products for each output that their sum does not fit 32 bits. */
 typedef enum gops_random_shape {
     GOPS_RANDOM_ANY,
     GOPS_RANDOM_DEPTHWISE,
+    GOPS_RANDOM_LARGE,
     GOPS_RANDOM_DEEP
 } gops_random_shape;
 
 /* A quantized problem of legal geometry: its types, scales and zero points, post-ops, slices. */
 gops_problem gops_random_quantized(gops_problem_operation operation, gops_random_shape shape,
                                    gops_random_quantization *memory, gops_test_random *random);
+
+/* The first step of that, with i8 or u8 data and filter and no output type. */
+gops_problem gops_random_quantized_shape(gops_problem_operation operation, gops_random_shape shape,
+                                         gops_test_random *random);
+
+/* The products of one output element, padding counted. */
+int64_t gops_random_depth(const gops_problem *problem);
 
 /* Gives a convolution of 8-bit integers an output type and all that goes with it, unless it has more
  * channels than `memory` has room for. */

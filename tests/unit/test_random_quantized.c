@@ -18,8 +18,16 @@
 #include "every_plan.h"
 #include "harness.h"
 
-enum { CONV = 8800, DECONV = 6800, DEPTHWISE = 4400, DEEP = 120, KINDS = 4, MAX_FAILURES = 10 };
-enum { ALL = CONV + DECONV + DEPTHWISE + DEEP };
+enum {
+    CONV = 8800,
+    DECONV = 6800,
+    DEPTHWISE = 4400,
+    LARGE = 60,
+    DEEP = 60,
+    KINDS = 5,
+    MAX_FAILURES = 10
+};
+enum { ALL = CONV + DECONV + DEPTHWISE + LARGE + DEEP };
 _Static_assert(ALL >= 20000, "fewer problems than are promised");
 
 enum { OUTPUTS = 6, TYPES = 4 };
@@ -314,6 +322,12 @@ static void depthwise(void)
                 0});
 }
 
+static void large(void)
+{
+    run(&(kind){
+        "large", 4, GOPS_RANDOM_LARGE, {GOPS_PROBLEM_CONV, GOPS_PROBLEM_DECONV}, LARGE, -1});
+}
+
 static void deep(void)
 {
     run(&(kind){"deep", 3, GOPS_RANDOM_DEEP, {GOPS_PROBLEM_CONV, GOPS_PROBLEM_DECONV}, DEEP, -1});
@@ -324,7 +338,8 @@ int main(void)
     signal(SIGSEGV, on_signal);
     signal(SIGBUS, on_signal);
     signal(SIGFPE, on_signal);
-    static const gops_test_case cases[] = {
-        {"conv", conv}, {"deconv", deconv}, {"depthwise", depthwise}, {"deep", deep}, {NULL, NULL}};
+    static const gops_test_case cases[] = {{"conv", conv},           {"deconv", deconv},
+                                           {"depthwise", depthwise}, {"large", large},
+                                           {"deep", deep},           {NULL, NULL}};
     return gops_test_main("random quantized problems", cases);
 }
