@@ -159,7 +159,7 @@ static bool find_next(search *at, gops_plan *candidate)
 }
 
 /* The most methods of one operation. */
-enum { MAX_CANDIDATES = 9 };
+enum { MAX_CANDIDATES = 11 };
 
 /* What the explanation says about a method. */
 typedef struct finding {

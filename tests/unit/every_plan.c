@@ -131,18 +131,34 @@ typedef struct served {
     gops_test_tally by;
 } served;
 
+static void count_served(served *s, gops_problem problem)
+{
+    for (int a = 0; gops_algorithm_name(a) != NULL; a++) {
+        gops_plan *plan;
+        problem.algorithm = gops_algorithm_name(a);
+        if (gops_problem_plan(&problem, &plan, NULL) == GOPS_OK)
+            gops_test_count(&s->by, &problem, plan);
+        gops_plan_destroy(plan);
+    }
+}
+
 static void find_served(void *context)
 {
     served *s = context;
     for (int w = 0; gops_test_witness(s->operation, GOPS_F32, w).data.rank > 0; w++)
-        for (int a = 0; gops_algorithm_name(a) != NULL; a++) {
-            gops_problem problem = gops_test_witness(s->operation, GOPS_F32, w);
-            gops_plan *plan;
-            problem.algorithm = gops_algorithm_name(a);
-            if (gops_problem_plan(&problem, &plan, NULL) == GOPS_OK)
-                gops_test_count(&s->by, &problem, plan);
-            gops_plan_destroy(plan);
-        }
+        count_served(s, gops_test_witness(s->operation, GOPS_F32, w));
+}
+
+/* The same of quantized witnesses. */
+static void find_quantized(void *context)
+{
+    served *s = context;
+    for (int w = 0; gops_test_witness(s->operation, GOPS_U8, w).data.rank > 0; w++) {
+        gops_problem problem = gops_test_witness(s->operation, GOPS_U8, w);
+        problem.output_type = GOPS_U8;
+        if (s->operation != GOPS_PROBLEM_NORM)
+            count_served(s, problem);
+    }
 }
 
 void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation operation,
@@ -150,6 +166,8 @@ void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation 
 {
     served s = {.operation = operation};
     gops_test_every_isa(find_served, &s);
+    if (name != NULL)
+        gops_test_every_isa(find_quantized, &s);
     for (int n = 0; gops_algorithm_name(n / GOPS_TEST_ISAS) != NULL; n++) {
         const int a = n / GOPS_TEST_ISAS, isa = n % GOPS_TEST_ISAS;
         if (is_named(gops_algorithm_name(a), name))
@@ -159,19 +177,21 @@ void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation 
     }
 }
 
-/* Adds what serves a witness of any operation. Returns whether every instruction set was asked, and
- * AVX-512, which alone has some forms, is one of them. */
-static bool find_all_served(gops_test_tally *by)
+/* Adds what serves a witness of any operation, `quantized` ones too. Returns whether every instruction set was asked, and
+ * AVX-512 with VBMI, which alone has some forms, is one of them. */
+static bool find_all_served(gops_test_tally *by, bool quantized)
 {
     bool all = true;
     for (int i = 0; i < GOPS_TEST_OPERATIONS; i++) {
         served s = {.operation = (gops_problem_operation)i};
         all = gops_test_every_isa(find_served, &s);
+        if (quantized)
+            gops_test_every_isa(find_quantized, &s);
         memcpy(by->times[i], s.by.times[i], sizeof by->times[i]);
     }
     bool runs = false;
     for (int i = 0; gops_isa_name(i, NULL) != NULL; i++)
-        if (strcmp(gops_isa_name(i, NULL), "avx512") == 0)
+        if (strcmp(gops_isa_name(i, NULL), "avx512vbmi") == 0)
             gops_isa_name(i, &runs);
     return all && runs;
 }
@@ -198,6 +218,7 @@ void gops_test_check_witnesses(void)
         {GOPS_PROBLEM_CONV, "depthwise/blocked"},
         {GOPS_PROBLEM_CONV, "depthwise/shuffle"},
         {GOPS_PROBLEM_CONV, "depthwise/masked"},
+        {GOPS_PROBLEM_CONV, "depthwise/permuted"},
         {GOPS_PROBLEM_CONV, "depthwise/rows"},
         {GOPS_PROBLEM_DECONV, "gemm"},
         {GOPS_PROBLEM_DECONV, "subconv"},
@@ -207,7 +228,7 @@ void gops_test_check_witnesses(void)
         {GOPS_PROBLEM_NORM, "norm"},
     };
     gops_test_tally by;
-    const bool all = find_all_served(&by);
+    const bool all = find_all_served(&by, true);
     for (int a = 0; gops_algorithm_name(a) != NULL; a++)
         gops_test_check(is_counted(&by, a) || !all, "%s serves no witness", gops_algorithm_name(a));
     for (size_t i = 0; i < sizeof served_by / sizeof served_by[0] && all; i++) {
@@ -223,7 +244,7 @@ void gops_test_check_witnesses(void)
 const char *gops_test_left_out(const gops_test_tally *tally)
 {
     gops_test_tally by;
-    find_all_served(&by);
+    find_all_served(&by, false);
     for (int a = 0; gops_algorithm_name(a) != NULL; a++)
         if (is_counted(&by, a) && !is_counted(tally, a))
             return gops_algorithm_name(a);

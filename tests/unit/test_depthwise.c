@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "random_problem.h"
+#include "random_quantized.h"
 #include "elements.h"
 #include "every_plan.h"
 #include "harness.h"
@@ -229,6 +229,41 @@ static void what_is_not_finite_stays(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/shuffle");
 }
 
+/* A quantized layer with random values in every form. */
+static void check_quantized(gops_problem p, gops_test_random *random)
+{
+    static gops_random_quantization memory;
+    gops_random_quantize(&p, &memory, random);
+    gops_test_check(gops_test_every_result(&p, "depthwise", random, &tally), "not legal");
+}
+
+/* Every width at which vectors, tiles and the rows of a load end; kernels of every width, and those
+ * that have kernels of their own. */
+static void quantized(void)
+{
+    static const int64_t kernels[][2] = {{3, 3}, {5, 5}, {7, 7}, {3, 4}, {5, 8},
+                                         {1, 3}, {2, 9}, {4, 1}, {3, 2}, {6, 13}};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 71);
+    begin();
+    for (int64_t width = 1; width <= 135; width++)
+        for (int64_t stride = 1; stride <= 2; stride++)
+            for (int k = 0; k < 10; k++) {
+                const int64_t *taps = kernels[k];
+                const int64_t dilation = width % 5 == 0 ? 2 : 1;
+                gops_problem p =
+                    layer(GOPS_U8, 2, gops_test_random_range(&random, 1, 19), width, 1, stride, 0);
+                p.filter.dims[1] = 1 + width % 2;
+                p.filter.dims[3] = taps[0];
+                p.filter.dims[4] = taps[1];
+                p.conv.dilations = both(dilation, dilation);
+                p.conv.pads_begin = both(gops_test_random_range(&random, 0, taps[0]),
+                                         gops_test_random_range(&random, 0, taps[1]));
+                p.conv.pads_end = both(taps[0] * dilation, taps[1] * dilation);
+                check_quantized(p, &random);
+            }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/permuted");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"every_width", every_width},
@@ -237,6 +272,7 @@ int main(void)
                                            {"filters_and_images", filters_and_images},
                                            {"transposed", transposed},
                                            {"depth_of_one", depth_of_one},
+                                           {"quantized", quantized},
                                            {"what_is_not_finite_stays", what_is_not_finite_stays},
                                            {NULL, NULL}};
     return gops_test_main("depthwise", cases);

@@ -1,0 +1,90 @@
+/* depthwise_permuted.h: the kernels of depthwise/permuted, the interface between planning and what
+ * is compiled for AVX-512 with VNNI and VBMI. depthwise_permuted.inc.h derives them. */
+#ifndef GOPS_DEPTHWISE_PERMUTED_H
+#define GOPS_DEPTHWISE_PERMUTED_H
+
+#include "isa/isa.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    /* Taps of a lane. */
+    GOPS_PERMUTED_QUAD = 4,
+    /* Quads of a row of the kernel, and of a kernel over an image that one register holds. */
+    GOPS_PERMUTED_ROW_QUADS = 4,
+    GOPS_PERMUTED_WHOLE_QUADS = 16,
+    /* Bytes of the largest image that one register holds: the last byte stands for the padding. */
+    GOPS_PERMUTED_WHOLE_BYTES = 63,
+    /* A weight less its zero point, -255 to 255, is the sum of at most so many i8. */
+    GOPS_PERMUTED_PARTS = 3,
+};
+
+typedef enum gops_permuted_kernel {
+    GOPS_PERMUTED_GENERAL,
+    GOPS_PERMUTED_ROLLING, /* the general one serves its filters of several parts */
+    GOPS_PERMUTED_WHOLE,
+} gops_permuted_kernel;
+
+/* What all filters of a plan have in common. Lengths are in pixels. A tile is a part of the columns
+ * of the output, each of whose rows is 1, 2 or 4 vectors; four vectors are stored together. */
+typedef struct gops_permuted_shape {
+    gops_permuted_kernel kernel;
+    int32_t rolling;        /* which of gops_depthwise_permuted.rolling */
+    int32_t vectors;        /* of a row of a tile */
+    int32_t vector_columns; /* outputs of a vector, at most 16 */
+    int64_t tile_columns;
+    int64_t height, width; /* of the data */
+    int64_t rows, columns; /* of the output */
+    int64_t kernel_y, kernel_x;
+    int64_t row_quads;   /* of a row of the kernel */
+    int64_t whole_quads; /* of the whole kernel */
+    int64_t pad_y, pad_x, stride_y, stride_x, dilation_y, dilation_x;
+    /* Where output i of the rows that are stored together is in the packed vectors: byte j of
+     * vector v is byte j / 4 * 16 + v * 4 + j % 4. */
+    uint8_t order[64];
+} gops_permuted_shape;
+
+/* A filter and its image. Sums are those of (data - zero) * weight, if they begin with `start`. */
+typedef struct gops_permuted_filter {
+    const uint8_t *data;
+    const int32_t *row_weights;   /* [parts, kernel_y, row_quads], 4 taps each */
+    const int32_t *whole_weights; /* [parts, whole_quads] */
+    int32_t parts;
+    uint32_t start;
+    /* If `codes`, 8-bit outputs: rint(sum * scale) + zero, between low and high; else uint32_t
+     * sums. Zero and bounds are those of u8; the XOR with flip makes the codes. */
+    bool codes;
+    void *output; /* of the first row */
+    float scale;
+    int32_t zero, low, high;
+} gops_permuted_filter;
+
+/* Rows of outputs of some filters. */
+typedef struct gops_permuted_call {
+    const gops_permuted_shape *shape;
+    const gops_permuted_filter *filters;
+    int64_t count;
+    int64_t first_row, rows; /* all rows where the kernel is GOPS_PERMUTED_WHOLE */
+    /* The XOR with it makes u8 of the data, and of the outputs what they are. */
+    uint8_t data_flip, output_flip;
+    uint8_t data_zero; /* as the data are given */
+} gops_permuted_call;
+
+/* A kernel of GOPS_PERMUTED_ROLLING, for dilation 1 and one stride along both axes. */
+typedef struct gops_permuted_rolling {
+    int32_t kernel_y, row_quads, stride, vectors;
+    int32_t rows; /* of a load: several only of data whose rows fill less than a register */
+    int32_t vectors_of_load;
+} gops_permuted_rolling;
+
+struct gops_depthwise_permuted {
+    void (*run)(const gops_permuted_call *call); /* NULL where not offered */
+    const gops_permuted_rolling *rolling;        /* ended by kernel_y 0 */
+};
+
+#ifdef GOPS_ISA
+extern const struct gops_depthwise_permuted GOPS_ISA_NAME(gops_depthwise_permuted);
+#endif
+
+#endif

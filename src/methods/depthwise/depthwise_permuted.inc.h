@@ -1,0 +1,214 @@
+/*
+ * depthwise_permuted.inc.h: depthwise convolutions of 8 bits of the image where it lies, four taps
+ * to a lane.
+ *
+ * A lane of 32 bits holds the data of four neighbouring taps of one output, a quad, and vpdpbusd
+ * multiplies it by the four weights. 64 bytes of a row have the quads of 16 outputs and more; one
+ * permutation of bytes (VBMI) picks them. A row of the kernel is row_quads quads; weights that it
+ * does not fill are 0, so the bytes they meet do not matter.
+ *
+ * Masks leave out bytes beyond the image when a row is loaded: they become the data's zero point,
+ * for which padding stands, and no memory is touched there.
+ *
+ * Four vectors of sums become 64 bytes: float, scale, round, and packing with saturation. Sums are
+ * exact, and a scale below 1 keeps them in 32 bits, so the order of clamping and rounding does not
+ * matter: the bounds are integers.
+ *
+ * - general: any kernel and stride; each vector of a row of taps is loaded by itself.
+ * - rolling: a row of data is loaded and permuted once and adds to all rows of outputs that read
+ *   it, which wait in registers. In narrow images one load takes several rows; then the last byte
+ *   of the register stands for the padding at both ends of a row.
+ * - whole: the image is loaded into one register, and the quads are of any taps.
+ */
+
+typedef __m512i bytes;
+
+/* The same for all filters of a call. */
+typedef struct setting {
+    const gops_permuted_shape *shape;
+    bytes zero, flip, output_flip; /* of the data; see gops_permuted_call */
+    bytes order;
+} setting;
+
+/* What makes codes of a filter's sums. */
+typedef struct rounding {
+    __m512 scale;
+    bytes zero, low, high;
+} rounding;
+
+GOPS_INLINE uint64_t first_bits(int64_t count)
+{
+    return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
+}
+
+/* The bytes inside the image, of 64 whose first one is column x. */
+static inline uint64_t columns_within(int64_t x, int64_t width)
+{
+    if (x <= -64 || x >= width) {
+        return 0;
+    }
+    const uint64_t mask = first_bits(width - x);
+    return x < 0 ? mask >> -x << -x : mask;
+}
+
+/* 64 bytes as u8. */
+GOPS_INLINE bytes load_bytes(const setting *at, const uint8_t *from, uint64_t mask)
+{
+    return _mm512_xor_si512(_mm512_mask_loadu_epi8(at->zero, mask, from), at->flip);
+}
+
+GOPS_INLINE bytes add_products(bytes sums, bytes data, bytes weights)
+{
+    return _mm512_dpbusd_epi32(sums, data, weights);
+}
+
+static inline rounding rounding_of(const gops_permuted_filter *filter)
+{
+    return (rounding){
+        .scale = _mm512_set1_ps(filter->scale),
+        .zero = _mm512_set1_epi16((int16_t)filter->zero),
+        .low = _mm512_set1_epi8((char)filter->low),
+        .high = _mm512_set1_epi8((char)filter->high),
+    };
+}
+
+GOPS_INLINE bytes rounded(const rounding *by, bytes sums)
+{
+    return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), by->scale));
+}
+
+/* Codes of four vectors that were rounded, in the order of gops_permuted_shape.order. */
+GOPS_INLINE bytes pack_codes(const rounding *by, bytes flip, const bytes *sums)
+{
+    const bytes first = _mm512_adds_epi16(_mm512_packs_epi32(sums[0], sums[1]), by->zero);
+    const bytes second = _mm512_adds_epi16(_mm512_packs_epi32(sums[2], sums[3]), by->zero);
+    const bytes codes = _mm512_max_epu8(_mm512_packus_epi16(first, second), by->low);
+    return _mm512_xor_si512(_mm512_min_epu8(codes, by->high), flip);
+}
+
+/* Stores the sums of `rows` rows of `width` columns to `output`. */
+GOPS_INLINE void store_sums(const gops_permuted_shape *shape, void *output, int64_t rows,
+                            int64_t width, const bytes *sums, const int NV)
+{
+    int32_t *to = output;
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        const int64_t x = v % NV * shape->vector_columns;
+        const int64_t count = v / NV < rows ? gops_clamp(width - x, 0, shape->vector_columns) : 0;
+        _mm512_mask_storeu_epi32(to + v / NV * shape->columns + x, (__mmask16)first_bits(count),
+                                 sums[v]);
+    }
+}
+
+/* Makes outputs of four vectors of sums and stores them. */
+GOPS_INLINE void store_group(const setting *at, const gops_permuted_filter *filter,
+                             const rounding *by, int64_t row, int64_t column, int64_t rows,
+                             int64_t width, bytes *sums, const int NV)
+{
+    const int64_t first = row * at->shape->columns + column;
+    if (!filter->codes) {
+        store_sums(at->shape, (int32_t *)filter->output + first, rows, width, sums, NV);
+        return;
+    }
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        sums[v] = rounded(by, sums[v]);
+    }
+    const bytes codes = pack_codes(by, at->output_flip, sums);
+    _mm512_mask_storeu_epi8((uint8_t *)filter->output + first, first_bits(rows * width),
+                            _mm512_permutexvar_epi8(at->order, codes));
+}
+
+/* The bytes of a register: byte t of lane l is l * step + t * distance. */
+static inline bytes quad_bytes(int64_t step, int64_t distance)
+{
+    uint8_t index[64];
+    for (int i = 0; i < 64; i++) {
+        index[i] = (uint8_t)(i / 4 * (int)step + i % 4 * (int)distance);
+    }
+    return _mm512_loadu_si512(index);
+}
+
+/* Adds the taps of a filter to four vectors of sums of NV vectors a row; `y` and `from` are the
+ * first row of data and its first byte, `masks` those of each quad and vector. */
+GOPS_INLINE void add_taps(const setting *at, const gops_permuted_filter *filter, bytes index,
+                          int64_t top, const uint8_t *first, const uint64_t *masks, bytes *sums,
+                          const int NV)
+{
+    const gops_permuted_shape *shape = at->shape;
+    const int64_t step = shape->stride_y * shape->width;
+    const int64_t vector = shape->vector_columns * shape->stride_x;
+    const int64_t quad = GOPS_PERMUTED_QUAD * shape->dilation_x;
+    const int32_t *weights = filter->row_weights;
+    for (int part = 0; part < filter->parts; part++) {
+        const uint8_t *row = first;
+        int64_t y = top;
+        for (int64_t ky = 0; ky < shape->kernel_y; ky++) {
+            uint64_t inside[4];
+            GOPS_UNROLL
+            for (int r = 0; r < 4 / NV; r++) {
+                const int64_t data_row = y + r * shape->stride_y;
+                inside[r] = data_row >= 0 && data_row < shape->height ? UINT64_MAX : 0;
+            }
+            for (int64_t q = 0; q < shape->row_quads; q++, weights++) {
+                const bytes weight = _mm512_set1_epi32(*weights);
+                GOPS_UNROLL
+                for (int v = 0; v < 4; v++) {
+                    const uint8_t *from = row + v / NV * step + v % NV * vector + q * quad;
+                    const uint64_t mask = masks[q * NV + v % NV] & inside[v / NV];
+                    const bytes data = _mm512_permutexvar_epi8(index, load_bytes(at, from, mask));
+                    sums[v] = add_products(sums[v], data, weight);
+                }
+            }
+            row += shape->dilation_y * shape->width;
+            y += shape->dilation_y;
+        }
+    }
+}
+
+/* Rows of outputs of any kernel, NV vectors a row of a tile. */
+GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
+                         const gops_permuted_filter *filter, const int NV)
+{
+    const int R = 4 / NV;
+    const gops_permuted_shape *shape = at->shape;
+    const bytes index = quad_bytes(shape->stride_x, shape->dilation_x);
+    const bytes start = _mm512_set1_epi32((int32_t)filter->start);
+    const rounding by = rounding_of(filter);
+    for (int64_t column = 0; column < shape->columns; column += shape->tile_columns) {
+        const int64_t width = gops_min(shape->tile_columns, shape->columns - column);
+        const int64_t x = column * shape->stride_x - shape->pad_x;
+        uint64_t masks[GOPS_PERMUTED_ROW_QUADS * 4];
+        for (int64_t i = 0; i < shape->row_quads * NV; i++) {
+            masks[i] = columns_within(x + i / NV * GOPS_PERMUTED_QUAD * shape->dilation_x +
+                                          i % NV * shape->vector_columns * shape->stride_x,
+                                      shape->width);
+        }
+        for (int64_t row = 0; row < call->rows; row += R) {
+            const int64_t y = (call->first_row + row) * shape->stride_y - shape->pad_y;
+            bytes sums[4] = {start, start, start, start};
+            add_taps(at, filter, index, y, filter->data + y * shape->width + x, masks, sums, NV);
+            store_group(at, filter, &by, row, column, gops_min(R, call->rows - row), width, sums,
+                        NV);
+        }
+    }
+}
+
+#define GOPS_GENERAL(name, NV)                                                                     \
+    static void name(const setting *at, const gops_permuted_call *call,                            \
+                     const gops_permuted_filter *filter)                                           \
+    {                                                                                              \
+        general(at, call, filter, NV);                                                             \
+    }
+
+GOPS_GENERAL(general_1, 1)
+GOPS_GENERAL(general_2, 2)
+GOPS_GENERAL(general_4, 4)
+
+/* By the vectors of a row. */
+static void (*const general_kernels[5])(const setting *at, const gops_permuted_call *call,
+                                        const gops_permuted_filter *filter) = {
+    [1] = general_1,
+    [2] = general_2,
+    [4] = general_4,
+};
