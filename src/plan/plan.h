@@ -33,6 +33,8 @@ typedef struct gops_quantized {
     const float *multipliers;   /* the same over output_scale, or over sum_scale if that is not 0 */
     float output_scale, residual_scale, sum_scale;
     int32_t data_zero, output_zero, residual_zero, sum_zero;
+    /* With a sum_scale: gops_requantize_sum, the part that the filter decides. */
+    float sum_ratios[2], sum_constant;
     bool residual_first;
 } gops_quantized;
 

@@ -184,6 +184,20 @@ static void fold_zero_points(const gops_plan *plan, const gops_quantization *rea
     }
 }
 
+/* The operands of the addition in their order, first and second. */
+static void fold_sum(gops_quantized *folded)
+{
+    const int residual = folded->residual_first ? 0 : 1;
+    float zeros[2];
+    folded->sum_ratios[1 - residual] = folded->sum_scale / folded->output_scale;
+    folded->sum_ratios[residual] = folded->residual_scale / folded->output_scale;
+    zeros[1 - residual] = (float)folded->sum_zero;
+    zeros[residual] = (float)folded->residual_zero;
+    const float second = folded->sum_ratios[1] * zeros[1];
+    folded->sum_constant =
+        (float)folded->output_zero - fmaf(folded->sum_ratios[0], zeros[0], second);
+}
+
 void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read, void *arrays,
                             gops_quantized *folded)
 {
@@ -210,4 +224,5 @@ void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read
         .sum_zero = read->sum_zero_point,
         .residual_first = read->residual_first,
     };
+    fold_sum(folded);
 }

@@ -18,6 +18,11 @@ bool gops_requantize_applies(const gops_plan *plan, const gops_job *job)
            plan->activation.kind <= GOPS_ACTIVATION_CLAMP;
 }
 
+bool gops_requantize_adds(const gops_job *job)
+{
+    return job->residual != NULL && job->quantized->sum_scale != 0;
+}
+
 /* The bounds of an 8-bit output before its zero point is added. */
 static void bounds_8_bit(const gops_plan *plan, int32_t zero, gops_requantize *by)
 {
@@ -43,6 +48,10 @@ gops_requantize gops_requantize_read(const gops_plan *plan, const gops_job *job,
         .low = -INFINITY,
         .high = INFINITY,
     };
+    if (gops_requantize_adds(job)) {
+        bounds_8_bit(plan, quantized->sum_zero, &by);
+        return by;
+    }
     if (is_8_bit(plan)) {
         bounds_8_bit(plan, quantized->output_zero, &by);
     }
@@ -54,6 +63,22 @@ gops_requantize gops_requantize_read(const gops_plan *plan, const gops_job *job,
         by.high = clamp((float)activation->beta / divisor, low, high);
     }
     return by;
+}
+
+gops_requantize_sum gops_requantize_read_sum(const gops_plan *plan, const gops_job *job)
+{
+    const gops_quantized *quantized = job->quantized;
+    const bool is_signed = plan->output_type->type == GOPS_I8;
+    const bool relu = plan->activation.kind == GOPS_ACTIVATION_RELU;
+    const float least = is_signed ? INT8_MIN : 0;
+    return (gops_requantize_sum){
+        .ratio = {quantized->sum_ratios[0], quantized->sum_ratios[1]},
+        .constant = quantized->sum_constant,
+        .low = relu ? (float)quantized->output_zero : least,
+        .high = least + UINT8_MAX,
+        .residual_first = quantized->residual_first,
+        .is_signed = is_signed,
+    };
 }
 
 /* The residual in real units. */
@@ -108,36 +133,6 @@ static void store_block(const gops_plan *plan, const gops_job *job, int64_t chan
     }
 }
 
-/* The addition of codes; low is the zero point for relu. */
-static gops_requantize_sum addition(const gops_plan *plan, const gops_job *job)
-{
-    const gops_quantized *quantized = job->quantized;
-    const bool is_signed = plan->output_type->type == GOPS_I8;
-    const bool relu = plan->activation.kind == GOPS_ACTIVATION_RELU;
-    const float least = is_signed ? INT8_MIN : 0, zero = (float)quantized->output_zero;
-    const float sum_ratio = quantized->sum_scale / quantized->output_scale;
-    const float residual_ratio = quantized->residual_scale / quantized->output_scale;
-    const float sum_zero = (float)quantized->sum_zero;
-    const float residual_zero = (float)quantized->residual_zero;
-    gops_requantize_sum by = {
-        .ratio = {sum_ratio, residual_ratio},
-        .low = relu ? zero : least,
-        .high = least + UINT8_MAX,
-        .residual_first = quantized->residual_first,
-        .is_signed = is_signed,
-    };
-    float zeros[2] = {sum_zero, residual_zero};
-    if (by.residual_first) {
-        by.ratio[0] = residual_ratio;
-        by.ratio[1] = sum_ratio;
-        zeros[0] = residual_zero;
-        zeros[1] = sum_zero;
-    }
-    const float second = by.ratio[1] * zeros[1];
-    by.constant = zero - fmaf(by.ratio[0], zeros[0], second);
-    return by;
-}
-
 /* Rounds the sums to codes, and adds those of the residual. The codes are made beside the output,
  * which may be the residual. */
 static void store_sum(const gops_plan *plan, const gops_job *job, int64_t channel,
@@ -146,9 +141,8 @@ static void store_sum(const gops_plan *plan, const gops_job *job, int64_t channe
     const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
     enum { BLOCK = 256 };
     unsigned char codes[BLOCK];
-    const gops_requantize_sum adds = addition(plan, job);
-    gops_requantize by = gops_requantize_read(plan, job, channel);
-    bounds_8_bit(plan, job->quantized->sum_zero, &by);
+    const gops_requantize_sum adds = gops_requantize_read_sum(plan, job);
+    const gops_requantize by = gops_requantize_read(plan, job, channel);
     for (int64_t i = 0; i < count; i += BLOCK) {
         const int64_t length = gops_min(BLOCK, count - i);
         kernels->to_8_bit(codes, (const uint32_t *)sums + i, length, &by);
@@ -161,7 +155,7 @@ void gops_requantize_run(const gops_plan *plan, const gops_job *job, int64_t cha
                          const void *residual, void *output, void *sums, int64_t count)
 {
     const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
-    if (job->quantized->sum_scale != 0) {
+    if (gops_requantize_adds(job)) {
         store_sum(plan, job, channel, residual, output, sums, count);
         return;
     }

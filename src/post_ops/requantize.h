@@ -45,8 +45,14 @@ typedef struct gops_requantize_sum {
 /* Whether a job's outputs are made of its sums by gops_requantize alone. */
 bool gops_requantize_applies(const gops_plan *plan, const gops_job *job);
 
+/* Whether they are so, but for the residual's codes that are added then. */
+bool gops_requantize_adds(const gops_job *job);
+
 /* What to do for one channel, group * C_OUT + output channel. */
 gops_requantize gops_requantize_read(const gops_plan *plan, const gops_job *job, int64_t channel);
+
+/* How the residual's codes are added. */
+gops_requantize_sum gops_requantize_read_sum(const gops_plan *plan, const gops_job *job);
 
 /* Stores `count` outputs of a channel, of any type but i32. `residual` and `output` are those of
  * the first; `sums` are changed. */

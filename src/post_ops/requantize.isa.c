@@ -102,43 +102,61 @@ static void round_8_bit(void *to, const float *values, int64_t count, float divi
 #undef STEP
 }
 
-GOPS_INLINE float code_value(uint8_t code, bool is_signed)
+GOPS_INLINE int32_t number_of(uint8_t code, bool is_signed)
 {
-    return is_signed ? (float)(int8_t)code : (float)code;
+    return is_signed ? (int32_t)(int8_t)code : (int32_t)code;
 }
 
-GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *residual, int length, bool is_signed,
+/* Of a whole block; `to` may be one of the others. Each step is a loop of its own, for which gcc
+ * takes whole vectors. */
+GOPS_INLINE void add_block(uint8_t *to, const uint8_t *first, const uint8_t *second, bool is_signed,
                            const gops_requantize_sum *by)
 {
-    uint8_t codes[BLOCK] = {0}, added[BLOCK] = {0};
-    memcpy(codes, to, (size_t)length);
-    memcpy(added, residual, (size_t)length);
+    int32_t a[BLOCK], b[BLOCK];
+    float real[BLOCK];
+    uint8_t codes[BLOCK];
     for (int i = 0; i < BLOCK; i++) {
-        const float sum = code_value(codes[i], is_signed);
-        const float other = code_value(added[i], is_signed);
-        const float first = by->residual_first ? other : sum;
-        const float second = by->residual_first ? sum : other;
-        const float inner = __builtin_fmaf(second, by->ratio[1], by->constant);
-        const float r = __builtin_fmaf(first, by->ratio[0], inner);
-        codes[i] = code_of(bounded(r, by->low, by->high), 0);
+        a[i] = number_of(first[i], is_signed);
     }
-    memcpy(to, codes, (size_t)length);
+    for (int i = 0; i < BLOCK; i++) {
+        b[i] = number_of(second[i], is_signed);
+    }
+    for (int i = 0; i < BLOCK; i++) {
+        const float inner = __builtin_fmaf((float)b[i], by->ratio[1], by->constant);
+        real[i] = bounded(__builtin_fmaf((float)a[i], by->ratio[0], inner), by->low, by->high);
+    }
+    for (int i = 0; i < BLOCK; i++) {
+        codes[i] = code_of(real[i], 0);
+    }
+    memcpy(to, codes, BLOCK);
+}
+
+GOPS_INLINE void add_codes(uint8_t *codes, const uint8_t *residual, int64_t count, bool is_signed,
+                           const gops_requantize_sum *by)
+{
+    const uint8_t *first = by->residual_first ? residual : codes;
+    const uint8_t *second = by->residual_first ? codes : residual;
+    int64_t i = 0;
+    for (; i + BLOCK <= count; i += BLOCK) {
+        add_block(codes + i, first + i, second + i, is_signed, by);
+    }
+    if (i < count) {
+        uint8_t sums[BLOCK] = {0}, added[BLOCK] = {0};
+        memcpy(sums, first + i, (size_t)(count - i));
+        memcpy(added, second + i, (size_t)(count - i));
+        add_block(sums, sums, added, is_signed, by);
+        memcpy(codes + i, sums, (size_t)(count - i));
+    }
 }
 
 static void add(void *codes, const void *residual, int64_t count, const gops_requantize_sum *by)
 {
     const gops_requantize_sum constant = *by;
-#define STEP(i, length)                                                                            \
-    add_codes((uint8_t *)codes + (i), (const uint8_t *)residual + (i), length, is_signed,          \
-              &constant);
     if (by->is_signed) {
-        const bool is_signed = true;
-        IN_BLOCKS(count, STEP)
+        add_codes(codes, residual, count, true, &constant);
     } else {
-        const bool is_signed = false;
-        IN_BLOCKS(count, STEP)
+        add_codes(codes, residual, count, false, &constant);
     }
-#undef STEP
 }
 
 static void scale(float *values, int64_t count, float by)

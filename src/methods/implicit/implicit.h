@@ -19,6 +19,7 @@
 #include "methods/implicit/implicit_tile.h"
 #include "methods/implicit/lanes_plan.h"
 #include "plan/plan.h"
+#include "post_ops/requantize.h"
 
 #include <stdbool.h>
 
@@ -83,6 +84,8 @@ typedef struct gops_implicit_item {
     const gops_plan *plan;
     gops_lanes_result result; /* quantized plans: what the tiles leave */
     bool windows;             /* and whether the sums of windows are to be subtracted */
+    bool adds;                /* the residual's codes to bytes, when they are stored */
+    gops_requantize_sum sum;  /* how */
     gops_lanes_epilogue epilogue;
     const gops_job *job;   /* what is left to do when sums are stored */
     const gops_job *whole; /* with what the tiles' epilogue does */

@@ -45,33 +45,11 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     }
 }
 
-/* Stores the sums of the pass in the channels form, those of the item's channels c to
- * c + count - 1. */
-static void store_channels_form(const gops_implicit_item *item, int64_t first, int64_t c,
-                                int64_t count)
+/* Whether nothing is left to do to what the tiles store. */
+static bool tiles_finish(const gops_implicit_item *item)
 {
-    const gops_plan *plan = item->plan;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    const gops_implicit_pass *pass = &item->pass;
-    const int64_t pixels = plan->conv.output_pixels, element = item->element + c * pixels + first;
-    const bool direct = plan->quantized ? item->result != GOPS_LANES_RAW
-                                        : plan->type->native && !gops_adds_in_place(item->job);
-    const int64_t ld = direct ? pixels : pass->count;
-    unsigned char *to = direct ? gops_output_at(plan, item->job, element)
-                               : item->workspace + gops_implicit_read(plan)->transpose_begin;
-    if (item->result == GOPS_LANES_BYTES) {
-        plan->kernels->lanes->transpose_bytes(to, ld, pass->work.sums, pass->mr, count,
-                                              pass->count);
-    } else {
-        tiles->transpose(to, ld, pass->work.sums, pass->mr, count, pass->count);
-    }
-    /* What lies in the output already is stored again only for its post-ops, while it is in the L1
-     * cache. */
-    const bool stores = !direct || (item->job->fused && !plan->quantized);
-    for (int64_t i = 0; i < count && stores; i++) {
-        gops_store(plan, item->job, item->channel_of_all + c + i, element + i * pixels, pass->count,
-                   to + i * ld * pass->bytes);
-    }
+    return item->plan->quantized ? item->result != GOPS_LANES_RAW && !item->adds
+                                 : !item->job->fused;
 }
 
 /* A call of memcpy costs more than most rows take. */
@@ -94,6 +72,49 @@ static inline void copy_bytes(unsigned char *restrict to, const unsigned char *r
         for (int64_t i = 0; i < count; i++) {
             to[i] = from[i];
         }
+    }
+}
+
+/* Adds the residual to bytes, which are changed, and stores them. */
+static void store_added(const gops_implicit_item *item, int64_t element, unsigned char *codes,
+                        int64_t count)
+{
+    const gops_plan *plan = item->plan;
+    plan->kernels->post_ops->requantize->add(codes, gops_residual_at(plan, item->job, element),
+                                             count, &item->sum);
+    copy_bytes(gops_output_at(plan, item->job, element), codes, count);
+}
+
+/* Stores the sums of the pass in the channels form, those of the item's channels c to
+ * c + count - 1. */
+static void store_channels_form(const gops_implicit_item *item, int64_t first, int64_t c,
+                                int64_t count)
+{
+    const gops_plan *plan = item->plan;
+    const gops_tiles *tiles = gops_plan_tiles(plan);
+    const gops_implicit_pass *pass = &item->pass;
+    const int64_t pixels = plan->conv.output_pixels, element = item->element + c * pixels + first;
+    const bool direct =
+        plan->quantized ? tiles_finish(item) : plan->type->native && !gops_adds_in_place(item->job);
+    const int64_t ld = direct ? pixels : pass->count;
+    unsigned char *to = direct ? gops_output_at(plan, item->job, element)
+                               : item->workspace + gops_implicit_read(plan)->transpose_begin;
+    if (item->result == GOPS_LANES_BYTES) {
+        plan->kernels->lanes->transpose_bytes(to, ld, pass->work.sums, pass->mr, count,
+                                              pass->count);
+    } else {
+        tiles->transpose(to, ld, pass->work.sums, pass->mr, count, pass->count);
+    }
+    /* What lies in the output already is stored again only for its post-ops, while it is in the L1
+     * cache. */
+    const bool stores = !direct || (item->job->fused && !plan->quantized);
+    for (int64_t i = 0; i < count && stores; i++) {
+        if (item->adds) {
+            store_added(item, element + i * pixels, to + i * ld, pass->count);
+            continue;
+        }
+        gops_store(plan, item->job, item->channel_of_all + c + i, element + i * pixels, pass->count,
+                   to + i * ld * pass->bytes);
     }
 }
 
@@ -122,7 +143,9 @@ static void store_pixels_form(const gops_implicit_item *item, int64_t first, int
             for (int64_t i = c; i < c + count && x0 < x1; i++) {
                 unsigned char *at = sums + ((i - c) * pass->work.sums_ld + x0 - from) * bytes;
                 const int64_t element = item->element + i * pixels + to;
-                if (copies) {
+                if (item->adds) {
+                    store_added(item, element, at, x1 - x0);
+                } else if (copies) {
                     copy_bytes(gops_output_at(item->plan, item->job, element), at,
                                (x1 - x0) * bytes);
                 } else {
@@ -133,12 +156,6 @@ static void store_pixels_form(const gops_implicit_item *item, int64_t first, int
         }
         sums += some * runs->step * bytes;
     }
-}
-
-/* Whether nothing is left to do to what the tiles store. */
-static bool tiles_finish(const gops_implicit_item *item)
-{
-    return item->plan->quantized ? item->result != GOPS_LANES_RAW : !item->job->fused;
 }
 
 /* One block of columns, for all channels of the item. */

@@ -24,6 +24,9 @@ static gops_lanes_result result_of(const gops_plan *plan, const gops_job *job)
         plan->activation.kind == GOPS_ACTIVATION_NONE) {
         return GOPS_LANES_SUMS;
     }
+    if (gops_requantize_adds(job)) {
+        return GOPS_LANES_BYTES;
+    }
     if (!gops_requantize_applies(plan, job) || (type != GOPS_F32 && !gops_is_8_bit(type))) {
         return GOPS_LANES_RAW;
     }
@@ -45,6 +48,8 @@ void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item)
         epilogue->high = by.high;
         epilogue->zero = by.zero;
         epilogue->to_8_bit = item->result == GOPS_LANES_BYTES;
+        item->adds = epilogue->to_8_bit && gops_requantize_adds(item->job);
+        item->sum = gops_requantize_read_sum(item->plan, item->job);
         item->pass.work.bounds = epilogue;
     }
     item->pass.work.bias = epilogue->first;
@@ -53,6 +58,7 @@ void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item)
 void gops_lanes_keep_raw(gops_implicit_item *item)
 {
     item->result = GOPS_LANES_RAW;
+    item->adds = false;
     item->pass.work.bounds = NULL;
 }
 

@@ -176,7 +176,7 @@ static void begin_stores(gops_subconv_work *work, bool all_taps)
         return;
     }
     gops_lanes_begin(&p->implicit, item);
-    bool complete = all_taps;
+    bool complete = all_taps && !item->adds;
     for (int64_t i = 0; i < p->products && item->result == GOPS_LANES_BYTES; i++) {
         complete &= product_sizes(work)[i].depth <= p->implicit.depth_block;
     }
