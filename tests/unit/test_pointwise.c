@@ -48,7 +48,8 @@ static void sizes(void)
     }
 }
 
-/* Sums are kept between blocks of input channels; items for parts of the output channels. */
+/* Sums are kept between blocks of input channels; items for parts of the output channels; more
+ * smaller blocks of these than are stored at a time. */
 static void deep(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 2);
@@ -57,6 +58,9 @@ static void deep(void)
         problem.with_bias = 1;
         problem.with_residual = 1;
         problem.activation.kind = GOPS_ACTIVATION_RELU;
+        check(&problem, &random);
+        problem.filter.dims[1] = 131;
+        problem.activation.kind = GOPS_ACTIVATION_TANH;
         check(&problem, &random);
     }
 }

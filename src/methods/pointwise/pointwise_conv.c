@@ -144,8 +144,11 @@ static void run_blocks(const pointwise_item *item, gops_pointwise_work panel_wor
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = gops_even_size(&p->blocks, first);
-    const int64_t block_sums =
-        gops_even_size(&p->blocks, 0) * item->vectors * kernels->lanes + item->tail * kernels->mr;
+    const int64_t vector_sums = item->vectors * kernels->lanes, tail_sums = item->tail * kernels->mr;
+    const int64_t block_sums = channels * vector_sums + tail_sums;
+    /* The blocks before `first` may be larger ones. */
+    const int64_t first_sums =
+        (first - item->first_block) * (gops_even_size(&p->blocks, 0) * vector_sums + tail_sums);
     const bool stores = last_depth && item->rest->fused;
     const int64_t step = stores ? GOPS_POINTWISE_STORE_CHANNELS / channels : end - first;
     gops_pointwise_tile_fn *const tile =
@@ -157,7 +160,8 @@ static void run_blocks(const pointwise_item *item, gops_pointwise_work panel_wor
         gops_pointwise_work work = panel_work;
         work.blocks = gops_min(step, end - b);
         work.weights = (const unsigned char *)work.weights + channel * work.depth * bytes;
-        work.sums = item->workspace + p->sums_from + (b - item->first_block) * block_sums * bytes;
+        work.sums =
+            item->workspace + p->sums_from + (first_sums + (b - first) * block_sums) * bytes;
         if (stores) {
             work.output = item->workspace + p->outputs_from;
             work.output_ld = (item->vectors + (item->tail > 0)) * kernels->lanes;
