@@ -85,12 +85,35 @@ static void strides(void)
     }
 }
 
-/* Planes whose lines fall on each other in the cache are read as copies. */
+/* Panels that several items read are gathered before, each by an item; the last one has a tail. */
+static void shared_panels(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 7);
+    for (int64_t stride = 2; stride <= 3; stride++) {
+        for (int64_t batch = 1; batch <= 2; batch++) {
+            gops_problem problem =
+                shape(stride == 2 ? GOPS_F32 : GOPS_F64, batch, batch, 131, 263, 14, 13);
+            problem.conv.strides.count = 2;
+            problem.conv.strides.values[0] = problem.conv.strides.values[1] = stride;
+            problem.threads = 3;
+            problem.with_bias = batch == 1;
+            check(&problem, &random);
+        }
+    }
+}
+
+/* Planes whose lines fall on each other in the cache are copied; blocks of the last size too, panels
+ * with and without a tail, sums that are kept and post-ops that the store applies. */
 static void pages(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 5);
     for (int64_t width = 31; width <= 33; width++) {
         gops_problem problem = shape(width % 2 ? GOPS_F64 : GOPS_F32, 1, 1, 137, 131, 32, width);
+        check(&problem, &random);
+        problem.data.dims[1] = problem.filter.dims[2] = 523;
+        problem.data.dims[2] = 8;
+        problem.data.dims[3] = 4 * width;
+        problem.activation.kind = GOPS_ACTIVATION_SIGMOID;
         check(&problem, &random);
     }
 }
@@ -146,8 +169,13 @@ static void fused(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"sizes", sizes}, {"deep", deep},           {"strides", strides}, {"pages", pages},
-        {"fused", fused}, {"one_pixel", one_pixel}, {NULL, NULL}};
+    static const gops_test_case cases[] = {{"sizes", sizes},
+                                           {"deep", deep},
+                                           {"strides", strides},
+                                           {"pages", pages},
+                                           {"shared_panels", shared_panels},
+                                           {"fused", fused},
+                                           {"one_pixel", one_pixel},
+                                           {NULL, NULL}};
     return gops_test_main("kernels of 1", cases);
 }

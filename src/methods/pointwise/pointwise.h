@@ -31,7 +31,10 @@ typedef struct gops_pointwise_work {
     const void *data; /* the panel: whole vectors, then the tail, can be read for each k */
     int64_t data_ld;  /* from one k to the next */
     int64_t depth;    /* how many k; at least 1 */
-    const void *next; /* NULL, or the data of the next call, with the same data_ld: prefetched */
+    /* NULL, or where the first block copies the panel for those after it, in whole vectors. */
+    void *copy;
+    const void *next; /* NULL, or the data that the next call, or a copy for it, reads: prefetched */
+    int64_t next_ld;
     /* [block][k][MR]. With a tail a vector can be read at each k, also at the last. */
     const void *weights;
     int64_t blocks;

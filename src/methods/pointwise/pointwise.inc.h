@@ -22,6 +22,8 @@
 #define apply_epilogue NAME(apply_epilogue)
 #define store_tile NAME(store_tile)
 #define store_column NAME(store_column)
+#define prefetch_plan NAME(prefetch_plan)
+#define multiply NAME(multiply)
 #define pointwise_tile NAME(pointwise_tile)
 #define tile_list NAME(tile_list)
 #define copy_rows NAME(copy_rows)
@@ -115,23 +117,72 @@ GOPS_INLINE void store_column(const gops_pointwise_work *work, const int mr, C *
     }
 }
 
+/* What the loop over k prefetches. */
+typedef struct prefetch_plan {
+    const C *at;
+    int64_t step;
+} prefetch_plan;
+
+/* Adds the products of all k to the sums. Where `copied` is not NULL, the panel is copied to it. */
+GOPS_INLINE void multiply(const C *x, int64_t ld, const C *weights, int64_t depth,
+                          prefetch_plan next, C *copied, const int mr, const int vectors,
+                          const int tail, vector *sum, column *columns)
+{
+    for (int64_t k = depth; k > 0; k--, x += ld, next.at += next.step, weights += mr) {
+        vector pixels[GOPS_POINTWISE_VECTORS];
+        __builtin_prefetch(next.at, 0, 2);
+        GOPS_UNROLL
+        for (int j = 0; j < vectors; j++) {
+            pixels[j] = *(const vector *)(x + j * LANES);
+            GOPS_IN_REGISTER(pixels[j]);
+        }
+        if (copied != NULL) {
+            GOPS_UNROLL
+            for (int j = 0; j < vectors; j++) {
+                *(vector *)(copied + j * LANES) = pixels[j];
+            }
+            GOPS_UNROLL
+            for (int i = vectors * LANES; i < vectors * LANES + tail; i++) {
+                copied[i] = x[i];
+            }
+            copied += (vectors + (tail > 0)) * LANES;
+        }
+        GOPS_UNROLL
+        for (int i = 0; i < mr; i++) {
+            vector weight = broadcast(weights[i]);
+            GOPS_IN_REGISTER(weight);
+            GOPS_UNROLL
+            for (int j = 0; j < vectors; j++) {
+                sum[i * vectors + j] += pixels[j] * weight;
+            }
+        }
+        GOPS_UNROLL
+        for (int i = 0; i < tail; i++) {
+            const column pixel = x[vectors * LANES + i] - (column){0};
+            columns[i] += pixel * *(const column *)weights;
+        }
+    }
+}
+
 GOPS_INLINE void pointwise_tile(const gops_pointwise_work *work, const int mr, const int vectors,
                                 const int tail)
 {
-    const int64_t ld = work->data_ld;
+    const int64_t copy_ld = (vectors + (tail > 0)) * LANES;
+    int64_t ld = work->data_ld;
+    const C *data = work->data;
+    C *copy = work->copy;
     const C *weights = work->weights, *bias = work->bias, *residual = work->residual;
     C *kept = work->sums, *output = work->output;
     for (int64_t block = work->blocks; block > 0; block--) {
         vector sum[GOPS_POINTWISE_MR * GOPS_POINTWISE_VECTORS];
         column columns[GOPS_POINTWISE_MAX_TAIL + 1];
-        const C *x = work->data;
         /* Each of the first blocks prefetches one line for each k of the next panel; the blocks
          * after them prefetch weights. */
         const int64_t line = work->blocks - block;
         const bool next_panel = work->next != NULL && line <= vectors;
         const C *prefetch = next_panel ? (const C *)work->next + line * LANES
                                        : weights + GOPS_POINTWISE_PREFETCH_BYTES / sizeof(C);
-        const int64_t prefetch_step = next_panel ? ld : mr;
+        const int64_t prefetch_step = next_panel ? work->next_ld : mr;
         GOPS_UNROLL
         for (int i = 0; i < mr * vectors; i++) {
             sum[i] = work->accumulate ? *(const vector *)(kept + i * LANES) : (vector){0};
@@ -142,30 +193,16 @@ GOPS_INLINE void pointwise_tile(const gops_pointwise_work *work, const int mr, c
             columns[i] = work->accumulate ? *(const column *)(kept_columns + i * GOPS_POINTWISE_MR)
                                           : (column){0};
         }
-        for (int64_t k = work->depth; k > 0;
-             k--, x += ld, prefetch += prefetch_step, weights += mr) {
-            vector pixels[GOPS_POINTWISE_VECTORS];
-            __builtin_prefetch(prefetch, 0, 2);
-            GOPS_UNROLL
-            for (int j = 0; j < vectors; j++) {
-                pixels[j] = *(const vector *)(x + j * LANES);
-                GOPS_IN_REGISTER(pixels[j]);
-            }
-            GOPS_UNROLL
-            for (int i = 0; i < mr; i++) {
-                vector weight = broadcast(weights[i]);
-                GOPS_IN_REGISTER(weight);
-                GOPS_UNROLL
-                for (int j = 0; j < vectors; j++) {
-                    sum[i * vectors + j] += pixels[j] * weight;
-                }
-            }
-            GOPS_UNROLL
-            for (int i = 0; i < tail; i++) {
-                const column pixel = x[vectors * LANES + i] - (column){0};
-                columns[i] += pixel * *(const column *)weights;
-            }
+        const prefetch_plan next = {prefetch, prefetch_step};
+        if (copy != NULL) {
+            multiply(data, ld, weights, work->depth, next, copy, mr, vectors, tail, sum, columns);
+            data = copy;
+            ld = copy_ld;
+            copy = NULL;
+        } else {
+            multiply(data, ld, weights, work->depth, next, NULL, mr, vectors, tail, sum, columns);
         }
+        weights += mr * work->depth;
         if (output == NULL) {
             GOPS_UNROLL
             for (int i = 0; i < mr * vectors; i++) {

@@ -6,7 +6,8 @@
  * matrix is the pixels that they leave, and these are gathered for each panel. A panel is a few
  * vectors of pixels by all input channels, a block is a few output channels, and a register tile
  * computes the sums of one block and one panel (pointwise.h). Both pixels and channels are split
- * evenly, so that 58 channels are tiles of 8 and 7, not seven of 8 and a rest of 2. One work item
+ * evenly, so that 58 channels are tiles of 8 and 7, not seven of 8 and a rest of 2. Panels that are
+ * gathered or copied for several items are so before, by items of their own. One of the others
  * computes some panels of one image, for some blocks of some groups:
  *
  *     for each panel:
@@ -67,9 +68,63 @@ typedef struct pointwise_item {
     int64_t element;                     /* of the output: the group's first */
     int64_t first_block, end_block;
     unsigned char *workspace;
+    int64_t image_group;
     /* The panel: its first pixel, how many there are, and the tile for them. */
-    int64_t pixel, count, vectors, tail;
+    int64_t panel, pixel, count, vectors, tail;
 } pointwise_item;
+
+/* Sets the panel, its pixels and the tile for them. */
+static void set_panel(pointwise_item *item, int64_t panel)
+{
+    const gops_pointwise_layout *p = gops_pointwise_layout_of(item->plan);
+    const gops_pointwise *kernels = item->plan->kernels->pointwise[item->plan->type->compute];
+    const int64_t size = gops_even_size(&p->panels, panel);
+    item->panel = panel;
+    item->pixel = gops_even_begin(&p->panels, panel) * p->unit;
+    item->count = gops_min(size * p->unit, item->plan->conv.output_pixels - item->pixel);
+    item->vectors = p->unit > 1 ? size : kernels->vectors;
+    item->tail = p->unit > 1 ? 0 : size - kernels->vectors * kernels->lanes;
+}
+
+/* From one k to the next in a copy of the panel. */
+static int64_t copy_ld(const pointwise_item *item)
+{
+    const gops_plan *plan = item->plan;
+    return (item->vectors + (item->tail > 0)) *
+           plan->kernels->pointwise[plan->type->compute]->lanes;
+}
+
+/* Gathers or copies `depth` input channels of the panel from c on. */
+static void copy_panel(const pointwise_item *item, int64_t c, int64_t depth, void *to)
+{
+    const gops_plan *plan = item->plan;
+    const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const unsigned char *channel = item->data + c * conv->data_pixels * bytes;
+    if (p->gathers) {
+        gops_pointwise_row rows[GOPS_POINTWISE_MAX_PIXELS];
+        const gops_pointwise_panel panel = {
+            .rows = rows,
+            .row_count = gops_pointwise_list_rows(conv, item->pixel, item->count, rows),
+            .stride = conv->axis[conv->axes - 1].stride,
+            .ld = copy_ld(item),
+        };
+        kernels->gather_panel(to, &panel, channel, conv->data_pixels, depth);
+    } else {
+        kernels->copy_panel(to, item->vectors, channel + item->pixel * bytes, conv->data_pixels,
+                            depth, item->count);
+    }
+}
+
+/* Where the shared workspace has the panel. */
+static unsigned char *shared_panel(const pointwise_item *item)
+{
+    const gops_pointwise_layout *p = gops_pointwise_layout_of(item->plan);
+    return (unsigned char *)item->job->shared +
+           (item->image_group * p->panels.count + item->panel) * p->panel_bytes;
+}
 
 /* A panel of `depth` input channels from c on, and its ld: where it lies; or a copy, where its
  * pixels do not lie together, where its vectors would reach beyond the data, or where its lines
@@ -81,28 +136,16 @@ static const void *find_panel(const pointwise_item *item, int64_t c, int64_t dep
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const unsigned char *channel = item->data + c * conv->data_pixels * bytes;
-    const unsigned char *from = channel + item->pixel * bytes;
-    if (p->gathers) {
-        gops_pointwise_row rows[GOPS_POINTWISE_MAX_PIXELS];
-        const gops_pointwise_panel panel = {
-            .rows = rows,
-            .row_count = gops_pointwise_list_rows(conv, item->pixel, item->count, rows),
-            .stride = conv->axis[conv->axes - 1].stride,
-            .ld = (item->vectors + (item->tail > 0)) * kernels->lanes,
-        };
-        kernels->gather_panel(item->workspace, &panel, channel, conv->data_pixels, depth);
-        *ld = panel.ld;
+    *ld = copy_ld(item);
+    if (p->shared_panels) {
+        return shared_panel(item) + c * *ld * bytes;
+    }
+    if (p->gathers || item->count < item->vectors * kernels->lanes) {
+        copy_panel(item, c, depth, item->workspace);
         return item->workspace;
     }
     *ld = conv->data_pixels;
-    if (item->count < item->vectors * kernels->lanes || p->copies) {
-        kernels->copy_panel(item->workspace, item->vectors, from, conv->data_pixels, depth,
-                            item->count);
-        *ld = item->vectors * kernels->lanes;
-        return item->workspace;
-    }
-    return from;
+    return item->data + (c * conv->data_pixels + item->pixel) * bytes;
 }
 
 /* Stores outputs that need more than the epilogue. */
@@ -136,7 +179,7 @@ static void set_epilogue(const pointwise_item *item, int64_t channel, int64_t el
 }
 
 /* Computes blocks `first` to end - 1, all with the same number of channels. */
-static void run_blocks(const pointwise_item *item, gops_pointwise_work panel_work, int64_t first,
+static void run_blocks(const pointwise_item *item, gops_pointwise_work *panel_work, int64_t first,
                        int64_t end, bool last_depth)
 {
     const gops_plan *plan = item->plan;
@@ -144,7 +187,8 @@ static void run_blocks(const pointwise_item *item, gops_pointwise_work panel_wor
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = gops_even_size(&p->blocks, first);
-    const int64_t vector_sums = item->vectors * kernels->lanes, tail_sums = item->tail * kernels->mr;
+    const int64_t vector_sums = item->vectors * kernels->lanes,
+                  tail_sums = item->tail * kernels->mr;
     const int64_t block_sums = channels * vector_sums + tail_sums;
     /* The blocks before `first` may be larger ones. */
     const int64_t first_sums =
@@ -157,7 +201,7 @@ static void run_blocks(const pointwise_item *item, gops_pointwise_work panel_wor
     for (int64_t b = first; b < end; b += step) {
         const int64_t channel = gops_even_begin(&p->blocks, b);
         const int64_t element = item->element + channel * plan->conv.output_pixels + item->pixel;
-        gops_pointwise_work work = panel_work;
+        gops_pointwise_work work = *panel_work;
         work.blocks = gops_min(step, end - b);
         work.weights = (const unsigned char *)work.weights + channel * work.depth * bytes;
         work.sums =
@@ -173,6 +217,11 @@ static void run_blocks(const pointwise_item *item, gops_pointwise_work panel_wor
             set_epilogue(item, channel, element, &work);
         }
         tile(&work);
+        if (work.copy != NULL) {
+            panel_work->data = work.copy;
+            panel_work->data_ld = copy_ld(item);
+            panel_work->copy = NULL;
+        }
         if (stores) {
             store_channels(item, channel, work.blocks * channels, &work);
         }
@@ -184,40 +233,61 @@ static void run_panel(pointwise_item *item, int64_t panel)
     const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t size = gops_even_size(&p->panels, panel);
     const int64_t larger = gops_clamp(p->blocks.larger, item->first_block, item->end_block);
-    item->pixel = gops_even_begin(&p->panels, panel) * p->unit;
-    item->count = gops_min(size * p->unit, conv->output_pixels - item->pixel);
-    item->vectors = p->unit > 1 ? size : kernels->vectors;
-    item->tail = p->unit > 1 ? 0 : size - kernels->vectors * kernels->lanes;
+    set_panel(item, panel);
     gops_pointwise_work work = {.count = item->count};
     for (int64_t c = 0; c < conv->channels_in; c += p->depth_block) {
         const bool last_depth = c + p->depth_block >= conv->channels_in;
         work.depth = gops_min(p->depth_block, conv->channels_in - c);
         work.data = find_panel(item, c, work.depth, &work.data_ld);
+        work.copy = p->copies && work.data != item->workspace ? item->workspace : NULL;
         work.next = NULL;
-        if (p->data_beyond_l2 && work.data_ld == conv->data_pixels && !p->gathers) {
+        if (p->data_beyond_l2 && !p->gathers && !p->shared_panels) {
             const int64_t next = last_depth
                                      ? item->pixel + item->count
                                      : (c + p->depth_block) * conv->data_pixels + item->pixel;
             work.next = item->data + next * bytes;
+            work.next_ld = conv->data_pixels;
         }
         work.weights = item->weights + c * conv->channels_out * bytes;
         work.accumulate = c > 0;
         if (larger > item->first_block) {
-            run_blocks(item, work, item->first_block, larger, last_depth);
+            run_blocks(item, &work, item->first_block, larger, last_depth);
         }
         if (larger < item->end_block) {
-            run_blocks(item, work, larger, item->end_block, last_depth);
+            run_blocks(item, &work, larger, item->end_block, last_depth);
         }
     }
+}
+
+/* Sets the image and group, counted over all images. */
+static void set_group(pointwise_item *item, int64_t image_group)
+{
+    const gops_conv_geometry *conv = &item->plan->conv;
+    item->image_group = image_group;
+    item->data = gops_data_at(item->plan, item->job, image_group / conv->groups,
+                              image_group * conv->channels_in * conv->data_pixels);
+}
+
+/* An item before the barrier: a panel for the items after it. */
+static void run_copy(const gops_plan *plan, const gops_job *job, int64_t index)
+{
+    const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
+    pointwise_item item = {.plan = plan, .job = job};
+    set_group(&item, index / p->panels.count);
+    set_panel(&item, index % p->panels.count);
+    copy_panel(&item, 0, plan->conv.channels_in, shared_panel(&item));
 }
 
 static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t index,
                           void *workspace)
 {
+    if (index < plan->barrier) {
+        run_copy(plan, job, index);
+        return;
+    }
+    index -= plan->barrier;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
@@ -241,8 +311,7 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
     };
     for (int64_t group = first_group; group < end_group; group++) {
         const int64_t image_group = image * conv->groups + group;
-        item.data =
-            gops_data_at(plan, job, image, image_group * conv->channels_in * conv->data_pixels);
+        set_group(&item, image_group);
         item.weights = (const unsigned char *)job->filter +
                        group * conv->channels_out * conv->channels_in * bytes;
         item.channel = group * conv->channels_out;
