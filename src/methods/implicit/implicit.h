@@ -132,10 +132,13 @@ static inline const gops_tiles *gops_plan_tiles(const gops_plan *plan)
                                         : plan->kernels->implicit->tiles[plan->type->compute];
 }
 
-/* Values of the padded input for each pixel. */
-static inline int64_t gops_implicit_planes(const gops_plan *plan)
+/* Values of the padded input for each pixel, in plans with tiles of `mr` channels: AMX takes whole
+ * blocks of them (lanes.h), the last of which are zeros. */
+static inline int64_t gops_implicit_planes(const gops_plan *plan, bool pixels_form, int64_t mr)
 {
-    return gops_ceil_div(plan->conv.channels_in, gops_plan_tiles(plan)->lane_channels);
+    const int64_t planes =
+        gops_ceil_div(plan->conv.channels_in, gops_plan_tiles(plan)->lane_channels);
+    return gops_tile_is_wide(pixels_form, mr) ? gops_round_up(planes, GOPS_LANES_BLOCK) : planes;
 }
 
 static inline const gops_tile *gops_implicit_tiles(const gops_implicit *p, const gops_tiles *tiles)

@@ -54,10 +54,16 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     const int64_t channels = gops_max(1, conv->channels_out);
     /* Without outputs K may be anything, and is not used. */
     *p = (gops_implicit){
-        .planes = gops_implicit_planes(plan), .mr = tile->mr, .pixels_form = pixels_form};
+        .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
+        .mr = tile->mr,
+        .pixels_form = pixels_form,
+    };
     p->depth = conv->channels_out > 0 ? p->planes * conv->taps : 1;
     p->depth_block = gops_implicit_depth_block(plan, p->mr);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
+    if (gops_tile_is_wide(pixels_form, p->mr)) {
+        p->depth_block = gops_round_up(p->depth_block, GOPS_LANES_BLOCK);
+    }
     p->in_place = plan->type->native && gops_implicit_unpadded(conv->axes, conv->axis) &&
                   (!pixels_form || conv->axis[conv->axes - 1].stride == 1);
     if (!gops_implicit_divide(plan, p, conv->axis, channels, p->mr, MAX_CHANNEL_BLOCKS,
@@ -150,13 +156,15 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
         plan->filter_bytes += gops_lanes_filter_bytes(plan, p->depth, p->pixels_form,
                                                       conv->groups * conv->channels_out);
     }
-    snprintf(plan->why, sizeof plan->why,
-             "%sno column matrix: tiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
-             "boxes",
-             gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "", (long long)p->mr,
-             p->pixels_form ? "vectors of pixels" : "single pixels",
-             p->in_place ? "the input where it lies" : "the input copied once with its padding",
-             (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);
+    snprintf(
+        plan->why, sizeof plan->why,
+        "%sno column matrix: %stiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
+        "boxes",
+        gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "",
+        gops_tile_is_wide(p->pixels_form, p->mr) ? "AMX " : "", (long long)p->mr,
+        p->pixels_form ? "vectors of pixels" : "single pixels",
+        p->in_place ? "the input where it lies" : "the input copied once with its padding",
+        (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);
     return GOPS_OK;
 }
 
@@ -172,20 +180,21 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
     const gops_lanes_filter filter = gops_lanes_filter_of(plan, to, p->depth, p->pixels_form, rows);
     memset(to, 0, (size_t)plan->filter_bytes);
     if (filter.ones != NULL) {
-        gops_lanes_pack_ones(plan, conv->taps,
+        gops_lanes_pack_ones(plan, conv->taps, p->planes,
                              gops_lanes_ones_mr(gops_plan_tiles(plan), p->pixels_form),
                              filter.ones);
     }
     for (int64_t o = 0, count; o < rows; o += count) {
         const int64_t left = conv->channels_out - o % conv->channels_out;
         const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, left);
+        const gops_lanes_panel panel = {to, mr, p->planes, gops_tile_is_wide(p->pixels_form, mr)};
         count = gops_min(mr, left);
         for (int64_t i = 0; i < count; i++) {
             uint32_t unused, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;
             for (int64_t tap = 0; tap < conv->taps; tap++) {
                 gops_lanes_pack_tap(plan, plan->quantized ? zero_points[o + i] : 0,
                                     weights + ((o + i) * conv->k + tap) * size, conv->taps, tap,
-                                    conv->taps, mr, to + i, sum);
+                                    conv->taps, &panel, i, sum);
             }
         }
         to += p->depth * mr;

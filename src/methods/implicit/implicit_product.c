@@ -4,6 +4,7 @@
 #include "base/checked.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* The tile of `mr` channels for the `left` columns that are left: the largest that they fill, or
  * else the smallest that holds them. */
@@ -161,6 +162,19 @@ static void find_box(const gops_implicit *p, const gops_axis *axis, int64_t numb
     }
 }
 
+/* Fills up the padded input to whole blocks of planes, for tiles of AMX, and the vector that runs may
+ * read behind it. */
+static void zero_planes(const gops_plan *plan, const gops_implicit *p, unsigned char *input)
+{
+    const gops_tiles *tiles = gops_plan_tiles(plan);
+    const int64_t used = gops_ceil_div(plan->conv.channels_in, tiles->lane_channels);
+    if (used < p->planes) {
+        const int64_t values = (p->planes - used) * p->padded.plane + tiles->lanes;
+        const int64_t bytes = gops_compute_bytes(plan->type->compute);
+        memset(input + used * p->padded.plane * bytes, 0, (size_t)(values * bytes));
+    }
+}
+
 /* The input of the item's box: the data itself or its padded copy, which is made in the workspace.
  */
 static const void *find_input(const gops_implicit *p, const gops_axis *axis,
@@ -179,12 +193,13 @@ static const void *find_input(const gops_implicit *p, const gops_axis *axis,
         const gops_lanes_source source = gops_lanes_data(plan, item->job, data);
         plan->kernels->lanes->input(&p->padded, origin, plan->conv.channels_in, &source,
                                     (uint32_t *)(void *)item->workspace);
-        return item->workspace;
+    } else {
+        gops_padded_input_fn *const input =
+            gops_plan_takes_bf16(plan) ? plan->kernels->bf16->input
+                                       : plan->kernels->implicit->padded_input[plan->type->index];
+        input(&p->padded, origin, plan->conv.channels_in, data, item->workspace);
     }
-    gops_padded_input_fn *const input =
-        gops_plan_takes_bf16(plan) ? plan->kernels->bf16->input
-                                   : plan->kernels->implicit->padded_input[plan->type->index];
-    input(&p->padded, origin, plan->conv.channels_in, data, item->workspace);
+    zero_planes(plan, p, item->workspace);
     return item->workspace;
 }
 

@@ -12,10 +12,11 @@
 #define store_tile NAME(store_tile)
 
 /* The tile computes complete sums, which begin with 0, or adds to those in memory at last. */
-GOPS_INLINE void start_tile(const gops_tile_work *work, const int vectors, const int nr,
-                            const bool channels_form, vector *sum)
+GOPS_INLINE void start_tile(const gops_tile_work *work, const int row, const int vectors,
+                            const int nr, const bool channels_form, vector *sum)
 {
     (void)work;
+    (void)row;
     (void)channels_form;
     GOPS_UNROLL
     for (int i = 0; i < vectors * nr; i++) {
@@ -25,33 +26,35 @@ GOPS_INLINE void start_tile(const gops_tile_work *work, const int vectors, const
 
 /* Applies the epilogue. The lanes of a vector are channels in the channels form; in the pixels form
  * they are of one channel. Only the pixels form has a residual. */
-GOPS_INLINE void add_epilogue(const gops_tile_work *work, const int vectors, const int nr,
-                              const bool channels_form, const bool adds_residual, vector *sum)
+GOPS_INLINE void add_epilogue(const gops_tile_work *work, const int row, const int vectors,
+                              const int nr, const bool channels_form, const bool adds_residual,
+                              vector *sum)
 {
     const C *bounds = work->bounds, *bias = work->bias, *residual = work->residual;
     const vector low = broadcast(bounds[0]), high = broadcast(bounds[1]);
     GOPS_UNROLL
     for (int i = 0; i < vectors; i++) {
-        const vector add = channels_form ? *(const vector *)(bias + i * LANES) : broadcast(bias[i]);
+        const vector add =
+            channels_form ? *(const vector *)(bias + i * LANES) : broadcast(bias[row + i]);
         GOPS_UNROLL
         for (int j = 0; j < nr; j++) {
             vector value = sum[i * nr + j] + add;
             if (adds_residual) {
-                value += *(const vector *)(residual + i * work->sums_ld + work->sum_offsets[j]);
+                value +=
+                    *(const vector *)(residual + (row + i) * work->sums_ld + work->sum_offsets[j]);
             }
             sum[i * nr + j] = clamp(value, low, high);
         }
     }
 }
 
-/* Stores a tile's vectors of sums: sum[i * nr + j] goes to sum_offsets[j] + i * step. */
-GOPS_INLINE void store_tile(const gops_tile_work *work, const int vectors, const int nr,
-                            const int64_t step, const bool channels_form, vector *sum)
+GOPS_INLINE void store_tile(const gops_tile_work *work, const int row, const int vectors,
+                            const int nr, const int64_t step, const bool channels_form, vector *sum)
 {
     C *to[GOPS_MAX_NR];
     GOPS_UNROLL
     for (int j = 0; j < nr; j++) {
-        to[j] = (C *)work->sums + work->sum_offsets[j];
+        to[j] = (C *)work->sums + work->sum_offsets[j] + row * step;
     }
     if (work->accumulate) {
         GOPS_UNROLL
@@ -63,9 +66,9 @@ GOPS_INLINE void store_tile(const gops_tile_work *work, const int vectors, const
         }
     }
     if (work->bounds != NULL && work->residual != NULL && !channels_form) {
-        add_epilogue(work, vectors, nr, channels_form, true, sum);
+        add_epilogue(work, row, vectors, nr, channels_form, true, sum);
     } else if (work->bounds != NULL) {
-        add_epilogue(work, vectors, nr, channels_form, false, sum);
+        add_epilogue(work, row, vectors, nr, channels_form, false, sum);
     }
     GOPS_UNROLL
     for (int j = 0; j < nr; j++) {

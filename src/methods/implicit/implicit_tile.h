@@ -13,7 +13,10 @@
  *             is broadcast. MR is a multiple of `lanes`. The sums of column j go to
  *             sums[sum_offsets[j]], MR of them.
  *
- * Weights are packed: weights[k * MR + i]. All sizes and offsets count values of the compute type.
+ * A tile of AMX (lanes_wide.inc.h) is of the pixels form, and has GOPS_WIDE_MR channels or more; all
+ * others of that form have fewer.
+ *
+ * Weights are packed: weights[k * MR + i], or for AMX weights[(k / 16 * MR + i) * 16 + k % 16]. All sizes and offsets count values of the compute type.
  */
 #ifndef GOPS_IMPLICIT_TILE_H
 #define GOPS_IMPLICIT_TILE_H
@@ -52,7 +55,13 @@ typedef struct gops_tile {
 
 enum {
     GOPS_MAX_NR = 14, /* of any tile */
+    GOPS_WIDE_MR = 16,
 };
+
+static inline bool gops_tile_is_wide(bool pixels_form, int64_t mr)
+{
+    return pixels_form && mr >= GOPS_WIDE_MR;
+}
 
 /* The tiles of one compute type. Both lists are sorted by descending MR, then by descending NR, and
  * end with an MR of 0. */

@@ -28,8 +28,11 @@
  *
  *   MULTIPLY_ADD(sum, data, weight)
  *                     statement: adds the products of two vectors to a third one
- *   START_AND_STORE   string: the file that defines NAME(start_tile), which gives a tile's sums
- *                     their first values, and NAME(store_tile)
+ *   START_AND_STORE   string: the file that defines NAME(start_tile), which gives vectors of sums
+ *                     their first values, and NAME(store_tile), which stores those of channels `row`
+ *                     on: sum[i * nr + j] goes to sum_offsets[j] + (row + i) * step. In the channels
+ *                     form `row` is 0, and i counts vectors.
+ *   WIDE_PRODUCT      optional: if defined, the list begins with the tiles of lanes_wide.inc.h
  *   GOPS_PIXEL_TILES(TILE)   TILE(mr, nr) for each size of the pixels form
  *   GOPS_CHANNEL_TILES(TILE) TILE(vectors, nr) for each size of the channels form; MR is
  *                            vectors * LANES
@@ -39,6 +42,9 @@
 #include "isa/vectors.inc.h"
 #include "methods/implicit/implicit_transpose.inc.h"
 #include START_AND_STORE
+#ifdef WIDE_PRODUCT
+#include "methods/implicit/lanes_wide.inc.h"
+#endif
 
 #define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
@@ -57,7 +63,7 @@ GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int
     for (int j = 0; j < nr; j++) {
         from[j] = input + work->columns[j];
     }
-    start_tile(work, mr, nr, false, sum);
+    start_tile(work, 0, mr, nr, false, sum);
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
     for (int64_t k = work->depth; k > 0; k--, offsets++, weights += mr) {
@@ -75,7 +81,7 @@ GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int
             }
         }
     }
-    store_tile(work, mr, nr, work->sums_ld, false, sum);
+    store_tile(work, 0, mr, nr, work->sums_ld, false, sum);
 }
 
 /* The loop over k of the channels form. With `two_runs` the first half of the columns are
@@ -115,7 +121,7 @@ GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, co
     vector sum[GOPS_MAX_SUMS];
     const int half = (nr + 1) / 2;
     const int64_t *columns = work->columns;
-    start_tile(work, vectors, nr, true, sum);
+    start_tile(work, 0, vectors, nr, true, sum);
     /* Columns ascend, but the last may be repeated, behind a row that ends in this tile: then its
      * distance from the first of its half is no measure. */
     const bool repeats = nr - half > 1 && columns[nr - 1] == columns[nr - 2];
@@ -125,7 +131,7 @@ GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, co
     } else {
         channels_loop(work, vectors, nr, false, sum);
     }
-    store_tile(work, vectors, nr, LANES, true, sum);
+    store_tile(work, 0, vectors, nr, LANES, true, sum);
 }
 
 #define PIXELS(mr, nr)                                                                             \
@@ -145,7 +151,11 @@ GOPS_CHANNEL_TILES(CHANNELS)
 
 #define PIXELS(mr, nr) {mr, nr, NAME(pixels_##mr##x##nr)},
 #define CHANNELS(vectors, nr) {vectors * LANES, nr, NAME(channels_##vectors##x##nr)},
-static const gops_tile pixels_list[] = {GOPS_PIXEL_TILES(PIXELS){0, 0, NULL}};
+static const gops_tile pixels_list[] = {
+#ifdef WIDE_PRODUCT
+    WIDE_LIST
+#endif
+        GOPS_PIXEL_TILES(PIXELS){0, 0, NULL}};
 static const gops_tile channels_list[] = {GOPS_CHANNEL_TILES(CHANNELS){0, 0, NULL}};
 #undef PIXELS
 #undef CHANNELS

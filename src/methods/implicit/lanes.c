@@ -69,34 +69,35 @@ static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned ch
 }
 
 void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned char *weights,
-                         int64_t apart, int64_t tap, int64_t taps, int64_t mr, uint32_t *to,
-                         uint32_t *sum)
+                         int64_t apart, int64_t tap, int64_t taps, const gops_lanes_panel *panel,
+                         int64_t row, uint32_t *sum)
 {
-    const int64_t channels = plan->conv.channels_in;
-    const int64_t lane = lane_channels(plan);
-    const int64_t planes = gops_ceil_div(channels, lane);
+    const int64_t channels = plan->conv.channels_in, mr = panel->mr;
+    const int64_t lane = lane_channels(plan), planes = gops_ceil_div(channels, lane);
     const int64_t size = plan->filter_type->bytes;
-    for (int64_t plane = 0; plane < planes; plane += GOPS_LANES_BLOCK) {
-        const int64_t width = gops_min(GOPS_LANES_BLOCK, planes - plane);
-        uint32_t *at = to + (plane * taps + tap * width) * mr;
-        for (int64_t c = plane * lane; c < (plane + width) * lane; c += lane, at += mr) {
-            const unsigned char *from = weights + c * apart * size;
-            *at = plan->quantized ? pack_lane(plan, zero, from, apart, channels - c, sum)
-                                  : pack_bf16(from, apart, channels - c);
-        }
+    for (int64_t q = 0; q < planes; q++) {
+        const int64_t block = q / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
+        const int64_t width = gops_min(GOPS_LANES_BLOCK, panel->planes - block);
+        const int64_t k = block * taps + tap * width + q - block;
+        const int64_t at = panel->wide ? (block * taps + tap * width) * mr + row * width + q - block
+                                       : k * mr + row;
+        const unsigned char *from = weights + q * lane * apart * size;
+        panel->to[at] = plan->quantized
+                            ? pack_lane(plan, zero, from, apart, channels - q * lane, sum)
+                            : pack_bf16(from, apart, channels - q * lane);
     }
 }
 
-void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t mr, uint32_t *to)
+void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t planes, int64_t mr,
+                          uint32_t *to)
 {
-    static const uint32_t ones[GOPS_LANES_QUAD] = {0x01010101, 0x01, 0x0101, 0x010101};
+    static const uint32_t ones[GOPS_LANES_QUAD + 1] = {0, 0x01, 0x0101, 0x010101, 0x01010101};
     const int64_t channels = plan->conv.channels_in;
-    const int64_t planes = gops_ceil_div(channels, GOPS_LANES_QUAD);
-    for (int64_t plane = 0; plane < planes; plane += GOPS_LANES_BLOCK) {
-        const int64_t width = gops_min(GOPS_LANES_BLOCK, planes - plane);
+    for (int64_t block = 0; block < planes; block += GOPS_LANES_BLOCK) {
+        const int64_t width = gops_min(GOPS_LANES_BLOCK, planes - block);
         for (int64_t i = 0; i < taps * width * mr; i++, to++) {
-            const bool last = plane + i / mr % width == planes - 1;
-            *to = ones[last ? channels % GOPS_LANES_QUAD : 0];
+            const int64_t before = (block + i / mr % width) * GOPS_LANES_QUAD;
+            *to = ones[gops_clamp(channels - before, 0, GOPS_LANES_QUAD)];
         }
     }
 }

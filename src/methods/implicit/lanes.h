@@ -24,7 +24,8 @@
  * Channels that only fill the last lane up have weights of 0, whatever their data.
  *
  * The order of K is [block of GOPS_LANES_BLOCK planes][tap][plane of the block]: 16 steps are 64
- * bytes of 8-bit channels, which lie one plane apart.
+ * bytes of 8-bit channels, which lie one plane apart. That is what a tile of AMX takes at a time
+ * (lanes_wide.inc.h); for it the last block is filled up with planes of zeros.
  */
 #ifndef GOPS_IMPLICIT_LANES_H
 #define GOPS_IMPLICIT_LANES_H

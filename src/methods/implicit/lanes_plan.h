@@ -61,16 +61,24 @@ int64_t gops_lanes_filter_bytes(const gops_plan *plan, int64_t depth, bool pixel
 gops_lanes_filter gops_lanes_filter_of(const gops_plan *plan, const void *packed, int64_t depth,
                                        bool pixels_form, int64_t rows);
 
-/* Writes the weights of a row for one tap: to[k * mr] for each step k of that tap, of `taps`.
- * `weights` is that of the first input channel, and each further one is `apart` elements behind. Adds
+/* The packed weights of a tile: implicit_tile.h. */
+typedef struct gops_lanes_panel {
+    uint32_t *to;
+    int64_t mr;
+    int64_t planes; /* of the padded input */
+    bool wide;      /* for AMX */
+} gops_lanes_panel;
+
+/* Writes the weights of a row for one tap of `taps`: those of all steps of that tap. `weights` is that of the first input channel, and each further one is `apart` elements behind. Adds
  * the sum of the weights, as quads have them, to *sum, which is not used for bf16. `zero` is the
  * filter's zero point. */
 void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned char *weights,
-                         int64_t apart, int64_t tap, int64_t taps, int64_t mr, uint32_t *to,
-                         uint32_t *sum);
+                         int64_t apart, int64_t tap, int64_t taps, const gops_lanes_panel *panel,
+                         int64_t row, uint32_t *sum);
 
-/* Writes weights of 1 for all of `taps` taps, [step][mr]. */
-void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t mr, uint32_t *to);
+/* Writes weights of 1 for all of `taps` taps of `planes` planes, [step][mr]. */
+void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t planes, int64_t mr,
+                          uint32_t *to);
 
 /* The offset table of these steps: tap[t] + plane * pitch. */
 void gops_lanes_offsets(const int64_t *tap, int64_t taps, int64_t planes, int64_t pitch,

@@ -83,6 +83,10 @@ GOPS_INLINE pair_bits pair_products(pair_bits data, pair_bits weight)
     ((sum) += (u32_vector)pair_products((pair_bits)(data), (pair_bits)(weight)))
 #endif
 
+#ifdef GOPS_HAS_AMX
+#define WIDE_PRODUCT gops_amx_quads
+#define WIDE_SUM(first, sum) ((first) + (sum))
+#endif
 #define START_AND_STORE "methods/implicit/lanes_store.inc.h"
 #include "methods/implicit/implicit_tile.inc.h"
 

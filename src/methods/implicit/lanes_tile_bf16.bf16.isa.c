@@ -47,6 +47,10 @@ GOPS_INLINE pair_bits add_pairs(pair_bits sums, pair_bits data, pair_bits weight
     ((sum) = (u32_vector)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(data), (__m512bh)(weight)))
 #endif
 
+#ifdef GOPS_HAS_AMX
+#define WIDE_PRODUCT gops_amx_pairs
+#define WIDE_SUM(first, sum) ((void)(first), (sum)) /* it is zero */
+#endif
 #define START_AND_STORE "methods/implicit/lanes_store_bf16.inc.h"
 #include "methods/implicit/implicit_tile.inc.h"
 

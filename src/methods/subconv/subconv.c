@@ -268,8 +268,9 @@ static void pack_tap(const gops_plan *plan, const gops_subconv_tile *tile, int64
     const int64_t bytes = gops_compute_bytes(type->compute);
     if (gops_plan_has_lanes(plan)) {
         uint32_t unused = 0;
-        gops_lanes_pack_tap(plan, zero, weights, apart, tap, taps, tile->mr,
-                            (uint32_t *)(void *)tile->to + i,
+        const gops_lanes_panel panel = {(uint32_t *)(void *)tile->to, tile->mr, tile->planes,
+                                        tile->wide};
+        gops_lanes_pack_tap(plan, zero, weights, apart, tap, taps, &panel, i,
                             tile->sums != NULL ? &tile->sums[i] : &unused);
         return;
     }
@@ -285,7 +286,7 @@ void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;
     const int64_t bytes = gops_compute_bytes(plan->filter_type->compute);
-    memset(tile->to, 0, (size_t)(gops_implicit_planes(plan) * product->taps * tile->mr * bytes));
+    memset(tile->to, 0, (size_t)(tile->planes * product->taps * tile->mr * bytes));
     for (int64_t i = 0; i < tile->count; i++) {
         int64_t begin[GOPS_MAX_SPATIAL], tap[GOPS_MAX_SPATIAL] = {0};
         const int64_t o = (tile->first + i) / product->count;

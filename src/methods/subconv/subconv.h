@@ -125,6 +125,8 @@ typedef struct gops_subconv_tile {
     int64_t first, count, mr;     /* rows first to first + count - 1 of a product, then zeros */
     unsigned char *to;
     uint32_t *sums; /* quads: of the weights of each row, to which they are added; else NULL */
+    int64_t planes; /* of the padded input */
+    bool wide;      /* for AMX */
 } gops_subconv_tile;
 
 /* Packs them: [channels_in * taps][mr], or where there are lanes in the order of lanes.h. */

@@ -25,9 +25,10 @@ static void subconv_explain(gops_plan *plan, const gops_subconv_parameters *p,
     };
     snprintf(plan->why, sizeof plan->why,
              "%s%lld sub-convolutions with stride 1%s, as %lld products without a column matrix: "
-             "tiles of %lld channels by %s, %lld boxes",
+             "%stiles of %lld channels by %s, %lld boxes",
              gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "",
              (long long)gops_subconv_count(geometry), splits[p->split], (long long)p->products,
+             gops_tile_is_wide(p->implicit.pixels_form, p->implicit.mr) ? "AMX " : "",
              (long long)p->implicit.mr,
              p->implicit.pixels_form ? "vectors of pixels" : "single pixels",
              (long long)p->implicit.boxes);
@@ -85,6 +86,7 @@ static void pack_panel(const gops_plan *plan, const gops_subconv_geometry *geome
         for (tile->first = 0; tile->first < rows; tile->first += tile->mr) {
             tile->mr = gops_implicit_mr(list, p->pixels_form, p->mr, rows - tile->first);
             tile->count = gops_min(tile->mr, rows - tile->first);
+            tile->wide = gops_tile_is_wide(p->pixels_form, tile->mr);
             gops_subconv_pack_tile(plan, geometry, &product, tile);
             tile->to += p->planes * product.taps * tile->mr * bytes;
             tile->sums += tile->sums != NULL ? tile->count : 0;
@@ -100,7 +102,7 @@ static void pack_ones(const gops_plan *plan, const gops_subconv_geometry *geomet
     gops_subconv_product product;
     gops_subconv_first_product(geometry, &product);
     do {
-        gops_lanes_pack_ones(plan, product.taps, mr, to);
+        gops_lanes_pack_ones(plan, product.taps, p->planes, mr, to);
         to += p->planes * product.taps * mr;
     } while (gops_subconv_next_product(geometry, &product));
 }
@@ -112,7 +114,7 @@ static void subconv_pack(const gops_plan *plan, const void *weights, const int32
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;
     gops_subconv_geometry geometry;
-    gops_subconv_tile tile = {.to = packed};
+    gops_subconv_tile tile = {.to = packed, .planes = p->implicit.planes};
     gops_subconv_split_axes(conv, p->split, &geometry);
     if (plan->quantized) {
         const int64_t rows = conv->groups * conv->channels_out * p->subconvs;

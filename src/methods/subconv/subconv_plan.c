@@ -176,7 +176,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     }
     *p = (gops_subconv_parameters){.split = geometry->split, .products = kinds->products};
     *implicit = (gops_implicit){
-        .planes = gops_implicit_planes(plan),
+        .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
         .mr = tile->mr,
         .pixels_form = pixels_form,
         .in_place = plan->type->native && !pixels_form && gops_implicit_unpadded(conv->axes, axis),

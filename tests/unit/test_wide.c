@@ -1,0 +1,167 @@
+/*
+ * Tiles of AMX: the bits of gemm for quantized convolutions, the bound for relaxed bf16, with whole
+ * and part tiles and blocks of channels in and out and of pixels. By the emulation on all processors,
+ * and by the instructions where the processor has them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "elements.h"
+#include "harness.h"
+#include "problem.h"
+#include "random_quantized.h"
+
+/* Channels beside the sizes of tiles, 16 and 32, and of blocks of planes, 64 and 32 for bf16. */
+static const int64_t channels_out[] = {16, 17, 31, 32, 33, 47, 48, 63, 71};
+static const int64_t channels_in[] = {9, 32, 37, 63, 64, 65, 131};
+enum {
+    OUTS = sizeof channels_out / sizeof channels_out[0],
+    INS = sizeof channels_in / sizeof channels_in[0],
+};
+
+static const char *const isas[] = {"amx_emulated", "amx"};
+
+/* Of the plans of a case: how many there were, and how many have tiles of AMX. */
+typedef struct tally {
+    int64_t plans, wide;
+} tally;
+
+static bool runs_here(const char *isa)
+{
+    bool runs = false;
+    for (int i = 0; gops_isa_name(i, NULL) != NULL; i++)
+        if (strcmp(gops_isa_name(i, NULL), isa) == 0)
+            gops_isa_name(i, &runs);
+    return runs;
+}
+
+/* The layer, with other sizes each time; what it spans is small. */
+static gops_problem layer(gops_problem_operation operation, int out, int in,
+                          gops_test_random *random)
+{
+    const bool conv = operation == GOPS_PROBLEM_CONV;
+    const int64_t kernel = gops_test_random_range(random, 1, 3), o = channels_out[out];
+    const int64_t groups = gops_test_random_range(random, 1, 2), i = channels_in[in];
+    gops_problem p = {.operation = operation, .threads = 1};
+    p.data = (gops_tensor){GOPS_U8,
+                           4,
+                           {1, groups * i, gops_test_random_range(random, 3, 5),
+                            gops_test_random_range(random, conv ? 11 : 3, conv ? 35 : 17)}};
+    p.filter = (gops_tensor){GOPS_I8, 5, {groups, conv ? o : i, conv ? i : o, kernel, 1}};
+    p.filter.dims[4] = gops_test_random_range(random, 1, 3);
+    p.conv.strides = p.deconv.strides =
+        (gops_list){2, {1, gops_test_random_chance(random, 40) ? 2 : 1}};
+    p.conv.pads_begin = (gops_list){2, {1, 2}};
+    p.conv.pads_end = (gops_list){2, {1, 1}};
+    return p;
+}
+
+/* Runs the problem by the algorithm; returns the output, to be freed. */
+static void *run(gops_problem p, const char *algorithm, const gops_problem_buffers *buffers,
+                 size_t bytes, tally *of)
+{
+    gops_plan *plan;
+    gops_error error = {GOPS_OK, ""};
+    gops_plan_info info = {.size = sizeof info};
+    p.algorithm = algorithm;
+    memset(buffers->output.memory, 0xff, bytes);
+    gops_status status = gops_problem_plan(&p, &plan, &error);
+    if (status == GOPS_OK) {
+        gops_plan_get_info(plan, &info, NULL);
+        of->plans++;
+        of->wide += strstr(info.why, "AMX") != NULL;
+        status = gops_problem_execute(&p, plan, buffers, NULL, 0, &error);
+    }
+    gops_test_check(status == GOPS_OK, "%s: %s", algorithm, error.message);
+    gops_plan_destroy(plan);
+    return memcpy(gops_test_allocate(bytes), buffers->output.memory, bytes);
+}
+
+static void compare_quantized(gops_problem_operation operation, const char *algorithm)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 10 + operation);
+    tally of = {0, 0}, other = {0, 0};
+    for (int n = 0; n < OUTS * INS; n++) {
+        gops_problem p = layer(operation, n % OUTS, n / OUTS, &random);
+        gops_random_quantization memory;
+        gops_reference_geometry g;
+        gops_tensor output;
+        gops_random_quantize(&p, &memory, &random);
+        gops_problem_reference_shape(&p, &g, &output);
+        gops_problem_buffers buffers = gops_problem_buffers_create(&p, &output, &random);
+        gops_random_quantized_values(&p, &memory, &output, &buffers, &random);
+        const size_t bytes =
+            (size_t)gops_test_elements(&output) * gops_test_type_bytes(output.type);
+        for (int i = 0; i < 2; i++) {
+            if (!runs_here(isas[i]))
+                continue;
+            setenv("GROUPOPS_ISA", isas[i], 1);
+            void *expected = run(p, "gemm", &buffers, bytes, &other);
+            void *got = run(p, algorithm, &buffers, bytes, &of);
+            gops_problem_text text;
+            gops_test_check(gops_test_compare_bytes(isas[i], &output, got, expected), "%s",
+                            gops_problem_describe(&p, &text));
+            free(got);
+            free(expected);
+            unsetenv("GROUPOPS_ISA");
+        }
+        gops_problem_buffers_destroy(&buffers);
+    }
+    gops_test_check(of.wide > of.plans / 2, "%lld of %lld plans have tiles of AMX",
+                    (long long)of.wide, (long long)of.plans);
+}
+
+static void convolutions(void)
+{
+    compare_quantized(GOPS_PROBLEM_CONV, "implicit");
+}
+
+static void transposed(void)
+{
+    compare_quantized(GOPS_PROBLEM_DECONV, "subconv");
+}
+
+static void relaxed(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 20);
+    tally of = {0, 0};
+    for (int n = 0; n < 2 * OUTS * INS; n++) {
+        const bool conv = n % 2 == 0;
+        gops_problem p = layer(conv ? GOPS_PROBLEM_CONV : GOPS_PROBLEM_DECONV, n / 2 % OUTS,
+                               n / 2 / OUTS, &random);
+        gops_reference_geometry g;
+        gops_reference_result expected;
+        gops_tensor output;
+        p.data.type = p.filter.type = GOPS_BF16;
+        p.accuracy = GOPS_ACCURACY_RELAXED;
+        gops_random_fusion(&p, &random);
+        gops_problem_reference_shape(&p, &g, &output);
+        gops_problem_buffers buffers = gops_problem_buffers_create(&p, &output, &random);
+        const size_t bytes =
+            (size_t)gops_test_elements(&output) * gops_test_type_bytes(output.type);
+        gops_problem_reference(&p, &buffers, &expected);
+        for (int i = 0; i < 2; i++) {
+            if (!runs_here(isas[i]))
+                continue;
+            setenv("GROUPOPS_ISA", isas[i], 1);
+            free(run(p, conv ? "implicit" : "subconv", &buffers, bytes, &of));
+            gops_test_check(gops_problem_compare(&p, &expected, buffers.output.memory), "by %s",
+                            isas[i]);
+            unsetenv("GROUPOPS_ISA");
+        }
+        gops_reference_result_destroy(&expected);
+        gops_problem_buffers_destroy(&buffers);
+    }
+    gops_test_check(of.wide > of.plans / 2, "%lld of %lld plans have tiles of AMX",
+                    (long long)of.wide, (long long)of.plans);
+}
+
+int main(void)
+{
+    static const gops_test_case cases[] = {{"convolutions", convolutions},
+                                           {"transposed", transposed},
+                                           {"relaxed", relaxed},
+                                           {NULL, NULL}};
+    return gops_test_main("tiles of AMX", cases);
+}
