@@ -5,7 +5,6 @@
 #include "post_ops/post_ops.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool is_8_bit(const gops_plan *plan)
 {
@@ -146,8 +145,8 @@ static void store_sum(const gops_plan *plan, const gops_job *job, int64_t channe
     for (int64_t i = 0; i < count; i += BLOCK) {
         const int64_t length = gops_min(BLOCK, count - i);
         kernels->to_8_bit(codes, (const uint32_t *)sums + i, length, &by);
-        kernels->add(codes, (const unsigned char *)residual + i, length, &adds);
-        memcpy((unsigned char *)output + i, codes, (size_t)length);
+        kernels->add((unsigned char *)output + i, codes, (const unsigned char *)residual + i,
+                     length, &adds);
     }
 }
 

@@ -68,8 +68,9 @@ struct gops_requantize_kernels {
     /* The rest of what to_8_bit does after an activation: divides by `divisor`, clamps, rounds. */
     void (*round)(void *to, const float *values, int64_t count, float divisor,
                   const gops_requantize *by);
-    /* Adds 8-bit codes, of which `codes` are replaced. */
-    void (*add)(void *codes, const void *residual, int64_t count, const gops_requantize_sum *by);
+    /* Adds 8-bit codes; `to` may be the residual, and must not overlap `codes`. */
+    void (*add)(void *to, const void *codes, const void *residual, int64_t count,
+                const gops_requantize_sum *by);
     /* values *= scale. */
     void (*scale)(float *values, int64_t count, float scale);
 };

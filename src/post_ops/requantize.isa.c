@@ -107,55 +107,70 @@ GOPS_INLINE int32_t number_of(uint8_t code, bool is_signed)
     return is_signed ? (int32_t)(int8_t)code : (int32_t)code;
 }
 
-/* Of a whole block; `to` may be one of the others. Each step is a loop of its own, for which gcc
- * takes whole vectors. */
-GOPS_INLINE void add_block(uint8_t *to, const uint8_t *first, const uint8_t *second, bool is_signed,
-                           const gops_requantize_sum *by)
+/* A block of `length`, at most BLOCK; `to` may be one of the others. Each step is a loop of its own,
+ * for which gcc takes whole vectors. */
+GOPS_INLINE void add_block(uint8_t *to, const uint8_t *first, const uint8_t *second,
+                           const int length, const bool is_signed, const gops_requantize_sum *by)
 {
     int32_t a[BLOCK], b[BLOCK];
     float real[BLOCK];
     uint8_t codes[BLOCK];
-    for (int i = 0; i < BLOCK; i++) {
+    for (int i = 0; i < length; i++) {
         a[i] = number_of(first[i], is_signed);
     }
-    for (int i = 0; i < BLOCK; i++) {
+    for (int i = 0; i < length; i++) {
         b[i] = number_of(second[i], is_signed);
     }
-    for (int i = 0; i < BLOCK; i++) {
+    for (int i = 0; i < length; i++) {
         const float inner = __builtin_fmaf((float)b[i], by->ratio[1], by->constant);
         real[i] = bounded(__builtin_fmaf((float)a[i], by->ratio[0], inner), by->low, by->high);
     }
-    for (int i = 0; i < BLOCK; i++) {
+    for (int i = 0; i < length; i++) {
         codes[i] = code_of(real[i], 0);
     }
-    memcpy(to, codes, BLOCK);
+    memcpy(to, codes, (size_t)length);
 }
 
-GOPS_INLINE void add_codes(uint8_t *codes, const uint8_t *residual, int64_t count, bool is_signed,
-                           const gops_requantize_sum *by)
+/* The last block ends with the last element, and is computed before what it overlaps is stored:
+ * `to` may be the residual. */
+GOPS_INLINE void add_blocks(uint8_t *to, const uint8_t *first, const uint8_t *second, int64_t count,
+                            const int length, const bool is_signed, const gops_requantize_sum *by)
+{
+    uint8_t last[BLOCK];
+    const int64_t end = count - length;
+    add_block(last, first + end, second + end, length, is_signed, by);
+    for (int64_t i = 0; i < end; i += length) {
+        add_block(to + i, first + i, second + i, length, is_signed, by);
+    }
+    memcpy(to + end, last, (size_t)length);
+}
+
+GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *codes, const uint8_t *residual,
+                           int64_t count, const bool is_signed, const gops_requantize_sum *by)
 {
     const uint8_t *first = by->residual_first ? residual : codes;
     const uint8_t *second = by->residual_first ? codes : residual;
-    int64_t i = 0;
-    for (; i + BLOCK <= count; i += BLOCK) {
-        add_block(codes + i, first + i, second + i, is_signed, by);
-    }
-    if (i < count) {
-        uint8_t sums[BLOCK] = {0}, added[BLOCK] = {0};
-        memcpy(sums, first + i, (size_t)(count - i));
-        memcpy(added, second + i, (size_t)(count - i));
-        add_block(sums, sums, added, is_signed, by);
-        memcpy(codes + i, sums, (size_t)(count - i));
+    if (count >= BLOCK) {
+        add_blocks(to, first, second, count, BLOCK, is_signed, by);
+    } else if (count >= BLOCK / 2) {
+        add_blocks(to, first, second, count, BLOCK / 2, is_signed, by);
+    } else if (count >= BLOCK / 4) {
+        add_blocks(to, first, second, count, BLOCK / 4, is_signed, by);
+    } else {
+        for (int64_t i = 0; i < count; i++) {
+            add_block(to + i, first + i, second + i, 1, is_signed, by);
+        }
     }
 }
 
-static void add(void *codes, const void *residual, int64_t count, const gops_requantize_sum *by)
+static void add(void *to, const void *codes, const void *residual, int64_t count,
+                const gops_requantize_sum *by)
 {
     const gops_requantize_sum constant = *by;
     if (by->is_signed) {
-        add_codes(codes, residual, count, true, &constant);
+        add_codes(to, codes, residual, count, true, &constant);
     } else {
-        add_codes(codes, residual, count, false, &constant);
+        add_codes(to, codes, residual, count, false, &constant);
     }
 }
 

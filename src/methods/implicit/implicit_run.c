@@ -75,14 +75,14 @@ static inline void copy_bytes(unsigned char *restrict to, const unsigned char *r
     }
 }
 
-/* Adds the residual to bytes, which are changed, and stores them. */
-static void store_added(const gops_implicit_item *item, int64_t element, unsigned char *codes,
+/* Adds the residual to bytes, and stores them. */
+static void store_added(const gops_implicit_item *item, int64_t element, const unsigned char *codes,
                         int64_t count)
 {
     const gops_plan *plan = item->plan;
-    plan->kernels->post_ops->requantize->add(codes, gops_residual_at(plan, item->job, element),
-                                             count, &item->sum);
-    copy_bytes(gops_output_at(plan, item->job, element), codes, count);
+    plan->kernels->post_ops->requantize->add(gops_output_at(plan, item->job, element), codes,
+                                             gops_residual_at(plan, item->job, element), count,
+                                             &item->sum);
 }
 
 /* Stores the sums of the pass in the channels form, those of the item's channels c to
