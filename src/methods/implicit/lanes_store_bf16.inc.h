@@ -4,28 +4,17 @@
  * Its sums are the bits of floats.
  *
  * Parameters: NAME of isa/each_compute.inc.h, for values of 32 bits; the vector of
- * isa/vectors.inc.h, as `vector`; GOPS_MAX_SUMS; f32_vector, f32_start_tile and f32_store_tile
+ * isa/vectors.inc.h, as `vector`; f32_vector, f32_start_tile and f32_store_tile
  */
 GOPS_INLINE void NAME(start_tile)(const gops_tile_work *work, const int row, const int vectors,
                                   const int nr, const bool channels_form, vector *sum)
 {
-    (void)work;
-    (void)row;
-    (void)channels_form;
-    GOPS_UNROLL
-    for (int i = 0; i < vectors * nr; i++) {
-        sum[i] = (vector){0};
-    }
+    f32_start_tile(work, row, vectors, nr, channels_form, (f32_vector *)sum);
 }
 
 GOPS_INLINE void NAME(store_tile)(const gops_tile_work *work, const int row, const int vectors,
                                   const int nr, const int64_t step, const bool channels_form,
-                                  const vector *sum)
+                                  vector *sum)
 {
-    f32_vector real[GOPS_MAX_SUMS];
-    GOPS_UNROLL
-    for (int i = 0; i < vectors * nr; i++) {
-        real[i] = (f32_vector)sum[i];
-    }
-    f32_store_tile(work, row, vectors, nr, step, channels_form, real);
+    f32_store_tile(work, row, vectors, nr, step, channels_form, (f32_vector *)sum);
 }
