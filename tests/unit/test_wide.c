@@ -71,7 +71,12 @@ static void *run(gops_problem p, const char *algorithm, const gops_problem_buffe
         gops_plan_get_info(plan, &info, NULL);
         of->plans++;
         of->wide += strstr(info.why, "AMX") != NULL;
-        status = gops_problem_execute(&p, plan, buffers, NULL, 0, &error);
+        const size_t whole = (info.workspace_bytes + GOPS_WORKSPACE_ALIGNMENT - 1) /
+                             GOPS_WORKSPACE_ALIGNMENT * GOPS_WORKSPACE_ALIGNMENT;
+        gops_test_guarded workspace = gops_test_guarded_create(whole);
+        memset(workspace.memory, 0xff, whole); /* as bf16: NaN */
+        status = gops_problem_execute(&p, plan, buffers, &workspace, whole, &error);
+        gops_test_guarded_destroy(&workspace);
     }
     gops_test_check(status == GOPS_OK, "%s: %s", algorithm, error.message);
     gops_plan_destroy(plan);
