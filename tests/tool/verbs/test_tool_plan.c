@@ -126,9 +126,27 @@ static void workspace(void)
                     result.err);
 }
 
+/* The reason tells when a plan is relaxed, which none is that does not ask for it. */
+static void accuracy(void)
+{
+    static const char *const words[] = {"", " --accuracy=exact", " --accuracy=relaxed"};
+    const tool_surroundings emulated = {.variable = "GROUPOPS_ISA", .value = "amx_emulated"};
+    for (int i = 0; i < 3; i++) {
+        char line[256];
+        tool_result result;
+        snprintf(line, sizeof line,
+                 "plan conv --data=1,6,7,11 --filter=1,16,6,3,2 --type=bf16 --algorithm=implicit%s",
+                 words[i]);
+        tool_run(&result, line, &emulated);
+        gops_test_check(result.exit_code == 0 &&
+                            (strstr(result.out, "relaxed") != NULL) == (i == 2),
+                        "groupops %s: %s%s", line, result.out, result.err);
+    }
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"json", json}, {"text", text}, {"workspace", workspace}, {0}};
+        {"json", json}, {"text", text}, {"workspace", workspace}, {"accuracy", accuracy}, {0}};
     return gops_test_main("tool_plan", cases);
 }
