@@ -42,6 +42,8 @@ typedef struct gops_implicit {
      * the axes after it; and its channels: `channel_block` of C_OUT. */
     int64_t cut, cut_pixels, boxes;
     int64_t channel_block, channel_blocks;
+    int64_t granule;     /* boxes are cut into multiples of it */
+    bool flat;           /* boxes are of one axis with all pixels: gops_implicit_axes */
     bool pixels_form;    /* of the tiles; if not, the channels form */
     bool in_place;       /* the kernels read the input itself */
     bool writes_outputs; /* tiles can write the output: each column is within a run, the last

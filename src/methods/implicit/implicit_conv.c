@@ -35,18 +35,32 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
-    const double runs = (double)padded / (double)p->padded.axis[conv->axes - 1].length;
+    const double runs = (double)padded / (double)p->padded.axis[p->padded.axes - 1].length;
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     const double rows = p->pixels_form ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
     const double item = gops_implicit_product_cost(plan, p, p->channel_block, columns, p->depth) +
-                        gops_implicit_copy_cost((double)padded + (double)p->depth, runs);
-    const double store = p->writes_outputs ? 0 : gops_implicit_copy_cost(outputs, rows);
+                        gops_implicit_input_cost(plan, (double)padded, runs) +
+                        gops_implicit_copy_cost((double)p->depth, 0);
+    const double store =
+        p->writes_outputs ? 0 : gops_implicit_copy_cost(plan->quantized ? 0 : outputs, rows);
     return (double)images * (item * (double)(p->boxes * p->channel_blocks) + store);
+}
+
+/* All of its pixels may be taken as those of one axis. */
+static bool has_one_axis(const gops_conv_geometry *conv)
+{
+    for (int a = 0; a < conv->axes; a++) {
+        if (conv->axis[a].kernel != 1 || conv->axis[a].stride != 1 ||
+            conv->axis[a].output != conv->axis[a].data) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Lays out the product for one form and tile; false where it does not fit. */
 static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                             int64_t worker_limit, gops_implicit *p)
+                             int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
@@ -64,22 +78,24 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     if (gops_tile_is_wide(pixels_form, p->mr)) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_LANES_BLOCK);
     }
+    p->flat = plan->quantized && has_one_axis(conv);
+    p->granule = p->flat ? tile->nr * (pixels_form ? tiles->lanes : 1) : 1;
+    gops_axis axis[GOPS_MAX_SPATIAL];
+    const int axes = gops_implicit_axes(plan, p, axis);
     p->in_place = plan->type->native && gops_implicit_unpadded(conv->axes, conv->axis) &&
                   (!pixels_form || conv->axis[conv->axes - 1].stride == 1);
-    if (!gops_implicit_divide(plan, p, conv->axis, channels, p->mr, MAX_CHANNEL_BLOCKS,
-                              worker_limit)) {
+    if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
         return false;
     }
     const int64_t columns =
-        gops_implicit_merge(p, conv->axes, conv->axis, tiles->lanes,
+        gops_implicit_merge(p, axes, axis, tiles->lanes,
                             (plan->type->native || plan->quantized) && p->depth_block == p->depth);
     if (p->in_place && pixels_form && !p->writes_outputs) {
         p->in_place = false; /* the last vector would read beyond the data */
-        if (!gops_implicit_divide(plan, p, conv->axis, channels, p->mr, MAX_CHANNEL_BLOCKS,
-                                  worker_limit)) {
+        if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
             return false;
         }
-        gops_implicit_merge(p, conv->axes, conv->axis, tiles->lanes, false);
+        gops_implicit_merge(p, axes, axis, tiles->lanes, false);
     }
     const int64_t step = pixels_form ? tiles->lanes : 1;
     p->column_block = gops_max(1, MAX_SUMS_BYTES / (p->mr * step * bytes) / tile->nr) * tile->nr;
@@ -126,10 +142,14 @@ static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
                 plan->wanted_variant != filter_variant(mr, pixels_form)) {
                 continue;
             }
-            if (implicit_lay_out(plan, tile, pixels_form, worker_limit, &candidate) &&
-                (!found || candidate.cost < best->cost)) {
-                *best = candidate;
-                found = true;
+            /* With lanes, copying for each block of channels may cost more than small boxes. */
+            const int64_t least = plan->quantized ? 1 : MAX_CHANNEL_BLOCKS;
+            for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
+                if (implicit_lay_out(plan, tile, pixels_form, blocks, worker_limit, &candidate) &&
+                    (!found || candidate.cost < best->cost)) {
+                    *best = candidate;
+                    found = true;
+                }
             }
         }
     }

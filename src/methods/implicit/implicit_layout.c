@@ -11,6 +11,8 @@ enum {
     MIN_ITEMS = 8,
     /* ... unless an item would do fewer multiplications than are worth the copies. */
     MIN_ITEM_MULTIPLIES = 200000,
+    /* Quantized plans multiply so much faster, for each channel of a lane, than they do all else. */
+    LANES_MULTIPLY_FASTER = 2,
 };
 
 bool gops_implicit_unpadded(int axes, const gops_axis *axis)
@@ -87,7 +89,12 @@ static bool shrink_boxes(gops_implicit *p, int axes, const gops_axis *axis)
     }
     const int64_t before = gops_ceil_div(axis[p->cut].output, p->cut_pixels);
     const int64_t after = before + 1 + before / 4;
-    p->cut_pixels = gops_min(p->cut_pixels - 1, gops_ceil_div(axis[p->cut].output, after));
+    int64_t next = gops_min(p->cut_pixels - 1, gops_ceil_div(axis[p->cut].output, after));
+    if (p->cut_pixels > p->granule && p->granule > 1) {
+        const int64_t less = gops_round_up(p->cut_pixels, p->granule) - p->granule;
+        next = gops_min(gops_round_up(next, p->granule), less);
+    }
+    p->cut_pixels = next;
     return true;
 }
 
@@ -124,13 +131,34 @@ static bool cut_boxes(gops_implicit *p, int axes, const gops_axis *axis, int64_t
     }
 }
 
-bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_axis *axis,
+int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
+                       gops_axis axis[GOPS_MAX_SPATIAL])
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    if (p->flat) {
+        axis[0] = (gops_axis){.data = conv->data_pixels,
+                              .output = conv->output_pixels,
+                              .kernel = 1,
+                              .stride = 1,
+                              .dilation = 1};
+        return 1;
+    }
+    for (int a = 0; a < conv->axes; a++) {
+        axis[a] = conv->axis[a];
+    }
+    return conv->axes;
+}
+
+bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
-    const int64_t items = gops_clamp(conv->flops / 2 / MIN_ITEM_MULTIPLIES, 1, MIN_ITEMS);
+    const int64_t faster =
+        plan->quantized ? LANES_MULTIPLY_FASTER * gops_plan_tiles(plan)->lane_channels : 1;
+    const int64_t multiplies = MIN_ITEM_MULTIPLIES * faster;
+    const int64_t items = gops_clamp(conv->flops / 2 / multiplies, 1, MIN_ITEMS);
     const int64_t units = gops_ceil_div(channels, unit);
     const int64_t weights = gops_mul_saturate(gops_mul_saturate(p->planes, channels), conv->taps);
     const int64_t data = gops_mul_saturate(conv->data_pixels, p->planes);
@@ -143,7 +171,7 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_ax
     p->channel_blocks = gops_ceil_div(channels, p->channel_block);
     const int64_t limit = gops_min(worker_limit / 2, plan->machine.l2_bytes / 2);
     const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
-    return cut_boxes(p, conv->axes, axis, p->planes, gops_compute_bytes(plan->type->compute), limit,
+    return cut_boxes(p, axes, axis, p->planes, gops_compute_bytes(plan->type->compute), limit,
                      min_boxes);
 }
 
@@ -220,6 +248,12 @@ static const double NS_PER_ITEM = 400;    /* tables, boxes, the beginning of the
 static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the end of the loop */
 static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it later */
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
+/* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
+ * requantized, and bytes are transposed in the channels form. */
+static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
+static const double CYCLES_PER_REQUANTIZED = 3.5, CYCLES_PER_TRANSPOSED = 3;
+/* A pair's product and its sum are two instructions. */
+static const double PAIRS_SLOWER = 1.5;
 
 /* Of a tile of AMX. Its products take 16 cycles each, which oneDNN's times on a Xeon with AMX bear out;
  * the rest is from Intel's manuals, not measured. */
@@ -235,17 +269,24 @@ static double wide_cycles(const gops_tile *tile, int64_t depth)
            CYCLES_PER_WIDE_TILE + tile->mr * tile->nr * CYCLES_PER_SUM;
 }
 
-static double tile_cycles(const gops_tile *tile, bool pixels_form, int64_t lanes, int64_t depth)
+static double tile_cycles(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
+                          int64_t depth)
 {
     if (gops_tile_is_wide(pixels_form, tile->mr)) {
         return wide_cycles(tile, depth);
     }
-    const double vectors = pixels_form ? tile->mr : (double)tile->mr / (double)lanes;
-    const double multiplies = vectors * tile->nr / MULTIPLIES_PER_CYCLE;
+    const double lanes = (double)gops_plan_tiles(plan)->lanes;
+    const double vectors = pixels_form ? tile->mr : (double)tile->mr / lanes;
+    const bool pairs = plan->quantized && !gops_lanes_are_quads(plan);
+    const double slower = pairs ? PAIRS_SLOWER : 1;
+    const double multiplies = slower * vectors * tile->nr / MULTIPLIES_PER_CYCLE;
+    const double sum = !plan->quantized ? CYCLES_PER_SUM
+                       : pixels_form    ? CYCLES_PER_REQUANTIZED
+                                        : CYCLES_PER_REQUANTIZED + CYCLES_PER_TRANSPOSED;
     /* Most vectors of pixels lie across two cache lines and cost two loads. */
     const double loads = ((pixels_form ? 2 : 1) * (double)tile->nr + vectors) / LOADS_PER_CYCLE;
     return (double)depth * (multiplies > loads ? multiplies : loads) + CYCLES_PER_TILE +
-           vectors * tile->nr * CYCLES_PER_SUM;
+           vectors * tile->nr * sum;
 }
 
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
@@ -263,7 +304,7 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
         const int64_t blocks = mr == p->mr ? (channels - c) / mr : 1;
         const int64_t calls = gops_ceil_div(columns, tile->nr);
         cycles += (double)gops_max(1, blocks) * (double)calls *
-                  tile_cycles(tile, p->pixels_form, tiles->lanes, depth);
+                  tile_cycles(plan, tile, p->pixels_form, depth);
         c += gops_max(1, blocks) * mr;
     }
     return cycles * NS_PER_CYCLE + NS_PER_ITEM;
@@ -272,6 +313,12 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
 double gops_implicit_copy_cost(double values, double runs)
 {
     return values * NS_PER_COPIED_VALUE + runs * NS_PER_RUN;
+}
+
+double gops_implicit_input_cost(const gops_plan *plan, double values, double runs)
+{
+    return plan->quantized ? values * NS_PER_COPIED_LANE + runs * NS_PER_LANES_RUN
+                           : gops_implicit_copy_cost(values, runs);
 }
 
 gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, bool fits_unlimited,

@@ -9,12 +9,17 @@
 /* No tap of any output leaves the data. */
 bool gops_implicit_unpadded(int axes, const gops_axis *axis);
 
+/* The axes of boxes: those of the convolution, or with p->flat one that has all of its pixels, which
+ * serves kernels of 1 without strides and pads. Returns how many. */
+int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
+                       gops_axis axis[GOPS_MAX_SPATIAL]);
+
 /* Divides the work into items and fills in the padded input, pitch, cut, cut_pixels, boxes,
  * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided
  * into at most `max_channel_blocks`, each a multiple of `unit`, where reading all weights for each
  * box would cost more than copying the data for each block of channels. False where the padded
  * input of a single pixel is larger than what worker_limit and the L2 cache allow. */
-bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, const gops_axis *axis,
+bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit);
 
@@ -38,6 +43,9 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
 
 /* Estimated nanoseconds of copying so many values in so many runs. */
 double gops_implicit_copy_cost(double values, double runs);
+
+/* The same of a padded input. */
+double gops_implicit_input_cost(const gops_plan *plan, double values, double runs);
 
 /* Refuses a plan whose product cannot be laid out: for its budget where it could be laid out
  * without one (`fits_unlimited`). */

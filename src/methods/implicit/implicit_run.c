@@ -21,7 +21,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     int64_t *const taps = gops_plan_has_lanes(plan) ? offsets + p->depth : offsets;
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t offset = 0, residue = 0;
-        for (int a = 0; a < conv->axes; a++) {
+        for (int a = 0; a < conv->axes && !p->flat; a++) {
             const int64_t reach = tap[a] * conv->axis[a].dilation;
             if (p->in_place || !p->pixels_form) {
                 offset += reach * (p->pitch[a] / conv->axis[a].stride);
@@ -233,7 +233,9 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t padded = gops_implicit_padded_channels(p, tiles, conv->channels_out);
     gops_implicit_item item;
-    gops_implicit_begin(plan, p, conv->axis, job, index, workspace, &item);
+    gops_axis axis[GOPS_MAX_SPATIAL];
+    const int axes = gops_implicit_axes(plan, p, axis);
+    gops_implicit_begin(plan, p, axis, job, index, workspace, &item);
     if (plan->quantized) {
         gops_lanes_begin(p, &item);
     }
@@ -246,8 +248,8 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
                                                           : GOPS_EPILOGUE_NO_RESIDUAL);
     item.job = epilogue.applies ? &epilogue.rest : job;
     int64_t first_pixel = 0;
-    for (int a = 0; a < conv->axes; a++) {
-        first_pixel = first_pixel * conv->axis[a].output + item.box.begin[a];
+    for (int a = 0; a < axes; a++) {
+        first_pixel = first_pixel * axis[a].output + item.box.begin[a];
     }
     item.element += first_pixel;
     int64_t *offsets = (int64_t *)(void *)(item.workspace + p->offsets_begin);

@@ -42,6 +42,10 @@ typedef struct gops_lanes_epilogue {
     float low, high;
     int32_t zero;
     bool to_8_bit; /* stores bytes; if not, floats */
+    /* For bytes without a sign, which `flip` makes i8 of: the zero point, and what `low` becomes. */
+    int32_t middle;
+    uint8_t least;
+    int8_t flip;
 } gops_lanes_epilogue;
 
 /* Where the data of a lane comes from: channels that lie `apart` bytes from each other, as many as
@@ -51,6 +55,12 @@ typedef struct gops_lanes_source {
     int64_t apart;
     uint8_t flip, zero;
 } gops_lanes_source;
+
+/* A row of the padded input: of `length` positions first to last - 1 are pixels of the data, which
+ * lie `stride` apart, and the others padding. */
+typedef struct gops_lanes_row {
+    int64_t first, last, length, stride;
+} gops_lanes_row;
 
 /* Makes the padded input of `channels` channels. */
 typedef void gops_lanes_input_fn(const gops_padded_input *padded, const int64_t *origin,

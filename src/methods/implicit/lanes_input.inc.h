@@ -13,16 +13,42 @@
  *   lane_rows         type: has `const T *row[CHANNELS]`, and more
  *   interleave(rows, to, count)
  *                     function: makes `count` lanes of the beginnings of the rows
+ *   GOPS_LANES_ROWS   defined where there is interleave_row(rows, row, padding, to) instead, which
+ *                     makes a row of the copy with its padding; `rows` begin with its first pixel
  */
 #include "base/checked.h"
 #include "isa/lanes.h"
 
 #include <stdint.h>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 static void fill_run(uint32_t *to, uint32_t value, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         to[i] = value;
+    }
+}
+
+#ifndef GOPS_LANES_ROWS
+
+static void gather(const T *from, int64_t stride, T *to, int64_t count)
+{
+    int64_t i = 0;
+#ifdef __SSE2__
+    /* The second load ends with the last byte that is needed. */
+    for (; sizeof(T) == 1 && stride == 2 && i + 16 <= count; i += 16) {
+        const __m128i low = _mm_loadu_si128((const void *)(from + 2 * i));
+        const __m128i high = _mm_loadu_si128((const void *)(from + 2 * i + 15));
+        _mm_storeu_si128(
+            (void *)(to + i),
+            _mm_packus_epi16(_mm_and_si128(low, _mm_set1_epi16(0xff)), _mm_srli_epi16(high, 8)));
+    }
+#endif
+    for (; i < count; i++) {
+        to[i] = from[i * stride];
     }
 }
 
@@ -38,55 +64,74 @@ static void interleave_strided(const lane_rows *rows, int64_t stride, uint32_t *
     for (int64_t i = 0; i < count; i += BLOCK) {
         const int64_t length = gops_min(BLOCK, count - i);
         for (int c = 0; c < CHANNELS; c++) {
-            for (int64_t j = 0; j < length && from.row[c] != NULL; j++) {
-                gathered[c][j] = rows->row[c][(i + j) * stride];
+            if (from.row[c] != NULL) {
+                gather(rows->row[c] + i * stride, stride, gathered[c], length);
             }
         }
         interleave(&from, to + i, length);
     }
 }
 
+/* `rows` begin with the first pixel. */
+static void interleave_row(const lane_rows *rows, const gops_lanes_row *row, uint32_t padding,
+                           uint32_t *to)
+{
+    const int64_t count = row->last - row->first;
+    fill_run(to, padding, row->first);
+    if (row->stride == 1 || count < 2) {
+        interleave(rows, to + row->first, count);
+    } else {
+        interleave_strided(rows, row->stride, to + row->first, count);
+    }
+    fill_run(to + row->last, padding, row->length - row->last);
+}
+
+#endif
+
 /* What all rows of a plane have in common. */
 typedef struct plane_copy {
     const gops_padded_axis *axis;
     const gops_padded_range *range;
-    int last; /* axis: those behind it are merged with it */
+    int last;           /* axis: those behind it are merged with it */
+    gops_lanes_row row; /* along it */
+    int64_t from;       /* the first pixel of such a row */
     uint32_t padding;
     lane_rows rows;
 } plane_copy;
 
-static void copy_row(const plane_copy *copy, int64_t from, uint32_t *to)
+static inline void move_rows(lane_rows *rows, int64_t by)
 {
-    const gops_padded_axis *axis = &copy->axis[copy->last];
-    const gops_padded_range *range = &copy->range[copy->last];
-    const int64_t count = range->last - range->first, pitch = range->pitch;
-    lane_rows rows = copy->rows;
     for (int c = 0; c < CHANNELS; c++) {
-        rows.row[c] = rows.row[c] != NULL ? rows.row[c] + from : NULL;
+        rows->row[c] = rows->row[c] != NULL ? rows->row[c] + by : NULL;
     }
-    fill_run(to, copy->padding, range->first * pitch);
-    if (axis->stride == 1 || count < 2) {
-        interleave(&rows, to + range->first * pitch, count * pitch);
-    } else {
-        interleave_strided(&rows, axis->stride, to + range->first, count);
-    }
-    fill_run(to + range->last * pitch, copy->padding, (axis->length - range->last) * pitch);
 }
 
-/* The positions of a residue along axis `a` and the axes within it; `from` is the data of the
- * position that the axes before `a` are at. */
+/* `count` rows of the copy, which begin `pitch` apart, and `step` in the data. */
+static void copy_rows(const plane_copy *copy, int64_t from, int64_t step, int64_t count,
+                      uint32_t *to, int64_t pitch)
+{
+    lane_rows rows = copy->rows;
+    move_rows(&rows, from + copy->from);
+    for (int64_t i = 0; i < count; i++, to += pitch) {
+        interleave_row(&rows, &copy->row, copy->padding, to);
+        move_rows(&rows, i + 1 < count ? step : 0);
+    }
+}
+
+/* The positions of a residue along axis `a`, which is not the last, and the axes within it; `from` is
+ * the data of the position that the axes before `a` are at. */
 static void copy_axes(const plane_copy *copy, int a, int64_t from, uint32_t *to)
 {
     const gops_padded_range *range = &copy->range[a];
-    const int64_t pitch = range->pitch;
+    const int64_t pitch = range->pitch, inside = range->last - range->first;
     from += range->from;
-    if (a == copy->last) {
-        copy_row(copy, from, to);
-        return;
-    }
     fill_run(to, copy->padding, range->first * pitch);
-    for (int64_t j = range->first; j < range->last; j++, from += range->step) {
-        copy_axes(copy, a + 1, from, to + j * pitch);
+    if (a + 1 == copy->last) {
+        copy_rows(copy, from, range->step, inside, to + range->first * pitch, pitch);
+    } else {
+        for (int64_t j = range->first; j < range->last; j++, from += range->step) {
+            copy_axes(copy, a + 1, from, to + j * pitch);
+        }
     }
     fill_run(to + range->last * pitch, copy->padding, (copy->axis[a].length - range->last) * pitch);
 }
@@ -117,9 +162,16 @@ static void make_input(const gops_padded_input *padded, const int64_t *origin, i
     for (int64_t done = 0; done < padded->plane; done += padded->positions) {
         gops_padded_range range[GOPS_MAX_SPATIAL];
         gops_padded_ranges(padded, origin, residue, range);
+        const int last = merge_axes(padded, range);
+        const int64_t pitch = range[last].pitch;
         plane_copy copy = {.axis = padded->axis,
                            .range = range,
-                           .last = merge_axes(padded, range),
+                           .last = last,
+                           .row = {.first = range[last].first * pitch,
+                                   .last = range[last].last * pitch,
+                                   .length = padded->axis[last].length * pitch,
+                                   .stride = padded->axis[last].stride},
+                           .from = range[last].from,
                            .padding = padding,
                            .rows = *rows};
         for (int64_t c = 0, plane = 0; c < channels; c += CHANNELS, plane += padded->plane) {
@@ -127,7 +179,12 @@ static void make_input(const gops_padded_input *padded, const int64_t *origin, i
                 copy.rows.row[i] =
                     c + i < channels ? data + (c + i) * apart : FILLS_UP(data + c * apart);
             }
-            copy_axes(&copy, 0, 0, next + plane);
+            if (last == 0) {
+                move_rows(&copy.rows, copy.from);
+                interleave_row(&copy.rows, &copy.row, padding, next + plane);
+            } else {
+                copy_axes(&copy, 0, 0, next + plane);
+            }
         }
         next += padded->positions;
         gops_padded_next_residue(padded, residue);

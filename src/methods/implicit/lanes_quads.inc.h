@@ -43,22 +43,53 @@ GOPS_INLINE void quads_of_16(const __m128i row[4], __m128i quads[4])
 
 #ifdef __AVX512BW__
 
-/* Up to 64 pixels; nothing else is read or written. */
-GOPS_INLINE void interleave_64(const byte_rows *rows, int64_t at, int64_t count, uint32_t *to)
+/* A row is made with its padding: a load for which a position is outside of the data leaves the zero
+ * point there. */
+#define GOPS_LANES_ROWS
+
+/* The mask of positions begin to end - 1 of 64; both may lie outside of them. */
+GOPS_INLINE uint64_t mask_of(int64_t begin, int64_t end)
+{
+    const uint64_t all = ~UINT64_C(0);
+    const uint64_t below = end >= 64 ? all : end <= 0 ? 0 : all >> (64 - end);
+    return begin <= 0 ? below : begin >= 64 ? 0 : below & all << begin;
+}
+
+/* The pixels of 32 positions that lie 2 apart; a mask has two bits for each. */
+GOPS_INLINE __m256i load_halves(const uint8_t *from, uint64_t mask, __m512i padding)
+{
+    const uint64_t even = UINT64_C(0x5555555555555555);
+    return _mm512_cvtepi16_epi8(_mm512_mask_loadu_epi8(padding, mask & even, from));
+}
+
+/* Positions `at` to at + 63, as far as there are. */
+GOPS_INLINE void interleave_64(const byte_rows *rows, const gops_lanes_row *row, const int stride,
+                               int64_t at, uint32_t *to)
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i flip = _mm512_set1_epi8((char)rows->flip);
-    const __mmask64 mask = count >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << count) - 1;
-    __m512i row[4], quads[4];
+    const __m512i padding = _mm512_set1_epi8((char)(rows->zero ^ rows->flip));
+    const int64_t count = row->length - at, from = stride * (at - row->first);
+    const int64_t begin = stride * (row->first - at), end = stride * (row->last - at);
+    const uint64_t mask = mask_of(begin, end), next = mask_of(begin - 64, end - 64);
+    __m512i bytes[4], quads[4];
     GOPS_UNROLL
     for (int c = 0; c < 4; c++) {
-        const __m512i bytes = _mm512_maskz_loadu_epi8(mask, rows->row[c] + at);
-        row[c] = _mm512_permutexvar_epi32(order, _mm512_xor_si512(bytes, flip));
+        const uint8_t *at_first = rows->row[c] + from;
+        __m512i loaded;
+        if (stride == 1) {
+            loaded = _mm512_mask_loadu_epi8(padding, mask, at_first);
+        } else {
+            loaded =
+                _mm512_inserti64x4(_mm512_castsi256_si512(load_halves(at_first, mask, padding)),
+                                   load_halves(at_first + 64, next, padding), 1);
+        }
+        bytes[c] = _mm512_permutexvar_epi32(order, _mm512_xor_si512(loaded, flip));
     }
-    const __m512i low01 = _mm512_unpacklo_epi8(row[0], row[1]);
-    const __m512i low23 = _mm512_unpacklo_epi8(row[2], row[3]);
-    const __m512i high01 = _mm512_unpackhi_epi8(row[0], row[1]);
-    const __m512i high23 = _mm512_unpackhi_epi8(row[2], row[3]);
+    const __m512i low01 = _mm512_unpacklo_epi8(bytes[0], bytes[1]);
+    const __m512i low23 = _mm512_unpacklo_epi8(bytes[2], bytes[3]);
+    const __m512i high01 = _mm512_unpackhi_epi8(bytes[0], bytes[1]);
+    const __m512i high23 = _mm512_unpackhi_epi8(bytes[2], bytes[3]);
     quads[0] = _mm512_unpacklo_epi16(low01, low23);
     quads[1] = _mm512_unpackhi_epi16(low01, low23);
     quads[2] = _mm512_unpacklo_epi16(high01, high23);
@@ -74,33 +105,60 @@ GOPS_INLINE void interleave_64(const byte_rows *rows, int64_t at, int64_t count,
     }
 }
 
-/* Up to 16. */
-GOPS_INLINE void interleave_rest(const byte_rows *rows, int64_t at, int64_t count, uint32_t *to)
+/* The last positions of a row, from `at` on: 16 at most. */
+GOPS_INLINE void interleave_rest(const byte_rows *rows, const gops_lanes_row *row, const int stride,
+                                 int64_t at, uint32_t *to)
 {
     const __m128i flip = _mm_set1_epi8((char)rows->flip);
-    const __mmask16 mask = (__mmask16)((1u << count) - 1);
-    __m128i row[4], quads[4];
+    const __m128i padding = _mm_set1_epi8((char)(rows->zero ^ rows->flip));
+    const uint32_t mask = (1u << (row->length - at)) - 1;
+    const uint64_t pixels = mask_of(stride * (row->first - at), stride * (row->last - at));
+    const int64_t from = stride * (at - row->first);
+    __m128i bytes[4], quads[4];
     GOPS_UNROLL
     for (int c = 0; c < 4; c++) {
-        row[c] = _mm_xor_si128(_mm_maskz_loadu_epi8(mask, rows->row[c] + at), flip);
+        __m128i loaded;
+        if (stride == 1) {
+            loaded = _mm_mask_loadu_epi8(padding, (__mmask16)pixels, rows->row[c] + from);
+        } else {
+            loaded = _mm256_cvtepi16_epi8(
+                _mm256_mask_loadu_epi8(_mm256_broadcastsi128_si256(padding),
+                                       (__mmask32)(pixels & 0x55555555), rows->row[c] + from));
+        }
+        bytes[c] = _mm_xor_si128(loaded, flip);
     }
-    quads_of_16(row, quads);
+    quads_of_16(bytes, quads);
     GOPS_UNROLL
     for (int i = 0; i < 4; i++) {
-        if (count > 4 * i) {
-            _mm_mask_storeu_epi32(to + at + 4 * i, (__mmask8)(mask >> (4 * i)), quads[i]);
-        }
+        _mm_mask_storeu_epi32(to + at + 4 * i, (__mmask8)(mask >> (4 * i)), quads[i]);
     }
 }
 
-static void interleave(const byte_rows *rows, uint32_t *to, int64_t count)
+GOPS_INLINE void interleave_positions(const byte_rows *rows, const gops_lanes_row *row,
+                                      const int stride, uint32_t *to)
 {
-    int64_t i = 0;
-    for (; count - i > 16; i += 64) {
-        interleave_64(rows, i, count - i, to);
+    int64_t at = 0;
+    for (; row->length - at > 16; at += 64) {
+        interleave_64(rows, row, stride, at, to);
     }
-    if (i < count) {
-        interleave_rest(rows, i, count - i, to);
+    if (at < row->length) {
+        interleave_rest(rows, row, stride, at, to);
+    }
+}
+
+/* `rows` begin with the first pixel. */
+GOPS_INLINE void interleave_row(const byte_rows *rows, const gops_lanes_row *row, uint32_t padding,
+                                uint32_t *to)
+{
+    if (row->stride == 1 || row->last - row->first < 2) {
+        interleave_positions(rows, row, 1, to);
+    } else if (row->stride == 2) {
+        interleave_positions(rows, row, 2, to);
+    } else {
+        for (int64_t i = 0; i < row->length; i++) {
+            const int64_t pixel = (i - row->first) * row->stride;
+            to[i] = i >= row->first && i < row->last ? quad_of(rows, pixel) : padding;
+        }
     }
 }
 

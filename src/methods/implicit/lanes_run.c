@@ -3,6 +3,8 @@
 
 #include "post_ops/requantize.h"
 
+#include <string.h>
+
 static bool needs_windows(const gops_implicit_item *item)
 {
     const gops_plan *plan = item->plan;
@@ -33,6 +35,19 @@ static gops_lanes_result result_of(const gops_plan *plan, const gops_job *job)
     return type == GOPS_F32 ? GOPS_LANES_FLOATS : GOPS_LANES_BYTES;
 }
 
+static void set_bytes(const gops_plan *plan, gops_lanes_epilogue *epilogue)
+{
+    const bool with_sign = plan->output_type->type == GOPS_I8;
+    epilogue->middle = epilogue->zero - (with_sign ? INT8_MIN : 0);
+    epilogue->flip = with_sign ? INT8_MIN : 0;
+    if (epilogue->to_8_bit) {
+        const float rounded = epilogue->low + GOPS_ROUNDING;
+        int32_t bits;
+        memcpy(&bits, &rounded, sizeof bits);
+        epilogue->least = (uint8_t)(bits - GOPS_ROUNDING_BITS + epilogue->middle);
+    }
+}
+
 void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item)
 {
     gops_lanes_epilogue *epilogue = &item->epilogue;
@@ -50,6 +65,7 @@ void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item)
         epilogue->to_8_bit = item->result == GOPS_LANES_BYTES;
         item->adds = epilogue->to_8_bit && gops_requantize_adds(item->job);
         item->sum = gops_requantize_read_sum(item->plan, item->job);
+        set_bytes(item->plan, epilogue);
         item->pass.work.bounds = epilogue;
     }
     item->pass.work.bias = epilogue->first;
@@ -67,6 +83,21 @@ static int64_t channel_of(const gops_lanes_rows *rows, int64_t i)
     return rows->channel + (rows->repeat == 1 ? rows->first + i : (rows->first + i) / rows->repeat);
 }
 
+/* For rows that are channels: what their sums begin with. `zero` is that of the data, `shift` is
+ * added to those of the filter. */
+static void begin_channels(const int32_t *points, const uint32_t *bias, const gops_lanes_rows *rows,
+                           uint32_t zero, uint32_t shift, uint32_t *restrict first)
+{
+    const uint32_t k = (uint32_t)rows->k, *sums = rows->weight_sums;
+    const int64_t count = rows->count;
+    for (int64_t i = 0; i < count; i++) {
+        first[i] = bias != NULL ? bias[i] : 0;
+    }
+    for (int64_t i = 0; sums != NULL && i < count; i++) {
+        first[i] += zero * (((uint32_t)points[i] + shift) * k - sums[i]);
+    }
+}
+
 void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows)
 {
     const gops_plan *plan = item->plan;
@@ -74,18 +105,29 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
     const uint32_t shift = (uint32_t)gops_lanes_filter_shift(plan), k = (uint32_t)rows->k;
     const uint32_t zero = item->job->data_zero + (uint32_t)gops_lanes_data_shift(plan);
     const bool adds_bias = item->result != GOPS_LANES_RAW && item->job->bias != NULL;
-    const uint32_t *bias = adds_bias ? item->job->bias : NULL;
     const float *scales =
         item->result == GOPS_LANES_BYTES ? quantized->multipliers : quantized->scales;
+    uint32_t *restrict first = item->epilogue.first;
+    float *restrict scale = item->epilogue.scale;
+    if (rows->repeat == 1) {
+        const int64_t o = rows->channel + rows->first;
+        begin_channels(quantized->zero_points + o,
+                       adds_bias ? (const uint32_t *)item->job->bias + o : NULL, rows, zero, shift,
+                       first);
+        for (int64_t i = 0; i < rows->count; i++) {
+            scale[i] = scales[o + i];
+        }
+        return;
+    }
     for (int64_t i = 0; i < rows->count; i++) {
         const int64_t o = channel_of(rows, i);
-        uint32_t first = bias != NULL ? bias[o] : 0;
+        const uint32_t bias = adds_bias ? ((const uint32_t *)item->job->bias)[o] : 0;
+        const uint32_t point = (uint32_t)quantized->zero_points[o] + shift;
+        first[i] = bias;
         if (rows->weight_sums != NULL) {
-            first +=
-                zero * (((uint32_t)quantized->zero_points[o] + shift) * k - rows->weight_sums[i]);
+            first[i] += zero * (point * k - rows->weight_sums[i]);
         }
-        item->epilogue.first[i] = first;
-        item->epilogue.scale[i] = scales[o];
+        scale[i] = scales[o];
     }
 }
 

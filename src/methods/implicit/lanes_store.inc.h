@@ -8,8 +8,11 @@
 #define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
 #define store_sums NAME(store_sums)
+#define real_of NAME(real_of)
+#define scale_of NAME(scale_of)
+#define store_floats NAME(store_floats)
 #define store_bytes NAME(store_bytes)
-#define requantize NAME(requantize)
+#define store_requantized NAME(store_requantized)
 
 typedef int32_t NAME(signed_vector) __attribute__((vector_size(LANES * sizeof(int32_t))));
 typedef uint8_t NAME(byte_vector) __attribute__((vector_size(LANES), aligned(1), may_alias));
@@ -32,17 +35,10 @@ GOPS_INLINE void start_tile(const gops_tile_work *work, const int row, const int
     }
 }
 
-/* The lower 8 bits of each lane. */
-GOPS_INLINE void store_bytes(uint8_t *to, vector bits)
+/* What each vector of sums becomes: the integer or float in each of its lanes. */
+GOPS_INLINE f32_vector real_of(vector sum, f32_vector scale)
 {
-    *(NAME(byte_vector) *)to = __builtin_convertvector(bits, NAME(byte_vector));
-}
-
-GOPS_INLINE f32_vector requantize(vector sum, f32_vector scale, const gops_lanes_epilogue *by)
-{
-    const NAME(signed_vector) number = (NAME(signed_vector))sum;
-    const f32_vector real = __builtin_convertvector(number, f32_vector) * scale;
-    return f32_clamp(real, f32_broadcast(by->low), f32_broadcast(by->high));
+    return __builtin_convertvector((NAME(signed_vector))sum, f32_vector) * scale;
 }
 
 GOPS_INLINE void store_sums(const gops_tile_work *work, const int row, const int vectors,
@@ -55,6 +51,118 @@ GOPS_INLINE void store_sums(const gops_tile_work *work, const int row, const int
         for (int i = 0; i < vectors; i++) {
             *(vector *)(to + (row + i) * step) = sum[i * nr + j];
         }
+    }
+}
+
+/* The scale of vector i. */
+GOPS_INLINE f32_vector scale_of(const gops_lanes_epilogue *by, const int i,
+                                const bool channels_form)
+{
+    return channels_form ? *(const f32_vector *)(by->scale + i * LANES)
+                         : f32_broadcast(by->scale[i]);
+}
+
+GOPS_INLINE void store_floats(const gops_tile_work *work, const int row, const int vectors,
+                              const int nr, const int64_t step, const bool channels_form,
+                              const vector *sum)
+{
+    const gops_lanes_epilogue *by = work->bounds;
+    const f32_vector low = f32_broadcast(by->low), high = f32_broadcast(by->high);
+    GOPS_UNROLL
+    for (int i = 0; i < vectors; i++) {
+        const f32_vector scale = scale_of(by, row + i, channels_form);
+        GOPS_UNROLL
+        for (int j = 0; j < nr; j++) {
+            float *to = (float *)work->sums + work->sum_offsets[j] + (row + i) * step;
+            *(f32_vector *)to = f32_clamp(real_of(sum[i * nr + j], scale), low, high);
+        }
+    }
+}
+
+/* Rounds to nearest even, clamps, adds the zero point and narrows. The lower bound is applied to the
+ * bytes: rounding does not change which of two numbers is the larger. Numbers that a conversion to
+ * an integer does not hold become the least one, which only the upper bound must prevent. */
+#if GOPS_REGISTER_BYTES >= 32
+#define NARROWED_VECTORS 4
+#else
+#define NARROWED_VECTORS 1
+#endif
+
+/* `real` are that many vectors, to[v] is where the bytes of number v go. */
+GOPS_INLINE void store_bytes(unsigned char *const *to, const f32_vector *real,
+                             const gops_lanes_epilogue *by)
+{
+#if GOPS_REGISTER_BYTES == 64
+    const __m512i zero = _mm512_set1_epi16((int16_t)by->middle), flip = _mm512_set1_epi8(by->flip);
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512 high = _mm512_set1_ps(by->high);
+    __m512i number[NARROWED_VECTORS];
+    GOPS_UNROLL
+    for (int v = 0; v < NARROWED_VECTORS; v++) {
+        number[v] = _mm512_cvtps_epi32(_mm512_min_ps((__m512)real[v], high));
+    }
+    const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(number[0], number[1]), zero);
+    const __m512i last = _mm512_adds_epi16(_mm512_packs_epi32(number[2], number[3]), zero);
+    __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, last));
+    bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8((char)by->least));
+    bytes = _mm512_xor_si512(bytes, flip);
+    _mm_storeu_si128((void *)to[0], _mm512_castsi512_si128(bytes));
+    _mm_storeu_si128((void *)to[1], _mm512_extracti32x4_epi32(bytes, 1));
+    _mm_storeu_si128((void *)to[2], _mm512_extracti32x4_epi32(bytes, 2));
+    _mm_storeu_si128((void *)to[3], _mm512_extracti32x4_epi32(bytes, 3));
+#elif GOPS_REGISTER_BYTES == 32
+    const __m256i zero = _mm256_set1_epi16((int16_t)by->middle), flip = _mm256_set1_epi8(by->flip);
+    const __m256 high = _mm256_set1_ps(by->high);
+    __m256i number[NARROWED_VECTORS];
+    GOPS_UNROLL
+    for (int v = 0; v < NARROWED_VECTORS; v++) {
+        number[v] = _mm256_cvtps_epi32(_mm256_min_ps((__m256)real[v], high));
+    }
+    const __m256i low = _mm256_adds_epi16(_mm256_packs_epi32(number[0], number[1]), zero);
+    const __m256i last = _mm256_adds_epi16(_mm256_packs_epi32(number[2], number[3]), zero);
+    __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, last),
+                                                _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8((char)by->least));
+    bytes = _mm256_xor_si256(bytes, flip);
+    const __m128d front = _mm256_castpd256_pd128((__m256d)bytes);
+    const __m128d back = _mm256_extractf128_pd((__m256d)bytes, 1);
+    _mm_storel_pd((void *)to[0], front);
+    _mm_storeh_pd((void *)to[1], front);
+    _mm_storel_pd((void *)to[2], back);
+    _mm_storeh_pd((void *)to[3], back);
+#else
+    const f32_vector bounded =
+        f32_clamp(real[0], f32_broadcast(by->low), f32_broadcast(by->high)) + GOPS_ROUNDING;
+    const vector bits = (vector)bounded + broadcast((uint32_t)by->zero);
+    *(NAME(byte_vector) *)to[0] = __builtin_convertvector(bits, NAME(byte_vector));
+#endif
+}
+
+/* Vectors are taken in the order of the output; with the last group, some are stored again. */
+GOPS_INLINE void store_requantized(const gops_tile_work *work, const int row, const int vectors,
+                                   const int nr, const int64_t step, const bool channels_form,
+                                   const vector *sum)
+{
+    const gops_lanes_epilogue *by = work->bounds;
+    const int count = vectors * nr;
+    unsigned char *start[GOPS_MAX_NR];
+    GOPS_UNROLL
+    for (int j = 0; j < nr; j++) {
+        start[j] = (unsigned char *)work->sums + work->sum_offsets[j];
+    }
+    GOPS_UNROLL
+    for (int at = 0; at < count; at += NARROWED_VECTORS) {
+        f32_vector real[NARROWED_VECTORS];
+        unsigned char *to[NARROWED_VECTORS];
+        GOPS_UNROLL
+        for (int v = 0; v < NARROWED_VECTORS; v++) {
+            const int n = at + v < count ? at + v : count - 1;
+            const int i = channels_form ? n % vectors : n / nr;
+            const int j = channels_form ? n / vectors : n % nr;
+            real[v] = real_of(sum[i * nr + j], scale_of(by, row + i, channels_form));
+            to[v] = start[j] + (row + i) * step;
+        }
+        store_bytes(to, real, by);
     }
 }
 
@@ -71,23 +179,10 @@ GOPS_INLINE void store_tile(const gops_tile_work *work, const int row, const int
     }
     if (by == NULL) {
         store_sums(work, row, vectors, nr, step, sum);
-        return;
-    }
-    GOPS_UNROLL
-    for (int i = 0; i < vectors; i++) {
-        const f32_vector scale = channels_form ? *(const f32_vector *)(by->scale + i * LANES)
-                                               : f32_broadcast(by->scale[row + i]);
-        GOPS_UNROLL
-        for (int j = 0; j < nr; j++) {
-            const f32_vector real = requantize(sum[i * nr + j], scale, by);
-            const int64_t at = work->sum_offsets[j] + (row + i) * step;
-            if (by->to_8_bit) {
-                const vector bits = (vector)(real + GOPS_ROUNDING);
-                store_bytes((uint8_t *)work->sums + at, bits + broadcast((uint32_t)by->zero));
-            } else {
-                *(f32_vector *)((float *)work->sums + at) = real;
-            }
-        }
+    } else if (by->to_8_bit) {
+        store_requantized(work, row, vectors, nr, step, channels_form, sum);
+    } else {
+        store_floats(work, row, vectors, nr, step, channels_form, sum);
     }
 }
 

@@ -33,7 +33,8 @@ typedef struct gops_pointwise_work {
     int64_t depth;    /* how many k; at least 1 */
     /* NULL, or where the first block copies the panel for those after it, in whole vectors. */
     void *copy;
-    const void *next; /* NULL, or the data that the next call, or a copy for it, reads: prefetched */
+    const void
+        *next; /* NULL, or the data that the next call, or a copy for it, reads: prefetched */
     int64_t next_ld;
     /* [block][k][MR]. With a tail a vector can be read at each k, also at the last. */
     const void *weights;

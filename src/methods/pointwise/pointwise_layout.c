@@ -227,8 +227,7 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
                       GOPS_WORKSPACE_ALIGNMENT);
     const int64_t shared =
         gops_mul_saturate(p->panel_bytes, gops_mul_saturate(images, p->panels.count));
-    p->shared_panels =
-        p->gathers && p->block_items > 1 && shared <= worker_limit / 2;
+    p->shared_panels = p->gathers && p->block_items > 1 && shared <= worker_limit / 2;
     plan->shared_bytes = p->shared_panels ? shared : 0;
     plan->barrier = p->shared_panels ? images * p->panels.count : 0;
     plan->worker_bytes = 0;

@@ -149,8 +149,8 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
     const double runs = (double)padded / (double)p->implicit.padded.axis[last].length;
     const double outputs = (double)gops_max(1, conv->channels_out) * (double)conv->output_pixels;
-    const double item =
-        products_cost(plan, p, kinds, columns) + gops_implicit_copy_cost((double)padded, runs);
+    const double item = products_cost(plan, p, kinds, columns) +
+                        gops_implicit_input_cost(plan, (double)padded, runs);
     const double items = (double)(p->implicit.boxes * p->implicit.channel_blocks);
     const double scatter =
         p->single_position || geometry->axis[last].stride <= 2 ? 0 : NS_PER_SCATTERED_OUTPUT;
@@ -184,8 +184,8 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     implicit->depth = implicit->planes * gops_ceil_div(kinds->taps, kinds->products);
     implicit->depth_block = gops_implicit_depth_block(plan, implicit->mr);
     choose_panel(plan, kinds, channels, positions, p);
-    if (!gops_implicit_divide(plan, implicit, axis, channels, p->panel_channels, INT64_MAX,
-                              worker_limit)) {
+    if (!gops_implicit_divide(plan, implicit, conv->axes, axis, channels, p->panel_channels,
+                              INT64_MAX, worker_limit)) {
         return false;
     }
     const int64_t columns = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, false);
