@@ -33,9 +33,9 @@ typedef struct gops_pointwise_work {
     int64_t depth;    /* how many k; at least 1 */
     /* NULL, or where the first block copies the panel for those after it, in whole vectors. */
     void *copy;
-    const void
-        *next; /* NULL, or the data that the next call, or a copy for it, reads: prefetched */
-    int64_t next_ld;
+    /* NULL, or the data of the next call: prefetched. */
+    const void *next;
+    int64_t next_ld; /* from one k to the next there */
     /* [block][k][MR]. With a tail a vector can be read at each k, also at the last. */
     const void *weights;
     int64_t blocks;

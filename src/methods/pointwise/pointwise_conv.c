@@ -7,7 +7,7 @@
  * vectors of pixels by all input channels, a block is a few output channels, and a register tile
  * computes the sums of one block and one panel (pointwise.h). Both pixels and channels are split
  * evenly, so that 58 channels are tiles of 8 and 7, not seven of 8 and a rest of 2. Panels that are
- * gathered or copied for several items are so before, by items of their own. One of the others
+ * gathered for several items are gathered before, by items of their own. One of the others
  * computes some panels of one image, for some blocks of some groups:
  *
  *     for each panel:

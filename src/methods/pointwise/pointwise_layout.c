@@ -20,7 +20,8 @@ enum {
     /* Addresses so far apart share a set of the first level cache: it is indexed by the bits that
      * virtual and physical addresses have in common. */
     WAY_BYTES = 4096,
-    /* At least so many blocks of output channels must read a panel for a copy of it to pay. */
+    /* At least so many blocks of output channels must read a panel for a copy of it to pay: the
+     * first one waits for the stores. */
     COPY_BLOCKS = 8,
 };
 
@@ -164,8 +165,8 @@ static bool skips_pixels(const gops_conv_geometry *conv)
 }
 
 /* Whether the lines of a panel evict each other: of as much of it as the first level cache could
- * hold, the distance of the planes maps more than a quarter to sets that are full. A copy costs
- * little, as COPY_BLOCKS read it; without it 512 -> 512 on 32x32 took 1.4 times as long with AVX2
+ * hold, the distance of the planes maps more than a quarter to sets that are full. The first block
+ * of output channels makes a copy for the others; without it 512 -> 512 on 32x32 took 1.4 times as long with AVX2
  * (Zen 5), and 1.7 times with AVX-512 on an Intel server processor. */
 static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {

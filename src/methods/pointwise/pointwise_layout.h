@@ -20,8 +20,8 @@ typedef struct gops_pointwise_layout {
     bool data_beyond_l2; /* the data of an image and group does not stay in half of the L2 */
     bool gathers;        /* strides: the pixels of a panel are gathered */
     bool copies;         /* panels are copied, because their lines would evict each other */
-    /* Several items read each panel: items before a barrier gather or copy all of them, each once,
-     * to the shared workspace, panel_bytes each. */
+    /* Several items read each panel: items before a barrier gather all of them, each once, to the
+     * shared workspace, panel_bytes each. */
     bool shared_panels;
     int64_t panel_bytes;
     /* How many groups, blocks and panels one work item has. */
