@@ -87,6 +87,22 @@ GOPS_INLINE pair_bits pair_products(pair_bits data, pair_bits weight)
 #define WIDE_PRODUCT gops_amx_quads
 #define WIDE_SUM(first, sum) ((first) + (sum))
 #endif
+#if defined(__SSE2__) && !defined(__AVX512F__) && !defined(GOPS_LANES_QUADS)
+/* A pair's product takes a register of its own before it is added, so of 16 fewer are left for sums. */
+#undef GOPS_PIXEL_TILES
+#undef GOPS_CHANNEL_TILES
+/* clang-format off */
+#define GOPS_PIXEL_TILES(TILE)                                                                     \
+    TILE(4, 2) TILE(4, 1)                                                                          \
+    TILE(2, 4) TILE(2, 1)                                                                          \
+    TILE(1, 6) TILE(1, 2)
+#define GOPS_CHANNEL_TILES(TILE)                                                                   \
+    TILE(3, 3) TILE(3, 1)                                                                          \
+    TILE(2, 5) TILE(2, 2) TILE(2, 1)                                                               \
+    TILE(1, 10) TILE(1, 5) TILE(1, 2)
+/* clang-format on */
+#endif
+
 #define START_AND_STORE "methods/implicit/lanes_store.inc.h"
 #include "methods/implicit/implicit_tile.inc.h"
 
