@@ -72,16 +72,24 @@ typedef enum gops_activation_kind {
     GOPS_ACTIVATION_TANH = 5,
     GOPS_ACTIVATION_HARD_SWISH = 6, /**< x * min(max(x + 3, 0), 6) / 6 */
     GOPS_ACTIVATION_SWISH = 7,      /**< x / (1 + exp(-alpha * x)); SiLU: alpha 1 */
-    GOPS_ACTIVATION_GELU = 8        /**< x * (1 + erf(x / sqrt(2))) / 2 */
+    GOPS_ACTIVATION_GELU = 8,       /**< x * (1 + erf(x / sqrt(2))) / 2 */
+    GOPS_ACTIVATION_ELU = 9,        /**< x, or alpha * (exp(x) - 1) where x is negative */
+    GOPS_ACTIVATION_MISH = 10,      /**< x * tanh(log(1 + exp(x))) */
+    /** min(max(alpha * x + beta, 0), 1). ONNX's defaults are 0.2 and 0.5, PyTorch has 1/6 and 0.5. */
+    GOPS_ACTIVATION_HARD_SIGMOID = 11,
+    /** x, or the output channel's slope times x where x is negative: gops_arguments.slopes.
+     * Convolutions that are not quantized take it. */
+    GOPS_ACTIVATION_PRELU = 12
 } gops_activation_kind;
 
 /** NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity
- * becomes NaN in hard_swish, swish and gelu. Integers take none, relu and clamp; 8-bit outputs of
- * quantized plans, which stand for real numbers, take all.
+ * becomes NaN in hard_swish, swish, gelu and mish. Integers take none, relu and clamp; 8-bit outputs
+ * of quantized plans, which stand for real numbers, take all but prelu.
  *
  * The same argument gives the same bits on every instruction set. Before it is rounded to the
  * output's type, the value is within so many units in the last place of the formula's, of f32 or,
- * for f64, of f64: 2.5 for sigmoid, 3 for tanh, 3.5 for swish, and for gelu 8 in f32, 14 in f64. An
+ * for f64, of f64: 2.5 for sigmoid, 3 for tanh and elu, 3.5 for swish, 4.5 for mish, and for gelu 8
+ * in f32, 14 in f64. An
  * alpha of swish, which is rounded to that type, adds |alpha x| where alpha x is negative; and below
  * -131 (f64: -797) swish is 0. */
 typedef struct gops_activation {
@@ -102,7 +110,7 @@ typedef enum gops_accuracy {
 /** Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
  * but the first, mean the default. Not read, and so allowed to hold anything: saturate of other
  * types than the two that it names, choices beside an algorithm's name, alpha and beta of an
- * activation without them. Refused by name: an output_type that is none for the operation and its
+ * activation without them, residual_after_activation where no residual is given. Refused by name: an output_type that is none for the operation and its
  * data. */
 typedef struct gops_options {
     size_t size; /**< sizeof(gops_options): groupops/sized.h */
@@ -141,6 +149,9 @@ typedef struct gops_options {
     /** GOPS_ACCURACY_RELAXED asks for nothing where there is nothing to relax: plans of all
      * operations and types take it. */
     gops_accuracy accuracy;
+    /** true: the residual is added to what the activation makes, not to what it takes. Plans that are
+     * not quantized take it. */
+    bool residual_after_activation;
 } gops_options;
 
 #define GOPS_OPTIONS_INIT GOPS_SIZED_INIT(gops_options)
@@ -265,7 +276,7 @@ GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
  *
  * What an earlier call has left in a field that does not matter here does no harm. Not read, and so
  * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride
- * without a residual, workspace_bytes without a workspace. Refused by name, since the caller would
+ * without a residual, workspace_bytes without a workspace, slopes of another activation than prelu. Refused by name, since the caller would
  * wait for something that does not come: mean and variance of a convolution, data_zero_point of a
  * plan that is not quantized.
  */
@@ -278,7 +289,8 @@ typedef struct gops_arguments {
      * channels, which is added: of the output's type, or of i32 where the plan is quantized. */
     const void *bias;
     void *output;
-    /** NULL, or a tensor like the output, added before the activation; gops_options.residual_type. */
+    /** NULL, or a tensor like the output, added before the activation, or after it:
+     * gops_options.residual_type, residual_after_activation. */
     const void *residual;
     /** Normalization, NULL or written: [N, num_groups] means and population variances, doubles for
      * f64 data and floats for all others. */
@@ -298,6 +310,8 @@ typedef struct gops_arguments {
     int64_t data_stride;
     int64_t output_stride;
     int64_t residual_stride;
+    /** prelu: one slope for each of the G * C_OUT output channels, of the output's type. */
+    const void *slopes;
 } gops_arguments;
 
 #define GOPS_ARGUMENTS_INIT GOPS_SIZED_INIT(gops_arguments)

@@ -43,6 +43,9 @@ static gops_status check_extras(const gops_plan *plan, const gops_arguments *giv
         return gops_fail(error, GOPS_INVALID, "arguments.%s is given; only a normalization has one",
                          given->mean != NULL ? "mean" : "variance");
     }
+    if (plan->activation.kind == GOPS_ACTIVATION_PRELU) {
+        GOPS_TRY(check_buffer("slopes", given->slopes, alignment, error));
+    }
     return check_optional("bias", given->bias, bias, error);
 }
 
@@ -200,6 +203,7 @@ gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *giv
         .scale = arguments.scale,
         .bias = arguments.bias,
         .residual = arguments.residual,
+        .slopes = arguments.slopes,
         .fused = is_fused(plan, &arguments),
         .mean = arguments.mean,
         .variance = arguments.variance,

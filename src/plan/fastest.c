@@ -68,6 +68,7 @@ static gops_arguments arguments_in(unsigned char *memory, const buffer_sizes *si
                             .data = memory,
                             .scale = weights,
                             .bias = weights,
+                            .slopes = weights,
                             .output = weights + sizes->weights,
                             .workspace = weights + sizes->weights + sizes->output,
                             .workspace_bytes = (size_t)sizes->workspace};

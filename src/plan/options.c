@@ -64,6 +64,8 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
     plan->activation = given->activation;
     plan->saturate = given->saturate;
     plan->relaxed = given->accuracy == GOPS_ACCURACY_RELAXED;
+    plan->residual_after =
+        given->residual_after_activation && given->activation.kind != GOPS_ACTIVATION_NONE;
     if (wanted->threads == 0) {
         wanted->threads = gops_default_threads();
     }
@@ -98,9 +100,20 @@ gops_status gops_check_activation(const gops_plan *plan, gops_error *error)
     const gops_activation *given = &plan->activation;
     const bool real = plan->quantized && gops_is_8_bit(plan->output_type->type);
     const bool integer = gops_is_integer(plan->output_type) && !real;
-    if ((unsigned)given->kind > GOPS_ACTIVATION_GELU) {
+    if ((unsigned)given->kind > GOPS_ACTIVATION_PRELU) {
         return gops_fail(error, GOPS_INVALID, "activation.kind is %d; it must be from 0 to %d",
-                         (int)given->kind, GOPS_ACTIVATION_GELU);
+                         (int)given->kind, GOPS_ACTIVATION_PRELU);
+    }
+    if (plan->quantized && plan->residual_after) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "residual_after_activation is given; a quantized plan adds the residual "
+                         "before the activation");
+    }
+    if (given->kind == GOPS_ACTIVATION_PRELU &&
+        (plan->quantized || plan->operation == GOPS_OPERATION_NORM)) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "activation.kind is 12, prelu; %s takes none with slopes",
+                         plan->quantized ? "a quantized plan" : "a normalization");
     }
     if (given->kind == GOPS_ACTIVATION_CLAMP && !(given->alpha <= given->beta)) {
         return gops_fail(

@@ -53,6 +53,7 @@ typedef struct gops_job {
     const gops_quantized *quantized; /* the filter's; NULL unless the plan is */
     uint32_t data_zero; /* the zero point as the type loads it, subtracted from the data */
     const void *residual;
+    const void *slopes; /* of prelu */
     bool fused; /* bias, residual or activation are to be applied when storing: post_ops.h */
     void *mean;
     void *variance;
@@ -146,9 +147,10 @@ struct gops_plan {
     const gops_type_row *filter_type;   /* has the same compute type */
     const gops_type_row *output_type;   /* too, unless the plan is quantized */
     const gops_type_row *residual_type; /* output_type, unless the plan is quantized */
-    bool quantized; /* groupops/quantization.h; sums are those of 32 bits of `type` */
-    bool saturate;  /* gops_options */
-    bool relaxed;   /* gops_options.accuracy */
+    bool quantized;      /* groupops/quantization.h; sums are those of 32 bits of `type` */
+    bool saturate;       /* gops_options */
+    bool relaxed;        /* gops_options.accuracy */
+    bool residual_after; /* gops_options.residual_after_activation, of plans with an activation */
     gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */

@@ -7,8 +7,8 @@
 #include <groupops/plan.h>
 
 struct gops_activate_kernels {
-    /* Replace `count` values, which are floats or doubles. The kind is LEAKY_RELU or one behind it.
-     * The bits are the same on every instruction set: activate.inc.h. */
+    /* Replace `count` values, which are floats or doubles. The kind is from LEAKY_RELU to
+     * HARD_SIGMOID. The bits are the same on every instruction set: activate.inc.h. */
     void (*f32)(float *values, int64_t count, const gops_activation *activation);
     void (*f64)(double *values, int64_t count, const gops_activation *activation);
 };

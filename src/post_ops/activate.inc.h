@@ -63,6 +63,9 @@ typedef BITS NAME(bits) __attribute__((vector_size(LANES * sizeof(BITS))));
 #define hyperbolic_tangent NAME(hyperbolic_tangent)
 #define scaled_normal NAME(scaled_normal)
 #define gelu NAME(gelu)
+#define elu NAME(elu)
+#define mish NAME(mish)
+#define hard_sigmoid NAME(hard_sigmoid)
 #define leaky_relu NAME(leaky_relu)
 #define hard_swish NAME(hard_swish)
 
@@ -179,6 +182,35 @@ GOPS_INLINE vector gelu(vector x, C alpha, C beta)
     return GOPS_SELECT(x < 0, below, above);
 }
 
+GOPS_INLINE vector elu(vector x, C alpha, C beta)
+{
+    (void)beta;
+    return GOPS_SELECT(x < 0, alpha * expm1(minus_magnitude(x)), x);
+}
+
+/* With e = exp(-|x|), tanh(log(1 + exp(x))) is (1 + 2 e) / (1 + 2 e + 2 e^2) for a positive x, and
+ * e (2 + e) / (2 + e (2 + e)) for a negative one. */
+GOPS_INLINE vector mish(vector x, C alpha, C beta)
+{
+    (void)alpha, (void)beta;
+    const vector scaled = scaled_exp(minus_magnitude(x), EXP_END);
+    const vector e = scaled * constant(DOWN);
+    const __typeof__(x < 0) far = x < -FAR;
+    const vector product = e * (2 + e), above = 1 + 2 * e;
+    const vector below = GOPS_SELECT(far, scaled * 2, product);
+    const vector upper = GOPS_SELECT(x < 0, below, above);
+    const vector lower = GOPS_SELECT(x < 0, 2 + product, above + 2 * (e * e));
+    const vector value = x * upper / lower;
+    return GOPS_SELECT(far, value * constant(DOWN), value);
+}
+
+GOPS_INLINE vector hard_sigmoid(vector x, C alpha, C beta)
+{
+    const vector line = x * alpha + beta;
+    const vector raised = GOPS_SELECT(line < 0, (vector){0}, line);
+    return GOPS_SELECT(raised > 1, constant(1), raised);
+}
+
 GOPS_INLINE vector leaky_relu(vector x, C alpha, C beta)
 {
     (void)beta;
@@ -216,6 +248,9 @@ LOOP(hyperbolic_tangent)
 LOOP(hard_swish)
 LOOP(swish)
 LOOP(gelu)
+LOOP(elu)
+LOOP(mish)
+LOOP(hard_sigmoid)
 
 static void NAME(activate)(C *values, int64_t count, const gops_activation *activation)
 {
@@ -238,6 +273,15 @@ static void NAME(activate)(C *values, int64_t count, const gops_activation *acti
         break;
     case GOPS_ACTIVATION_GELU:
         NAME(gelu_all)(values, count, alpha, beta);
+        break;
+    case GOPS_ACTIVATION_ELU:
+        NAME(elu_all)(values, count, alpha, beta);
+        break;
+    case GOPS_ACTIVATION_MISH:
+        NAME(mish_all)(values, count, alpha, beta);
+        break;
+    case GOPS_ACTIVATION_HARD_SIGMOID:
+        NAME(hard_sigmoid_all)(values, count, alpha, beta);
         break;
     default:
         break; /* post_ops.inc.h does the others */
@@ -262,6 +306,9 @@ static void NAME(activate)(C *values, int64_t count, const gops_activation *acti
 #undef hyperbolic_tangent
 #undef scaled_normal
 #undef gelu
+#undef elu
+#undef mish
+#undef hard_sigmoid
 #undef leaky_relu
 #undef hard_swish
 #undef C

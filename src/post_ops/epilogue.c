@@ -23,7 +23,7 @@ gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
     const bool relu = activation->kind == GOPS_ACTIVATION_RELU;
     const gops_epilogue_residual needed =
         gops_adds_in_place(job) ? GOPS_EPILOGUE_ANY_RESIDUAL : GOPS_EPILOGUE_SEPARATE_RESIDUAL;
-    const bool adds = plan->output_type->native && residual >= needed;
+    const bool adds = plan->output_type->native && residual >= needed && !plan->residual_after;
     gops_epilogue epilogue;
     epilogue.applies = job->fused && (job->residual == NULL || adds) &&
                        !gops_is_integer(plan->type) &&
@@ -43,6 +43,7 @@ gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
 gops_epilogue gops_epilogue_read_sums(const gops_plan *plan, const gops_job *job)
 {
     gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
+    assert(!plan->residual_after && plan->activation.kind != GOPS_ACTIVATION_PRELU);
     if (!epilogue.applies && job->fused && !gops_is_integer(plan->type) &&
         plan->output_type->native) {
         epilogue.applies = true;

@@ -7,10 +7,43 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* The activation of a channel: prelu is leaky_relu with its slope. */
+static gops_activation activation_of(const gops_plan *plan, const gops_job *job, int64_t channel)
+{
+    gops_activation activation = plan->activation;
+    if (activation.kind == GOPS_ACTIVATION_PRELU) {
+        const gops_type_row *type = plan->output_type;
+        union {
+            float f32;
+            double f64;
+        } slope; /* of the compute type */
+        type->load(&slope, (const unsigned char *)job->slopes + channel * type->bytes, 1);
+        activation.kind = GOPS_ACTIVATION_LEAKY_RELU;
+        activation.alpha = type->compute == GOPS_COMPUTE_F64 ? slope.f64 : (double)slope.f32;
+    }
+    return activation;
+}
+
+void gops_apply_post_ops(const gops_plan *plan, const gops_job *job, const gops_type_row *type,
+                         int64_t channel, void *values, const void *bias, const void *residual,
+                         int64_t count)
+{
+    static const gops_activation none = {GOPS_ACTIVATION_NONE, 0, 0};
+    const gops_activation activation = activation_of(plan, job, channel);
+    const struct gops_post_ops_kernels *kernels = plan->kernels->post_ops;
+    if (residual != NULL && plan->residual_after) {
+        kernels->apply[type->index](values, bias, NULL, count, &activation);
+        kernels->apply[type->index](values, NULL, residual, count, &none);
+    } else {
+        kernels->apply[type->index](values, bias, residual, count, &activation);
+    }
+}
+
 /* Integers are stored before the post-ops, which then work on the output in place. So a residual
  * that is the output itself is copied first. */
-static void store_integers(const gops_plan *plan, const gops_job *job, const void *bias,
-                           const void *residual, void *output, const void *values, int64_t count)
+static void store_integers(const gops_plan *plan, const gops_job *job, int64_t channel,
+                           const void *bias, const void *residual, void *output, const void *values,
+                           int64_t count)
 {
     enum { BLOCK = 256 };
     uint64_t copy[BLOCK];
@@ -29,7 +62,7 @@ static void store_integers(const gops_plan *plan, const gops_job *job, const voi
             type->store(to, (const unsigned char *)values + i * bytes, length);
         }
         if (job->fused) {
-            plan->kernels->post_ops->apply[type->index](to, bias, added, length, &plan->activation);
+            gops_apply_post_ops(plan, job, type, channel, to, bias, added, length);
         }
     }
 }
@@ -52,12 +85,11 @@ void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int
         return;
     }
     if (gops_is_integer(type)) {
-        store_integers(plan, job, bias, residual, output, values, count);
+        store_integers(plan, job, channel, bias, residual, output, values, count);
         return;
     }
     if (job->fused) {
-        plan->kernels->post_ops->apply[type->index](values, bias, residual, count,
-                                                    &plan->activation);
+        gops_apply_post_ops(plan, job, type, channel, values, bias, residual, count);
     }
     if (output != values) {
         type->store(output, values, count);

@@ -12,6 +12,12 @@
 void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
                 int64_t count, void *values);
 
+/* Applies bias, residual and activation to `count` values of a channel, as
+ * gops_post_ops_kernels.apply takes them. */
+void gops_apply_post_ops(const gops_plan *plan, const gops_job *job, const gops_type_row *type,
+                         int64_t channel, void *values, const void *bias, const void *residual,
+                         int64_t count);
+
 struct gops_post_ops_kernels {
     /* By row: applies bias, residual and activation to `count` values of one channel. Floating
      * point values are of the compute type, integers of the element type. `bias` is one element or

@@ -365,6 +365,8 @@ void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     const gops_activation before = c->options.activation;
     read_edits(bytes, c);
     c->sane_fusion = memcmp(&before, &c->options.activation, sizeof before) == 0;
+    if (c->options.activation.kind == GOPS_ACTIVATION_PRELU) /* needs slopes */
+        c->options.activation.kind = GOPS_ACTIVATION_LEAKY_RELU;
     if (c->options.size == GOPS_FUZZ_OLD_OPTIONS) {
         c->options.residual_type = (gops_type)0;
         c->options.accuracy = GOPS_ACCURACY_EXACT;

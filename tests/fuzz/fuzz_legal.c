@@ -203,7 +203,7 @@ int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c)
         (!quantized || type == GOPS_I32 || !is_8_bit(o->residual_type)))
         return 0;
     if (!gops_fuzz_case_has_legal_size(c) || o->threads < 0 || o->max_workspace < 0 ||
-        (int)a->kind < 0 || a->kind > GOPS_ACTIVATION_GELU)
+        (int)a->kind < 0 || a->kind > GOPS_ACTIVATION_HARD_SIGMOID)
         return 0;
     if (c->problem.operation == GOPS_PROBLEM_NORM && type != c->problem.data.type)
         return 0;
@@ -240,11 +240,12 @@ static int holds(gops_type type, int32_t zero_point)
 static int products_are_finite(const gops_problem *p, float divisor)
 {
     const gops_quantization *q = &p->quantization;
+    const float *scales = q->filter_scales;
     for (int64_t i = 0; i < q->filter_scales_count; i++)
-        if (!is_scale(q->filter_scales[i]))
+        if (!is_scale(scales[i]))
             return 0;
     for (int64_t i = 0; i < (q->filter_scales_count > 0 ? q->filter_scales_count : 1); i++) {
-        const float of_filter = q->filter_scales_count > 0 ? q->filter_scales[i] : 1;
+        const float of_filter = q->filter_scales_count > 0 ? scales[i] : 1;
         const float product = (float)((double)or_one(q->data_scale) * of_filter);
         if (!isfinite(product) || !isfinite((float)((double)product / divisor)))
             return 0;

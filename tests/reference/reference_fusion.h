@@ -8,16 +8,23 @@
 
 #include "reference.h"
 
-/* Turns a result into that of activation(result + bias + residual), and its bounds with it. `bias`,
- * NULL or one value of the result's type for each of its channels (axis 1); `residual`, NULL or a
- * tensor like the result.
+/* Each NULL or of the result's type. */
+typedef struct gops_reference_operands {
+    const void *bias;     /* a value for each channel (axis 1) */
+    const void *residual; /* a tensor like the result */
+    const void *slopes;   /* prelu: a value for each channel */
+    int residual_after;   /* the residual is added to what the activation makes */
+} gops_reference_operands;
+
+/* Turns a result into that of activation(result + bias + residual), or of
+ * activation(result + bias) + residual, and its bounds with it.
  *
  * The bound: with u and eta as in reference.h for the type that is computed in, the two additions
  * cost u times the magnitudes of their results; a function with Lipschitz constant L turns an error
  * e into at most L e, and evaluating it costs some u of its value, counted where each is defined;
  * storing it costs one rounding to the type, the only one.
  */
-void gops_reference_fuse(gops_reference_result *result, const void *bias, const void *residual,
+void gops_reference_fuse(gops_reference_result *result, const gops_reference_operands *operands,
                          const gops_activation *activation);
 
 /* activation(x). *roundings, unless NULL: how many there are in evaluating it, in units of u times

@@ -41,7 +41,8 @@ typedef struct element {
 static int calls_functions(const gops_activation *a)
 {
     return a->kind == GOPS_ACTIVATION_SIGMOID || a->kind == GOPS_ACTIVATION_TANH ||
-           a->kind == GOPS_ACTIVATION_SWISH || a->kind == GOPS_ACTIVATION_GELU;
+           a->kind == GOPS_ACTIVATION_SWISH || a->kind == GOPS_ACTIVATION_GELU ||
+           a->kind == GOPS_ACTIVATION_ELU || a->kind == GOPS_ACTIVATION_MISH;
 }
 
 /* The activations that are a few operations of f32. */
@@ -58,6 +59,10 @@ static float simple_activation(const gops_activation *a, float v)
     case GOPS_ACTIVATION_HARD_SWISH: {
         const float raised = plus(v, 3);
         return over(times(v, raised < 0 ? 0 : raised > 6 ? 6 : raised), 6);
+    }
+    case GOPS_ACTIVATION_HARD_SIGMOID: {
+        const float line = plus(times(alpha, v), beta);
+        return line < 0 ? 0 : line > 1 ? 1 : line;
     }
     default:
         return v;
@@ -195,7 +200,8 @@ void gops_reference_quantize(gops_reference_result *result, gops_type type,
     const int real = gops_test_type_is_real(type);
     result->exact = !calls_functions(activation);
     if (type == GOPS_I32) {
-        gops_reference_fuse(result, bias, residual, activation);
+        const gops_reference_operands operands = {.bias = bias, .residual = residual};
+        gops_reference_fuse(result, &operands, activation);
         return;
     }
     result->tensor.type = type;

@@ -97,6 +97,7 @@ gops_guard_set gops_guard_set_create(const gops_problem *p, const gops_problem_b
     copy_in(&f[GOPS_GUARD_DATA], given->data.memory, &p->data, p->data_gap, end);
     copy_given(&f[GOPS_GUARD_SCALE], &given->scale, &scales, end);
     copy_given(&f[GOPS_GUARD_BIAS], &given->bias, &biases, end);
+    copy_given(&f[GOPS_GUARD_SLOPES], &given->slopes, &biases, end);
     if (p->with_residual && !in_place)
         copy_in(&f[GOPS_GUARD_RESIDUAL], given->residual.memory, &residual, p->residual_gap, end);
     copy_in(&f[GOPS_GUARD_OUTPUT], in_place ? given->residual.memory : NULL, output, p->output_gap,
@@ -126,7 +127,7 @@ static gops_status pack(const gops_guard_set *set, const gops_plan *packer,
     const gops_quantization *quantization =
         gops_problem_quantization(p, set->of[GOPS_GUARD_ZERO_POINTS].memory, &own);
     if (quantization != NULL && own.filter_scales_count > 0)
-        own.filter_scales = (const float *)(const void *)set->of[GOPS_GUARD_FILTER_SCALES].memory;
+        own.filter_scales = set->of[GOPS_GUARD_FILTER_SCALES].memory;
     return gops_filter_create(packer, weights, quantization, filter, error);
 }
 
@@ -143,6 +144,7 @@ gops_status gops_guard_set_execute(const gops_guard_set *set, const gops_plan *p
         .filter = filter,
         .scale = f[GOPS_GUARD_SCALE].memory,
         .bias = f[GOPS_GUARD_BIAS].memory,
+        .slopes = f[GOPS_GUARD_SLOPES].memory,
         .output = f[GOPS_GUARD_OUTPUT].memory,
         .residual = f[GOPS_GUARD_RESIDUAL].memory,
         .mean = f[GOPS_GUARD_MEAN].memory,

@@ -17,6 +17,7 @@ typedef enum gops_guard_buffer {
     GOPS_GUARD_ZERO_POINTS,
     GOPS_GUARD_FILTER_SCALES,
     GOPS_GUARD_DATA_ZERO,
+    GOPS_GUARD_SLOPES,
     GOPS_GUARD_INPUTS, /* those above cannot be written */
     GOPS_GUARD_OUTPUT = GOPS_GUARD_INPUTS,
     GOPS_GUARD_MEAN,

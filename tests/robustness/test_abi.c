@@ -72,7 +72,7 @@ static const place places[] = {
     FIELD(gops_activation, kind, 0),
     FIELD(gops_activation, alpha, 8),
     FIELD(gops_activation, beta, 16),
-    SIZE(gops_options, 88),
+    SIZE(gops_options, 96),
     FIELD(gops_options, size, 0),
     FIELD(gops_options, algorithm, 8),
     FIELD(gops_options, threads, 16),
@@ -84,6 +84,7 @@ static const place places[] = {
     FIELD(gops_options, choices, 72),
     FIELD(gops_options, residual_type, 80),
     FIELD(gops_options, accuracy, 84),
+    FIELD(gops_options, residual_after_activation, 88),
     SIZE(gops_quantization, 80),
     FIELD(gops_quantization, size, 0),
     FIELD(gops_quantization, data_scale, 8),
@@ -108,7 +109,7 @@ static const place places[] = {
     FIELD(gops_plan_info, workspace_bytes, 232),
     FIELD(gops_plan_info, filter_bytes, 240),
     FIELD(gops_plan_info, flops, 248),
-    SIZE(gops_arguments, 120),
+    SIZE(gops_arguments, 128),
     FIELD(gops_arguments, size, 0),
     FIELD(gops_arguments, data, 8),
     FIELD(gops_arguments, filter, 16),
@@ -124,6 +125,7 @@ static const place places[] = {
     FIELD(gops_arguments, data_stride, 96),
     FIELD(gops_arguments, output_stride, 104),
     FIELD(gops_arguments, residual_stride, 112),
+    FIELD(gops_arguments, slopes, 120),
 };
 
 static void sizes_and_places(void)

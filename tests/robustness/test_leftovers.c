@@ -54,6 +54,7 @@ static const field arguments_fields[] = {
     ARGUMENT(data_stride, USED, USED, USED),
     ARGUMENT(output_stride, USED, USED, USED),
     ARGUMENT(residual_stride, IGNORED, IGNORED, IGNORED),
+    ARGUMENT(slopes, IGNORED, IGNORED, IGNORED),
 };
 enum { ARGUMENTS = sizeof arguments_fields / sizeof arguments_fields[0] };
 
@@ -73,6 +74,7 @@ static const field options_fields[] = {
     OPTION(choices, IGNORED, IGNORED, IGNORED),
     OPTION(residual_type, REFUSED, REFUSED, REFUSED),
     OPTION(accuracy, USED, USED, USED),
+    OPTION(residual_after_activation, IGNORED, IGNORED, IGNORED),
 };
 enum { OPTIONS = sizeof options_fields / sizeof options_fields[0] };
 
@@ -277,8 +279,10 @@ static int takes(gops_activation_kind kind, const char *name)
 {
     if (strcmp(name, "activation.alpha") == 0)
         return kind == GOPS_ACTIVATION_CLAMP || kind == GOPS_ACTIVATION_LEAKY_RELU ||
-               kind == GOPS_ACTIVATION_SWISH;
-    return strcmp(name, "activation.beta") == 0 && kind == GOPS_ACTIVATION_CLAMP;
+               kind == GOPS_ACTIVATION_SWISH || kind == GOPS_ACTIVATION_ELU ||
+               kind == GOPS_ACTIVATION_HARD_SIGMOID;
+    return strcmp(name, "activation.beta") == 0 &&
+           (kind == GOPS_ACTIVATION_CLAMP || kind == GOPS_ACTIVATION_HARD_SIGMOID);
 }
 
 static void try_options(const subject *s)
@@ -330,7 +334,7 @@ static void of_arguments(void)
 static void of_options(void)
 {
     check_table("gops_options", options_fields, OPTIONS, sizeof(gops_options));
-    with_every_subject(try_options, GOPS_ACTIVATION_GELU);
+    with_every_subject(try_options, GOPS_ACTIVATION_HARD_SIGMOID);
 }
 
 static void pollute_list(gops_list *list)

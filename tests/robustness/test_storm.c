@@ -56,6 +56,7 @@ static gops_status execute(const subject *s, const gops_plan *plan,
                                       .filter = filter,
                                       .scale = s->buffers.scale.memory,
                                       .bias = s->buffers.bias.memory,
+                                      .slopes = s->buffers.slopes.memory,
                                       .residual = s->buffers.residual.memory,
                                       .output = output};
     return gops_execute(plan, &arguments, NULL);

@@ -107,9 +107,9 @@ const char *gops_problem_describe(const gops_problem *problem, gops_problem_text
         append(text, " --max-workspace=%" PRId64, problem->max_workspace);
     if (problem->with_bias || problem->with_residual ||
         problem->activation.kind != GOPS_ACTIVATION_NONE)
-        append(text, " (bias %d, residual %d, activation %d %g %g)", problem->with_bias,
-               problem->with_residual, (int)problem->activation.kind, problem->activation.alpha,
-               problem->activation.beta);
+        append(text, " (bias %d, residual %d%s, activation %d %g %g)", problem->with_bias,
+               problem->with_residual, problem->residual_after ? " after it" : "",
+               (int)problem->activation.kind, problem->activation.alpha, problem->activation.beta);
     if (problem->accuracy == GOPS_ACCURACY_RELAXED)
         append(text, " --accuracy=relaxed");
     if (problem->saturate)
@@ -156,6 +156,7 @@ gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gop
         .accuracy = problem->accuracy,
         .residual_type = problem->residual_type,
         .activation = problem->activation,
+        .residual_after_activation = problem->residual_after,
     };
     gops_tensor c = gops_problem_coefficients(problem);
     switch (problem->operation) {
@@ -224,6 +225,10 @@ gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
         gops_tensor c = gops_problem_bias(problem, output);
         buffers.bias = random_buffer(&c, random);
     }
+    if (problem->activation.kind == GOPS_ACTIVATION_PRELU) {
+        const gops_tensor c = GOPS_TEST_TENSOR(output->type, output->dims[1]);
+        buffers.slopes = random_buffer(&c, random);
+    }
     if (problem->with_residual) {
         gops_tensor residual = gops_problem_residual(problem, output);
         buffers.residual = random_buffer(&residual, random);
@@ -234,8 +239,9 @@ gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
 
 void gops_problem_buffers_destroy(gops_problem_buffers *buffers)
 {
-    gops_test_guarded *all[] = {&buffers->data, &buffers->weights,  &buffers->scale,
-                                &buffers->bias, &buffers->residual, &buffers->output};
+    gops_test_guarded *all[] = {&buffers->data,  &buffers->weights,  &buffers->scale,
+                                &buffers->bias,  &buffers->residual, &buffers->slopes,
+                                &buffers->output};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i]->mapping != NULL)
             gops_test_guarded_destroy(all[i]);
@@ -311,11 +317,16 @@ void gops_problem_reference(const gops_problem *problem, const gops_problem_buff
         problem->operation != GOPS_PROBLEM_NORM)
         allow_relaxed(problem, buffers, &geometry, result);
     if (problem->residual_in_place && problem->operation != GOPS_PROBLEM_NORM &&
+        !(problem->residual_after && problem->activation.kind != GOPS_ACTIVATION_NONE) &&
         gops_test_type_is_real(type))
         count_residual_as_term(&geometry, buffers->residual.memory, result);
-    gops_reference_fuse(result,
-                        problem->operation != GOPS_PROBLEM_NORM ? buffers->bias.memory : NULL,
-                        buffers->residual.memory, &problem->activation);
+    const gops_reference_operands operands = {
+        .bias = problem->operation != GOPS_PROBLEM_NORM ? buffers->bias.memory : NULL,
+        .residual = buffers->residual.memory,
+        .slopes = buffers->slopes.memory,
+        .residual_after = problem->residual_after,
+    };
+    gops_reference_fuse(result, &operands, &problem->activation);
 }
 
 gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *plan,
@@ -343,6 +354,7 @@ gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *p
     arguments.scale = buffers->scale.memory;
     arguments.bias = buffers->bias.memory;
     arguments.residual = buffers->residual.memory;
+    arguments.slopes = buffers->slopes.memory;
     arguments.output = buffers->output.memory;
     if (workspace != NULL) {
         arguments.workspace = workspace->memory;

@@ -54,6 +54,7 @@ typedef struct gops_problem {
     gops_activation activation;
     int with_bias;
     int with_residual;
+    int residual_after; /* the activation */
     /* Elements between the images of a tensor that is a slice of a larger one. */
     int64_t data_gap;
     int64_t output_gap;
@@ -71,6 +72,7 @@ typedef struct gops_problem_buffers {
     gops_test_guarded scale;
     gops_test_guarded bias;
     gops_test_guarded residual;
+    gops_test_guarded slopes;
     gops_test_guarded output;
 } gops_problem_buffers;
 

@@ -120,10 +120,11 @@ void gops_problem_quantized_reference(const gops_problem *problem,
     const gops_tensor residual = gops_problem_residual(p, &geometry->output);
     const int64_t channels = output_channels(p);
     int64_t *zeros = gops_test_allocate((size_t)channels * sizeof *zeros);
+    const float *given = q->filter_scales;
     float *scales = gops_test_allocate((size_t)channels * sizeof *scales);
     for (int64_t i = 0; i < channels; i++) {
         zeros[i] = AT(p->filter_zero_points, p->filter_zero_point_count, i, 0);
-        scales[i] = AT(q->filter_scales, q->filter_scales_count, i, 1.0F);
+        scales[i] = AT(given, q->filter_scales_count, i, 1.0F);
     }
     const gops_reference_quantization all = {
         .zero_points = {p->data_zero_point != NULL ? *p->data_zero_point : q->data_zero_point,

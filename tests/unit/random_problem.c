@@ -6,6 +6,7 @@
 
 #include "elements.h"
 #include "layout_sizes.h"
+#include "problem_quantization.h"
 
 enum { MAX_PRODUCTS = 50000, MAX_ELEMENTS = 30000 };
 
@@ -219,13 +220,20 @@ gops_problem gops_random_problem(gops_problem_operation operation, gops_type typ
 void gops_random_fusion(gops_problem *problem, gops_test_random *random)
 {
     gops_type type = problem->output_type != 0 ? problem->output_type : problem->data.type;
-    int most = gops_test_type_is_real(type) ? GOPS_ACTIVATION_GELU : GOPS_ACTIVATION_CLAMP;
+    const int quantized = gops_problem_is_quantized(problem);
+    const int real = problem->operation == GOPS_PROBLEM_NORM || quantized
+                         ? GOPS_ACTIVATION_HARD_SIGMOID
+                         : GOPS_ACTIVATION_PRELU;
+    const int most = gops_test_type_is_real(type) ? real : GOPS_ACTIVATION_CLAMP;
     gops_activation *a = &problem->activation;
     if (gops_test_random_chance(random, 50))
         return;
     problem->with_bias =
         problem->operation != GOPS_PROBLEM_NORM && gops_test_random_chance(random, 50);
     problem->with_residual = gops_test_random_chance(random, 40);
+    /* What has 8 bits may become quantized. */
+    const int wide = gops_test_type_is_real(type) || gops_test_type_bytes(problem->data.type) > 1;
+    problem->residual_after = wide && !quantized && gops_test_random_chance(random, 30);
     a->kind = (gops_activation_kind)gops_test_random_range(random, 0, most);
     if (a->kind == GOPS_ACTIVATION_CLAMP && gops_test_type_is_real(type)) {
         a->alpha = -0.75;
@@ -235,6 +243,7 @@ void gops_random_fusion(gops_problem *problem, gops_test_random *random)
         a->beta = 101;
     } else {
         a->alpha = a->kind == GOPS_ACTIVATION_SWISH ? 1.7 : 0.3;
+        a->beta = 0.45;
     }
 }
 

@@ -32,6 +32,8 @@ static const function functions[] = {
     {{GOPS_ACTIVATION_SWISH, (double)1.702f, 0}, "swish 1.702", 3, 3.5},
     {{GOPS_ACTIVATION_SWISH, -0.25, 0}, "swish -0.25", 3, 3.5},
     {{GOPS_ACTIVATION_GELU, 0, 0}, "gelu", 8, 14},
+    {{GOPS_ACTIVATION_ELU, 1, 0}, "elu", 3, 3},
+    {{GOPS_ACTIVATION_MISH, 0, 0}, "mish", 4.5, 4.5},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -140,6 +142,11 @@ static void execute_all(const function *f, const plans *all, int64_t bytes, int6
             return x * sigmoid;                                                                    \
         case GOPS_ACTIVATION_TANH:                                                                 \
             return tanh##suffix(x);                                                                \
+        case GOPS_ACTIVATION_ELU:                                                                  \
+            return x < 0 ? (real)a->alpha * expm1##suffix(x) : x;                                  \
+        case GOPS_ACTIVATION_MISH:                                                                 \
+            return x * (x < 0 ? e * (2 + e) / (2 + e * (2 + e))                                    \
+                              : (1 + 2 * e) / (1 + 2 * e + 2 * e * e));                            \
         case GOPS_ACTIVATION_GELU:                                                                 \
             return x * erfc##suffix(-x / sqrt##suffix(2)) / 2;                                     \
         default:                                                                                   \

@@ -158,8 +158,8 @@ static void types_and_activations(void)
     static const struct {
         int kind;
         const char *message;
-    } unknown[] = {{-1, "activation.kind is -1; it must be from 0 to 8"},
-                   {9, "activation.kind is 9; it must be from 0 to 8"}};
+    } unknown[] = {{-1, "activation.kind is -1; it must be from 0 to 12"},
+                   {13, "activation.kind is 13; it must be from 0 to 12"}};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         options.activation = (gops_activation){(gops_activation_kind)unknown[i].kind, 0, 0};
         expect(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, &error), &error,

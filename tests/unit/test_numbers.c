@@ -200,11 +200,12 @@ static void fused(void)
 {
     need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 72);
-    for (int kind = GOPS_ACTIVATION_NONE; kind <= GOPS_ACTIVATION_GELU; kind++)
+    for (int kind = GOPS_ACTIVATION_NONE; kind <= GOPS_ACTIVATION_PRELU; kind++)
         for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++) {
             gops_problem problem = shape_of(i, types[(i + kind) % TYPES]);
             problem.activation = (gops_activation){(gops_activation_kind)kind, 0.25, 2};
             problem.with_bias = problem.with_residual = 1;
+            problem.residual_after = (i / 2 + kind) % 2;
             problem.residual_in_place = (i + kind) % 2;
             problem.output_gap = i % 3 * 5;
             check_problem(&problem, 3, 10, 0, SPECIALS - 1, &random);

@@ -130,6 +130,7 @@ static void one_pixel(void)
         {.kind = GOPS_ACTIVATION_CLAMP, .alpha = -0.25, .beta = 0.5},
         {.kind = GOPS_ACTIVATION_SIGMOID},
         {.kind = GOPS_ACTIVATION_HARD_SWISH},
+        {.kind = GOPS_ACTIVATION_PRELU},
     };
     gops_test_random random = gops_test_random_start(gops_test_seed(), 6);
     int i = 0;
@@ -137,9 +138,10 @@ static void one_pixel(void)
         for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++, i++) {
             gops_problem problem = shape(i % 3 ? GOPS_F32 : GOPS_F64, batches[b], 1 + i % 2,
                                          channels[c][0], channels[c][1], 1, 1);
-            problem.activation = activations[i % 4];
+            problem.activation = activations[(i + i / 5) % 5];
             problem.with_bias = i % 5 != 1;
             problem.with_residual = i % 3 != 1;
+            problem.residual_after = i % 4 == 3;
             problem.residual_in_place = problem.with_residual && i % 2 == 0;
             check(&problem, &random);
         }

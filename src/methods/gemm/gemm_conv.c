@@ -210,7 +210,8 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
     fill_window(conv, &p->window);
     const bool narrow = conv->output_pixels <= MAX_SIZE;
     p->pointwise = plan->type->native && narrow && is_pointwise(conv);
-    p->in_place = plan->type->native && narrow;
+    /* A residual that is the output grows by the products, which is before the activation. */
+    p->in_place = plan->type->native && narrow && !plan->residual_after;
     p->rows = p->k;
     p->columns = conv->output_pixels;
     if (worker_limit != GOPS_UNLIMITED) {

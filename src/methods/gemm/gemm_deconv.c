@@ -192,7 +192,8 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, go
         .depth = gops_min(conv->channels_in, MAX_SIZE),
         .tile_length = conv->axis[0].output,
         .tile_pixels = conv->output_pixels,
-        .in_place = plan->type->native && conv->data_pixels <= MAX_SIZE,
+        /* A residual that is the output grows by the products, which is before the activation. */
+        .in_place = plan->type->native && conv->data_pixels <= MAX_SIZE && !plan->residual_after,
     };
     fill_scatter(conv, &p->scatter);
     if (worker_limit != GOPS_UNLIMITED) {

@@ -116,8 +116,7 @@ static void apply_with_post_ops(const gops_plan *plan, const gops_job *job, int6
             job->residual != NULL ? gops_residual_at(plan, job, start + i) : NULL;
         plan->kernels->norm->apply_unrounded[type->index](
             &block, gops_data_at(plan, job, image, start + i), i, last, scaling);
-        plan->kernels->post_ops->apply[type->index](&block, NULL, residual, last - i,
-                                                    &plan->activation);
+        gops_apply_post_ops(plan, job, type, 0, &block, NULL, residual, last - i);
         type->store(gops_output_at(plan, job, start + i), &block, last - i);
     }
 }

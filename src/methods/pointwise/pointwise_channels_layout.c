@@ -100,7 +100,10 @@ static void lay_out(const gops_plan *plan, const gops_pointwise *kernels,
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t block_bytes = kernels->column_vectors * plan->kernels->vector_bytes;
-    *p = (gops_pointwise_channels_layout){.across_images = conv->output_pixels == 1};
+    /* What is stored for channels side by side cannot tell them apart, as slopes would need, and is
+     * given the residual with the sums. */
+    const bool alike = plan->activation.kind != GOPS_ACTIVATION_PRELU && !plan->residual_after;
+    *p = (gops_pointwise_channels_layout){.across_images = conv->output_pixels == 1 && alike};
     p->runs = p->across_images ? 1 : conv->batch;
     p->columns = p->across_images ? conv->batch : conv->output_pixels;
     p->blocks = gops_split_evenly(gops_ceil_div(conv->channels_out, kernels->lanes),

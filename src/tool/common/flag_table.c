@@ -80,8 +80,12 @@ const gops_flag gops_flags[] = {
     {"residual-zero-point", gops_read_i32, GOPS_IN_RUN, CONVOLUTIONS | GOPS_OF_QUANTIZED, 0,
      FIELD(residual_zero_point), "NUMBER", "what stands for 0 in it (default 0)"},
     {"activation", gops_read_activation, ATTRIBUTES, ALL, 0, FIELD(activation),
-     "relu|clamp:LOW,HIGH|leaky_relu:ALPHA|sigmoid|tanh|hard_swish|swish[:ALPHA]|gelu",
+     "relu|clamp:LOW,HIGH|leaky_relu:ALPHA|sigmoid|tanh|hard_swish|swish[:ALPHA]|gelu|elu:ALPHA|"
+     "mish|"
+     "hard_sigmoid:ALPHA,BETA",
      "applied to the output before it is rounded (default none)"},
+    {"residual-after-activation", NULL, GOPS_IN_RUN, CONVOLUTIONS, 0,
+     FIELD(residual_after_activation), "", "the residual is added behind the activation"},
     {"algorithm", gops_read_algorithm, ATTRIBUTES, ALL, 0, FIELD(algorithm), "NAME",
      "of those that info shows, or fastest, by measuring (default auto)"},
     {"threads", gops_read_threads, ATTRIBUTES | GOPS_IN_IR, ALL, 0, FIELD(threads), "NUMBER",

@@ -199,6 +199,9 @@ bool gops_read_activation(const gops_flag *flag, const char *value, void *field,
         {"hard_swish", GOPS_ACTIVATION_HARD_SWISH, 0},
         {"swish", GOPS_ACTIVATION_SWISH, 1}, /* by itself: SiLU, ALPHA 1 */
         {"gelu", GOPS_ACTIVATION_GELU, 0},
+        {"elu", GOPS_ACTIVATION_ELU, 1},
+        {"mish", GOPS_ACTIVATION_MISH, 0},
+        {"hard_sigmoid", GOPS_ACTIVATION_HARD_SIGMOID, 2},
     };
     const size_t length = strcspn(value, ":");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -116,6 +116,7 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
         .output_type = (gops_type)settings->output_type,
         .residual_type = (gops_type)settings->residual_type,
         .activation = settings->activation,
+        .residual_after_activation = settings->residual_after_activation,
     };
     gops_error refusal;
     info->size = sizeof *info;

@@ -44,6 +44,7 @@ typedef struct gops_settings {
     int output_type;
     int residual_type; /* no flag: of the residual's file; 0: the output's */
     gops_activation activation;
+    bool residual_after_activation;
     /* quantized convolutions: npy/quantization.h reads them, where they are given */
     double data_scale;
     double output_scale;

@@ -207,9 +207,10 @@ static void draw_activation(quantized_run *run)
         {"clamp:-3.5,60.25", {GOPS_ACTIVATION_CLAMP, -3.5, 60.25}},
         {"leaky_relu:0.125", {GOPS_ACTIVATION_LEAKY_RELU, 0.125, 0}},
         {"hard_swish", {GOPS_ACTIVATION_HARD_SWISH, 0, 0}},
+        {"hard_sigmoid:0.03,0.5", {GOPS_ACTIVATION_HARD_SIGMOID, 0.03, 0.5}},
     };
     const int64_t at =
-        gops_test_random_range(&run->random, 0, run->output.type == GOPS_I32 ? 2 : 5);
+        gops_test_random_range(&run->random, 0, run->output.type == GOPS_I32 ? 2 : 6);
     run->activation = all[at].activation;
     if (at != 0 || gops_test_random_chance(&run->random, 50))
         add_words(run, " --activation=%s", all[at].text);
@@ -301,6 +302,30 @@ static void not_quantized(void)
     gops_test_check(got != NULL && gops_test_compare_bytes("fused", &output, got, expected),
                     "see above");
     free(got);
+    static const float after[] = {5421.5F + 1, 6532.5F + 2, 0 + 3, 0 + 7};
+    tool_expect("run conv --data=x.npy --filter=w.npy --bias=b.npy --residual=r.npy "
+                "--activation=relu --residual-after-activation --output=y.npy",
+                0, "");
+    got = tool_npy_read("y.npy", "f4", &output);
+    gops_test_check(got != NULL && gops_test_compare_bytes("after", &output, got, after),
+                    "see above");
+    free(got);
+    /* Positive values are their own elu, and these their own mish. */
+    static const char *const same[] = {"elu:2", "mish"};
+    static const float positive[] = {5421.5F, 6532.5F};
+    for (int i = 0; i < 2; i++) {
+        char words[200];
+        snprintf(words, sizeof words,
+                 "run conv --data=x.npy --filter=w.npy --bias=b.npy --activation=%s --output=y.npy",
+                 same[i]);
+        tool_expect(words, 0, "");
+        got = tool_npy_read("y.npy", "f4", &output);
+        gops_test_check(got != NULL && memcmp(got, positive, sizeof positive) == 0 && got[2] < 0 &&
+                            got[3] < 0,
+                        "%s: %g %g", same[i], got != NULL ? (double)got[0] : 0,
+                        got != NULL ? (double)got[2] : 0);
+        free(got);
+    }
 }
 
 int main(void)

@@ -28,6 +28,8 @@ static void refused(void)
         {QUANTIZED " --output-zero-point=4294967296", 2, "is beyond 32 bits"},
         {QUANTIZED " --activation=sine", 2, "--activation=sine is none of: none|relu|clamp:"},
         {QUANTIZED " --activation=clamp:1", 2, "--activation=clamp:1 is none of"},
+        {QUANTIZED " --activation=elu", 2, "--activation=elu is none of"},
+        {QUANTIZED " --activation=hard_sigmoid:1", 2, "--activation=hard_sigmoid:1 is none of"},
         {QUANTIZED " --activation=relu:1", 2, "--activation=relu:1 is none of"},
         {QUANTIZED " --output-type=f31", 2, "--output-type"},
         {QUANTIZED " --data-scale=0", 1, "--data-scale is 0; a scale is finite and positive"},
