@@ -242,11 +242,12 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
 /** Packs the weights of a convolution into a filter that gops_execute takes. It serves the plan it
  * was made with, and every plan with an equal filter layout. `weights` has the shape of the plan's
  * filter descriptor and is read only during the call. *filter is NULL after a failure. May be
- * called for one plan by many threads at once. `quantization` is for a quantized plan, and NULL for
- * all others; NULL there means scales of 1 and zero points of 0. GOPS_INVALID: an argument is NULL
- * or misaligned, the plan has no filter; quantization: the plan is not quantized, a scale is not
- * finite and positive, nor are their products, a count fits nothing, a zero point is not in its
- * type. GOPS_OUT_OF_MEMORY.
+ * called for one plan by many threads at once. `quantization` is for a quantized plan; NULL
+ * there means scales of 1 and zero points of 0. For a floating point plan it is NULL or has
+ * filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
+ * misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not finite
+ * and positive (of a floating point plan: not finite), nor are their products, a count fits nothing,
+ * a zero point is not in its type. GOPS_OUT_OF_MEMORY.
  *
  * The order of weights elsewhere, with in and out the channels of all groups:
  * - Convolution, [G, C_OUT, C_IN, K...]: OIHW, the [out, in / G, K...] of PyTorch, ONNX and ncnn, is
@@ -260,7 +261,7 @@ GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weigh
                                         gops_packed_filter **filter, gops_error *error);
 
 /** Packs other weights into the same memory, for a filter that changes from call to call; allocates
- * nothing. No execution may be using the filter. GOPS_INVALID: as above, or the filter was packed
+ * nothing, but for a floating point plan's filter_scales a copy of the weights during the call. No execution may be using the filter. GOPS_INVALID: as above, or the filter was packed
  * for another layout; it is then as it was. */
 GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
                                         const void *weights, const gops_quantization *quantization,

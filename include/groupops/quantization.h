@@ -24,6 +24,11 @@
  *
  * Every algorithm, instruction set and number of threads gives the same bits.
  *
+ * Other plans. Of a floating point plan's filter, filter_scales alone may be given: what is packed is
+ * each weight times its output channel's scale, rounded to the accumulator's type and then to the
+ * filter's. That folds a batch normalization without a copy of the weights: scale / sqrt(variance +
+ * epsilon) here, and the rest into the bias. Such scales may be negative or 0.
+ *
  *     options.output_type = GOPS_U8;
  *     gops_conv_plan_create(&data, &weights, &attributes, &options, &plan, &error);
  *     gops_quantization quantization = GOPS_QUANTIZATION_INIT;
@@ -52,8 +57,8 @@ typedef struct gops_quantization {
     float data_scale;
     int32_t data_zero_point; /**< gops_arguments.data_zero_point stands above it */
     /** One for each of the G * C_OUT output channels, or a single one for all (count 1). NULL and
-     * count 0: 1. */
-    const float *filter_scales;
+     * count 0: 1. Floats, but doubles for a plan of f64. */
+    const void *filter_scales;
     int64_t filter_scales_count;
     /** The same, of the filter's type. NULL and count 0: 0. */
     const void *filter_zero_points;

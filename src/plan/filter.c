@@ -56,9 +56,53 @@ static bool any_nonfinite(const gops_plan *plan, const unsigned char *weights, i
     return found;
 }
 
+/* Multiplies `count` weights with a scale. Each is rounded to the compute type, then to its own. */
+static void scale_weights(const gops_type_row *type, double scale, const unsigned char *from,
+                          unsigned char *to, int64_t count)
+{
+    enum { BLOCK = 256 };
+    union {
+        float f32[BLOCK];
+        double f64[BLOCK];
+    } block; /* in the compute type */
+    for (int64_t i = 0; i < count; i += BLOCK) {
+        const int64_t length = gops_min(BLOCK, count - i);
+        type->load(&block, from + i * type->bytes, length);
+        for (int64_t j = 0; j < length && type->compute == GOPS_COMPUTE_F64; j++) {
+            block.f64[j] *= scale;
+        }
+        for (int64_t j = 0; j < length && type->compute == GOPS_COMPUTE_F32; j++) {
+            block.f32[j] *= (float)scale;
+        }
+        type->store(to + i * type->bytes, &block, length);
+    }
+}
+
+/* A copy of the weights, multiplied with the scales that were read. NULL: no memory. */
+static void *scaled_copy(const gops_plan *plan, const void *weights, const gops_quantization *read)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_type_row *type = plan->filter_type;
+    const bool transposed = plan->operation == GOPS_OPERATION_DECONV;
+    /* Weights side by side that have one output channel, and how often the channels come. */
+    const int64_t run = transposed ? conv->taps : conv->channels_in * conv->taps;
+    const int64_t repeats = transposed ? conv->channels_in : 1;
+    const int64_t runs = conv->groups * repeats * conv->channels_out;
+    unsigned char *copy = plan->host.allocate(
+        plan->host.context, (size_t)(runs * run * type->bytes), GOPS_WORKSPACE_ALIGNMENT);
+    for (int64_t i = 0; i < runs && copy != NULL; i++) {
+        const int64_t group = i / conv->channels_out / repeats;
+        const int64_t channel = group * conv->channels_out + i % conv->channels_out;
+        const int64_t first = i * run * type->bytes;
+        scale_weights(type, gops_multiplier(plan, read, channel),
+                      (const unsigned char *)weights + first, copy + first, run);
+    }
+    return copy;
+}
+
 /* Packs the weights, and folds what was read of the quantization. */
-static void filter_pack(const gops_plan *plan, const void *weights, const gops_quantization *read,
-                        gops_packed_filter *filter)
+static void pack_weights(const gops_plan *plan, const void *weights, const gops_quantization *read,
+                         gops_packed_filter *filter)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t count = conv->groups * conv->channels_out * conv->channels_in * conv->taps;
@@ -79,6 +123,23 @@ static void filter_pack(const gops_plan *plan, const void *weights, const gops_q
         gops_quantization_fold(plan, read, arrays, &filter->quantized);
     }
     plan->method->pack(plan, weights, filter->quantized.zero_points, filter->packed);
+}
+
+static gops_status filter_pack(const gops_plan *plan, const void *weights,
+                               const gops_quantization *read, gops_packed_filter *filter,
+                               gops_error *error)
+{
+    if (plan->quantized || read->filter_scales_count == 0 || plan->filter_bytes == 0) {
+        pack_weights(plan, weights, read, filter);
+        return GOPS_OK;
+    }
+    void *scaled = scaled_copy(plan, weights, read);
+    if (scaled == NULL) {
+        return gops_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a scaled copy of the weights");
+    }
+    pack_weights(plan, scaled, read, filter);
+    plan->host.release(plan->host.context, scaled);
+    return GOPS_OK;
 }
 
 gops_status gops_filter_create(const gops_plan *plan, const void *weights,
@@ -108,7 +169,11 @@ gops_status gops_filter_create(const gops_plan *plan, const void *weights,
     gops_packed_filter *made = (gops_packed_filter *)(void *)memory;
     *made =
         (gops_packed_filter){.layout = plan->layout, .host = plan->host, .packed = memory + header};
-    filter_pack(plan, weights, &read, made);
+    const gops_status status = filter_pack(plan, weights, &read, made, error);
+    if (status != GOPS_OK) {
+        gops_filter_destroy(made);
+        return status;
+    }
     *filter = made;
     return GOPS_OK;
 }
@@ -126,8 +191,7 @@ gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter
     if (memcmp(&filter->layout, &plan->layout, sizeof plan->layout) != 0) {
         return gops_fail(error, GOPS_INVALID, "filter was packed for another layout");
     }
-    filter_pack(plan, weights, &read, filter);
-    return GOPS_OK;
+    return filter_pack(plan, weights, &read, filter, error);
 }
 
 void gops_filter_destroy(gops_packed_filter *filter)

@@ -263,6 +263,10 @@ int64_t gops_quantized_bytes(const gops_plan *plan);
 gops_status gops_quantization_read(const gops_plan *plan, const gops_quantization *given,
                                    gops_quantization *read, gops_error *error);
 
+/* What the weights of an output channel are multiplied with where a floating point plan was given
+ * filter_scales. */
+double gops_multiplier(const gops_plan *plan, const gops_quantization *read, int64_t channel);
+
 /* Folds what was read; writes gops_quantized_bytes to `arrays`. */
 void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read, void *arrays,
                             gops_quantized *folded);

@@ -65,7 +65,16 @@ static gops_status check_count(const gops_plan *plan, const char *name, const vo
 static float filter_scale(const gops_quantization *given, int64_t channel)
 {
     const int64_t count = given->filter_scales_count;
-    return count == 0 ? 1 : given->filter_scales[count == 1 ? 0 : channel];
+    const float *scales = given->filter_scales;
+    return count == 0 ? 1 : scales[count == 1 ? 0 : channel];
+}
+
+double gops_multiplier(const gops_plan *plan, const gops_quantization *read, int64_t channel)
+{
+    const int64_t i = read->filter_scales_count == 1 ? 0 : channel;
+    return plan->type->compute == GOPS_COMPUTE_F64
+               ? ((const double *)read->filter_scales)[i]
+               : (double)((const float *)read->filter_scales)[i];
 }
 
 static float or_one(float scale)
@@ -110,7 +119,7 @@ static gops_status check_filter_scales(const gops_plan *plan, const gops_quantiz
     const bool divided = gops_is_8_bit(plan->output_type->type);
     const float divisor = divided ? multiplier_divisor(given) : 1;
     for (int64_t i = 0; i < given->filter_scales_count; i++) {
-        const float scale = given->filter_scales[i];
+        const float scale = filter_scale(given, i);
         if (!is_scale(scale)) {
             return gops_fail(error, GOPS_INVALID,
                              "quantization.filter_scales[%lld] is %g; it must be finite and "
@@ -133,6 +142,48 @@ static gops_status check_filter_scales(const gops_plan *plan, const gops_quantiz
     return GOPS_OK;
 }
 
+/* Of a plan that is not quantized: scales of the filter, for floating point, and nothing else. */
+static gops_status read_multipliers(const gops_plan *plan, const gops_quantization *read,
+                                    gops_error *error)
+{
+    const bool doubles = plan->type->compute == GOPS_COMPUTE_F64;
+    const size_t alignment = doubles ? sizeof(double) : sizeof(float);
+    const float scales[] = {read->data_scale, read->output_scale, read->residual_scale,
+                            read->sum_scale};
+    bool others = read->filter_zero_points != NULL || read->filter_zero_points_count != 0 ||
+                  read->data_zero_point != 0 || read->output_zero_point != 0 ||
+                  read->residual_zero_point != 0 || read->sum_zero_point != 0 ||
+                  read->residual_first;
+    for (int i = 0; i < 4; i++) {
+        others = others || scales[i] != 0;
+    }
+    if (gops_is_integer(plan->type)) {
+        return gops_fail(error, GOPS_INVALID,
+                         "quantization is given; the plan is not quantized: it has no output_type");
+    }
+    if (others || read->filter_scales == NULL) {
+        return gops_fail(error, GOPS_INVALID,
+                         "quantization is given; of it a %s plan takes filter_scales alone",
+                         plan->type->name);
+    }
+    GOPS_TRY(
+        check_count(plan, "filter_scales", read->filter_scales, read->filter_scales_count, error));
+    if ((uintptr_t)read->filter_scales % alignment != 0) {
+        return gops_fail(error, GOPS_INVALID,
+                         "quantization.filter_scales is not aligned to its elements' %zu bytes",
+                         alignment);
+    }
+    for (int64_t i = 0; i < read->filter_scales_count; i++) {
+        const double scale = gops_multiplier(plan, read, i);
+        if (!isfinite(scale)) {
+            return gops_fail(error, GOPS_INVALID,
+                             "quantization.filter_scales[%lld] is %g; it must be finite",
+                             (long long)i, scale);
+        }
+    }
+    return GOPS_OK;
+}
+
 gops_status gops_quantization_read(const gops_plan *plan, const gops_quantization *given,
                                    gops_quantization *read, gops_error *error)
 {
@@ -140,11 +191,10 @@ gops_status gops_quantization_read(const gops_plan *plan, const gops_quantizatio
     if (given == NULL) {
         return GOPS_OK;
     }
-    if (!plan->quantized) {
-        return gops_fail(error, GOPS_INVALID,
-                         "quantization is given; the plan is not quantized: it has no output_type");
-    }
     GOPS_TRY(gops_sized_read(&gops_sized_quantization, given, read, error));
+    if (!plan->quantized) {
+        return read_multipliers(plan, read, error);
+    }
     GOPS_TRY(
         check_count(plan, "filter_scales", read->filter_scales, read->filter_scales_count, error));
     if ((uintptr_t)read->filter_scales % sizeof(float) != 0) {

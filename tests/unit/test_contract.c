@@ -108,7 +108,7 @@ static void zero_points(void)
     gops_error error;
     start(&s);
     expect(gops_filter_create(s.plan, s.weights, &quantization, &packed, &error), &error,
-           GOPS_INVALID, "the plan is not quantized: it has no output_type");
+           GOPS_INVALID, "plan takes filter_scales alone");
     gops_test_check(packed == NULL, "a filter came out of the refusal");
     stop(&s);
     gops_test_check(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, NULL) == GOPS_OK,
