@@ -16,6 +16,7 @@ const gops_method *const gops_methods[] = {
     &gops_depthwise_shuffle_conv,
     &gops_depthwise_masked_conv,
     &gops_depthwise_permuted_conv,
+    &gops_depthwise_pairs_conv,
     &gops_depthwise_rows_conv,
     &gops_depthwise_shuffle_deconv,
     &gops_depthwise_rows_deconv,

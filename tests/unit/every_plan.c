@@ -219,6 +219,7 @@ void gops_test_check_witnesses(void)
         {GOPS_PROBLEM_CONV, "depthwise/shuffle"},
         {GOPS_PROBLEM_CONV, "depthwise/masked"},
         {GOPS_PROBLEM_CONV, "depthwise/permuted"},
+        {GOPS_PROBLEM_CONV, "depthwise/pairs"},
         {GOPS_PROBLEM_CONV, "depthwise/rows"},
         {GOPS_PROBLEM_DECONV, "gemm"},
         {GOPS_PROBLEM_DECONV, "subconv"},

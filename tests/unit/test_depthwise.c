@@ -262,6 +262,7 @@ static void quantized(void)
                 check_quantized(p, &random);
             }
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/permuted");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/pairs");
 }
 
 int main(void)
