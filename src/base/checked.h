@@ -16,6 +16,22 @@ static inline bool gops_mul(int64_t a, int64_t b, int64_t *result)
     return !__builtin_mul_overflow(a, b, result);
 }
 
+/* Modulo 2^32, where that is meant: clang's checks take any other wrap for an error. */
+static inline uint32_t gops_wrapping_add(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((uint64_t)a + b);
+}
+
+static inline uint32_t gops_wrapping_subtract(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((UINT64_C(1) << 32) + a - b);
+}
+
+static inline uint32_t gops_wrapping_multiply(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((uint64_t)a * b);
+}
+
 /* The sum and the product of numbers that are at least 0; INT64_MAX if they are larger. */
 static inline int64_t gops_add_saturate(int64_t a, int64_t b)
 {

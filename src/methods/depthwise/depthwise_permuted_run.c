@@ -12,6 +12,7 @@
  */
 #include "methods/depthwise/depthwise_permuted_method.h"
 
+#include "base/checked.h"
 #include "post_ops/post_ops.h"
 #include "post_ops/requantize.h"
 
@@ -115,7 +116,7 @@ static void read_work(const gops_plan *plan, const gops_job *job, permuted_work 
     w->codes = applies && gops_is_8_bit(plan->output_type->type);
     w->in_place = plan->output_type->type == GOPS_I32 && job->residual == NULL &&
                   plan->activation.kind == GOPS_ACTIVATION_NONE;
-    w->data_zero = job->data_zero + (uint32_t)data_offset;
+    w->data_zero = gops_wrapping_add(job->data_zero, (uint32_t)data_offset);
     w->call.data_flip = (uint8_t)data_offset;
     w->call.data_zero = (uint8_t)job->data_zero;
     w->call.output_flip = (uint8_t)offset;
@@ -146,7 +147,8 @@ static void read_filter(const permuted_work *w, const uint8_t *data, int64_t cha
         .row_weights = packed,
         .whole_weights = packed + GOPS_PERMUTED_PARTS * w->layout.rows,
         .parts = head.parts,
-        .start = 0 - w->data_zero * (uint32_t)head.sum,
+        .start =
+            gops_wrapping_subtract(0, gops_wrapping_multiply(w->data_zero, (uint32_t)head.sum)),
     };
     if (w->codes) {
         filter->scale = w->job->quantized->multipliers[channel];
@@ -156,7 +158,7 @@ static void read_filter(const permuted_work *w, const uint8_t *data, int64_t cha
         filter->high = w->high;
     }
     if ((filter->codes || w->in_place) && w->job->bias != NULL) {
-        filter->start += ((const uint32_t *)w->job->bias)[channel];
+        filter->start = gops_wrapping_add(filter->start, ((const uint32_t *)w->job->bias)[channel]);
     }
 }
 

@@ -63,7 +63,7 @@ static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned ch
         const int32_t number = (with_sign ? value : (uint8_t)value) - subtracted;
         lane |=
             quads ? ((uint32_t)number & 0xff) << (8 * i) : ((uint32_t)number & 0xffff) << (16 * i);
-        *sum += (uint32_t)number;
+        *sum = gops_wrapping_add(*sum, (uint32_t)number);
     }
     return lane;
 }

@@ -1,6 +1,7 @@
 /* lanes_run.c: zero points and requantization of a work item of a quantized plan; lanes.h. */
 #include "methods/implicit/lanes_run.h"
 
+#include "base/checked.h"
 #include "post_ops/requantize.h"
 
 #include <string.h>
@@ -83,6 +84,13 @@ static int64_t channel_of(const gops_lanes_rows *rows, int64_t i)
     return rows->channel + (rows->repeat == 1 ? rows->first + i : (rows->first + i) / rows->repeat);
 }
 
+/* zero * (point * k - sum of the weights), modulo 2^32. */
+static inline uint32_t zero_terms(uint32_t zero, uint32_t point, uint32_t k, uint32_t sum)
+{
+    return gops_wrapping_multiply(zero,
+                                  gops_wrapping_subtract(gops_wrapping_multiply(point, k), sum));
+}
+
 /* For rows that are channels: what their sums begin with. `zero` is that of the data, `shift` is
  * added to those of the filter. */
 static void begin_channels(const int32_t *points, const uint32_t *bias, const gops_lanes_rows *rows,
@@ -94,7 +102,8 @@ static void begin_channels(const int32_t *points, const uint32_t *bias, const go
         first[i] = bias != NULL ? bias[i] : 0;
     }
     for (int64_t i = 0; sums != NULL && i < count; i++) {
-        first[i] += zero * (((uint32_t)points[i] + shift) * k - sums[i]);
+        const uint32_t point = gops_wrapping_add((uint32_t)points[i], shift);
+        first[i] = gops_wrapping_add(first[i], zero_terms(zero, point, k, sums[i]));
     }
 }
 
@@ -103,7 +112,8 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
     const gops_plan *plan = item->plan;
     const gops_quantized *quantized = item->job->quantized;
     const uint32_t shift = (uint32_t)gops_lanes_filter_shift(plan), k = (uint32_t)rows->k;
-    const uint32_t zero = item->job->data_zero + (uint32_t)gops_lanes_data_shift(plan);
+    const uint32_t zero =
+        gops_wrapping_add(item->job->data_zero, (uint32_t)gops_lanes_data_shift(plan));
     const bool adds_bias = item->result != GOPS_LANES_RAW && item->job->bias != NULL;
     const float *scales =
         item->result == GOPS_LANES_BYTES ? quantized->multipliers : quantized->scales;
@@ -122,10 +132,10 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
     for (int64_t i = 0; i < rows->count; i++) {
         const int64_t o = channel_of(rows, i);
         const uint32_t bias = adds_bias ? ((const uint32_t *)item->job->bias)[o] : 0;
-        const uint32_t point = (uint32_t)quantized->zero_points[o] + shift;
+        const uint32_t point = gops_wrapping_add((uint32_t)quantized->zero_points[o], shift);
         first[i] = bias;
         if (rows->weight_sums != NULL) {
-            first[i] += zero * (point * k - rows->weight_sums[i]);
+            first[i] = gops_wrapping_add(bias, zero_terms(zero, point, k, rows->weight_sums[i]));
         }
         scale[i] = scales[o];
     }

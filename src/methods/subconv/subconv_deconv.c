@@ -89,7 +89,9 @@ static void pack_panel(const gops_plan *plan, const gops_subconv_geometry *geome
             tile->wide = gops_tile_is_wide(p->pixels_form, tile->mr);
             gops_subconv_pack_tile(plan, geometry, &product, tile);
             tile->to += p->planes * product.taps * tile->mr * bytes;
-            tile->sums += tile->sums != NULL ? tile->count : 0;
+            if (tile->sums != NULL) {
+                tile->sums += tile->count;
+            }
         }
     } while (gops_subconv_next_product(geometry, &product));
 }
