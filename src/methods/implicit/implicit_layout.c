@@ -251,6 +251,7 @@ static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
  * requantized, and bytes are transposed in the channels form. */
 static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
+static const double STREAMED_BYTES_PER_CYCLE = 64;
 static const double CYCLES_PER_REQUANTIZED = 3.5, CYCLES_PER_TRANSPOSED = 3;
 /* A pair's product and its sum are two instructions. */
 static const double PAIRS_SLOWER = 1.5;
@@ -285,7 +286,14 @@ static double tile_cycles(const gops_plan *plan, const gops_tile *tile, bool pix
                                         : CYCLES_PER_REQUANTIZED + CYCLES_PER_TRANSPOSED;
     /* Most vectors of pixels lie across two cache lines and cost two loads. */
     const double loads = ((pixels_form ? 2 : 1) * (double)tile->nr + vectors) / LOADS_PER_CYCLE;
-    return (double)depth * (multiplies > loads ? multiplies : loads) + CYCLES_PER_TILE +
+    /* A quantized plan's depth is one block: its weights, or its vectors of pixels, of which taps share
+     * about a third, come from the L2 for each tile, where one vector a step fills half of the L1. */
+    const double vector_weights = (double)depth * (double)plan->kernels->vector_bytes;
+    const bool streams = plan->quantized && vector_weights > (double)plan->machine.l1_bytes / 2;
+    const double bytes =
+        pixels_form ? tile->nr * (double)plan->kernels->vector_bytes / 3 : tile->mr * 4;
+    const double stream = streams ? bytes / STREAMED_BYTES_PER_CYCLE : 0;
+    return (double)depth * ((multiplies > loads ? multiplies : loads) + stream) + CYCLES_PER_TILE +
            vectors * tile->nr * sum;
 }
 
