@@ -8,24 +8,24 @@
 #include "elements.h"
 #include "guarded_memory.h"
 
-/*
- * The f32 operation on a and b. In double it is exact or rounded to 53 bits, which is more than
- * twice 24 and two, so that rounding it again gives what one rounding gives (Figueroa, When is double
- * rounding innocuous?, 1995), on every processor and whatever the compiler fuses.
- */
+/* The f32 operations on a and b, each rounded: what is volatile is stored, so that no compiler fuses
+ * a product with a sum, nor keeps more bits than a float has. */
 static float times(float a, float b)
 {
-    return (float)((double)a * b);
+    volatile float product = a * b;
+    return product;
 }
 
 static float plus(float a, float b)
 {
-    return (float)((double)a + b);
+    volatile float sum = a + b;
+    return sum;
 }
 
 static float over(float a, float b)
 {
-    return (float)((double)a / b);
+    volatile float quotient = a / b;
+    return quotient;
 }
 
 /* One output element on its way. */
