@@ -260,9 +260,10 @@ GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weigh
                                         const gops_quantization *quantization,
                                         gops_packed_filter **filter, gops_error *error);
 
-/** Packs other weights into the same memory, for a filter that changes from call to call; allocates
- * nothing, but for a floating point plan's filter_scales a copy of the weights during the call. No execution may be using the filter. GOPS_INVALID: as above, or the filter was packed
- * for another layout; it is then as it was. */
+/** Packs other weights into the same memory, for a filter that changes from call to call. Allocates
+ * nothing but, where a floating point plan has filter_scales, a copy of the weights during the call.
+ * No execution may be using the filter. GOPS_INVALID: as above, or the filter was packed for another
+ * layout. GOPS_OUT_OF_MEMORY: no such copy. The filter is then as it was. */
 GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
                                         const void *weights, const gops_quantization *quantization,
                                         gops_error *error);

@@ -133,8 +133,8 @@ static int64_t choose_blocks(pairs_plan *p, int64_t room)
     return lay_out(p);
 }
 
-/* Estimated nanoseconds on one thread, fitted to 15 layers of 7 to 112 columns on a Zen 5 with
- * AVX2. */
+/* Estimated nanoseconds on one thread. The constants were set by hand from what a Zen 5 took with
+ * AVX2, not fitted. */
 static double pairs_estimate(const gops_plan *plan, const pairs_plan *p)
 {
     static const double channel = 40, row = 3, vector = 1.5, pair = 0.25;

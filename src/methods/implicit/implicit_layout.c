@@ -249,15 +249,14 @@ static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the end of the l
 static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it later */
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
- * requantized, and bytes are transposed in the channels form. */
+ * requantized, and bytes are transposed in the channels form. Set by hand, not fitted. */
 static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
 static const double STREAMED_BYTES_PER_CYCLE = 64;
 static const double CYCLES_PER_REQUANTIZED = 3.5, CYCLES_PER_TRANSPOSED = 3;
 /* A pair's product and its sum are two instructions. */
 static const double PAIRS_SLOWER = 1.5;
 
-/* Of a tile of AMX. Its products take 16 cycles each, which oneDNN's times on a Xeon with AMX bear out;
- * the rest is from Intel's manuals, not measured. */
+/* Of a tile of AMX. None of it was measured. */
 static double wide_cycles(const gops_tile *tile, int64_t depth)
 {
     static const double CYCLES_PER_PRODUCT = 16, CYCLES_PER_WEIGHTS = 8, CYCLES_PER_DATA = 16;
