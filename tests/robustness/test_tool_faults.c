@@ -110,6 +110,13 @@ static void quantized(void)
                  "y.npy");
 }
 
+static void fused(void)
+{
+    fail_in_turn("run conv --data=x.npy --filter=w.npy --output=y.npy --threads=1 "
+                 "--filter-scales=s.npy --activation=prelu --slopes=s.npy",
+                 "y.npy");
+}
+
 static void plan(void)
 {
     fail_in_turn("plan deconv --data=1,4,9,11 --filter=2,2,3,3,2 --strides=2,1 --json", NULL);
@@ -149,9 +156,10 @@ static void write_quantized(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {{"run", run},   {"quantized", quantized},
-                                           {"plan", plan}, {"info", info},
-                                           {"ir", ir},     {NULL, NULL}};
+    static const gops_test_case cases[] = {{"run", run},     {"quantized", quantized},
+                                           {"fused", fused}, {"plan", plan},
+                                           {"info", info},   {"ir", ir},
+                                           {NULL, NULL}};
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 4, 5);
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 2, 3);
     float values[36];

@@ -6,6 +6,7 @@
 #include "common/machine.h"
 #include "common/random_fill.h"
 #include "npy/quantization.h"
+#include "npy/slopes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ typedef struct bench_subject {
     void *bias;          /* of a convolution */
     size_t tensor_bytes; /* of all inputs and the output */
     gops_tool_quantization quantization;
+    void *slopes;
     gops_packed_filter *filter;
     void *output;
     void *workspace;
@@ -120,6 +122,7 @@ static bool prepare_convolution(bench_subject *subject, gops_tool_error *error)
     }
     return gops_quantization_read(settings, subject->inputs, &subject->info.shape.output,
                                   &subject->quantization, error) &&
+           gops_slopes_read(settings, &subject->info.shape.output, &subject->slopes, error) &&
            (gops_filter_create(subject->plan, subject->elements[1], subject->quantization.given,
                                &subject->filter, &refusal) == GOPS_OK ||
             refuse_message(error, &refusal));
@@ -167,6 +170,7 @@ static bool prepare_subject(bench_subject *subject, gops_tool_error *error)
         .scale = subject->elements[1],
         .bias = layer->operation->inputs == 2 ? subject->bias : subject->elements[2],
         .output = subject->output,
+        .slopes = subject->slopes,
         .workspace = subject->workspace,
         .workspace_bytes = subject->info.workspace_bytes,
     };
@@ -289,6 +293,7 @@ static void release_subject(bench_subject *subject)
     }
     free(subject->bias);
     gops_quantization_release(&subject->quantization);
+    free(subject->slopes);
     free(subject->output);
     free(subject->workspace);
     free(subject->samples);

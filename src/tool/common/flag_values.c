@@ -202,6 +202,7 @@ bool gops_read_activation(const gops_flag *flag, const char *value, void *field,
         {"elu", GOPS_ACTIVATION_ELU, 1},
         {"mish", GOPS_ACTIVATION_MISH, 0},
         {"hard_sigmoid", GOPS_ACTIVATION_HARD_SIGMOID, 2},
+        {"prelu", GOPS_ACTIVATION_PRELU, 0}, /* --slopes has its parameters */
     };
     const size_t length = strcspn(value, ":");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

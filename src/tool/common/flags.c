@@ -94,6 +94,23 @@ static bool check_quantized(const gops_words *words, const gops_settings *settin
     return true;
 }
 
+/* prelu and its slopes need each other; a suite's lines may have the one that is missing here, and
+ * a normalization takes neither. */
+static bool check_slopes(const gops_words *words, const gops_settings *settings,
+                         gops_tool_error *error)
+{
+    const bool prelu = settings->activation.kind == GOPS_ACTIVATION_PRELU;
+    const unsigned convolutions = GOPS_OF_CONV | GOPS_OF_DECONV;
+    if ((words->operation & convolutions) == 0 || prelu == (settings->slopes != NULL)) {
+        return true;
+    }
+    return prelu ? gops_tool_refuse(error, words->exit_code,
+                                    "%sactivation=prelu needs %sslopes=NUMBER|FILE", words->dashes,
+                                    words->dashes)
+                 : gops_tool_refuse(error, words->exit_code, "%sslopes needs %sactivation=prelu",
+                                    words->dashes, words->dashes);
+}
+
 bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool_error *error)
 {
     for (int i = 0; i < words->count; i++) {
@@ -109,7 +126,7 @@ bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool
                                     words->dashes, flag->name, flag->value);
         }
     }
-    return check_quantized(words, settings, error);
+    return check_quantized(words, settings, error) && check_slopes(words, settings, error);
 }
 
 bool gops_flags_given(const gops_settings *settings, const char *name)

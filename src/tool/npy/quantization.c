@@ -3,55 +3,15 @@
 #include "npy/quantization.h"
 
 #include "common/flags.h"
-#include "npy/npy.h"
+#include "npy/numbers.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The numbers of a flag: a single one, or those of a file. */
-typedef struct numbers {
-    const char *flag;
-    const char *text;
-    gops_type type; /* of the elements; 0: the text is a number */
-    double number;
-    void *elements;
-    int64_t count;
-} numbers;
-
 static bool is_8_bit(gops_type type)
 {
     return type == GOPS_U8 || type == GOPS_I8;
-}
-
-static bool read_numbers(numbers *read, gops_tool_error *error)
-{
-    char *end;
-    gops_npy_file file;
-    read->number = strtod(read->text, &end);
-    read->count = 1;
-    if (end != read->text && *end == '\0') {
-        return true;
-    }
-    if (!gops_npy_open(read->text, &file, error)) {
-        return gops_tool_prefix(error, "--%s", read->flag);
-    }
-    read->type = file.tensor.type;
-    read->count = (int64_t)(file.bytes / gops_type_bytes(read->type));
-    const bool done = gops_npy_read(&file, &read->elements, error);
-    gops_npy_close(&file);
-    return done || gops_tool_prefix(error, "--%s", read->flag);
-}
-
-static bool check_count(const numbers *read, const gops_tensor *output, gops_tool_error *error)
-{
-    const int64_t channels = output->dims[1];
-    return read->count == 1 || read->count == channels ||
-           gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                            "--%s: %s has %" PRId64 " elements; there must be 1, or one for each "
-                            "of the %" PRId64 " output channels",
-                            read->flag, read->text, read->count, channels);
 }
 
 /* `where`: "" or "[3]". */
@@ -74,64 +34,50 @@ static bool check_zero_point(const char *flag, const char *where, double zero, g
                             where, zero, gops_type_name(type), low, low + UINT8_MAX);
 }
 
-static double element(const numbers *read, int64_t index)
+/* A floating point filter's scales may be negative or 0; f64's are doubles. */
+static bool take_scale(const gops_tool_numbers *read, int64_t index, gops_type filter, void *scales,
+                       gops_tool_error *error)
 {
-    const void *at = (const char *)read->elements + (size_t)index * gops_type_bytes(read->type);
-    switch (read->type) {
-    case GOPS_F64:
-        return *(const double *)at;
-    case GOPS_F32:
-        return (double)*(const float *)at;
-    case GOPS_I8:
-        return *(const int8_t *)at;
-    case GOPS_U8:
-        return *(const uint8_t *)at;
-    case GOPS_I32:
-        return *(const int32_t *)at;
-    case GOPS_I64:
-        return (double)*(const int64_t *)at;
-    default:
-        return read->number;
+    const gops_numbers_place where = gops_numbers_place_of(read, index);
+    const double scale = gops_numbers_element(read, index);
+    if (is_8_bit(filter)) {
+        return check_scale(read->flag, where.text, scale, (float *)scales + index, error);
     }
+    if (filter == GOPS_F64) {
+        ((double *)scales)[index] = scale;
+    } else {
+        ((float *)scales)[index] = (float)scale;
+    }
+    return (filter == GOPS_F64 ? isfinite(scale) : isfinite((float)scale)) ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED, "--%s%s is %g; it must be finite%s",
+                            read->flag, where.text, scale,
+                            filter == GOPS_F64 ? "" : " in single precision");
 }
 
-typedef struct place {
-    char text[24];
-} place;
-
-static place place_of(const numbers *read, int64_t index)
-{
-    place where = {""};
-    if (read->type != 0) {
-        snprintf(where.text, sizeof where.text, "[%" PRId64 "]", index);
-    }
-    return where;
-}
-
-static bool take_scales(const numbers *read, gops_tool_quantization *to, gops_tool_error *error)
+static bool take_scales(const gops_tool_numbers *read, gops_type filter, gops_tool_quantization *to,
+                        gops_tool_error *error)
 {
     if (read->type != 0 && read->type != GOPS_F32 && read->type != GOPS_F64) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "--%s: the elements of %s are %s; f32 or f64 is needed", read->flag,
                                 read->text, gops_type_name(read->type));
     }
-    to->filter_scales = calloc((size_t)read->count + 1, sizeof *to->filter_scales);
+    to->filter_scales = calloc((size_t)read->count + 1, sizeof(double));
     if (to->filter_scales == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "--%s: no memory", read->flag);
     }
     to->values.filter_scales = read->count != 0 ? to->filter_scales : NULL;
     to->values.filter_scales_count = read->count;
     for (int64_t i = 0; i < read->count; i++) {
-        if (!check_scale(read->flag, place_of(read, i).text, element(read, i),
-                         &to->filter_scales[i], error)) {
+        if (!take_scale(read, i, filter, to->filter_scales, error)) {
             return false;
         }
     }
     return true;
 }
 
-static bool take_zero_points(const numbers *read, gops_type type, gops_tool_quantization *to,
-                             gops_tool_error *error)
+static bool take_zero_points(const gops_tool_numbers *read, gops_type type,
+                             gops_tool_quantization *to, gops_tool_error *error)
 {
     if (read->type != 0 && !is_8_bit(read->type) && read->type != GOPS_I32 &&
         read->type != GOPS_I64) {
@@ -147,8 +93,8 @@ static bool take_zero_points(const numbers *read, gops_type type, gops_tool_quan
     to->values.filter_zero_points = read->count != 0 ? bytes : NULL;
     to->values.filter_zero_points_count = read->count;
     for (int64_t i = 0; i < read->count; i++) {
-        const double zero = element(read, i);
-        if (!check_zero_point(read->flag, place_of(read, i).text, zero, type, error)) {
+        const double zero = gops_numbers_element(read, i);
+        if (!check_zero_point(read->flag, gops_numbers_place_of(read, i).text, zero, type, error)) {
             return false;
         }
         bytes[i] = (uint8_t)(int)zero;
@@ -160,14 +106,14 @@ static bool read_filter(const gops_settings *settings, const gops_tensor *filter
                         const gops_tensor *output, gops_tool_quantization *to,
                         gops_tool_error *error)
 {
-    numbers scales = {.flag = "filter-scales", .text = settings->filter_scales};
-    numbers zeros = {.flag = "filter-zero-points", .text = settings->filter_zero_points};
-    const bool done =
-        (scales.text == NULL ||
-         (read_numbers(&scales, error) && check_count(&scales, output, error) &&
-          take_scales(&scales, to, error))) &&
-        (zeros.text == NULL || (read_numbers(&zeros, error) && check_count(&zeros, output, error) &&
-                                take_zero_points(&zeros, filter->type, to, error)));
+    gops_tool_numbers scales = {.flag = "filter-scales", .text = settings->filter_scales};
+    gops_tool_numbers zeros = {.flag = "filter-zero-points", .text = settings->filter_zero_points};
+    const bool done = (scales.text == NULL || (gops_numbers_read(&scales, 0, error) &&
+                                               gops_numbers_check_count(&scales, output, error) &&
+                                               take_scales(&scales, filter->type, to, error))) &&
+                      (zeros.text == NULL || (gops_numbers_read(&zeros, 0, error) &&
+                                              gops_numbers_check_count(&zeros, output, error) &&
+                                              take_zero_points(&zeros, filter->type, to, error)));
     free(scales.elements);
     free(zeros.elements);
     return done;
@@ -185,6 +131,7 @@ static bool read_tensor(const gops_settings *settings, const char *scale_flag, d
            (!is_8_bit(type) || check_zero_point(zero_flag, "", zero, type, error));
 }
 
+/* Whether flags of quantized convolutions alone were given. */
 static bool is_any_given(const gops_settings *settings)
 {
     for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
@@ -196,12 +143,22 @@ static bool is_any_given(const gops_settings *settings)
     return false;
 }
 
+/* Whether filter-scales is all that there is to read: of a floating point convolution. */
+static bool is_scaled(const gops_settings *settings, const gops_tensor *inputs)
+{
+    return settings->filter_scales != NULL && inputs[0].type <= GOPS_F8E5M2 &&
+           inputs[0].type == inputs[1].type && !is_any_given(settings);
+}
+
 static bool read_all(const gops_settings *settings, const gops_tensor *inputs,
                      const gops_tensor *output, gops_tool_quantization *to, gops_tool_error *error)
 {
     gops_quantization *values = &to->values;
     const gops_type residual =
         settings->residual_type != 0 ? (gops_type)settings->residual_type : output->type;
+    if (is_scaled(settings, inputs)) {
+        return read_filter(settings, &inputs[1], output, to, error);
+    }
     if (settings->output_type == 0 || !is_8_bit(inputs[0].type) || !is_8_bit(inputs[1].type)) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "data is %s and the filter %s, %s an output-type; scales and zero "
@@ -228,7 +185,7 @@ bool gops_quantization_read(const gops_settings *settings, const gops_tensor *in
                             gops_tool_error *error)
 {
     memset(read, 0, sizeof *read);
-    if (!is_any_given(settings)) {
+    if (settings->filter_scales == NULL && !is_any_given(settings)) {
         return true;
     }
     read->values.size = sizeof read->values;

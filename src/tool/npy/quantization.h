@@ -1,4 +1,5 @@
-/* quantization.h: scales and zero points of the command line: numbers, or .npy files. */
+/* quantization.h: scales and zero points of the command line: numbers, or .npy files. Of a floating
+ * point convolution filter-scales alone. */
 #ifndef GOPS_NPY_QUANTIZATION_H
 #define GOPS_NPY_QUANTIZATION_H
 
@@ -8,7 +9,7 @@
 typedef struct gops_tool_quantization {
     const gops_quantization *given; /* for gops_filter_create; NULL: no flag of it was given */
     gops_quantization values;
-    float *filter_scales;
+    void *filter_scales;      /* floats, or doubles for a filter of f64 */
     void *filter_zero_points; /* of the filter's type */
 } gops_tool_quantization;
 

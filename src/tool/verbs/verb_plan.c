@@ -1,9 +1,11 @@
 /* verb_plan.c: shows the plan of an operation. */
 #include "common/json.h"
 #include "npy/quantization.h"
+#include "npy/slopes.h"
 #include "verbs/verbs.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static void print_numbers(const char *key, const int64_t *values, int32_t count)
 {
@@ -55,6 +57,7 @@ static bool check_convolution(const gops_settings *settings, const gops_tensor *
                               const gops_plan_info *info, gops_tool_error *error)
 {
     gops_tool_quantization quantization;
+    void *slopes;
     if (settings->bias.rank != 0 && !gops_operation_check_bias(&settings->bias, info, error)) {
         return false;
     }
@@ -62,7 +65,9 @@ static bool check_convolution(const gops_settings *settings, const gops_tensor *
         return false;
     }
     gops_quantization_release(&quantization);
-    return true;
+    const bool done = gops_slopes_read(settings, &info->shape.output, &slopes, error);
+    free(slopes);
+    return done;
 }
 
 bool gops_verb_plan(const gops_command *command, gops_tool_error *error)

@@ -5,6 +5,7 @@
  * packed filter, the output and the workspace. */
 #include "npy/npy.h"
 #include "npy/quantization.h"
+#include "npy/slopes.h"
 #include "verbs/verbs.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ typedef struct run_state {
     gops_plan *plan;
     gops_plan_info info;
     gops_tool_quantization quantization;
+    void *slopes;
     gops_packed_filter *filter;
     void *output;
 } run_state;
@@ -114,7 +116,8 @@ static bool make_plan(run_state *state, gops_tool_error *error)
            (state->operation->inputs != 2 ||
             (check_extras(state, error) &&
              gops_quantization_read(&state->settings, state->tensors, &state->info.shape.output,
-                                    &state->quantization, error)));
+                                    &state->quantization, error) &&
+             gops_slopes_read(&state->settings, &state->info.shape.output, &state->slopes, error)));
 }
 
 static bool read_file(run_state *state, int index, gops_tool_error *error)
@@ -173,6 +176,7 @@ static bool execute_run(run_state *state, gops_tool_error *error)
         .bias = state->operation->inputs == 2 ? state->bias.elements : state->elements[2],
         .residual = state->residual.elements,
         .output = state->output,
+        .slopes = state->slopes,
     };
     if (gops_execute(state->plan, &arguments, &refusal) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
@@ -202,6 +206,7 @@ static void release_run(run_state *state)
         free(extras[i]->elements);
     }
     gops_quantization_release(&state->quantization);
+    free(state->slopes);
     gops_filter_destroy(state->filter);
     gops_plan_destroy(state->plan);
     free(state->output);
