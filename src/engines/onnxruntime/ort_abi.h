@@ -109,7 +109,9 @@ typedef struct ort_api {
                        size_t input_count, const char *const *output_names, size_t output_count,
                        ort_value **outputs);
     ort_status *(*create_session_options)(ort_session_options **options);
-    ORT_SKIP(11, 22);
+    ORT_SKIP(11, 13);
+    ort_status *(*enable_profiling)(ort_session_options *options, const char *prefix); /* 14 */
+    ORT_SKIP(15, 22);
     ort_status *(*set_optimization_level)(ort_session_options *options, int level); /* 23 */
     ort_status *(*set_intra_op_threads)(ort_session_options *options, int threads);
     ort_status *(*set_inter_op_threads)(ort_session_options *options, int threads);

@@ -152,6 +152,7 @@ ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_
                           ort_session **session)
 {
     const ort_api *api = runtime.api;
+    const char *profile = getenv("GROUPOPS_ORT_PROFILE"); /* what the files' names begin with */
     ort_session_options *options = NULL;
     ort_status *status = api->create_session_options(&options);
     if (status != NULL) {
@@ -165,6 +166,7 @@ ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_
                                           "1")) == NULL &&
         (status = api->add_session_config(options, "session.qdqisint8allowed",
                                           settings->int8 ? "1" : "0")) == NULL &&
+        (profile == NULL || (status = api->enable_profiling(options, profile)) == NULL) &&
         (settings->provider == NULL || (status = append(options, settings->provider)) == NULL)) {
         status = api->create_session_from_array(runtime.env, model->bytes, model->size, options,
                                                 session);

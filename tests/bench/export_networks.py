@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+"""export_networks.py FOLDER NAME...: writes networks of torchvision with random weights as ONNX.
+
+As one exports them: FOLDER/NAME-OPSET.onnx, batch 1, input "x", output "y"; files that are there are
+kept. unet_groupnorm is this file's own. A line for each file: name, path and the input's side.
+"""
+
+import argparse
+import os
+import pathlib
+import warnings
+
+import torch
+import torchvision
+
+SIDES = {"inception_v3": 299, "unet_groupnorm": 128}
+USUAL_SIDE = 224
+
+
+class Double(torch.nn.Sequential):
+    """Two convolutions, each with group normalization and ReLU."""
+
+    def __init__(self, channels_in, channels_out, groups=8):
+        layers = []
+        for channels in (channels_in, channels_out):
+            layers += [torch.nn.Conv2d(channels, channels_out, 3, padding=1, bias=False),
+                       torch.nn.GroupNorm(groups, channels_out), torch.nn.ReLU(inplace=True)]
+        super().__init__(*layers)
+
+
+class UNet(torch.nn.Module):
+    """Ronneberger et al. 2015, with 32 to 512 channels and group normalization."""
+
+    def __init__(self, widths=(32, 64, 128, 256, 512)):
+        super().__init__()
+        before = (3, *widths)
+        self.down = torch.nn.ModuleList(map(Double, before, widths))
+        self.up = torch.nn.ModuleList(
+            torch.nn.ConvTranspose2d(2 * width, width, 2, stride=2) for width in widths[:-1])
+        self.join = torch.nn.ModuleList(Double(2 * width, width) for width in widths[:-1])
+        self.head = torch.nn.Conv2d(widths[0], 2, 1)
+
+    def forward(self, x):
+        kept = []
+        for number, level in enumerate(self.down):
+            x = level(torch.nn.functional.max_pool2d(x, 2) if number else x)
+            kept.append(x)
+        for level in reversed(range(len(self.up))):
+            x = self.join[level](torch.cat([kept[level], self.up[level](x)], dim=1))
+        return self.head(x)
+
+
+def build(name):
+    if name == "unet_groupnorm":
+        return UNet()
+    extra = {"init_weights": True} if name in ("googlenet", "inception_v3") else {}
+    return getattr(torchvision.models, name)(weights=None, **extra)
+
+
+def randomize(network):
+    """Moments other than 0 and 1, so that batch normalization does something."""
+    for layer in network.modules():
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.running_mean.uniform_(-0.2, 0.2)
+            layer.running_var.uniform_(0.7, 1.5)
+
+
+def export(name, path, opset):
+    torch.manual_seed(1)
+    network = build(name).eval()
+    randomize(network)
+    side = SIDES.get(name, USUAL_SIDE)
+    temporary = path.with_suffix(".new")
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(network, torch.zeros(1, 3, side, side), str(temporary), opset_version=opset,
+                          input_names=["x"], output_names=["y"])
+    os.replace(temporary, path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--opset", type=int, default=13)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names:
+        path = options.folder / f"{name}-{options.opset}.onnx"
+        if not path.exists():
+            export(name, path, options.opset)
+        print(name, path, SIDES.get(name, USUAL_SIDE), flush=True)
+
+
+if __name__ == "__main__":
+    main()

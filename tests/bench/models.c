@@ -1,0 +1,168 @@
+/*
+ * models.c: ONNX files in ONNX Runtime, without the provider and with it, in turns.
+ *
+ *     models --threads=1,2 --rounds=5 NAME FILE SIDE ...
+ *
+ * prints a line of Markdown for each file and number of threads: the least time of a run without and
+ * with the provider, the first over the second, how many nodes the provider took, and how far the
+ * outputs differ, over the largest value. A file has an input "x" of [1, 3, SIDE, SIDE] and an output
+ * "y". With GROUPOPS_ORT_PROFILE=PREFIX the runtime writes profiles of its nodes.
+ */
+#include "clock.h"
+#include "ort_host.h"
+
+#include "elements.h"
+#include "guarded_memory.h"
+#include "harness.h"
+#include "random_numbers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COUNTS = 8 };
+
+typedef struct schedule {
+    int threads[MAX_COUNTS], count;
+    int rounds;
+} schedule;
+
+static struct {
+    int count;
+    char **words;
+} arguments;
+
+static bool read_file(const char *path, gops_onnx_buffer *model)
+{
+    FILE *file = fopen(path, "rb");
+    *model = (gops_onnx_buffer){0};
+    if (!gops_test_check(file != NULL, "%s cannot be read", path)) {
+        return false;
+    }
+    fseek(file, 0, SEEK_END);
+    model->size = (size_t)ftell(file);
+    rewind(file);
+    model->bytes = gops_test_allocate(model->size + 1);
+    const bool whole = fread(model->bytes, 1, model->size, file) == model->size;
+    fclose(file);
+    return gops_test_check(whole, "%s was not read to its end", path);
+}
+
+/* Milliseconds of the fastest of some runs; INFINITY after a failure. */
+static double run_turn(ort_session *session, const gops_ort_tensor *input)
+{
+    enum { MAX_RUNS = 20 };
+    const double enough = 60; /* ms */
+    double least = INFINITY, all = 0;
+    for (int run = 0; run < MAX_RUNS && all < enough; run++) {
+        ort_value *output = NULL;
+        const double start = gops_peer_now();
+        if (!gops_ort_works(gops_ort_run(session, input, 1, &output), "a run")) {
+            return INFINITY;
+        }
+        const double took = gops_peer_now() - start;
+        gops_ort_load()->release_value(output);
+        least = fmin(least, took);
+        all += took;
+    }
+    return least;
+}
+
+static double difference(ort_session *const *sessions, const gops_ort_tensor *input)
+{
+    ort_value *outputs[2] = {NULL, NULL};
+    gops_tensor tensors[2];
+    double largest = 0, worst = INFINITY;
+    if (gops_ort_works(gops_ort_run(sessions[0], input, 1, &outputs[0]), "without") &&
+        gops_ort_works(gops_ort_run(sessions[1], input, 1, &outputs[1]), "with")) {
+        const float *expected = gops_ort_values(outputs[0], &tensors[0]);
+        const float *got = gops_ort_values(outputs[1], &tensors[1]);
+        worst = 0;
+        for (int64_t i = 0; i < gops_test_elements(&tensors[0]); i++) {
+            const double error = fabs((double)got[i] - (double)expected[i]);
+            largest = fmax(largest, fabs((double)expected[i]));
+            worst = error <= worst ? worst : error; /* NaN too */
+        }
+    }
+    gops_ort_load()->release_value(outputs[0]);
+    gops_ort_load()->release_value(outputs[1]);
+    return worst / largest;
+}
+
+static void compare(const char *name, const gops_onnx_buffer *model, const gops_ort_tensor *input,
+                    int threads, int rounds)
+{
+    ort_session *sessions[2] = {NULL, NULL};
+    double least[2] = {INFINITY, INFINITY};
+    bool works = true;
+    for (int with = 0; with < 2 && works; with++) {
+        const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL,
+                                                    ORT_OPTIMIZE_ALL, threads, false};
+        works = gops_ort_works(gops_ort_open(model, &settings, &sessions[with]), name);
+    }
+    if (works) {
+        const double error = difference(sessions, input);
+        for (int round = 0; round < rounds; round++) {
+            for (int with = 0; with < 2; with++) {
+                least[with] = fmin(least[with], run_turn(sessions[with], input));
+            }
+        }
+        printf("| %s | %d | %.2f | %.2f | %.2f | %d | %.1g |\n", name, threads, least[0], least[1],
+               least[0] / least[1], gops_ort_claimed(sessions[1], false), error);
+        fflush(stdout);
+    }
+    gops_ort_load()->release_session(sessions[0]);
+    gops_ort_load()->release_session(sessions[1]);
+}
+
+static void compare_file(const char *name, const char *path, int64_t side, const schedule *how)
+{
+    const int64_t dims[] = {1, 3, side, side}, count = 3 * side * side;
+    gops_test_random random = gops_test_random_start(1, 1);
+    float *data = gops_test_allocate((size_t)count * sizeof *data);
+    gops_onnx_buffer model;
+    gops_test_random_fill(&random, GOPS_F32, data, count);
+    const gops_ort_tensor input = {"x", ORT_FLOAT, 4, dims, data};
+    if (read_file(path, &model)) {
+        for (int i = 0; i < how->count; i++) {
+            compare(name, &model, &input, how->threads[i], how->rounds);
+        }
+    }
+    free(model.bytes);
+    free(data);
+}
+
+static void models(void)
+{
+    schedule how = {.threads = {1, 2}, .count = 2, .rounds = 5};
+    int first = 1;
+    for (; first < arguments.count && strncmp(arguments.words[first], "--", 2) == 0; first++) {
+        const char *word = arguments.words[first];
+        if (strncmp(word, "--rounds=", 9) == 0) {
+            how.rounds = atoi(word + 9);
+        } else if (strncmp(word, "--threads=", 10) == 0) {
+            char *at = strchr(arguments.words[first], '=');
+            for (how.count = 0; at != NULL && how.count < MAX_COUNTS; at = strchr(at + 1, ',')) {
+                how.threads[how.count++] = atoi(at + 1);
+            }
+        }
+    }
+    gops_ort_load();
+    printf("\n| network | threads | without, ms | with, ms | ratio | nodes taken | difference |\n"
+           "|---|---|---|---|---|---|---|\n");
+    for (; first + 2 < arguments.count; first += 3) {
+        compare_file(arguments.words[first], arguments.words[first + 1],
+                     atoi(arguments.words[first + 2]), &how);
+    }
+}
+
+int main(int count, char **words)
+{
+    const gops_test_case cases[] = {{"models", models}, {NULL, NULL}};
+    arguments.count = count;
+    arguments.words = words;
+    const int status = gops_test_main("networks in ONNX files", cases);
+    gops_ort_unload();
+    return status;
+}
