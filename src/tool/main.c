@@ -1,96 +1,24 @@
 /* main.c: the groupops command: reads the command line and calls the verb. */
 #include "common/blas_threads.h"
 #include "common/choices_file.h"
-#include "demo/demo.h"
 #include "common/flags.h"
-#include "verbs/verb_ir.h"
+#include "verbs/verb_complete.h"
+#include "verbs/verb_help.h"
 #include "verbs/verbs.h"
 
 #include <groupops/version.h>
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
-
-typedef struct verb {
-    const char *name;
-    unsigned bit;          /* GOPS_IN_RUN ... */
-    gops_verb_fn *execute; /* NULL: `words` takes all the words itself, --help included */
-    int (*words)(int count, char **words);
-    unsigned operations; /* which may follow it; 0: none */
-    const char *usage;
-    const char *summary;
-} verb;
-
-enum { OPERATIONS = GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_NORM };
-
-/* A new verb is a row here, and a bit in flags.h for its flags. */
-static const verb verbs[] = {
-    {"run", GOPS_IN_RUN, gops_verb_run, NULL, OPERATIONS,
-     "run conv|deconv|norm --data=X.npy --filter=W.npy --output=Y.npy [flags]",
-     "computes one operation on arrays in .npy files"},
-    {"plan", GOPS_IN_PLAN, gops_verb_plan, NULL, OPERATIONS,
-     "plan conv|deconv|norm --data=SHAPE --filter=SHAPE [flags]",
-     "shows the output's shape, the pads, and the algorithm with its reason"},
-    {"bench", GOPS_IN_BENCH, gops_verb_bench, NULL, OPERATIONS | GOPS_OF_SUITE,
-     "bench conv|deconv|norm --data=SHAPE --filter=SHAPE [flags], or bench --suite=NAME [flags]",
-     "times one layer, or the layers of a suite"},
-    {"info", GOPS_IN_INFO, gops_verb_info, NULL, 0, "info",
-     "shows version, BLAS, instruction sets, threads and caches"},
-#if defined(GOPS_TOOL_DEMO)
-    {"demo", GOPS_IN_DEMO, NULL, gops_tool_demo, 0,
-     "demo [PICTURE.png] [--output=FILE.png] [--threads=N]",
-     "takes a picture apart with the three operations and puts it together again"},
-#endif
-#if defined(GOPS_TOOL_IR)
-    {"ir", GOPS_IN_IR, NULL, gops_tool_ir, 0,
-     "ir MODEL.xml [--input=NAME=X.npy]... [--output-dir=DIR] [--threads=N]",
-     "runs an OpenVINO IR made of these operations"},
-#endif
-    {NULL, 0, NULL, NULL, 0, NULL, NULL},
-};
 
 static bool is_help(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static void print_help(void)
-{
-    printf("groupops: grouped convolution, its transposed form and group normalization\n\n");
-    for (const verb *row = verbs; row->name != NULL; row++) {
-        printf("groupops %s\n    %s\n", row->usage, row->summary);
-    }
-    printf("groupops --version\ngroupops help VERB, or groupops VERB --help\n\n"
-           "Flags are the specification's attributes: --name=value, lists with commas.\n"
-           "Exit status: 0 done; 2 the words on the command line are wrong; 1 anything else.\n");
-}
-
-static void print_verb_help(const verb *row)
-{
-    printf("groupops %s\n    %s\n", row->usage, row->summary);
-    if (row->operations != 0) {
-        printf("\n");
-        for (const gops_tool_operation *operation = gops_operations; operation->name != NULL;
-             operation++) {
-            printf("  %-8s %s\n", operation->name, operation->specification);
-        }
-        printf("\n");
-        gops_flags_help(stdout, row->bit);
-    }
-}
-
-static const verb *find_verb(const char *name)
-{
-    for (const verb *row = verbs; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0) {
-            return row;
-        }
-    }
-    return NULL;
-}
-
 /* The word after the verb, an operation's name; `bench --suite=NAME` has none. */
-static bool read_operation(const verb *row, int count, char **words, gops_command *command,
+static bool read_operation(const gops_verb *row, int count, char **words, gops_command *command,
                            gops_tool_error *error)
 {
     const bool has_word = count > 0 && strncmp(words[0], "--", 2) != 0;
@@ -118,7 +46,7 @@ static bool read_operation(const verb *row, int count, char **words, gops_comman
                             row->name, row->usage);
 }
 
-static bool read_command(const verb *row, int count, char **words, gops_command *command,
+static bool read_command(const gops_verb *row, int count, char **words, gops_command *command,
                          gops_tool_error *error)
 {
     char place[32];
@@ -136,22 +64,32 @@ static bool read_command(const verb *row, int count, char **words, gops_command 
     }
     snprintf(place, sizeof place, "%s%s%s", row->name, command->operation != NULL ? " " : "",
              command->operation != NULL ? command->operation->name : "");
-    const gops_words read = {count, words, "--", place, GOPS_EXIT_USAGE, row->bit, operation};
-    return gops_flags_read(&read, &command->settings, error);
+    command->count = count;
+    command->words = words;
+    const gops_words read = {
+        .count = count,
+        .words = words,
+        .dashes = "--",
+        .place = place,
+        .exit_code = GOPS_EXIT_USAGE,
+        .verb = row->bit,
+        .operation = operation,
+        .files = command->files,
+        .max_files = row->max_files,
+    };
+    if (!gops_flags_read(&read, &command->settings, error)) {
+        return false;
+    }
+    return row->min_files == 0 || command->files[row->min_files - 1] != NULL ||
+           gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s needs %s", row->name, row->needs);
 }
 
-static bool run_verb(const verb *row, int count, char **words, gops_tool_error *error)
+static bool run_verb(const gops_verb *row, int count, char **words, gops_tool_error *error)
 {
     gops_command command;
-    if (row->execute == NULL) {
-        /* Such a verb prints its own error. */
-        gops_blas_one_thread();
-        error->exit_code = row->words(count, words);
-        return error->exit_code == GOPS_EXIT_DONE;
-    }
     for (int i = 0; i < count; i++) {
         if (is_help(words[i])) {
-            print_verb_help(row);
+            gops_verb_help(row);
             return true;
         }
     }
@@ -167,6 +105,36 @@ static bool run_verb(const verb *row, int count, char **words, gops_tool_error *
     return gops_choices_file_write(&command.settings, error);
 }
 
+static const gops_verb *find_verb(const char *name, gops_tool_error *error)
+{
+    const gops_verb *row = gops_verb_find(name);
+    if (row == NULL) {
+        gops_tool_refuse(error, GOPS_EXIT_USAGE, "\"%s\" is no verb; groupops --help shows them",
+                         name);
+    }
+    return row;
+}
+
+/* help, help VERB, and help VERB --man for the build, which makes the verb's manual page of it. */
+static bool show_help(int count, char **words, gops_tool_error *error)
+{
+    if (count == 0) {
+        gops_tool_help();
+        return true;
+    }
+    const gops_verb *row = find_verb(words[0], error);
+    const bool man = count > 1 && strcmp(words[1], "--man") == 0;
+    if (row == NULL) {
+        return false;
+    }
+    if (count > 1 + man) {
+        return gops_tool_refuse(error, GOPS_EXIT_USAGE, "\"%s\" is not expected after help %s",
+                                words[1 + man], row->name);
+    }
+    (man ? gops_verb_man : gops_verb_help)(row);
+    return true;
+}
+
 static bool run_words(int count, char **words, gops_tool_error *error)
 {
     if (count == 0) {
@@ -174,26 +142,22 @@ static bool run_words(int count, char **words, gops_tool_error *error)
                                 "a verb is missing; groupops --help shows them");
     }
     if (is_help(words[0])) {
-        print_help();
+        gops_tool_help();
         return true;
     }
     if (strcmp(words[0], "--version") == 0) {
         printf("groupops %s\n", gops_version());
         return true;
     }
-    const bool help = strcmp(words[0], "help") == 0;
-    if (help && count == 1) {
-        print_help();
+    if (strcmp(words[0], "complete") == 0) {
+        gops_verb_complete(count - 1, words + 1);
         return true;
     }
-    const char *name = words[help ? 1 : 0];
-    const verb *row = find_verb(name);
-    if (row == NULL) {
-        return gops_tool_refuse(error, GOPS_EXIT_USAGE,
-                                "\"%s\" is no verb; groupops --help shows them", name);
+    if (strcmp(words[0], "help") == 0) {
+        return show_help(count - 1, words + 1, error);
     }
-    return help ? run_verb(row, 1, (char *[]){"--help"}, error)
-                : run_verb(row, count - 1, words + 1, error);
+    const gops_verb *row = find_verb(words[0], error);
+    return row != NULL && run_verb(row, count - 1, words + 1, error);
 }
 
 int main(int argc, char **argv)

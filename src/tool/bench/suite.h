@@ -11,6 +11,7 @@
 
 #include "bench/bench_measure.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct gops_suite {
@@ -18,6 +19,9 @@ typedef struct gops_suite {
     gops_bench_layer *layers;
     size_t count;
 } gops_suite;
+
+/* The folder of the suites that come with the tool, with a '/' at its end. */
+bool gops_suite_folder(char *folder, size_t bytes);
 
 /* Reads NAME.txt from the folder of suites, or the file itself when the name has a '/' or ends in
  * ".txt". *suite is empty after a failure. */

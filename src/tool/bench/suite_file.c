@@ -25,20 +25,24 @@ static void program_folder(char *folder, size_t bytes)
 
 /* GOPS_SUITES_FROM_PROGRAM is the path from the program's folder to that of the suites. It is the
  * same in the build tree and installed, so that an installation can be moved. */
+bool gops_suite_folder(char *folder, size_t bytes)
+{
+    char program[PATH_MAX];
+    program_folder(program, sizeof program);
+    const int needed = snprintf(folder, bytes, "%s%s/", program, GOPS_SUITES_FROM_PROGRAM);
+    return needed >= 0 && (size_t)needed < bytes;
+}
+
 static bool find_path(const char *name, char *path, size_t bytes, gops_tool_error *error)
 {
-    char folder[PATH_MAX];
     const size_t length = strlen(name);
+    char folder[PATH_MAX] = "";
     const bool is_file =
         strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".txt") == 0);
-    program_folder(folder, sizeof folder);
-    const int needed =
-        is_file ? snprintf(path, bytes, "%s", name)
-                : snprintf(path, bytes, "%s%s/%s.txt", folder, GOPS_SUITES_FROM_PROGRAM, name);
-    if (needed < 0 || (size_t)needed >= bytes) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "the suite's name is too long");
-    }
-    return true;
+    bool fits = is_file || gops_suite_folder(folder, sizeof folder);
+    const int needed = snprintf(path, bytes, "%s%s%s", folder, name, is_file ? "" : ".txt");
+    fits = fits && needed >= 0 && (size_t)needed < bytes;
+    return fits || gops_tool_refuse(error, GOPS_EXIT_FAILED, "the suite's name is too long");
 }
 
 bool gops_suite_read(const char *name, gops_suite *suite, gops_tool_error *error)

@@ -61,9 +61,15 @@ static bool parse_words(int count, char **words, gops_bench_layer *layer, gops_t
     if (type == 0) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "\"%s\" is no element type", words[2]);
     }
-    const gops_words flags = {count - FIRST_WORDS,    words + FIRST_WORDS, "",
-                              layer->operation->name, GOPS_EXIT_FAILED,    GOPS_IN_LAYER,
-                              layer->operation->bit};
+    const gops_words flags = {
+        .count = count - FIRST_WORDS,
+        .words = words + FIRST_WORDS,
+        .dashes = "",
+        .place = layer->operation->name,
+        .exit_code = GOPS_EXIT_FAILED,
+        .verb = GOPS_IN_LAYER,
+        .operation = layer->operation->bit,
+    };
     if (!gops_flags_read(&flags, &layer->settings, error)) {
         return false;
     }

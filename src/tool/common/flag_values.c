@@ -232,6 +232,33 @@ bool gops_read_seconds(const gops_flag *flag, const char *value, void *field, ch
     return true;
 }
 
+bool gops_read_difference(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    if (!gops_read_real(flag, value, field, why)) {
+        return false;
+    }
+    if (!(*(double *)field >= 0)) {
+        return wrong(why, "is not 0 or above");
+    }
+    return true;
+}
+
+bool gops_read_ulp(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    (void)flag;
+    return read_at_least(value, 0, field, why);
+}
+
+bool gops_read_input(const gops_flag *flag, const char *value, void *field, char *why)
+{
+    const char *equals = strchr(value, '=');
+    if (equals == NULL || equals[1] == '\0') {
+        return wrong(why, "is not %s", flag->value);
+    }
+    ++*(int *)field;
+    return true;
+}
+
 bool gops_read_choice(const gops_flag *flag, const char *value, void *field, char *why)
 {
     const size_t length = strlen(value);

@@ -20,6 +20,9 @@ gops_flag_read_fn gops_read_real;       /* double */
 gops_flag_read_fn gops_read_seconds;    /* double, at least 0, finite */
 gops_flag_read_fn gops_read_choice;     /* int: the place in flag->value, "a|b|c" */
 gops_flag_read_fn gops_read_type;       /* int: a gops_type */
+gops_flag_read_fn gops_read_difference; /* double, at least 0 */
+gops_flag_read_fn gops_read_ulp;        /* int64_t, at least 0 */
+gops_flag_read_fn gops_read_input;      /* int: how many "NAME=FILE" there have been */
 gops_flag_read_fn gops_read_activation; /* gops_activation: "relu", "clamp:-1,1" */
 gops_flag_read_fn
     gops_read_algorithm; /* const char *: "auto", "fastest" or a name of the library's */

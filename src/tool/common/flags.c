@@ -49,10 +49,25 @@ static bool read_value(const gops_words *words, const gops_flag *flag, const cha
     return true;
 }
 
+/* False where there is no place left for it. */
+static bool take_file(const gops_words *words, const char *word)
+{
+    for (int i = 0; i < words->max_files; i++) {
+        if (words->files[i] == NULL) {
+            words->files[i] = word;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_word(const gops_words *words, const char *word, gops_settings *settings,
                       gops_tool_error *error)
 {
     const size_t dashes = strlen(words->dashes);
+    if (words->files != NULL && word[0] != '-' && take_file(words, word)) {
+        return true;
+    }
     if (strncmp(word, words->dashes, dashes) != 0) {
         return gops_tool_refuse(error, words->exit_code, "\"%s\" is not expected after %s", word,
                                 words->place);
@@ -68,7 +83,7 @@ static bool read_word(const gops_words *words, const char *word, gops_settings *
                                 words->place);
     }
     const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
-    if ((settings->given & bit) != 0) {
+    if ((settings->given & bit) != 0 && (flag->operations & GOPS_OF_MANY) == 0) {
         return gops_tool_refuse(error, words->exit_code, "%s%s is given twice", words->dashes,
                                 flag->name);
     }
@@ -151,8 +166,7 @@ void gops_flags_override(gops_settings *settings, const gops_settings *over)
     }
 }
 
-/* "conv, deconv: " for a flag that not every operation takes. */
-static const char *operations_text(unsigned operations)
+const char *gops_flag_operations(const gops_flag *flag)
 {
     static const struct {
         unsigned operations;
@@ -166,24 +180,9 @@ static const char *operations_text(unsigned operations)
         {GOPS_OF_NORM, "norm: "},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (texts[i].operations == operations) {
+        if (texts[i].operations == flag->operations) {
             return texts[i].text;
         }
     }
     return "";
-}
-
-void gops_flags_help(FILE *out, unsigned verb)
-{
-    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
-        if ((flag->verbs & verb) == 0) {
-            continue;
-        }
-        char usage[80];
-        snprintf(usage, sizeof usage, "--%s%s%s", flag->name, flag->read != NULL ? "=" : "",
-                 flag->value);
-        /* A usage that is wider than the column gets its own line. */
-        fprintf(out, strlen(usage) < 25 ? "  %-25s" : "  %s\n                           ", usage);
-        fprintf(out, "%s%s\n", operations_text(flag->operations), flag->help);
-    }
 }

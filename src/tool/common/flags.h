@@ -6,7 +6,6 @@
 #include "common/tool_error.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 /* Where a flag may stand: the verbs, and the lines of a suite file. */
 enum {
@@ -17,6 +16,7 @@ enum {
     GOPS_IN_DEMO = 16,
     GOPS_IN_LAYER = 32,
     GOPS_IN_IR = 64,
+    GOPS_IN_COMPARE = 128,
 };
 
 /* The operations that a flag may be given with, and GOPS_OF_SUITE for `bench` without one. */
@@ -26,6 +26,7 @@ enum {
     GOPS_OF_NORM = 4,
     GOPS_OF_SUITE = 8,
     GOPS_OF_QUANTIZED = 16, /* needs output-type */
+    GOPS_OF_MANY = 32,      /* may be given more than once */
 };
 
 /* The size of the text that says what is wrong with a value. */
@@ -56,6 +57,9 @@ typedef struct gops_words {
     int exit_code;      /* if something is wrong with them */
     unsigned verb;      /* one GOPS_IN_ bit */
     unsigned operation; /* one GOPS_OF_ bit */
+    /* Where words that do not begin with '-' go, in their order; NULL where none may stand. */
+    const char **files;
+    int max_files;
 } gops_words;
 
 /* Reads every word into the settings, which begin as zeros, and checks that all required flags are
@@ -68,7 +72,7 @@ bool gops_flags_given(const gops_settings *settings, const char *name);
 /* Copies the flags that `over` was given into `settings`, if a line of a suite may have them. */
 void gops_flags_override(gops_settings *settings, const gops_settings *over);
 
-/* Prints the flags of one verb, for its help. */
-void gops_flags_help(FILE *out, unsigned verb);
+/* "conv, deconv: " for a flag that not every operation takes, else "". */
+const char *gops_flag_operations(const gops_flag *flag);
 
 #endif

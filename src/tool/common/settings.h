@@ -69,7 +69,11 @@ typedef struct gops_settings {
     int64_t reps;
     double seconds;
     bool bare_gemm;
+    /* compare */
+    int64_t max_ulp;
+    double max_difference;
     /* ir */
+    int inputs; /* how many --input there are */
     const char *output_dir;
     /* Bit i is set when row i of the flag table was given. */
     uint64_t given;

@@ -20,31 +20,6 @@ enum { LEVELS = GOPS_SHEET_MAX_LEVELS, ZONE_PLATE_HEIGHT = 480, ZONE_PLATE_WIDTH
 /* Rounding in f32 leaves errors of some 1e-7, 140 dB; a wrong border or tap far larger ones. */
 #define MIN_PSNR 120.0
 
-static const char help_text[] =
-    "groupops demo [PICTURE.png] [--output=FILE.png] [--threads=N]\n"
-    "    takes a picture apart with the three operations and puts it together again\n"
-    "\n"
-    "  GroupConvolution splits each colour into four subbands with an orthogonal wavelet filter\n"
-    "  bank, twice over; GroupConvolutionBackpropData joins them again with the same filter;\n"
-    "  GroupNormalization makes the subbands fit to look at. Shapes, times and the PSNR of the\n"
-    "  reconstruction are printed, and the pictures written as one contact sheet.\n"
-    "\n"
-    "  PICTURE.png        any PNG; left out: a zone plate, the test chart that holds every\n"
-    "                     frequency in every direction\n"
-    "  --output=FILE.png  the contact sheet; left out: groupops-demo.png\n"
-    "  --threads=N        threads for each operation; left out or 0: as many as OpenMP would use\n"
-    "\n"
-    "Exit status: 0 done, and the PSNR is above 120 dB; 2 the words on the command line are "
-    "wrong;\n"
-    "1 anything else.\n";
-
-typedef struct settings {
-    const char *input; /* NULL: the zone plate */
-    const char *output;
-    int32_t threads; /* below 0 while it is not given */
-    bool help;
-} settings;
-
 /* All that is computed. A struct of zeros may be released. */
 typedef struct work {
     gops_planes original;
@@ -65,91 +40,10 @@ static void release_work(work *w)
     gops_sheet_release(&w->sheet);
 }
 
-/* What follows "--name=" in the word; NULL where that is not how it begins. */
-static const char *value_of(const char *word, const char *name)
+static gops_status load_picture(const char *path, gops_planes *picture, gops_error *error)
 {
-    size_t length = strlen(name);
-
-    return strncmp(word, name, length) == 0 ? word + length : NULL;
-}
-
-static bool read_threads(const char *text, int32_t *threads)
-{
-    int64_t number = 0;
-
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c < '0' || *c > '9') {
-            return false;
-        }
-        number = 10 * number + (*c - '0');
-        if (number > INT32_MAX) {
-            return false;
-        }
-    }
-    *threads = (int32_t)number;
-    return text[0] != '\0';
-}
-
-static bool read_flag(const char *word, settings *s, gops_tool_error *error)
-{
-    const char *value;
-
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        s->help = true;
-    } else if ((value = value_of(word, "--output=")) != NULL) {
-        if (s->output != NULL) {
-            return gops_tool_refuse(error, GOPS_EXIT_USAGE, "--output is given twice");
-        }
-        if (value[0] == '\0') {
-            return gops_tool_refuse(error, GOPS_EXIT_USAGE, "--output= is empty");
-        }
-        s->output = value;
-    } else if ((value = value_of(word, "--threads=")) != NULL) {
-        if (s->threads >= 0) {
-            return gops_tool_refuse(error, GOPS_EXIT_USAGE, "--threads is given twice");
-        }
-        if (!read_threads(value, &s->threads)) {
-            return gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s is not an integer from 0 to %d",
-                                    word, INT32_MAX);
-        }
-    } else {
-        return gops_tool_refuse(error, GOPS_EXIT_USAGE,
-                                "%s is no flag of demo [PICTURE.png] [--output=FILE.png] "
-                                "[--threads=N]",
-                                word);
-    }
-    return true;
-}
-
-static bool read_words(int count, char **words, settings *s, gops_tool_error *error)
-{
-    *s = (settings){.threads = -1};
-    for (int i = 0; i < count; i++) {
-        if (words[i][0] == '-') {
-            if (!read_flag(words[i], s, error)) {
-                return false;
-            }
-        } else if (s->input != NULL) {
-            return gops_tool_refuse(error, GOPS_EXIT_USAGE,
-                                    "demo takes one picture, not both \"%s\" and \"%s\"", s->input,
-                                    words[i]);
-        } else {
-            s->input = words[i];
-        }
-    }
-    if (s->output == NULL) {
-        s->output = "groupops-demo.png";
-    }
-    if (s->threads < 0) {
-        s->threads = 0;
-    }
-    return true;
-}
-
-static gops_status load_picture(const settings *s, gops_planes *picture, gops_error *error)
-{
-    if (s->input != NULL) {
-        return gops_png_read(s->input, picture, error);
+    if (path != NULL) {
+        return gops_png_read(path, picture, error);
     }
     return gops_demo_zone_plate(ZONE_PLATE_HEIGHT, ZONE_PLATE_WIDTH, picture, error);
 }
@@ -306,18 +200,19 @@ static bool write_sheet(const gops_sheet *sheet, const char *path, gops_tool_err
     return done;
 }
 
-static bool run_demo(const settings *s, work *w, gops_tool_error *error)
+static bool run_demo(const char *path, const char *output, int32_t threads, work *w,
+                     gops_tool_error *error)
 {
     gops_error reason;
-    const char *subject = s->input != NULL ? s->input : "zone plate";
+    const char *subject = path != NULL ? path : "zone plate";
 
-    if (load_picture(s, &w->original, &reason) != GOPS_OK) {
+    if (load_picture(path, &w->original, &reason) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", subject, reason.message);
     }
     printf("%s: %lld x %lld pixels, %s; f32, strides 2,2, %d levels\n\n", subject,
            (long long)w->original.width, (long long)w->original.height,
            w->original.channels == 1 ? "grey" : "3 colours", LEVELS);
-    if (compute_levels(w, s->threads, &reason) != GOPS_OK) {
+    if (compute_levels(w, threads, &reason) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", subject, reason.message);
     }
     gops_demo_difference difference = gops_demo_compare(&w->original, &w->reconstruction);
@@ -325,7 +220,7 @@ static bool run_demo(const settings *s, work *w, gops_tool_error *error)
     if (draw_sheet(w, &difference, &reason) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: %s", subject, reason.message);
     }
-    if (!write_sheet(&w->sheet, s->output, error)) {
+    if (!write_sheet(&w->sheet, output, error)) {
         return false;
     }
     if (!(difference.psnr > MIN_PSNR)) {
@@ -337,21 +232,11 @@ static bool run_demo(const settings *s, work *w, gops_tool_error *error)
     return true;
 }
 
-int gops_tool_demo(int argc, char **argv)
+bool gops_demo_show(const char *path, const char *output, int32_t threads, gops_tool_error *error)
 {
-    gops_tool_error error = {GOPS_EXIT_DONE, ""};
-    settings s;
     work w = {0};
-
-    bool done = read_words(argc, argv, &s, &error);
-    if (done && s.help) {
-        fputs(help_text, stdout);
-    } else if (done) {
-        done = run_demo(&s, &w, &error);
-        release_work(&w);
-    }
-    if (!done) {
-        gops_tool_print_error(&error);
-    }
-    return error.exit_code;
+    const bool done =
+        run_demo(path, output != NULL ? output : "groupops-demo.png", threads, &w, error);
+    release_work(&w);
+    return done;
 }

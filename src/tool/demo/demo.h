@@ -2,8 +2,13 @@
 #ifndef GOPS_DEMO_H
 #define GOPS_DEMO_H
 
-/* `argv[0]` is the first word after "demo". Returns the exit code: 0 done, 2 the words on the
- * command line are wrong, 1 anything else; 2 and 1 come with one line on standard error. */
-int gops_tool_demo(int argc, char **argv);
+#include "common/tool_error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads the PNG file, NULL: a zone plate, and writes the contact sheet to `output`, NULL:
+ * groupops-demo.png. */
+bool gops_demo_show(const char *path, const char *output, int32_t threads, gops_tool_error *error);
 
 #endif
