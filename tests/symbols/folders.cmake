@@ -22,6 +22,7 @@ endforeach()
 set(uses_tool ${seen})
 # The library's own conversions of small floats, a header.
 set(also_tool/ir/ir_convert.c types/small_float.h)
+set(also_tool/npy/slopes.c types/small_float.h)
 set(uses_engines/onnxruntime engines/onnxruntime)
 
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/*.c ${SOURCE}/*.h)
