@@ -66,9 +66,9 @@ class _Entry:
     """The state of a weight when its packing began, and the layer that was made from it."""
 
     def __init__(self, weight):
-        weight = weight.detach()  # its metadata, which another thread may change
         self.layer = None
-        self.version = weight._version
+        self.version = weight._version  # inside an operator, a detached tensor's begins at 0
+        weight = weight.detach()  # its metadata, which another thread may change
         self.storage = StorageWeakRef(weight.storage())  # keeps its address from being used again
         self.address = weight.data_ptr()
         self.dtype = weight.dtype
