@@ -56,6 +56,29 @@ static ort_status *read_clip(const gops_ort_runtime *runtime, const gops_ort_nod
     return NULL;
 }
 
+/* The attributes that an activation has, with the operator's defaults. */
+static void read_numbers(gops_ort_attributes *from, gops_activation *activation)
+{
+    float alpha = 0, beta = 0.5F;
+    switch (activation->kind) {
+    case GOPS_ACTIVATION_LEAKY_RELU:
+        alpha = 0.01F;
+        break;
+    case GOPS_ACTIVATION_ELU:
+        alpha = 1;
+        break;
+    case GOPS_ACTIVATION_HARD_SIGMOID:
+        alpha = 0.2F;
+        gops_ort_attribute_float(from, "beta", &beta);
+        activation->beta = (double)beta;
+        break;
+    default:
+        return;
+    }
+    gops_ort_attribute_float(from, "alpha", &alpha);
+    activation->alpha = (double)alpha;
+}
+
 ort_status *gops_ort_read_activation(const gops_ort_runtime *runtime, const gops_ort_node *node,
                                      gops_activation *activation, bool *serves)
 {
@@ -66,6 +89,8 @@ ort_status *gops_ort_read_activation(const gops_ort_runtime *runtime, const gops
         {"Relu", GOPS_ACTIVATION_RELU}, {"LeakyRelu", GOPS_ACTIVATION_LEAKY_RELU},
         {"Tanh", GOPS_ACTIVATION_TANH}, {"Sigmoid", GOPS_ACTIVATION_SIGMOID},
         {"Gelu", GOPS_ACTIVATION_GELU}, {"HardSwish", GOPS_ACTIVATION_HARD_SWISH},
+        {"Elu", GOPS_ACTIVATION_ELU},   {"HardSigmoid", GOPS_ACTIVATION_HARD_SIGMOID},
+        {"Mish", GOPS_ACTIVATION_MISH},
     };
     gops_ort_attributes from = {runtime, node, NULL, false};
     *serves = false;
@@ -78,13 +103,39 @@ ort_status *gops_ort_read_activation(const gops_ort_runtime *runtime, const gops
             *serves = true;
         }
     }
-    if (activation->kind == GOPS_ACTIVATION_LEAKY_RELU) {
-        float alpha = 0.01F; /* the operator's default */
-        gops_ort_attribute_float(&from, "alpha", &alpha);
-        activation->alpha = (double)alpha;
-    } else if (activation->kind == GOPS_ACTIVATION_GELU) {
+    if (!*serves) {
+        return NULL;
+    }
+    read_numbers(&from, activation);
+    if (activation->kind == GOPS_ACTIVATION_GELU) {
         *serves = gops_ort_attribute_is(&from, "approximate", "none");
     }
     *serves = *serves && !from.malformed;
     return from.status;
+}
+
+bool gops_ort_is_hard_swish(const gops_activation *gate)
+{
+    const double sixth = 1.0 / 6, error = 1e-7; /* the attribute is a float */
+    return gate->kind == GOPS_ACTIVATION_HARD_SIGMOID && gate->beta == 0.5 &&
+           gate->alpha > sixth - error && gate->alpha < sixth + error;
+}
+
+ort_status *gops_ort_read_slopes(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                 const gops_tensor *data, gops_ort_constant *slopes, bool *serves)
+{
+    *serves = strcmp(node->type, "PRelu") == 0 && node->input_count == 2;
+    ort_status *status =
+        *serves ? gops_ort_read_constant(runtime, node->inputs[1], slopes, serves) : NULL;
+    if (status != NULL || !*serves) {
+        return status;
+    }
+    const gops_tensor *shape = &slopes->tensor;
+    const int32_t channel = shape->rank - data->rank + 1; /* the axis of channels, from the right */
+    *serves = shape->type == data->type && shape->rank <= data->rank && slopes->count > 0;
+    for (int32_t i = 0; i < shape->rank; i++) {
+        *serves = *serves && (shape->dims[i] == 1 || i == channel);
+    }
+    *serves = *serves && (slopes->count == 1 || slopes->count == data->dims[1]);
+    return NULL;
 }

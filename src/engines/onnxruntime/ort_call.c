@@ -241,6 +241,7 @@ static ort_status *start_call(const gops_ort_compute *self, const gops_tensor *o
         .bias = self->bias != NULL ? self->bias : inputs[GOPS_ORT_BIAS].data,
         .residual = inputs[GOPS_ORT_RESIDUAL].data,
         .data_zero_point = inputs[GOPS_ORT_DATA_ZERO].data,
+        .slopes = self->operation.activation.kind == GOPS_ACTIVATION_PRELU ? self->folded : NULL,
     };
     if (arguments->data_zero_point != NULL &&
         count_elements(&inputs[GOPS_ORT_DATA_ZERO].tensor) != 1) {

@@ -83,25 +83,62 @@ ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_
     return status;
 }
 
-/* Claims x * sigmoid(x), which has no operator of its own before version 24: Sigmoid and the Mul
- * after it both read the value. */
-static void add_swish(const gops_ort_graph *graph, gops_ort_claim *claim)
+/* Claims x * sigmoid(x) or x * hard_sigmoid(x), which have no operators of their own before versions
+ * 24 and 14: the gate and the Mul after it both read the value. */
+static ort_status *add_gated(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                             gops_ort_claim *claim)
 {
     size_t count;
     const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
     if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL) {
-        return;
+        return NULL;
     }
-    const size_t first = strcmp(uses[0].reader->type, "Sigmoid") == 0 ? 0 : 1;
-    const gops_ort_node *sigmoid = uses[first].reader, *product = uses[1 - first].reader;
-    if (strcmp(sigmoid->type, "Sigmoid") != 0 || strcmp(product->type, "Mul") != 0 ||
-        sigmoid->claimed || product->claimed ||
-        gops_ort_only_reader(graph, sigmoid->output_names[0]) != product) {
-        return;
+    const size_t second = strcmp(uses[1].reader->type, "Mul") == 0 ? 1 : 0;
+    const gops_ort_node *gate = uses[1 - second].reader, *product = uses[second].reader;
+    gops_activation activation = {.kind = GOPS_ACTIVATION_NONE};
+    bool serves = strcmp(product->type, "Mul") == 0 && !gate->claimed && !product->claimed &&
+                  gate->output_count == 1 && gate != product &&
+                  gops_ort_only_reader(graph, gate->output_names[0]) == product;
+    ort_status *status =
+        serves ? gops_ort_read_activation(runtime, gate, &activation, &serves) : NULL;
+    if (status != NULL || !serves) {
+        return status;
     }
-    claim->operation.activation = (gops_activation){GOPS_ACTIVATION_SWISH, 1, 0};
-    gops_ort_claim_add(claim, &graph->nodes[sigmoid - graph->nodes]);
+    if (activation.kind == GOPS_ACTIVATION_SIGMOID) {
+        claim->operation.activation = (gops_activation){GOPS_ACTIVATION_SWISH, 1, 0};
+    } else if (gops_ort_is_hard_swish(&activation)) {
+        claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_HARD_SWISH};
+    } else {
+        return NULL;
+    }
+    gops_ort_claim_add(claim, &graph->nodes[gate - graph->nodes]);
     gops_ort_claim_add(claim, &graph->nodes[product - graph->nodes]);
+    return NULL;
+}
+
+/* Claims a PRelu with a slope for each channel of a convolution. */
+static ort_status *add_prelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                             gops_ort_claim *claim)
+{
+    gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
+    gops_tensor data;
+    bool serves;
+    if (node == NULL || node->output_count != 1 || claim->operation.kind == GOPS_ORT_NORM ||
+        strcmp(node->input_names[0], claim->output) != 0) {
+        return NULL;
+    }
+    ort_status *status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &serves);
+    if (status == NULL && serves && data.rank >= 3 && data.dims[1] > 0) {
+        status = gops_ort_read_slopes(runtime, node, &data, &claim->slopes, &serves);
+        if (status == NULL && serves) {
+            claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_PRELU};
+            claim->channels = data.dims[1];
+            gops_ort_claim_add(claim, node);
+        } else {
+            claim->slopes = (gops_ort_constant){0};
+        }
+    }
+    return status;
 }
 
 static ort_status *add_post_ops(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
@@ -113,7 +150,14 @@ static ort_status *add_post_ops(const gops_ort_runtime *runtime, const gops_ort_
         status = gops_ort_add_activation(runtime, graph, claim);
     }
     if (status == NULL && claim->node_count == before) {
-        add_swish(graph, claim);
+        status = add_gated(runtime, graph, claim);
+    }
+    if (status == NULL && claim->node_count == before) {
+        status = add_prelu(runtime, graph, claim);
+    }
+    if (status == NULL && claim->node_count > before && claim->inputs[GOPS_ORT_RESIDUAL] == NULL) {
+        status = add_residual(runtime, graph, claim);
+        claim->operation.residual_after_activation = claim->inputs[GOPS_ORT_RESIDUAL] != NULL;
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* ort_fold.c: what a quantized claim makes of its constants: the library's form of them. */
+/* ort_fold.c: what a claim makes of its constants: the library's form of them. */
 #include "ort_quantized.h"
 
 #include <float.h>
@@ -62,6 +62,20 @@ static void round_bias(const gops_ort_claim *claim, const float *scales, int32_t
     }
 }
 
+/* A slope for each output channel, behind each other; NULL where there is no memory. */
+static void *make_slopes(const gops_ort_claim *claim)
+{
+    const gops_ort_constant *slopes = &claim->slopes;
+    const size_t size = gops_type_bytes(slopes->tensor.type);
+    unsigned char *made = malloc((size_t)claim->channels * size);
+    for (int64_t c = 0; c < claim->channels && made != NULL; c++) {
+        memcpy(made + (size_t)c * size,
+               (const unsigned char *)slopes->values + (slopes->count > 1 ? (size_t)c * size : 0),
+               size);
+    }
+    return made;
+}
+
 bool gops_ort_fold(const gops_ort_claim *claim, gops_ort_operation *operation, void **memory,
                    const int32_t **bias)
 {
@@ -73,6 +87,10 @@ bool gops_ort_fold(const gops_ort_claim *claim, gops_ort_operation *operation, v
     quantization->size = sizeof *quantization;
     *memory = scales;
     *bias = NULL;
+    if (claim->slopes.count > 0) { /* then it is not quantized */
+        free(scales);
+        return (*memory = make_slopes(claim)) != NULL;
+    }
     if (scales == NULL) {
         return false;
     }

@@ -38,6 +38,7 @@ typedef struct gops_ort_operation {
     gops_norm_attributes norm;
     bool scale_of_groups; /* GroupNormalization-18: scale and bias have one value a group */
     gops_activation activation;
+    bool residual_after_activation;
     gops_quantization quantization; /* its arrays are set by gops_ort_fold */
 } gops_ort_operation;
 
@@ -57,6 +58,8 @@ typedef struct gops_ort_claim {
     /* Of a quantized convolution, empty if missing: one value, or one for each channel that the
      * filter's axis of output channels has; and a bias of real numbers. */
     gops_ort_constant filter_scales, filter_zero_points, real_bias;
+    gops_ort_constant slopes; /* of prelu: one, or one for each output channel; empty: none */
+    int64_t channels;         /* with slopes: of the output */
 } gops_ort_claim;
 
 /* Reads one of the operators. *serves is false if the node is none of them or the library does not
@@ -66,7 +69,7 @@ ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_
                                     gops_ort_claim *claim, bool *serves);
 
 /* Reads the node and adds the nodes around it: for a convolution of floats an Add of a tensor of the
- * same shape, then an activation; else what ort_quantized.h says. */
+ * same shape and an activation, in this order or the other; else what ort_quantized.h says. */
 ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                  gops_ort_node *node, gops_ort_claim *claim, bool *serves);
 

@@ -66,6 +66,7 @@ gops_options gops_ort_options(const gops_ort_operation *operation, const gops_ho
         .residual_type =
             operation->output_type != 0 ? operation->types[GOPS_ORT_RESIDUAL] : (gops_type)0,
         .activation = operation->activation,
+        .residual_after_activation = operation->residual_after_activation,
     };
 }
 

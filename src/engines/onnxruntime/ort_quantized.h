@@ -33,9 +33,10 @@ ort_status *gops_ort_claim_sum(const gops_ort_runtime *runtime, const gops_ort_g
 /* Whether the library takes the claim's scales: their products, too, are finite and above 0. */
 bool gops_ort_scales_serve(const gops_ort_claim *claim);
 
-/* What a quantized claim makes of its constants once: the arrays of operation->quantization, with a
- * value for each output channel, and the bias in i32. Freed by free(*memory); *bias is NULL if the
- * bias, if any, is an input. */
+/* What a claim makes of its constants once. Of a quantized one: the arrays of
+ * operation->quantization, with a value for each output channel, and the bias in i32; *bias is NULL if
+ * the bias, if any, is an input. Of one with slopes: *memory is a slope for each output channel. Freed
+ * by free(*memory). */
 bool gops_ort_fold(const gops_ort_claim *claim, gops_ort_operation *operation, void **memory,
                    const int32_t **bias);
 

@@ -143,18 +143,47 @@ static void put_tensor(gops_onnx_builder *builder, const gops_ort_layer *layer, 
     free(converted);
 }
 
+/* One slope for each channel, or one for all of them. */
+static void put_slopes(gops_onnx_builder *builder, const gops_ort_layer *layer, gops_type element)
+{
+    const int64_t channels = layer->groups * layer->channels_out;
+    gops_ort_numbers_of slopes = {
+        .tensor = {GOPS_F32, layer->axes + 1, {layer->bias ? channels : 1}}};
+    double values[64] = {0};
+    for (int64_t c = 0; c < channels; c++) {
+        values[c] = (double)(c - 3) / 8;
+    }
+    for (int i = 1; i <= layer->axes; i++) {
+        slopes.tensor.dims[i] = 1;
+    }
+    slopes.values = values;
+    size_t bytes;
+    void *converted = convert(&slopes, element, &bytes);
+    gops_onnx_build_constant(builder, "slopes", onnx_element(element), slopes.tensor.rank,
+                             slopes.tensor.dims, converted, bytes);
+    free(converted);
+}
+
 static void put_activation(gops_onnx_builder *builder, const gops_ort_layer *layer,
                            gops_type element, const char *from)
 {
     const char *type = layer->activation;
+    const char *to = layer->residual_after ? "v" : "y";
     if (strcmp(type, "Swish") == 0) {
         gops_onnx_build_node(builder, "Sigmoid", "s", (const char *[]){from}, 1);
-        gops_onnx_build_node(builder, "Mul", "y", (const char *[]){from, "s"}, 2);
+        gops_onnx_build_node(builder, "Mul", to, (const char *[]){from, "s"}, 2);
+    } else if (strcmp(type, "HardGate") == 0) {
+        gops_onnx_build_node(builder, "HardSigmoid", "s", (const char *[]){from}, 1);
+        gops_onnx_build_float(builder, "alpha", 1.0F / 6);
+        gops_onnx_build_node(builder, "Mul", to, (const char *[]){"s", from}, 2);
+    } else if (strcmp(type, "PRelu") == 0) {
+        put_slopes(builder, layer, element);
+        gops_onnx_build_node(builder, type, to, (const char *[]){from, "slopes"}, 2);
     } else if (strcmp(type, "Clip") == 0) {
         const double low = -0.75, high = 6;
         const gops_ort_numbers_of bounds[] = {{{GOPS_F32, 0, {0}}, (double *)(uintptr_t)&low},
                                               {{GOPS_F32, 0, {0}}, (double *)(uintptr_t)&high}};
-        gops_onnx_build_node(builder, type, "y", (const char *[]){from, "low", "high"}, 3);
+        gops_onnx_build_node(builder, type, to, (const char *[]){from, "low", "high"}, 3);
         for (int i = 0; i < 2; i++) {
             size_t bytes;
             void *bound = convert(&bounds[i], element, &bytes);
@@ -163,9 +192,12 @@ static void put_activation(gops_onnx_builder *builder, const gops_ort_layer *lay
             free(bound);
         }
     } else {
-        gops_onnx_build_node(builder, type, "y", (const char *[]){from}, 1);
-        if (strcmp(type, "LeakyRelu") == 0) {
-            gops_onnx_build_float(builder, "alpha", 0.25F);
+        gops_onnx_build_node(builder, type, to, (const char *[]){from}, 1);
+        if (strcmp(type, "LeakyRelu") == 0 || strcmp(type, "Elu") == 0) {
+            gops_onnx_build_float(builder, "alpha", layer->bias ? 0.25F : -2);
+        } else if (strcmp(type, "HardSigmoid") == 0 && layer->bias) { /* or its defaults */
+            gops_onnx_build_float(builder, "alpha", -0.375F);
+            gops_onnx_build_float(builder, "beta", 0.75F);
         }
     }
 }
@@ -188,13 +220,17 @@ void gops_ort_layer_model(const gops_ort_layer *layer, gops_type element,
     gops_onnx_build_node(&builder, layer->type, first, (const char *[]){"x", "w", "b"},
                          layer->bias ? 3 : 2);
     put_attributes(&builder, layer);
+    const char *added_to = layer->residual_after ? "v" : "c";
+    if (layer->residual_after) {
+        put_activation(&builder, layer, element, "c");
+    }
     if (layer->residual) {
         const gops_tensor *added = &values->residual.tensor;
+        const bool last = layer->activation == NULL || layer->residual_after;
         gops_onnx_build_input(&builder, "a", type, added->rank, added->dims);
-        gops_onnx_build_node(&builder, "Add", layer->activation != NULL ? "r" : "y",
-                             (const char *[]){"a", "c"}, 2);
+        gops_onnx_build_node(&builder, "Add", last ? "y" : "r", (const char *[]){"a", added_to}, 2);
     }
-    if (layer->activation != NULL) {
+    if (layer->activation != NULL && !layer->residual_after) {
         put_activation(&builder, layer, element, "r");
     }
     gops_onnx_build_output(&builder, "y", type, data->rank, open);
@@ -279,7 +315,10 @@ const char *gops_ort_layer_name(const gops_ort_layer *layer, char *text, size_t 
         layer->opset, gops_test_type_name(layer->element), (long long)layer->batch,
         (long long)layer->groups, (long long)layer->channels_in, (long long)layer->channels_out,
         layer->bias ? " bias" : "", layer->fed_weights ? " fed" : "", layer->open ? " open" : "",
-        layer->residual ? " residual " : " ", layer->activation != NULL ? layer->activation : "");
+        layer->residual_after ? " residual after "
+        : layer->residual     ? " residual "
+                              : " ",
+        layer->activation != NULL ? layer->activation : "");
     const struct {
         const char *name;
         const gops_ort_numbers *numbers;

@@ -24,11 +24,13 @@ typedef struct gops_ort_layer {
     gops_ort_numbers strides, dilations, pads_begin, pads_end, output_padding, output_shape;
     const char *auto_pad; /* NULL: left out */
     bool bias;
-    bool fed_weights;       /* weights and bias are inputs of the model, not constants */
-    bool open;              /* the model leaves data's dimensions open */
-    bool open_weights;      /* and those of weights that are fed */
-    bool residual;          /* Add of another input */
-    const char *activation; /* NULL, or the operator that follows; "Swish": x * Sigmoid(x) */
+    bool fed_weights;    /* weights and bias are inputs of the model, not constants */
+    bool open;           /* the model leaves data's dimensions open */
+    bool open_weights;   /* and those of weights that are fed */
+    bool residual;       /* Add of another input */
+    bool residual_after; /* behind the activation, which there is */
+    /* NULL, or the operator that follows; "Swish": x * Sigmoid(x), "HardGate": x * HardSigmoid(x) */
+    const char *activation;
 } gops_ort_layer;
 
 /* The tensors, as numbers that all element types have: eighths for a convolution, so that its f32
