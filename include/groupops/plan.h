@@ -152,6 +152,9 @@ typedef struct gops_options {
     /** true: the residual is added to what the activation makes, not to what it takes. Plans that are
      * not quantized take it. */
     bool residual_after_activation;
+    /** true: "auto" and "fastest" leave out what gops_plan_part does not serve. Plans of all
+     * operations and types take it. */
+    bool divisible;
 } gops_options;
 
 #define GOPS_OPTIONS_INIT GOPS_SIZED_INIT(gops_options)
@@ -188,6 +191,24 @@ GOPS_API gops_status gops_norm_plan_create(const gops_tensor *data, const gops_t
 GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
                                        const gops_list *output_shape, gops_plan **reshaped,
                                        gops_error *error);
+
+/** Makes the plan for a part of what the convolution `plan` computes: some of its images and groups,
+ * and a brick of its outputs, each of which gets the bits that `plan` gives it. `data` is what the
+ * part reads: it has the type and rank that `plan` was made for, any number of images, the
+ * channels of one or more groups, and a brick of the data. The lists replace the attributes
+ * of the same name, NULL for zeros, and auto_pad and output_shape are left out: where the brick ends
+ * at the data's border they are the pads of `plan` there (gops_plan_info.shape), inside of the data
+ * what the windows of the outputs wanted leave beyond the brick. `output_padding` is for a transposed
+ * convolution. Parts with equally many groups take each other's packed filters.
+ *
+ * Errors are those of making the plan. GOPS_UNSUPPORTED, besides: `plan` is a normalization, has an
+ * empty output, its algorithm does not serve the part (some packings of a transposed convolution
+ * want pads_begin that are those of `plan` modulo the strides), or is `gemm` of floats, whose sums the BLAS
+ * adds in an order that depends on the shape (gops_options.divisible). */
+GOPS_API gops_status gops_plan_part(const gops_plan *plan, const gops_tensor *data,
+                                    const gops_list *pads_begin, const gops_list *pads_end,
+                                    const gops_list *output_padding, gops_plan **part,
+                                    gops_error *error);
 
 /** Plans of one operation for the shapes that come by: reshapes of one plan, the latest used ones
  * kept. All functions may be called by many threads at once, and in the child of a fork; they take

@@ -128,10 +128,17 @@ static search begin_search(const gops_plan *plan, const gops_request *wanted, co
     return made;
 }
 
+bool gops_is_divisible(const gops_plan *plan, const gops_method *method)
+{
+    return !method->indivisible || gops_is_integer(plan->type);
+}
+
 static bool is_candidate(const search *at, const gops_method *method)
 {
     const gops_request *wanted = at->wanted;
     return method->operation == at->plan->operation &&
+           (!wanted->divisible || wanted->algorithm != NULL ||
+            gops_is_divisible(at->plan, method)) &&
            (at->only == NULL || gops_is_named(method, at->only)) &&
            (wanted->packing == NULL || wanted->packing == method->pack) &&
            (wanted->algorithm == NULL || gops_is_named(method, wanted->algorithm));

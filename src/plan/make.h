@@ -13,7 +13,11 @@ typedef struct gops_request {
     int64_t max_workspace; /* 0: the default */
     /* Not NULL: only methods that pack with this (gops_method.pack). */
     gops_pack_fn *packing;
+    bool divisible; /* gops_options */
 } gops_request;
+
+/* Whether parts of what the method computes have the bits of the whole, for the plan's types. */
+bool gops_is_divisible(const gops_plan *plan, const gops_method *method);
 
 /* options.c */
 

@@ -54,7 +54,8 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
     *wanted = (gops_request){.algorithm = given->algorithm,
                              .choices = given->choices,
                              .threads = given->threads,
-                             .max_workspace = given->max_workspace};
+                             .max_workspace = given->max_workspace,
+                             .divisible = given->divisible};
     if (wanted->algorithm != NULL) {
         wanted->fastest = strcmp(wanted->algorithm, "fastest") == 0;
         if (wanted->fastest || strcmp(wanted->algorithm, "auto") == 0) {

@@ -80,6 +80,9 @@ typedef struct gops_method {
     /* Serves quantized plans: gives gops_store the sums of (data - data_zero) * (filter -
      * zero_points), modulo 2^32. */
     bool quantized;
+    /* Adds up the floats of an output in an order that depends on other outputs, so that a part of them
+     * may have other bits. */
+    bool indivisible;
     /* Makes no padded copy, and so serves attributes that span any number of pixels. */
     bool any_span;
     /* How many items there are, where `prepare` does not say: it is NULL then. */

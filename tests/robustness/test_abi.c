@@ -85,6 +85,7 @@ static const place places[] = {
     FIELD(gops_options, residual_type, 80),
     FIELD(gops_options, accuracy, 84),
     FIELD(gops_options, residual_after_activation, 88),
+    FIELD(gops_options, divisible, 89),
     SIZE(gops_quantization, 80),
     FIELD(gops_quantization, size, 0),
     FIELD(gops_quantization, data_scale, 8),

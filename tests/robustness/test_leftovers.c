@@ -75,6 +75,7 @@ static const field options_fields[] = {
     OPTION(residual_type, REFUSED, REFUSED, REFUSED),
     OPTION(accuracy, USED, USED, USED),
     OPTION(residual_after_activation, IGNORED, IGNORED, IGNORED),
+    OPTION(divisible, IGNORED, IGNORED, IGNORED),
 };
 enum { OPTIONS = sizeof options_fields / sizeof options_fields[0] };
 

@@ -378,5 +378,6 @@ const gops_method gops_gemm_conv = {
     .pack = gemm_conv_pack,
     .run = gemm_conv_run,
     .quantized = true,
+    .indivisible = true,
     .any_span = true,
 };

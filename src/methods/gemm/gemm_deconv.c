@@ -246,5 +246,6 @@ const gops_method gops_gemm_deconv = {
     .pack = gemm_deconv_pack,
     .run = gops_gemm_deconv_run,
     .quantized = true,
+    .indivisible = true,
     .any_span = true,
 };
