@@ -19,7 +19,7 @@
  *   that are there. Padding takes part in nothing: where a window hangs over the border, a NaN or
  *   infinite weight there adds nothing. (A packed filter with such weights is executed by plain
  *   loops over the definition, whatever the plan's algorithm.) A NaN or infinity in the data
- * reaches every output whose window covers it: 0 times either is NaN.
+ *   reaches every output whose window covers it: 0 times either is NaN.
  * - A sum whose terms are all zeros, of any signs, is +0. One that underflows is a zero of either
  *   sign. Where partial sums outgrow the accumulator (f64 for f64, f32 for all others), the output
  *   is infinite or NaN; which one depends on the order of the sum, and so on the algorithm.
