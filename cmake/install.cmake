@@ -7,12 +7,13 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/groupops)
 
 install(TARGETS groupops groupops_static EXPORT groupops
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/groupops DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN *.h)
-install(EXPORT groupops NAMESPACE groupops:: DESTINATION ${package_dir} FILE groupops-targets.cmake)
+        COMPONENT dev FILES_MATCHING PATTERN *.h)
+install(EXPORT groupops NAMESPACE groupops:: DESTINATION ${package_dir} FILE groupops-targets.cmake
+        COMPONENT dev)
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/groupops-config.cmake.in
                               ${PROJECT_BINARY_DIR}/groupops-config.cmake
@@ -27,7 +28,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/groupops-config-version.c
                                  COMPATIBILITY ${compatibility})
 install(FILES ${PROJECT_BINARY_DIR}/groupops-config.cmake
               ${PROJECT_BINARY_DIR}/groupops-config-version.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT dev)
 
 # A static consumer needs what the shared library names itself. A pinned BLAS is given with its
 # folder, for the linker and for the run.
@@ -71,8 +72,10 @@ foreach(name groupops groupops-static)
   endif()
   set(template ${PROJECT_BINARY_DIR}/${name}.pc.in)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/groupops.pc.in ${template} @ONLY)
-  install(CODE "configure_file(\"${template}\" \"${PROJECT_BINARY_DIR}/${name}.pc\" @ONLY)")
-  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(CODE "configure_file(\"${template}\" \"${PROJECT_BINARY_DIR}/${name}.pc\" @ONLY)"
+          COMPONENT dev)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+          COMPONENT dev)
 endforeach()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
