@@ -5,31 +5,49 @@
 
 #include "isa/isa.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum {
     /* The kernels compute blocks of so many outputs, the last one whole. */
-    GOPS_DEPTHWISE_PAIRS_BLOCK = 64,
+    GOPS_DEPTHWISE_PAIRS_BLOCK = 128,
 };
 
-/*     sums[i] = sum over p: weights[p] * (data[i * step + offsets[p]], and the next one)
+/*     sums[i] = start + sum over p: weights[p] * (data[i * step + offsets[p]], and the next one)
  *
- * for 0 <= i < count; a weight is two of i16. */
+ * for 0 <= i < count; a weight is two of i16. With step 1, offsets count from i of an even output,
+ * and the odd one after it takes the same data, by other weights. */
 typedef struct gops_depthwise_pairs_call {
     const int16_t *data;
     const int64_t *offsets;
-    const int32_t *weights;
+    const int32_t *weights; /* [pairs, 2]: of even and of odd outputs; the first ones with step 2 */
     int64_t pairs, count;
     int64_t step; /* 1 or 2 */
+    uint32_t start;
     uint32_t *sums;
+    /* Unless NULL, what becomes of the sums: min(sum * scale, high), rounded, + middle, as u8 not
+     * below least; the XOR with flip makes the codes. */
+    uint8_t *codes;
+    float scale, high;
+    int16_t middle;
+    uint8_t least, flip;
 } gops_depthwise_pairs_call;
+
+/* Rows to be copied; steps are between rows. */
+typedef struct gops_depthwise_pairs_rows {
+    const uint8_t *from;
+    void *to;
+    int64_t from_step, to_step, rows, columns;
+    /* Of widen: to = (from ^ flip) - zero. */
+    uint8_t flip;
+    int16_t zero;
+} gops_depthwise_pairs_rows;
 
 struct gops_depthwise_pairs {
     int64_t lanes;
     void (*run)(const gops_depthwise_pairs_call *call);
-    /* to[i] = from[i] - zero, of u8 or i8. */
-    void (*widen)(int16_t *to, const void *from, int64_t count, int32_t zero, bool is_signed);
+    /* Bytes to i16, bytes to bytes. */
+    void (*widen)(const gops_depthwise_pairs_rows *rows);
+    void (*copy)(const gops_depthwise_pairs_rows *rows);
 };
 
 #ifdef GOPS_ISA
