@@ -130,12 +130,6 @@ ort_status *gops_ort_read_slopes(const gops_ort_runtime *runtime, const gops_ort
     if (status != NULL || !*serves) {
         return status;
     }
-    const gops_tensor *shape = &slopes->tensor;
-    const int32_t channel = shape->rank - data->rank + 1; /* the axis of channels, from the right */
-    *serves = shape->type == data->type && shape->rank <= data->rank && slopes->count > 0;
-    for (int32_t i = 0; i < shape->rank; i++) {
-        *serves = *serves && (shape->dims[i] == 1 || i == channel);
-    }
-    *serves = *serves && (slopes->count == 1 || slopes->count == data->dims[1]);
+    *serves = slopes->tensor.type == data->type && gops_ort_is_for_channels(slopes, data);
     return NULL;
 }

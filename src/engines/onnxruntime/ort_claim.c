@@ -141,8 +141,8 @@ static ort_status *add_prelu(const gops_ort_runtime *runtime, const gops_ort_gra
     return status;
 }
 
-static ort_status *add_post_ops(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                gops_ort_claim *claim)
+ort_status *gops_ort_add_post_ops(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  gops_ort_claim *claim)
 {
     ort_status *status = add_residual(runtime, graph, claim);
     const size_t before = claim->node_count;
@@ -181,5 +181,5 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
         return status;
     }
     return claim->operation.output_type != 0 ? gops_ort_claim_sum(runtime, graph, claim)
-                                             : add_post_ops(runtime, graph, claim);
+                                             : gops_ort_add_post_ops(runtime, graph, claim);
 }

@@ -40,6 +40,18 @@ bool gops_ort_is_vector(const gops_ort_constant *constant, gops_type type, int64
            (constant->count == 1 || constant->count == count || count == 0);
 }
 
+bool gops_ort_is_for_channels(const gops_ort_constant *constant, const gops_tensor *data)
+{
+    const gops_tensor *shape = &constant->tensor;
+    const int32_t channels =
+        shape->rank - data->rank + 1; /* the axis; axes are counted from behind */
+    bool fits = shape->rank <= data->rank && constant->count > 0;
+    for (int32_t i = 0; i < shape->rank && fits; i++) {
+        fits = shape->dims[i] == 1 || i == channels;
+    }
+    return fits && (constant->count == 1 || constant->count == data->dims[1]);
+}
+
 bool gops_ort_are_scales(const gops_ort_constant *constant)
 {
     const float *scales = constant->values;

@@ -224,16 +224,21 @@ gops_ort_node *gops_ort_only_reader(const gops_ort_graph *graph, const char *val
     return &graph->nodes[use->reader - graph->nodes];
 }
 
-gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *value,
-                                    const char *type, const gops_ort_node *reader)
+gops_ort_node *gops_ort_writer(const gops_ort_graph *graph, const char *value)
 {
     const gops_ort_output wanted = {value, NULL};
     const gops_ort_output *found = bsearch(&wanted, graph->outputs, graph->output_count,
                                            sizeof *graph->outputs, compare_outputs);
-    if (value[0] == '\0' || found == NULL || found->writer->claimed ||
-        found->writer->output_count != 1 || strcmp(found->writer->type, type) != 0 ||
-        gops_ort_only_reader(graph, value) != reader) {
+    return value[0] != '\0' && found != NULL ? found->writer : NULL;
+}
+
+gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *value,
+                                    const char *type, const gops_ort_node *reader)
+{
+    gops_ort_node *writer = gops_ort_writer(graph, value);
+    if (writer == NULL || writer->claimed || writer->output_count != 1 ||
+        strcmp(writer->type, type) != 0 || gops_ort_only_reader(graph, value) != reader) {
         return NULL;
     }
-    return found->writer;
+    return writer;
 }

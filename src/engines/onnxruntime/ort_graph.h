@@ -57,6 +57,9 @@ const gops_ort_use *gops_ort_uses(const gops_ort_graph *graph, const char *value
 /* The node that reads the value, if it is the only reader and is not claimed; else NULL. */
 gops_ort_node *gops_ort_only_reader(const gops_ort_graph *graph, const char *value);
 
+/* The node that writes the value; NULL if none does. */
+gops_ort_node *gops_ort_writer(const gops_ort_graph *graph, const char *value);
+
 /* The node of that type that writes the value, if `reader` is the only one to read it and the node
  * is not claimed; else NULL. */
 gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *value,

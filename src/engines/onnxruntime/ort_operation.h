@@ -73,6 +73,10 @@ ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_
 ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                  gops_ort_node *node, gops_ort_claim *claim, bool *serves);
 
+/* Adds what follows a claim that is not quantized and nothing else reads. */
+ort_status *gops_ort_add_post_ops(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  gops_ort_claim *claim);
+
 /* Adds a node whose output becomes the claim's. */
 void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node);
 

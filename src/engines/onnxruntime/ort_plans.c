@@ -49,12 +49,10 @@ void gops_ort_plans_close(gops_ort_plans *plans)
     pthread_mutex_destroy(&plans->lock);
 }
 
-/* The runtime does not tell how many threads a session has. A plan for more threads than there are
- * has the same work items. */
-static int32_t processors(void)
+int32_t gops_ort_processors(void)
 {
     const long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 && count < INT32_MAX ? (int32_t)count : 1;
+    return count > GOPS_ORT_MAX_THREADS ? GOPS_ORT_MAX_THREADS : count > 0 ? (int32_t)count : 1;
 }
 
 gops_options gops_ort_options(const gops_ort_operation *operation, const gops_host *host)
@@ -75,7 +73,7 @@ static gops_status make_plan(const gops_ort_plans *plans, gops_ort_packing *made
     const gops_ort_operation *operation = plans->operation;
     const gops_host host = gops_ort_host(plans->runtime);
     gops_options options = gops_ort_options(operation, &host);
-    options.threads = processors();
+    options.threads = gops_ort_processors();
     switch (operation->kind) {
     case GOPS_ORT_CONV:
         return gops_conv_plan_create(&made->data, &made->filter, &operation->conv, &options,

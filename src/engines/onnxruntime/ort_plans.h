@@ -48,6 +48,11 @@ typedef struct gops_ort_weights {
     const gops_quantization *quantization;
 } gops_ort_weights;
 
+/* The threads that plans are made for. The runtime does not tell how many a session has; a plan for
+ * more than there are has the same work items. */
+enum { GOPS_ORT_MAX_THREADS = 1024 };
+int32_t gops_ort_processors(void);
+
 /* The options of the operation's plans, all but the number of threads. */
 gops_options gops_ort_options(const gops_ort_operation *operation, const gops_host *host);
 

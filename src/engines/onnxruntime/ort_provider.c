@@ -3,6 +3,7 @@
 
 #include "ort_compute.h"
 #include "ort_pool.h"
+#include "ort_region.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,39 +47,100 @@ static ort_status *read_candidate(const gops_ort_runtime *runtime, const gops_or
     return status;
 }
 
-static ort_status *claim_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              gops_ort_node *node, ort_graph_support *support)
+/* Claims nodes as one, each with its constants among its inputs or without. */
+static ort_status *claim(const gops_ort_runtime *runtime, gops_ort_node *const *nodes, size_t count,
+                         bool constants, ort_graph_support *support)
 {
-    /* The runtime keeps passing the weights at each call: a new shape may need another packing. */
-    const ort_fusion_options keep = {ORT_VERSION_PLUGINS, false};
-    const ort_node *handles[GOPS_ORT_MAX_NODES];
-    candidate found;
-    bool serves;
-    ort_status *status = read_candidate(runtime, graph, node, &found, &serves);
-    if (status != NULL || !serves) {
-        return status;
+    const ort_fusion_options options = {ORT_VERSION_PLUGINS, !constants};
+    const ort_node **handles = malloc((count + 1) * sizeof *handles);
+    if (handles == NULL) {
+        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a list of nodes");
     }
-    for (size_t i = 0; i < found.node_count; i++) {
-        handles[i] = found.nodes[i]->handle;
-        found.nodes[i]->claimed = true;
+    for (size_t i = 0; i < count; i++) {
+        handles[i] = nodes[i]->handle;
+        nodes[i]->claimed = true;
     }
-    return runtime->ep_api->claim_fused(support, handles, found.node_count, &keep);
+    ort_status *status = runtime->ep_api->claim_fused(support, handles, count, &options);
+    free(handles);
+    return status;
+}
+
+/* Reads what starts at each node: members are added to the list; what cannot be one is claimed by
+ * itself where there is a `support`. */
+static ort_status *read_candidates(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                   ort_graph_support *support, gops_ort_members *members)
+{
+    ort_status *status = NULL;
+    for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
+        gops_ort_member *member = NULL;
+        candidate found;
+        bool serves = false;
+        if (!graph->nodes[i].claimed) {
+            status = read_candidate(runtime, graph, &graph->nodes[i], &found, &serves);
+        }
+        if (status == NULL && serves && !found.is_pool && !graph->nested) {
+            status = gops_ort_member_of_claim(runtime, &found.claim, &member);
+        }
+        if (status != NULL || !serves) {
+            continue;
+        }
+        /* The runtime keeps passing the weights at each call: a new shape may need another packing. */
+        status = member != NULL    ? gops_ort_members_add(runtime, members, member)
+                 : support != NULL ? claim(runtime, found.nodes, found.node_count, true, support)
+                                   : NULL;
+    }
+    if (status == NULL && !graph->nested) {
+        status = gops_ort_members_read(runtime, graph, members);
+    }
+    return status != NULL ? status : gops_ort_members_sort(runtime, graph, members);
+}
+
+/* Claims members of one level: one of them by itself, more as a region, if it is worth it. */
+static ort_status *claim_level(const gops_ort_runtime *runtime, gops_ort_member *const *members,
+                               size_t count, ort_graph_support *support)
+{
+    size_t node_count = 0, alone = 0;
+    for (size_t i = 0; i < count; i++) {
+        node_count += members[i]->claim.node_count;
+        alone += members[i]->stands_alone;
+    }
+    if (alone == 0) {
+        return NULL; /* nothing to gain */
+    }
+    if (count == 1) {
+        return claim(runtime, members[0]->claim.nodes, node_count, true, support);
+    }
+    gops_ort_node **nodes = malloc(node_count * sizeof *nodes);
+    if (nodes == NULL) {
+        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a list of nodes");
+    }
+    for (size_t i = 0, k = 0; i < count; k += members[i++]->claim.node_count) {
+        memcpy(nodes + k, members[i]->claim.nodes, members[i]->claim.node_count * sizeof *nodes);
+    }
+    ort_status *status = claim(runtime, nodes, node_count, false, support);
+    free(nodes);
+    return status;
 }
 
 static ort_status *provider_get_capability(ort_ep *ep, const ort_graph *from,
                                            ort_graph_support *support)
 {
     gops_ort_runtime *runtime = &((provider *)(void *)ep)->runtime;
+    gops_ort_members members = {NULL, 0, 0};
     gops_ort_graph graph;
     ort_status *status = gops_ort_graph_read(runtime, from, &graph);
     if (status != NULL) {
         return status;
     }
-    for (size_t i = 0; status == NULL && i < graph.node_count; i++) {
-        if (!graph.nodes[i].claimed) {
-            status = claim_node(runtime, &graph, &graph.nodes[i], support);
+    status = read_candidates(runtime, &graph, support, &members);
+    for (size_t first = 0, end; status == NULL && first < members.count; first = end) {
+        for (end = first + 1;
+             end < members.count && members.items[end]->level == members.items[first]->level;) {
+            end++;
         }
+        status = claim_level(runtime, members.items + first, end - first, support);
     }
+    gops_ort_members_free(&members);
     gops_ort_graph_free(&graph);
     return status;
 }
@@ -121,28 +183,88 @@ static ort_status *make_compute(gops_ort_runtime *runtime, const candidate *foun
                           : gops_ort_compute_create(runtime, &found->claim, names, count, info);
 }
 
+static size_t count_nodes(const gops_ort_members *members)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        count += members->items[i]->claim.node_count;
+    }
+    return count;
+}
+
+/* The names and shapes of what the fused node reads and writes. */
+static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_members *members,
+                               const ort_node *fused, ort_compute_info **info)
+{
+    const ort_api *api = runtime->api;
+    size_t counts[2] = {0, 0};
+    ort_status *status = api->node_input_count(fused, &counts[0]);
+    if (status != NULL || (status = api->node_output_count(fused, &counts[1])) != NULL) {
+        return status;
+    }
+    const size_t count = counts[0] + counts[1];
+    const ort_value_info **infos = calloc(count + 1, sizeof *infos);
+    const char **names = calloc(count + 1, sizeof *names);
+    gops_tensor *tensors = calloc(counts[0] + 1, sizeof *tensors);
+    if (infos == NULL || names == NULL || tensors == NULL) {
+        status = gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a graph");
+    } else if ((status = api->node_inputs(fused, infos, counts[0])) == NULL &&
+               (status = api->node_outputs(fused, infos + counts[0], counts[1])) == NULL) {
+        status = gops_ort_value_names(runtime, infos, count, names);
+    }
+    for (size_t i = 0; i < counts[0] && status == NULL; i++) {
+        bool known;
+        status = gops_ort_value_tensor(runtime, infos[i], &tensors[i], &known);
+    }
+    if (status == NULL) {
+        const gops_ort_interface interface = {names, tensors, counts[0], names + counts[0],
+                                              counts[1]};
+        status = gops_ort_region_create(runtime, members, &interface, info);
+    }
+    free(infos);
+    free(names);
+    free(tensors);
+    return status;
+}
+
+/* Looks for what was claimed: nodes that are one claim or pool, or else a region. */
+static ort_status *compile_graph(gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                 const ort_node *fused, ort_compute_info **info)
+{
+    gops_ort_members members = {NULL, 0, 0};
+    candidate found;
+    ort_status *status = NULL;
+    for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
+        bool serves = false;
+        status = read_candidate(runtime, graph, &graph->nodes[i], &found, &serves);
+        if (status == NULL && serves && found.node_count == graph->node_count) {
+            return make_compute(runtime, &found, fused, info);
+        }
+    }
+    if (status == NULL) {
+        status = read_candidates(runtime, graph, NULL, &members);
+    }
+    if (status == NULL && count_nodes(&members) != graph->node_count) {
+        status = gops_ort_fail(runtime, ORT_FAIL,
+                               "groupops: a graph of %zu nodes came back that was not claimed so",
+                               graph->node_count);
+    }
+    if (status == NULL) {
+        status = make_region(runtime, &members, fused, info);
+    }
+    gops_ort_members_free(&members);
+    return status;
+}
+
 static ort_status *compile_one(gops_ort_runtime *runtime, const ort_graph *from,
                                const ort_node *fused, ort_compute_info **info)
 {
     gops_ort_graph graph;
-    candidate found = {.is_pool = false};
-    bool serves = false;
     ort_status *status = gops_ort_graph_read(runtime, from, &graph);
-    if (status != NULL) {
-        return status;
-    }
-    for (size_t i = 0; status == NULL && !serves && i < graph.node_count; i++) {
-        status = read_candidate(runtime, &graph, &graph.nodes[i], &found, &serves);
-    }
-    if (status == NULL && (!serves || found.node_count != graph.node_count)) {
-        status = gops_ort_fail(runtime, ORT_FAIL,
-                               "groupops: a graph of %zu nodes came back that was not claimed so",
-                               graph.node_count);
-    }
     if (status == NULL) {
-        status = make_compute(runtime, &found, fused, info);
+        status = compile_graph(runtime, &graph, fused, info);
+        gops_ort_graph_free(&graph);
     }
-    gops_ort_graph_free(&graph);
     return status;
 }
 
@@ -150,7 +272,12 @@ static void provider_release_compute_infos(ort_ep *ep, ort_compute_info **infos,
 {
     (void)ep;
     for (size_t i = 0; i < count; i++) {
-        (gops_ort_is_pool(infos[i]) ? gops_ort_pool_destroy : gops_ort_compute_destroy)(infos[i]);
+        if (gops_ort_is_region(infos[i])) {
+            gops_ort_region_destroy(infos[i]);
+        } else {
+            (gops_ort_is_pool(infos[i]) ? gops_ort_pool_destroy
+                                        : gops_ort_compute_destroy)(infos[i]);
+        }
     }
 }
 

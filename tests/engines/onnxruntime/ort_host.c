@@ -295,3 +295,19 @@ int gops_ort_claimed_of(const ort_session *session, const char *type)
 {
     return count_claimed(session, type, false);
 }
+
+int gops_ort_parts(const ort_session *session)
+{
+    const ort_assigned_subgraph *const *subgraphs = NULL;
+    const char *provider;
+    size_t count = 0;
+    int parts = 0;
+    gops_ort_works(runtime.api->session_assignment(session, &subgraphs, &count),
+                   "asking who does what");
+    for (size_t i = 0; i < count; i++) {
+        parts += gops_ort_works(runtime.api->subgraph_provider(subgraphs[i], &provider),
+                                "a provider's name") &&
+                 strcmp(provider, GROUPOPS_ORT_PROVIDER) == 0;
+    }
+    return parts;
+}

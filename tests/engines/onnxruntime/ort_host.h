@@ -59,6 +59,8 @@ const void *gops_ort_values(ort_value *value, gops_tensor *tensor);
 
 /* How many nodes of the model the provider was given; printed one by one where `print`. */
 int gops_ort_claimed(const ort_session *session, bool print);
+/* In how many parts, each a call of its own. */
+int gops_ort_parts(const ort_session *session);
 /* How many of that type. */
 int gops_ort_claimed_of(const ort_session *session, const char *type);
 

@@ -1,0 +1,346 @@
+/*
+ * ort_layout.c: finds a place for every value of a region.
+ *
+ * The operands of a Concat are written to their places in its output. Concats are looked at from the
+ * last to the first, so that one whose operands are the first of a later one's is a view of that: a
+ * dense block, whose layers each concatenate all before them, copies nothing. An operand that already
+ * has another place, as the call's inputs and outputs have, is copied.
+ *
+ * The other values, and these outputs, are in one block of scratch memory, where those whose lives do
+ * not overlap share elements.
+ */
+#include "ort_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 16 }; /* elements: a cache line */
+
+typedef struct buffer {
+    int64_t elements, at;
+    size_t first, last; /* steps that write and read it */
+    bool used;
+} buffer;
+
+typedef struct value {
+    const char *name;
+    gops_tensor tensor;
+    gops_ort_view view;
+    size_t buffer; /* of those in scratch memory */
+    bool placed;
+} value;
+
+typedef struct making {
+    const gops_ort_runtime *runtime;
+    const gops_ort_members *members;
+    value *values;
+    size_t value_count;
+    buffer *buffers;
+    size_t buffer_count;
+    gops_ort_layout *layout;
+} making;
+
+static int64_t elements(const gops_tensor *tensor, int32_t from)
+{
+    int64_t count = 1;
+    for (int32_t i = from; i < tensor->rank; i++) {
+        count *= tensor->dims[i];
+    }
+    return count;
+}
+
+static value *find(const making *of, const char *name)
+{
+    for (size_t i = 0; i < of->value_count; i++) {
+        if (strcmp(of->values[i].name, name) == 0) {
+            return &of->values[i];
+        }
+    }
+    return NULL;
+}
+
+static value *add(making *of, const char *name, const gops_tensor *tensor)
+{
+    value *made = &of->values[of->value_count++];
+    *made = (value){.name = name, .tensor = *tensor};
+    made->view.stride = elements(tensor, 1);
+    return made;
+}
+
+static void place(value *placed, size_t base)
+{
+    placed->view.base = base;
+    placed->placed = true;
+}
+
+static void place_in_new(making *of, value *placed)
+{
+    placed->buffer = of->buffer_count++;
+    of->buffers[placed->buffer] = (buffer){.elements = elements(&placed->tensor, 0)};
+    place(placed, GOPS_ORT_SCRATCH);
+}
+
+static bool same_view(const gops_ort_view *one, const gops_ort_view *other)
+{
+    return one->base == other->base && one->at == other->at && one->stride == other->stride;
+}
+
+/* Whether two values lie in one block of memory. */
+static bool share(const value *one, const value *other)
+{
+    return one->view.base == other->view.base &&
+           (one->view.base != GOPS_ORT_SCRATCH || one->buffer == other->buffer);
+}
+
+/* Where operand `number` of a Concat belongs. */
+static gops_ort_view slice(const making *of, const gops_ort_member *concat, const value *output,
+                           size_t number)
+{
+    gops_ort_view view = output->view;
+    for (size_t i = 0; i < number; i++) {
+        view.at += elements(&find(of, concat->inputs[i])->tensor, 1);
+    }
+    return view;
+}
+
+/* Makes the output the memory in which its operands already lie side by side. */
+static bool is_view(const making *of, const gops_ort_member *concat, value *output)
+{
+    const value *first = find(of, concat->inputs[0]);
+    bool is = first->placed;
+    int64_t at = first->view.at;
+    for (size_t i = 0; i < concat->input_count && is; i++) {
+        const value *operand = find(of, concat->inputs[i]);
+        is = operand->placed && share(first, operand) && operand->view.at == at &&
+             operand->view.stride == first->view.stride;
+        at += elements(&operand->tensor, 1);
+    }
+    if (is) {
+        output->view = first->view;
+        output->buffer = first->buffer;
+        output->placed = true;
+    }
+    return is;
+}
+
+static void place_concat(making *of, const gops_ort_member *concat)
+{
+    value *output = find(of, concat->claim.output);
+    if (!output->placed) {
+        if (is_view(of, concat, output)) {
+            return;
+        }
+        place_in_new(of, output);
+    }
+    for (size_t i = 0; i < concat->input_count; i++) {
+        value *operand = find(of, concat->inputs[i]);
+        if (!operand->placed) {
+            operand->view = slice(of, concat, output, i);
+            operand->buffer = output->buffer;
+            operand->placed = true;
+        }
+    }
+}
+
+static bool place_all(making *of, const gops_ort_interface *interface)
+{
+    const gops_ort_members *members = of->members;
+    for (size_t i = 0; i < interface->input_count; i++) {
+        place(add(of, interface->inputs[i], &interface->input_tensors[i]), 1 + i);
+    }
+    for (size_t i = 0; i < members->count; i++) {
+        add(of, members->items[i]->claim.output, &members->items[i]->output);
+    }
+    for (size_t i = 0; i < members->count; i++) { /* all are known now */
+        for (size_t k = 0; k < members->items[i]->input_count; k++) {
+            if (find(of, members->items[i]->inputs[k]) == NULL) {
+                return false;
+            }
+        }
+    }
+    for (size_t i = 0; i < interface->output_count; i++) {
+        value *output = find(of, interface->outputs[i]);
+        if (output == NULL || output->placed) {
+            return false;
+        }
+        of->layout->output_tensors[i] = output->tensor;
+        place(output, 1 + interface->input_count + i);
+    }
+    for (size_t i = members->count; i-- > 0;) {
+        if (members->items[i]->kind == GOPS_ORT_CONCAT) {
+            place_concat(of, members->items[i]);
+        }
+    }
+    for (size_t i = 0; i < of->value_count; i++) {
+        if (!of->values[i].placed) {
+            place_in_new(of, &of->values[i]);
+        }
+    }
+    return true;
+}
+
+static void use(making *of, const value *used, size_t step)
+{
+    if (used->view.base != GOPS_ORT_SCRATCH) {
+        return;
+    }
+    buffer *in = &of->buffers[used->buffer];
+    in->first = !in->used || step < in->first ? step : in->first;
+    in->last = !in->used || step > in->last ? step : in->last;
+    in->used = true;
+}
+
+static void add_step(making *of, gops_ort_member *member, const value *const *inputs, size_t count,
+                     const value *output, const gops_ort_view *to)
+{
+    gops_ort_layout *layout = of->layout;
+    gops_ort_placed_step *step = &layout->steps[layout->step_count];
+    *step = (gops_ort_placed_step){.member = member, .data = inputs[0]->tensor, .output = *to};
+    for (size_t i = 0; i < count; i++) {
+        step->inputs[i] = inputs[i]->view;
+        use(of, inputs[i], layout->step_count);
+    }
+    use(of, output, layout->step_count);
+    layout->step_count++;
+}
+
+static void add_steps(making *of)
+{
+    for (size_t i = 0; i < of->members->count; i++) {
+        gops_ort_member *member = of->members->items[i];
+        const value *output = find(of, member->claim.output), *inputs[2] = {NULL, NULL};
+        if (member->kind != GOPS_ORT_CONCAT) {
+            for (size_t k = 0; k < member->input_count; k++) {
+                inputs[k] = find(of, member->inputs[k]);
+            }
+            add_step(of, member, inputs, member->input_count, output, &output->view);
+            continue;
+        }
+        for (size_t k = 0; k < member->input_count; k++) {
+            const gops_ort_view to = slice(of, member, output, k);
+            inputs[0] = find(of, member->inputs[k]);
+            if (!same_view(&inputs[0]->view, &to) || !share(inputs[0], output)) {
+                add_step(of, member, inputs, 1, output, &to);
+            }
+        }
+    }
+}
+
+static bool overlaps(const buffer *one, const buffer *other)
+{
+    return one->first <= other->last && other->first <= one->last;
+}
+
+static int compare_sizes(const void *left, const void *right)
+{
+    const buffer *one = *(buffer *const *)left, *other = *(buffer *const *)right;
+    return one->elements > other->elements ? -1 : one->elements < other->elements;
+}
+
+/* The lowest place beside the `count` buffers that have one already. */
+static void find_place(buffer *const *placed, size_t count, buffer *one)
+{
+    bool moved = true;
+    one->at = 0;
+    while (moved) {
+        moved = false;
+        for (size_t i = 0; i < count; i++) {
+            const buffer *other = placed[i];
+            if (overlaps(one, other) && one->at < other->at + other->elements &&
+                other->at < one->at + one->elements) {
+                one->at = (other->at + other->elements + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+                moved = true;
+            }
+        }
+    }
+}
+
+/* Gives buffers their places, the largest first. */
+static bool share_scratch(making *of)
+{
+    buffer **sorted = malloc((of->buffer_count + 1) * sizeof *sorted);
+    if (sorted == NULL) {
+        return false;
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < of->buffer_count; i++) {
+        if (of->buffers[i].used) {
+            sorted[count++] = &of->buffers[i];
+        }
+    }
+    qsort(sorted, count, sizeof(void *), compare_sizes);
+    for (size_t i = 0; i < count; i++) {
+        find_place(sorted, i, sorted[i]);
+        const int64_t end = sorted[i]->at + sorted[i]->elements;
+        of->layout->scratch = of->layout->scratch < end ? end : of->layout->scratch;
+    }
+    free(sorted);
+    return true;
+}
+
+static ort_status *no_memory(const making *of)
+{
+    return gops_ort_fail(of->runtime, ORT_FAIL, "groupops: no memory to lay out a graph");
+}
+
+/* Adds the places of buffers to those of values in them, in the steps. */
+static ort_status *make(making *of, const gops_ort_interface *interface)
+{
+    if (!place_all(of, interface)) {
+        return gops_ort_fail(of->runtime, ORT_FAIL,
+                             "groupops: a value of a graph is neither read nor written in it");
+    }
+    add_steps(of);
+    if (!share_scratch(of)) {
+        return no_memory(of);
+    }
+    for (size_t i = 0; i < of->value_count; i++) {
+        value *moved = &of->values[i];
+        if (moved->view.base == GOPS_ORT_SCRATCH) {
+            moved->view.at += of->buffers[moved->buffer].at;
+        }
+    }
+    for (size_t i = 0; i < of->buffer_count; i++) {
+        of->buffers[i].used = false;
+    }
+    of->layout->step_count = 0;
+    add_steps(of); /* the same ones, at their places */
+    return NULL;
+}
+
+ort_status *gops_ort_layout_make(const gops_ort_runtime *runtime, const gops_ort_members *members,
+                                 const gops_ort_interface *interface, gops_ort_layout *layout)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        steps += members->items[i]->input_count;
+    }
+    const size_t values = members->count + interface->input_count;
+    making of = {.runtime = runtime, .members = members, .layout = layout};
+    *layout = (gops_ort_layout){
+        .steps = calloc(steps + 1, sizeof *layout->steps),
+        .output_tensors = calloc(interface->output_count + 1, sizeof *layout->output_tensors),
+    };
+    of.values = calloc(values + 1, sizeof *of.values);
+    of.buffers = calloc(values + 1, sizeof *of.buffers);
+    ort_status *status = NULL;
+    if (layout->steps == NULL || layout->output_tensors == NULL || of.values == NULL ||
+        of.buffers == NULL) {
+        status = no_memory(&of);
+    } else {
+        status = make(&of, interface);
+    }
+    free(of.values);
+    free(of.buffers);
+    if (status != NULL) {
+        gops_ort_layout_free(layout);
+    }
+    return status;
+}
+
+void gops_ort_layout_free(gops_ort_layout *layout)
+{
+    free(layout->steps);
+    free(layout->output_tensors);
+    *layout = (gops_ort_layout){.steps = NULL};
+}

@@ -1,0 +1,191 @@
+/* ort_graphs.c: writes and runs small graphs. */
+#include "ort_graphs.h"
+
+#include "elements.h"
+#include "guarded_memory.h"
+#include "harness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gops_ort_graph_start(gops_ort_graph_builder *graph, uint64_t stream, int opset,
+                          const int64_t *dims, int rank)
+{
+    *graph = (gops_ort_graph_builder){.rank = rank};
+    graph->random = gops_test_random_start(gops_test_seed(), stream);
+    memcpy(graph->x, dims, (size_t)rank * sizeof *dims);
+    gops_onnx_build(&graph->builder, opset);
+    gops_onnx_build_input(&graph->builder, "x", GOPS_ONNX_FLOAT, rank, dims);
+}
+
+void gops_ort_graph_node(gops_ort_graph_builder *graph, const char *type, const char *to,
+                         const char *const *from)
+{
+    int count = 0;
+    while (from[count] != NULL) {
+        count++;
+    }
+    gops_onnx_build_node(&graph->builder, type, to, from, count);
+}
+
+void gops_ort_graph_ints(gops_ort_graph_builder *graph, const char *name, int count, int64_t first,
+                         int64_t second, int64_t third, int64_t fourth)
+{
+    const int64_t values[] = {first, second, third, fourth};
+    gops_onnx_build_ints(&graph->builder, name, values, count);
+}
+
+void gops_ort_graph_constant(gops_ort_graph_builder *graph, const char *name, int rank,
+                             const int64_t *dims, double low, double high)
+{
+    size_t count = 1;
+    for (int i = 0; i < rank; i++) {
+        count *= (size_t)dims[i];
+    }
+    float *values = gops_test_allocate(count * sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (float)(low + (high - low) * (gops_test_random_real(&graph->random) + 1) / 2);
+    }
+    gops_onnx_build_constant(&graph->builder, name, GOPS_ONNX_FLOAT, rank, dims, values,
+                             count * sizeof *values);
+    free(values);
+}
+
+void gops_ort_graph_conv(gops_ort_graph_builder *graph, const char *to, const char *from,
+                         int64_t channels_in, int64_t channels_out, int64_t kernel, int64_t stride)
+{
+    enum { NAME_BYTES = 32 };
+    const int64_t dims[] = {channels_out, channels_in, kernel, kernel}, pad = kernel / 2;
+    const double spread = sqrt(3.0 / (double)(channels_in * kernel * kernel));
+    char weights[NAME_BYTES], bias[NAME_BYTES];
+    snprintf(weights, sizeof weights, "w%d", graph->constants);
+    snprintf(bias, sizeof bias, "b%d", graph->constants++);
+    gops_ort_graph_constant(graph, weights, 4, dims, -spread, spread);
+    gops_ort_graph_constant(graph, bias, 1, dims, -0.5, 0.5);
+    gops_ort_graph_node(graph, "Conv", to, (const char *[]){from, weights, bias, NULL});
+    gops_ort_graph_ints(graph, "strides", 2, stride, stride, 0, 0);
+    gops_ort_graph_ints(graph, "pads", 4, pad, pad, pad, pad);
+}
+
+void gops_ort_graph_batch_norm(gops_ort_graph_builder *graph, const char *to, const char *from,
+                               int64_t channels)
+{
+    enum { NAME_BYTES = 32, CONSTANTS = 4 };
+    static const double bounds[CONSTANTS][2] = {{-1.5, 1.5}, {-0.5, 0.5}, {-0.5, 0.5}, {0.5, 2}};
+    char names[CONSTANTS][NAME_BYTES];
+    const char *inputs[CONSTANTS + 2] = {from};
+    for (int i = 0; i < CONSTANTS; i++) {
+        snprintf(names[i], sizeof names[i], "k%d", graph->constants++);
+        gops_ort_graph_constant(graph, names[i], 1, &channels, bounds[i][0], bounds[i][1]);
+        inputs[1 + i] = names[i];
+    }
+    gops_ort_graph_node(graph, "BatchNormalization", to, inputs);
+    gops_onnx_build_float(&graph->builder, "epsilon", 0.01F);
+}
+
+void gops_ort_graph_output(gops_ort_graph_builder *graph, const char *name)
+{
+    gops_onnx_build_output(&graph->builder, name, GOPS_ONNX_FLOAT, -1, NULL);
+    graph->outputs[graph->output_count++] = name;
+}
+
+static bool run(const gops_ort_graph_builder *graph, ort_session *session, float *data,
+                ort_value **outputs, const char *what)
+{
+    static const char *const names[] = {"x"};
+    const gops_ort_tensor input = {"x", ORT_FLOAT, graph->rank, graph->x, data};
+    ort_value *x = gops_ort_value(&input);
+    const bool ran =
+        gops_ort_works(gops_ort_load()->run(session, NULL, names, (const ort_value *const *)&x, 1,
+                                            graph->outputs, (size_t)graph->output_count, outputs),
+                       what);
+    gops_ort_load()->release_value(x);
+    return ran;
+}
+
+static bool compare(const char *what, const char *name, ort_value *expected_value,
+                    ort_value *got_value)
+{
+    gops_tensor tensor, other;
+    const float *expected = gops_ort_values(expected_value, &tensor);
+    const float *got = gops_ort_values(got_value, &other);
+    double largest = 1e-3, worst = 0;
+    bool same = tensor.rank == other.rank && tensor.type == other.type;
+    for (int i = 0; i < tensor.rank && same; i++) {
+        same = tensor.dims[i] == other.dims[i];
+    }
+    if (!gops_test_check(same, "%s: the shape of %s is another", what, name)) {
+        return false;
+    }
+    for (int64_t i = 0; i < gops_test_elements(&tensor); i++) {
+        const double error = fabs((double)got[i] - (double)expected[i]);
+        largest = fmax(largest, fabs((double)expected[i]));
+        worst = error <= worst ? worst : error; /* NaN too */
+    }
+    return gops_test_check(worst <= 2e-5 * largest, "%s: %s differs by %g, beside values to %g",
+                           what, name, worst, largest);
+}
+
+static bool check_session(const gops_ort_graph_builder *graph, const gops_onnx_buffer *model,
+                          const gops_ort_session_settings *settings, float *data,
+                          ort_value *const *expected, const char *what, int claimed, int parts)
+{
+    const ort_api *api = gops_ort_load();
+    ort_session *session = NULL;
+    ort_value *outputs[GOPS_ORT_MAX_OUTPUTS] = {NULL};
+    bool right = gops_ort_works(gops_ort_open(model, settings, &session), what);
+    if (right && settings->level == ORT_OPTIMIZE_NONE) {
+        const int nodes = gops_ort_claimed(session, false), found = gops_ort_parts(session);
+        right = gops_test_check(claimed < 0 || (nodes == claimed && found == parts),
+                                "%s: %d nodes were claimed in %d parts, not %d in %d", what, nodes,
+                                found, claimed, parts);
+    }
+    for (int turn = 0; turn < 2 && right; turn++) { /* again: nothing is left of the first */
+        right = run(graph, session, data, outputs, what);
+        for (int i = 0; i < graph->output_count; i++) {
+            right = right && compare(what, graph->outputs[i], expected[i], outputs[i]);
+            api->release_value(outputs[i]);
+            outputs[i] = NULL;
+        }
+    }
+    api->release_session(session);
+    return right;
+}
+
+void gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts)
+{
+    enum { LEVELS = 4, NAME_BYTES = 256 };
+    static const int levels[LEVELS] = {ORT_OPTIMIZE_NONE, 1, 2, ORT_OPTIMIZE_ALL};
+    const gops_ort_session_settings alone = {NULL, ORT_OPTIMIZE_NONE, 1, false};
+    const ort_api *api = gops_ort_load();
+    ort_value *expected[GOPS_ORT_MAX_OUTPUTS] = {NULL};
+    ort_session *session = NULL;
+    gops_onnx_buffer model;
+    char name[NAME_BYTES];
+    int64_t count = 1;
+    for (int i = 0; i < graph->rank; i++) {
+        count *= graph->x[i];
+    }
+    float *data = gops_test_allocate((size_t)count * sizeof *data);
+    gops_test_random_fill(&graph->random, GOPS_F32, data, count);
+    if (!gops_onnx_build_end(&graph->builder, &model)) {
+        fprintf(stderr, "no memory for a model\n");
+        exit(EXIT_FAILURE);
+    }
+    bool right = gops_ort_works(gops_ort_open(&model, &alone, &session), what) &&
+                 run(graph, session, data, expected, what);
+    api->release_session(session);
+    for (int i = 0; i < 2 * LEVELS && right; i++) {
+        const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, levels[i / 2], 1 + i % 2,
+                                                false};
+        snprintf(name, sizeof name, "%s, level %d, %d threads", what, with.level, with.threads);
+        right = check_session(graph, &model, &with, data, expected, name, claimed, parts);
+    }
+    for (int i = 0; i < graph->output_count; i++) {
+        api->release_value(expected[i]);
+    }
+    free(model.bytes);
+    free(data);
+}

@@ -1,0 +1,373 @@
+/* Regions: many nodes in one call, with the provider and without; and the nodes that must not become
+ * part of one, or of a convolution. */
+#include "ort_graphs.h"
+
+#include "harness.h"
+
+#include <string.h>
+
+typedef gops_ort_graph_builder builder;
+
+#define FROM(...)                                                                                  \
+    (const char *[])                                                                               \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+static void start(builder *graph, uint64_t stream, int opset, int64_t batch, int64_t channels,
+                  int64_t height, int64_t width)
+{
+    const int64_t dims[] = {batch, channels, height, width};
+    gops_ort_load();
+    gops_ort_graph_start(graph, stream, opset, dims, 4);
+}
+
+static void axis(builder *graph, int64_t number)
+{
+    gops_onnx_build_int(&graph->builder, "axis", number);
+}
+
+/* Two branches and the data itself side by side, then a pool that leaves room at the end. */
+static void concat(void)
+{
+    for (int64_t batch = 1; batch <= 3; batch += 2) {
+        builder graph;
+        start(&graph, 1, 13, batch, 5, 13, 11);
+        gops_ort_graph_conv(&graph, "c1", "x", 5, 3, 1, 1);
+        gops_ort_graph_node(&graph, "Relu", "r1", FROM("c1"));
+        gops_ort_graph_conv(&graph, "c2", "r1", 3, 7, 3, 1);
+        gops_ort_graph_conv(&graph, "c3", "r1", 3, 4, 1, 1);
+        gops_ort_graph_node(&graph, "Concat", "all", FROM("c2", "x", "c3", "c2"));
+        axis(&graph, 1);
+        gops_ort_graph_node(&graph, "MaxPool", "pool", FROM("all"));
+        gops_ort_graph_ints(&graph, "kernel_shape", 2, 3, 3, 0, 0);
+        gops_ort_graph_ints(&graph, "strides", 2, 2, 3, 0, 0);
+        gops_onnx_build_int(&graph.builder, "ceil_mode", 1);
+        gops_ort_graph_conv(&graph, "y", "pool", 23, 6, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "concat", 7, 1);
+    }
+}
+
+/* Each layer concatenates all before it, as DenseNet's do; one is an output too. */
+static void dense_block(void)
+{
+    for (int64_t batch = 1; batch <= 2; batch++) {
+        for (int kept = 0; kept < 2; kept++) {
+            builder graph;
+            start(&graph, 2, 13, batch, 3, 9, 7);
+            gops_ort_graph_conv(&graph, "f0", "x", 3, 5, 3, 1);
+            gops_ort_graph_batch_norm(&graph, "n1", "f0", 5);
+            gops_ort_graph_node(&graph, "Relu", "r1", FROM("n1"));
+            gops_ort_graph_conv(&graph, "f1", "r1", 5, 4, 3, 1);
+            gops_ort_graph_node(&graph, "Concat", "a1", FROM("f0", "f1"));
+            axis(&graph, -3);
+            gops_ort_graph_batch_norm(&graph, "n2", "a1", 9);
+            gops_ort_graph_node(&graph, "Relu", "r2", FROM("n2"));
+            gops_ort_graph_conv(&graph, "f2", "r2", 9, 4, 3, 1);
+            gops_ort_graph_node(&graph, "Concat", "a2", FROM("f0", "f1", "f2"));
+            axis(&graph, 1);
+            gops_ort_graph_batch_norm(&graph, "n3", "a2", 13);
+            gops_ort_graph_conv(&graph, "f3", "n3", 13, 4, 1, 1);
+            gops_ort_graph_node(&graph, "Concat", "a3", FROM("a2", "f3", "f1"));
+            axis(&graph, 1);
+            gops_ort_graph_node(&graph, "GlobalAveragePool", "y", FROM("a3"));
+            gops_ort_graph_output(&graph, "y");
+            if (kept) {
+                gops_ort_graph_output(&graph, "f1");
+                gops_ort_graph_output(&graph, "a2");
+            }
+            gops_ort_graph_check(&graph, kept ? "dense block with outputs" : "dense block", 13, 1);
+        }
+    }
+}
+
+/* Squeeze and excitation; the gate comes first or second, as sigmoid or hard_sigmoid. */
+static void gate(void)
+{
+    static const char *const types[] = {"HardSigmoid", "Sigmoid"};
+    for (int i = 0; i < 4; i++) {
+        builder graph;
+        start(&graph, 3, 13, 2, 3, 11, 13);
+        gops_ort_graph_conv(&graph, "c", "x", 3, 7, 3, 2);
+        gops_ort_graph_node(&graph, "HardSigmoid", "h", FROM("c"));
+        gops_onnx_build_float(&graph.builder, "alpha", 1.0F / 6);
+        gops_ort_graph_node(&graph, "Mul", "s", FROM("c", "h"));
+        gops_ort_graph_node(&graph, "GlobalAveragePool", "g", FROM("s"));
+        gops_ort_graph_conv(&graph, "g1", "g", 7, 2, 1, 1);
+        gops_ort_graph_node(&graph, "Relu", "g2", FROM("g1"));
+        gops_ort_graph_conv(&graph, "g3", "g2", 2, 7, 1, 1);
+        gops_ort_graph_node(&graph, types[i % 2], "g4", FROM("g3"));
+        gops_ort_graph_node(&graph, "Mul", "m", i < 2 ? FROM("s", "g4") : FROM("g4", "s"));
+        gops_ort_graph_conv(&graph, "y", "m", 7, 5, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "gate", 10, 1);
+    }
+}
+
+/* Products of other shapes stay where they are: a plane or a single image for all. */
+static void products(void)
+{
+    static const int64_t shapes[][4] = {{1, 6, 1, 1}, {2, 1, 5, 7}, {2, 6, 1, 7}, {1, 1, 1, 1}};
+    for (int i = 0; i < 4; i++) {
+        builder graph;
+        start(&graph, 4, 13, 2, 4, 5, 7);
+        gops_ort_graph_conv(&graph, "a", "x", 4, 6, 3, 1);
+        gops_ort_graph_node(&graph, "Relu", "r", FROM("a"));
+        gops_ort_graph_conv(&graph, "b", "r", 6, 6, 3, 1);
+        gops_ort_graph_constant(&graph, "f", 4, shapes[i], -1, 1);
+        gops_ort_graph_node(&graph, "Mul", "y", FROM("b", "f"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "a product with a constant", 3, 1);
+    }
+    builder graph;
+    start(&graph, 5, 13, 2, 4, 5, 7);
+    gops_ort_graph_conv(&graph, "a", "x", 4, 6, 3, 1);
+    gops_ort_graph_conv(&graph, "b", "x", 4, 6, 3, 1);
+    gops_ort_graph_node(&graph, "Tanh", "t", FROM("b"));
+    gops_ort_graph_node(&graph, "Mul", "m", FROM("a", "t"));
+    gops_ort_graph_node(&graph, "Mul", "square", FROM("m", "m"));
+    gops_ort_graph_conv(&graph, "y", "square", 6, 3, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "products of tensors", 6, 1);
+}
+
+/* A node that is the runtime's between ours: what comes behind it is another region. */
+static void levels(void)
+{
+    builder graph;
+    start(&graph, 6, 13, 2, 3, 7, 9);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 5, 3, 1);
+    gops_ort_graph_conv(&graph, "b", "a", 5, 5, 3, 1);
+    gops_ort_graph_node(&graph, "Abs", "s", FROM("a"));
+    gops_ort_graph_node(&graph, "Add", "sum", FROM("b", "s"));
+    gops_ort_graph_node(&graph, "Relu", "r", FROM("sum"));
+    gops_ort_graph_conv(&graph, "c", "a", 5, 4, 1, 1);
+    gops_ort_graph_conv(&graph, "y", "r", 5, 4, 1, 1);
+    gops_ort_graph_conv(&graph, "z", "c", 4, 2, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_output(&graph, "z");
+    /* a, c, z; then b with its Add, which waits for Abs, and y */
+    gops_ort_graph_check(&graph, "levels", 7, 2);
+}
+
+/* What others read too, or the graph gives, is not fused away. */
+static void consumers(void)
+{
+    for (int kept = 0; kept < 2; kept++) {
+        builder graph;
+        start(&graph, 7, 13, 1, 3, 7, 9);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 5, 3, 1);
+        gops_ort_graph_node(&graph, "Relu", "r", FROM("a"));
+        gops_ort_graph_node(&graph, "Sigmoid", "s", FROM("a"));
+        gops_ort_graph_node(&graph, "Mul", "m", FROM("a", "s"));
+        gops_ort_graph_conv(&graph, "b", "m", 5, 5, 3, 1);
+        gops_ort_graph_node(&graph, "LeakyRelu", "l", FROM("b"));
+        gops_ort_graph_node(&graph, "Add", "after", FROM("l", "r"));
+        gops_ort_graph_node(&graph, "Elu", "y", FROM("after"));
+        gops_ort_graph_node(&graph, "Add", "z", FROM("r", "m"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_output(&graph, "z");
+        if (kept) {
+            gops_ort_graph_output(&graph, "b");
+            gops_ort_graph_output(&graph, "a");
+        }
+        gops_ort_graph_check(&graph, kept ? "consumers and outputs" : "consumers", 9, 1);
+    }
+}
+
+typedef struct pool {
+    const char *type;
+    int64_t kernel[2], strides[2], pads[4];
+    const char *attribute; /* set to 1 */
+    bool taken;
+} pool;
+
+static void pools(void)
+{
+    static const pool all[] = {
+        {"MaxPool", {3, 2}, {2, 1}, {1, 0, 1, 1}, NULL, true},
+        {"MaxPool", {2, 2}, {2, 2}, {0, 0, 0, 0}, "ceil_mode", true},
+        {"MaxPool", {5, 3}, {1, 3}, {4, 2, 4, 2}, NULL, true},
+        {"MaxPool", {1, 1}, {3, 2}, {0, 0, 0, 0}, NULL, true},
+        {"MaxPool", {11, 13}, {1, 1}, {0, 0, 0, 0}, NULL, true},
+        {"MaxPool", {3, 3}, {2, 2}, {1, 1, 1, 1}, "ceil_mode", true},
+        {"AveragePool", {3, 2}, {2, 1}, {0, 0, 0, 0}, NULL, true},
+        {"AveragePool", {3, 3}, {1, 1}, {1, 1, 1, 1}, "count_include_pad", true},
+        {"AveragePool", {3, 3}, {1, 1}, {1, 1, 1, 1}, NULL, false},
+        {"AveragePool", {3, 2}, {2, 1}, {0, 0, 0, 0}, "ceil_mode", true},
+        {"AveragePool", {2, 2}, {2, 2}, {0, 0, 0, 0}, "ceil_mode", false},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const pool *of = &all[i];
+        builder graph;
+        start(&graph, 8, 13, 2, 3, 11, 13);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
+        gops_ort_graph_conv(&graph, "b", "a", 5, 4, 1, 1);
+        gops_ort_graph_node(&graph, of->type, "p", FROM("b"));
+        gops_ort_graph_ints(&graph, "kernel_shape", 2, of->kernel[0], of->kernel[1], 0, 0);
+        gops_ort_graph_ints(&graph, "strides", 2, of->strides[0], of->strides[1], 0, 0);
+        gops_ort_graph_ints(&graph, "pads", 4, of->pads[0], of->pads[1], of->pads[2], of->pads[3]);
+        if (of->attribute != NULL) {
+            gops_onnx_build_int(&graph.builder, of->attribute, 1);
+        }
+        gops_ort_graph_node(&graph, "Relu", "y", FROM("p"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, of->type, of->taken ? 4 : 2, 1);
+    }
+}
+
+static void means(void)
+{
+    static const struct {
+        int64_t axes[2], keepdims;
+        int count;
+        bool taken;
+    } all[] = {
+        {{2, 3}, 1, 2, true}, {{-1, -2}, 0, 2, true}, {{3, 3}, 1, 1, false}, {{1, 2}, 1, 2, false}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        builder graph;
+        start(&graph, 9, 13, 2, 3, 11, 13);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
+        gops_ort_graph_conv(&graph, "b", "a", 5, 4, 3, 2);
+        gops_ort_graph_node(&graph, "ReduceMean", "y", FROM("b"));
+        gops_ort_graph_ints(&graph, "axes", all[i].count, all[i].axes[0], all[i].axes[1], 0, 0);
+        gops_onnx_build_int(&graph.builder, "keepdims", all[i].keepdims);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "ReduceMean", all[i].taken ? 3 : 2, 1);
+    }
+}
+
+/* A group normalization as it is exported below opset 18, and forms that are none. */
+static void group_norm(void)
+{
+    enum { WHOLE, NO_SHIFT, OF_ROWS, READ_TWICE, MOVED, ALONE, FORMS };
+    static const char *const names[FORMS] = {
+        "a group normalization",          "one without scale and shift",
+        "one with a scale for each row",  "one that is read in between",
+        "one that ends in another shape", "an instance normalization"};
+    /* MOVED: Neg and what is normalized are the runtime's, and there is one Conv. */
+    static const int taken[FORMS] = {8, 6, 6, 6, 1, 4}, parts[FORMS] = {1, 1, 2, 2, 1, 1};
+    const int64_t groups = 3, channels[] = {6, 1, 1}, width[] = {13};
+    const int64_t to[] = {0, 3, -1}, back[] = {2, 6, 11, 13}, moved[] = {2, 11, 6, 13};
+    for (int form = 0; form < FORMS; form++) {
+        builder graph;
+        const int64_t three = 3, four = 4, count = form == ALONE ? 6 : groups;
+        start(&graph, 10, 13, 2, 5, 11, 13);
+        gops_ort_graph_conv(&graph, "c", "x", 5, 6, 3, 1);
+        gops_ort_graph_constant(&graph, "ones", 1, &count, 0.5, 1.5);
+        gops_ort_graph_constant(&graph, "zeros", 1, &count, -0.5, 0.5);
+        gops_onnx_build_constant(&graph.builder, "to", GOPS_ONNX_INT64, 1, &three, to, sizeof to);
+        gops_onnx_build_constant(&graph.builder, "back", GOPS_ONNX_INT64, 1, &four,
+                                 form == MOVED ? moved : back, sizeof back);
+        gops_ort_graph_constant(&graph, "scale", form == OF_ROWS ? 1 : 3,
+                                form == OF_ROWS ? width : channels, 0.5, 1.5);
+        gops_ort_graph_constant(&graph, "shift", 3, channels, -1, 1);
+        if (form == ALONE) {
+            gops_ort_graph_node(&graph, "InstanceNormalization", "m", FROM("c", "ones", "zeros"));
+        } else {
+            gops_ort_graph_node(&graph, "Reshape", "g", FROM("c", "to"));
+            gops_ort_graph_node(&graph, "InstanceNormalization", "i", FROM("g", "ones", "zeros"));
+            gops_ort_graph_node(&graph, "Reshape", "n", FROM("i", "back"));
+            if (form == WHOLE || form == OF_ROWS || form == READ_TWICE) {
+                gops_ort_graph_node(&graph, "Mul", "m", FROM("scale", "n"));
+            }
+        }
+        const char *normal = form == NO_SHIFT || form == MOVED ? "n" : "m";
+        if (form == WHOLE) {
+            gops_ort_graph_node(&graph, "Add", "s", FROM("m", "shift"));
+            normal = "s";
+        }
+        if (form == MOVED) {
+            gops_ort_graph_node(&graph, "Neg", "y", FROM(normal));
+        } else {
+            gops_ort_graph_node(&graph, "Relu", "r", FROM(normal));
+            gops_ort_graph_conv(&graph, "y", "r", 6, 4, 1, 1);
+        }
+        gops_ort_graph_output(&graph, "y");
+        if (form == READ_TWICE) {
+            gops_ort_graph_output(&graph, "n");
+        }
+        gops_ort_graph_check(&graph, names[form], taken[form], parts[form]);
+    }
+}
+
+/* Slopes of rows, which are no channels, and slopes of channels for a batch normalization. */
+static void slopes(void)
+{
+    const int64_t rows[] = {9}, channels[] = {5, 1, 1}, all[] = {1, 5, 1, 1}, one[] = {1};
+    const struct {
+        int rank;
+        const int64_t *dims;
+        int taken;
+    } forms[] = {{1, rows, 2}, {3, channels, 3}, {4, all, 3}, {1, one, 3}};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        builder graph;
+        start(&graph, 11, 16, 2, 3, 7, 9);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 4, 1, 1);
+        gops_ort_graph_conv(&graph, "b", "a", 4, 5, 3, 1);
+        gops_ort_graph_constant(&graph, "slopes", forms[i].rank, forms[i].dims, -1, 1);
+        gops_ort_graph_node(&graph, "PRelu", "y", FROM("b", "slopes"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "PRelu", forms[i].taken, 1);
+    }
+}
+
+/* x * HardSigmoid(x) with another alpha than hard_swish has. */
+static void other_gates(void)
+{
+    builder graph;
+    start(&graph, 12, 13, 1, 3, 7, 9);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 4, 1, 1);
+    gops_ort_graph_node(&graph, "HardSigmoid", "h", FROM("a")); /* alpha is 0.2 */
+    gops_ort_graph_node(&graph, "Mul", "m", FROM("h", "a"));
+    gops_ort_graph_conv(&graph, "b", "m", 4, 5, 3, 1);
+    gops_ort_graph_node(&graph, "Sigmoid", "s", FROM("b"));
+    gops_ort_graph_node(&graph, "Mul", "n", FROM("s", "s"));
+    gops_ort_graph_node(&graph, "Add", "y", FROM("n", "n"));
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "other gates", 7, 1);
+}
+
+/* One and three axes. */
+static void ranks(void)
+{
+    for (int rank = 3; rank <= 5; rank += 2) {
+        const int64_t dims[] = {2, 3, 9, 5, 4}, weights[] = {4, 3, 2, 2, 2};
+        builder graph;
+        gops_ort_load();
+        gops_ort_graph_start(&graph, 13, 13, dims, rank);
+        gops_ort_graph_constant(&graph, "w", rank, weights, -1, 1);
+        gops_ort_graph_node(&graph, "Conv", "c", FROM("x", "w"));
+        gops_ort_graph_batch_norm(&graph, "n", "x", 3);
+        gops_ort_graph_node(&graph, "Relu", "r", FROM("n"));
+        gops_ort_graph_node(&graph, "Conv", "d", FROM("r", "w"));
+        gops_ort_graph_node(&graph, "Concat", "all", FROM("d", "c", "c"));
+        axis(&graph, 1);
+        gops_ort_graph_node(&graph, "GlobalAveragePool", "y", FROM("all"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "ranks", 6, 1);
+    }
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {
+        {"concat", concat},
+        {"dense_block", dense_block},
+        {"gate", gate},
+        {"products", products},
+        {"levels", levels},
+        {"consumers", consumers},
+        {"pools", pools},
+        {"means", means},
+        {"group_norm", group_norm},
+        {"slopes", slopes},
+        {"other_gates", other_gates},
+        {"ranks", ranks},
+        {NULL, NULL},
+    };
+    const int status = gops_test_main("ONNX Runtime, regions", cases);
+    gops_ort_unload();
+    return status;
+}
