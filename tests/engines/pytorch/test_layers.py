@@ -199,6 +199,25 @@ class LeftAlone(unittest.TestCase):
         data = torch.randn(2, 4, 8, 9).to(memory_format=torch.channels_last)
         self.left(lambda: F.conv2d(data, torch.ones(6, 2, 3, 3), groups=2))
 
+    def test_channels_last_of_many_weights(self):
+        """Converted, and the output is as PyTorch has it."""
+        layout = torch.channels_last
+        for weight, data, settings in (
+            (torch.randn(130, 70, 3, 3), torch.randn(1, 70, 7, 5), {"padding": 1}),
+            (torch.randn(130, 70, 3, 3).to(memory_format=layout), torch.randn(2, 70, 7, 5), {"stride": 2}),
+            (torch.randn(515, 257, 1, 1), torch.randn(1, 257, 5, 6), {"bias": torch.randn(515)}),
+        ):
+            data = data.to(memory_format=layout)
+            expected = F.conv2d(data, weight, **settings)
+            before = served()
+            with within():
+                got = F.conv2d(data, weight, **settings)
+            self.assertEqual(served(), before + 1)
+            self.assertEqual(got.stride(), expected.stride())
+            self.assertTrue(torch.allclose(got, expected, rtol=1e-4, atol=1e-3))
+        wide = torch.randn(1, 70, 41, 43).to(memory_format=layout)
+        self.left(lambda: F.conv2d(wide, torch.ones(130, 70, 3, 3)))
+
     def test_complex(self):
         """PyTorch makes real ones of it, which are served."""
         data, weight = torch.randn(1, 4, 9, dtype=torch.complex64), torch.randn(4, 4, 3, dtype=torch.complex64)

@@ -13,11 +13,10 @@ TYPES = {torch.float64: 1, torch.float32: 2, torch.float16: 3, torch.bfloat16: 4
 # How many plans a layer keeps. A plan has some 3 KB and is made in microseconds.
 PLANS = 16
 
-ARGUMENTS_BYTES = ctypes.sizeof(binding.Arguments)
 
 
 def _address(tensor):
-    return None if tensor is None else tensor.data_ptr()
+    return 0 if tensor is None else tensor.data_ptr()
 
 
 class Layer:
@@ -56,14 +55,13 @@ class Layer:
         return plan, info.shape.output.dims[: info.shape.output.rank], info.workspace_bytes
 
     def run(self, data, dims, output_dims, scale=None, bias=None, mean=None, variance=None):
-        """The output for `data`, which is contiguous and has the sizes `dims` to the library. An
+        """The output for `data`, which is contiguous and has the sizes `dims`, a tuple, to the library. An
         output_dims of None takes the plan's."""
-        key = tuple(dims)
-        held = self._held.get(key)
+        held = self._held.get(dims)
         prepared = held or self._prepare(data.dtype, dims)
         if held is None and len(self._held) < PLANS:
             # If another thread was faster, its plan stays.
-            held = prepared if self._held.setdefault(key, prepared) is prepared else None
+            held = prepared if self._held.setdefault(dims, prepared) is prepared else None
         try:
             return self._execute(prepared, data, output_dims, scale, bias, mean, variance)
         finally:
@@ -74,25 +72,19 @@ class Layer:
         plan, plan_dims, workspace_bytes = prepared
         output = torch.empty(plan_dims if output_dims is None else output_dims, dtype=data.dtype)
         workspace = None
-        at = None
+        at = 0
         if workspace_bytes != 0:
             # From PyTorch's allocator, like the memory of its own kernels.
             workspace = torch.empty(workspace_bytes + binding.WORKSPACE_ALIGNMENT, dtype=torch.uint8)
             at = workspace.data_ptr()
             at += -at % binding.WORKSPACE_ALIGNMENT
-        arguments = binding.Arguments(
-            size=ARGUMENTS_BYTES,
-            data=data.data_ptr(),
-            filter=self._filter,
-            scale=_address(scale),
-            bias=_address(bias),
-            output=output.data_ptr(),
-            mean=_address(mean),
-            variance=_address(variance),
-            workspace=at,
-            workspace_bytes=workspace_bytes,
+        binding.execute(
+            plan,
+            binding.ARGUMENTS.pack(
+                binding.ARGUMENTS.size, data.data_ptr(), self._filter.value or 0, _address(scale), _address(bias),
+                output.data_ptr(), 0, _address(mean), _address(variance), 0, at, workspace_bytes, 0, 0, 0,
+            ),
         )
-        binding.call("execute", plan, byref(arguments))
         return output
 
 

@@ -53,6 +53,7 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
     if lists is None:
         return _pytorch_convolution(*arguments)
     threads = torch.get_num_threads()
+    channels_last = checks.plainly_channels_last(data)
     data = data.contiguous()
 
     def make():
@@ -65,16 +66,16 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
             layer = _kept.find(weight, (lists, transposed, groups, threads), make)
         bias = None if bias is None else bias.contiguous()
         try:
-            output = layer.run(data, list(data.shape), None, bias=bias)
+            output = layer.run(data, data.shape, None, bias=bias)
         except binding.GroupopsError as refusal:
             if refusal.status != binding.UNSUPPORTED:
                 raise
             # The packed filter does not fit this size: a layer for this call alone.
-            output = make().run(data, list(data.shape), None, bias=bias)
+            output = make().run(data, data.shape, None, bias=bias)
     except binding.GroupopsError:  # the library has no algorithm or not enough memory
         return _pytorch_convolution(*arguments)
     _counts["convolution"] += 1
-    return output
+    return output.contiguous(memory_format=torch.channels_last) if channels_last else output
 
 
 @lru_cache(maxsize=NORMS)
@@ -123,7 +124,7 @@ def _group_norm(data, weight, bias, batch, channels, pixels, group, epsilon):
     variance = torch.empty((batch, group), dtype=kind)
     try:
         layer = _norm_layer(data.dtype, dims, group, float(epsilon), torch.get_num_threads())
-        output = layer.run(data, list(dims), list(data.shape), scale, shift, mean, variance)
+        output = layer.run(data, dims, data.shape, scale, shift, mean, variance)
     except binding.GroupopsError:
         return _pytorch_norm(*arguments)
     _counts["native_group_norm"] += 1
