@@ -30,6 +30,7 @@
  *   unless OPENBLAS_NUM_THREADS is 1) keep their modes. Tolerances hold for rounding to nearest.
  * - A NaN or infinity in the data of a normalization makes its image's group NaN, one in scale or
  *   bias its channel as the formula says; so does a variance that outgrows f64 (f64 alone can).
+ *
  * All of this is accuracy exact, the default. Relaxed (gops_options.accuracy) differs in one point:
  * - Convolutions of bf16 may multiply by instructions of the processor for that type. They read
  *   denormal data and weights as zero, make denormal sums zero, and round sums to nearest, whatever
