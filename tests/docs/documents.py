@@ -108,7 +108,8 @@ def check_markdown(root, tool):
                 if command not in commands:
                     say(f"{name}: ./cmake/dev has no {command}")
         for language, text in blocks[path]:
-            if language == "c" and text.startswith("#include"):
+            # The pages of first steps are followed by tests of their own, which find ONNX Runtime.
+            if language == "c" and text.startswith("#include") and "first_steps" not in name.parts:
                 programs += 1
                 check_c(name, text, root)
     print(f"{len(paths)} documents, {links} links, {lines} command lines, {programs} programs")
