@@ -2,6 +2,7 @@
 #include "bench/bench_report.h"
 
 #include "common/json.h"
+#include "common/terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +16,11 @@ static double lowering_percent(const gops_bench_result *result)
 void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32)
 {
     if (!json) {
-        printf("%-34s %-6s %-7s %-17s %7s %10s %10s %9s %8s %12s%s%s\n", "name", "op", "type",
+        printf("%s%-34s %-6s %-7s %-17s %7s %10s %10s %9s %8s %12s%s%s%s\n",
+               gops_terminal_style_text(stdout, GOPS_STYLE_TITLE), "name", "op", "type",
                "algorithm", "threads", "ms min", "ms median", "GFLOP/s", "GB/s", "workspace B",
-               bare_gemm ? "   GEMM ms  lowering" : "", times_f32 ? "   x f32" : "");
+               bare_gemm ? "   GEMM ms  lowering" : "", times_f32 ? "   x f32" : "",
+               gops_terminal_style_text(stdout, GOPS_STYLE_PLAIN));
     }
 }
 

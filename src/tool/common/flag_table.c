@@ -116,6 +116,8 @@ const gops_flag gops_flags[] = {
      "the shortest time to go on repeating (default 0.5)"},
     {"bare-gemm", NULL, GOPS_IN_BENCH | GOPS_IN_LAYER, CONVOLUTIONS | GOPS_OF_SUITE, 0,
      FIELD(bare_gemm), "", "times the BLAS calls by themselves, too"},
+    {"plot", gops_read_text, GOPS_IN_BENCH, ALL, 0, FIELD(plot_file), "FILE.svg",
+     "a picture to write, with a bar for each layer's time"},
     {"json", NULL, GOPS_IN_PLAN | GOPS_IN_BENCH, ALL, 0, FIELD(json), "",
      "one JSON object (bench: a line for each layer)"},
     {"input", gops_read_input, GOPS_IN_IR, ALL | GOPS_OF_MANY, 0, FIELD(inputs), "NAME=FILE",

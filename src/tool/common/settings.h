@@ -69,6 +69,7 @@ typedef struct gops_settings {
     int64_t reps;
     double seconds;
     bool bare_gemm;
+    const char *plot_file;
     /* compare */
     int64_t max_ulp;
     double max_difference;

@@ -1,6 +1,8 @@
 /* tool_error.c: the errors of the tool. */
 #include "common/tool_error.h"
 
+#include "common/terminal.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,7 +55,8 @@ bool gops_tool_flush_output(gops_tool_error *error)
 
 void gops_tool_print_error(const gops_tool_error *error)
 {
-    fputs("groupops: ", stderr);
+    fprintf(stderr, "%sgroupops:%s ", gops_terminal_style_text(stderr, GOPS_STYLE_ERROR),
+            gops_terminal_style_text(stderr, GOPS_STYLE_PLAIN));
     for (const char *c = error->message; *c != '\0'; c++) {
         const unsigned char byte = (unsigned char)*c;
         putc(byte < 0x20 || byte == 0x7f ? '?' : byte, stderr);

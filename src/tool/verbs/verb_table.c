@@ -27,10 +27,13 @@ const gops_verb gops_verbs[] = {
      "bench conv|deconv|norm --data=SHAPE --filter=SHAPE [flags], or bench --suite=NAME [flags]",
      "times one layer, or the layers of a suite",
      "Takes shapes, and times the execution alone on random elements: the plan is made and the\n"
-     "filter packed beforehand, and one execution goes before as a warm-up.",
+     "filter packed beforehand, and one execution goes before as a warm-up. Behind the\n"
+     "table of a suite a terminal gets bars of the times, and while it runs its progress, with "
+     "the\n"
+     "time that is left.",
      "groupops bench conv --data=1,128,56,56 --filter=32,4,4,3,3 --pads-begin=1,1 "
      "--pads-end=1,1\n"
-     "groupops bench --suite=smoke --reps=3 --seconds=0"},
+     "groupops bench --suite=smoke --reps=3 --seconds=0 --plot=smoke.svg"},
     {"compare", GOPS_IN_COMPARE, gops_verb_compare, 0, 2, 2, "two files: A.npy B.npy",
      "compare A.npy B.npy [--max-ulp=NUMBER] [--max-difference=NUMBER] [--type=TYPE]",
      "says where two tensors differ most",

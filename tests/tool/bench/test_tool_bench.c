@@ -229,7 +229,6 @@ static void refused_suites(void)
                     result.err);
 }
 
-/* What is being measured, wiped out in the end; in a pipe there is nothing (see above). */
 /* Data of 2^54 bytes and as much output: no machine has it, whatever its system would promise. */
 static void beyond_memory(void)
 {
@@ -248,22 +247,106 @@ static void beyond_memory(void)
     gops_test_check(result.peak_kib < 1 << 20, "%ld KiB", result.peak_kib);
 }
 
+/* A chroot without /dev/pts has none. What the environment says of it is the test's to say. */
+static void need_terminal(void)
+{
+    setenv("TERM", "xterm", 1);
+    unsetenv("NO_COLOR");
+    const int end = posix_openpt(O_RDWR | O_NOCTTY);
+    if (end < 0)
+        gops_test_skip("posix_openpt: %s", strerror(errno));
+    close(end);
+}
+
+#define TWO_LAYERS                                                                                 \
+    "first conv f32 data=1,2,7 filter=1,1,2,3\n"                                                   \
+    "second conv f32 data=1,2,7 filter=1,1,2,3\n"
+
+/* Each layer is named, from the second on with the time that is left, and wiped out again. */
 static void progress_on_a_terminal(void)
 {
+    static const char first[] = "\r\033[K[1/2] first\r\033[K";
+    static const char second[] = "\r\033[K[2/2] second, ", end[] = " left\r\033[K";
     const tool_surroundings terminal = {.on_terminal = 1};
     tool_result result;
-    const int end = posix_openpt(O_RDWR | O_NOCTTY);
-    if (end < 0) {
-        gops_test_skip("posix_openpt: %s", strerror(errno)); /* a chroot without /dev/pts */
-    }
-    close(end);
-    write_suite("mine.txt", "first conv f32 data=1,2,7 filter=1,1,2,3\n"
-                            "second conv f32 data=1,2,7 filter=1,1,2,3\n");
+    need_terminal();
+    write_suite("mine.txt", TWO_LAYERS);
     tool_run(&result, "bench --suite=mine.txt" QUICK, &terminal);
-    gops_test_check(result.exit_code == 0 &&
-                        strcmp(result.err, "\r\033[K[1/2] first\r\033[K"
-                                           "\r\033[K[2/2] second\r\033[K") == 0,
+    const char *rest = result.err + strlen(first);
+    gops_test_check(result.exit_code == 0 && strncmp(result.err, first, strlen(first)) == 0 &&
+                        strncmp(rest, second, strlen(second)) == 0 &&
+                        strspn(rest + strlen(second), "0123456789") > 0 &&
+                        strcmp(result.err + strlen(result.err) - strlen(end), end) == 0,
                     "%d %s", result.exit_code, result.err);
+}
+
+/* Bars follow the table on a terminal alone; colours are for it, unless NO_COLOR says no. */
+static void bars_on_a_terminal(void)
+{
+    static const char line[] = "bench --suite=mine.txt --reps=3 --seconds=0";
+    static const struct {
+        const char *variable, *value;
+        int coloured, utf8;
+    } cases[] = {
+        {"LC_ALL", "C", 1, 0},   {"LC_ALL", "C.UTF-8", 1, 1}, {"NO_COLOR", "1", 0, -1},
+        {"NO_COLOR", "", 1, -1}, {"TERM", "dumb", 0, -2},
+    };
+    tool_result result;
+    need_terminal();
+    write_suite("mine.txt", TWO_LAYERS);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tool_surroundings terminal = {
+            .out_on_terminal = 1, .variable = cases[i].variable, .value = cases[i].value};
+        tool_run(&result, line, &terminal);
+        const char *total = strstr(result.out, "\r\ntotal ");
+        gops_test_check((total != NULL) == (cases[i].utf8 != -2), "%s=%s: %s", cases[i].variable,
+                        cases[i].value, result.out);
+        gops_test_check((strstr(result.out, "\033[34m") != NULL) == cases[i].coloured, "%s=%s: %s",
+                        cases[i].variable, cases[i].value, result.out);
+        if (cases[i].utf8 >= 0)
+            gops_test_check((strstr(result.out, "\xe2\x96\x88") != NULL) == cases[i].utf8 &&
+                                (strstr(result.out, "####") != NULL) == !cases[i].utf8,
+                            "%s=%s: %s", cases[i].variable, cases[i].value, result.out);
+    }
+    tool_run(&result, line, NULL);
+    gops_test_check(strstr(result.out, "total") == NULL && strchr(result.out, '\033') == NULL, "%s",
+                    result.out);
+    const tool_surroundings terminal = {.on_terminal = 1};
+    tool_run(&result, "bench --suite=none", &terminal);
+    gops_test_check(strncmp(result.err, "\033[1;31mgroupops:\033[0m ", 20) == 0, "%s", result.err);
+}
+
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        count++;
+    return count;
+}
+
+/* The picture has a bar and a label for each layer, the longest bar as long as may be; what a name
+ * may hold is escaped. */
+static void plot(void)
+{
+    char svg[8192];
+    tool_result result;
+    write_suite("mine.txt", "a<b&c conv f32 data=1,2,7 filter=1,1,2,3\n"
+                            "large conv f32 data=1,64,56,56 filter=1,64,64,3,3\n");
+    tool_run(&result, "bench --suite=mine.txt --plot=mine.svg" QUICK, NULL);
+    gops_test_check(result.exit_code == 0 && result.err[0] == '\0', "%s", result.err);
+    FILE *file = fopen("mine.svg", "r");
+    const size_t bytes = file != NULL ? fread(svg, 1, sizeof svg - 1, file) : 0;
+    svg[bytes] = '\0';
+    if (file != NULL)
+        fclose(file);
+    gops_test_check(
+        strncmp(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 40) == 0 &&
+            count_of(svg, "</svg>\n") == 1 && count_of(svg, "class=\"bar\"") == 2 &&
+            count_of(svg, " GFLOP/s, ") == 2 && count_of(svg, " width=\"330.0\"") == 1 &&
+            count_of(svg, ">a&lt;b&amp;c</text>") == 1 && count_of(svg, ">large</text>") == 1,
+        "%s", svg);
+    tool_expect(CONV " --plot=no/x.svg --reps=1 --seconds=0 --json", 1,
+                "groupops: no/x.svg: it cannot be written: No such file or directory\n");
 }
 
 static void full_standard_output(void)
@@ -289,6 +372,8 @@ int main(void)
         {"refused_suites", refused_suites},
         {"beyond_memory", beyond_memory},
         {"progress_on_a_terminal", progress_on_a_terminal},
+        {"bars_on_a_terminal", bars_on_a_terminal},
+        {"plot", plot},
         {"full_standard_output", full_standard_output},
         {0},
     };

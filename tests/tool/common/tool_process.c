@@ -117,16 +117,22 @@ void tool_run(tool_result *result, const char *line, const tool_surroundings *su
     char emulator[] = TOOL_EMULATOR;
     int word_count = 0;
     char *copy = strdup(line);
-    const int out = memfd_create("out", MFD_CLOEXEC);
     const int on_terminal = surroundings != NULL && surroundings->on_terminal;
+    const int out_on_terminal = surroundings != NULL && surroundings->out_on_terminal;
+    int out = -1;
     int err = -1;
     int terminal = -1;
+    int out_terminal = -1;
     struct rusage usage;
     int status;
     if (on_terminal)
         open_terminal(&terminal, &err);
     else
         err = memfd_create("err", MFD_CLOEXEC);
+    if (out_on_terminal)
+        open_terminal(&out_terminal, &out);
+    else
+        out = memfd_create("out", MFD_CLOEXEC);
     if (copy == NULL || out < 0 || err < 0)
         die("tool_run");
     split(emulator, words, &word_count);
@@ -144,7 +150,10 @@ void tool_run(tool_result *result, const char *line, const tool_surroundings *su
     free(copy);
     result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     result->peak_kib = usage.ru_maxrss;
-    read_back(out, result->out, sizeof result->out);
+    if (out_on_terminal)
+        read_terminal(out_terminal, out, result->out, sizeof result->out);
+    else
+        read_back(out, result->out, sizeof result->out);
     if (on_terminal)
         read_terminal(terminal, err, result->err, sizeof result->err);
     else

@@ -15,8 +15,9 @@ typedef struct tool_surroundings {
     size_t most_file_bytes; /* RLIMIT_FSIZE; 0: no limit */
     size_t most_memory;     /* RLIMIT_AS; 0: no limit */
     int on_terminal;        /* whether standard error is a terminal */
-    const char *out_path;   /* what standard output is; NULL: result->out */
-    const char *variable;   /* an environment variable to set; NULL: none */
+    int out_on_terminal;  /* whether standard output is one, of 80 columns; its lines end in \r\n */
+    const char *out_path; /* what standard output is; NULL: result->out */
+    const char *variable; /* an environment variable to set; NULL: none */
     const char *value;
 } tool_surroundings;
 
