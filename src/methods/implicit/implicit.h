@@ -75,10 +75,9 @@ typedef struct gops_implicit_pass {
     const gops_tile *tiles; /* the list of the form */
     int64_t mr;
     int64_t depth_block;
-    bool prefetch_weights; /* they come from beyond the L2 cache */
-    int64_t bytes;         /* of a value in the compute type */
-    int64_t count;         /* of columns */
-    gops_tile_work work;   /* of all columns and all of the depth; bounds are for complete sums */
+    int64_t bytes;       /* of a value in the compute type */
+    int64_t count;       /* of columns */
+    gops_tile_work work; /* of all columns and all of the depth; bounds are for complete sums */
 } gops_implicit_pass;
 
 /* A work item in execution. */

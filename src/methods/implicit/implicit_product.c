@@ -19,18 +19,6 @@ static const gops_tile *tile_for(const gops_tile *tiles, int64_t mr, int64_t lef
     return fit;
 }
 
-/* Prefetches part number `part` of `parts` of the weights of the next block of depth, which may be
- * in no cache. The tiles of this block take long enough for that. */
-static void prefetch_weights(const unsigned char *weights, int64_t bytes, int64_t part,
-                             int64_t parts)
-{
-    enum { CACHE_LINE = 64 };
-    const int64_t end = (part + 1) * bytes / parts;
-    for (int64_t i = part * bytes / parts; i < end; i += CACHE_LINE) {
-        __builtin_prefetch(weights + i, 0, 2);
-    }
-}
-
 void gops_implicit_multiply(const gops_implicit_pass *pass)
 {
     const gops_tile_work *all = &pass->work;
@@ -44,16 +32,15 @@ void gops_implicit_multiply(const gops_implicit_pass *pass)
         work.weights = (const unsigned char *)all->weights + k * step_bytes;
         work.accumulate = k > 0;
         work.bounds = k + work.depth == all->depth ? all->bounds : NULL;
-        const unsigned char *const next =
-            (const unsigned char *)work.weights + work.depth * step_bytes;
-        const int64_t next_depth = gops_min(pass->depth_block, all->depth - k - work.depth);
+        /* The weights behind these are what comes next, and may be in no cache. */
+        const int64_t bytes = work.depth * step_bytes;
+        const unsigned char *ahead = (const unsigned char *)work.weights + bytes;
+        const unsigned char *const end = ahead + bytes;
         for (int64_t i = 0; i < pass->count; i += full->nr) {
             work.columns = all->columns + i;
             work.sum_offsets = all->sum_offsets + i;
-            if (pass->prefetch_weights) {
-                prefetch_weights(next, next_depth * step_bytes, i / full->nr,
-                                 gops_ceil_div(pass->count, full->nr));
-            }
+            work.ahead = ahead < end ? ahead : work.weights;
+            ahead += work.depth * GOPS_CACHE_LINE;
             (i + full->nr <= pass->count ? full : rest)->run(&work);
         }
     }

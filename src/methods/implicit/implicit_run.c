@@ -256,7 +256,6 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
     fill_offsets(plan, offsets);
     item.pass.work.offsets = offsets;
     item.pass.work.depth = p->depth;
-    item.pass.prefetch_weights = item.channels * weight_bytes > plan->machine.l2_bytes / 2;
     const int64_t count = item.runs.columns * item.runs.count;
     for (int64_t first = 0; first < count; first += p->column_block) {
         item.pass.count = gops_min(p->column_block, count - first);

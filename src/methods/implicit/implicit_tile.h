@@ -33,6 +33,7 @@ typedef struct gops_tile_work {
     const int64_t *offsets; /* the offset table: one entry for each k */
     int64_t depth;          /* how many k */
     const void *weights;
+    const void *ahead; /* what to prefetch: a cache line for each k; any address */
     void *sums;
     const int64_t *sum_offsets;
     int64_t sums_ld;
@@ -56,6 +57,7 @@ typedef struct gops_tile {
 enum {
     GOPS_MAX_NR = 14, /* of any tile */
     GOPS_WIDE_MR = 16,
+    GOPS_CACHE_LINE = 64,
 };
 
 static inline bool gops_tile_is_wide(bool pixels_form, int64_t mr)

@@ -48,11 +48,19 @@
 
 #define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
+#define prefetch_line NAME(prefetch_line)
 #define pixels_tile NAME(pixels_tile)
 #define channels_loop NAME(channels_loop)
 #define channels_tile NAME(channels_tile)
 #define pixels_list NAME(pixels_list)
 #define channels_list NAME(channels_list)
+
+/* Into the second level: a tile's weights fill the first. */
+GOPS_INLINE void prefetch_line(const char **at)
+{
+    __builtin_prefetch(*at, 0, 2);
+    *at += GOPS_CACHE_LINE;
+}
 
 GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int nr)
 {
@@ -66,8 +74,10 @@ GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int
     start_tile(work, 0, mr, nr, false, sum);
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
+    const char *ahead = work->ahead;
     for (int64_t k = work->depth; k > 0; k--, offsets++, weights += mr) {
         vector x[GOPS_MAX_NR];
+        prefetch_line(&ahead);
         GOPS_UNROLL
         for (int j = 0; j < nr; j++) {
             x[j] = *(const vector *)(from[j] + *offsets);
@@ -98,8 +108,10 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
     }
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
+    const char *ahead = work->ahead;
     for (int64_t k = work->depth; k > 0; k--, offsets++, weights += vectors * LANES) {
         vector weight[GOPS_MAX_VECTORS];
+        prefetch_line(&ahead);
         GOPS_UNROLL
         for (int i = 0; i < vectors; i++) {
             weight[i] = *(const vector *)(weights + i * LANES);

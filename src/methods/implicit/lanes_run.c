@@ -150,7 +150,6 @@ void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *it
         gops_implicit_list_columns(p, item, first, false, tiles->lanes);
     }
     pass.mr = gops_lanes_ones_mr(tiles, p->pixels_form);
-    pass.prefetch_weights = false;
     pass.work.weights = ones;
     pass.work.sums = item->workspace + p->windows_begin;
     pass.work.bias = pass.work.bounds = NULL;
