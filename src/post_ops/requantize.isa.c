@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 /* The values that one step of a loop takes: an AVX-512 vector. */
 enum { BLOCK = 16 };
 
@@ -131,16 +135,83 @@ GOPS_INLINE void add_block(uint8_t *to, const uint8_t *first, const uint8_t *sec
     memcpy(to, codes, (size_t)length);
 }
 
+#if defined(__AVX2__)
+#if defined(__AVX512F__)
+#define WIDE_OF(operation) _mm512_##operation
+#define WIDE_LOAD(from) _mm_loadu_si128((const void *)(from))
+#define WIDE_ORDER 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15
+typedef __m512 wide_real;
+enum { VECTOR = 16 };
+#else
+#define WIDE_OF(operation) _mm256_##operation
+#define WIDE_LOAD(from) _mm_loadl_epi64((const void *)(from))
+#define WIDE_ORDER 0, 4, 1, 5, 2, 6, 3, 7
+typedef __m256 wide_real;
+enum { VECTOR = 8 };
+#endif
+enum { VECTORS = 4, WIDE = VECTOR * VECTORS };
+typedef int32_t wide_number __attribute__((vector_size(VECTOR * sizeof(int32_t))));
+
+GOPS_INLINE wide_real wide_of(const uint8_t *codes, const bool is_signed)
+{
+    const __m128i bytes = WIDE_LOAD(codes);
+    return WIDE_OF(cvtepi32_ps)(is_signed ? WIDE_OF(cvtepi8_epi32)(bytes)
+                                          : WIDE_OF(cvtepu8_epi32)(bytes));
+}
+
+/* The same as add_block for as many as four vectors are narrowed to: WIDE. */
+GOPS_INLINE void add_wide(uint8_t *to, const uint8_t *first, const uint8_t *second,
+                          const bool is_signed, const gops_requantize_sum *by)
+{
+    const wide_real ratio[] = {WIDE_OF(set1_ps)(by->ratio[0]), WIDE_OF(set1_ps)(by->ratio[1])};
+    const wide_real constant = WIDE_OF(set1_ps)(by->constant);
+    const wide_real low = WIDE_OF(set1_ps)(by->low), high = WIDE_OF(set1_ps)(by->high);
+    wide_number number[VECTORS];
+    GOPS_UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        const wide_real a = wide_of(first + v * VECTOR, is_signed);
+        const wide_real b = wide_of(second + v * VECTOR, is_signed);
+        const wide_real inner = WIDE_OF(fmadd_ps)(b, ratio[1], constant);
+        const wide_real real = WIDE_OF(fmadd_ps)(a, ratio[0], inner);
+        number[v] =
+            (wide_number)WIDE_OF(cvtps_epi32)(WIDE_OF(min_ps)(WIDE_OF(max_ps)(real, low), high));
+    }
+#define PACKED(a, b) WIDE_OF(packs_epi32)((__typeof__(bytes))(a), (__typeof__(bytes))(b))
+    __typeof__(WIDE_OF(cvtps_epi32)(low)) bytes;
+    const __typeof__(bytes) front = PACKED(number[0], number[1]);
+    const __typeof__(bytes) back = PACKED(number[2], number[3]);
+#undef PACKED
+    bytes = is_signed ? WIDE_OF(packs_epi16)(front, back) : WIDE_OF(packus_epi16)(front, back);
+    const wide_number ordered =
+        __builtin_shufflevector((wide_number)bytes, (wide_number)bytes, WIDE_ORDER);
+    memcpy(to, &ordered, sizeof ordered);
+}
+#else
+enum { WIDE = BLOCK };
+#endif
+
+GOPS_INLINE void add_any(uint8_t *to, const uint8_t *first, const uint8_t *second, const int length,
+                         const bool is_signed, const gops_requantize_sum *by)
+{
+#ifdef WIDE_OF
+    if (length == WIDE) {
+        add_wide(to, first, second, is_signed, by);
+        return;
+    }
+#endif
+    add_block(to, first, second, length, is_signed, by);
+}
+
 /* The last block ends with the last element, and is computed before what it overlaps is stored:
  * `to` may be the residual. */
 GOPS_INLINE void add_blocks(uint8_t *to, const uint8_t *first, const uint8_t *second, int64_t count,
                             const int length, const bool is_signed, const gops_requantize_sum *by)
 {
-    uint8_t last[BLOCK];
+    uint8_t last[WIDE];
     const int64_t end = count - length;
-    add_block(last, first + end, second + end, length, is_signed, by);
+    add_any(last, first + end, second + end, length, is_signed, by);
     for (int64_t i = 0; i < end; i += length) {
-        add_block(to + i, first + i, second + i, length, is_signed, by);
+        add_any(to + i, first + i, second + i, length, is_signed, by);
     }
     memcpy(to + end, last, (size_t)length);
 }
@@ -150,6 +221,12 @@ GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *codes, const uint8_t *res
 {
     const uint8_t *first = by->residual_first ? residual : codes;
     const uint8_t *second = by->residual_first ? codes : residual;
+#ifdef WIDE_OF
+    if (count >= WIDE) {
+        add_blocks(to, first, second, count, WIDE, is_signed, by);
+        return;
+    }
+#endif
     if (count >= BLOCK) {
         add_blocks(to, first, second, count, BLOCK, is_signed, by);
     } else if (count >= BLOCK / 2) {

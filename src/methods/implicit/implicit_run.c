@@ -108,11 +108,11 @@ static void store_channels_form(const gops_implicit_item *item, int64_t first, i
     /* What lies in the output already is stored again only for its post-ops, while it is in the L1
      * cache. */
     const bool stores = !direct || (item->job->fused && !plan->quantized);
-    for (int64_t i = 0; i < count && stores; i++) {
-        if (item->adds) {
-            store_added(item, element + i * pixels, to + i * ld, pass->count);
-            continue;
-        }
+    const int64_t whole = pass->count == pixels ? count : 1; /* channels without gaps */
+    for (int64_t i = 0; item->adds && i < count; i += whole) {
+        store_added(item, element + i * pixels, to + i * ld, pass->count * whole);
+    }
+    for (int64_t i = 0; i < count && stores && !item->adds; i++) {
         gops_store(plan, item->job, item->channel_of_all + c + i, element + i * pixels, pass->count,
                    to + i * ld * pass->bytes);
     }

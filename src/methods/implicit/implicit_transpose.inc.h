@@ -22,32 +22,37 @@ static void transpose(void *to, int64_t to_ld, const void *from, int64_t from_ld
 {
     for (int64_t c = 0; c < channels; c += LANES) {
         const int64_t height = channels - c < LANES ? channels - c : LANES;
-        for (int64_t p = 0; p < pixels; p += LANES) {
+        for (int64_t i = 0; i < pixels; i += LANES) {
+            /* The last block ends with the last pixel. */
+            const int64_t width = gops_min(pixels, LANES), p = gops_min(i, pixels - width);
             const C *block = (const C *)from + p * from_ld + c;
             C *out = (C *)to + c * to_ld + p;
-            const int64_t width = pixels - p < LANES ? pixels - p : LANES;
             vector rows[LANES];
             if (width == LANES) {
                 GOPS_UNROLL
-                for (int i = 0; i < LANES; i++) {
-                    rows[i] = *(const vector *)(block + i * from_ld);
+                for (int j = 0; j < LANES; j++) {
+                    rows[j] = *(const vector *)(block + j * from_ld);
                 }
             } else {
                 GOPS_UNROLL
-                for (int i = 0; i < LANES; i++) {
-                    const int64_t row = i < width ? i : 0;
-                    rows[i] = *(const vector *)(block + row * from_ld);
+                for (int j = 0; j < LANES; j++) {
+                    const int64_t row = j < width ? j : 0;
+                    rows[j] = *(const vector *)(block + row * from_ld);
                 }
             }
             rotate_address(rows, LANES);
             if (width == LANES && height == LANES) {
                 GOPS_UNROLL
-                for (int i = 0; i < LANES; i++) {
-                    *(vector *)(out + i * to_ld) = rows[i];
+                for (int j = 0; j < LANES; j++) {
+                    *(vector *)(out + j * to_ld) = rows[j];
+                }
+            } else if (width == LANES) {
+                for (int64_t j = 0; j < height; j++) {
+                    *(vector *)(out + j * to_ld) = rows[j];
                 }
             } else {
-                for (int64_t i = 0; i < height; i++) {
-                    memcpy(out + i * to_ld, &rows[i], (size_t)width * sizeof(C));
+                for (int64_t j = 0; j < height; j++) {
+                    memcpy(out + j * to_ld, &rows[j], (size_t)width * sizeof(C));
                 }
             }
         }
