@@ -224,21 +224,27 @@ GOPS_INLINE vector hard_swish(vector x, C alpha, C beta)
     return x * GOPS_SELECT(raised > 6, constant(6), raised) / 6;
 }
 
-/* Defines the loop of an activation. The last vector is filled up: an element's bits must not depend
- * on how many follow it. */
+/* Defines the loop of an activation. The last vector overlaps the one before it, and is loaded before
+ * that changes; values that fill no vector are filled up. An element's bits do not depend on how many
+ * follow it. */
 #define LOOP(function)                                                                             \
     static void NAME(function##_all)(C * values, int64_t count, C alpha, C beta)                   \
     {                                                                                              \
+        vector last = {0};                                                                         \
         int64_t i = 0;                                                                             \
+        if (count < LANES) {                                                                       \
+            memcpy(&last, values, (size_t)count * sizeof(C));                                      \
+            last = function(last, alpha, beta);                                                    \
+            memcpy(values, &last, (size_t)count * sizeof(C));                                      \
+            return;                                                                                \
+        }                                                                                          \
+        last = *(const vector *)(values + count - LANES);                                          \
         for (; i + LANES <= count; i += LANES) {                                                   \
             vector *v = (vector *)(values + i);                                                    \
             *v = function(*v, alpha, beta);                                                        \
         }                                                                                          \
         if (i < count) {                                                                           \
-            vector last = {0};                                                                     \
-            memcpy(&last, values + i, (size_t)(count - i) * sizeof(C));                            \
-            last = function(last, alpha, beta);                                                    \
-            memcpy(values + i, &last, (size_t)(count - i) * sizeof(C));                            \
+            *(vector *)(values + count - LANES) = function(last, alpha, beta);                     \
         }                                                                                          \
     }
 

@@ -43,9 +43,9 @@ typedef enum gops_epilogue_residual {
 gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
                                  gops_epilogue_residual residual);
 
-/* The same for a kernel that can add any residual and whose neighbouring outputs are of different
- * channels, which gops_store cannot give their biases: of other activations too it leaves only the
- * activation to `rest`. Not for prelu, nor for a residual behind the activation. */
+/* The same for a kernel that can add any residual and keeps outputs of several channels together,
+ * which gops_store cannot give their biases: of other activations too it leaves only the activation
+ * to `rest`. Not for prelu, nor for a residual behind the activation. */
 gops_epilogue gops_epilogue_read_sums(const gops_plan *plan, const gops_job *job);
 
 /* Writes `padded` values: the biases of channels channel, channel + step, ... (`count` of them),

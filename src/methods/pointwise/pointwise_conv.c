@@ -148,16 +148,27 @@ static const void *find_panel(const pointwise_item *item, int64_t c, int64_t dep
     return item->data + (c * conv->data_pixels + item->pixel) * bytes;
 }
 
-/* Stores outputs that need more than the epilogue. */
+/* Stores outputs that need more than the epilogue. Where that is an activation alone, it is applied
+ * to all of them at once: a call for each run of pixels would cost as much as the activation. */
 static void store_channels(const pointwise_item *item, int64_t channel, int64_t channels,
                            const gops_pointwise_work *work)
 {
     const gops_plan *plan = item->plan;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const bool at_once = item->epilogue->applies;
+    if (at_once) {
+        plan->kernels->post_ops->apply[plan->output_type->index](
+            work->output, NULL, NULL, channels * work->output_ld, &plan->activation);
+    }
     for (int64_t i = 0; i < channels; i++) {
-        gops_store(plan, item->rest, item->channel + channel + i,
-                   item->element + (channel + i) * plan->conv.output_pixels + item->pixel,
-                   work->count, (unsigned char *)work->output + i * work->output_ld * bytes);
+        const int64_t element =
+            item->element + (channel + i) * plan->conv.output_pixels + item->pixel;
+        unsigned char *values = (unsigned char *)work->output + i * work->output_ld * bytes;
+        if (at_once) {
+            memcpy(gops_output_at(plan, item->job, element), values, (size_t)(work->count * bytes));
+        } else {
+            gops_store(plan, item->rest, item->channel + channel + i, element, work->count, values);
+        }
     }
 }
 
@@ -299,7 +310,12 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
     const int64_t image = group_index / group_items;
     const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
     const int64_t end_panel = gops_min(first_panel + p->item_panels, p->panels.count);
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
+    /* Kernels look for a residual where the output is, which sums that are kept are not. */
+    const bool by_channel = job->residual != NULL || plan->residual_after ||
+                            plan->activation.kind == GOPS_ACTIVATION_PRELU;
+    const gops_epilogue epilogue = by_channel
+                                       ? gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL)
+                                       : gops_epilogue_read_sums(plan, job);
     pointwise_item item = {
         .plan = plan,
         .job = job,
