@@ -2,7 +2,7 @@
 
 set(ENV{LD_LIBRARY_PATH} ${ROOT}/usr/${LIBDIR})
 foreach(words "info" "plan;conv;--data=1,12,11,7;--filter=4,5,3,3,3"
-              "bench;--suite=smoke;--threads=1;--reps=1")
+              "bench;--suite=tiny;--threads=1;--reps=1")
   execute_process(COMMAND ${ROOT}/usr/bin/groupops ${words} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 execute_process(COMMAND ${READELF} -d ${ROOT}/usr/bin/groupops
