@@ -46,6 +46,8 @@ static const double CYCLES_PER_FOUR_PIXELS = 1;
 /* A step takes no less for each line that it reads where the lines of its channels evict each
  * other. So 128 -> 128 on 32x32 takes AVX2 1.9 times as long as implicit's padded copy. */
 static const double CYCLES_PER_EVICTED_LINE = 7.5;
+/* The same of a line of outputs: 64 -> 64 on 32x32 took AVX-512 1.08 times as long as by implicit. */
+static const double CYCLES_PER_EVICTED_OUTPUT = 6;
 
 static double larger(double a, double b)
 {
@@ -65,13 +67,13 @@ static double step_cycles(gops_direct_size size, double columns)
     return larger(larger(multiplies, loads), larger(permutes, 4));
 }
 
-/* Whether planes lie so that their lines share the sets of the first level cache, and are of more
- * channels than a set has lines. */
-static bool planes_conflict(const gops_plan *plan, const gops_direct_layout *p)
+/* Whether planes of so many pixels lie so that their lines share the sets of the first level cache,
+ * and `channels` at a time are more than a set has lines. */
+static bool planes_conflict(const gops_plan *plan, int64_t pixels, int64_t channels)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    return plan->conv.data_pixels % WAY_BYTES * bytes % WAY_BYTES == 0 &&
-           p->depth_block > plan->machine.l1_bytes / WAY_BYTES;
+    return pixels % WAY_BYTES * bytes % WAY_BYTES == 0 &&
+           channels > plan->machine.l1_bytes / WAY_BYTES;
 }
 
 /* What each step of a tile takes in addition. */
@@ -179,8 +181,9 @@ static double tap_cycles(const gops_plan *plan, gops_direct_layout *p, const gop
         cut_axis(&conv->axis[conv->axes - 1], p->pixels, gops_direct_max_cut(tile->size));
     double across[MAX_PIXELS + 1], down[MAX_ROWS + 1] = {0, 1};
     const int64_t row_bytes = tile->size.stride * gops_compute_bytes(plan->type->compute);
-    const double line =
-        planes_conflict(plan, p) ? CYCLES_PER_EVICTED_LINE / GOPS_DIRECT_CACHE_LINE : 0;
+    const double line = planes_conflict(plan, conv->data_pixels, p->depth_block)
+                            ? CYCLES_PER_EVICTED_LINE / GOPS_DIRECT_CACHE_LINE
+                            : 0;
     double planes = 1, cycles = 0;
     int64_t entries;
     assert(p->pixels <= MAX_PIXELS && p->rows <= MAX_ROWS);
@@ -306,8 +309,12 @@ static double estimate(const gops_plan *plan, gops_direct_layout *p, double cycl
     const double calls = (double)p->tile_rows * (double)p->row_tiles;
     const double sum_cycles = CYCLES_PER_SUM * (double)(p->padded_channels * p->rows * p->pixels) /
                               (double)kernels->lanes;
+    const double stores = planes_conflict(plan, conv->output_pixels, p->mr)
+                              ? CYCLES_PER_EVICTED_OUTPUT * (double)(p->padded_channels * p->rows)
+                              : 0;
     const double all = cycles * (double)(blocks - 1) + tap_cycles(plan, p, p->last_tile) +
-                       calls * passes * (CYCLES_PER_TILE * (double)blocks + sum_cycles);
+                       calls * passes * (CYCLES_PER_TILE * (double)blocks + sum_cycles) +
+                       calls * stores;
     double lines = (double)conv->channels_in * (double)x->data * (double)bytes / CACHE_LINE;
     for (int a = 0; a < conv->axes - 1; a++) {
         const gops_axis *axis = &conv->axis[a];
