@@ -76,6 +76,7 @@ typedef enum ort_attribute_type {
 } ort_attribute_type;
 
 enum {
+    ORT_LOG_INFO = 1,
     ORT_LOG_WARNING = 2,
     ORT_LOG_ERROR = 3,
     ORT_LOG_FATAL = 4,

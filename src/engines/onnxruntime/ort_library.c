@@ -61,8 +61,7 @@ static ort_status *factory_create_ep(ort_ep_factory *self,
     (void)metadata;
     (void)count;
     (void)options;
-    (void)logger;
-    return gops_ort_provider_create(&((const factory *)(void *)self)->runtime, ep);
+    return gops_ort_provider_create(&((const factory *)(void *)self)->runtime, logger, ep);
 }
 
 static void factory_release_ep(ort_ep_factory *self, ort_ep *ep)

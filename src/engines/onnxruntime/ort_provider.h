@@ -4,8 +4,9 @@
 
 #include "ort_runtime.h"
 
-/* `runtime` must outlive the provider. */
-ort_status *gops_ort_provider_create(const gops_ort_runtime *runtime, ort_ep **ep);
+/* `runtime` and `logger`, which may be NULL, must outlive the provider. */
+ort_status *gops_ort_provider_create(const gops_ort_runtime *runtime, const ort_logger *logger,
+                                     ort_ep **ep);
 /* NULL is allowed. */
 void gops_ort_provider_destroy(ort_ep *ep);
 

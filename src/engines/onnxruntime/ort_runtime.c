@@ -34,6 +34,7 @@ static const struct {
     SLOT(release_memory_info),
     SLOT(release_tensor_info),
     SLOT(release_allocator),
+    SLOT(log_message),
     SLOT(read_attribute),
     SLOT(context_parallel_for),
     SLOT(context_allocator),

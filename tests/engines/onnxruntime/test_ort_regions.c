@@ -350,6 +350,22 @@ static void ranks(void)
     }
 }
 
+/* A region that would take longer than the runtime does is left to it. */
+static void worth(void)
+{
+    static const char *const activations[] = {"Relu", "Sigmoid"};
+    for (int i = 0; i < 2; i++) {
+        builder graph;
+        start(&graph, 14, 13, 1, 3, 83, 79);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 8, 1, 1);
+        gops_ort_graph_node(&graph, activations[i], "b", FROM("a"));
+        gops_ort_graph_conv(&graph, "c", "b", 8, 8, 1, 1);
+        gops_ort_graph_node(&graph, activations[i], "y", FROM("c"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, activations[i], i == 0 ? 4 : 0, i == 0 ? 1 : 0);
+    }
+}
+
 int main(void)
 {
     const gops_test_case cases[] = {
@@ -365,6 +381,7 @@ int main(void)
         {"slopes", slopes},
         {"other_gates", other_gates},
         {"ranks", ranks},
+        {"worth", worth},
         {NULL, NULL},
     };
     const int status = gops_test_main("ONNX Runtime, regions", cases);
