@@ -17,9 +17,9 @@ if(GROUPOPS_HARDEN)
       add_compile_options(${flag})
     endif()
   endforeach()
-  # FORTIFY_SOURCE does nothing without optimization, and glibc warns of it.
-  add_compile_options($<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>)
-  add_compile_definitions($<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
+  # FORTIFY_SOURCE does nothing without optimization, and glibc warns of it. Both are options, since
+  # CMake puts definitions before all options, where -U would take them back.
+  add_compile_options("$<$<NOT:$<CONFIG:Debug>>:SHELL:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>")
   foreach(flag -z,relro -z,now -z,noexecstack -z,defs)
     string(MAKE_C_IDENTIFIER "groupops_linker_has${flag}" has)
     check_linker_flag(C -Wl,${flag} ${has})
