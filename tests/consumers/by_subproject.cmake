@@ -1,6 +1,7 @@
 # Takes SOURCE into the project PROJECT, where no package that only the tool and the tests need can be
 # found. With SUBDIRECTORY it is built without optimization and for one instruction set, run, and
-# installed into absolute folders, in BUILD-absolute; else it is configured, and installing finds nothing of it.
+# installed into absolute folders, in BUILD-absolute; else it is built from the objects of OBJECTS and run,
+# and installing finds nothing of it.
 file(REMOVE_RECURSE ${BUILD} ${BUILD}-absolute)
 set(arguments -DGROUPOPS_SOURCE=${SOURCE} -DGROUPOPS_BLAS=${BLAS} -DCMAKE_C_COMPILER=${COMPILER}
               -DCMAKE_DISABLE_FIND_PACKAGE_PNG=ON -DCMAKE_DISABLE_FIND_PACKAGE_LibXml2=ON
@@ -14,9 +15,12 @@ if(SUBDIRECTORY)
                         -DCMAKE_INSTALL_LIBDIR=${BUILD}-absolute/lib
                         -DCMAKE_INSTALL_INCLUDEDIR=${BUILD}-absolute/headers)
 endif()
+if(OBJECTS)
+  set(ENV{CMAKE_C_COMPILER_LAUNCHER} "${CMAKE_CURRENT_LIST_DIR}/packages/take_object;${OBJECTS}")
+endif()
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${PROJECT} -B ${BUILD} -G ${GENERATOR} ${arguments}
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-if(SUBDIRECTORY)
+if(SUBDIRECTORY OR OBJECTS)
   execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
   foreach(library groupops groupops_static)
     execute_process(COMMAND ${BUILD}/consumer_${library} COMMAND_ERROR_IS_FATAL ANY)
@@ -26,10 +30,10 @@ endif()
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${BUILD}/prefix OUTPUT_QUIET
                 COMMAND_ERROR_IS_FATAL ANY)
 file(GLOB_RECURSE installed RELATIVE ${BUILD}/prefix ${BUILD}/prefix/*)
-list(FILTER installed EXCLUDE REGEX "^share/doc/")
+list(FILTER installed EXCLUDE REGEX "^share/(doc|man)/")
 if(NOT installed STREQUAL "share/consumer.c")
   message(FATAL_ERROR "installed were ${installed}")
 endif()
-if(NOT SUBDIRECTORY AND EXISTS ${BUILD}/prefix/share/doc)
+if(NOT SUBDIRECTORY AND (EXISTS ${BUILD}/prefix/share/doc OR EXISTS ${BUILD}/prefix/share/man))
   message(FATAL_ERROR "documents of groupops were installed")
 endif()
