@@ -31,7 +31,7 @@
  * - A NaN or infinity in the data of a normalization makes its image's group NaN, one in scale or
  *   bias its channel as the formula says; so does a variance that outgrows f64 (f64 alone can).
  *
- * All of this is accuracy exact, the default. Relaxed (gops_options.accuracy) differs in one point:
+ * All of this is accuracy exact, the default. Relaxed (gops_options.accuracy) differs in two points:
  * - Convolutions of bf16 may multiply by instructions of the processor for that type. They read
  *   denormal data and weights as zero, make denormal sums zero, and round sums to nearest, whatever
  *   the calling thread's modes are. Up to K = 2^20 products, the sum (in f32, before bias, residual,
@@ -39,8 +39,25 @@
  *
  *       2^-23 * (K + 32) * sum of |x w| + 2^-124 * (K + sum of |x| + sum of |w|).
  *
- *   Where the processor has no such instructions, or the plan's algorithm does not use them, relaxed
- *   is exact; gops_plan_info's `why` tells.
+ * - Convolutions of f32 and f64 with two spatial axes, kernels of 3x3, and strides and dilations of 1
+ *   may be computed by the algorithms winograd/f2 and winograd/f4 (M = 2 and 4 below), in a half to a
+ *   third of the time. They transform tiles: outputs whose indices on each axis, divided by M and
+ *   rounded down, are equal, and the M + 2 by M + 2 data elements that their windows cover. Let X_c be
+ *   the largest |x| of a tile's data in input channel c, W_c the largest |w| of the nine weights,
+ *   and C_IN, of a group, up to 2^18. The sum (before bias, residual, activation) then differs from the
+ *   exact one by at most
+ *
+ *       u * N * (C_IN + 20) * sum of X_c W_c + t * (C_IN + sum of X_c + sum of W_c),
+ *
+ *   N = 66 and 500 for M = 2 and 4; u = 2^-24 and t = 2^-135 for f32, 2^-53 and 2^-1060 for f64. Of
+ *   exact, the same terms would say u * 81 * C_IN * sum of X_c W_c: where C_IN is large, F(2,3) is
+ *   bound to 0.8 times that, F(4,3) to 6.2 times. Partial sums may outgrow the type where 2^15 times
+ *   the sum of X_c W_c does, or 2^6 X_c. A NaN or infinity in the data makes outputs whose window
+ *   covers it NaN or infinite, either for either, and may do so to all outputs of the tiles that read
+ *   it, in that group.
+ *
+ *   Where the processor has no such instructions, or the plan's algorithm is not one of these, relaxed
+ *   is exact; gops_plan_info's `why` tells: it has the word relaxed.
  *
  * A plan and a packed filter are immutable once made: gops_execute and the queries may be called
  * for one plan by many threads at once. Making, updating and destroying one is for one thread.

@@ -32,7 +32,8 @@ typedef struct gops_kernels {
     const struct gops_bf16_kernels *bf16;            /* likewise; NULL where there are none */
     const struct gops_direct_kernels *const *direct; /* by compute type: methods/direct/direct.h */
     const struct gops_pointwise *const *pointwise;   /* likewise: methods/pointwise/pointwise.h */
-    const struct gops_depthwise_forms *depthwise;    /* methods/depthwise/depthwise.h */
+    const struct gops_winograd_kernels *const *winograd;      /* .../winograd/winograd.h */
+    const struct gops_depthwise_forms *depthwise;             /* methods/depthwise/depthwise.h */
     const struct gops_depthwise_permuted *depthwise_permuted; /* .../depthwise_permuted.h */
     const struct gops_depthwise_pairs *depthwise_pairs;       /* .../depthwise_pairs.h */
     const struct gops_norm_kernels *norm;                     /* methods/norm/norm.h */
@@ -57,6 +58,7 @@ extern const struct gops_bf16_kernels GOPS_ISA_NAME(gops_bf16_kernels);
 #endif
 extern const struct gops_direct_kernels *const GOPS_BASE_NAME(gops_direct_table)[];
 extern const struct gops_pointwise *const GOPS_BASE_NAME(gops_pointwise_table)[];
+extern const struct gops_winograd_kernels *const GOPS_BASE_NAME(gops_winograd_table)[];
 extern const struct gops_depthwise_forms GOPS_BASE_NAME(gops_depthwise_forms);
 extern const struct gops_depthwise_pairs GOPS_VNNI_NAME(gops_depthwise_pairs);
 extern const struct gops_depthwise_permuted GOPS_VNNI_NAME(gops_depthwise_permuted);

@@ -19,6 +19,7 @@ const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
 #endif
     .direct = GOPS_BASE_NAME(gops_direct_table),
     .pointwise = GOPS_BASE_NAME(gops_pointwise_table),
+    .winograd = GOPS_BASE_NAME(gops_winograd_table),
     .depthwise = &GOPS_BASE_NAME(gops_depthwise_forms),
     .depthwise_pairs = &GOPS_VNNI_NAME(gops_depthwise_pairs),
     .depthwise_permuted = &GOPS_VNNI_NAME(gops_depthwise_permuted),

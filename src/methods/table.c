@@ -10,6 +10,8 @@ const gops_method *const gops_methods[] = {
     &gops_direct_conv,
     &gops_pointwise_conv,
     &gops_pointwise_channels_conv,
+    &gops_winograd_f2_conv,
+    &gops_winograd_f4_conv,
     &gops_subconv_deconv,
     &gops_depthwise_blocked_conv,
     &gops_depthwise_blocked_deconv,

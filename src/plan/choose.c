@@ -166,7 +166,7 @@ static bool find_next(search *at, gops_plan *candidate)
 }
 
 /* The most methods of one operation. */
-enum { MAX_CANDIDATES = 11 };
+enum { MAX_CANDIDATES = 13 };
 
 /* What the explanation says about a method. */
 typedef struct finding {

@@ -256,6 +256,7 @@ static void run_operation(gops_problem_operation operation)
         }
         for (int64_t n = 0; n < problems_wanted() * (norm ? 3 : 1); n++) {
             gops_problem problem = gops_random_problem(operation, types[t.row], &random);
+            gops_random_relax(&problem, &random);
             problem.max_workspace = gops_random_budget(&random);
             if (t.row >= ROWS - QUANTIZED)
                 gops_random_quantize(&problem, &t.memory, &random);
@@ -307,7 +308,7 @@ static void every_width(void)
 {
     static trial t;
     gops_test_random random = gops_test_random_start(gops_test_seed(), 85);
-    for (int64_t width = 1; width <= 37; width++)
+    for (int64_t width = 1; width <= 37; width++) {
         for (int64_t taps = 1 + width % 3; taps <= 7; taps += 3) {
             const gops_problem_operation operation =
                 taps % 2 == 0 ? GOPS_PROBLEM_DECONV : GOPS_PROBLEM_CONV;
@@ -330,6 +331,12 @@ static void every_width(void)
             p.filter.dims[operation == GOPS_PROBLEM_CONV ? 1 : 2] = 8 * (1 + width % 7);
             run_problem(&p, PLAIN, &t, &random);
         }
+        t.row = (int)(width % 2); /* f64, f32 */
+        gops_problem p = gops_test_witness(GOPS_PROBLEM_CONV, types[t.row], GOPS_TEST_RELAXED);
+        p.data.dims[2] = 1 + width % 9;
+        p.data.dims[3] = width;
+        run_problem(&p, width % 3 == 0 ? SLICES : PLAIN, &t, &random);
+    }
     gops_test_check_tally(&t.tally, GOPS_PROBLEM_CONV, NULL);
     gops_test_check_tally(&t.tally, GOPS_PROBLEM_DECONV, NULL);
     printf("%" PRId64 " executions: ", t.executions);

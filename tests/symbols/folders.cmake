@@ -9,7 +9,7 @@ foreach(folder IN LISTS library)
   set(uses_${folder} ${seen})
 endforeach()
 set(uses_methods ${seen} methods)
-foreach(method gemm implicit direct pointwise depthwise subconv norm nonfinite)
+foreach(method gemm implicit direct pointwise winograd depthwise subconv norm nonfinite)
   set(uses_methods/${method} ${seen} methods methods/${method})
 endforeach()
 list(APPEND uses_methods/subconv methods/implicit) # which its products are made by

@@ -90,21 +90,24 @@ void gops_test_count(gops_test_tally *tally, const gops_problem *problem, const 
     tally->times[problem->operation][gops_test_algorithm(info.algorithm)][gops_test_isa()]++;
 }
 
-/* Of one channel a group, few and many groups; kernels of 1; several channels a group. Widths of no
- * round number. */
+/* Of one channel a group, few and many groups; kernels of 1; several channels a group, exact and
+ * relaxed. Widths of no round number. */
 gops_problem gops_test_witness(gops_problem_operation operation, gops_type type, int index)
 {
     static const int64_t sizes[][5] = {/* groups, C_IN, C_OUT, kernel, width */
                                        {3, 1, 1, 3, 37},
                                        {67, 1, 1, 3, 7},
                                        {2, 5, 7, 1, 11},
+                                       {2, 3, 5, 3, 13},
                                        {2, 3, 5, 3, 13}};
+    const int counts[] = {5, 4, 1}; /* by operation */
     gops_problem p = {.operation = operation};
-    if (index >= (operation == GOPS_PROBLEM_NORM ? 1 : 4))
+    if (index >= counts[operation])
         return p;
     const int64_t *size = sizes[index], pad = size[3] / 2;
     const int deconv = operation == GOPS_PROBLEM_DECONV;
     p.data = (gops_tensor){type, 4, {2, size[0] * size[1], 5, size[4]}};
+    p.accuracy = index == GOPS_TEST_RELAXED ? GOPS_ACCURACY_RELAXED : GOPS_ACCURACY_EXACT;
     p.with_residual = 1;
     p.norm = (gops_norm_attributes){3, 1e-3};
     if (operation != GOPS_PROBLEM_NORM) {
@@ -215,6 +218,8 @@ void gops_test_check_witnesses(void)
         {GOPS_PROBLEM_CONV, "direct"},
         {GOPS_PROBLEM_CONV, "pointwise/pixels"},
         {GOPS_PROBLEM_CONV, "pointwise/channels"},
+        {GOPS_PROBLEM_CONV, "winograd/f2"},
+        {GOPS_PROBLEM_CONV, "winograd/f4"},
         {GOPS_PROBLEM_CONV, "depthwise/blocked"},
         {GOPS_PROBLEM_CONV, "depthwise/shuffle"},
         {GOPS_PROBLEM_CONV, "depthwise/masked"},

@@ -9,6 +9,7 @@ enum {
     /* At least as many as gops_algorithm_name and gops_isa_name have. */
     GOPS_TEST_ALGORITHMS = 16,
     GOPS_TEST_ISAS = 12,
+    GOPS_TEST_RELAXED = 4, /* the witness that is */
 };
 
 /* What to do with each plan. Returns 0 to go no further. */

@@ -10,6 +10,7 @@
 
 #include "problem_quantization.h"
 #include "problem_view.h"
+#include "winograd_bound.h"
 #include "compare.h"
 #include "elements.h"
 #include "harness.h"
@@ -316,6 +317,9 @@ void gops_problem_reference(const gops_problem *problem, const gops_problem_buff
     if (problem->accuracy == GOPS_ACCURACY_RELAXED && type == GOPS_BF16 &&
         problem->operation != GOPS_PROBLEM_NORM)
         allow_relaxed(problem, buffers, &geometry, result);
+    if (problem->accuracy == GOPS_ACCURACY_RELAXED && gops_test_winograd_serves(problem, &geometry))
+        for (int m = 2; m <= 4; m += 2) /* of any algorithm, of which some may be by either form */
+            gops_test_allow_winograd(problem, buffers, &geometry, m, result);
     if (problem->residual_in_place && problem->operation != GOPS_PROBLEM_NORM &&
         !(problem->residual_after && problem->activation.kind != GOPS_ACTIVATION_NONE) &&
         gops_test_type_is_real(type))

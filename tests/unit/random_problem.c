@@ -217,6 +217,22 @@ gops_problem gops_random_problem(gops_problem_operation operation, gops_type typ
     return problem;
 }
 
+void gops_random_relax(gops_problem *problem, gops_test_random *random)
+{
+    gops_problem relaxed = *problem;
+    const gops_type type = problem->data.type;
+    if (problem->operation != GOPS_PROBLEM_CONV || (type != GOPS_F32 && type != GOPS_F64) ||
+        gops_test_random_chance(random, 60))
+        return;
+    relaxed.accuracy = GOPS_ACCURACY_RELAXED;
+    if (relaxed.data.rank == 4) {
+        relaxed.filter.dims[3] = relaxed.filter.dims[4] = 3;
+        relaxed.conv.strides.count = relaxed.conv.dilations.count = 0;
+    }
+    if (is_small(&relaxed))
+        *problem = relaxed;
+}
+
 void gops_random_fusion(gops_problem *problem, gops_test_random *random)
 {
     gops_type type = problem->output_type != 0 ? problem->output_type : problem->data.type;

@@ -19,6 +19,10 @@ gops_problem gops_random_problem(gops_problem_operation operation, gops_type typ
 /* Gives half of all problems something fused into the store. */
 void gops_random_fusion(gops_problem *problem, gops_test_random *random);
 
+/* Relaxes some convolutions of f32 and f64, of which those with two axes then are of the kind that
+ * Winograd's method serves. */
+void gops_random_relax(gops_problem *problem, gops_test_random *random);
+
 /* A max_workspace: none given, no limit, little, or next to nothing. */
 int64_t gops_random_budget(gops_test_random *random);
 

@@ -110,7 +110,7 @@ static void foreign_is_refused(void)
     gops_choice_algorithm(&problem, algorithm);
     char *written = gops_choice_write_text(problem.choices, &bytes);
     gops_choices_destroy(problem.choices);
-    static const char *const names[] = {"winograd",   "",     "gemm ",         "direct/",
+    static const char *const names[] = {"fft",        "",     "gemm ",         "direct/",
                                         "depthwise/", "norm", "direct/strips", "gemm/rows"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         gops_choice_replace_algorithm(written, names[i], text, sizeof text);

@@ -46,8 +46,8 @@ static void refusals(void)
     o.accuracy = (gops_accuracy)2;
     refuse(&o, GOPS_INVALID, "accuracy is 2; it must be 0, exact, or 1, relaxed");
     o = good;
-    o.algorithm = "winograd";
-    snprintf(message, sizeof message, "algorithm is \"winograd\"; it must be one of auto, fastest");
+    o.algorithm = "fft";
+    snprintf(message, sizeof message, "algorithm is \"fft\"; it must be one of auto, fastest");
     for (int i = 0; gops_algorithm_name(i) != NULL; i++) {
         strcat(message, ", ");
         strcat(message, gops_algorithm_name(i));

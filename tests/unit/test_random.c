@@ -274,6 +274,7 @@ static void run_operation(gops_problem_operation operation, int percent)
             gops_test_random_start(gops_test_seed(), (uint64_t)i * 3 + (uint64_t)operation);
         gops_type type = types[i % (operation == GOPS_PROBLEM_NORM ? REAL_TYPES : TYPES)];
         gops_problem problem = gops_random_problem(operation, type, &random);
+        gops_random_relax(&problem, &random);
         gops_random_fusion(&problem, &random);
         gops_random_view(&problem, &random);
         if (!run_problem(&problem, i, &random)) {

@@ -1,0 +1,94 @@
+/*
+ * winograd.h: the kernels of Winograd's convolution, F(2,3) and F(4,3) on both axes; winograd_conv.c
+ * derives it.
+ *
+ * A tile is M x M outputs of one channel, M = 2 or 4, and reads P x P pixels of the data, P = M + 2.
+ * It has P x P positions: the products of the transformed data with the transformed weights. In all
+ * buffers a vector has neighbouring channels in its lanes, so that the transforms, in registers, do
+ * not depend on where in an image a tile lies. Input channels are padded with zeros to whole vectors:
+ *
+ *     pixels   [row][column][lanes]: of one vector of channels, with its padding
+ *     points   [position][vector of channels][tile][lanes]: the transformed data
+ *     weights  [position][input channel][vectors * lanes]: of a block of output channels
+ *     sums     [position][tile][vectors * lanes]: their products, summed over input channels
+ *
+ * Distances are in values.
+ */
+#ifndef GOPS_WINOGRAD_H
+#define GOPS_WINOGRAD_H
+
+#include "isa/isa.h"
+#include "types/types.h"
+
+#include <stdint.h>
+
+typedef enum gops_winograd_form {
+    GOPS_WINOGRAD_F2,
+    GOPS_WINOGRAD_F4,
+    GOPS_WINOGRAD_FORMS /* how many there are */
+} gops_winograd_form;
+
+/* The outputs and the pixels of a tile, on each axis. */
+static inline int64_t gops_winograd_outputs(gops_winograd_form form)
+{
+    return form == GOPS_WINOGRAD_F2 ? 2 : 4;
+}
+
+static inline int64_t gops_winograd_points(gops_winograd_form form)
+{
+    return gops_winograd_outputs(form) + 2;
+}
+
+/* Copies the pixels of neighbouring tiles of a row, for one vector of channels, and transforms
+ * them. */
+typedef struct gops_winograd_input {
+    const void *data;      /* the first channel's first pixel */
+    int64_t channels;      /* up to a vector's lanes; the others are 0 */
+    int64_t plane;         /* from one channel to the next */
+    int64_t height, width; /* of the data */
+    int64_t top, left;     /* the first tile's first pixel, which may lie on padding */
+    int64_t tiles;
+    void *pixels;      /* scratch: P rows, as many columns as the tiles read, in whole vectors */
+    void *points;      /* of position 0 */
+    int64_t points_ld; /* from one position to the next */
+} gops_winograd_input;
+
+/* Multiplies all positions of some tiles with a block of output channels. */
+typedef struct gops_winograd_product {
+    const void *points, *weights;
+    void *sums;
+    int64_t positions, tiles, channels_in;
+    int64_t vectors;      /* of output channels */
+    int64_t points_ld;    /* from one position to the next */
+    int64_t points_block; /* from one vector of channels to the next */
+    int64_t sums_ld;      /* from one position to the next */
+} gops_winograd_product;
+
+/* Transforms the sums of neighbouring tiles of a row, applies the epilogue, and stores them. */
+typedef struct gops_winograd_output {
+    const void *sums; /* of the first tile's position 0 */
+    int64_t sums_ld;
+    int64_t vectors;  /* of channels */
+    int64_t channels; /* that exist */
+    int64_t tiles;
+    int64_t rows, columns;            /* of outputs that exist, at most M and M * tiles */
+    void *pixels;                     /* scratch: M rows of so many columns, in whole vectors */
+    void *output;                     /* the first channel's first output */
+    int64_t output_plane, output_row; /* from one channel, and from one row, to the next */
+    const void *bounds, *bias;        /* of the epilogue: post_ops/epilogue.h; bounds NULL: none */
+} gops_winograd_output;
+
+typedef struct gops_winograd_kernels {
+    int64_t lanes;
+    int64_t max_vectors;      /* of a block of output channels */
+    const int64_t *max_tiles; /* of a register tile, by its vectors - 1 */
+    void (*input[GOPS_WINOGRAD_FORMS])(const gops_winograd_input *input);
+    void (*multiply)(const gops_winograd_product *product);
+    void (*output[GOPS_WINOGRAD_FORMS])(const gops_winograd_output *output);
+} gops_winograd_kernels;
+
+#ifdef GOPS_ISA
+extern const gops_winograd_kernels *const GOPS_ISA_NAME(gops_winograd_table)[GOPS_COMPUTES];
+#endif
+
+#endif
