@@ -88,6 +88,7 @@ mark_as_advanced(GROUPOPS_AWK)
 if(UNIX AND GROUPOPS_AWK)
   set(pages ${PROJECT_BINARY_DIR}/man/man3)
   file(GLOB page_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/groupops/*.h
+       ${PROJECT_SOURCE_DIR}/src/engines/*/include/groupops/*.h
        ${PROJECT_SOURCE_DIR}/tests/examples/headers/*.c)
   add_custom_command(
     OUTPUT ${pages}.made

@@ -68,7 +68,8 @@ function paragraphs(text,    lines, count, i, code, list)
         print ".fi\n.RE"
 }
 
-# A declaration on one line, broken behind commas where it is longer than a page is wide.
+# A declaration on one line, broken behind commas, or behind its first parenthesis, where it is longer than
+# a page is wide.
 function wrapped(text,    out, piece, at)
 {
     gsub(/[ \t\n]+/, " ", text)
@@ -82,9 +83,14 @@ function wrapped(text,    out, piece, at)
             piece = substr(piece, RSTART + 1)
         }
         if (!at)
+            at = out == "" ? index(substr(text, 1, 72), "(") : 0
+        if (!at)
+            at = index(text, ", ")
+        if (!at)
             break
         out = out substr(text, 1, at) "\n"
-        text = "        " substr(text, at + 2)
+        text = substr(text, at + 1)
+        sub(/^ */, "        ", text)
     }
     return out text
 }
@@ -283,10 +289,12 @@ depth {
 
 END {
     flush()
-    print ".SH EXAMPLE\n.nf"
-    while ((getline line <example) > 0)
+    for (count = 0; (getline line <example) > 0; count++) {
+        if (count == 0)
+            print ".SH EXAMPLE\n.nf"
         print roff(line)
-    print ".fi\n.SH SEE ALSO"
+    }
+    print (count ? ".fi\n" : "") ".SH SEE ALSO"
     printf ".BR groupops (1)"
     count = split(headers, all, " ")
     for (i = 1; i <= count; i++) {

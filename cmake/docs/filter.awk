@@ -57,8 +57,8 @@ function reference(text, link,    anchor, path)
     path = link == "" ? here : resolved(link)
     if (path in pages)
         return "[" text "](@ref " page_of(path) (anchor == "" ? "" : "-" anchor) ")"
-    if (path ~ /^include\/.*\.h$/) {
-        sub(/^include\//, "", path)
+    if (path ~ /(^|\/)include\/groupops\/.*\.h$/) {
+        sub(/^(.*\/)?include\//, "", path)
         return "[" text "](@ref " path ")"
     }
     return text

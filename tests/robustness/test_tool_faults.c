@@ -122,6 +122,11 @@ static void plan(void)
     fail_in_turn("plan deconv --data=1,4,9,11 --filter=2,2,3,3,2 --strides=2,1 --json", NULL);
 }
 
+static void compare(void)
+{
+    fail_in_turn("compare x.npy x.npy", NULL);
+}
+
 static void info(void)
 {
     fail_in_turn("info", NULL);
@@ -156,10 +161,9 @@ static void write_quantized(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {{"run", run},     {"quantized", quantized},
-                                           {"fused", fused}, {"plan", plan},
-                                           {"info", info},   {"ir", ir},
-                                           {NULL, NULL}};
+    static const gops_test_case cases[] = {
+        {"run", run}, {"quantized", quantized}, {"fused", fused}, {"plan", plan}, {"info", info},
+        {"ir", ir},   {"compare", compare},     {NULL, NULL}};
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 4, 5);
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 2, 3);
     float values[36];

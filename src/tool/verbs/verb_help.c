@@ -93,6 +93,22 @@ static void print_usage(const char *text)
     }
 }
 
+/* A paragraph for each of the forms, with ", or " between them; its further lines are indented. */
+static void print_synopsis(const char *usage)
+{
+    static const char between[] = ", or ";
+    while (*usage != '\0') {
+        const char *end = strstr(usage, between);
+        const int length = end != NULL ? (int)(end - usage) : (int)strlen(usage);
+        char form[256];
+        snprintf(form, sizeof form, "%.*s", length, usage);
+        printf(".in +4n\n.ti -4n\n\\fBgroupops\\fR ");
+        print_usage(form);
+        printf("\n.br\n.in -4n\n");
+        usage = end != NULL ? end + strlen(between) : usage + length;
+    }
+}
+
 static void print_paragraphs(const char *text)
 {
     while (*text != '\0') {
@@ -138,13 +154,13 @@ void gops_verb_man(const gops_verb *verb)
     }
     upper[i] = '\0';
     printf(".\\\" By groupops help %s --man, from the tables that --help shows.\n", verb->name);
-    printf(".TH GROUPOPS\\-%s 1 \"\" \"groupops %s\" \"User Commands\"\n.ad l\n", upper,
+    printf(".TH GROUPOPS\\-%s 1 \"\" \"groupops %s\" \"User Commands\"\n.ad l\n.nh\n", upper,
            gops_version());
     printf(".SH NAME\ngroupops\\-%s \\- ", verb->name);
     print_roff(verb->summary, strlen(verb->summary));
-    printf("\n.SH SYNOPSIS\n.nf\n\\fBgroupops\\fR ");
-    print_usage(verb->usage);
-    printf("\n.fi\n.SH DESCRIPTION\n");
+    printf("\n.SH SYNOPSIS\n");
+    print_synopsis(verb->usage);
+    printf(".SH DESCRIPTION\n");
     print_paragraphs(verb->about);
     for (const gops_tool_operation *row = gops_operations;
          verb->operations != 0 && row->name != NULL; row++) {
