@@ -122,6 +122,39 @@ typedef enum gops_accuracy {
     GOPS_ACCURACY_RELAXED = 1 /**< admits what rounds differently, or flushes denormals */
 } gops_accuracy;
 
+/** Where the means and variances of a normalization come from. */
+typedef enum gops_moments_use {
+    GOPS_MOMENTS_FOUND = 0, /**< from the data */
+    /** From the caller, in gops_arguments.moments or in mean and variance: batch normalization by
+     * moments of long ago is a group for each channel, whose moments are the same for all images. */
+    GOPS_MOMENTS_GIVEN = 1,
+    /** From the data, and nothing is normalized: scale, bias, output and residual are not read. */
+    GOPS_MOMENTS_ONLY = 2
+} gops_moments_use;
+
+/** The moments of a set of elements, for a group that lies on several machines: each finds those of
+ * its part (GOPS_MOMENTS_ONLY), all merge the parts' in the same order, which fixes the last bits,
+ * and each normalizes its part by them (GOPS_MOMENTS_GIVEN). The mean is center + rest, so that f64
+ * loses no digits of it; the population variance is squares / count. */
+typedef struct gops_moments {
+    double count; /**< of elements, above 0 */
+    double center;
+    double rest;
+    double squares; /**< the sum of the squared distances from the mean */
+} gops_moments;
+
+/** Adds the elements of `other` to those of `moments`: the update of Chan, Golub and LeVeque
+ * ("Updating formulae and a pairwise algorithm for computing sample variances", 1979). */
+static inline void gops_moments_merge(gops_moments *moments, const gops_moments *other)
+{
+    const double count = moments->count + other->count;
+    const double weight = other->count / count;
+    const double distance = (other->center - moments->center) + (other->rest - moments->rest);
+    moments->rest += distance * weight;
+    moments->squares += other->squares + distance * distance * (moments->count * weight);
+    moments->count = count;
+}
+
 /** max_workspace without a bound. */
 #define GOPS_UNLIMITED INT64_MAX
 
@@ -173,6 +206,8 @@ typedef struct gops_options {
     /** true: "auto" and "fastest" leave out what gops_plan_part does not serve. Plans of all
      * operations and types take it. */
     bool divisible;
+    /** Of a normalization; a convolution takes none but GOPS_MOMENTS_FOUND. */
+    gops_moments_use moments;
 } gops_options;
 
 #define GOPS_OPTIONS_INIT GOPS_SIZED_INIT(gops_options)
@@ -318,7 +353,7 @@ GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
  * What an earlier call has left in a field that does not matter here does no harm. Not read, and so
  * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride
  * without a residual, workspace_bytes without a workspace, slopes of another activation than prelu. Refused by name, since the caller would
- * wait for something that does not come: mean and variance of a convolution, data_zero_point of a
+ * wait for something that does not come: mean, variance and moments of a convolution, data_zero_point of a
  * plan that is not quantized.
  */
 typedef struct gops_arguments {
@@ -334,7 +369,8 @@ typedef struct gops_arguments {
      * gops_options.residual_type, residual_after_activation. */
     const void *residual;
     /** Normalization, NULL or written: [N, num_groups] means and population variances, doubles for
-     * f64 data and floats for all others. */
+     * f64 data and floats for all others. With GOPS_MOMENTS_GIVEN and without `moments` they are
+     * read. */
     void *mean;
     void *variance;
     /** Quantized plans: one value of the data's type that stands for 0, in the padding too. NULL: the
@@ -353,6 +389,9 @@ typedef struct gops_arguments {
     int64_t residual_stride;
     /** prelu: one slope for each of the G * C_OUT output channels, of the output's type. */
     const void *slopes;
+    /** Normalization, NULL or written: [N, num_groups]; with GOPS_MOMENTS_GIVEN, read in place of
+     * mean and variance, which then are NULL. */
+    gops_moments *moments;
 } gops_arguments;
 
 #define GOPS_ARGUMENTS_INIT GOPS_SIZED_INIT(gops_arguments)

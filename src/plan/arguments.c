@@ -32,16 +32,13 @@ static gops_status check_extras(const gops_plan *plan, const gops_arguments *giv
 {
     const size_t alignment = (size_t)plan->output_type->bytes;
     const size_t bias = plan->quantized ? sizeof(int32_t) : alignment;
-    const size_t moment = plan->type->type == GOPS_F64 ? sizeof(double) : sizeof(float);
     GOPS_TRY(
         check_optional("residual", given->residual, (size_t)plan->residual_type->bytes, error));
-    if (plan->operation == GOPS_OPERATION_NORM) {
-        GOPS_TRY(check_optional("mean", given->mean, moment, error));
-        return check_optional("variance", given->variance, moment, error);
-    }
-    if (given->mean != NULL || given->variance != NULL) {
+    if (given->mean != NULL || given->variance != NULL || given->moments != NULL) {
         return gops_fail(error, GOPS_INVALID, "arguments.%s is given; only a normalization has one",
-                         given->mean != NULL ? "mean" : "variance");
+                         given->mean != NULL       ? "mean"
+                         : given->variance != NULL ? "variance"
+                                                   : "moments");
     }
     if (plan->activation.kind == GOPS_ACTIVATION_PRELU) {
         GOPS_TRY(check_buffer("slopes", given->slopes, alignment, error));
@@ -67,22 +64,53 @@ static gops_status check_sum(const gops_plan *plan, const void *residual, gops_e
     return GOPS_OK;
 }
 
+static gops_status check_moments(const gops_plan *plan, const gops_arguments *given,
+                                 gops_error *error)
+{
+    const size_t alignment = plan->type->type == GOPS_F64 ? sizeof(double) : sizeof(float);
+    const bool reads = plan->moments == GOPS_MOMENTS_GIVEN;
+    if (reads && given->moments != NULL && (given->mean != NULL || given->variance != NULL)) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.%s and arguments.moments are both given; the plan reads one",
+                         given->mean != NULL ? "mean" : "variance");
+    }
+    if (reads && given->moments == NULL) {
+        GOPS_TRY(check_buffer("mean", given->mean, alignment, error));
+        return check_buffer("variance", given->variance, alignment, error);
+    }
+    GOPS_TRY(check_optional("mean", given->mean, alignment, error));
+    GOPS_TRY(check_optional("variance", given->variance, alignment, error));
+    return check_optional("moments", given->moments, _Alignof(gops_moments), error);
+}
+
+static gops_status check_norm(const gops_plan *plan, const gops_arguments *given, gops_error *error)
+{
+    const size_t alignment = (size_t)plan->type->bytes;
+    GOPS_TRY(check_moments(plan, given, error));
+    if (plan->moments == GOPS_MOMENTS_ONLY) {
+        return GOPS_OK;
+    }
+    GOPS_TRY(check_buffer("output", given->output, alignment, error));
+    GOPS_TRY(check_optional("residual", given->residual, alignment, error));
+    GOPS_TRY(check_buffer("scale", given->scale, alignment, error));
+    return check_buffer("bias", given->bias, alignment, error);
+}
+
 static gops_status check_inputs(const gops_plan *plan, const gops_arguments *given,
                                 gops_error *error)
 {
     const size_t alignment = (size_t)plan->type->bytes;
     GOPS_TRY(check_buffer("data", given->data, alignment, error));
-    GOPS_TRY(check_buffer("output", given->output, (size_t)plan->output_type->bytes, error));
     if (given->data_zero_point != NULL && !plan->quantized) {
         return gops_fail(error, GOPS_INVALID,
                          "arguments.data_zero_point is given; the plan is not quantized: it has no "
                          "output_type");
     }
-    GOPS_TRY(check_extras(plan, given, error));
     if (plan->operation == GOPS_OPERATION_NORM) {
-        GOPS_TRY(check_buffer("scale", given->scale, alignment, error));
-        return check_buffer("bias", given->bias, alignment, error);
+        return check_norm(plan, given, error);
     }
+    GOPS_TRY(check_buffer("output", given->output, (size_t)plan->output_type->bytes, error));
+    GOPS_TRY(check_extras(plan, given, error));
     if (given->filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "arguments.filter is NULL");
     }
@@ -194,6 +222,11 @@ gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *giv
     if (plan->items == 0) {
         return GOPS_OK; /* an empty output */
     }
+    if (plan->moments == GOPS_MOMENTS_ONLY) {
+        arguments.output = NULL;
+        arguments.residual = NULL;
+        arguments.output_stride = 0;
+    }
     GOPS_TRY(check_inputs(plan, &arguments, error));
     const bool norm = plan->operation == GOPS_OPERATION_NORM;
     *job = (gops_job){
@@ -207,6 +240,7 @@ gops_status gops_read_arguments(const gops_plan *plan, const gops_arguments *giv
         .fused = is_fused(plan, &arguments),
         .mean = arguments.mean,
         .variance = arguments.variance,
+        .moments = arguments.moments,
         .output = arguments.output,
         .shared = arguments.workspace,
         .quantized = plan->quantized ? &arguments.filter->quantized : NULL,

@@ -57,8 +57,8 @@ gops_status gops_measure_trials(gops_trial *trials, int count, gops_error *error
 /* plan_create.c */
 
 /* Chooses, and makes the plan. `draft` has its operation, geometry, shape, kernels, host, GEMM
- * table, activation, origin, saturate, relaxed, residual_after and
- * wanted_variant; `data` is the data's type. */
+ * table, activation, origin, saturate, relaxed, residual_after, moments,
+ * is_part and wanted_variant; `data` is the data's type. */
 gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_request *wanted,
                              gops_plan **plan, gops_error *error);
 

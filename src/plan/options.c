@@ -36,6 +36,20 @@ static gops_status check_algorithm(const char *name, gops_error *error)
                      name, known);
 }
 
+static gops_status check_moments(gops_moments_use moments, gops_operation operation,
+                                 gops_error *error)
+{
+    if ((unsigned)moments > GOPS_MOMENTS_ONLY) {
+        return gops_fail(error, GOPS_INVALID, "moments is %d; it must be from 0 to %d",
+                         (int)moments, GOPS_MOMENTS_ONLY);
+    }
+    if (moments != GOPS_MOMENTS_FOUND && operation != GOPS_OPERATION_NORM) {
+        return gops_fail(error, GOPS_INVALID, "moments is %d; only a normalization has them",
+                         (int)moments);
+    }
+    return GOPS_OK;
+}
+
 gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_request *wanted,
                               gops_error *error)
 {
@@ -51,6 +65,8 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
         return gops_fail(error, GOPS_INVALID, "accuracy is %d; it must be 0, exact, or 1, relaxed",
                          (int)given->accuracy);
     }
+    GOPS_TRY(check_moments(given->moments, plan->operation, error));
+    plan->moments = given->moments;
     *wanted = (gops_request){.algorithm = given->algorithm,
                              .choices = given->choices,
                              .threads = given->threads,

@@ -57,6 +57,7 @@ typedef struct gops_job {
     bool fused; /* bias, residual or activation are to be applied when storing: post_ops.h */
     void *mean;
     void *variance;
+    gops_moments *moments;
 } gops_job;
 
 /* `zero_points` are those of the filter, one for each of the G * C_OUT output channels; NULL unless
@@ -154,6 +155,8 @@ struct gops_plan {
     bool saturate;       /* gops_options */
     bool relaxed;        /* gops_options.accuracy */
     bool residual_after; /* gops_options.residual_after_activation, of plans with an activation */
+    gops_moments_use moments;
+    bool is_part; /* of another plan, by gops_plan_part: methods serve it at whatever cost */
     gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */

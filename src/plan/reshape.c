@@ -36,6 +36,7 @@ static gops_plan draft_from(const gops_plan *plan)
         .saturate = plan->saturate,
         .relaxed = plan->relaxed,
         .residual_after = plan->residual_after,
+        .moments = plan->moments,
         .quantized = plan->quantized,
         .origin = plan->origin,
         .wanted_variant = plan->filter_variant,
@@ -163,6 +164,7 @@ gops_status gops_plan_part(const gops_plan *plan, const gops_tensor *data,
                          "output_padding is given; only a transposed convolution has one");
     }
     gops_plan draft = draft_from(plan);
+    draft.is_part = true;
     const gops_request wanted = {.algorithm = plan->method->name,
                                  .threads = plan->origin.threads,
                                  .max_workspace = plan->origin.max_workspace};

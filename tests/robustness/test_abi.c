@@ -86,6 +86,12 @@ static const place places[] = {
     FIELD(gops_options, accuracy, 84),
     FIELD(gops_options, residual_after_activation, 88),
     FIELD(gops_options, divisible, 89),
+    FIELD(gops_options, moments, 92),
+    SIZE(gops_moments, 32),
+    FIELD(gops_moments, count, 0),
+    FIELD(gops_moments, center, 8),
+    FIELD(gops_moments, rest, 16),
+    FIELD(gops_moments, squares, 24),
     SIZE(gops_quantization, 80),
     FIELD(gops_quantization, size, 0),
     FIELD(gops_quantization, data_scale, 8),
@@ -110,7 +116,7 @@ static const place places[] = {
     FIELD(gops_plan_info, workspace_bytes, 232),
     FIELD(gops_plan_info, filter_bytes, 240),
     FIELD(gops_plan_info, flops, 248),
-    SIZE(gops_arguments, 128),
+    SIZE(gops_arguments, 136),
     FIELD(gops_arguments, size, 0),
     FIELD(gops_arguments, data, 8),
     FIELD(gops_arguments, filter, 16),
@@ -127,6 +133,7 @@ static const place places[] = {
     FIELD(gops_arguments, output_stride, 104),
     FIELD(gops_arguments, residual_stride, 112),
     FIELD(gops_arguments, slopes, 120),
+    FIELD(gops_arguments, moments, 128),
 };
 
 static void sizes_and_places(void)

@@ -55,6 +55,7 @@ static const field arguments_fields[] = {
     ARGUMENT(output_stride, USED, USED, USED),
     ARGUMENT(residual_stride, IGNORED, IGNORED, IGNORED),
     ARGUMENT(slopes, IGNORED, IGNORED, IGNORED),
+    ARGUMENT(moments, REFUSED, REFUSED, USED),
 };
 enum { ARGUMENTS = sizeof arguments_fields / sizeof arguments_fields[0] };
 
@@ -76,6 +77,7 @@ static const field options_fields[] = {
     OPTION(accuracy, USED, USED, USED),
     OPTION(residual_after_activation, IGNORED, IGNORED, IGNORED),
     OPTION(divisible, IGNORED, IGNORED, IGNORED),
+    OPTION(moments, REFUSED, REFUSED, USED),
 };
 enum { OPTIONS = sizeof options_fields / sizeof options_fields[0] };
 

@@ -108,7 +108,8 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     plan->worker_bytes = set_layout(plan, &p->layout);
     /* The copy and the sums are what lies before the staging. */
     if (p->layout.begin[2] > plan->machine.l2_bytes / 2 ||
-        conv->groups * MIN_BLOCK_FILL < p->lanes || plan->worker_bytes > worker_limit) {
+        (!plan->is_part && conv->groups * MIN_BLOCK_FILL < p->lanes) ||
+        plan->worker_bytes > worker_limit) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "depthwise/blocked takes blocks of %lld channels only where there are as many, and "

@@ -167,7 +167,7 @@ static bool is_offered(const gops_plan *plan, const image_plan *p)
         return plan->output_type->native;
     }
     const int64_t pixels = gops_max(conv->data_pixels, conv->output_pixels);
-    return plan->output_type == plan->type && p->filters >= MIN_CONVERTED &&
+    return plan->output_type == plan->type && (plan->is_part || p->filters >= MIN_CONVERTED) &&
            conv->output_pixels <= MAX_OUTPUTS &&
            2 * pixels * gops_compute_bytes(plan->type->compute) <= plan->machine.l2_bytes / 2;
 }

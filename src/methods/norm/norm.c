@@ -15,6 +15,9 @@
  * workspace. An item that needs those of the group merges those of its blocks, always in the same
  * order. The cuts depend on the shape and the budget, never on the threads.
  *
+ * Moments that are given need no first pass; a plan of moments alone has no second one, and where a
+ * group is cut, an item for each group that merges those of its blocks.
+ *
  * An element is read before it is written, and by the item that writes it, so the output may be the
  * data.
  */
@@ -73,8 +76,8 @@ static gops_status norm_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
     const int64_t groups = norm->batch * norm->groups, l2_bytes = plan->machine.l2_bytes;
     const int64_t group_bytes = gops_mul_saturate(size, plan->type->bytes);
     const int64_t l2_filled = gops_mul_saturate(group_bytes, groups) / l2_bytes;
-    const bool prefetches =
-        group_bytes <= l2_bytes / 2 && l2_filled >= BEYOND_L2 && l2_filled < BEYOND_CACHES;
+    const bool prefetches = plan->moments == GOPS_MOMENTS_FOUND && group_bytes <= l2_bytes / 2 &&
+                            l2_filled >= BEYOND_L2 && l2_filled < BEYOND_CACHES;
     *p = (norm_layout){1, size, prefetches, l2_filled >= BEYOND_CACHES};
     plan->items = groups;
     plan->worker_bytes = 0;
@@ -85,11 +88,13 @@ static gops_status norm_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
         const int64_t blocks = gops_ceil_div(size, elements);
         const int64_t bytes = gops_round_up(groups * blocks * (int64_t)sizeof(gops_moments),
                                             GOPS_WORKSPACE_ALIGNMENT);
-        if (bytes <= worker_limit) {
+        const bool given = plan->moments == GOPS_MOMENTS_GIVEN;
+        if (given || bytes <= worker_limit) {
             *p = (norm_layout){blocks, elements, false, p->nontemporal};
-            plan->shared_bytes = bytes;
-            plan->barrier = groups * blocks;
-            plan->items = 2 * plan->barrier;
+            plan->shared_bytes = given ? 0 : bytes;
+            plan->barrier = given ? 0 : groups * blocks;
+            plan->items = plan->moments == GOPS_MOMENTS_ONLY ? plan->barrier + groups
+                                                             : plan->barrier + groups * blocks;
         }
     }
     snprintf(plan->why, sizeof plan->why,
@@ -178,29 +183,61 @@ static gops_moments merge_blocks(const gops_moments *blocks, int64_t count)
     return all;
 }
 
+static double read_moment(const gops_plan *plan, const void *from, int64_t group)
+{
+    return plan->type->type == GOPS_F64 ? ((const double *)from)[group]
+                                        : (double)((const float *)from)[group];
+}
+
+/* The moments of a group: given, of its blocks, or of the only one. */
+static gops_moments norm_moments(const gops_plan *plan, const gops_job *job, int64_t group)
+{
+    const norm_layout *p = norm_layout_of(plan);
+    if (plan->moments == GOPS_MOMENTS_GIVEN) {
+        return job->moments != NULL ? job->moments[group]
+                                    : (gops_moments){1, read_moment(plan, job->mean, group), 0,
+                                                     read_moment(plan, job->variance, group)};
+    }
+    return p->blocks == 1
+               ? norm_measure(plan, job, group, 0, plan->norm.channels * plan->norm.pixels)
+               : merge_blocks((const gops_moments *)job->shared + group * p->blocks, p->blocks);
+}
+
+static void write_moments(const gops_plan *plan, const gops_job *job, int64_t group,
+                          const gops_moments *moments)
+{
+    if (plan->moments == GOPS_MOMENTS_GIVEN) {
+        return;
+    }
+    write_moment(plan, job->mean, group, moments->center + moments->rest);
+    write_moment(plan, job->variance, group, moments->squares / moments->count);
+    if (job->moments != NULL) {
+        job->moments[group] = *moments;
+    }
+}
+
 static void norm_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
 {
     (void)workspace;
     const norm_layout *p = norm_layout_of(plan);
     const int64_t size = plan->norm.channels * plan->norm.pixels;
-    const bool measures = item < plan->barrier;
+    const bool measures = item < plan->barrier, only = plan->moments == GOPS_MOMENTS_ONLY;
     const int64_t block = measures ? item : item - plan->barrier;
-    const int64_t group = block / p->blocks;
-    const int64_t first = block % p->blocks * p->elements;
+    const int64_t group = only && !measures ? block : block / p->blocks;
+    const int64_t first = only && !measures ? 0 : block % p->blocks * p->elements;
     const int64_t end = gops_min(first + p->elements, size);
     gops_moments *shared = job->shared;
     if (measures) {
         shared[block] = norm_measure(plan, job, group, first, end);
         return;
     }
-    const gops_moments moments = p->blocks == 1
-                                     ? norm_measure(plan, job, group, first, end)
-                                     : merge_blocks(shared + group * p->blocks, p->blocks);
+    const gops_moments moments = norm_moments(plan, job, group);
     if (first == 0) {
-        write_moment(plan, job->mean, group, moments.center + moments.rest);
-        write_moment(plan, job->variance, group, moments.squares / moments.count);
+        write_moments(plan, job, group, &moments);
     }
-    norm_apply(plan, job, group, first, end, &moments);
+    if (!only) {
+        norm_apply(plan, job, group, first, end, &moments);
+    }
 }
 
 const gops_method gops_norm = {
