@@ -1,0 +1,134 @@
+/* mpi_redistribute.c: from one distribution of a tensor to another, by MPI_Alltoallv. */
+#include "mpi_distribution.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a rank sends to, or gets from, all others. */
+typedef struct lot {
+    int *counts, *starts;
+    unsigned char *bytes;
+} lot;
+
+/* The brick that `from`'s rank a has and `to`'s rank b gets. */
+static gops_brick common(const gops_mpi_distribution *from, const gops_mpi_distribution *to,
+                         const gops_tensor *tensor, int64_t groups, int a, int b)
+{
+    const gops_brick has = gops_mpi_brick_of(from, tensor, groups, a);
+    const gops_brick gets = gops_mpi_brick_of(to, tensor, groups, b);
+    return gops_brick_common(&has, &gets);
+}
+
+static gops_status check(const gops_mpi_distribution *source, const gops_mpi_distribution *target,
+                         const gops_tensor *tensor, int64_t groups, gops_error *error)
+{
+    gops_mpi_part part;
+    size_t bytes;
+    gops_status status = gops_mpi_part_of(source, tensor, groups, source->rank, &part, error);
+    if (status == GOPS_OK) {
+        status = gops_tensor_bytes(&part.shape, &bytes, error);
+    }
+    if (status == GOPS_OK && bytes > INT_MAX) {
+        return gops_mpi_fail(error, GOPS_TOO_LARGE,
+                             "the rank's part has %zu bytes; MPI_Alltoallv takes %d", bytes,
+                             INT_MAX);
+    }
+    if (status == GOPS_OK) {
+        status = gops_mpi_part_of(target, tensor, groups, source->rank, &part, error);
+    }
+    if (status == GOPS_OK) {
+        status = gops_tensor_bytes(&part.shape, &bytes, error);
+    }
+    if (status == GOPS_OK && bytes > INT_MAX) {
+        return gops_mpi_fail(error, GOPS_TOO_LARGE,
+                             "the rank's part has %zu bytes; MPI_Alltoallv takes %d", bytes,
+                             INT_MAX);
+    }
+    return status;
+}
+
+static gops_status allocate(lot *made, int ranks, size_t bytes, gops_error *error)
+{
+    made->counts = calloc((size_t)ranks, sizeof *made->counts);
+    made->starts = calloc((size_t)ranks, sizeof *made->starts);
+    made->bytes = malloc(bytes + 1);
+    return made->counts != NULL && made->starts != NULL && made->bytes != NULL
+               ? GOPS_OK
+               : gops_mpi_fail(error, GOPS_OUT_OF_MEMORY, "no memory for %zu bytes to exchange",
+                               bytes);
+}
+
+static void release(lot *made)
+{
+    free(made->counts);
+    free(made->starts);
+    free(made->bytes);
+}
+
+static gops_status exchange(const gops_mpi_distribution *source, const lot *sent, const lot *got,
+                            gops_error *error)
+{
+    MPI_Request request;
+    GOPS_MPI_TRY(MPI_Ialltoallv(sent->bytes, sent->counts, sent->starts, MPI_BYTE, got->bytes,
+                                got->counts, got->starts, MPI_BYTE, source->comm, &request));
+    GOPS_MPI_WAIT(&request);
+    return GOPS_OK;
+}
+
+gops_status gops_mpi_redistribute(const gops_mpi_distribution *source,
+                                  const gops_mpi_distribution *target, const gops_tensor *tensor,
+                                  int64_t groups, const void *from, void *to, gops_error *error)
+{
+    gops_error own = {GOPS_OK, ""};
+    gops_status status = GOPS_OK;
+    lot sent = {0}, got = {0};
+    gops_brick has = {0}, gets = {0};
+    if (source == NULL || target == NULL || source->ranks != target->ranks ||
+        source->rank != target->rank) {
+        return gops_mpi_fail(error, GOPS_INVALID,
+                             source == NULL || target == NULL
+                                 ? "a distribution is NULL"
+                                 : "the distributions have other ranks");
+    }
+    const int ranks = source->ranks, rank = source->rank;
+    status = check(source, target, tensor, groups, &own);
+    if (status == GOPS_OK) {
+        const size_t size = gops_type_bytes(tensor->type);
+        has = gops_mpi_brick_of(source, tensor, groups, rank);
+        gets = gops_mpi_brick_of(target, tensor, groups, rank);
+        if ((from == NULL && !gops_brick_is_empty(&has)) ||
+            (to == NULL && !gops_brick_is_empty(&gets))) {
+            status = gops_mpi_fail(&own, GOPS_INVALID, "%s is NULL", from == NULL ? "from" : "to");
+        } else {
+            status = allocate(&sent, ranks, (size_t)gops_brick_elements(&has) * size, &own);
+        }
+        if (status == GOPS_OK) {
+            status = allocate(&got, ranks, (size_t)gops_brick_elements(&gets) * size, &own);
+        }
+    }
+    status = gops_mpi_agree(source->comm, status, &own, error);
+    if (status == GOPS_OK) {
+        const size_t size = gops_type_bytes(tensor->type);
+        int sends = 0, gains = 0;
+        for (int peer = 0; peer < ranks; peer++) {
+            const gops_brick out = common(source, target, tensor, groups, rank, peer);
+            const gops_brick in = common(source, target, tensor, groups, peer, rank);
+            sent.starts[peer] = sends;
+            sent.counts[peer] = (int)((size_t)gops_brick_elements(&out) * size);
+            got.starts[peer] = gains;
+            got.counts[peer] = (int)((size_t)gops_brick_elements(&in) * size);
+            gops_brick_copy(sent.bytes + sends, &out, from, &has, &out, size);
+            sends += sent.counts[peer];
+            gains += got.counts[peer];
+        }
+        status = exchange(source, &sent, &got, error);
+        for (int peer = 0; status == GOPS_OK && peer < ranks; peer++) {
+            const gops_brick in = common(source, target, tensor, groups, peer, rank);
+            gops_brick_copy(to, &gets, got.bytes + got.starts[peer], &in, &in, size);
+        }
+    }
+    release(&sent);
+    release(&got);
+    return status;
+}

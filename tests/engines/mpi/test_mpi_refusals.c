@@ -1,0 +1,253 @@
+/*
+ * What is refused on one rank ends on all, with the same status and the rank in the message; grids
+ * and parts; tensors that change their distribution.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elements.h"
+#include "mpi_support.h"
+
+enum { CHANNELS = 6, ROWS = 11, COLUMNS = 5, OUT = 2 };
+
+static const gops_tensor data = {GOPS_F32, 4, {2, CHANNELS, ROWS, COLUMNS}};
+static const gops_tensor filter_tensor = {GOPS_F32, 5, {2, OUT, CHANNELS / 2, 3, 3}};
+static const gops_conv_attributes padded = {.pads_begin = {2, {1, 1}}, .pads_end = {2, {1, 1}}};
+
+static gops_mpi_distribution *slabs(void)
+{
+    const gops_mpi_grid grid = {1, 1, {2, {GOPS_MPI_DIVIDE, 1}}};
+    gops_mpi_distribution *made = NULL;
+    gops_error error = {GOPS_OK, ""};
+    mpi_check(gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, &made, &error) == GOPS_OK, "%s",
+              error.message);
+    return made;
+}
+
+/* The last rank is the one that does something wrong. */
+static int wrong(void)
+{
+    return mpi_rank == mpi_ranks - 1;
+}
+
+static void expect(gops_status got, const gops_error *error, gops_status status,
+                   const char *message)
+{
+    char wanted[GOPS_MESSAGE_BYTES];
+    snprintf(wanted, sizeof wanted, "rank %d: %s", mpi_ranks - 1, message);
+    mpi_check(got == status && error->status == status && strcmp(error->message, wanted) == 0,
+              "%s, status %d", error->message, (int)got);
+}
+
+static void plans_refused(void)
+{
+    gops_mpi_distribution *spread = slabs();
+    gops_mpi_plan *plan = NULL;
+    gops_error error = {GOPS_OK, ""};
+    gops_conv_attributes attributes = padded;
+    gops_options options = GOPS_OPTIONS_INIT;
+    gops_tensor other = data;
+    attributes.strides = (gops_list){2, {1, wrong() ? 0 : 1}};
+    expect(
+        gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &attributes, NULL, &plan, &error),
+        &error, GOPS_INVALID, "strides[1] is 0; it must be at least 1");
+    mpi_check(plan == NULL, "a plan was made");
+    options.algorithm = wrong() ? "fastest" : NULL;
+    expect(
+        gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, &options, &plan, &error),
+        &error, GOPS_UNSUPPORTED,
+        "algorithm is \"fastest\", which measures the whole problem on one machine; name the one "
+        "that it found");
+    options = (gops_options)GOPS_OPTIONS_INIT;
+    options.moments = wrong() ? GOPS_MOMENTS_GIVEN : GOPS_MOMENTS_FOUND;
+    expect(
+        gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, &options, &plan, &error),
+        &error, GOPS_UNSUPPORTED, "moments is 1; plans over MPI find them");
+    expect(gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, NULL,
+                                     wrong() ? NULL : &plan, &error),
+           &error, GOPS_INVALID, "plan is NULL");
+    other.dims[3] += mpi_ranks > 1 && wrong();
+    gops_status status =
+        gops_mpi_conv_plan_create(spread, &other, &filter_tensor, &padded, NULL, &plan, &error);
+    if (mpi_ranks > 1)
+        expect(status, &error, GOPS_INVALID,
+               "the problem, its attributes or options differ from those of rank 0");
+    gops_mpi_plan_destroy(mpi_ranks > 1 ? NULL : plan);
+    gops_mpi_distribution_destroy(spread);
+}
+
+static int fail_task(void *context, void (*task)(void *argument, int64_t index), void *argument,
+                     int64_t count)
+{
+    (void)context;
+    (void)task;
+    (void)argument;
+    (void)count;
+    return 5;
+}
+
+static int run_task(void *context, void (*task)(void *argument, int64_t index), void *argument,
+                    int64_t count)
+{
+    (void)context;
+    for (int64_t i = 0; i < count; i++)
+        task(argument, i);
+    return 0;
+}
+
+static void executions_refused(void)
+{
+    gops_mpi_distribution *spread = slabs();
+    gops_mpi_plan *plan = NULL;
+    gops_mpi_filter *filter = NULL;
+    gops_mpi_plan_info info;
+    gops_error error = {GOPS_OK, ""};
+    gops_arguments arguments = GOPS_ARGUMENTS_INIT;
+    gops_options options = GOPS_OPTIONS_INIT;
+    gops_host host = GOPS_HOST_INIT;
+    float x[2 * CHANNELS * ROWS * COLUMNS] = {0}, y[2 * 2 * OUT * ROWS * COLUMNS];
+    float weights[2 * OUT * CHANNELS / 2 * 9] = {0};
+    gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, NULL, &plan, &error);
+    expect(gops_mpi_filter_create(plan, weights, NULL, wrong() ? NULL : &filter, &error), &error,
+           GOPS_INVALID, "filter is NULL");
+    mpi_check(filter == NULL, "a filter was made");
+    mpi_check(gops_mpi_filter_create(plan, weights, NULL, &filter, &error) == GOPS_OK, "%s",
+              error.message);
+    gops_mpi_plan_get_info(plan, &info, NULL);
+    arguments.data = x;
+    arguments.output = y;
+    mpi_check(gops_mpi_execute(plan, filter, &arguments, NULL, &error) == GOPS_OK, "%s",
+              error.message);
+    expect(gops_mpi_execute(plan, wrong() ? NULL : filter, &arguments, NULL, &error), &error,
+           GOPS_INVALID, "filter is NULL");
+    expect(gops_mpi_execute(plan, filter, wrong() ? NULL : &arguments, NULL, &error), &error,
+           GOPS_INVALID, "arguments is NULL");
+    arguments.data_stride = wrong() ? 7 : 0;
+    expect(gops_mpi_execute(plan, filter, &arguments, NULL, &error), &error, GOPS_INVALID,
+           "arguments has strides 7, 0, 0; the parts of tensors over MPI are dense");
+    arguments.data_stride = 0;
+    if (gops_test_elements(&info.output.shape) > 0 || !wrong()) {
+        arguments.output = wrong() ? (void *)((char *)y + 1) : y;
+    }
+    gops_status status = gops_mpi_execute(plan, filter, &arguments, NULL, &error);
+    mpi_check(status == GOPS_INVALID && strstr(error.message, "arguments.output is not aligned"),
+              "%s", error.message);
+    gops_mpi_filter_destroy(filter);
+    gops_mpi_plan_destroy(plan);
+
+    /* What fails in the middle of an execution. */
+    host.parallel_for = wrong() ? fail_task : run_task;
+    options.host = &host;
+    options.threads = 2;
+    const gops_tensor larger = {GOPS_F32, 4, {2, CHANNELS, 97, 89}};
+    float *large = calloc(2 * CHANNELS * 97 * 89, sizeof *large);
+    float *output = calloc(2 * 2 * OUT * 97 * 89, sizeof *output);
+    gops_mpi_conv_plan_create(spread, &larger, &filter_tensor, &padded, &options, &plan, &error);
+    gops_mpi_filter_create(plan, weights, NULL, &filter, &error);
+    arguments.data = large;
+    arguments.output = output;
+    expect(gops_mpi_execute(plan, filter, &arguments, NULL, &error), &error, GOPS_HOST_FAILED,
+           "host.parallel_for returned 5");
+    gops_mpi_filter_destroy(filter);
+    gops_mpi_plan_destroy(plan);
+    free(large);
+    free(output);
+    gops_mpi_distribution_destroy(spread);
+}
+
+static void grids_refused(void)
+{
+    gops_mpi_distribution *made = NULL;
+    gops_error error = {GOPS_OK, ""};
+    gops_mpi_grid grid = {mpi_ranks, 2, {0, {0}}};
+    mpi_check(gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, &made, &error) == GOPS_INVALID &&
+                  made == NULL,
+              "a grid of twice the ranks");
+    grid = (gops_mpi_grid){GOPS_MPI_DIVIDE, -2, {0, {0}}};
+    mpi_check(gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, &made, &error) == GOPS_INVALID,
+              "a grid with -2 ranks");
+    expect(gops_mpi_distribution_create(MPI_COMM_WORLD,
+                                        wrong() ? NULL : &(gops_mpi_grid){mpi_ranks, 0, {0, {0}}},
+                                        &made, &error),
+           &error, GOPS_INVALID, "grid is NULL");
+    mpi_check(made == NULL, "a distribution was made");
+    grid = (gops_mpi_grid){GOPS_MPI_DIVIDE, GOPS_MPI_DIVIDE, {1, {GOPS_MPI_DIVIDE}}};
+    mpi_check(gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, &made, &error) == GOPS_OK, "%s",
+              error.message);
+    grid = gops_mpi_distribution_grid(made);
+    mpi_check(grid.batch * grid.groups * grid.space.values[0] == mpi_ranks, "%d %d %d", grid.batch,
+              grid.groups, (int)grid.space.values[0]);
+    gops_mpi_distribution_destroy(made);
+}
+
+/* The parts of all ranks are the whole, and differ by one index at most. */
+static void parts(void)
+{
+    gops_mpi_distribution *spread = slabs();
+    gops_mpi_part part;
+    gops_error error = {GOPS_OK, ""};
+    int64_t next = 0;
+    for (int rank = 0; rank < mpi_ranks; rank++) {
+        gops_mpi_part_of(spread, &data, 2, rank, &part, &error);
+        const int64_t more = part.shape.dims[2] - ROWS / mpi_ranks;
+        mpi_check(part.offset[2] == next && more == (rank < ROWS % mpi_ranks), "rank %d", rank);
+        next += part.shape.dims[2];
+    }
+    mpi_check(next == ROWS, "%d rows", (int)next);
+    mpi_check(gops_mpi_part_of(spread, &data, 5, 0, &part, &error) == GOPS_INVALID &&
+                  strcmp(error.message, "groups is 5; the tensor has 6 channels") == 0,
+              "%s", error.message);
+    mpi_check(gops_mpi_part_of(spread, &data, 2, mpi_ranks, &part, &error) == GOPS_INVALID,
+              "a rank too many");
+    gops_mpi_distribution_destroy(spread);
+}
+
+/* Random tensors from one random distribution to another. */
+static void redistributed(void)
+{
+    enum { ROUNDS = 40 };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 7);
+    for (int i = 0; i < ROUNDS; i++) {
+        gops_tensor tensor = {i % 2 ? GOPS_F32 : GOPS_U8, 3 + i % 3, {0}};
+        const int64_t groups = gops_test_random_range(&random, 1, 5);
+        gops_mpi_distribution *spread[2] = {NULL, NULL};
+        gops_mpi_part has[2];
+        gops_error error = {GOPS_OK, ""};
+        for (int32_t axis = 0; axis < tensor.rank; axis++)
+            tensor.dims[axis] = gops_test_random_range(&random, 1, 9);
+        tensor.dims[1] *= groups;
+        const size_t bytes = gops_test_type_bytes(tensor.type);
+        char *whole = malloc((size_t)gops_test_elements(&tensor) * bytes);
+        gops_test_random_fill(&random, tensor.type, whole, gops_test_elements(&tensor));
+        void *parts_of[2];
+        for (int side = 0; side < 2; side++) {
+            const gops_mpi_grid grid = mpi_random_grid(tensor.rank - 2, &random);
+            gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, &spread[side], &error);
+            gops_mpi_part_of(spread[side], &tensor, groups, mpi_rank, &has[side], &error);
+            parts_of[side] = mpi_cut(&tensor, whole, &has[side]);
+        }
+        const size_t count = (size_t)gops_test_elements(&has[1].shape) * bytes;
+        char *got = calloc(count + 1, 1);
+        gops_status status =
+            gops_mpi_redistribute(spread[0], spread[1], &tensor, groups, parts_of[0], got, &error);
+        mpi_check(status == GOPS_OK && memcmp(got, parts_of[1], count) == 0, "round %d: %s", i,
+                  error.message);
+        for (int side = 0; side < 2; side++) {
+            gops_mpi_distribution_destroy(spread[side]);
+            free(parts_of[side]);
+        }
+        free(got);
+        free(whole);
+    }
+}
+
+int main(int count, char **words)
+{
+    static const gops_test_case cases[] = {
+        {"plans_refused", plans_refused}, {"executions_refused", executions_refused},
+        {"grids_refused", grids_refused}, {"parts", parts},
+        {"redistributed", redistributed}, {NULL, NULL},
+    };
+    return mpi_test_main(&count, &words, "mpi_refusals", cases);
+}
