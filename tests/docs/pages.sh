@@ -24,7 +24,7 @@ for page in "$folder"/groupops-*.1 "$folder"/man3/groupops_*.3 "$manual"; do
 done
 for header in "$root"/include/groupops/*.h "$root"/src/engines/*/include/groupops/*.h; do
     page=$(<"$folder/man3/groupops_${header##*/}.3") || say "$header has no page"
-    [[ $page == *$'\n.SH EXAMPLE\n'* || $header == */src/engines/* ]] || say "the page of $header has no example"
+    [[ $page == *$'\n.SH EXAMPLE\n'* ]] || say "the page of $header has no example"
     # A declaration that the script did not understand would be missing.
     while read -r name; do
         [[ $page == *"$name"* ]] || say "the page of $header does not have $name"
