@@ -40,8 +40,10 @@ static void fill_order(gops_permuted_shape *shape)
 {
     for (int64_t i = 0; i < REGISTER; i++) {
         const int64_t row = i / shape->tile_columns, column = i % shape->tile_columns;
-        const int64_t vector = row * shape->vectors + column / shape->vector_columns;
-        const int64_t lane = column % shape->vector_columns;
+        const int64_t vector =
+            row / shape->vector_rows * shape->vectors + column / shape->vector_columns;
+        const int64_t lane =
+            row % shape->vector_rows * shape->columns + column % shape->vector_columns;
         const int64_t byte = lane / 4 * LANES + vector * 4 + lane % 4;
         shape->order[i] = (uint8_t)(byte % REGISTER);
     }
@@ -67,8 +69,10 @@ static int32_t find_rolling(const gops_permuted_shape *shape, const gops_permute
     for (int32_t i = 0; rows[i].kernel_y != 0; i++) {
         const gops_permuted_rolling *row = &rows[i];
         const int64_t outputs = row->vectors_of_load * shape->vector_columns;
-        const bool fits = row->rows > 1 ? row->rows * shape->width < REGISTER
-                                        : (outputs - 1) * stride + shape->kernel_x <= REGISTER;
+        const int64_t masks = (shape->rows + GROUP_ROWS) * stride / row->rows;
+        const bool fits = row->rows > 1
+                              ? row->rows * shape->width < REGISTER && masks < GOPS_PERMUTED_MASKS
+                              : (outputs - 1) * stride + shape->kernel_x <= REGISTER;
         if (row->kernel_y == shape->kernel_y && row->row_quads == shape->row_quads &&
             row->stride == stride && row->vectors == shape->vectors && fits) {
             return i;
@@ -88,6 +92,19 @@ static bool is_whole(const gops_permuted_shape *shape)
            shape->whole_quads <= GOPS_PERMUTED_WHOLE_QUADS &&
            gops_max(shape->pad_y, shape->pad_x) <= MAX_DISTANCE &&
            gops_max(last_y, last_x) <= 2 * MAX_DISTANCE;
+}
+
+/* Rows of outputs of which a vector can have several; 1 if it cannot. */
+static int32_t joined_rows(const gops_permuted_shape *shape)
+{
+    /* The last byte of a register is the padding. */
+    const int64_t room = MAX_DISTANCE - gops_min(shape->width, MAX_DISTANCE);
+    const int64_t step = gops_mul_saturate(shape->stride_y, shape->width);
+    const int64_t rows = gops_min(LANES / gops_min(shape->columns, LANES), room / step + 1);
+    const int64_t groups = gops_ceil_div(shape->rows, GROUP_ROWS * rows);
+    const bool fits =
+        gops_mul_saturate(groups, shape->kernel_y) * GROUP_ROWS <= GOPS_PERMUTED_MASKS;
+    return fits ? (int32_t)rows : 1;
 }
 
 /* Whether the kernels serve the axes; fills in the shape. */
@@ -119,11 +136,15 @@ static bool fill_shape(const gops_plan *plan, const gops_depthwise_axis axis[3],
     }
     const int64_t reach = shape->dilation_x * (row_taps - 1);
     choose_tiles(shape, gops_min(LANES, (MAX_DISTANCE - reach) / x->stride + 1));
-    fill_order(shape);
+    shape->vector_rows = 1;
     shape->rolling = find_rolling(shape, plan->kernels->depthwise_permuted->rolling);
+    const int32_t rows = shape->width <= MAX_DISTANCE ? joined_rows(shape) : 1;
     shape->kernel = is_whole(shape)       ? GOPS_PERMUTED_WHOLE
+                    : rows > 1            ? GOPS_PERMUTED_JOINED
                     : shape->rolling >= 0 ? GOPS_PERMUTED_ROLLING
                                           : GOPS_PERMUTED_GENERAL;
+    shape->vector_rows = shape->kernel == GOPS_PERMUTED_JOINED ? rows : 1;
+    fill_order(shape);
     return true;
 }
 
@@ -138,6 +159,8 @@ static double permuted_estimate(const gops_permuted_shape *shape)
     switch (shape->kernel) {
     case GOPS_PERMUTED_WHOLE:
         return filter + rolling_tap * 4 * (double)shape->whole_quads / 3;
+    case GOPS_PERMUTED_JOINED:
+        return filter + groups / shape->vector_rows * (group + tap * quads * 4);
     case GOPS_PERMUTED_ROLLING:
         return filter + groups * (group + rolling_tap * quads * 2);
     default:
@@ -194,6 +217,7 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
              "quantized, one channel a group: four taps a lane, of the image where it lies, %s, "
              "%lld rows of %lld filters an item",
              p->shape.kernel == GOPS_PERMUTED_WHOLE     ? "all of it in one register"
+             : p->shape.kernel == GOPS_PERMUTED_JOINED  ? "several rows of outputs a vector"
              : p->shape.kernel == GOPS_PERMUTED_ROLLING ? "each row permuted once"
                                                         : "permuted for each row of taps",
              (long long)p->row_block, (long long)p->filter_block);

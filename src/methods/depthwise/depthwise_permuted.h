@@ -18,11 +18,14 @@ enum {
     GOPS_PERMUTED_WHOLE_BYTES = 63,
     /* A weight less its zero point, -255 to 255, is the sum of at most so many i8. */
     GOPS_PERMUTED_PARTS = 3,
+    /* Loads of a call that have masks of their own, of kernels that take several rows at once. */
+    GOPS_PERMUTED_MASKS = 128,
 };
 
 typedef enum gops_permuted_kernel {
     GOPS_PERMUTED_GENERAL,
     GOPS_PERMUTED_ROLLING, /* the general one serves its filters of several parts */
+    GOPS_PERMUTED_JOINED,
     GOPS_PERMUTED_WHOLE,
 } gops_permuted_kernel;
 
@@ -33,6 +36,7 @@ typedef struct gops_permuted_shape {
     int32_t rolling;        /* which of gops_depthwise_permuted.rolling */
     int32_t vectors;        /* of a row of a tile */
     int32_t vector_columns; /* outputs of a vector, at most 16 */
+    int32_t vector_rows;    /* of GOPS_PERMUTED_JOINED: rows of outputs of a vector */
     int64_t tile_columns;
     int64_t height, width; /* of the data */
     int64_t rows, columns; /* of the output */
@@ -52,12 +56,9 @@ typedef struct gops_permuted_filter {
     const int32_t *whole_weights; /* [parts, whole_quads] */
     int32_t parts;
     uint32_t start;
-    /* If `codes`, 8-bit outputs: rint(sum * scale) + zero, between low and high; else uint32_t
-     * sums. Zero and bounds are those of u8; the XOR with flip makes the codes. */
-    bool codes;
+    bool codes;   /* 8-bit outputs: rint(sum * scale) + the call's zero; else uint32_t sums */
     void *output; /* of the first row */
     float scale;
-    int32_t zero, low, high;
 } gops_permuted_filter;
 
 /* Rows of outputs of some filters. */
@@ -69,6 +70,8 @@ typedef struct gops_permuted_call {
     /* The XOR with it makes u8 of the data, and of the outputs what they are. */
     uint8_t data_flip, output_flip;
     uint8_t data_zero; /* as the data are given */
+    /* Of codes before output_flip. */
+    int32_t zero, low, high;
 } gops_permuted_call;
 
 /* A kernel of GOPS_PERMUTED_ROLLING, for dilation 1 and one stride along both axes. */

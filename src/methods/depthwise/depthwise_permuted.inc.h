@@ -18,6 +18,8 @@
  * - rolling: a row of data is loaded and permuted once and adds to all rows of outputs that read
  *   it, which wait in registers. In narrow images one load takes several rows; then the last byte
  *   of the register stands for the padding at both ends of a row.
+ * - joined: one load has the data of a row of taps for several rows of outputs, which share a
+ *   vector; the last byte of the register stands for the padding at the ends of a row.
  * - whole: the image is loaded into one register, and the quads are of any taps.
  */
 
@@ -26,15 +28,11 @@ typedef __m512i bytes;
 /* The same for all filters of a call. */
 typedef struct setting {
     const gops_permuted_shape *shape;
-    bytes zero, flip, output_flip; /* of the data; see gops_permuted_call */
+    bytes zero, flip; /* of the data; see gops_permuted_call */
     bytes order;
+    bytes middle, low, high, output_flip; /* of codes; middle is their zero point, as i16 */
+    bool flips, bounds;                   /* `flip`, or low to output_flip, do anything */
 } setting;
-
-/* What makes codes of a filter's sums. */
-typedef struct rounding {
-    __m512 scale;
-    bytes zero, low, high;
-} rounding;
 
 GOPS_INLINE uint64_t first_bits(int64_t count)
 {
@@ -51,10 +49,11 @@ static inline uint64_t columns_within(int64_t x, int64_t width)
     return x < 0 ? mask >> -x << -x : mask;
 }
 
-/* 64 bytes as u8. */
+/* 64 bytes as u8. To leave out an instruction is worth a branch, which is always the same. */
 GOPS_INLINE bytes load_bytes(const setting *at, const uint8_t *from, uint64_t mask)
 {
-    return _mm512_xor_si512(_mm512_mask_loadu_epi8(at->zero, mask, from), at->flip);
+    const bytes data = _mm512_mask_loadu_epi8(at->zero, mask, from);
+    return at->flips ? _mm512_xor_si512(data, at->flip) : data;
 }
 
 GOPS_INLINE bytes add_products(bytes sums, bytes data, bytes weights)
@@ -62,28 +61,39 @@ GOPS_INLINE bytes add_products(bytes sums, bytes data, bytes weights)
     return _mm512_dpbusd_epi32(sums, data, weights);
 }
 
-static inline rounding rounding_of(const gops_permuted_filter *filter)
+GOPS_INLINE bytes rounded(bytes sums, __m512 scale)
 {
-    return (rounding){
-        .scale = _mm512_set1_ps(filter->scale),
-        .zero = _mm512_set1_epi16((int16_t)filter->zero),
-        .low = _mm512_set1_epi8((char)filter->low),
-        .high = _mm512_set1_epi8((char)filter->high),
-    };
-}
-
-GOPS_INLINE bytes rounded(const rounding *by, bytes sums)
-{
-    return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), by->scale));
+    return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), scale));
 }
 
 /* Codes of four vectors that were rounded, in the order of gops_permuted_shape.order. */
-GOPS_INLINE bytes pack_codes(const rounding *by, bytes flip, const bytes *sums)
+GOPS_INLINE bytes pack_codes(const setting *at, const bytes *numbers)
 {
-    const bytes first = _mm512_adds_epi16(_mm512_packs_epi32(sums[0], sums[1]), by->zero);
-    const bytes second = _mm512_adds_epi16(_mm512_packs_epi32(sums[2], sums[3]), by->zero);
-    const bytes codes = _mm512_max_epu8(_mm512_packus_epi16(first, second), by->low);
-    return _mm512_xor_si512(_mm512_min_epu8(codes, by->high), flip);
+    const bytes first = _mm512_adds_epi16(_mm512_packs_epi32(numbers[0], numbers[1]), at->middle);
+    const bytes second = _mm512_adds_epi16(_mm512_packs_epi32(numbers[2], numbers[3]), at->middle);
+    bytes codes = _mm512_packus_epi16(first, second);
+    if (at->bounds) {
+        codes = _mm512_min_epu8(_mm512_max_epu8(codes, at->low), at->high);
+        codes = _mm512_xor_si512(codes, at->output_flip);
+    }
+    return codes;
+}
+
+/* A group whose sums are known. It is rounded while the products of the next group are computed: the
+ * processor then need not look as far ahead for independent instructions. */
+typedef struct pending {
+    bytes sums[4];
+    __m512 scale;
+    uint8_t *output;
+    uint64_t mask; /* of the codes; 0 before the first group */
+} pending;
+
+GOPS_INLINE void round_pending(const pending *group, bytes *numbers)
+{
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        numbers[v] = rounded(group->sums[v], group->scale);
+    }
 }
 
 /* Stores the sums of `rows` rows of `width` columns to `output`. */
@@ -101,9 +111,8 @@ GOPS_INLINE void store_sums(const gops_permuted_shape *shape, void *output, int6
 }
 
 /* Makes outputs of four vectors of sums and stores them. */
-GOPS_INLINE void store_group(const setting *at, const gops_permuted_filter *filter,
-                             const rounding *by, int64_t row, int64_t column, int64_t rows,
-                             int64_t width, bytes *sums, const int NV)
+GOPS_INLINE void store_group(const setting *at, const gops_permuted_filter *filter, int64_t row,
+                             int64_t column, int64_t rows, int64_t width, bytes *sums, const int NV)
 {
     const int64_t first = row * at->shape->columns + column;
     if (!filter->codes) {
@@ -112,9 +121,9 @@ GOPS_INLINE void store_group(const setting *at, const gops_permuted_filter *filt
     }
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
-        sums[v] = rounded(by, sums[v]);
+        sums[v] = rounded(sums[v], _mm512_set1_ps(filter->scale));
     }
-    const bytes codes = pack_codes(by, at->output_flip, sums);
+    const bytes codes = pack_codes(at, sums);
     _mm512_mask_storeu_epi8((uint8_t *)filter->output + first, first_bits(rows * width),
                             _mm512_permutexvar_epi8(at->order, codes));
 }
@@ -174,7 +183,6 @@ GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
     const gops_permuted_shape *shape = at->shape;
     const bytes index = quad_bytes(shape->stride_x, shape->dilation_x);
     const bytes start = _mm512_set1_epi32((int32_t)filter->start);
-    const rounding by = rounding_of(filter);
     for (int64_t column = 0; column < shape->columns; column += shape->tile_columns) {
         const int64_t width = gops_min(shape->tile_columns, shape->columns - column);
         const int64_t x = column * shape->stride_x - shape->pad_x;
@@ -188,8 +196,7 @@ GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
             const int64_t y = (call->first_row + row) * shape->stride_y - shape->pad_y;
             bytes sums[4] = {start, start, start, start};
             add_taps(at, filter, index, y, filter->data + y * shape->width + x, masks, sums, NV);
-            store_group(at, filter, &by, row, column, gops_min(R, call->rows - row), width, sums,
-                        NV);
+            store_group(at, filter, row, column, gops_min(R, call->rows - row), width, sums, NV);
         }
     }
 }

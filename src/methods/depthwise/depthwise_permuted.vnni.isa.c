@@ -12,6 +12,7 @@
 #if defined(__AVX512VBMI__) && defined(__AVX512VNNI__)
 
 #include "methods/depthwise/depthwise_permuted.inc.h"
+#include "methods/depthwise/depthwise_permuted_joined.inc.h"
 #include "methods/depthwise/depthwise_permuted_rolling.inc.h"
 #include "methods/depthwise/depthwise_permuted_whole.inc.h"
 
@@ -56,11 +57,18 @@ static void run(const gops_permuted_call *call)
         .shape = shape,
         .zero = _mm512_set1_epi8((char)call->data_zero),
         .flip = _mm512_set1_epi8((char)call->data_flip),
-        .output_flip = _mm512_set1_epi8((char)call->output_flip),
         .order = _mm512_loadu_si512(shape->order),
+        .middle = _mm512_set1_epi16((int16_t)call->zero),
+        .low = _mm512_set1_epi8((char)call->low),
+        .high = _mm512_set1_epi8((char)call->high),
+        .output_flip = _mm512_set1_epi8((char)call->output_flip),
+        .flips = call->data_flip != 0,
+        .bounds = call->low > 0 || call->high < UINT8_MAX || call->output_flip != 0,
     };
     if (shape->kernel == GOPS_PERMUTED_WHOLE) {
         whole(&at, call);
+    } else if (shape->kernel == GOPS_PERMUTED_JOINED) {
+        joined(&at, call);
     } else if (shape->kernel == GOPS_PERMUTED_ROLLING) {
         of_rows[shape->rolling](&at, call);
     } else {

@@ -25,35 +25,28 @@ typedef struct open_row {
 
 /* A tile of a filter. */
 typedef struct rolling_work {
-    bytes zero, flip, start, weight[3]; /* weight: of KY = 3 */
-    bytes index[MAX_INDEX];             /* [QX, JR, PER] */
+    bytes start, weight[3]; /* weight: of KY = 3 */
+    __m512 scale;
+    bytes index[MAX_INDEX]; /* [QX, JR, PER] */
     const int32_t *weights;
     const uint8_t *from; /* the next row of data, `y` */
     int64_t y, height, width;
-    int64_t next_load;        /* bytes between the loads of a row */
-    uint64_t mask[4], joined; /* of the bytes inside the image: of a row, and of JR rows */
-    bool codes;               /* gops_permuted_filter.codes */
-    bytes order, output_flip;
-    rounding by;
-    uint8_t *output;           /* codes of the next group */
-    int64_t output_step, left; /* to the group after it; rows that are left */
-    uint64_t stored;           /* mask of a group's codes */
-    int64_t columns;           /* of the tile */
+    int64_t next_load;     /* bytes between the loads of a row */
+    uint64_t mask[4];      /* of the bytes inside the image, of a row */
+    const uint64_t *masks; /* of the next loads of JR rows */
+    bool codes;            /* gops_permuted_filter.codes */
+    uint8_t *output;       /* of the next group */
+    int64_t output_step;   /* to the group after it */
+    int64_t left;          /* rows of outputs that are not computed yet */
+    uint64_t stored;       /* mask of a group's codes */
+    int64_t columns;       /* of the tile */
 } rolling_work;
 
-/* Load u of the next JR rows. */
-GOPS_INLINE bytes load_rows(rolling_work *w, const int u, const int JR)
+/* Load u of a row. */
+GOPS_INLINE bytes load_row(const setting *at, const rolling_work *w, const int u)
 {
-    uint64_t mask = JR == 1 ? w->mask[u] : w->joined;
-    if (JR == 1) {
-        mask = (uint64_t)w->y < (uint64_t)w->height ? mask : 0;
-    } else if ((uint64_t)w->y > (uint64_t)(w->height - JR) || w->height < JR) {
-        const int64_t begin = gops_clamp(-w->y, 0, JR);
-        const int64_t end = gops_clamp(w->height - w->y, begin, JR);
-        mask = first_bits(end * w->width) & ~first_bits(begin * w->width);
-    }
-    const bytes data = _mm512_mask_loadu_epi8(w->zero, mask, w->from + u * w->next_load);
-    return _mm512_xor_si512(data, w->flip);
+    const uint64_t mask = (uint64_t)w->y < (uint64_t)w->height ? w->mask[u] : 0;
+    return load_bytes(at, w->from + u * w->next_load, mask);
 }
 
 /* Adds row `r` of a load to the open rows: row TOP - n * S of the taps to open[PHASE + n]. */
@@ -82,40 +75,39 @@ GOPS_INLINE void add_row(const rolling_work *w, const bytes *data, const int r, 
     }
 }
 
-/* Stores a group; returns whether it was the last. */
-GOPS_INLINE bool store_rolling(rolling_work *w, bytes *sums, const int NV)
+/* Stores a group of `rows` rows: numbers are what its sums were rounded to. */
+GOPS_INLINE void store_rolling(const setting *at, const rolling_work *w, int64_t rows,
+                               const bytes *sums, const bytes *numbers, const int NV)
 {
-    const int R = 4 / NV;
-    GOPS_UNROLL
-    for (int v = 0; v < 4; v++) {
-        sums[v] = rounded(&w->by, sums[v]);
+    if (w->codes) {
+        const bytes codes = _mm512_permutexvar_epi8(at->order, pack_codes(at, numbers));
+        const uint64_t mask = rows < 4 / NV ? first_bits(rows * w->columns) : w->stored;
+        _mm512_mask_storeu_epi8(w->output, mask, codes);
+    } else {
+        store_sums(at->shape, w->output, rows, w->columns, sums, NV);
     }
-    const bytes codes = _mm512_permutexvar_epi8(w->order, pack_codes(&w->by, w->output_flip, sums));
-    const uint64_t mask = R > 1 && w->left < R ? first_bits(w->left * w->columns) : w->stored;
-    _mm512_mask_storeu_epi8(w->output, mask, codes);
-    w->output += w->output_step;
-    w->left -= R;
-    return w->left <= 0;
 }
 
-/* A group of R rows of outputs, the first of which is open[PHASE]; returns whether it was the
- * last. */
-GOPS_INLINE bool rolling_group(rolling_work *w, const setting *at, open_row *open, const int PHASE,
-                               const int KY, const int QX, const int S, const int NV, const int JR,
-                               const int PER)
+/* The sums of a group of R rows of outputs, the first of which is open[PHASE]. */
+GOPS_INLINE void rolling_group(rolling_work *w, const setting *at, open_row *open, bytes *sums,
+                               const int PHASE, const int KY, const int QX, const int S,
+                               const int NV, const int JR, const int PER)
 {
     const int R = 4 / NV, OPEN = (KY + S - 1) / S;
-    bytes sums[4], data[4] = {0};
+    bytes data[4] = {0};
     GOPS_UNROLL
     for (int row = 0; row < R * S; row++) {
         const int r = row / S, i = row % S;
-        if (row % JR == 0) {
+        if (JR == 1) {
             GOPS_UNROLL
             for (int u = 0; u < NV / PER; u++) {
-                data[u] = load_rows(w, u, JR);
+                data[u] = load_row(at, w, u);
             }
+            w->from += w->width;
+            w->y++;
+        } else if (row % JR == 0) {
+            data[0] = load_bytes(at, w->from, *w->masks++);
             w->from += JR * w->width;
-            w->y += JR;
         }
         add_row(w, data, row % JR, open, (PHASE + r) % OPEN, KY - S + i, KY, QX, S, NV, JR, PER);
         if (i == S - 1) {
@@ -125,13 +117,27 @@ GOPS_INLINE bool rolling_group(rolling_work *w, const setting *at, open_row *ope
             }
         }
     }
-    if (w->codes) {
-        return store_rolling(w, sums, NV);
+}
+
+/* Rounds and stores a group while it computes the next one. */
+GOPS_INLINE void rolling_step(rolling_work *w, const setting *at, open_row *open, bytes *sums,
+                              const int PHASE, const int KY, const int QX, const int S,
+                              const int NV, const int JR, const int PER)
+{
+    const int R = 4 / NV;
+    bytes numbers[4], next[4];
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        numbers[v] = rounded(sums[v], w->scale);
     }
-    store_sums(at->shape, w->output, gops_min(R, w->left), w->columns, sums, NV);
-    w->output += w->output_step * (int64_t)sizeof(int32_t);
+    rolling_group(w, at, open, next, PHASE, KY, QX, S, NV, JR, PER);
+    store_rolling(at, w, R, sums, numbers, NV);
+    w->output += w->output_step;
     w->left -= R;
-    return w->left <= 0;
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        sums[v] = next[v];
+    }
 }
 
 /* The first KY - S rows of data, then all groups. */
@@ -140,31 +146,40 @@ GOPS_INLINE void rolling_tile(rolling_work *w, const setting *at, const int KY, 
 {
     const int R = 4 / NV, OPEN = (KY + S - 1) / S;
     open_row open[MAX_OPEN];
-    bytes data[4] = {0};
+    bytes data[4] = {0}, sums[4], numbers[4];
     GOPS_UNROLL
     for (int j = 0; j < KY - S; j++) {
         GOPS_UNROLL
         for (int u = 0; u < NV / PER; u++) {
-            data[u] = load_rows(w, u, 1);
+            data[u] = load_row(at, w, u);
         }
         w->from += w->width;
         w->y++;
         add_row(w, data, 0, open, 0, j, KY, QX, S, NV, JR, PER);
     }
+    rolling_group(w, at, open, sums, 0, KY, QX, S, NV, JR, PER);
 #define GROUP(n)                                                                                   \
-    if ((n) < OPEN && rolling_group(w, at, open, (n)*R % OPEN, KY, QX, S, NV, JR, PER)) {          \
-        return;                                                                                    \
+    if ((n) <= OPEN) {                                                                             \
+        if (w->left <= R) {                                                                        \
+            break;                                                                                 \
+        }                                                                                          \
+        rolling_step(w, at, open, sums, (n)*R % OPEN, KY, QX, S, NV, JR, PER);                     \
     }
     for (;;) {
-        GROUP(0)
         GROUP(1)
         GROUP(2)
         GROUP(3)
         GROUP(4)
         GROUP(5)
         GROUP(6)
+        GROUP(7)
     }
 #undef GROUP
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        numbers[v] = rounded(sums[v], w->scale);
+    }
+    store_rolling(at, w, w->left, sums, numbers, NV);
 }
 
 /* The bytes of the quads of a load. Where it is a row, byte 0 is the first that the first vector
@@ -189,16 +204,30 @@ static void rolling_index(const gops_permuted_shape *shape, bytes *index, const 
     }
 }
 
+/* The masks of the loads of JR rows, the first of which is data row y. */
+static void rolling_masks(const gops_permuted_shape *shape, uint64_t *masks, int64_t count,
+                          int64_t y, const int JR)
+{
+    for (int64_t i = 0; i < count; i++, y += JR) {
+        const int64_t begin = gops_clamp(-y, 0, JR);
+        const int64_t end = gops_clamp(shape->height - y, begin, JR);
+        masks[i] = first_bits(end * shape->width) & ~first_bits(begin * shape->width);
+    }
+}
+
+#include "methods/depthwise/depthwise_permuted_three.inc.h"
+
 /* All tiles of a filter; `w` has what the filters of a call have in common. */
 GOPS_INLINE void rolling_filter(const gops_permuted_filter *filter, const setting *at,
-                                rolling_work w, const int KY, const int QX, const int S,
-                                const int NV, const int JR, const int PER)
+                                rolling_work w, pending *group, const int KY, const int QX,
+                                const int S, const int NV, const int JR, const int PER)
 {
     const gops_permuted_shape *shape = at->shape;
+    const int64_t size = w.codes ? 1 : (int64_t)sizeof(int32_t);
     w.start = _mm512_set1_epi32((int32_t)filter->start);
     w.weights = filter->row_weights;
-    w.codes = filter->codes;
-    w.by = rounding_of(filter);
+    w.scale = _mm512_set1_ps(filter->scale);
+    w.output_step *= size;
     GOPS_UNROLL
     for (int k = 0; k < 3; k++) {
         w.weight[k] = KY == 3 ? _mm512_set1_epi32(w.weights[k]) : w.start;
@@ -208,15 +237,19 @@ GOPS_INLINE void rolling_filter(const gops_permuted_filter *filter, const settin
         rolling_work tile = w;
         const int64_t x = JR == 1 ? column * S - shape->pad_x : 0;
         tile.from = first + x;
-        tile.output = (uint8_t *)filter->output + column * (w.codes ? 1 : (int64_t)sizeof(int32_t));
+        tile.output = (uint8_t *)filter->output + column * size;
         tile.columns = gops_min(shape->tile_columns, shape->columns - column);
         tile.stored = first_bits(4 / NV * tile.columns);
         GOPS_UNROLL
         for (int u = 0; u < NV / PER; u++) {
-            tile.mask[u] = JR == 1 ? columns_within(x + u * w.next_load, w.width) : 0;
+            tile.mask[u] =
+                JR == 1 ? columns_within(x + u * w.next_load, w.width) : first_bits(w.width);
         }
-        tile.mask[0] = JR == 1 ? tile.mask[0] : first_bits(w.width);
-        rolling_tile(&tile, at, KY, QX, S, NV, JR, PER);
+        if (group != NULL) {
+            three_tile(&tile, at, group, NV, JR, PER);
+        } else {
+            rolling_tile(&tile, at, KY, QX, S, NV, JR, PER);
+        }
     }
 }
 
@@ -224,27 +257,40 @@ GOPS_INLINE void rolling_filter(const gops_permuted_filter *filter, const settin
 GOPS_INLINE void rolling(const setting *at, const gops_permuted_call *call, const int KY,
                          const int QX, const int S, const int NV, const int JR, const int PER)
 {
+    const int R = 4 / NV;
     const gops_permuted_shape *shape = at->shape;
+    uint64_t masks[GOPS_PERMUTED_MASKS];
     rolling_work w = {
-        .zero = at->zero,
-        .flip = at->flip,
         .y = call->first_row * S - shape->pad_y,
         .height = shape->height,
         .width = shape->width,
         .next_load = PER * shape->vector_columns * S,
-        .joined = first_bits(JR * shape->width),
-        .order = at->order,
-        .output_flip = at->output_flip,
-        .output_step = 4 / NV * shape->columns,
+        .masks = masks,
+        .codes = call->filters[0].codes,
+        .output_step = R * shape->columns,
         .left = call->rows,
     };
     rolling_index(shape, w.index, QX, S, JR, PER);
+    if (JR > 1) {
+        /* The last one is of a load ahead. */
+        const int64_t loads = gops_ceil_div(call->rows, R) * R * S / JR + 1;
+        rolling_masks(shape, masks, loads, w.y + KY - S, JR);
+    }
+    pending group = {.output = call->filters[0].output};
+    const bool three = KY == 3 && S == 1 && w.codes;
     for (int64_t i = 0; i < call->count; i++) {
         const gops_permuted_filter *filter = &call->filters[i];
         if (filter->parts > 1) {
             general_kernels[NV](at, call, filter);
+        } else if (three) {
+            rolling_filter(filter, at, w, &group, KY, QX, S, NV, JR, PER);
         } else {
-            rolling_filter(filter, at, w, KY, QX, S, NV, JR, PER);
+            rolling_filter(filter, at, w, NULL, KY, QX, S, NV, JR, PER);
         }
+    }
+    if (three) {
+        bytes numbers[4];
+        round_pending(&group, numbers);
+        store_three(at, &group, numbers);
     }
 }

@@ -101,11 +101,10 @@ typedef struct permuted_work {
     const gops_job *job;
     packed_layout layout;
     gops_permuted_call call;
-    gops_requantize by; /* of some channel */
-    bool codes;         /* gops_permuted_filter.codes, if the scale is below 1 */
+    bool codes;         /* gops_permuted_filter.codes, if the scale is bounded */
     bool in_place;      /* the kernel stores i32 outputs */
     uint32_t data_zero; /* of the data as u8 */
-    int32_t zero, low, high;
+    float most;         /* of a sum's magnitude, without its bias */
 } permuted_work;
 
 static void read_work(const gops_plan *plan, const gops_job *job, permuted_work *w)
@@ -120,18 +119,19 @@ static void read_work(const gops_plan *plan, const gops_job *job, permuted_work 
     w->call.data_flip = (uint8_t)data_offset;
     w->call.data_zero = (uint8_t)job->data_zero;
     w->call.output_flip = (uint8_t)offset;
+    w->most = (float)plan->conv.taps * UINT8_MAX * UINT8_MAX;
     if (w->codes) {
-        w->by = gops_requantize_read(plan, job, 0);
-        w->zero = w->by.zero + offset;
-        w->low = (int32_t)rintf(w->by.low) + w->zero;
-        w->high = (int32_t)rintf(w->by.high) + w->zero;
+        const gops_requantize by = gops_requantize_read(plan, job, 0);
+        w->call.zero = by.zero + offset;
+        w->call.low = (int32_t)rintf(by.low) + w->call.zero;
+        w->call.high = (int32_t)rintf(by.high) + w->call.zero;
     }
 }
 
-/* Whether a sum times the scale, rounded, has 32 bits. */
-static bool is_bounded(float scale)
+/* Whether a sum times the scale, rounded, has 32 bits: any sum of 32 bits, or any that there is. */
+static bool is_bounded(const permuted_work *w, float scale, uint32_t bias)
 {
-    return scale < 1;
+    return scale < 1 || scale * (w->most + fabsf((float)(int32_t)bias)) < 0x1p30f;
 }
 
 /* Fills in a filter, but for its output; `channel` is group * C_OUT + output channel. */
@@ -150,15 +150,13 @@ static void read_filter(const permuted_work *w, const uint8_t *data, int64_t cha
         .start =
             gops_wrapping_subtract(0, gops_wrapping_multiply(w->data_zero, (uint32_t)head.sum)),
     };
+    const uint32_t bias = w->job->bias != NULL ? ((const uint32_t *)w->job->bias)[channel] : 0;
     if (w->codes) {
         filter->scale = w->job->quantized->multipliers[channel];
-        filter->codes = is_bounded(filter->scale);
-        filter->zero = w->zero;
-        filter->low = w->low;
-        filter->high = w->high;
+        filter->codes = is_bounded(w, filter->scale, bias);
     }
-    if ((filter->codes || w->in_place) && w->job->bias != NULL) {
-        filter->start = gops_wrapping_add(filter->start, ((const uint32_t *)w->job->bias)[channel]);
+    if (filter->codes || w->in_place) {
+        filter->start = gops_wrapping_add(filter->start, bias);
     }
 }
 

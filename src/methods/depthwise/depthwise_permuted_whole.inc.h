@@ -28,12 +28,12 @@ GOPS_INLINE bytes narrowed(bytes lower, bytes upper)
  * is below 2^-16. */
 static whole_outputs whole_outputs_of(const gops_permuted_shape *shape, int v)
 {
-    uint8_t output[64];
     bytes y[2], x[2], at[2];
-    for (int i = 0; i < 64; i++) {
-        output[i] = (uint8_t)(i / 16 * 16 + v * 4 + i / 4 % 4);
-    }
-    const bytes outputs = _mm512_loadu_si512(output);
+    /* Of each lane of vector 0, four times. */
+    const bytes first = _mm512_mullo_epi32(
+        _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50, 51),
+        _mm512_set1_epi32(0x01010101));
+    const bytes outputs = _mm512_add_epi8(first, _mm512_set1_epi8((char)(4 * v)));
     const bytes reciprocal =
         _mm512_set1_epi16((int16_t)(UINT16_MAX / shape->columns + (shape->columns > 1)));
     const bytes columns = _mm512_set1_epi16((int16_t)shape->columns);
@@ -59,17 +59,20 @@ typedef struct whole_taps {
     int32_t y, x, at;
 } whole_taps;
 
-static whole_taps whole_taps_of(const gops_permuted_shape *shape, int64_t quad)
+/* Those of the next quad; `row` and `column` are its first tap's, and those of the next one. */
+static whole_taps next_whole_taps(const gops_permuted_shape *shape, int64_t *row, int64_t *column)
 {
     uint8_t y[4], x[4], at[4];
     whole_taps taps;
     for (int64_t t = 0; t < 4; t++) {
-        const int64_t tap = quad * 4 + t, row = tap / shape->kernel_x * shape->dilation_y;
-        const int64_t column = tap % shape->kernel_x * shape->dilation_x;
-        const bool any = tap < shape->kernel_y * shape->kernel_x;
-        y[t] = (uint8_t)(any ? row : 127);
-        x[t] = (uint8_t)column;
-        at[t] = (uint8_t)(row * shape->width + column);
+        const int64_t down = *row * shape->dilation_y, right = *column * shape->dilation_x;
+        y[t] = (uint8_t)(*row < shape->kernel_y ? down : 127);
+        x[t] = (uint8_t)right;
+        at[t] = (uint8_t)(down * shape->width + right);
+        if (++*column == shape->kernel_x) {
+            *column = 0;
+            ++*row;
+        }
     }
     memcpy(&taps.y, y, sizeof y);
     memcpy(&taps.x, x, sizeof x);
@@ -84,11 +87,12 @@ static void whole_index(const gops_permuted_shape *shape, bytes *index)
     const bytes width = _mm512_set1_epi8((char)shape->width);
     const bytes last = _mm512_set1_epi8(63);
     whole_outputs outputs[4];
+    int64_t row = 0, column = 0;
     for (int v = 0; v < 4; v++) {
         outputs[v] = whole_outputs_of(shape, v);
     }
     for (int64_t quad = 0; quad < shape->whole_quads; quad++) {
-        const whole_taps taps = whole_taps_of(shape, quad);
+        const whole_taps taps = next_whole_taps(shape, &row, &column);
         for (int v = 0; v < 4; v++) {
             const bytes y = _mm512_add_epi8(outputs[v].y, _mm512_set1_epi32(taps.y));
             const bytes x = _mm512_add_epi8(outputs[v].x, _mm512_set1_epi32(taps.x));
@@ -100,58 +104,93 @@ static void whole_index(const gops_permuted_shape *shape, bytes *index)
     }
 }
 
-/* A filter; QUADS is how many there are, or 0 for any number. */
-GOPS_INLINE void whole_filter(const setting *at, const gops_permuted_filter *filter,
-                              const bytes *index, const int QUADS)
+/* Adds one part of the weights; QUADS is how many there are, or 0 for any number. */
+GOPS_INLINE void add_whole(const setting *at, bytes data, const int32_t *weights,
+                           const bytes *index, bytes *sums, const int QUADS)
 {
-    const gops_permuted_shape *shape = at->shape;
-    const int64_t quads = QUADS != 0 ? QUADS : shape->whole_quads;
-    const int64_t outputs = shape->rows * shape->columns;
-    const rounding by = rounding_of(filter);
-    const bytes start = _mm512_set1_epi32((int32_t)filter->start);
-    const bytes data = load_bytes(at, filter->data, first_bits(shape->height * shape->width));
-    const int32_t *weights = filter->whole_weights;
-    bytes sums[4] = {start, start, start, start};
-    for (int part = 0; part < filter->parts; part++) {
-        for (int64_t quad = 0; quad < quads; quad++) {
-            const bytes weight = _mm512_set1_epi32(*weights++);
-            GOPS_UNROLL
-            for (int v = 0; v < 4; v++) {
-                const bytes of_taps = _mm512_permutexvar_epi8(index[quad * 4 + v], data);
-                sums[v] = add_products(sums[v], of_taps, weight);
-            }
-        }
-    }
-    if (!filter->codes) {
-        int32_t *output = filter->output;
+    const int64_t quads = QUADS != 0 ? QUADS : at->shape->whole_quads;
+    for (int64_t quad = 0; quad < quads; quad++) {
+        bytes weight = _mm512_set1_epi32(weights[quad]);
+        GOPS_IN_REGISTER(weight);
+        GOPS_UNROLL
         for (int v = 0; v < 4; v++) {
-            for (int64_t i = 0; i < 4; i++) {
-                const int64_t first = i * 16 + v * 4;
-                const unsigned mask = (unsigned)first_bits(gops_clamp(outputs - first, 0, 4));
-                /* Lanes 4 i to 4 i + 3 are outputs `first` to first + 3. */
-                _mm512_mask_storeu_epi32(output + first - i * 4, (__mmask16)(mask << (i * 4)),
-                                         sums[v]);
-            }
+            const bytes of_taps = _mm512_permutexvar_epi8(index[quad * 4 + v], data);
+            sums[v] = add_products(sums[v], of_taps, weight);
         }
-        return;
     }
+}
+
+/* The sums of a filter. */
+GOPS_INLINE void whole_sums(const setting *at, const gops_permuted_filter *filter, uint64_t inside,
+                            const bytes *index, bytes *sums, const int QUADS)
+{
+    const bytes start = _mm512_set1_epi32((int32_t)filter->start);
+    const bytes data = load_bytes(at, filter->data, inside);
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
-        sums[v] = rounded(&by, sums[v]);
+        sums[v] = start;
     }
-    _mm512_mask_storeu_epi8(filter->output, first_bits(outputs),
-                            pack_codes(&by, at->output_flip, sums));
+    if (filter->parts == 1) {
+        add_whole(at, data, filter->whole_weights, index, sums, QUADS);
+        return;
+    }
+    for (int part = 0; part < filter->parts; part++) {
+        add_whole(at, data, filter->whole_weights + part * at->shape->whole_quads, index, sums, 0);
+    }
+}
+
+static void store_whole_sums(const gops_permuted_shape *shape, int32_t *to, const bytes *sums)
+{
+    const int64_t outputs = shape->rows * shape->columns;
+    for (int v = 0; v < 4; v++) {
+        for (int64_t i = 0; i < 4; i++) {
+            const int64_t first = i * 16 + v * 4;
+            const unsigned mask = (unsigned)first_bits(gops_clamp(outputs - first, 0, 4));
+            /* Lanes 4 i to 4 i + 3 are outputs `first` to first + 3. */
+            _mm512_mask_storeu_epi32(to + first - i * 4, (__mmask16)(mask << (i * 4)), sums[v]);
+        }
+    }
+}
+
+GOPS_INLINE void whole_filters(const setting *at, const gops_permuted_call *call,
+                               const bytes *index, const int QUADS)
+{
+    const uint64_t inside = first_bits(at->shape->height * at->shape->width);
+    const uint64_t stored = first_bits(at->shape->rows * at->shape->columns);
+    pending group = {.output = call->filters[0].output};
+    bytes numbers[4], sums[4];
+    for (int64_t i = 0; i < call->count; i++) {
+        const gops_permuted_filter *filter = &call->filters[i];
+        round_pending(&group, numbers);
+        whole_sums(at, filter, inside, index, sums, QUADS);
+        _mm512_mask_storeu_epi8(group.output, group.mask, pack_codes(at, numbers));
+        GOPS_UNROLL
+        for (int v = 0; v < 4; v++) {
+            group.sums[v] = sums[v];
+        }
+        group.scale = _mm512_set1_ps(filter->scale);
+        group.output = filter->output;
+        group.mask = stored;
+    }
+    round_pending(&group, numbers);
+    _mm512_mask_storeu_epi8(group.output, group.mask, pack_codes(at, numbers));
 }
 
 static void whole(const setting *at, const gops_permuted_call *call)
 {
-    bytes index[GOPS_PERMUTED_WHOLE_QUADS * 4];
+    bytes index[GOPS_PERMUTED_WHOLE_QUADS * 4], sums[4];
     whole_index(at->shape, index);
-    for (int64_t i = 0; i < call->count; i++) {
-        if (at->shape->whole_quads == 3) {
-            whole_filter(at, &call->filters[i], index, 3);
-        } else {
-            whole_filter(at, &call->filters[i], index, 0);
+    if (!call->filters[0].codes) {
+        const uint64_t inside = first_bits(at->shape->height * at->shape->width);
+        for (int64_t i = 0; i < call->count; i++) {
+            whole_sums(at, &call->filters[i], inside, index, sums, 0);
+            store_whole_sums(at->shape, call->filters[i].output, sums);
         }
+    } else if (at->shape->whole_quads == 3) {
+        whole_filters(at, call, index, 3);
+    } else if (at->shape->whole_quads == 7) {
+        whole_filters(at, call, index, 7);
+    } else {
+        whole_filters(at, call, index, 0);
     }
 }

@@ -1,0 +1,195 @@
+/*
+ * depthwise_permuted_joined.inc.h: joined of depthwise_permuted.inc.h, after it.
+ *
+ * Rows of outputs are at most half as long as a vector: a vector has vector_rows of them, and four
+ * vectors a group of rows that follow each other. A load begins with a row of data and has all that
+ * one row of taps reads for a vector; the quads of all vectors and rows of taps are at the same
+ * places in it.
+ */
+
+/* The places of a quad; the last byte where there is no data. */
+static bytes joined_index(const gops_permuted_shape *shape, int64_t quad)
+{
+    uint8_t index[64];
+    memset(index, 63, sizeof index);
+    for (int64_t tap = 0; tap < GOPS_PERMUTED_QUAD; tap++) {
+        const int64_t distance = (quad * GOPS_PERMUTED_QUAD + tap) * shape->dilation_x;
+        uint8_t *to = index + tap;
+        for (int64_t row = 0; row < shape->vector_rows; row++) {
+            const int64_t first = row * shape->stride_y * shape->width;
+            int64_t x = distance - shape->pad_x;
+            for (int64_t column = 0; column < shape->columns; column++, to += 4) {
+                *to = x >= 0 && x < shape->width ? (uint8_t)(first + x) : 63;
+                x += shape->stride_x;
+            }
+        }
+    }
+    return _mm512_loadu_si512(index);
+}
+
+/* Where in the data of a filter a load begins, and the mask of what is data there. */
+typedef struct joined_load {
+    int64_t first;
+    uint64_t mask;
+} joined_load;
+
+/* [groups, kernel_y, 4]. */
+static void joined_loads(const gops_permuted_shape *shape, const gops_permuted_call *call,
+                         joined_load *loads)
+{
+    const int64_t size = shape->height * shape->width;
+    const int64_t step = (int64_t)shape->vector_rows * shape->stride_y;
+    int64_t top = call->first_row * shape->stride_y - shape->pad_y;
+    for (int64_t row = 0; row < call->rows; row += (int64_t)4 * shape->vector_rows) {
+        for (int64_t ky = 0; ky < shape->kernel_y; ky++) {
+            for (int64_t v = 0; v < 4; v++) {
+                const int64_t y = top + v * step + ky * shape->dilation_y;
+                const int64_t first = y * shape->width;
+                const int64_t begin = gops_clamp(-first, 0, 63);
+                const int64_t end = gops_clamp(size - first, begin, 63);
+                *loads++ = (joined_load){first, first_bits(end) & ~first_bits(begin)};
+            }
+        }
+        top += 4 * step;
+    }
+}
+
+/* Stores `rows` rows of sums. */
+static inline void store_joined_sums(const gops_permuted_shape *shape, int32_t *to, int64_t rows,
+                                     const bytes *sums)
+{
+    for (int v = 0; v < 4; v++) {
+        const int64_t count = gops_clamp(rows - v * shape->vector_rows, 0, shape->vector_rows);
+        const int64_t first = (int64_t)v * shape->vector_rows * shape->columns;
+        if (count > 0) {
+            _mm512_mask_storeu_epi32(to + first, (__mmask16)first_bits(count * shape->columns),
+                                     sums[v]);
+        }
+    }
+}
+
+/* Adds a row of taps; QX is the number of quads, or 0 for any. */
+GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const int32_t *weights,
+                                const bytes *index, const joined_load *load, bytes *sums,
+                                const int QX)
+{
+    const int64_t quads = QX != 0 ? QX : at->shape->row_quads;
+    bytes data[4];
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        data[v] = _mm512_mask_loadu_epi8(at->zero, load[v].mask, from + load[v].first);
+    }
+    if (at->flips) {
+        GOPS_UNROLL
+        for (int v = 0; v < 4; v++) {
+            data[v] = _mm512_xor_si512(data[v], at->flip);
+        }
+    }
+    for (int64_t q = 0; q < quads; q++) {
+        bytes weight = _mm512_set1_epi32(weights[q]);
+        GOPS_IN_REGISTER(weight);
+        GOPS_UNROLL
+        for (int v = 0; v < 4; v++) {
+            sums[v] = add_products(sums[v], _mm512_permutexvar_epi8(index[q], data[v]), weight);
+        }
+    }
+}
+
+/* Adds one part of the weights; KY is the number of rows of taps, or 0 for any. */
+GOPS_INLINE void add_joined(const setting *at, const uint8_t *from, const int32_t *weights,
+                            const bytes *index, const joined_load *load, bytes *sums, const int KY,
+                            const int QX)
+{
+    const int64_t rows = KY != 0 ? KY : at->shape->kernel_y;
+    const int64_t quads = QX != 0 ? QX : at->shape->row_quads;
+    for (int64_t ky = 0; ky < rows; ky++, load += 4, weights += quads) {
+        add_joined_row(at, from, weights, index, load, sums, QX);
+    }
+}
+
+/* The sums of a group. */
+GOPS_INLINE void joined_sums(const setting *at, const gops_permuted_filter *filter,
+                             const bytes *index, const joined_load *loads, bytes *sums,
+                             const int KY, const int QX)
+{
+    const gops_permuted_shape *shape = at->shape;
+    const bytes start = _mm512_set1_epi32((int32_t)filter->start);
+    const int32_t *weights = filter->row_weights;
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        sums[v] = start;
+    }
+    if (filter->parts == 1) {
+        add_joined(at, filter->data, weights, index, loads, sums, KY, QX);
+        return;
+    }
+    for (int part = 0; part < filter->parts; part++) {
+        add_joined(at, filter->data, weights, index, loads, sums, 0, 0);
+        weights += shape->kernel_y * shape->row_quads;
+    }
+}
+
+GOPS_INLINE void store_joined(const setting *at, const pending *group, const bytes *numbers)
+{
+    _mm512_mask_storeu_epi8(group->output, group->mask,
+                            _mm512_permutexvar_epi8(at->order, pack_codes(at, numbers)));
+}
+
+/* `codes` of all filters of a call are the same. */
+GOPS_INLINE void joined_filters(const setting *at, const gops_permuted_call *call,
+                                const bytes *index, const joined_load *loads, const bool codes,
+                                const int KY, const int QX)
+{
+    const gops_permuted_shape *shape = at->shape;
+    const int64_t step = (int64_t)4 * shape->vector_rows;
+    pending group = {.output = call->filters[0].output};
+    bytes numbers[4], sums[4];
+    for (int64_t i = 0; i < call->count; i++) {
+        const gops_permuted_filter *filter = &call->filters[i];
+        const joined_load *load = loads;
+        for (int64_t first = 0; first < call->rows; first += step, load += 4 * shape->kernel_y) {
+            const int64_t rows = gops_min(step, call->rows - first);
+            if (!codes) {
+                joined_sums(at, filter, index, load, sums, KY, QX);
+                store_joined_sums(shape, (int32_t *)filter->output + first * shape->columns, rows,
+                                  sums);
+                continue;
+            }
+            round_pending(&group, numbers);
+            joined_sums(at, filter, index, load, sums, KY, QX);
+            store_joined(at, &group, numbers);
+            GOPS_UNROLL
+            for (int v = 0; v < 4; v++) {
+                group.sums[v] = sums[v];
+            }
+            group.scale = _mm512_set1_ps(filter->scale);
+            group.output = (uint8_t *)filter->output + first * shape->columns;
+            group.mask = first_bits(rows * shape->columns);
+        }
+    }
+    if (codes) {
+        round_pending(&group, numbers);
+        store_joined(at, &group, numbers);
+    }
+}
+
+static void joined(const setting *at, const gops_permuted_call *call)
+{
+    const gops_permuted_shape *shape = at->shape;
+    const bool codes = call->filters[0].codes;
+    bytes index[GOPS_PERMUTED_ROW_QUADS];
+    joined_load loads[GOPS_PERMUTED_MASKS];
+    for (int64_t q = 0; q < shape->row_quads; q++) {
+        index[q] = joined_index(shape, q);
+    }
+    joined_loads(shape, call, loads);
+    if (codes && shape->kernel_y == 3 && shape->row_quads == 1) {
+        joined_filters(at, call, index, loads, true, 3, 1);
+    } else if (codes && shape->kernel_y == 5 && shape->row_quads == 2) {
+        joined_filters(at, call, index, loads, true, 5, 2);
+    } else if (codes) {
+        joined_filters(at, call, index, loads, true, 0, 0);
+    } else {
+        joined_filters(at, call, index, loads, false, 0, 0);
+    }
+}
