@@ -1,9 +1,10 @@
 """documents.py markdown ROOT TOOL, or documents.py site SITE: links, anchors and code of all documents.
 
 Of each Markdown file of the repository: every link within it leads to a file, and its anchor to a
-heading there; every block of C that begins with an #include compiles; the words of every line of code
-that runs groupops are words that TOOL takes; ./cmake/dev has the commands that are named. Of each page
-below SITE: every link and picture leads to a file in it, and every anchor to an id.
+heading there; every block of C that begins with an #include compiles; blocks of Python and shell parse;
+the words of every line of code that runs groupops, and of groupops(1), are words that TOOL takes;
+./cmake/dev has the commands that are named. Of each page below SITE: every link and picture leads to a
+file in it, and every anchor to an id.
 """
 
 import html.parser
@@ -78,6 +79,31 @@ def check_c(where, text, root):
             say(f"{where}: a block of C: {done.stderr}")
 
 
+def check_python(where, text):
+    try:
+        compile(text, str(where), "exec")
+    except SyntaxError as error:
+        say(f"{where}: a block of Python: {error}")
+
+
+def check_shell(where, text):
+    done = subprocess.run(["bash", "-n"], input=text, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        say(f"{where}: a block of shell: {done.stderr}")
+
+
+def check_manual(path, tool):
+    """The command lines of a page for man, between .nf and .fi, with its escapes undone."""
+    text = path.read_text().replace("\\-", "-").replace("\\e\n", "\\\n")
+    blocks = [("", re.sub(r"^    ", "", block, flags=re.M))
+              for block in re.findall(r"^\.nf\n(    .*?)^\.fi", text, re.M | re.S)]
+    lines = sum(check_tool_line(path.name, line, tool) for line in joined(blocks)
+                if line.startswith("groupops "))
+    if lines < 4:
+        say(f"{path.name} had more command lines than {lines} once")
+    return lines
+
+
 def check_markdown(root, tool):
     commands = re.findall(r"^command_(\w+)\(\)", (root / "cmake/dev").read_text(), re.M)
     paths = [path for path in sorted(root.rglob("*.md"))
@@ -108,10 +134,15 @@ def check_markdown(root, tool):
                 if command not in commands:
                     say(f"{name}: ./cmake/dev has no {command}")
         for language, text in blocks[path]:
+            if language == "python":
+                check_python(name, text)
+            if language == "sh":
+                check_shell(name, text)
             # The pages of first steps are followed by tests of their own, which find ONNX Runtime.
             if language == "c" and text.startswith("#include") and "first_steps" not in name.parts:
                 programs += 1
                 check_c(name, text, root)
+    lines += check_manual(root / "src/tool/groupops.1", tool)
     print(f"{len(paths)} documents, {links} links, {lines} command lines, {programs} programs")
     if links < 30 or lines < 8 or programs < 1:
         say("there was more once: is it still found?")
