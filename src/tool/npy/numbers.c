@@ -40,6 +40,9 @@ bool gops_numbers_check_count(const gops_tool_numbers *numbers, const gops_tenso
 
 double gops_numbers_element(const gops_tool_numbers *numbers, int64_t index)
 {
+    if (numbers->elements == NULL) {
+        return numbers->number;
+    }
     const void *at =
         (const char *)numbers->elements + (size_t)index * gops_type_bytes(numbers->type);
     switch (numbers->type) {
