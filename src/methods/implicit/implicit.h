@@ -45,6 +45,7 @@ typedef struct gops_implicit {
     int64_t granule;     /* boxes are cut into multiples of it */
     bool flat;           /* boxes are of one axis with all pixels: gops_implicit_axes */
     bool pixels_form;    /* of the tiles; if not, the channels form */
+    bool residues;       /* of the strides lie together: padded_input.h */
     bool in_place;       /* the kernels read the input itself */
     bool writes_outputs; /* tiles can write the output: each column is within a run, the last
                             vector ends where its run ends, and depth is one block */

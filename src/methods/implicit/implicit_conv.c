@@ -92,6 +92,8 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
         .mr = tile->mr,
         .pixels_form = pixels_form,
+        /* With lanes, data that a single tap steps over is not copied. */
+        .residues = pixels_form || (gops_plan_has_lanes(plan) && conv->taps == 1),
     };
     p->depth = conv->channels_out > 0 ? p->planes * conv->taps : 1;
     p->depth_block = gops_implicit_depth_block(plan, p->mr);

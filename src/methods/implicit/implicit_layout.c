@@ -11,8 +11,9 @@ enum {
     MIN_ITEMS = 8,
     /* ... unless an item would do fewer multiplications than are worth the copies. */
     MIN_ITEM_MULTIPLIES = 200000,
-    /* Quantized plans multiply so much faster, for each channel of a lane, than they do all else. */
-    LANES_MULTIPLY_FASTER = 2,
+    /* Quantized plans multiply so much faster, for each channel of a lane, than they do all else. N
+     * items do N times as many each, as the boxes of few pixels that fill no tiles cost more. */
+    LANES_MULTIPLY_FASTER = 1,
 };
 
 bool gops_implicit_unpadded(int axes, const gops_axis *axis)
@@ -39,11 +40,11 @@ static bool fill_padded_input(gops_implicit *p, int axes, const gops_axis *axis,
         gops_padded_axis *to = &padded->axis[a];
         const int64_t inner = p->in_place ? padded->data_pixels : padded->positions;
         if (!gops_mul(from->kernel - 1, from->dilation, &reach) ||
-            !gops_mul(p->pixels_form && !p->in_place ? 1 : from->stride, inner, &p->pitch[a])) {
+            !gops_mul(p->residues && !p->in_place ? 1 : from->stride, inner, &p->pitch[a])) {
             return false;
         }
         padded->data_pixels *= from->data;
-        if (p->pixels_form) {
+        if (p->residues) {
             *to = (gops_padded_axis){
                 .data = from->data,
                 .stride = from->stride,
@@ -107,6 +108,22 @@ static int64_t count_boxes(const gops_implicit *p, const gops_axis *axis)
     return boxes;
 }
 
+/* Cuts the one axis of a flat plan into whole granules: `wanted` boxes, or a few more if that makes
+ * their number even, so that two threads have as much to do. */
+static void cut_granules(gops_implicit *p, const gops_axis *axis, int64_t wanted)
+{
+    const int64_t units = gops_ceil_div(axis->output, p->granule);
+    const int64_t most = gops_max(1, gops_ceil_div(units, wanted));
+    int64_t each = most;
+    for (int64_t some = most; some > most / 2 && wanted > 1; some--) {
+        if (gops_ceil_div(units, some) % 2 == 0) {
+            each = some;
+            break;
+        }
+    }
+    p->cut_pixels = gops_clamp(each * p->granule, 1, gops_max(1, axis->output));
+}
+
 /* Cuts the pixels into boxes such that the padded input of `channels` channels takes at most
  * `limit` bytes, and into at least `min_boxes` where there are so many pixels. */
 static bool cut_boxes(gops_implicit *p, int axes, const gops_axis *axis, int64_t channels,
@@ -115,6 +132,12 @@ static bool cut_boxes(gops_implicit *p, int axes, const gops_axis *axis, int64_t
     int64_t count[GOPS_MAX_SPATIAL];
     p->cut = 0;
     p->cut_pixels = axis[0].output;
+    if (p->granule > 1) {
+        cut_granules(p, axis, min_boxes);
+        min_boxes = 1;
+    } else if (p->residues && !p->pixels_form) {
+        min_boxes -= min_boxes / 4; /* few rows more are worth a box less */
+    }
     for (;;) {
         box_counts(p, axes, axis, count);
         const bool fits =
@@ -149,16 +172,29 @@ int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
     return conv->axes;
 }
 
+/* How many items the product is worth. */
+static int64_t count_items(const gops_plan *plan)
+{
+    const int64_t multiplies = plan->conv.flops / 2;
+    if (!plan->quantized) {
+        return gops_clamp(multiplies / MIN_ITEM_MULTIPLIES, 1, MIN_ITEMS);
+    }
+    const int64_t least =
+        MIN_ITEM_MULTIPLIES * LANES_MULTIPLY_FASTER * gops_plan_tiles(plan)->lane_channels;
+    int64_t items = MIN_ITEMS;
+    while (items > 1 && multiplies / least < items * items) {
+        items /= 2;
+    }
+    return items;
+}
+
 bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
-    const int64_t faster =
-        plan->quantized ? LANES_MULTIPLY_FASTER * gops_plan_tiles(plan)->lane_channels : 1;
-    const int64_t multiplies = MIN_ITEM_MULTIPLIES * faster;
-    const int64_t items = gops_clamp(conv->flops / 2 / multiplies, 1, MIN_ITEMS);
+    const int64_t items = count_items(plan);
     const int64_t units = gops_ceil_div(channels, unit);
     const int64_t weights = gops_mul_saturate(gops_mul_saturate(p->planes, channels), conv->taps);
     const int64_t data = gops_mul_saturate(conv->data_pixels, p->planes);
@@ -251,8 +287,10 @@ static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
  * requantized, and bytes are transposed in the channels form. Set by hand, not fitted. */
 static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
-static const double STREAMED_BYTES_PER_CYCLE = 64;
-static const double CYCLES_PER_REQUANTIZED = 3.5, CYCLES_PER_TRANSPOSED = 3;
+static const double STREAMED_WEIGHTS_PER_CYCLE = 128, STREAMED_PIXELS_PER_CYCLE = 64;
+static const double L2_BYTES_PER_CYCLE = 28;
+static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 150;
+static const double CYCLES_PER_REQUANTIZED = 1.4, CYCLES_PER_TRANSPOSED = 2.5;
 /* A pair's product and its sum are two instructions. */
 static const double PAIRS_SLOWER = 1.5;
 
@@ -269,8 +307,29 @@ static double wide_cycles(const gops_tile *tile, int64_t depth)
            CYCLES_PER_WIDE_TILE + tile->mr * tile->nr * CYCLES_PER_SUM;
 }
 
+/* Of one step of K of a quantized plan's tile, which takes `compute` cycles if it waits for no memory.
+ * All of K is one block: where one vector a step fills half of the L1, weights come from the L2 for each
+ * tile, or vectors of pixels, of which taps share about a third. The pixels of a single tap are read once
+ * by each tile, and come from the L2 where those of a block of columns are larger than the L1. */
+static double lanes_step(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
+                         int64_t depth, int64_t columns, double compute)
+{
+    const double vector = (double)plan->kernels->vector_bytes, l1 = (double)plan->machine.l1_bytes;
+    const double pixels = (double)tile->nr * vector;
+    const bool streams = (double)depth * vector > l1 / 2;
+    if (!pixels_form) {
+        return compute + (streams ? tile->mr * 4 / STREAMED_WEIGHTS_PER_CYCLE : 0);
+    }
+    if (plan->conv.taps > 1) {
+        return compute + (streams ? pixels / 3 / STREAMED_PIXELS_PER_CYCLE : 0);
+    }
+    const double wait = pixels / L2_BYTES_PER_CYCLE;
+    return (double)depth * (double)columns * vector > l1 && wait > compute ? wait : compute;
+}
+
+/* Of one tile, in a block of `columns` columns. */
 static double tile_cycles(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                          int64_t depth)
+                          int64_t depth, int64_t columns)
 {
     if (gops_tile_is_wide(pixels_form, tile->mr)) {
         return wide_cycles(tile, depth);
@@ -278,22 +337,17 @@ static double tile_cycles(const gops_plan *plan, const gops_tile *tile, bool pix
     const double lanes = (double)gops_plan_tiles(plan)->lanes;
     const double vectors = pixels_form ? tile->mr : (double)tile->mr / lanes;
     const bool pairs = plan->quantized && !gops_lanes_are_quads(plan);
-    const double slower = pairs ? PAIRS_SLOWER : 1;
-    const double multiplies = slower * vectors * tile->nr / MULTIPLIES_PER_CYCLE;
-    const double sum = !plan->quantized ? CYCLES_PER_SUM
-                       : pixels_form    ? CYCLES_PER_REQUANTIZED
-                                        : CYCLES_PER_REQUANTIZED + CYCLES_PER_TRANSPOSED;
+    const double multiplies =
+        (pairs ? PAIRS_SLOWER : 1) * vectors * tile->nr / MULTIPLIES_PER_CYCLE;
     /* Most vectors of pixels lie across two cache lines and cost two loads. */
     const double loads = ((pixels_form ? 2 : 1) * (double)tile->nr + vectors) / LOADS_PER_CYCLE;
-    /* A quantized plan's depth is one block: its weights, or its vectors of pixels, of which taps share
-     * about a third, come from the L2 for each tile, where one vector a step fills half of the L1. */
-    const double vector_weights = (double)depth * (double)plan->kernels->vector_bytes;
-    const bool streams = plan->quantized && vector_weights > (double)plan->machine.l1_bytes / 2;
-    const double bytes =
-        pixels_form ? tile->nr * (double)plan->kernels->vector_bytes / 3 : tile->mr * 4;
-    const double stream = streams ? bytes / STREAMED_BYTES_PER_CYCLE : 0;
-    return (double)depth * ((multiplies > loads ? multiplies : loads) + stream) + CYCLES_PER_TILE +
-           vectors * tile->nr * sum;
+    const double compute = multiplies > loads ? multiplies : loads;
+    if (!plan->quantized) {
+        return (double)depth * compute + CYCLES_PER_TILE + vectors * tile->nr * CYCLES_PER_SUM;
+    }
+    const double sum = CYCLES_PER_REQUANTIZED + (pixels_form ? 0 : CYCLES_PER_TRANSPOSED);
+    return (double)depth * lanes_step(plan, tile, pixels_form, depth, columns, compute) +
+           CYCLES_PER_LANES_TILE + vectors * tile->nr * sum;
 }
 
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
@@ -310,8 +364,11 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
         }
         const int64_t blocks = mr == p->mr ? (channels - c) / mr : 1;
         const int64_t calls = gops_ceil_div(columns, tile->nr);
-        cycles += (double)gops_max(1, blocks) * (double)calls *
-                  tile_cycles(plan, tile, p->pixels_form, depth);
+        const int64_t block = gops_min(columns, gops_max(1, p->column_block));
+        const double rows = plan->quantized ? CYCLES_PER_LANES_ROWS : 0;
+        cycles += (double)gops_max(1, blocks) *
+                  ((double)calls * tile_cycles(plan, tile, p->pixels_form, depth, block) +
+                   (double)gops_ceil_div(columns, block) * rows);
         c += gops_max(1, blocks) * mr;
     }
     return cycles * NS_PER_CYCLE + NS_PER_ITEM;

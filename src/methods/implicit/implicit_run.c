@@ -23,7 +23,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
         int64_t offset = 0, residue = 0;
         for (int a = 0; a < conv->axes && !p->flat; a++) {
             const int64_t reach = tap[a] * conv->axis[a].dilation;
-            if (p->in_place || !p->pixels_form) {
+            if (p->in_place || !p->residues) {
                 offset += reach * (p->pitch[a] / conv->axis[a].stride);
             } else {
                 const int64_t residues = p->padded.axis[a].residues;

@@ -13,9 +13,28 @@
 #include "isa/transpose.inc.h"
 
 #define rotate_address NAME(rotate_address)
+#define store_part NAME(store_part)
 #define transpose NAME(transpose)
 #define interleave_row NAME(interleave_row)
 #define interleave NAME(interleave)
+
+/* Stores the first `width` of a vector, fewer than all: a call of memcpy would cost more. */
+GOPS_INLINE void store_part(C *to, const vector *from, int64_t width)
+{
+    enum { HALF = LANES / 2, QUARTER = LANES / 4 > 0 ? LANES / 4 : 1 };
+    const C *values = (const C *)from;
+    if (width >= HALF) {
+        memcpy(to, values, HALF * sizeof(C));
+        memcpy(to + width - HALF, values + width - HALF, HALF * sizeof(C));
+    } else if (width >= QUARTER) {
+        memcpy(to, values, QUARTER * sizeof(C));
+        memcpy(to + width - QUARTER, values + width - QUARTER, QUARTER * sizeof(C));
+    } else {
+        for (int64_t i = 0; i < width; i++) {
+            to[i] = values[i];
+        }
+    }
+}
 
 static void transpose(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t channels,
                       int64_t pixels)
@@ -52,7 +71,7 @@ static void transpose(void *to, int64_t to_ld, const void *from, int64_t from_ld
                 }
             } else {
                 for (int64_t j = 0; j < height; j++) {
-                    memcpy(out + j * to_ld, &rows[j], (size_t)width * sizeof(C));
+                    store_part(out + j * to_ld, &rows[j], width);
                 }
             }
         }

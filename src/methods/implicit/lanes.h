@@ -42,10 +42,12 @@ typedef struct gops_lanes_epilogue {
     float low, high;
     int32_t zero;
     bool to_8_bit; /* stores bytes; if not, floats */
-    /* For bytes without a sign, which `flip` makes i8 of: the zero point, and what `low` becomes. */
+    /* For bytes without a sign, which `flip` makes i8 of: the zero point, and what `low` and `high`
+     * become. */
     int32_t middle;
-    uint8_t least;
+    uint8_t least, most;
     int8_t flip;
+    bool may_overflow; /* products with the scale may be beyond what 32 bits hold */
 } gops_lanes_epilogue;
 
 /* Where the data of a lane comes from: channels that lie `apart` bytes from each other, as many as

@@ -36,16 +36,22 @@ static gops_lanes_result result_of(const gops_plan *plan, const gops_job *job)
     return type == GOPS_F32 ? GOPS_LANES_FLOATS : GOPS_LANES_BYTES;
 }
 
+static uint8_t byte_of(float bound, int32_t zero)
+{
+    const float rounded = bound + GOPS_ROUNDING;
+    int32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    return (uint8_t)(bits - GOPS_ROUNDING_BITS + zero);
+}
+
 static void set_bytes(const gops_plan *plan, gops_lanes_epilogue *epilogue)
 {
     const bool with_sign = plan->output_type->type == GOPS_I8;
     epilogue->middle = epilogue->zero - (with_sign ? INT8_MIN : 0);
     epilogue->flip = with_sign ? INT8_MIN : 0;
     if (epilogue->to_8_bit) {
-        const float rounded = epilogue->low + GOPS_ROUNDING;
-        int32_t bits;
-        memcpy(&bits, &rounded, sizeof bits);
-        epilogue->least = (uint8_t)(bits - GOPS_ROUNDING_BITS + epilogue->middle);
+        epilogue->least = byte_of(epilogue->low, epilogue->middle);
+        epilogue->most = byte_of(epilogue->high, epilogue->middle);
     }
 }
 
@@ -107,6 +113,16 @@ static void begin_channels(const int32_t *points, const uint32_t *bias, const go
     }
 }
 
+/* Whether some integer of 32 bits times one of these is beyond them. */
+static bool has_large(const float *scale, int64_t count)
+{
+    bool large = false;
+    for (int64_t i = 0; i < count; i++) {
+        large |= !(scale[i] < 1);
+    }
+    return large;
+}
+
 void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows)
 {
     const gops_plan *plan = item->plan;
@@ -127,6 +143,7 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
         for (int64_t i = 0; i < rows->count; i++) {
             scale[i] = scales[o + i];
         }
+        item->epilogue.may_overflow = has_large(scale, rows->count);
         return;
     }
     for (int64_t i = 0; i < rows->count; i++) {
@@ -139,6 +156,7 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
         }
         scale[i] = scales[o];
     }
+    item->epilogue.may_overflow = has_large(scale, rows->count);
 }
 
 void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *item, int64_t first,

@@ -11,6 +11,8 @@
 #define real_of NAME(real_of)
 #define scale_of NAME(scale_of)
 #define store_floats NAME(store_floats)
+#define byte_epilogue_of NAME(byte_epilogue_of)
+#define are_joined NAME(are_joined)
 #define store_bytes NAME(store_bytes)
 #define store_requantized NAME(store_requantized)
 
@@ -79,63 +81,128 @@ GOPS_INLINE void store_floats(const gops_tile_work *work, const int row, const i
     }
 }
 
-/* Rounds to nearest even, clamps, adds the zero point and narrows. The lower bound is applied to the
- * bytes: rounding does not change which of two numbers is the larger. Numbers that a conversion to
- * an integer does not hold become the least one, which only the upper bound must prevent. */
+/* Rounds to nearest even, adds the zero point, narrows and clamps. The bounds are applied to the
+ * bytes: rounding does not change which of two numbers is the larger. Numbers that a conversion to an
+ * integer does not hold become the least one; for those above it, `may_overflow`. */
 #if GOPS_REGISTER_BYTES >= 32
 #define NARROWED_VECTORS 4
 #else
 #define NARROWED_VECTORS 1
 #endif
 
-/* `real` are that many vectors, to[v] is where the bytes of number v go. */
-GOPS_INLINE void store_bytes(unsigned char *const *to, const f32_vector *real,
-                             const gops_lanes_epilogue *by)
+/* The values of gops_lanes_epilogue as vectors: stores of bytes may change what they are read from, as
+ * far as compilers know. */
+typedef struct NAME(byte_epilogue) {
+    bool may_overflow;
+    f32_vector high;
+#if GOPS_REGISTER_BYTES == 64
+    __m512i middle, least, most, flip;
+#elif GOPS_REGISTER_BYTES == 32
+    __m256i middle, least, most, flip;
+#else
+    f32_vector low;
+    uint32_t zero;
+#endif
+} NAME(byte_epilogue);
+
+GOPS_INLINE NAME(byte_epilogue) byte_epilogue_of(const gops_lanes_epilogue *by)
+{
+    return (NAME(byte_epilogue))
+    {
+        .may_overflow = by->may_overflow, .high = f32_broadcast(by->high),
+#if GOPS_REGISTER_BYTES == 64
+        .middle = _mm512_set1_epi16((int16_t)by->middle),
+        .least = _mm512_set1_epi8((char)by->least), .most = _mm512_set1_epi8((char)by->most),
+        .flip = _mm512_set1_epi8(by->flip),
+#elif GOPS_REGISTER_BYTES == 32
+        .middle = _mm256_set1_epi16((int16_t)by->middle),
+        .least = _mm256_set1_epi8((char)by->least), .most = _mm256_set1_epi8((char)by->most),
+        .flip = _mm256_set1_epi8(by->flip),
+#else
+        .low = f32_broadcast(by->low), .zero = (uint32_t)by->zero,
+#endif
+    };
+}
+
+/* `real` are that many vectors, to[v] is where the bytes of number v go: with `joined`, behind those
+ * of the one before. */
+GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_vector *real,
+                             const NAME(byte_epilogue) * by)
 {
 #if GOPS_REGISTER_BYTES == 64
-    const __m512i zero = _mm512_set1_epi16((int16_t)by->middle), flip = _mm512_set1_epi8(by->flip);
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512 high = _mm512_set1_ps(by->high);
     __m512i number[NARROWED_VECTORS];
+    if (by->may_overflow) {
+        GOPS_UNROLL
+        for (int v = 0; v < NARROWED_VECTORS; v++) {
+            real[v] = (f32_vector)_mm512_min_ps((__m512)real[v], (__m512)by->high);
+        }
+    }
     GOPS_UNROLL
     for (int v = 0; v < NARROWED_VECTORS; v++) {
-        number[v] = _mm512_cvtps_epi32(_mm512_min_ps((__m512)real[v], high));
+        number[v] = _mm512_cvtps_epi32((__m512)real[v]);
     }
-    const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(number[0], number[1]), zero);
-    const __m512i last = _mm512_adds_epi16(_mm512_packs_epi32(number[2], number[3]), zero);
-    __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, last));
-    bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8((char)by->least));
-    bytes = _mm512_xor_si512(bytes, flip);
+    const __m512i front = _mm512_adds_epi16(_mm512_packs_epi32(number[0], number[1]), by->middle);
+    const __m512i back = _mm512_adds_epi16(_mm512_packs_epi32(number[2], number[3]), by->middle);
+    __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(front, back));
+    bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, by->least), by->most);
+    bytes = _mm512_xor_si512(bytes, by->flip);
+    if (joined) {
+        _mm512_storeu_si512((void *)to[0], bytes);
+        return;
+    }
     _mm_storeu_si128((void *)to[0], _mm512_castsi512_si128(bytes));
     _mm_storeu_si128((void *)to[1], _mm512_extracti32x4_epi32(bytes, 1));
     _mm_storeu_si128((void *)to[2], _mm512_extracti32x4_epi32(bytes, 2));
     _mm_storeu_si128((void *)to[3], _mm512_extracti32x4_epi32(bytes, 3));
 #elif GOPS_REGISTER_BYTES == 32
-    const __m256i zero = _mm256_set1_epi16((int16_t)by->middle), flip = _mm256_set1_epi8(by->flip);
-    const __m256 high = _mm256_set1_ps(by->high);
     __m256i number[NARROWED_VECTORS];
+    if (by->may_overflow) {
+        GOPS_UNROLL
+        for (int v = 0; v < NARROWED_VECTORS; v++) {
+            real[v] = (f32_vector)_mm256_min_ps((__m256)real[v], (__m256)by->high);
+        }
+    }
     GOPS_UNROLL
     for (int v = 0; v < NARROWED_VECTORS; v++) {
-        number[v] = _mm256_cvtps_epi32(_mm256_min_ps((__m256)real[v], high));
+        number[v] = _mm256_cvtps_epi32((__m256)real[v]);
     }
-    const __m256i low = _mm256_adds_epi16(_mm256_packs_epi32(number[0], number[1]), zero);
-    const __m256i last = _mm256_adds_epi16(_mm256_packs_epi32(number[2], number[3]), zero);
-    __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, last),
+    const __m256i front = _mm256_adds_epi16(_mm256_packs_epi32(number[0], number[1]), by->middle);
+    const __m256i back = _mm256_adds_epi16(_mm256_packs_epi32(number[2], number[3]), by->middle);
+    __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(front, back),
                                                 _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8((char)by->least));
-    bytes = _mm256_xor_si256(bytes, flip);
-    const __m128d front = _mm256_castpd256_pd128((__m256d)bytes);
-    const __m128d back = _mm256_extractf128_pd((__m256d)bytes, 1);
-    _mm_storel_pd((void *)to[0], front);
-    _mm_storeh_pd((void *)to[1], front);
-    _mm_storel_pd((void *)to[2], back);
-    _mm_storeh_pd((void *)to[3], back);
+    bytes = _mm256_min_epu8(_mm256_max_epu8(bytes, by->least), by->most);
+    bytes = _mm256_xor_si256(bytes, by->flip);
+    if (joined) {
+        _mm256_storeu_si256((void *)to[0], bytes);
+        return;
+    }
+    const __m128d low = _mm256_castpd256_pd128((__m256d)bytes);
+    const __m128d high = _mm256_extractf128_pd((__m256d)bytes, 1);
+    _mm_storel_pd((void *)to[0], low);
+    _mm_storeh_pd((void *)to[1], low);
+    _mm_storel_pd((void *)to[2], high);
+    _mm_storeh_pd((void *)to[3], high);
 #else
-    const f32_vector bounded =
-        f32_clamp(real[0], f32_broadcast(by->low), f32_broadcast(by->high)) + GOPS_ROUNDING;
-    const vector bits = (vector)bounded + broadcast((uint32_t)by->zero);
+    (void)joined;
+    const f32_vector bounded = f32_clamp(real[0], by->low, by->high) + GOPS_ROUNDING;
+    const vector bits = (vector)bounded + broadcast(by->zero);
     *(NAME(byte_vector) *)to[0] = __builtin_convertvector(bits, NAME(byte_vector));
 #endif
+}
+
+/* Whether the vectors of a group of NARROWED_VECTORS, in the order of the output, are neighbours there. In
+ * the channels form no two columns are further apart than a column is long. */
+GOPS_INLINE bool are_joined(const int64_t *at, const int vectors, const int nr,
+                            const bool channels_form)
+{
+    bool joined = channels_form ? at[nr - 1] - at[0] == (nr - 1) * vectors * LANES
+                                : nr % NARROWED_VECTORS == 0;
+    GOPS_UNROLL
+    for (int j = 1; !channels_form && nr % NARROWED_VECTORS == 0 && j < nr; j++) {
+        joined &= at[j] - at[j - 1] == LANES;
+    }
+    return joined && vectors * nr >= NARROWED_VECTORS;
 }
 
 /* Vectors are taken in the order of the output; with the last group, some are stored again. */
@@ -144,6 +211,8 @@ GOPS_INLINE void store_requantized(const gops_tile_work *work, const int row, co
                                    const vector *sum)
 {
     const gops_lanes_epilogue *by = work->bounds;
+    const NAME(byte_epilogue) bounds = byte_epilogue_of(by);
+    const bool joined = are_joined(work->sum_offsets, vectors, nr, channels_form);
     const int count = vectors * nr;
     unsigned char *start[GOPS_MAX_NR];
     GOPS_UNROLL
@@ -151,7 +220,10 @@ GOPS_INLINE void store_requantized(const gops_tile_work *work, const int row, co
         start[j] = (unsigned char *)work->sums + work->sum_offsets[j];
     }
     GOPS_UNROLL
-    for (int at = 0; at < count; at += NARROWED_VECTORS) {
+    for (int group = 0; group < count; group += NARROWED_VECTORS) {
+        const int at = group + NARROWED_VECTORS > count && count >= NARROWED_VECTORS
+                           ? count - NARROWED_VECTORS
+                           : group;
         f32_vector real[NARROWED_VECTORS];
         unsigned char *to[NARROWED_VECTORS];
         GOPS_UNROLL
@@ -162,7 +234,7 @@ GOPS_INLINE void store_requantized(const gops_tile_work *work, const int row, co
             real[v] = real_of(sum[i * nr + j], scale_of(by, row + i, channels_form));
             to[v] = start[j] + (row + i) * step;
         }
-        store_bytes(to, real, by);
+        store_bytes(to, joined, real, &bounds);
     }
 }
 

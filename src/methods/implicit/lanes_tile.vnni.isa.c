@@ -103,6 +103,19 @@ GOPS_INLINE pair_bits pair_products(pair_bits data, pair_bits weight)
 /* clang-format on */
 #endif
 
+#ifdef __AVX512VNNI__
+/* Four vectors of neighbouring pixels become 64 bytes. */
+#undef GOPS_PIXEL_TILES
+/* clang-format off */
+#define GOPS_PIXEL_TILES(TILE)                                                                     \
+    TILE(6, 4) TILE(6, 2) TILE(6, 1)                                                               \
+    TILE(4, 4) TILE(4, 1)                                                                          \
+    TILE(3, 7) TILE(3, 2)                                                                          \
+    TILE(2, 8) TILE(2, 2)                                                                          \
+    TILE(1, 8) TILE(1, 2)
+/* clang-format on */
+#endif
+
 #define START_AND_STORE "methods/implicit/lanes_store.inc.h"
 #include "methods/implicit/implicit_tile.inc.h"
 

@@ -179,6 +179,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
         .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
         .mr = tile->mr,
         .pixels_form = pixels_form,
+        .residues = pixels_form,
         .in_place = plan->type->native && !pixels_form && gops_implicit_unpadded(conv->axes, axis),
     };
     implicit->depth = implicit->planes * gops_ceil_div(kinds->taps, kinds->products);
