@@ -111,6 +111,7 @@ static uint64_t count_ulp(const element_form *form, const element *a, const elem
     }
     const bool greater =
         form->kind == SIGNED ? (int64_t)a->bits > (int64_t)b->bits : a->bits > b->bits;
+    /* Modulo 2^64, where the bits of a negative number are the larger ones. */
     return greater ? a->bits - b->bits : b->bits - a->bits;
 }
 
