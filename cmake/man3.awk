@@ -246,7 +246,9 @@ in_doc || /^\/\*\*/ {
         printf ".TH %s 3 \"\" \"groupops %s\" \"groupops manual\"\n.ad l\n.nh\n", toupper(page), version
         printf ".SH NAME\n%s%s \\- %s\n", page, functions, roff(summary)
         printf ".SH SYNOPSIS\n.nf\n\\fB#include <%s>\\fR\n\n", header
-        printf "cc engine.c $(pkg\\-config \\-\\-cflags \\-\\-libs groupops)\n.fi\n"
+        mpi = page ~ /mpi/
+        printf "%s engine.c $(pkg\\-config \\-\\-cflags \\-\\-libs groupops)%s\n.fi\n", mpi ? "mpicc" : "cc",
+            mpi ? " \\-lgroupops_mpi" : ""
         if (rest != "") {
             print ".SH DESCRIPTION"
             paragraphs(rest)
