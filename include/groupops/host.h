@@ -13,6 +13,15 @@
  * pthread_atfork; vfork, _Fork and a bare clone do not. After dlclose the shared
  * library stays in memory (-z nodelete), since the threads of OpenMP and of the BLAS do; it may be
  * loaded again.
+ *
+ * Waiting. A call ends when the last of its threads does, so a thread that another process keeps from
+ * running holds up all of them. OpenMP's threads wait by spinning, GCC's for milliseconds at a time
+ * (OMP_WAIT_POLICY=passive has them sleep at once), which takes cores from the others besides. Over
+ * OpenMP the library therefore works with one thread for up to 0.2 s after a call in which a thread
+ * came 0.5 ms late, and then tries all again. A host that shares its cores lends threads of its own
+ * which spin for some 20 us at most and then sleep, and gives plans no more threads than there are
+ * cores for them. A parallel_for may make all calls on one thread whenever it likes: the result has
+ * the same bits.
  */
 #ifndef GROUPOPS_HOST_H
 #define GROUPOPS_HOST_H
@@ -66,7 +75,7 @@ typedef void gops_log_fn(void *context, const char *line);
 typedef struct gops_host {
     size_t size;                        /**< sizeof(gops_host): groupops/sized.h */
     const gops_gemm *gemm;              /**< NULL: the CBLAS that the library was linked with */
-    gops_parallel_for_fn *parallel_for; /**< NULL: OpenMP */
+    gops_parallel_for_fn *parallel_for; /**< NULL: OpenMP; the section on waiting above */
     gops_allocate_fn *allocate;         /**< NULL: the C library; given together with release */
     gops_release_fn *release;
     gops_log_fn *log; /**< NULL: silence */

@@ -92,17 +92,6 @@ static bool share(const value *one, const value *other)
            (one->view.base != GOPS_ORT_SCRATCH || one->buffer == other->buffer);
 }
 
-/* Where operand `number` of a Concat belongs. */
-static gops_ort_view slice(const making *of, const gops_ort_member *concat, const value *output,
-                           size_t number)
-{
-    gops_ort_view view = output->view;
-    for (size_t i = 0; i < number; i++) {
-        view.at += elements(&find(of, concat->inputs[i])->tensor, 1);
-    }
-    return view;
-}
-
 /* Makes the output the memory in which its operands already lie side by side. */
 static bool is_view(const making *of, const gops_ort_member *concat, value *output)
 {
@@ -132,13 +121,15 @@ static void place_concat(making *of, const gops_ort_member *concat)
         }
         place_in_new(of, output);
     }
+    gops_ort_view slice = output->view;
     for (size_t i = 0; i < concat->input_count; i++) {
         value *operand = find(of, concat->inputs[i]);
         if (!operand->placed) {
-            operand->view = slice(of, concat, output, i);
+            operand->view = slice;
             operand->buffer = output->buffer;
             operand->placed = true;
         }
+        slice.at += elements(&operand->tensor, 1);
     }
 }
 
@@ -216,12 +207,13 @@ static void add_steps(making *of)
             add_step(of, member, inputs, member->input_count, output, &output->view);
             continue;
         }
+        gops_ort_view to = output->view;
         for (size_t k = 0; k < member->input_count; k++) {
-            const gops_ort_view to = slice(of, member, output, k);
             inputs[0] = find(of, member->inputs[k]);
             if (!same_view(&inputs[0]->view, &to) || !share(inputs[0], output)) {
                 add_step(of, member, inputs, 1, output, &to);
             }
+            to.at += elements(&inputs[0]->tensor, 1);
         }
     }
 }
