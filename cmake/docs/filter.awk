@@ -101,11 +101,27 @@ function with_bars(line,    out, code)
     return out line
 }
 
+# Doxygen knows a function in prose by its parentheses.
+function with_calls(line,    out, name)
+{
+    out = ""
+    while (match(line, /gops_[a-z0-9_]+/)) {
+        name = substr(line, RSTART, RLENGTH)
+        out = out substr(line, 1, RSTART + RLENGTH - 1)
+        line = substr(line, RSTART + RLENGTH)
+        if ((name in functions) && line !~ /^[(`*]/)
+            out = out "()"
+    }
+    return out line
+}
+
 BEGIN {
     root = ENVIRON["GROUPOPS_ROOT"]
     count = split(ENVIRON["GROUPOPS_PAGES"], all, " ")
     for (i = 1; i <= count; i++)
         pages[all[i]] = 1
+    while ((getline name < (root "/tests/symbols/exported.txt")) > 0)
+        functions[name] = 1
 }
 
 FNR == 1 {
@@ -128,7 +144,10 @@ header {
         if ((getline line < (root "/tests/examples/headers/" example)) > 0)
             print " *\n * @par An example\n * @include headers/" example
     }
-    print
+    in_comment = in_comment || /\/\*\*/
+    print in_comment && !/^ \*     / ? with_calls($0) : $0
+    if (/\*\//)
+        in_comment = 0
     next
 }
 
