@@ -93,12 +93,17 @@ typedef struct ort_ep_api ort_ep_api;
 /* Slots `first` to `last` of a table, which are not used. */
 #define ORT_SKIP(first, last) ort_slot *skipped_##first[(last) - (first) + 1]
 
+typedef void ort_logging_function(void *argument, int level, const char *category, const char *id,
+                                  const char *location, const char *message);
+
 typedef struct ort_api {
     ort_status *(*create_status)(ort_code code, const char *message); /* 0 */
     ort_code (*get_error_code)(const ort_status *status);
     const char *(*get_error_message)(const ort_status *status);
     ort_status *(*create_env)(int level, const char *id, ort_env **env);
-    ORT_SKIP(4, 6);
+    ort_status *(*create_env_with_logger)(ort_logging_function *function, void *argument, int level,
+                                          const char *id, ort_env **env); /* 4 */
+    ORT_SKIP(5, 6);
     ort_status *(*create_session)(const ort_env *env, const char *path,
                                   const ort_session_options *options,
                                   ort_session **session); /* 7 */

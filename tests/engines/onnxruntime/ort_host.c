@@ -16,11 +16,39 @@ static struct {
     ort_env *env;
     ort_memory_info *memory;
     const char *library;
+    bool listens;
+    char heard[1024];
 } runtime = {.library = GROUPOPS_ORT_LIBRARY};
 
 void gops_ort_use(const char *path)
 {
     runtime.library = path;
+}
+
+void gops_ort_listen(void)
+{
+    runtime.listens = true;
+}
+
+const char *gops_ort_heard(void)
+{
+    return runtime.heard;
+}
+
+static void hear(void *argument, int level, const char *category, const char *id,
+                 const char *location, const char *message)
+{
+    (void)argument, (void)level, (void)category, (void)id, (void)location;
+    if (strncmp(message, "groupops", 8) == 0) {
+        snprintf(runtime.heard, sizeof runtime.heard, "%s", message);
+    }
+}
+
+static ort_status *create_env(void)
+{
+    return runtime.listens ? runtime.api->create_env_with_logger(hear, NULL, ORT_LOG_INFO,
+                                                                 "groupops", &runtime.env)
+                           : runtime.api->create_env(ORT_LOG_FATAL, "groupops", &runtime.env);
 }
 
 static const ort_api_base *find_base(const char *path)
@@ -76,8 +104,7 @@ const ort_api *gops_ort_load(void)
     if (runtime.api == NULL) {
         gops_test_skip("ONNX Runtime %s is older than 1.24", runtime.base->get_version());
     }
-    if (!gops_ort_works(runtime.api->create_env(ORT_LOG_FATAL, "groupops", &runtime.env),
-                        "creating an environment") ||
+    if (!gops_ort_works(create_env(), "creating an environment") ||
         !gops_ort_works(runtime.api->create_cpu_memory_info(ORT_DEVICE_ALLOCATOR,
                                                             ORT_DEFAULT_MEMORY, &runtime.memory),
                         "describing memory") ||

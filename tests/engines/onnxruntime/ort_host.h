@@ -16,6 +16,11 @@ enum { GOPS_ORT_MAX_TENSORS = 9 }; /* QLinearConv has as many */
 /* The library to register instead of the provider itself; before anything else. */
 void gops_ort_use(const char *path);
 
+/* Has the runtime's log kept, from information up; before anything else. */
+void gops_ort_listen(void);
+/* The last line of the log that begins with "groupops"; "" if there was none. */
+const char *gops_ort_heard(void);
+
 /* The runtime's table; with an environment in which the provider library is registered. The case is
  * skipped where the npm package is not there. Made once for the process. */
 const ort_api *gops_ort_load(void);

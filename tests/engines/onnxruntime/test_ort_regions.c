@@ -363,6 +363,9 @@ static void worth(void)
         gops_ort_graph_node(&graph, activations[i], "y", FROM("c"));
         gops_ort_graph_output(&graph, "y");
         gops_ort_graph_check(&graph, activations[i], i == 0 ? 4 : 0, i == 0 ? 1 : 0);
+        const char *said = i == 0 ? "groupops takes 4 nodes" : "groupops leaves 4 nodes";
+        gops_test_check(strncmp(gops_ort_heard(), said, strlen(said)) == 0,
+                        "the log has \"%s\", not \"%s\"", gops_ort_heard(), said);
     }
 }
 
@@ -384,6 +387,7 @@ int main(void)
         {"worth", worth},
         {NULL, NULL},
     };
+    gops_ort_listen();
     const int status = gops_test_main("ONNX Runtime, regions", cases);
     gops_ort_unload();
     return status;
