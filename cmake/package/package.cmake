@@ -33,7 +33,7 @@ set(CPACK_DEBIAN_PACKAGE_VERSION ${debian_version})
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src ${PROJECT_BINARY_DIR}/src/engines/mpi)
 set(CPACK_COMPONENTS_ALL "")
 
 # groupops_package(COMPONENT NAME SECTION SUMMARY TEXT ...): what the component installs becomes the
@@ -116,6 +116,16 @@ if(GROUPOPS_ORT)
     "Grouped convolution and group normalization for ONNX Runtime"
     "${about}This package has the plugin execution provider, which ONNX Runtime 1.23
      or later loads from the path of libgroupops_ort.so.")
+endif()
+
+if(TARGET groupops_mpi)
+  groupops_package(mpi libgroupops-mpi libs
+    "Grouped convolution and group normalization over MPI"
+    "${about}This package has a library that spreads these operations over the ranks of an
+     MPI communicator, with its header and what CMake needs."
+    RECOMMENDS libgroupops-dev libopenmpi-dev CONTROL ${made}/mpi/shlibs ${made}/triggers)
+  file(CONFIGURE OUTPUT ${made}/mpi/shlibs CONTENT
+       "libgroupops_mpi ${groupops_soversion} libgroupops-mpi (= ${debian_version})\n" @ONLY)
 endif()
 
 # Debian's helpers for Python make the compiled files when the package is configured, and take them away.

@@ -31,6 +31,13 @@ groupops plan conv --data=1,128,56,56 --filter=32,4,4,3,3 --pads-begin=1,1 --pad
 groupops bench --suite=smoke --threads=1
 test -e /usr/share/man/man1/groupops.1.gz
 
+echo "== what the libraries need"
+ldd /usr/lib/*/libgroupops*.so >libraries
+cat libraries
+if grep "not found" libraries; then
+    exit 1
+fi
+
 if [ -e /usr/lib/python3/dist-packages/groupops_torch ]; then
     echo "== PyTorch"
     python3 - <<'PYTHON'

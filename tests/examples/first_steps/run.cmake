@@ -7,6 +7,9 @@ set(ENV{CMAKE_PREFIX_PATH} ${PREFIX})
 set(ENV{GROUPOPS_LIBRARY} ${PREFIX}/${LIBDIR}/libgroupops.so)
 set(ENV{PYTHONPATH} ${SOURCE}/src/engines/pytorch)
 set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+foreach(word ALLOW_RUN_AS_ROOT ALLOW_RUN_AS_ROOT_CONFIRM MCA_rmaps_base_oversubscribe) # as a test may have to
+  set(ENV{OMPI_${word}} 1)
+endforeach()
 # The runtime's library goes by the name that a linker looks for; of its header and of its Python package
 # stand_in has what the pages use.
 if(ONNXRUNTIME)
