@@ -25,6 +25,7 @@ set(also_tool/ir/ir_convert.c types/small_float.h)
 set(also_tool/npy/slopes.c types/small_float.h)
 set(uses_engines/onnxruntime engines/onnxruntime)
 set(uses_engines/mpi engines/mpi)
+set(uses_engines/mpi/command engines/mpi/command ${uses_tool})
 set(uses_engines/mpi/include/groupops "")
 
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/*.c ${SOURCE}/*.h)

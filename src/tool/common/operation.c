@@ -6,23 +6,20 @@
 #include <inttypes.h>
 #include <string.h>
 
-static gops_status create_conv(const gops_settings *settings, const gops_tensor *inputs,
-                               const gops_options *options, gops_plan **plan, gops_error *error)
+gops_conv_attributes gops_operation_conv(const gops_settings *settings)
 {
-    const gops_conv_attributes attributes = {
+    return (gops_conv_attributes){
         .strides = settings->strides,
         .pads_begin = settings->pads_begin,
         .pads_end = settings->pads_end,
         .dilations = settings->dilations,
         .auto_pad = (gops_auto_pad)settings->auto_pad,
     };
-    return gops_conv_plan_create(&inputs[0], &inputs[1], &attributes, options, plan, error);
 }
 
-static gops_status create_deconv(const gops_settings *settings, const gops_tensor *inputs,
-                                 const gops_options *options, gops_plan **plan, gops_error *error)
+gops_deconv_attributes gops_operation_deconv(const gops_settings *settings)
 {
-    const gops_deconv_attributes attributes = {
+    return (gops_deconv_attributes){
         .strides = settings->strides,
         .pads_begin = settings->pads_begin,
         .pads_end = settings->pads_end,
@@ -32,13 +29,31 @@ static gops_status create_deconv(const gops_settings *settings, const gops_tenso
         .auto_pad = (gops_auto_pad)settings->auto_pad,
         .output_shape_rule = (gops_output_shape_rule)settings->output_shape_rule,
     };
+}
+
+gops_norm_attributes gops_operation_norm(const gops_settings *settings)
+{
+    return (gops_norm_attributes){settings->num_groups, settings->epsilon};
+}
+
+static gops_status create_conv(const gops_settings *settings, const gops_tensor *inputs,
+                               const gops_options *options, gops_plan **plan, gops_error *error)
+{
+    const gops_conv_attributes attributes = gops_operation_conv(settings);
+    return gops_conv_plan_create(&inputs[0], &inputs[1], &attributes, options, plan, error);
+}
+
+static gops_status create_deconv(const gops_settings *settings, const gops_tensor *inputs,
+                                 const gops_options *options, gops_plan **plan, gops_error *error)
+{
+    const gops_deconv_attributes attributes = gops_operation_deconv(settings);
     return gops_deconv_plan_create(&inputs[0], &inputs[1], &attributes, options, plan, error);
 }
 
 static gops_status create_norm(const gops_settings *settings, const gops_tensor *inputs,
                                const gops_options *options, gops_plan **plan, gops_error *error)
 {
-    const gops_norm_attributes attributes = {settings->num_groups, settings->epsilon};
+    const gops_norm_attributes attributes = gops_operation_norm(settings);
     return gops_norm_plan_create(&inputs[0], &inputs[1], &inputs[2], &attributes, options, plan,
                                  error);
 }
@@ -101,12 +116,10 @@ void gops_operation_tensors(const gops_tool_operation *operation, const gops_set
     describe_tensor(&inputs[2], type, settings->bias.rank != 0 ? &settings->bias : &channels);
 }
 
-bool gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,
-                         const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
-                         gops_plan_info *info, gops_tool_error *error)
+gops_options gops_operation_options(const gops_settings *settings, const gops_host *host)
 {
-    const gops_options options = {
-        .size = sizeof options,
+    return (gops_options){
+        .size = sizeof(gops_options),
         .algorithm = settings->algorithm,
         .threads = settings->threads,
         .max_workspace = settings->max_workspace,
@@ -118,6 +131,13 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
         .activation = settings->activation,
         .residual_after_activation = settings->residual_after_activation,
     };
+}
+
+bool gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,
+                         const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
+                         gops_plan_info *info, gops_tool_error *error)
+{
+    const gops_options options = gops_operation_options(settings, host);
     gops_error refusal;
     info->size = sizeof *info;
     if (operation->create(settings, inputs, &options, plan, &refusal) != GOPS_OK) {

@@ -34,6 +34,12 @@ const char *gops_operation_file(const gops_tool_operation *operation, const gops
 void gops_operation_tensors(const gops_tool_operation *operation, const gops_settings *settings,
                             gops_tensor *inputs);
 
+/* The attributes and options of the settings; host may be NULL. */
+gops_conv_attributes gops_operation_conv(const gops_settings *settings);
+gops_deconv_attributes gops_operation_deconv(const gops_settings *settings);
+gops_norm_attributes gops_operation_norm(const gops_settings *settings);
+gops_options gops_operation_options(const gops_settings *settings, const gops_host *host);
+
 /* Plans with the attributes and options of the settings; host may be NULL. A refusal is the
  * library's message. */
 bool gops_operation_plan(const gops_tool_operation *operation, const gops_settings *settings,

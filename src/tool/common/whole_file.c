@@ -178,3 +178,36 @@ bool gops_whole_file_finish_new(gops_whole_file *file, bool *taken, gops_tool_er
     unfinished = NULL;
     return true;
 }
+
+bool gops_whole_file_join(const char *path, const char *temporary, gops_whole_file *file,
+                          gops_tool_error *error)
+{
+    *file = (gops_whole_file){.path = path};
+    snprintf(file->temporary, sizeof file->temporary, "%s", temporary);
+    file->descriptor = open(temporary, O_WRONLY | O_CLOEXEC);
+    if (file->descriptor < 0) {
+        return fail_file(file, "written", error);
+    }
+    watch_signals(file->temporary);
+    return true;
+}
+
+bool gops_whole_file_leave(gops_whole_file *file, gops_tool_error *error)
+{
+    const bool synced = fsync(file->descriptor) == 0;
+    const int descriptor = file->descriptor;
+    file->descriptor = -1;
+    unfinished = NULL;
+    return (close(descriptor) == 0 && synced) || fail_file(file, "written", error);
+}
+
+void gops_whole_file_discard(gops_whole_file *file)
+{
+    if (file->descriptor >= 0) {
+        close(file->descriptor);
+    }
+    if (file->replaces) {
+        unlink(file->temporary);
+    }
+    unfinished = NULL;
+}

@@ -36,4 +36,12 @@ bool gops_whole_file_finish(gops_whole_file *file, gops_tool_error *error);
  * temporary file is removed and *taken is set. */
 bool gops_whole_file_finish_new(gops_whole_file *file, bool *taken, gops_tool_error *error);
 
+/* For further processes that write to the same file: opens the temporary file that the first one's
+ * open made, to be removed if a signal ends this process. Ended by gops_whole_file_leave, after which
+ * the first process finishes, or, where another one failed, discards the file. */
+bool gops_whole_file_join(const char *path, const char *temporary, gops_whole_file *file,
+                          gops_tool_error *error);
+bool gops_whole_file_leave(gops_whole_file *file, gops_tool_error *error);
+void gops_whole_file_discard(gops_whole_file *file);
+
 #endif

@@ -42,7 +42,8 @@ typedef struct gops_npy_file {
     gops_npy_header header;
     /* The header's tensor, with the type that gops_npy_retype gave. */
     gops_tensor tensor;
-    size_t bytes; /* of the elements */
+    size_t bytes;  /* of the elements */
+    int64_t begin; /* of the elements in the file */
 } gops_npy_file;
 
 /* Allocates nothing; *file is closed after a failure. */
@@ -62,6 +63,11 @@ bool gops_npy_read(gops_npy_file *file, void **elements, gops_tool_error *error)
  * the dtype names, of as many bytes as the tensor's: GOPS_U16 for one of bf16. */
 bool gops_npy_write(const char *path, const gops_tensor *tensor, gops_type stored,
                     const void *elements, gops_tool_error *error);
+
+/* What such a file has in front of the elements, at most GOPS_NPY_START_BYTES; returns how many bytes
+ * they are. */
+enum { GOPS_NPY_START_BYTES = 512 };
+size_t gops_npy_format_start(unsigned char *start, const gops_tensor *tensor, gops_type stored);
 
 /* The name of a stored type without its byte order, "f4". */
 const char *gops_npy_dtype_name(gops_type stored);

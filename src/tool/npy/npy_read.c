@@ -77,7 +77,6 @@ static bool check_size(gops_npy_file *file, int64_t begin, int64_t size, gops_to
 bool gops_npy_open(const char *path, gops_npy_file *file, gops_tool_error *error)
 {
     struct stat status;
-    int64_t begin;
     file->path = path;
     /* With O_NONBLOCK a FIFO is opened at once, and refused below. */
     file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -88,12 +87,12 @@ bool gops_npy_open(const char *path, gops_npy_file *file, gops_tool_error *error
         gops_npy_close(file);
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a regular file", path);
     }
-    if (!read_start(file, &begin, error)) {
+    if (!read_start(file, &file->begin, error)) {
         gops_npy_close(file);
         return gops_tool_prefix(error, "%s", path);
     }
     file->tensor = file->header.tensor;
-    if (!check_size(file, begin, (int64_t)status.st_size, error)) {
+    if (!check_size(file, file->begin, (int64_t)status.st_size, error)) {
         gops_npy_close(file);
         return gops_tool_prefix(error, "%s", path);
     }

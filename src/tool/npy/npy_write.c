@@ -9,13 +9,12 @@
 enum {
     PREAMBLE_BYTES = 10,
     ALIGNMENT = 64, /* of the first element within the file, as NumPy has it */
-    MAX_BYTES = 512,
+    MAX_BYTES = GOPS_NPY_START_BYTES,
 };
 /* The largest header: 9 dimensions of 19 digits and about 70 characters more. */
 _Static_assert(GOPS_MAX_RANK * 21 + 80 + PREAMBLE_BYTES + ALIGNMENT <= MAX_BYTES, "it fits");
 
-/* Writes the preamble and the header to `start`; returns how many bytes they have. */
-static size_t format_start(unsigned char *start, const gops_tensor *tensor, gops_type stored)
+size_t gops_npy_format_start(unsigned char *start, const gops_tensor *tensor, gops_type stored)
 {
     const bool one_byte = gops_type_bytes(stored) == 1;
     const char order = one_byte ? '|' : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
@@ -42,7 +41,7 @@ bool gops_npy_write(const char *path, const gops_tensor *tensor, gops_type store
                     const void *elements, gops_tool_error *error)
 {
     unsigned char start[MAX_BYTES];
-    const size_t start_bytes = format_start(start, tensor, stored);
+    const size_t start_bytes = gops_npy_format_start(start, tensor, stored);
     gops_error refusal;
     size_t bytes;
     gops_whole_file file;

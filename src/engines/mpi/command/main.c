@@ -1,0 +1,129 @@
+/* main.c: the command groupops-mpi: reads the command line, which is that of groupops with --split
+ * besides, and calls the verb on all ranks. */
+#include "mpi_command.h"
+
+#include "common/blas_threads.h"
+#include "common/flags.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: mpirun -n RANKS groupops-mpi VERB --split=AXES [FLAG...]\n"
+    "\n"
+    "  run conv|deconv|norm --data=X.npy ... --output=Y.npy   as groupops run; each rank reads "
+    "and\n"
+    "                                                         writes its part of the files\n"
+    "  bench conv|deconv|norm --data=N,C,... ...              each rank's time\n"
+    "\n"
+    "  --split=AXES   batch, groups, z, y, x (the last axis), or several with commas, among which\n"
+    "                 MPI_Dims_create divides the ranks\n"
+    "\n"
+    "All other flags are those of groupops: groupops VERB --help.\n";
+
+static const struct {
+    const char *name;
+    unsigned bit;
+    bool has_operation;
+    gops_mpi_verb *execute;
+} verbs[] = {
+    {"run", GOPS_IN_RUN, true, gops_mpi_verb_run},
+    {"bench", GOPS_IN_BENCH, true, gops_mpi_verb_bench},
+};
+enum { VERBS = sizeof verbs / sizeof verbs[0] };
+
+static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
+                     gops_tool_error *error)
+{
+    static const char split[] = "--split=";
+    gops_command command = {0};
+    char place[32];
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (strncmp(words[i], split, sizeof split - 1) == 0) {
+            world->split = words[i] + sizeof split - 1;
+        } else {
+            words[kept++] = words[i];
+        }
+    }
+    if (verbs[verb].has_operation) {
+        command.operation = kept > 0 ? gops_operation_find(words[0]) : NULL;
+        if (command.operation == NULL) {
+            return gops_tool_refuse(error, GOPS_EXIT_USAGE,
+                                    "%s needs an operation: conv, deconv or norm",
+                                    verbs[verb].name);
+        }
+        words++;
+        kept--;
+    }
+    snprintf(place, sizeof place, "%s%s%s", verbs[verb].name, command.operation != NULL ? " " : "",
+             command.operation != NULL ? command.operation->name : "");
+    command.count = kept;
+    command.words = words;
+    const gops_words read = {
+        .count = kept,
+        .words = words,
+        .dashes = "--",
+        .place = place,
+        .exit_code = GOPS_EXIT_USAGE,
+        .verb = verbs[verb].bit,
+        .operation = command.operation != NULL ? command.operation->bit : GOPS_OF_SUITE,
+        .files = command.files,
+        .max_files = verbs[verb].has_operation ? 0 : 1,
+    };
+    if (!gops_flags_read(&read, &command.settings, error)) {
+        return false;
+    }
+    if (!verbs[verb].has_operation && command.files[0] == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s needs a model", verbs[verb].name);
+    }
+    gops_mpi_progress(world, "beginning");
+    return verbs[verb].execute(world, &command, error);
+}
+
+static bool run_words(gops_mpi_world *world, int count, char **words, gops_tool_error *error)
+{
+    if (count == 0 || strcmp(words[0], "--help") == 0 || strcmp(words[0], "help") == 0) {
+        if (world->rank == 0) {
+            fputs(usage, stdout);
+        }
+        return true;
+    }
+    if (strcmp(words[0], "--version") == 0) {
+        if (world->rank == 0) {
+            printf("groupops-mpi %s\n", gops_version());
+        }
+        return true;
+    }
+    for (int i = 0; i < VERBS; i++) {
+        if (strcmp(words[0], verbs[i].name) == 0) {
+            return run_verb(i, world, count - 1, words + 1, error);
+        }
+    }
+    return gops_tool_refuse(error, GOPS_EXIT_USAGE,
+                            "\"%s\" is no verb; groupops-mpi --help shows them", words[0]);
+}
+
+int main(int argc, char **argv)
+{
+    gops_tool_error error = {GOPS_EXIT_DONE, ""};
+    gops_mpi_world world = {0};
+    int provided;
+    /* Then a file that exceeds a size limit is an error of pwrite(). */
+    signal(SIGXFSZ, SIG_IGN);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world.ranks);
+    gops_blas_one_thread();
+    if (run_words(&world, argc > 0 ? argc - 1 : 0, argv + (argc > 0), &error)) {
+        gops_tool_flush_output(&error);
+    }
+    /* All ranks know of the error; one says it. */
+    if (error.message[0] != '\0' && world.rank == 0) {
+        gops_tool_print_error(&error);
+    }
+    MPI_Finalize();
+    return error.exit_code;
+}

@@ -1,0 +1,19 @@
+/* mpi_npy.h: a rank's part of a .npy file, by positioned reads and writes. */
+#ifndef GOPS_MPI_NPY_H
+#define GOPS_MPI_NPY_H
+
+#include "mpi_command.h"
+#include "npy/npy.h"
+
+/* Reads the part of the file's tensor, as gops_npy_read does the whole, into memory that the caller
+ * frees. Not collective. */
+bool gops_mpi_npy_read(const gops_npy_file *file, const gops_mpi_part *part, void **elements,
+                       gops_tool_error *error);
+
+/* Collective: writes a file of version 1.0, of which each rank has a part, whole or not at all. Ranks
+ * whose part another one has too give a NULL `part`. */
+bool gops_mpi_npy_write(const gops_mpi_world *world, const char *path, const gops_tensor *tensor,
+                        gops_type stored, const gops_mpi_part *part, const void *elements,
+                        gops_tool_error *error);
+
+#endif
