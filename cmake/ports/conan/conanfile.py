@@ -43,6 +43,7 @@ class GroupopsConan(ConanFile):
         toolchain.cache_variables["GROUPOPS_BLAS"] = "openblas"
         toolchain.cache_variables["GROUPOPS_TOOL"] = bool(self.options.tool)
         toolchain.cache_variables["GROUPOPS_ORT"] = False
+        toolchain.cache_variables["GROUPOPS_MPI"] = False
         toolchain.cache_variables["GROUPOPS_TESTS"] = False
         toolchain.generate()
         CMakeDeps(self).generate()

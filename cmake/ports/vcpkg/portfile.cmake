@@ -12,6 +12,7 @@ vcpkg_cmake_configure(
   OPTIONS
     -DGROUPOPS_BLAS=openblas
     -DGROUPOPS_ORT=OFF
+    -DGROUPOPS_MPI=OFF
     -DGROUPOPS_TESTS=OFF
   OPTIONS_RELEASE
     ${features}
