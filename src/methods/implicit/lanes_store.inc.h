@@ -198,9 +198,11 @@ GOPS_INLINE bool are_joined(const int64_t *at, const int vectors, const int nr,
 {
     bool joined = channels_form ? at[nr - 1] - at[0] == (nr - 1) * vectors * LANES
                                 : nr % NARROWED_VECTORS == 0;
-    GOPS_UNROLL
-    for (int j = 1; !channels_form && nr % NARROWED_VECTORS == 0 && j < nr; j++) {
-        joined &= at[j] - at[j - 1] == LANES;
+    if (!channels_form && nr % NARROWED_VECTORS == 0) {
+        GOPS_UNROLL
+        for (int j = 1; j < nr; j++) {
+            joined &= at[j] - at[j - 1] == LANES;
+        }
     }
     return joined && vectors * nr >= NARROWED_VECTORS;
 }
