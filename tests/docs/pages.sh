@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# pages.sh FOLDER EXPORTED ROOT MANUAL: groff formats every page in FOLDER, and MANUAL, without a
+# pages.sh FOLDER EXPORTED ROOT MANUAL...: groff formats every page in FOLDER, and each MANUAL, without a
 # warning; each public header of the sources in ROOT has one, and each name in EXPORTED leads to one.
 set -uo pipefail
-folder=$1 exported=$2 root=$3 manual=$4
+folder=$1 exported=$2 root=$3
 wrong=0
 say() {
     echo "$*"
@@ -14,7 +14,7 @@ if ! command -v groff >/dev/null; then
 fi
 shopt -s nullglob
 count=0
-for page in "$folder"/groupops-*.1 "$folder"/man3/groupops_*.3 "$manual"; do
+for page in "$folder"/groupops-*.1 "$folder"/man3/groupops_*.3 "${@:4}"; do
     text=$(groff -mandoc -Tascii -P-cbou -ww -rLL=80n "$page" 2>&1)
     [[ $text != *"warning: "* && $text != *"error: "* ]] || say "$text"
     for section in NAME SYNOPSIS "SEE ALSO"; do
