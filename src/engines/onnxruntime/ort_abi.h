@@ -166,7 +166,13 @@ typedef struct ort_api {
     void (*release_allocator)(ort_allocator *allocator); /* 132 */
     ORT_SKIP(133, 211);
     void (*release_attribute)(ort_attribute *attribute); /* 212 */
-    ORT_SKIP(213, 246);
+    ORT_SKIP(213, 236);
+    ort_status *(*has_session_config)(const ort_session_options *options, const char *key,
+                                      int *has); /* 237 */
+    /* *bytes is the room at `value`, and then what it takes. */
+    ort_status *(*get_session_config)(const ort_session_options *options, const char *key,
+                                      char *value, size_t *bytes);
+    ORT_SKIP(239, 246);
     ort_status *(*log_message)(const ort_logger *logger, int level, const char *message,
                                const char *file, int line, const char *function); /* 247 */
     ORT_SKIP(248, 252);
@@ -256,7 +262,8 @@ _Static_assert(ORT_SLOT(create_session) == 7 && ORT_SLOT(set_optimization_level)
                    ORT_SLOT(release_tensor_info) == 99 && ORT_SLOT(add_session_config) == 130 &&
                    ORT_SLOT(release_allocator) == 132 && ORT_SLOT(log_message) == 247 &&
                    ORT_SLOT(context_allocator) == 253 && ORT_SLOT(release_attribute) == 212 &&
-                   ORT_SLOT(read_attribute) == 272 && ORT_SLOT(context_parallel_for) == 274,
+                   ORT_SLOT(has_session_config) == 237 && ORT_SLOT(read_attribute) == 272 &&
+                   ORT_SLOT(context_parallel_for) == 274,
                "the slots to version 22");
 _Static_assert(ORT_SLOT(get_value_name) == 289 && ORT_SLOT(register_provider_library) == 301 &&
                    ORT_SLOT(append_provider) == 304 && ORT_SLOT(get_hardware_type) == 307 &&

@@ -105,7 +105,7 @@ gops_status gops_ort_empty_execute(gops_ort_runtime *runtime, const gops_ort_ope
                                    const gops_arguments *arguments, gops_error *error)
 {
     const gops_host host = gops_ort_host(runtime);
-    gops_options options = gops_ort_options(operation, &host);
+    gops_options options = gops_ort_options(runtime, operation, &host);
     gops_tensor data = {operation->types[GOPS_ORT_DATA], 3, {output->dims[0], 1, 1}};
     const gops_tensor filter = {operation->types[GOPS_ORT_FILTER], 4, {1, output->dims[1], 1, 1}};
     gops_quantization without_zeros = {0};

@@ -60,8 +60,9 @@ static ort_status *factory_create_ep(ort_ep_factory *self,
     (void)hardware;
     (void)metadata;
     (void)count;
-    (void)options;
-    return gops_ort_provider_create(&((const factory *)(void *)self)->runtime, logger, ep);
+    gops_ort_runtime runtime = ((const factory *)(void *)self)->runtime;
+    ort_status *status = gops_ort_read_accuracy(&runtime, options, &runtime.accuracy);
+    return status != NULL ? status : gops_ort_provider_create(&runtime, logger, ep);
 }
 
 static void factory_release_ep(ort_ep_factory *self, ort_ep *ep)

@@ -55,7 +55,8 @@ int32_t gops_ort_processors(void)
     return count > GOPS_ORT_MAX_THREADS ? GOPS_ORT_MAX_THREADS : count > 0 ? (int32_t)count : 1;
 }
 
-gops_options gops_ort_options(const gops_ort_operation *operation, const gops_host *host)
+gops_options gops_ort_options(const gops_ort_runtime *runtime, const gops_ort_operation *operation,
+                              const gops_host *host)
 {
     return (gops_options){
         .size = sizeof(gops_options),
@@ -64,6 +65,7 @@ gops_options gops_ort_options(const gops_ort_operation *operation, const gops_ho
         .residual_type =
             operation->output_type != 0 ? operation->types[GOPS_ORT_RESIDUAL] : (gops_type)0,
         .activation = operation->activation,
+        .accuracy = runtime->accuracy,
         .residual_after_activation = operation->residual_after_activation,
     };
 }
@@ -72,7 +74,7 @@ static gops_status make_plan(const gops_ort_plans *plans, gops_ort_packing *made
 {
     const gops_ort_operation *operation = plans->operation;
     const gops_host host = gops_ort_host(plans->runtime);
-    gops_options options = gops_ort_options(operation, &host);
+    gops_options options = gops_ort_options(plans->runtime, operation, &host);
     options.threads = gops_ort_processors();
     switch (operation->kind) {
     case GOPS_ORT_CONV:

@@ -54,7 +54,8 @@ enum { GOPS_ORT_MAX_THREADS = 1024 };
 int32_t gops_ort_processors(void);
 
 /* The options of the operation's plans, all but the number of threads. */
-gops_options gops_ort_options(const gops_ort_operation *operation, const gops_host *host);
+gops_options gops_ort_options(const gops_ort_runtime *runtime, const gops_ort_operation *operation,
+                              const gops_host *host);
 
 bool gops_ort_plans_open(gops_ort_runtime *runtime, const gops_ort_operation *operation,
                          gops_ort_plans *plans);

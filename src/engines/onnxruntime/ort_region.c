@@ -62,7 +62,7 @@ static gops_status create_plan(const region *self, const gops_ort_member *member
 {
     const gops_ort_operation *operation = &member->claim.operation;
     const gops_host host = gops_ort_host(self->runtime);
-    gops_options options = gops_ort_options(operation, &host);
+    gops_options options = gops_ort_options(self->runtime, operation, &host);
     const double data = (double)elements(&member->data, 0);
     const double output = (double)elements(&member->output, 0);
     const double weights = (double)elements(&member->filter, 0);

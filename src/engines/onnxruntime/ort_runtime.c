@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SLOT(member)                                                                               \
@@ -34,6 +35,8 @@ static const struct {
     SLOT(release_memory_info),
     SLOT(release_tensor_info),
     SLOT(release_allocator),
+    SLOT(has_session_config),
+    SLOT(get_session_config),
     SLOT(log_message),
     SLOT(read_attribute),
     SLOT(context_parallel_for),
@@ -69,6 +72,32 @@ ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const 
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     return runtime->api->create_status(code, message);
+}
+
+ort_status *gops_ort_read_accuracy(const gops_ort_runtime *runtime,
+                                   const ort_session_options *options, gops_accuracy *accuracy)
+{
+    /* The runtime puts a provider's options among the session's, behind its name in small letters. */
+    static const char key[] = "ep.groupopsexecutionprovider.accuracy";
+    char option[16] = "";
+    const char *word = getenv("GROUPOPS_ACCURACY");
+    int has = 0;
+    *accuracy = GOPS_ACCURACY_EXACT;
+    ort_status *status = runtime->api->has_session_config(options, key, &has);
+    if (status == NULL && has) {
+        size_t bytes = sizeof option;
+        status = runtime->api->get_session_config(options, key, option, &bytes);
+        word = option;
+    }
+    if (status != NULL || word == NULL || word[0] == '\0' || strcmp(word, "exact") == 0) {
+        return status;
+    }
+    if (strcmp(word, "relaxed") != 0) {
+        return gops_ort_fail(runtime, ORT_INVALID_ARGUMENT,
+                             "groupops: accuracy is \"%s\"; it must be exact or relaxed", word);
+    }
+    *accuracy = GOPS_ACCURACY_RELAXED;
+    return NULL;
 }
 
 ort_status *gops_ort_refused(const gops_ort_runtime *runtime, const char *name,

@@ -18,6 +18,7 @@ typedef struct gops_ort_runtime {
     ort_allocator *allocator; /* of the runtime, for memory that outlives a call */
     /* Of the session, for memory that does not; NULL before its first call. */
     _Atomic(ort_allocator *) scratch;
+    gops_accuracy accuracy; /* of the session: gops_ort_read_accuracy */
 } gops_ort_runtime;
 
 /* Checks the version and every slot that is used. False after a failure, which *status describes;
@@ -29,6 +30,11 @@ void gops_ort_runtime_close(gops_ort_runtime *runtime);
 /* Makes a status; the message is formatted as by printf. */
 ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Reads the session's option `accuracy` of the provider or, where it is not given, the environment's
+ * GROUPOPS_ACCURACY: exact, the default, or relaxed. */
+ort_status *gops_ort_read_accuracy(const gops_ort_runtime *runtime,
+                                   const ort_session_options *options, gops_accuracy *accuracy);
 
 /* The status for a call that the library refused; `name` is the node's. */
 ort_status *gops_ort_refused(const gops_ort_runtime *runtime, const char *name,

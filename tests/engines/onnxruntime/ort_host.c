@@ -158,6 +158,13 @@ bool gops_ort_is_refused(ort_status *status, const char *text, const char *what)
     return refused;
 }
 
+static const char *accuracy_option;
+
+void gops_ort_set_accuracy(const char *accuracy)
+{
+    accuracy_option = accuracy;
+}
+
 static ort_status *append(ort_session_options *options, const char *provider)
 {
     const ort_ep_device *const *devices = NULL;
@@ -168,8 +175,9 @@ static ort_status *append(ort_session_options *options, const char *provider)
     }
     for (size_t i = 0; i < count; i++) {
         if (strcmp(runtime.api->get_ep_name(devices[i]), provider) == 0) {
-            return runtime.api->append_provider(options, runtime.env, &devices[i], 1, NULL, NULL,
-                                                0);
+            return runtime.api->append_provider(options, runtime.env, &devices[i], 1,
+                                                (const char *const[]){"accuracy"}, &accuracy_option,
+                                                accuracy_option != NULL);
         }
     }
     return runtime.api->create_status(ORT_FAIL, "the provider has no device");

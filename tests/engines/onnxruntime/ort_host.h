@@ -42,6 +42,9 @@ typedef struct gops_ort_session_settings {
     bool int8; /* i8 tensors stay i8, which the runtime on x86-64 makes u8 or floats otherwise */
 } gops_ort_session_settings;
 
+/* The provider's option of that name, for sessions that are opened from now on; NULL: not given. */
+void gops_ort_set_accuracy(const char *accuracy);
+
 ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_settings *settings,
                           ort_session **session);
 

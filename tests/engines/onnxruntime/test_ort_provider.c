@@ -4,6 +4,7 @@
 #include "harness.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,11 +233,99 @@ static void read_twice(void)
     }
 }
 
+enum { CHANNELS = 64, SIDE = 28, VALUES = CHANNELS * SIDE * SIDE };
+static const int64_t data_dims[] = {1, CHANNELS, SIDE, SIDE};
+static const int64_t weight_dims[] = {CHANNELS, CHANNELS, 3, 3};
+
+/* Runs a 3x3 layer of fed weights with the accuracy that is set; false where the session was refused
+ * with this text. */
+static bool run_accuracy(const gops_onnx_buffer *model, const char *refused, float *output)
+{
+    static float data[VALUES], weights[CHANNELS * CHANNELS * 9];
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 7);
+    gops_test_random_fill(&random, GOPS_F32, data, VALUES);
+    gops_test_random_fill(&random, GOPS_F32, weights, CHANNELS * CHANNELS * 9);
+    ort_session *session = NULL;
+    ort_value *value = NULL;
+    gops_tensor tensor;
+    ort_status *status = gops_ort_open(model, &settings, &session);
+    if (refused != NULL) {
+        return !gops_ort_is_refused(status, refused, "an accuracy");
+    }
+    bool good = gops_ort_works(status, "opening") &&
+                gops_ort_works(gops_ort_run(session,
+                                            (const gops_ort_tensor[]){
+                                                {"x", ORT_FLOAT, 4, data_dims, data},
+                                                {"w", ORT_FLOAT, 4, weight_dims, weights},
+                                            },
+                                            2, &value),
+                               "a run");
+    if (good) {
+        memcpy(output, gops_ort_values(value, &tensor),
+               sizeof(float) * CHANNELS * (SIDE - 2) * (SIDE - 2));
+    }
+    gops_ort_load()->release_value(value);
+    gops_ort_load()->release_session(session);
+    return good;
+}
+
+/* The provider's option counts above the environment, and relaxed takes another algorithm, with other
+ * bits in some places and nearly the same values. */
+static void accuracy(void)
+{
+    enum { COUNT = CHANNELS * (SIDE - 2) * (SIDE - 2) };
+    static float exact[COUNT], other[COUNT];
+    static const struct {
+        const char *option, *environment, *refused;
+        bool relaxed;
+    } trials[] = {
+        {NULL, "exact", NULL, false},
+        {"exact", "relaxed", NULL, false},
+        {"relaxed", NULL, NULL, true},
+        {NULL, "relaxed", NULL, true},
+        {"fast", NULL, "\"fast\"; it must be exact or relaxed", false},
+        {NULL, "1", "\"1\"; it must be exact or relaxed", false},
+    };
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    gops_ort_load();
+    gops_onnx_build(&builder, 21);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, data_dims);
+    gops_onnx_build_input(&builder, "w", GOPS_ONNX_FLOAT, 4, weight_dims);
+    gops_onnx_build_node(&builder, "Conv", "y", (const char *[]){"x", "w"}, 2);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
+    bool good = gops_test_check(gops_onnx_build_end(&builder, &model), "no memory") &&
+                run_accuracy(&model, NULL, exact);
+    for (size_t i = 0; good && i < sizeof trials / sizeof trials[0]; i++) {
+        gops_ort_set_accuracy(trials[i].option);
+        if (trials[i].environment != NULL) {
+            setenv("GROUPOPS_ACCURACY", trials[i].environment, 1);
+        }
+        if (run_accuracy(&model, trials[i].refused, other)) {
+            double most = 0;
+            for (int j = 0; j < COUNT; j++) {
+                most = fmax(most, fabs((double)other[j] - (double)exact[j]));
+            }
+            gops_test_check((most > 0) == trials[i].relaxed && most < 1e-2, "trial %d: %g away",
+                            (int)i, most);
+        }
+        unsetenv("GROUPOPS_ACCURACY");
+    }
+    gops_ort_set_accuracy(NULL);
+    free(model.bytes);
+}
+
 int main(void)
 {
     const gops_test_case cases[] = {
-        {"old_runtime", old_runtime}, {"empty_slots", empty_slots}, {"shapes", shapes},
-        {"weights", weights},         {"read_twice", read_twice},   {NULL, NULL},
+        {"old_runtime", old_runtime},
+        {"empty_slots", empty_slots},
+        {"shapes", shapes},
+        {"weights", weights},
+        {"read_twice", read_twice},
+        {"accuracy", accuracy},
+        {NULL, NULL},
     };
     const int status = gops_test_main("ONNX Runtime, provider", cases);
     gops_ort_unload();

@@ -329,5 +329,35 @@ class Switch(unittest.TestCase):
         self.assertFalse(self.ours())
 
 
+class Accuracy(unittest.TestCase):
+    """Relaxed takes another algorithm for such a layer: other bits, nearly the same values."""
+
+    def setUp(self):
+        self.data, self.weight = torch.randn(1, 64, 28, 28), torch.randn(64, 64, 3, 3)
+
+    def run_layer(self, **options):
+        with torch.no_grad(), within(**options):
+            return F.conv2d(self.data, self.weight)
+
+    def test_accuracy(self):
+        exact = self.run_layer()
+        self.assertTrue(torch.equal(self.run_layer(accuracy="exact"), exact))
+        relaxed = self.run_layer(accuracy="relaxed")
+        self.assertFalse(torch.equal(relaxed, exact))
+        self.assertLess((relaxed - exact).abs().max().item(), 1e-2)
+        with within():
+            self.assertTrue(torch.equal(self.run_layer(accuracy="relaxed"), exact))
+
+    def test_environment(self):
+        relaxed = self.run_layer(accuracy="relaxed")
+        with mock.patch.dict("os.environ", GROUPOPS_ACCURACY="relaxed"):
+            self.assertTrue(torch.equal(self.run_layer(), relaxed))
+            self.assertFalse(torch.equal(self.run_layer(accuracy="exact"), relaxed))
+        with mock.patch.dict("os.environ", GROUPOPS_ACCURACY="fast"):
+            with self.assertRaisesRegex(ValueError, '"fast"; it must be exact or relaxed'):
+                self.run_layer()
+        self.assertFalse(torch.equal(self.run_layer(), relaxed))
+
+
 if __name__ == "__main__":
     support.main()

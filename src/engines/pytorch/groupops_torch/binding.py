@@ -11,6 +11,7 @@ MESSAGE_BYTES = 320
 WORKSPACE_ALIGNMENT = 64
 
 OK, INVALID, UNSUPPORTED = 0, 1, 2
+ACCURACIES = {"exact": 0, "relaxed": 1}
 
 
 class Error(ctypes.Structure):
@@ -61,6 +62,9 @@ class Options(ctypes.Structure):
         ("saturate", c_bool),
         ("activation", Activation),
         ("choices", c_void_p),
+        ("residual_type", c_int),
+        ("accuracy", c_int),
+        ("residual_after_activation", c_bool),
     ]
 
 

@@ -88,11 +88,15 @@ class Layer:
         return output
 
 
-def options():
-    return binding.Options(size=ctypes.sizeof(binding.Options), threads=torch.get_num_threads())
+def options(accuracy="exact"):
+    return binding.Options(
+        size=ctypes.sizeof(binding.Options),
+        threads=torch.get_num_threads(),
+        accuracy=binding.ACCURACIES[accuracy],
+    )
 
 
-def convolution(data, weight, stride, padding, dilation, transposed, output_padding, groups):
+def convolution(data, weight, stride, padding, dilation, transposed, output_padding, groups, accuracy):
     """A layer for weight, [G C_OUT, C_IN, k...] or transposed [G C_IN, C_OUT, k...]."""
     number = TYPES[data.dtype]
     filter_dims = [groups, weight.shape[0] // groups, *weight.shape[1:]]
@@ -110,7 +114,7 @@ def convolution(data, weight, stride, padding, dilation, transposed, output_padd
     else:
         attributes = binding.ConvAttributes(**lists)
         name = "conv_plan_create"
-    binding.call(name, *map(byref, described), byref(attributes), byref(options()), byref(plan))
+    binding.call(name, *map(byref, described), byref(attributes), byref(options(accuracy)), byref(plan))
     return Layer(plan, weight.detach().contiguous())
 
 

@@ -16,6 +16,7 @@ _lock = threading.Lock()
 _registered = ()  # the torch.library.Library objects, while any enabled() is open
 _open = 0
 _packing_each_call = 0  # how many open enabled() have pack_each_call
+_relaxed = 0  # how many open enabled() have accuracy relaxed
 _counts = {"convolution": 0, "native_group_norm": 0, "left to PyTorch": 0}
 
 # How many layers of normalizations are cached.
@@ -53,17 +54,18 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
     if lists is None:
         return _pytorch_convolution(*arguments)
     threads = torch.get_num_threads()
+    accuracy = "relaxed" if 0 < _relaxed == _open else "exact"
     channels_last = checks.plainly_channels_last(data)
     data = data.contiguous()
 
     def make():
-        return layers.convolution(data, weight, *lists[:3], transposed, lists[3], groups)
+        return layers.convolution(data, weight, *lists[:3], transposed, lists[3], groups, accuracy)
 
     try:
         if _packing_each_call:
             layer = make()
         else:
-            layer = _kept.find(weight, (lists, transposed, groups, threads), make)
+            layer = _kept.find(weight, (lists, transposed, groups, threads, accuracy), make)
         bias = None if bias is None else bias.contiguous()
         try:
             output = layer.run(data, data.shape, None, bias=bias)
@@ -147,22 +149,29 @@ def _register():
 
 
 @contextlib.contextmanager
-def enabled(pack_each_call=False):
+def enabled(pack_each_call=False, accuracy=None):
     """Serves the process's convolutions and group normalizations while it is open; may be nested
     and opened by several threads. With pack_each_call weights are packed anew at every call, for as
-    long as it is open."""
-    global _registered, _open, _packing_each_call
+    long as it is open. The accuracy is "exact" or "relaxed" (groupops/plan.h), which counts while all
+    that are open say so; None takes the environment's GROUPOPS_ACCURACY or, without it, exact."""
+    global _registered, _open, _packing_each_call, _relaxed
+    if accuracy is None:
+        accuracy = os.environ.get("GROUPOPS_ACCURACY") or "exact"
+    if accuracy not in binding.ACCURACIES:
+        raise ValueError(f'accuracy is "{accuracy}"; it must be exact or relaxed')
     with _lock:
         if _open == 0:
             _registered = _register()
         _open += 1
         _packing_each_call += bool(pack_each_call)
+        _relaxed += accuracy == "relaxed"
     try:
         yield
     finally:
         with _lock:
             _open -= 1
             _packing_each_call -= bool(pack_each_call)
+            _relaxed -= accuracy == "relaxed"
             if _open == 0:
                 _registered = ()  # torch puts its own kernels back
 
