@@ -236,13 +236,16 @@ static void by_name(void)
     tally t = {0};
     for (int a = 0; gops_algorithm_name(a) != NULL; a++)
         for (int operation = 0; operation < 2; operation++) {
-            gops_problem problem = {.operation = (gops_problem_operation)operation};
+            gops_problem problem = {.operation = (gops_problem_operation)operation,
+                                    .accuracy = GOPS_ACCURACY_RELAXED}; /* winograd asks for it */
             fields f = {.count = 0};
             if (operation == GOPS_PROBLEM_CONV)
                 collect_conv(&problem, &f);
             else
                 collect_deconv(&problem, &f, 0);
             problem.algorithm = gops_algorithm_name(a);
+            if (operation == GOPS_PROBLEM_CONV)
+                problem.filter.dims[4] = 3;                     /* and for this */
             f.count = operation == GOPS_PROBLEM_CONV ? 13 : 11; /* each axis once is enough */
             try_pairs(&problem, &f, &t);
         }

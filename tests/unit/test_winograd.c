@@ -113,7 +113,7 @@ static void sizes(void)
 {
     static const int64_t channels[] = {1, 3, 7, 8, 16, 17, 33, 5}, outs[] = {2, 9, 16, 35, 67, 97};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 1);
-    for (int i = 0; i < 96; i++) {
+    for (int i = 0; i < 48; i++) {
         gops_problem p = image(i % 3 == 2 ? GOPS_F64 : GOPS_F32, 1 + i % 2, 1 + i % 5 / 3,
                                channels[i % 8], outs[i % 6], 1 + i % 11, 1 + i * 7 % 41);
         p.conv.pads_begin = (gops_list){2, {i / 2 % 5, i / 3 % 4}};

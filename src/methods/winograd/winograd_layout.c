@@ -125,8 +125,9 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
 static int64_t choose_tiles(const gops_plan *plan, const gops_winograd_layout *p)
 {
     const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
-    const int64_t values = (p->depth_vectors + p->block_vectors) * kernels->lanes * p->positions;
-    const int64_t tile = gops_mul_saturate(values, gops_compute_bytes(plan->type->compute));
+    const int64_t channels = (p->depth_vectors + p->block_vectors) * kernels->lanes;
+    const int64_t tile =
+        gops_mul_saturate(channels, p->positions * gops_compute_bytes(plan->type->compute));
     return gops_clamp(plan->machine.l2_bytes / 2 / tile, MIN_BLOCK_TILES, p->tiles);
 }
 
