@@ -13,7 +13,7 @@
     TILE(1, 8) TILE(1, 2)
 #define GOPS_CHANNEL_TILES(TILE)                                                                   \
     TILE(4, 6) TILE(4, 4) TILE(4, 3) TILE(4, 1)                                                    \
-    TILE(3, 9) TILE(3, 4) TILE(3, 1)                                                               \
+    TILE(3, 8) TILE(3, 4) TILE(3, 1)                                                               \
     TILE(2, 14) TILE(2, 7) TILE(2, 3)                                                              \
     TILE(1, 14) TILE(1, 7) TILE(1, 3)
 /* clang-format on */
