@@ -257,7 +257,8 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
  * Errors are those of making the plan. GOPS_UNSUPPORTED, besides: `plan` is a normalization, has an
  * empty output, its algorithm does not serve the part (some packings of a transposed convolution
  * want pads_begin that are those of `plan` modulo the strides), or is `gemm` of floats, whose sums the BLAS
- * adds in an order that depends on the shape (gops_options.divisible). */
+ * adds in an order that depends on the shape, or one of `winograd`, whose tiles begin where the outputs do
+ * (gops_options.divisible). */
 GOPS_API gops_status gops_plan_part(const gops_plan *plan, const gops_tensor *data,
                                     const gops_list *pads_begin, const gops_list *pads_end,
                                     const gops_list *output_padding, gops_plan **part,

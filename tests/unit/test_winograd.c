@@ -343,6 +343,23 @@ static void auto_of_isa(void *context)
     }
 }
 
+/* The tiles of a part would not be those of the whole. */
+static void parts(void)
+{
+    gops_problem p = image(GOPS_F32, 1, 1, 5, 7, 11, 13);
+    gops_plan *plan, *part;
+    gops_error error = {GOPS_OK, ""};
+    for (int form = 0; form < FORMS; form++) {
+        p.algorithm = forms[form];
+        gops_test_check(gops_problem_plan(&p, &plan, NULL) == GOPS_OK, "no plan");
+        gops_test_check(gops_plan_part(plan, &p.data, &p.conv.pads_begin, &p.conv.pads_end, NULL,
+                                       &part, &error) == GOPS_UNSUPPORTED &&
+                            strstr(error.message, "has no parts") != NULL,
+                        "%s has parts: %s", forms[form], error.message);
+        gops_plan_destroy(plan);
+    }
+}
+
 static void by_itself(void)
 {
     gops_test_every_isa(auto_of_isa, NULL);
@@ -359,6 +376,7 @@ int main(void)
         {"magnitudes", magnitudes},
         {"threads", threads},
         {"refused", refused},
+        {"parts", parts},
         {"by_itself", by_itself},
         {NULL, NULL},
     };

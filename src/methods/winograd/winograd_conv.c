@@ -330,6 +330,7 @@ const gops_method gops_winograd_f2_conv = {
     .prepare = prepare_f2,
     .pack = pack_f2,
     .run = winograd_run,
+    .indivisible = true, /* a part has its own tiles */
 };
 
 const gops_method gops_winograd_f4_conv = {
@@ -338,4 +339,5 @@ const gops_method gops_winograd_f4_conv = {
     .prepare = prepare_f4,
     .pack = pack_f4,
     .run = winograd_run,
+    .indivisible = true, /* a part has its own tiles */
 };
