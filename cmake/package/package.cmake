@@ -122,7 +122,8 @@ if(TARGET groupops_mpi)
   groupops_package(mpi libgroupops-mpi libs
     "Grouped convolution and group normalization over MPI"
     "${about}This package has a library that spreads these operations over the ranks of an
-     MPI communicator, with its header and what CMake needs."
+     MPI communicator, with its header and what CMake needs, and the command
+     groupops-mpi."
     RECOMMENDS libgroupops-dev libopenmpi-dev CONTROL ${made}/mpi/shlibs ${made}/triggers)
   file(CONFIGURE OUTPUT ${made}/mpi/shlibs CONTENT
        "libgroupops_mpi ${groupops_soversion} libgroupops-mpi (= ${debian_version})\n" @ONLY)
