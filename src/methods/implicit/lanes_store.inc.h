@@ -192,19 +192,23 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
 }
 
 /* Whether the vectors of a group of NARROWED_VECTORS, in the order of the output, are neighbours there. In
- * the channels form no two columns are further apart than a column is long. */
+ * the channels form columns are equally far apart, but for the last one, which may be repeated. */
 GOPS_INLINE bool are_joined(const int64_t *at, const int vectors, const int nr,
                             const bool channels_form)
 {
-    bool joined = channels_form ? at[nr - 1] - at[0] == (nr - 1) * vectors * LANES
-                                : nr % NARROWED_VECTORS == 0;
-    if (!channels_form && nr % NARROWED_VECTORS == 0) {
+    const int length = vectors * LANES;
+    bool joined = vectors * nr >= NARROWED_VECTORS;
+    if (channels_form) {
+        return joined && (nr == 1 || (at[1] - at[0] == length &&
+                                      at[nr - 1] - at[0] == (int64_t)(nr - 1) * length));
+    }
+    if (nr % NARROWED_VECTORS == 0) {
         GOPS_UNROLL
         for (int j = 1; j < nr; j++) {
             joined &= at[j] - at[j - 1] == LANES;
         }
     }
-    return joined && vectors * nr >= NARROWED_VECTORS;
+    return joined && nr % NARROWED_VECTORS == 0;
 }
 
 /* Vectors are taken in the order of the output; with the last group, some are stored again. */
