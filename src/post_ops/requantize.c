@@ -145,8 +145,12 @@ static void store_sum(const gops_plan *plan, const gops_job *job, int64_t channe
     for (int64_t i = 0; i < count; i += BLOCK) {
         const int64_t length = gops_min(BLOCK, count - i);
         kernels->to_8_bit(codes, (const uint32_t *)sums + i, length, &by);
-        kernels->add((unsigned char *)output + i, codes, (const unsigned char *)residual + i,
-                     length, &adds);
+        const gops_requantize_rows rows = {.to = (unsigned char *)output + i,
+                                           .residual = (const unsigned char *)residual + i,
+                                           .codes = codes,
+                                           .rows = 1,
+                                           .count = length};
+        kernels->add(&rows, &adds);
     }
 }
 

@@ -59,6 +59,15 @@ gops_requantize_sum gops_requantize_read_sum(const gops_plan *plan, const gops_j
 void gops_requantize_run(const gops_plan *plan, const gops_job *job, int64_t channel,
                          const void *residual, void *output, void *sums, int64_t count);
 
+/* Rows of `count` 8-bit codes that lie codes_ld apart, the residual that is added to them, and what
+ * becomes of them. Both lie ld apart, and may be the same. */
+typedef struct gops_requantize_rows {
+    void *to;
+    const void *residual, *codes;
+    int64_t ld, codes_ld;
+    int64_t rows, count;
+} gops_requantize_rows;
+
 /* Of `count` values each. */
 struct gops_requantize_kernels {
     /* Sums to 8-bit outputs; both types have the same lower 8 bits. */
@@ -68,9 +77,8 @@ struct gops_requantize_kernels {
     /* The rest of what to_8_bit does after an activation: divides by `divisor`, clamps, rounds. */
     void (*round)(void *to, const float *values, int64_t count, float divisor,
                   const gops_requantize *by);
-    /* Adds 8-bit codes; `to` may be the residual, and must not overlap `codes`. */
-    void (*add)(void *to, const void *codes, const void *residual, int64_t count,
-                const gops_requantize_sum *by);
+    /* Adds residuals to 8-bit codes, which what they become must not overlap. */
+    void (*add)(const gops_requantize_rows *rows, const gops_requantize_sum *by);
     /* values *= scale. */
     void (*scale)(float *values, int64_t count, float scale);
 };

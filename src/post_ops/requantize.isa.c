@@ -190,6 +190,31 @@ GOPS_INLINE void add_wide(uint8_t *to, const uint8_t *first, const uint8_t *seco
 enum { WIDE = BLOCK };
 #endif
 
+#ifdef __AVX512F__
+/* The same for fewer, `count`: nothing else is read or written. */
+GOPS_INLINE void add_part(uint8_t *to, const uint8_t *first, const uint8_t *second, int64_t count,
+                          const bool is_signed, const gops_requantize_sum *by)
+{
+    const __mmask64 mask = ~(__mmask64)0 >> (WIDE - count);
+    uint8_t a[WIDE], b[WIDE], sum[WIDE];
+    _mm512_storeu_si512((void *)a, _mm512_maskz_loadu_epi8(mask, first));
+    _mm512_storeu_si512((void *)b, _mm512_maskz_loadu_epi8(mask, second));
+    add_wide(sum, a, b, is_signed, by);
+    _mm512_mask_storeu_epi8(to, mask, _mm512_loadu_si512((const void *)sum));
+}
+
+GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *first, const uint8_t *second, int64_t count,
+                           const bool is_signed, const gops_requantize_sum *by)
+{
+    int64_t i = 0;
+    for (; i + WIDE <= count; i += WIDE) {
+        add_wide(to + i, first + i, second + i, is_signed, by);
+    }
+    if (i < count) {
+        add_part(to + i, first + i, second + i, count - i, is_signed, by);
+    }
+}
+#else
 GOPS_INLINE void add_any(uint8_t *to, const uint8_t *first, const uint8_t *second, const int length,
                          const bool is_signed, const gops_requantize_sum *by)
 {
@@ -216,18 +241,12 @@ GOPS_INLINE void add_blocks(uint8_t *to, const uint8_t *first, const uint8_t *se
     memcpy(to + end, last, (size_t)length);
 }
 
-GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *codes, const uint8_t *residual,
-                           int64_t count, const bool is_signed, const gops_requantize_sum *by)
+GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *first, const uint8_t *second, int64_t count,
+                           const bool is_signed, const gops_requantize_sum *by)
 {
-    const uint8_t *first = by->residual_first ? residual : codes;
-    const uint8_t *second = by->residual_first ? codes : residual;
-#ifdef WIDE_OF
     if (count >= WIDE) {
         add_blocks(to, first, second, count, WIDE, is_signed, by);
-        return;
-    }
-#endif
-    if (count >= BLOCK) {
+    } else if (count >= BLOCK) {
         add_blocks(to, first, second, count, BLOCK, is_signed, by);
     } else if (count >= BLOCK / 2) {
         add_blocks(to, first, second, count, BLOCK / 2, is_signed, by);
@@ -239,15 +258,26 @@ GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *codes, const uint8_t *res
         }
     }
 }
+#endif
 
-static void add(void *to, const void *codes, const void *residual, int64_t count,
-                const gops_requantize_sum *by)
+GOPS_INLINE void add_rows(const gops_requantize_rows *rows, const bool is_signed,
+                          const gops_requantize_sum *by)
 {
     const gops_requantize_sum constant = *by;
+    for (int64_t i = 0; i < rows->rows; i++) {
+        const uint8_t *codes = (const uint8_t *)rows->codes + i * rows->codes_ld;
+        const uint8_t *residual = (const uint8_t *)rows->residual + i * rows->ld;
+        add_codes((uint8_t *)rows->to + i * rows->ld, by->residual_first ? residual : codes,
+                  by->residual_first ? codes : residual, rows->count, is_signed, &constant);
+    }
+}
+
+static void add(const gops_requantize_rows *rows, const gops_requantize_sum *by)
+{
     if (by->is_signed) {
-        add_codes(to, codes, residual, count, true, &constant);
+        add_rows(rows, true, by);
     } else {
-        add_codes(to, codes, residual, count, false, &constant);
+        add_rows(rows, false, by);
     }
 }
 

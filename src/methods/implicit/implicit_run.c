@@ -75,14 +75,19 @@ static inline void copy_bytes(unsigned char *restrict to, const unsigned char *r
     }
 }
 
-/* Adds the residual to bytes, and stores them. */
+/* Adds the residual to bytes of `rows` channels, which lie `ld` apart, and stores them. */
 static void store_added(const gops_implicit_item *item, int64_t element, const unsigned char *codes,
-                        int64_t count)
+                        int64_t ld, int64_t rows, int64_t count)
 {
     const gops_plan *plan = item->plan;
-    plan->kernels->post_ops->requantize->add(gops_output_at(plan, item->job, element), codes,
-                                             gops_residual_at(plan, item->job, element), count,
-                                             &item->sum);
+    const gops_requantize_rows added = {.to = gops_output_at(plan, item->job, element),
+                                        .residual = gops_residual_at(plan, item->job, element),
+                                        .ld = plan->conv.output_pixels,
+                                        .codes = codes,
+                                        .codes_ld = ld,
+                                        .rows = rows,
+                                        .count = count};
+    plan->kernels->post_ops->requantize->add(&added, &item->sum);
 }
 
 /* Stores the sums of the pass in the channels form, those of the item's channels c to
@@ -108,9 +113,10 @@ static void store_channels_form(const gops_implicit_item *item, int64_t first, i
     /* What lies in the output already is stored again only for its post-ops, while it is in the L1
      * cache. */
     const bool stores = !direct || (item->job->fused && !plan->quantized);
-    const int64_t whole = pass->count == pixels ? count : 1; /* channels without gaps */
-    for (int64_t i = 0; item->adds && i < count; i += whole) {
-        store_added(item, element + i * pixels, to + i * ld, pass->count * whole);
+    if (item->adds && pass->count == pixels) { /* channels without gaps */
+        store_added(item, element, to, ld, 1, pass->count * count);
+    } else if (item->adds) {
+        store_added(item, element, to, ld, count, pass->count);
     }
     for (int64_t i = 0; i < count && stores && !item->adds; i++) {
         gops_store(plan, item->job, item->channel_of_all + c + i, element + i * pixels, pass->count,
@@ -140,12 +146,15 @@ static void store_pixels_form(const gops_implicit_item *item, int64_t first, int
             const int64_t x0 = gops_max(begin, row * runs->pitch);
             const int64_t x1 = gops_min(end, row * runs->pitch + runs->width);
             const int64_t to = (run * runs->rows + row) * runs->width + x0 - row * runs->pitch;
+            if (item->adds && x0 < x1) {
+                store_added(item, item->element + c * pixels + to, sums + x0 - from,
+                            pass->work.sums_ld, count, x1 - x0);
+                continue;
+            }
             for (int64_t i = c; i < c + count && x0 < x1; i++) {
                 unsigned char *at = sums + ((i - c) * pass->work.sums_ld + x0 - from) * bytes;
                 const int64_t element = item->element + i * pixels + to;
-                if (item->adds) {
-                    store_added(item, element, at, x1 - x0);
-                } else if (copies) {
+                if (copies) {
                     copy_bytes(gops_output_at(item->plan, item->job, element), at,
                                (x1 - x0) * bytes);
                 } else {
