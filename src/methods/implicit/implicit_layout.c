@@ -108,19 +108,19 @@ static int64_t count_boxes(const gops_implicit *p, const gops_axis *axis)
     return boxes;
 }
 
-/* Cuts the one axis of a flat plan into whole granules: `wanted` boxes, or a few more if that makes
- * their number even, so that two threads have as much to do. */
+/* Cuts the one axis of a flat plan into whole granules: `wanted` boxes, or an even number not far from
+ * that, so that two threads have as much to do. */
 static void cut_granules(gops_implicit *p, const gops_axis *axis, int64_t wanted)
 {
     const int64_t units = gops_ceil_div(axis->output, p->granule);
-    const int64_t most = gops_max(1, gops_ceil_div(units, wanted));
-    int64_t each = most;
-    for (int64_t some = most; some > most / 2 && wanted > 1; some--) {
-        if (gops_ceil_div(units, some) % 2 == 0) {
-            each = some;
-            break;
-        }
+    const int64_t usual = gops_max(1, gops_ceil_div(units, wanted));
+    int64_t each = 0;
+    for (int64_t away = 0; away < usual && each == 0; away++) {
+        const bool less = gops_ceil_div(units, usual - away) % 2 == 0;
+        const bool more = gops_ceil_div(units, usual + away) % 2 == 0;
+        each = less ? usual - away : more ? usual + away : 0;
     }
+    each = wanted > 1 && each > 0 ? each : usual;
     p->cut_pixels = gops_clamp(each * p->granule, 1, gops_max(1, axis->output));
 }
 
@@ -285,7 +285,8 @@ static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the end of the l
 static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it later */
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
- * requantized, and bytes are transposed in the channels form. Set by hand, not fitted. */
+ * requantized, and bytes are transposed in the channels form. Cycles of tiles were measured on tiles by
+ * themselves, the others set by hand to meet the times of layers. */
 static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
 static const double STREAMED_WEIGHTS_PER_CYCLE = 128, STREAMED_PIXELS_PER_CYCLE = 64;
 static const double L2_BYTES_PER_CYCLE = 28;
