@@ -378,10 +378,12 @@ static void moments_given(void)
     gops_test_check(gops_execute(plan, &arguments, NULL) == GOPS_OK, "not executed");
     for (int i = 0; i < 2 * CHANNELS * PIXELS; i++) {
         const int group = i / PIXELS, channel = group % CHANNELS;
-        const double value = ((double)x[i] - (double)means[group]) * (double)scale[channel] /
-                                 sqrt((double)variances[group] + 1e-3) +
-                             (double)bias[channel];
-        wrong += !(fabs((double)y[i] - value) <= 4 * 0x1p-24);
+        const double factor = (double)scale[channel] / sqrt((double)variances[group] + 1e-3);
+        const double value = ((double)x[i] - (double)means[group]) * factor + (double)bias[channel];
+        const double terms = (fabs((double)x[i]) + fabs((double)means[group])) * fabs(factor) +
+                             fabs((double)bias[channel]);
+        /* Four roundings: factor, difference, product, sum. */
+        wrong += !(fabs((double)y[i] - value) <= 4 * 0x1p-24 * terms);
     }
     gops_test_check(wrong == 0, "%d values are wrong", wrong);
     gops_plan_destroy(plan);
