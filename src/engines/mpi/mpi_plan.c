@@ -9,7 +9,6 @@ typedef struct problem {
     gops_mpi_operation operation;
     const gops_tensor *data, *second, *third; /* filter, or scale and bias */
     const void *attributes;
-    size_t attributes_bytes;
     const gops_options *options;
 } problem;
 
@@ -81,18 +80,44 @@ static uint64_t hash_tensor(uint64_t hash, const gops_tensor *tensor)
     return add_hash(hash, tensor->dims, (size_t)tensor->rank * sizeof tensor->dims[0]);
 }
 
-/* Tells problems apart. Attributes are those that shape inference resolved, and the rest of them. */
+static uint64_t hash_list(uint64_t hash, const gops_list *list)
+{
+    hash = add_hash(hash, &list->count, sizeof list->count);
+    return add_hash(hash, list->values, (size_t)list->count * sizeof list->values[0]);
+}
+
+/* Of a convolution those that the output's shape and the pads leave open: both are resolved. */
+static uint64_t hash_attributes(uint64_t hash, const problem *given)
+{
+    static const gops_list none;
+    const gops_conv_attributes *conv = given->attributes;
+    const gops_deconv_attributes *deconv = given->attributes;
+    const gops_norm_attributes *norm = given->attributes;
+    switch (given->operation) {
+    case GOPS_MPI_CONV:
+        hash = hash_list(hash, conv != NULL ? &conv->strides : &none);
+        return hash_list(hash, conv != NULL ? &conv->dilations : &none);
+    case GOPS_MPI_DECONV:
+        hash = hash_list(hash, deconv != NULL ? &deconv->strides : &none);
+        return hash_list(hash, deconv != NULL ? &deconv->dilations : &none);
+    default:
+        hash = add_hash(hash, &norm->num_groups, sizeof norm->num_groups);
+        return add_hash(hash, &norm->epsilon, sizeof norm->epsilon);
+    }
+}
+
+/* Tells problems apart by their values; structs have bytes of padding, too. */
 static uint64_t hash_problem(const problem *given, const gops_options *options,
                              const gops_shape *shape)
 {
-    static const unsigned char none[512];
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     hash = add_hash(hash, &given->operation, sizeof given->operation);
     hash = hash_tensor(hash, given->data);
     hash = hash_tensor(hash, given->second);
     hash = hash_tensor(hash, &shape->output);
-    hash = add_hash(hash, given->attributes != NULL ? given->attributes : none,
-                    given->attributes_bytes);
+    hash = hash_list(hash, &shape->pads_begin);
+    hash = hash_list(hash, &shape->pads_end);
+    hash = hash_attributes(hash, given);
     hash = add_hash(hash, &options->activation.kind, sizeof options->activation.kind);
     return add_hash(hash, &options->max_workspace, sizeof options->max_workspace);
 }
@@ -295,8 +320,7 @@ gops_status gops_mpi_conv_plan_create(const gops_mpi_distribution *distribution,
                                       const gops_options *options, gops_mpi_plan **plan,
                                       gops_error *error)
 {
-    const problem given = {GOPS_MPI_CONV,      data,   filter, NULL, attributes,
-                           sizeof *attributes, options};
+    const problem given = {GOPS_MPI_CONV, data, filter, NULL, attributes, options};
     return create(distribution, &given, plan, error);
 }
 
@@ -306,8 +330,7 @@ gops_status gops_mpi_deconv_plan_create(const gops_mpi_distribution *distributio
                                         const gops_options *options, gops_mpi_plan **plan,
                                         gops_error *error)
 {
-    const problem given = {GOPS_MPI_DECONV,    data,   filter, NULL, attributes,
-                           sizeof *attributes, options};
+    const problem given = {GOPS_MPI_DECONV, data, filter, NULL, attributes, options};
     return create(distribution, &given, plan, error);
 }
 
@@ -318,8 +341,7 @@ gops_status gops_mpi_norm_plan_create(const gops_mpi_distribution *distribution,
                                       const gops_options *options, gops_mpi_plan **plan,
                                       gops_error *error)
 {
-    const problem given = {GOPS_MPI_NORM,      data,   scale, bias, attributes,
-                           sizeof *attributes, options};
+    const problem given = {GOPS_MPI_NORM, data, scale, bias, attributes, options};
     return create(distribution, &given, plan, error);
 }
 

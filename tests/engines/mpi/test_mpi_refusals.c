@@ -77,6 +77,38 @@ static void plans_refused(void)
     gops_mpi_distribution_destroy(spread);
 }
 
+/* Bytes of the attributes that no field has, and values beyond a list's count, are other ones on each
+ * rank, as they are on a stack. */
+static void bytes_between(void)
+{
+    gops_mpi_distribution *spread = slabs();
+    gops_conv_attributes attributes;
+    gops_deconv_attributes transposed;
+    gops_error error = {GOPS_OK, ""};
+    gops_mpi_plan *plan = NULL;
+    memset(&attributes, mpi_rank + 1, sizeof attributes);
+    attributes.strides.count = attributes.dilations.count = 0;
+    attributes.pads_begin.count = attributes.pads_end.count = 2;
+    memcpy(attributes.pads_begin.values, padded.pads_begin.values, 2 * sizeof(int64_t));
+    memcpy(attributes.pads_end.values, padded.pads_end.values, 2 * sizeof(int64_t));
+    attributes.auto_pad = GOPS_AUTO_PAD_EXPLICIT;
+    mpi_check(gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &attributes, NULL, &plan,
+                                        &error) == GOPS_OK,
+              "%s", error.message);
+    gops_mpi_plan_destroy(plan);
+    memset(&transposed, mpi_rank + 1, sizeof transposed);
+    transposed.strides.count = transposed.dilations.count = transposed.output_shape.count = 0;
+    transposed.pads_begin.count = transposed.pads_end.count = transposed.output_padding.count = 0;
+    transposed.auto_pad = GOPS_AUTO_PAD_EXPLICIT;
+    transposed.output_shape_rule = GOPS_OUTPUT_SHAPE_SPEC;
+    const gops_tensor filter = {GOPS_F32, 5, {2, CHANNELS / 2, OUT, 3, 3}};
+    mpi_check(gops_mpi_deconv_plan_create(spread, &data, &filter, &transposed, NULL, &plan,
+                                          &error) == GOPS_OK,
+              "%s", error.message);
+    gops_mpi_plan_destroy(plan);
+    gops_mpi_distribution_destroy(spread);
+}
+
 static int fail_task(void *context, void (*task)(void *argument, int64_t index), void *argument,
                      int64_t count)
 {
@@ -245,9 +277,13 @@ static void redistributed(void)
 int main(int count, char **words)
 {
     static const gops_test_case cases[] = {
-        {"plans_refused", plans_refused}, {"executions_refused", executions_refused},
-        {"grids_refused", grids_refused}, {"parts", parts},
-        {"redistributed", redistributed}, {NULL, NULL},
+        {"plans_refused", plans_refused},
+        {"bytes_between", bytes_between},
+        {"executions_refused", executions_refused},
+        {"grids_refused", grids_refused},
+        {"parts", parts},
+        {"redistributed", redistributed},
+        {NULL, NULL},
     };
     return mpi_test_main(&count, &words, "mpi_refusals", cases);
 }
