@@ -139,6 +139,22 @@ gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_
     return made;
 }
 
+ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
+                                         const gops_ort_graph *graph, gops_ort_claim *claim)
+{
+    const gops_ort_claim alone = *claim;
+    gops_tensor residual;
+    bool serves = true;
+    ort_status *status = gops_ort_add_post_ops(runtime, graph, claim);
+    if (status == NULL && claim->infos[GOPS_ORT_RESIDUAL] != NULL) {
+        status = gops_ort_read_fed(runtime, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
+    }
+    if (!serves) {
+        *claim = alone;
+    }
+    return status;
+}
+
 void gops_ort_member_take_inputs(gops_ort_member *member)
 {
     member->two_inputs[0] = member->claim.inputs[GOPS_ORT_DATA];

@@ -39,6 +39,7 @@ typedef struct gops_ort_member {
     size_t input_count;
     gops_tensor data, output; /* data: of the first input */
     gops_ort_window window;
+    bool is_gate; /* a product whose second input has a number for each plane */
     /* The weights and biases of a plan, or scales and biases: of the claim's constants, or made here,
      * all in `made`. filter is the descriptor; biases may be NULL. */
     gops_tensor filter;
@@ -67,6 +68,11 @@ void gops_ort_member_free(gops_ort_member *member);
 gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_claim *claim,
                                       const gops_tensor *data);
 void gops_ort_member_take_inputs(gops_ort_member *member);
+
+/* Adds to a claim what gops_ort_add_post_ops does, unless what is added to it is a constant: a region
+ * gets none. */
+ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
+                                         const gops_ort_graph *graph, gops_ort_claim *claim);
 
 /* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
  * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */

@@ -83,7 +83,7 @@ static ort_status *read_batch_norm(reading *from, gops_ort_member **member)
                  constants[i].count == channels;
     }
     if (status != NULL || !serves ||
-        (status = gops_ort_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
+        (status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
         (status = make_depthwise(from, 1, member)) != NULL) {
         return status;
     }
@@ -154,7 +154,8 @@ static ort_status *read_product(reading *from, gops_ort_member **member)
     if (status != NULL || !serves) {
         return status;
     }
-    const bool first = gops_ort_same_shape(&from->data, &other) || is_gate(&from->data, &other);
+    const bool same = gops_ort_same_shape(&from->data, &other);
+    const bool first = same || is_gate(&from->data, &other);
     if (!first && !is_gate(&other, &from->data)) {
         return NULL;
     }
@@ -165,6 +166,7 @@ static ort_status *read_product(reading *from, gops_ort_member **member)
     (*member)->two_inputs[0] = node->input_names[first ? 0 : 1];
     (*member)->two_inputs[1] = node->input_names[first ? 1 : 0];
     (*member)->input_count = 2;
+    (*member)->is_gate = !same;
     return NULL;
 }
 
@@ -264,7 +266,7 @@ static ort_status *read_average_pool(reading *from, const gops_tensor *output,
     if (attributes.status != NULL || !serves || taps > MAX_TAPS) {
         return attributes.status;
     }
-    if ((status = gops_ort_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
+    if ((status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
         (status = make_depthwise(from, taps, member)) != NULL) {
         return status;
     }

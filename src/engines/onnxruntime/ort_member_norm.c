@@ -23,16 +23,29 @@ static ort_status *read_vector(const instance *of, const ort_value_info *info,
     return status;
 }
 
+/* Whether a node is a Reshape to a constant: a region has no input but tensors of f32. */
+static ort_status *is_reshape(const instance *of, const gops_ort_node *node, bool *is)
+{
+    *is = node != NULL && strcmp(node->type, "Reshape") == 0 && node->input_count == 2 &&
+          node->inputs[1] != NULL;
+    return *is ? of->runtime->api->is_constant_initializer(node->inputs[1], is) : NULL;
+}
+
 /* Claims the Reshape before and behind, if together they change no shape. */
 static ort_status *add_reshapes(instance *of, gops_ort_node *node, gops_tensor *data)
 {
     gops_ort_node *before = gops_ort_only_writer(of->graph, node->input_names[0], "Reshape", node);
     gops_ort_node *after = gops_ort_only_reader(of->graph, node->output_names[0]);
     gops_tensor from, to;
-    bool serves = before != NULL && after != NULL && strcmp(after->type, "Reshape") == 0 &&
-                  strcmp(after->input_names[0], node->output_names[0]) == 0;
-    ort_status *status =
-        serves ? gops_ort_read_fed(of->runtime, before->inputs[0], &from, &serves) : NULL;
+    bool serves;
+    ort_status *status = is_reshape(of, before, &serves);
+    if (status == NULL && serves) {
+        status = is_reshape(of, after, &serves);
+        serves = serves && strcmp(after->input_names[0], node->output_names[0]) == 0;
+    }
+    if (status == NULL && serves) {
+        status = gops_ort_read_fed(of->runtime, before->inputs[0], &from, &serves);
+    }
     if (status == NULL && serves) {
         status = gops_ort_read_fed(of->runtime, after->outputs[0], &to, &serves);
     }
@@ -126,7 +139,7 @@ ort_status *gops_ort_member_of_instance(const gops_ort_runtime *runtime,
     if ((status = add_reshapes(&of, node, &data)) == NULL &&
         (status = add_constant(&of, &data, "Mul", &of.factors)) == NULL &&
         (status = add_constant(&of, &data, "Add", &of.summands)) == NULL &&
-        (status = gops_ort_add_post_ops(runtime, graph, &of.claim)) == NULL) {
+        (status = gops_ort_member_add_post_ops(runtime, graph, &of.claim)) == NULL) {
         status = make(&of, &data, member);
     }
     return status;

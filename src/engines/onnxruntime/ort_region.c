@@ -147,8 +147,7 @@ static void make_pass(const gops_ort_placed_step *placed, step *made)
     } else if (member->kind == GOPS_ORT_GLOBAL_AVERAGE) {
         pass->kind = GOPS_ORT_PASS_AVERAGE;
     } else if (member->kind == GOPS_ORT_PRODUCT) {
-        pass->kind = placed->inputs[1].stride == placed->inputs[0].stride ? GOPS_ORT_PASS_PRODUCT
-                                                                          : GOPS_ORT_PASS_SCALE;
+        pass->kind = member->is_gate ? GOPS_ORT_PASS_SCALE : GOPS_ORT_PASS_PRODUCT;
     } else if (member->kind == GOPS_ORT_MAX_POOL) {
         pass->kind = GOPS_ORT_PASS_MAX;
         pass->window = member->window;

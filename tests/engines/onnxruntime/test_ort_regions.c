@@ -132,6 +132,54 @@ static void products(void)
     gops_ort_graph_check(&graph, "products of tensors", 6, 1);
 }
 
+/* A factor lies in a Concat, where images are further apart than those of the other. */
+static void products_in_concat(void)
+{
+    for (int64_t batch = 1; batch <= 2; batch++) {
+        builder graph;
+        start(&graph, 15, 13, batch, 3, 7, 9);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 4, 3, 1);
+        gops_ort_graph_conv(&graph, "b", "x", 3, 4, 3, 1);
+        gops_ort_graph_node(&graph, "Mul", "m", FROM("a", "b"));
+        gops_ort_graph_node(&graph, "Concat", "all", FROM("a", "m"));
+        axis(&graph, 1);
+        gops_ort_graph_conv(&graph, "y", "all", 8, 3, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "products in a Concat", 5, 1);
+    }
+}
+
+/* A constant as large as what it is added to stays with the runtime, but with a convolution. */
+static void constant_sums(void)
+{
+    enum { NORM, INSTANCE, POOL, FORMS };
+    static const char *const names[FORMS] = {"a batch normalization and a constant",
+                                             "an instance normalization and a constant",
+                                             "an average and a constant"};
+    const int64_t dims[] = {2, 4, 7, 9}, four = 4;
+    for (int form = 0; form < FORMS; form++) {
+        builder graph;
+        start(&graph, 16, 13, 2, 3, 7, 9);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 4, 3, 1);
+        gops_ort_graph_node(&graph, "Relu", "r", FROM("a"));
+        gops_ort_graph_constant(&graph, "constant", 4, dims, -1, 1);
+        gops_ort_graph_constant(&graph, "ones", 1, &four, 0.5, 1.5);
+        gops_ort_graph_constant(&graph, "zeros", 1, &four, -0.5, 0.5);
+        if (form == NORM) {
+            gops_ort_graph_batch_norm(&graph, "n", "r", 4);
+        } else if (form == INSTANCE) {
+            gops_ort_graph_node(&graph, "InstanceNormalization", "n", FROM("r", "ones", "zeros"));
+        } else {
+            gops_ort_graph_node(&graph, "AveragePool", "n", FROM("r"));
+            gops_ort_graph_ints(&graph, "kernel_shape", 2, 1, 1, 0, 0);
+        }
+        gops_ort_graph_node(&graph, "Add", "s", FROM("n", "constant"));
+        gops_ort_graph_conv(&graph, "y", "s", 4, 3, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, names[form], 4, 2);
+    }
+}
+
 /* A node that is the runtime's between ours: what comes behind it is another region. */
 static void levels(void)
 {
@@ -241,13 +289,17 @@ static void means(void)
 /* A group normalization as it is exported below opset 18, and forms that are none. */
 static void group_norm(void)
 {
-    enum { WHOLE, NO_SHIFT, OF_ROWS, READ_TWICE, MOVED, ALONE, FORMS };
-    static const char *const names[FORMS] = {
-        "a group normalization",          "one without scale and shift",
-        "one with a scale for each row",  "one that is read in between",
-        "one that ends in another shape", "an instance normalization"};
-    /* MOVED: Neg and what is normalized are the runtime's, and there is one Conv. */
-    static const int taken[FORMS] = {8, 6, 6, 6, 1, 4}, parts[FORMS] = {1, 1, 2, 2, 1, 1};
+    enum { WHOLE, NO_SHIFT, OF_ROWS, READ_TWICE, MOVED, ALONE, LIKE_DATA, FORMS };
+    static const char *const names[FORMS] = {"a group normalization",
+                                             "one without scale and shift",
+                                             "one with a scale for each row",
+                                             "one that is read in between",
+                                             "one that ends in another shape",
+                                             "an instance normalization",
+                                             "one that ends in the data's shape"};
+    /* MOVED: Neg and what is normalized are the runtime's, and there is one Conv. LIKE_DATA: a Shape
+     * gives the shape. */
+    static const int taken[FORMS] = {8, 6, 6, 6, 1, 4, 3}, parts[FORMS] = {1, 1, 2, 2, 1, 1, 2};
     const int64_t groups = 3, channels[] = {6, 1, 1}, width[] = {13};
     const int64_t to[] = {0, 3, -1}, back[] = {2, 6, 11, 13}, moved[] = {2, 11, 6, 13};
     for (int form = 0; form < FORMS; form++) {
@@ -268,12 +320,16 @@ static void group_norm(void)
         } else {
             gops_ort_graph_node(&graph, "Reshape", "g", FROM("c", "to"));
             gops_ort_graph_node(&graph, "InstanceNormalization", "i", FROM("g", "ones", "zeros"));
-            gops_ort_graph_node(&graph, "Reshape", "n", FROM("i", "back"));
+            if (form == LIKE_DATA) {
+                gops_ort_graph_node(&graph, "Shape", "shape", FROM("c"));
+            }
+            gops_ort_graph_node(&graph, "Reshape", "n",
+                                FROM("i", form == LIKE_DATA ? "shape" : "back"));
             if (form == WHOLE || form == OF_ROWS || form == READ_TWICE) {
                 gops_ort_graph_node(&graph, "Mul", "m", FROM("scale", "n"));
             }
         }
-        const char *normal = form == NO_SHIFT || form == MOVED ? "n" : "m";
+        const char *normal = form == NO_SHIFT || form == MOVED || form == LIKE_DATA ? "n" : "m";
         if (form == WHOLE) {
             gops_ort_graph_node(&graph, "Add", "s", FROM("m", "shift"));
             normal = "s";
@@ -376,6 +432,8 @@ int main(void)
         {"dense_block", dense_block},
         {"gate", gate},
         {"products", products},
+        {"products_in_concat", products_in_concat},
+        {"constant_sums", constant_sums},
         {"levels", levels},
         {"consumers", consumers},
         {"pools", pools},
