@@ -1,7 +1,50 @@
 /* ort_members.c: which members a graph has, and which of them can be one region. */
 #include "ort_region.h"
 
+#include "ort_attributes.h"
+
 #include <stdlib.h>
+#include <string.h>
+
+static ort_status *misjudges_pool(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                  bool *does)
+{
+    gops_ort_attributes attributes = {runtime, node, NULL, false};
+    gops_list strides = {0}, begin = {0}, end = {0};
+    gops_tensor data, output;
+    int64_t ceil_mode = 0;
+    bool known = false;
+    gops_ort_attribute_int(&attributes, "ceil_mode", &ceil_mode);
+    gops_ort_attribute_list(&attributes, "strides", &strides);
+    gops_ort_attribute_pads(&attributes, "pads", &begin, &end);
+    ort_status *status = attributes.status;
+    if (status == NULL && ceil_mode != 0 && node->inputs[0] != NULL && node->outputs[0] != NULL) {
+        status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
+    }
+    if (status == NULL && known) {
+        status = gops_ort_value_tensor(runtime, node->outputs[0], &output, &known);
+    }
+    for (int32_t i = 0; status == NULL && known && i + 2 < data.rank && i + 2 < output.rank; i++) {
+        const int64_t stride = i < strides.count ? strides.values[i] : 1;
+        const int64_t pad = i < begin.count ? begin.values[i] : 0;
+        *does = *does || (output.dims[2 + i] - 1) * stride >= data.dims[2 + i] + pad;
+    }
+    return status;
+}
+
+ort_status *gops_ort_misjudges_pools(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                     bool *does)
+{
+    ort_status *status = NULL;
+    *does = false;
+    for (size_t i = 0; status == NULL && i < graph->node_count && !*does; i++) {
+        const gops_ort_node *node = &graph->nodes[i];
+        if (strstr(node->type, "Pool") != NULL && node->input_count > 0 && node->output_count > 0) {
+            status = misjudges_pool(runtime, node, does);
+        }
+    }
+    return status;
+}
 
 ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_members *members,
                                  gops_ort_member *member)

@@ -73,7 +73,9 @@ static ort_status *claim(const gops_ort_runtime *runtime, gops_ort_node *const *
 static ort_status *read_candidates(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                    ort_graph_support *support, gops_ort_members *members)
 {
-    ort_status *status = NULL;
+    bool misjudges;
+    ort_status *status = gops_ort_misjudges_pools(runtime, graph, &misjudges);
+    const bool has_members = status == NULL && !misjudges && !graph->nested;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         gops_ort_member *member = NULL;
         candidate found;
@@ -81,7 +83,7 @@ static ort_status *read_candidates(const gops_ort_runtime *runtime, const gops_o
         if (!graph->nodes[i].claimed) {
             status = read_candidate(runtime, graph, &graph->nodes[i], &found, &serves);
         }
-        if (status == NULL && serves && !found.is_pool && !graph->nested) {
+        if (status == NULL && serves && !found.is_pool && has_members) {
             status = gops_ort_member_of_claim(runtime, &found.claim, &member);
         }
         if (status != NULL || !serves) {
@@ -92,7 +94,7 @@ static ort_status *read_candidates(const gops_ort_runtime *runtime, const gops_o
                  : support != NULL ? claim(runtime, found.nodes, found.node_count, true, support)
                                    : NULL;
     }
-    if (status == NULL && !graph->nested) {
+    if (status == NULL && has_members) {
         status = gops_ort_members_read(runtime, graph, members);
     }
     return status != NULL ? status : gops_ort_members_sort(runtime, graph, members);

@@ -265,6 +265,23 @@ static void pools(void)
     }
 }
 
+/* The runtime infers 4 rows of a pool that computes 3. */
+static void misjudged_pool(void)
+{
+    builder graph;
+    start(&graph, 17, 13, 2, 3, 6, 4);
+    gops_ort_graph_node(&graph, "MaxPool", "p", FROM("x"));
+    gops_ort_graph_ints(&graph, "kernel_shape", 2, 2, 1, 0, 0);
+    gops_ort_graph_ints(&graph, "strides", 2, 2, 1, 0, 0);
+    gops_ort_graph_ints(&graph, "pads", 4, 0, 0, 1, 0);
+    gops_onnx_build_int(&graph.builder, "ceil_mode", 1);
+    gops_ort_graph_node(&graph, "Relu", "r", FROM("p"));
+    gops_ort_graph_conv(&graph, "a", "r", 3, 4, 1, 1);
+    gops_ort_graph_conv(&graph, "y", "a", 4, 4, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "a pool of another shape", 2, 2);
+}
+
 static void means(void)
 {
     static const struct {
@@ -437,6 +454,7 @@ int main(void)
         {"levels", levels},
         {"consumers", consumers},
         {"pools", pools},
+        {"misjudged_pool", misjudged_pool},
         {"means", means},
         {"group_norm", group_norm},
         {"slopes", slopes},
