@@ -31,6 +31,14 @@ typedef struct candidate {
     size_t node_count;
 } candidate;
 
+/* Whether nothing reads what the claim computes: a call of it would get no output to write. */
+static bool is_dead(const gops_ort_graph *graph, const gops_ort_claim *claim)
+{
+    size_t count;
+    gops_ort_uses(graph, claim->output, &count);
+    return count == 0 && !graph->nested;
+}
+
 static ort_status *read_candidate(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                   gops_ort_node *node, candidate *found, bool *serves)
 {
@@ -39,6 +47,7 @@ static ort_status *read_candidate(const gops_ort_runtime *runtime, const gops_or
     found->nodes = found->claim.nodes;
     found->node_count = found->claim.node_count;
     if (status != NULL || *serves) {
+        *serves = *serves && !is_dead(graph, &found->claim);
         return status;
     }
     status = gops_ort_pool_claim(runtime, graph, node, &found->pool, serves);

@@ -224,6 +224,20 @@ static void consumers(void)
     }
 }
 
+/* A convolution that nothing reads, which the runtime keeps at level 0, is its own. */
+static void dead(void)
+{
+    builder graph;
+    start(&graph, 18, 13, 1, 3, 7, 9);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 5, 3, 1);
+    gops_ort_graph_node(&graph, "Abs", "s", FROM("x"));
+    gops_ort_graph_conv(&graph, "b", "s", 3, 5, 3, 1);
+    gops_ort_graph_node(&graph, "Sigmoid", "nothing", FROM("b"));
+    gops_ort_graph_conv(&graph, "y", "a", 5, 4, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "nodes that nothing reads", 3, 1);
+}
+
 typedef struct pool {
     const char *type;
     int64_t kernel[2], strides[2], pads[4];
@@ -453,6 +467,7 @@ int main(void)
         {"constant_sums", constant_sums},
         {"levels", levels},
         {"consumers", consumers},
+        {"dead", dead},
         {"pools", pools},
         {"misjudged_pool", misjudged_pool},
         {"means", means},
