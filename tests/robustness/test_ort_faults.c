@@ -74,6 +74,7 @@ typedef struct subject {
     gops_ort_values_of_layer values;
     const gops_quantized_model *quantized; /* NULL: the layer's */
     const gops_ort_tensor *data;           /* of a region; else NULL */
+    bool codes_by_floats; /* quantized, and the runtime has no integer kernel for it */
 } subject;
 
 static ort_status *run(const subject *of, ort_session *session, ort_value **output)
@@ -111,7 +112,8 @@ static bool attempt(const subject *of, void *got, size_t most, size_t *bytes)
     return worked;
 }
 
-/* Where a region is refused, the runtime computes the same, with sums in another order. */
+/* Where it is refused, the runtime computes the same: a region with sums in another order, codes by
+ * floats, which may round to the next one. */
 static bool same(const subject *of, const float *expected, const float *got, size_t bytes)
 {
     for (size_t i = 0; of->data != NULL && i < bytes / sizeof *got; i++) {
@@ -120,7 +122,13 @@ static bool same(const subject *of, const float *expected, const float *got, siz
             return false;
         }
     }
-    return of->data != NULL || memcmp(got, expected, bytes) == 0;
+    for (size_t i = 0; of->codes_by_floats && i < bytes; i++) {
+        const int apart = ((const uint8_t *)got)[i] - ((const uint8_t *)expected)[i];
+        if (abs(apart) > 1 && abs(apart) != UINT8_MAX) { /* -1 and 0 of i8 are neighbours */
+            return false;
+        }
+    }
+    return of->data != NULL || of->codes_by_floats || memcmp(got, expected, bytes) == 0;
 }
 
 static void fail_in_turn(const subject *of, fail_start *start, long *faults, long *refused)
@@ -166,7 +174,8 @@ static void fail_quantized(gops_quantized_form form, fail_start *start, long *fa
     const gops_quantized_problem problem = gops_quantized_draw(&random, form);
     gops_quantized_values values = gops_quantized_draw_values(&random, &problem);
     gops_quantized_model model;
-    subject of = {.name = names[form], .quantized = &model};
+    subject of = {
+        .name = names[form], .quantized = &model, .codes_by_floats = form == GOPS_QUANTIZED_DECONV};
     gops_quantized_write(&model, &problem, &values, false, &of.model);
     fail_in_turn(&of, start, faults, refused);
     gops_quantized_free(&values);
