@@ -106,6 +106,22 @@ static uint64_t hash_attributes(uint64_t hash, const problem *given)
     }
 }
 
+/* Those that change the result or the plan; threads are each rank's own, the algorithm is rank 0's. */
+static uint64_t hash_options(uint64_t hash, const gops_options *options)
+{
+    const gops_activation *activation = &options->activation;
+    const int64_t words[] = {activation->kind,
+                             options->max_workspace,
+                             options->accuracy,
+                             options->output_type,
+                             options->residual_type,
+                             options->saturate,
+                             options->residual_after_activation};
+    hash = add_hash(hash, words, sizeof words);
+    hash = add_hash(hash, &activation->alpha, sizeof activation->alpha);
+    return add_hash(hash, &activation->beta, sizeof activation->beta);
+}
+
 /* Tells problems apart by their values; structs have bytes of padding, too. */
 static uint64_t hash_problem(const problem *given, const gops_options *options,
                              const gops_shape *shape)
@@ -118,8 +134,7 @@ static uint64_t hash_problem(const problem *given, const gops_options *options,
     hash = hash_list(hash, &shape->pads_begin);
     hash = hash_list(hash, &shape->pads_end);
     hash = hash_attributes(hash, given);
-    hash = add_hash(hash, &options->activation.kind, sizeof options->activation.kind);
-    return add_hash(hash, &options->max_workspace, sizeof options->max_workspace);
+    return hash_options(hash, options);
 }
 
 /* The first of the rank's checks: of what it was given. */

@@ -1,6 +1,7 @@
 /*
  * Random problems over all ranks of the program, by random grids: convolutions and transposed ones
- * have the bits of one process, normalizations are within 2 units in the last place (f64: 4) of the largest value of a channel.
+ * have the bits of one process, normalizations are within 2 units in the last place (f64: 4) of the
+ * largest value of a channel.
  */
 #include <math.h>
 #include <stdio.h>

@@ -74,6 +74,15 @@ static void plans_refused(void)
         expect(status, &error, GOPS_INVALID,
                "the problem, its attributes or options differ from those of rank 0");
     gops_mpi_plan_destroy(mpi_ranks > 1 ? NULL : plan);
+    options = (gops_options)GOPS_OPTIONS_INIT;
+    options.activation = (gops_activation){GOPS_ACTIVATION_LEAKY_RELU, wrong() ? 0.3 : 0.25, 0};
+    plan = NULL;
+    status =
+        gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, &options, &plan, &error);
+    if (mpi_ranks > 1)
+        expect(status, &error, GOPS_INVALID,
+               "the problem, its attributes or options differ from those of rank 0");
+    gops_mpi_plan_destroy(plan);
     gops_mpi_distribution_destroy(spread);
 }
 
