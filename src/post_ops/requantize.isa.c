@@ -106,35 +106,6 @@ static void round_8_bit(void *to, const float *values, int64_t count, float divi
 #undef STEP
 }
 
-GOPS_INLINE int32_t number_of(uint8_t code, bool is_signed)
-{
-    return is_signed ? (int32_t)(int8_t)code : (int32_t)code;
-}
-
-/* A block of `length`, at most BLOCK; `to` may be one of the others. Each step is a loop of its own,
- * for which gcc takes whole vectors. */
-GOPS_INLINE void add_block(uint8_t *to, const uint8_t *first, const uint8_t *second,
-                           const int length, const bool is_signed, const gops_requantize_sum *by)
-{
-    int32_t a[BLOCK], b[BLOCK];
-    float real[BLOCK];
-    uint8_t codes[BLOCK];
-    for (int i = 0; i < length; i++) {
-        a[i] = number_of(first[i], is_signed);
-    }
-    for (int i = 0; i < length; i++) {
-        b[i] = number_of(second[i], is_signed);
-    }
-    for (int i = 0; i < length; i++) {
-        const float inner = __builtin_fmaf((float)b[i], by->ratio[1], by->constant);
-        real[i] = bounded(__builtin_fmaf((float)a[i], by->ratio[0], inner), by->low, by->high);
-    }
-    for (int i = 0; i < length; i++) {
-        codes[i] = code_of(real[i], 0);
-    }
-    memcpy(to, codes, (size_t)length);
-}
-
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
 #define WIDE_OF(operation) _mm512_##operation
@@ -159,7 +130,7 @@ GOPS_INLINE wide_real wide_of(const uint8_t *codes, const bool is_signed)
                                           : WIDE_OF(cvtepu8_epi32)(bytes));
 }
 
-/* The same as add_block for as many as four vectors are narrowed to: WIDE. */
+/* A block of as many as four vectors are narrowed to: WIDE. */
 GOPS_INLINE void add_wide(uint8_t *to, const uint8_t *first, const uint8_t *second,
                           const bool is_signed, const gops_requantize_sum *by)
 {
@@ -191,7 +162,7 @@ enum { WIDE = BLOCK };
 #endif
 
 #ifdef __AVX512F__
-/* The same for fewer, `count`: nothing else is read or written. */
+/* The same of fewer, `count`: nothing else is read or written. */
 GOPS_INLINE void add_part(uint8_t *to, const uint8_t *first, const uint8_t *second, int64_t count,
                           const bool is_signed, const gops_requantize_sum *by)
 {
@@ -215,6 +186,35 @@ GOPS_INLINE void add_codes(uint8_t *to, const uint8_t *first, const uint8_t *sec
     }
 }
 #else
+GOPS_INLINE int32_t number_of(uint8_t code, bool is_signed)
+{
+    return is_signed ? (int32_t)(int8_t)code : (int32_t)code;
+}
+
+/* A block of `length`, at most BLOCK; `to` may be one of the others. Each step is a loop of its own,
+ * for which gcc takes whole vectors. */
+GOPS_INLINE void add_block(uint8_t *to, const uint8_t *first, const uint8_t *second,
+                           const int length, const bool is_signed, const gops_requantize_sum *by)
+{
+    int32_t a[BLOCK], b[BLOCK];
+    float real[BLOCK];
+    uint8_t codes[BLOCK];
+    for (int i = 0; i < length; i++) {
+        a[i] = number_of(first[i], is_signed);
+    }
+    for (int i = 0; i < length; i++) {
+        b[i] = number_of(second[i], is_signed);
+    }
+    for (int i = 0; i < length; i++) {
+        const float inner = __builtin_fmaf((float)b[i], by->ratio[1], by->constant);
+        real[i] = bounded(__builtin_fmaf((float)a[i], by->ratio[0], inner), by->low, by->high);
+    }
+    for (int i = 0; i < length; i++) {
+        codes[i] = code_of(real[i], 0);
+    }
+    memcpy(to, codes, (size_t)length);
+}
+
 GOPS_INLINE void add_any(uint8_t *to, const uint8_t *first, const uint8_t *second, const int length,
                          const bool is_signed, const gops_requantize_sum *by)
 {
