@@ -30,19 +30,37 @@ static void print_indented(const char *text, const char *indent)
     }
 }
 
+/* A flag and its values up to the column of its help; values that are too many for a line are broken
+ * behind a bar, and a usage that is wider than its column has its own lines. */
+static void print_flag_usage(const gops_flag *flag)
+{
+    enum { HELP_COLUMN = 27, INDENT = 6, LINE = 80 };
+    int column = printf("  --%s%s", flag->name, flag->read != NULL ? "=" : "");
+    for (const char *text = flag->value; *text != '\0';) {
+        const int name = (int)strcspn(text, "|");
+        const int length = name + (text[name] == '|');
+        if (column + length > LINE) {
+            column = printf("\n%*s", INDENT, "") - 1;
+        }
+        column += printf("%.*s", length, text);
+        text += length;
+    }
+    if (column < HELP_COLUMN) {
+        printf("%*s", HELP_COLUMN - column, "");
+    } else {
+        printf("\n%*s", HELP_COLUMN, "");
+    }
+}
+
 static void print_flags(unsigned verb)
 {
     bool first = true;
     for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
-        char usage[80];
         if ((flag->verbs & verb) == 0) {
             continue;
         }
-        snprintf(usage, sizeof usage, "--%s%s%s", flag->name, flag->read != NULL ? "=" : "",
-                 flag->value);
-        /* A usage that is wider than the column gets its own line. */
-        printf(strlen(usage) < 25 ? "%s  %-25s" : "%s  %s\n                           ",
-               first ? "\n" : "", usage);
+        printf("%s", first ? "\n" : "");
+        print_flag_usage(flag);
         printf("%s%s\n", gops_flag_operations(flag), flag->help);
         first = false;
     }

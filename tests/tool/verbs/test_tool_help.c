@@ -66,6 +66,36 @@ static void examples(void)
     }
 }
 
+/* Whether the help has the flag with all of its values, which may be broken behind a bar. */
+static int has_usage(const char *help, const gops_flag *flag)
+{
+    char begin[64];
+    snprintf(begin, sizeof begin, "\n  --%s%s", flag->name, flag->read != NULL ? "=" : "");
+    for (const char *at = strstr(help, begin); at != NULL; at = strstr(at, begin)) {
+        at += strlen(begin);
+        const char *value = flag->value;
+        for (; *value != '\0' && *at == *value; value++, at++)
+            if (*value == '|' && at[1] == '\n')
+                at += strspn(at + 1, "\n ");
+        if (*value == '\0' && (*at == ' ' || *at == '\n'))
+            return 1;
+    }
+    return 0;
+}
+
+static void usages(void)
+{
+    static tool_result help;
+    for (const gops_verb *verb = gops_verbs; verb->name != NULL; verb++) {
+        char words[64];
+        snprintf(words, sizeof words, "%s --help", verb->name);
+        tool_run(&help, words, NULL);
+        for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++)
+            gops_test_check((flag->verbs & verb->bit) == 0 || has_usage(help.out, flag),
+                            "%s does not show all of --%s=%s", words, flag->name, flag->value);
+    }
+}
+
 static void write_dashed(const char *name, char *text, size_t bytes)
 {
     size_t used = (size_t)snprintf(text, bytes, "\\-\\-");
@@ -152,6 +182,7 @@ int main(void)
 {
     static const gops_test_case cases[] = {
         {"examples", examples},
+        {"usages", usages},
         {"manual_pages", manual_pages},
         {"completion", completion},
         {0},
