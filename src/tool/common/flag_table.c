@@ -103,8 +103,8 @@ const gops_flag gops_flags[] = {
      "NUMBER", "the most for one execution (default 0: as OpenMP)"},
     {"max-workspace", gops_read_bytes, ATTRIBUTES, ALL, 0, FIELD(max_workspace), "BYTES",
      "the most, or unlimited (default 0: 4 MiB a thread)"},
-    {"accuracy", gops_read_choice, ATTRIBUTES, ALL, 0, FIELD(accuracy), "exact|relaxed",
-     "relaxed: Winograd's method; bf16 by instructions that flush denormals"},
+    {"accuracy", gops_read_choice, ATTRIBUTES | GOPS_IN_IR, ALL, 0, FIELD(accuracy),
+     "exact|relaxed", "relaxed: Winograd's method; bf16 by instructions that flush denormals"},
 
     {"choices", gops_read_text, GOPS_IN_RUN | GOPS_IN_PLAN | GOPS_IN_BENCH, ALL, 0,
      FIELD(choices_file), "FILE", "what was measured before; fastest adds to it"},

@@ -71,8 +71,9 @@ static bool take_inputs(gops_ir_run *run, const gops_command *command)
 
 static bool start_run(gops_ir_run *run, const gops_command *command, gops_tool_error *error)
 {
-    run->options =
-        (gops_options){.size = sizeof run->options, .threads = command->settings.threads};
+    run->options = (gops_options){.size = sizeof run->options,
+                                  .threads = command->settings.threads,
+                                  .accuracy = (gops_accuracy)command->settings.accuracy};
     run->max_bytes = gops_machine_bytes();
     run->bin_path = make_bin_path(command->files[0]);
     run->step = calloc((size_t)run->model->layers, sizeof *run->step);

@@ -70,7 +70,7 @@ const gops_verb gops_verbs[] = {
 #endif
 #if defined(GOPS_TOOL_IR)
     {"ir", GOPS_IN_IR, gops_verb_ir, 0, 1, 1, "the file of a model: MODEL.xml",
-     "ir MODEL.xml [--input=NAME=X.npy]... [--output-dir=DIR] [--threads=N]",
+     "ir MODEL.xml [--input=NAME=X.npy]... [--output-dir=DIR] [flags]",
      "runs an OpenVINO IR made of these operations",
      "The IR has version 10 or 11 and its constants in MODEL.bin; or the file is a lone <layer>,\n"
      "as the specification prints it. Shows for each layer its id, name, type, output shape,\n"

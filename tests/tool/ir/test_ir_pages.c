@@ -153,6 +153,28 @@ static void random_inputs(void)
                     "all elements are equal");
 }
 
+/* The accuracy counts for each layer: relaxed admits Winograd's method. */
+static void relaxed(void)
+{
+    static const char layer[] =
+        "<layer id=\"1\" name=\"l\" type=\"GroupConvolution\">\n"
+        "<data strides=\"1,1\" pads_begin=\"1,1\" pads_end=\"1,1\" dilations=\"1,1\"/>\n"
+        "<input><port id=\"0\"><dim>1</dim><dim>64</dim><dim>28</dim><dim>29</dim></port>\n"
+        "<port id=\"1\"><dim>1</dim><dim>61</dim><dim>64</dim><dim>3</dim><dim>3</dim></port>"
+        "</input>\n<output><port id=\"2\" precision=\"FP32\"><dim>1</dim><dim>61</dim><dim>28</dim>"
+        "<dim>29</dim></port></output></layer>\n";
+    static const char *const words[] = {"ir page.xml", "ir page.xml --accuracy=exact",
+                                        "ir page.xml --accuracy=relaxed"};
+    tool_result result;
+    ir_write_text("page.xml", layer);
+    for (int i = 0; i < 3; i++) {
+        tool_run(&result, words[i], NULL);
+        gops_test_check(result.exit_code == 0 &&
+                            (strstr(result.out, " winograd/") != NULL) == (i == 2),
+                        "%s: %d, %s%s", words[i], result.exit_code, result.err, result.out);
+    }
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"convolution 1d", convolution_1d},
@@ -160,6 +182,7 @@ int main(void)
                                            {"backprop", backprop},
                                            {"normalization", normalization},
                                            {"random inputs", random_inputs},
+                                           {"relaxed", relaxed},
                                            {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_pages", cases);
