@@ -90,6 +90,10 @@ gops_fuzz_buffers gops_fuzz_buffers_create(const gops_fuzz_case *c, const gops_t
         b.bias = gops_fuzz_buffer_create(bias.type, bias.dims[0], c->offset);
         fill(c, bias.type, &b.bias, &random);
     }
+    if (p->activation.kind == GOPS_ACTIVATION_PRELU) {
+        b.slopes = gops_fuzz_buffer_create(output->type, output->dims[1], c->offset);
+        fill(c, output->type, &b.slopes, &random);
+    }
     if (p->with_residual) {
         const gops_type residual = gops_problem_residual(p, output).type;
         b.residual = gops_fuzz_buffer_create(residual, gops_test_elements(output), c->offset);
@@ -101,7 +105,7 @@ gops_fuzz_buffers gops_fuzz_buffers_create(const gops_fuzz_case *c, const gops_t
 
 void gops_fuzz_buffers_destroy(gops_fuzz_buffers *b)
 {
-    gops_fuzz_buffer *all[] = {&b->data,     &b->weights, &b->scale, &b->bias,
+    gops_fuzz_buffer *all[] = {&b->data,     &b->weights, &b->scale, &b->bias,    &b->slopes,
                                &b->residual, &b->output,  &b->mean,  &b->variance};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]->memory);

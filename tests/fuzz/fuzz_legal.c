@@ -203,9 +203,13 @@ int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c)
         (!quantized || type == GOPS_I32 || !is_8_bit(o->residual_type)))
         return 0;
     if (!gops_fuzz_case_has_legal_size(c) || o->threads < 0 || o->max_workspace < 0 ||
-        (int)a->kind < 0 || a->kind > GOPS_ACTIVATION_HARD_SIGMOID)
+        (int)a->kind < 0 || a->kind > GOPS_ACTIVATION_PRELU)
         return 0;
-    if (c->problem.operation == GOPS_PROBLEM_NORM && type != c->problem.data.type)
+    if (c->problem.operation == GOPS_PROBLEM_NORM &&
+        (type != c->problem.data.type || a->kind == GOPS_ACTIVATION_PRELU))
+        return 0;
+    if (quantized && (a->kind == GOPS_ACTIVATION_PRELU ||
+                      (o->residual_after_activation && a->kind != GOPS_ACTIVATION_NONE)))
         return 0;
     if (a->kind == GOPS_ACTIVATION_CLAMP && !(a->alpha <= a->beta))
         return 0;

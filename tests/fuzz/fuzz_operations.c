@@ -198,6 +198,7 @@ static void execute(const gops_fuzz_case *c, const gops_plan *plan,
     gops_plan_get_info(plan, &info, NULL);
     a.scale = b->scale.start;
     a.bias = b->bias.start;
+    a.slopes = b->slopes.start;
     a.mean = with_moments ? b->mean.start : NULL;
     a.variance = with_moments ? b->variance.start : NULL;
     set_zero_point(c, &zero_point, &a);
@@ -256,6 +257,7 @@ static void compare(const gops_fuzz_case *c, const gops_fuzz_buffers *b)
         .scale.memory = b->scale.start,
         .bias.memory = b->bias.start,
         .residual.memory = b->residual.start,
+        .slopes.memory = b->slopes.start,
     };
     gops_reference_result result;
     gops_problem_reference(&c->problem, &given, &result);
