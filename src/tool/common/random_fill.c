@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+static const uint64_t GAMMA = UINT64_C(0x9e3779b97f4a7c15);
+
 /* splitmix64 (Steele, Lea, Flood 2014). */
 static uint64_t next_random(uint64_t *state)
 {
-    uint64_t bits = *state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t bits = *state += GAMMA;
     bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
     return bits ^ (bits >> 31);
@@ -39,6 +41,11 @@ static void store_element(void *element, uint64_t bits, size_t bytes)
            : bytes == 4 ? (const void *)&four
                         : (const void *)&bits,
            bytes);
+}
+
+uint64_t gops_random_skip(uint64_t seed, int64_t first)
+{
+    return seed + GAMMA * (uint64_t)first;
 }
 
 void gops_random_fill(gops_type type, void *elements, size_t bytes, uint64_t seed)

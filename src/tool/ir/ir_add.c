@@ -23,23 +23,6 @@ bool gops_ir_is_bias(const gops_tensor *data, const gops_tensor *added, int64_t 
     return true;
 }
 
-static bool add_bias(gops_ir_run *run, int index, int64_t channels, gops_tool_error *error)
-{
-    gops_ir_step *step = &run->step[index];
-    int64_t count;
-    if (!gops_ir_count(&step->output, &count)) {
-        return gops_ir_refuse(run, index, error, "it has too many elements");
-    }
-    if (channels == 1) {
-        return gops_ir_plan_identity(run, index, (const int64_t[3]){1, 1, count}, &run->options,
-                                     error);
-    }
-    const int64_t batch = step->output.dims[0];
-    const int64_t rest = count != 0 ? count / batch / channels : 0;
-    return gops_ir_plan_identity(run, index, (const int64_t[3]){batch, channels, rest},
-                                 &run->options, error);
-}
-
 /* The length of an axis of a shape of `rank` axes in a tensor of lower or equal rank: 1 if the
  * tensor lacks the axis. */
 static int64_t aligned_dim(const gops_tensor *tensor, int32_t rank, int32_t axis)
@@ -73,43 +56,35 @@ bool gops_ir_is_broadcast(const gops_tensor *from, const gops_tensor *to)
     return fine;
 }
 
-void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops_tensor *to,
+void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops_ir_part *to,
                        int64_t first, int64_t count, void *broadcast)
 {
-    const size_t bytes = gops_type_bytes(to->type);
+    const gops_tensor *shape = &to->shape;
+    const size_t bytes = gops_type_bytes(shape->type);
     int64_t index[GOPS_MAX_RANK] = {0};
     int64_t strides[GOPS_MAX_RANK] = {0}; /* 0 along an axis that is broadcast */
     int64_t stride = 1;
     int64_t at = 0;
-    for (int32_t axis = to->rank - 1; count > 0 && axis >= 0; axis--) {
-        const int64_t dim = aligned_dim(from, to->rank, axis);
+    for (int32_t axis = shape->rank - 1; count > 0 && axis >= 0; axis--) {
+        const int64_t dim = aligned_dim(from, shape->rank, axis);
         strides[axis] = dim == 1 ? 0 : stride;
         stride *= dim;
-        index[axis] = first % to->dims[axis];
-        first /= to->dims[axis];
-        at += index[axis] * strides[axis];
+        index[axis] = first % shape->dims[axis];
+        first /= shape->dims[axis];
+        at += (to->begin[axis] + index[axis]) * strides[axis];
     }
     for (int64_t i = 0; i < count; i++) {
         memcpy((char *)broadcast + (size_t)i * bytes, (const char *)elements + (size_t)at * bytes,
                bytes);
-        for (int32_t axis = to->rank - 1; axis >= 0; axis--) {
+        for (int32_t axis = shape->rank - 1; axis >= 0; axis--) {
             at += strides[axis];
-            if (++index[axis] < to->dims[axis]) {
+            if (++index[axis] < shape->dims[axis]) {
                 break;
             }
-            at -= strides[axis] * to->dims[axis];
+            at -= strides[axis] * shape->dims[axis];
             index[axis] = 0;
         }
     }
-}
-
-static bool add_broadcast(gops_ir_run *run, int index, gops_tool_error *error)
-{
-    gops_ir_step *step = &run->step[index];
-    step->data = gops_ir_source(run, index, 0);
-    step->residual = gops_ir_source(run, index, 1);
-    step->broadcast = true;
-    return add_bias(run, index, 1, error);
 }
 
 bool gops_ir_read_broadcast(const gops_ir_run *run, int index, bool *none, gops_tool_error *error)
@@ -132,21 +107,25 @@ bool gops_ir_prepare_add(gops_ir_run *run, int index, gops_tool_error *error)
         return false;
     }
     const bool equal = gops_ir_same_shape(inputs[0], inputs[1]);
+    step->pointwise = true;
+    step->algorithm = "-";
     for (int data = 0; data < 2 && inputs[0]->type == inputs[1]->type; data++) {
         step->output = *inputs[data];
         step->data = gops_ir_source(run, index, data);
         if (equal) {
             step->residual = gops_ir_source(run, index, 1 - data);
-            return add_bias(run, index, 1, error);
+            return true;
         }
         if (!none && gops_ir_is_bias(inputs[data], inputs[1 - data], &channels)) {
             step->bias = gops_ir_source(run, index, 1 - data);
-            return add_bias(run, index, channels, error);
+            return true;
         }
     }
     if (!none && inputs[0]->type == inputs[1]->type &&
         broadcast_shape(inputs[0], inputs[1], &step->output)) {
-        return add_broadcast(run, index, error);
+        step->data = gops_ir_source(run, index, 0);
+        step->residual = gops_ir_source(run, index, 1);
+        return true;
     }
     return gops_ir_refuse(
         run, index, error, "%s and %s cannot be added%s", gops_ir_call_tensor(inputs[0], &first),

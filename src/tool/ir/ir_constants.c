@@ -98,7 +98,7 @@ static void compute(const gops_ir_run *run, int at, int64_t first, int64_t count
     const bool data_is_first = gops_ir_source(run, at, 0) == step->data;
     double elements[BLOCK];
     double operand[BLOCK];
-    gops_ir_broadcast(&other->output, other->elements, &step->output, first, count, elements);
+    gops_ir_broadcast(&other->output, other->elements, &step->held, first, count, elements);
     gops_ir_convert(type, elements, GOPS_F64, operand, count);
     for (int64_t i = 0; i < count; i++) {
         const double left = data_is_first ? values[i] : operand[i];

@@ -8,23 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Systems promise more memory than they have, so more than the machine has is refused here. */
-static bool reserve(gops_ir_run *run, int index, size_t bytes, gops_tool_error *error)
-{
-    if (bytes > run->max_bytes - run->live_bytes) {
-        return gops_ir_refuse(run, index, error,
-                              "it needs %zu bytes beside the %" PRIu64
-                              " in use; this machine has a memory of %" PRIu64,
-                              bytes, run->live_bytes, run->max_bytes);
-    }
-    run->live_bytes += bytes;
-    return true;
-}
-
 static bool allocate_output(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    if (!reserve(run, index, step->bytes, error)) {
+    if (!gops_ir_reserve(run, index, step->bytes, error)) {
         return false;
     }
     step->elements = malloc(step->bytes != 0 ? step->bytes : 1);
@@ -40,12 +27,6 @@ static void free_elements(gops_ir_run *run, int index)
         step->elements = NULL;
         run->live_bytes -= step->bytes;
     }
-}
-
-/* The elements of a layer's output; NULL where there is none. */
-static const void *elements_of(const gops_ir_run *run, int layer)
-{
-    return layer == GOPS_IR_NONE ? NULL : run->step[layer].elements;
 }
 
 /* Fills with the number 1, which for each type is a bit pattern in the lowest bytes. */
@@ -70,17 +51,17 @@ static void fill_ones(gops_type type, void *elements, int64_t count)
     }
 }
 
-static bool pack_weights(gops_ir_run *run, int index, gops_packed_filter **filter,
-                         gops_tool_error *error)
+static bool pack_weights(gops_ir_run *run, int index, const void *weights,
+                         gops_packed_filter **filter, gops_tool_error *error)
 {
     const gops_ir_step *step = &run->step[index];
     gops_error refusal;
     void *ones = NULL;
     *filter = NULL;
-    if (step->weights == GOPS_IR_NONE && step->ones == 0) {
+    if (weights == NULL && step->ones == 0) {
         return true;
     }
-    if (!reserve(run, index, step->info.filter_bytes, error)) {
+    if (!gops_ir_reserve(run, index, step->info.filter_bytes, error)) {
         return false;
     }
     if (step->ones != 0) {
@@ -90,30 +71,23 @@ static bool pack_weights(gops_ir_run *run, int index, gops_packed_filter **filte
         }
         fill_ones(step->output.type, ones, step->ones);
     }
-    const void *weights = ones != NULL ? ones : elements_of(run, step->weights);
-    const gops_status status = gops_filter_create(step->plan, weights, NULL, filter, &refusal);
+    const gops_status status =
+        gops_filter_create(step->plan, ones != NULL ? ones : weights, NULL, filter, &refusal);
     free(ones);
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
 }
 
-static bool execute_plan(gops_ir_run *run, int index, const void *data, const void *residual,
-                         gops_tool_error *error)
+static bool execute_plan(gops_ir_run *run, int index, const void *weights,
+                         const gops_arguments *given, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
     gops_packed_filter *filter;
+    gops_arguments arguments = *given;
     gops_error refusal;
-    if (!pack_weights(run, index, &filter, error)) {
+    if (!pack_weights(run, index, weights, &filter, error)) {
         return false;
     }
-    const gops_arguments arguments = {
-        .size = sizeof arguments,
-        .data = data,
-        .filter = filter,
-        .scale = elements_of(run, step->scale),
-        .bias = elements_of(run, step->bias),
-        .residual = residual,
-        .output = step->elements,
-    };
+    arguments.filter = filter;
     const double start = gops_machine_ms();
     const gops_status status = gops_execute(step->plan, &arguments, &refusal);
     step->milliseconds = gops_machine_ms() - start;
@@ -122,41 +96,15 @@ static bool execute_plan(gops_ir_run *run, int index, const void *data, const vo
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
 }
 
-/* The elements of layer `source`, broadcast to the shape of this layer's output; NULL after a
- * refusal. The caller frees *memory. */
-static const void *broadcast_input(gops_ir_run *run, int index, int source, void **memory,
-                                   gops_tool_error *error)
+/* Of a number for each channel, those of the channels that are held; a single number is for all. */
+static const void *of_channels(const gops_ir_step *step, const gops_ir_taken *taken)
 {
-    const gops_ir_step *from = &run->step[source];
-    const gops_ir_step *step = &run->step[index];
-    if (gops_ir_same_shape(&from->output, &step->output)) {
-        return from->elements;
+    int64_t count;
+    if (taken->elements == NULL || !gops_ir_count(&taken->part.shape, &count) || count == 1) {
+        return taken->elements;
     }
-    *memory = malloc(step->bytes);
-    if (*memory == NULL) {
-        gops_ir_refuse(run, index, error, "no memory for its %zu bytes", step->bytes);
-        return NULL;
-    }
-    gops_ir_broadcast(&from->output, from->elements, &step->output, 0,
-                      (int64_t)(step->bytes / gops_type_bytes(step->output.type)), *memory);
-    return *memory;
-}
-
-static bool execute_broadcast(gops_ir_run *run, int index, gops_tool_error *error)
-{
-    const gops_ir_step *step = &run->step[index];
-    void *memory[2] = {NULL, NULL};
-    if (step->bytes > SIZE_MAX / 2 || !reserve(run, index, step->bytes * 2, error)) {
-        return false;
-    }
-    const void *data = broadcast_input(run, index, step->data, &memory[0], error);
-    const void *residual =
-        data != NULL ? broadcast_input(run, index, step->residual, &memory[1], error) : NULL;
-    const bool done = residual != NULL && execute_plan(run, index, data, residual, error);
-    free(memory[0]);
-    free(memory[1]);
-    run->live_bytes -= step->bytes * 2;
-    return done;
+    return (const char *)taken->elements +
+           (size_t)step->held.begin[1] * gops_type_bytes(taken->part.shape.type);
 }
 
 /* Replaces the allocated elements by those of the file that the command line gives. */
@@ -165,57 +113,108 @@ static bool read_given(gops_ir_run *run, int index, gops_tool_error *error)
     gops_ir_step *step = &run->step[index];
     free(step->elements);
     step->elements = NULL;
-    const bool done = gops_npy_read(&step->file, &step->elements, error);
+    const bool done = run->ranks != NULL ? run->ranks->read(step, &step->elements, error)
+                                         : gops_npy_read(&step->file, &step->elements, error);
     gops_npy_close(&step->file);
     return done;
 }
 
-/* Whether the layer is fused or folded with one that follows, and so executed with it. */
-static bool is_before_another(const gops_ir_run *run, int index)
+/* Random elements, which do not depend on what is held: row by row of the last axis. */
+static void fill_random(const gops_ir_step *step, uint64_t seed)
+{
+    const gops_ir_part *held = &step->held;
+    const int32_t last = held->shape.rank - 1;
+    const size_t row =
+        (size_t)(last >= 0 ? held->shape.dims[last] : 1) * gops_type_bytes(held->shape.type);
+    for (size_t done = 0, at = 0; done < step->bytes; done += row, at++) {
+        size_t rest = at;
+        int64_t first = last >= 0 ? held->begin[last] : 0;
+        int64_t stride = last >= 0 ? step->output.dims[last] : 1;
+        for (int32_t axis = last - 1; axis >= 0; axis--) {
+            const size_t dim = (size_t)held->shape.dims[axis];
+            first += (held->begin[axis] + (int64_t)(rest % dim)) * stride;
+            stride *= step->output.dims[axis];
+            rest /= dim;
+        }
+        gops_random_fill(held->shape.type, (char *)step->elements + done, row,
+                         gops_random_skip(seed, first));
+    }
+}
+
+bool gops_ir_is_before_another(const gops_ir_run *run, int index)
 {
     const gops_ir_step *step = &run->step[index];
     return step->users == 1 && run->step[step->user].before == index;
 }
 
-static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
+/* Of a layer that reads no elements of another rank. */
+static bool make_elements(gops_ir_run *run, int index, gops_tool_error *error)
 {
-    const gops_ir_layer *layer = &run->model->layer[index];
     gops_ir_step *step = &run->step[index];
-    if (strcmp(layer->type, "Result") == 0 || is_before_another(run, index)) {
-        return true;
-    }
+    const char *type = run->model->layer[index].type;
     if (!allocate_output(run, index, error)) {
         return false;
     }
-    if (strcmp(layer->type, "Const") == 0) {
+    if (strcmp(type, "Const") == 0) {
         return gops_ir_read_const(run, index, step->elements, error);
     }
     if (step->constant) {
         gops_ir_fold(run, index);
         return true;
     }
-    if (strcmp(layer->type, "Parameter") == 0 && step->file.descriptor >= 0) {
+    if (step->file.descriptor >= 0) {
         return read_given(run, index, error);
     }
-    if (strcmp(layer->type, "Parameter") == 0) {
-        gops_random_fill(step->output.type, step->elements, step->bytes, (uint64_t)index + 1);
+    if (strcmp(type, "Parameter") == 0) {
+        fill_random(step, (uint64_t)index + 1);
+    }
+    return true;
+}
+
+/* Of a layer that is executed by a plan, or only copies. */
+static bool compute(gops_ir_run *run, int index, const gops_ir_inputs *inputs,
+                    gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    if (step->plan == NULL) {
+        if (!step->pointwise) { /* Reshape, Convert */
+            gops_ir_convert(inputs->data.part.shape.type, inputs->data.elements, step->output.type,
+                            step->elements,
+                            (int64_t)(step->bytes / gops_type_bytes(step->output.type)));
+        }
         return true;
     }
-    if (strcmp(layer->type, "Reshape") == 0) {
-        memcpy(step->elements, elements_of(run, step->data), step->bytes);
+    const gops_arguments arguments = {
+        .size = sizeof arguments,
+        .data = inputs->data.elements,
+        .scale = of_channels(step, &inputs->scale),
+        .bias = of_channels(step, &inputs->bias),
+        .residual = inputs->residual.elements,
+        .output = step->elements,
+    };
+    if (run->ranks != NULL && !step->pointwise) {
+        return run->ranks->execute(run, index, inputs->weights.elements, &arguments, error);
+    }
+    return execute_plan(run, index, inputs->weights.elements, &arguments, error);
+}
+
+static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_ir_step *step = &run->step[index];
+    gops_ir_inputs inputs;
+    if (run->model->layer[index].outputs == 0 || gops_ir_is_before_another(run, index)) {
         return true;
     }
-    if (strcmp(layer->type, "Convert") == 0) {
-        const gops_tensor *from = &run->step[step->data].output;
-        gops_ir_convert(from->type, elements_of(run, step->data), step->output.type, step->elements,
-                        (int64_t)(step->bytes / gops_type_bytes(step->output.type)));
+    if (!gops_ir_all(run, make_elements(run, index, error), error)) {
+        return false;
+    }
+    if (step->constant || step->data == GOPS_IR_NONE) {
         return true;
     }
-    if (step->plan != NULL && step->broadcast) {
-        return execute_broadcast(run, index, error);
-    }
-    return step->plan == NULL || execute_plan(run, index, elements_of(run, step->data),
-                                              elements_of(run, step->residual), error);
+    const bool done = gops_ir_all(run, gops_ir_take_inputs(run, index, &inputs, error), error) &&
+                      compute(run, index, &inputs, error);
+    gops_ir_release_inputs(run, &inputs);
+    return done;
 }
 
 /* Frees the inputs of the layer, and of the layers that are fused with it, that nothing will read
@@ -223,7 +222,7 @@ static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
 static void release_inputs(gops_ir_run *run, int index)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
-    if (strcmp(layer->type, "Result") == 0 || is_before_another(run, index)) {
+    if (strcmp(layer->type, "Result") == 0 || gops_ir_is_before_another(run, index)) {
         return;
     }
     for (int at = index; at != GOPS_IR_NONE; at = run->step[at].before) {
@@ -243,7 +242,7 @@ bool gops_ir_execute_all(gops_ir_run *run, gops_tool_error *error)
 {
     for (int i = 0; i < run->model->layers; i++) {
         const int index = run->model->order[i];
-        if (!execute_layer(run, index, error)) {
+        if (!gops_ir_all(run, execute_layer(run, index, error), error)) {
             return false;
         }
         release_inputs(run, index);

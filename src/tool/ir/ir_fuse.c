@@ -20,10 +20,10 @@ static void append_layer(gops_ir_run *run, int first, int last, int next)
     const gops_ir_step *from = &run->step[last];
     gops_ir_step *to = &run->step[next];
     gops_ir_step made = *from;
-    gops_plan_destroy(to->plan);
     made.prepare = to->prepare;
     made.output = to->output;
     made.bytes = to->bytes;
+    made.held = to->held;
     made.users = to->users;
     made.user = to->user;
     made.algorithm = "fused";
@@ -77,6 +77,7 @@ static bool fuse_relu(gops_ir_run *run, int first, int last, int next, gops_tool
         gops_plan_destroy(end->plan);
         end->plan = operation->plan;
         end->info = operation->info;
+        end->problem = operation->problem;
         operation->plan = NULL;
     }
     append_layer(run, first, last, next);
@@ -103,8 +104,7 @@ bool gops_ir_fuse_all(gops_ir_run *run, gops_tool_error *error)
 {
     for (int i = 0; i < run->model->layers; i++) {
         const gops_ir_step *step = &run->step[i];
-        const bool is_operation = step->plan != NULL && step->ones == 0;
-        if (is_operation && step->before == GOPS_IR_NONE && !fuse_operation(run, i, error)) {
+        if (step->plan != NULL && step->before == GOPS_IR_NONE && !fuse_operation(run, i, error)) {
             return false;
         }
     }

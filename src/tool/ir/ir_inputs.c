@@ -34,6 +34,16 @@ bool gops_ir_same_shape(const gops_tensor *one, const gops_tensor *other)
            memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
 }
 
+gops_ir_part gops_ir_whole(const gops_tensor *tensor)
+{
+    return (gops_ir_part){.shape = *tensor};
+}
+
+bool gops_ir_all(const gops_ir_run *run, bool done, gops_tool_error *error)
+{
+    return run->ranks != NULL ? run->ranks->all(run, done, error) : done;
+}
+
 bool gops_ir_count(const gops_tensor *tensor, int64_t *count)
 {
     gops_tool_error unread;

@@ -103,13 +103,14 @@ static bool prepare_layer(gops_ir_run *run, int index, gops_tool_error *error)
     if (!gops_ir_bytes(&step->output, &step->bytes, &reason)) {
         return gops_ir_refuse(run, index, error, "%s", reason.message);
     }
-    return step->bytes <= run->max_bytes ||
+    step->held = gops_ir_whole(&step->output);
+    return step->bytes <= run->max_bytes || run->ranks != NULL ||
            gops_ir_refuse(run, index, error,
                           "its output has %zu bytes; this machine has a memory of %" PRIu64,
                           step->bytes, run->max_bytes);
 }
 
-bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
+static bool prepare_layers(gops_ir_run *run, gops_tool_error *error)
 {
     for (int i = 0; i < run->model->layers; i++) {
         const int index = run->model->order[i];
@@ -131,4 +132,13 @@ bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
     }
     gops_ir_fold_all(run);
     return gops_ir_fuse_all(run, error);
+}
+
+bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
+{
+    if (!gops_ir_all(run, prepare_layers(run, error), error) ||
+        (run->ranks != NULL && !run->ranks->place(run, error))) {
+        return false;
+    }
+    return gops_ir_all(run, gops_ir_plan_pointwise(run, error), error);
 }

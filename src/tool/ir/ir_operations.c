@@ -65,17 +65,34 @@ static bool read_filter(const gops_ir_run *run, int index, bool group, gops_tens
     return true;
 }
 
-static bool finish_plan(gops_ir_run *run, int index, gops_status status, const gops_error *refusal,
-                        gops_tool_error *error)
+gops_status gops_ir_create_plan(const gops_ir_problem *problem, gops_plan **plan, gops_error *error)
+{
+    switch (problem->operation) {
+    case GOPS_IR_CONV:
+        return gops_conv_plan_create(&problem->data, &problem->second, &problem->attributes.conv,
+                                     &problem->options, plan, error);
+    case GOPS_IR_DECONV:
+        return gops_deconv_plan_create(&problem->data, &problem->second,
+                                       &problem->attributes.deconv, &problem->options, plan, error);
+    default:
+        return gops_norm_plan_create(&problem->data, &problem->second, &problem->third,
+                                     &problem->attributes.norm, &problem->options, plan, error);
+    }
+}
+
+/* Plans the step's problem, whose operation, attributes and second and third tensor are there. */
+static bool make_plan(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    gops_error info_refusal;
+    gops_error refusal;
+    step->data = gops_ir_source(run, index, 0);
+    step->problem.data = *gops_ir_input(run, index, 0);
+    step->reads = gops_ir_whole(&step->problem.data);
+    step->problem.options = run->options;
     step->info.size = sizeof step->info;
-    if (status != GOPS_OK) {
-        return gops_ir_refuse(run, index, error, "%s", refusal->message);
-    }
-    if (gops_plan_get_info(step->plan, &step->info, &info_refusal) != GOPS_OK) {
-        return gops_ir_refuse(run, index, error, "%s", info_refusal.message);
+    if (gops_ir_create_plan(&step->problem, &step->plan, &refusal) != GOPS_OK ||
+        gops_plan_get_info(step->plan, &step->info, &refusal) != GOPS_OK) {
+        return gops_ir_refuse(run, index, error, "%s", refusal.message);
     }
     step->algorithm = step->info.algorithm;
     step->output = step->info.shape.output;
@@ -85,18 +102,11 @@ static bool finish_plan(gops_ir_run *run, int index, gops_status status, const g
 static bool prepare_conv(gops_ir_run *run, int index, bool group, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    gops_conv_attributes attributes = {0};
-    gops_tensor filter;
-    gops_error refusal;
-    if (!read_attributes(run, index, &attributes, error) ||
-        !read_filter(run, index, group, &filter, error)) {
-        return false;
-    }
-    step->data = gops_ir_source(run, index, 0);
+    step->problem = (gops_ir_problem){.operation = GOPS_IR_CONV};
     step->weights = gops_ir_source(run, index, 1);
-    const gops_status status = gops_conv_plan_create(
-        gops_ir_input(run, index, 0), &filter, &attributes, &run->options, &step->plan, &refusal);
-    return finish_plan(run, index, status, &refusal, error);
+    return read_attributes(run, index, &step->problem.attributes.conv, error) &&
+           read_filter(run, index, group, &step->problem.second, error) &&
+           make_plan(run, index, error);
 }
 
 bool gops_ir_prepare_conv(gops_ir_run *run, int index, gops_tool_error *error)
@@ -130,27 +140,24 @@ static bool read_output_shape(const gops_ir_run *run, int index, gops_list *list
 static bool prepare_deconv(gops_ir_run *run, int index, bool group, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    /* IR files follow OpenVINO's rule: with an output_shape, explicit pads are kept. */
-    gops_deconv_attributes attributes = {.output_shape_rule = GOPS_OUTPUT_SHAPE_OPENVINO};
+    gops_deconv_attributes *attributes = &step->problem.attributes.deconv;
     gops_conv_attributes conv = {0};
-    gops_tensor filter;
-    gops_error refusal;
+    /* IR files follow OpenVINO's rule: with an output_shape, explicit pads are kept. */
+    step->problem = (gops_ir_problem){.operation = GOPS_IR_DECONV};
+    attributes->output_shape_rule = GOPS_OUTPUT_SHAPE_OPENVINO;
     if (!read_attributes(run, index, &conv, error) ||
-        !read_list(run, index, "output_padding", &attributes.output_padding, error) ||
-        !read_output_shape(run, index, &attributes.output_shape, error) ||
-        !read_filter(run, index, group, &filter, error)) {
+        !read_list(run, index, "output_padding", &attributes->output_padding, error) ||
+        !read_output_shape(run, index, &attributes->output_shape, error) ||
+        !read_filter(run, index, group, &step->problem.second, error)) {
         return false;
     }
-    attributes.strides = conv.strides;
-    attributes.pads_begin = conv.pads_begin;
-    attributes.pads_end = conv.pads_end;
-    attributes.dilations = conv.dilations;
-    attributes.auto_pad = conv.auto_pad;
-    step->data = gops_ir_source(run, index, 0);
+    attributes->strides = conv.strides;
+    attributes->pads_begin = conv.pads_begin;
+    attributes->pads_end = conv.pads_end;
+    attributes->dilations = conv.dilations;
+    attributes->auto_pad = conv.auto_pad;
     step->weights = gops_ir_source(run, index, 1);
-    const gops_status status = gops_deconv_plan_create(
-        gops_ir_input(run, index, 0), &filter, &attributes, &run->options, &step->plan, &refusal);
-    return finish_plan(run, index, status, &refusal, error);
+    return make_plan(run, index, error);
 }
 
 bool gops_ir_prepare_deconv(gops_ir_run *run, int index, gops_tool_error *error)
@@ -170,20 +177,18 @@ bool gops_ir_prepare_norm(gops_ir_run *run, int index, gops_tool_error *error)
     const char *groups = gops_ir_attribute_value(layer, "num_groups");
     const char *epsilon = gops_ir_attribute_value(layer, "epsilon");
     char *end = NULL;
-    gops_norm_attributes attributes;
-    gops_error refusal;
-    if (groups == NULL || gops_ir_integers(groups, 1, &attributes.num_groups) != 1) {
+    gops_norm_attributes *attributes = &step->problem.attributes.norm;
+    step->problem = (gops_ir_problem){.operation = GOPS_IR_NORM};
+    if (groups == NULL || gops_ir_integers(groups, 1, &attributes->num_groups) != 1) {
         return gops_ir_refuse(run, index, error, "num_groups is not a number");
     }
-    attributes.epsilon = epsilon != NULL ? strtod(epsilon, &end) : NAN;
+    attributes->epsilon = epsilon != NULL ? strtod(epsilon, &end) : NAN;
     if (end == NULL || end == epsilon || *end != '\0') {
         return gops_ir_refuse(run, index, error, "epsilon is not a number");
     }
-    step->data = gops_ir_source(run, index, 0);
     step->scale = gops_ir_source(run, index, 1);
     step->bias = gops_ir_source(run, index, 2);
-    const gops_status status = gops_norm_plan_create(
-        gops_ir_input(run, index, 0), gops_ir_input(run, index, 1), gops_ir_input(run, index, 2),
-        &attributes, &run->options, &step->plan, &refusal);
-    return finish_plan(run, index, status, &refusal, error);
+    step->problem.second = *gops_ir_input(run, index, 1);
+    step->problem.third = *gops_ir_input(run, index, 2);
+    return make_plan(run, index, error);
 }

@@ -76,20 +76,28 @@ bool gops_ir_check_names(const gops_ir_run *run, gops_tool_error *error)
 bool gops_ir_write_outputs(const gops_ir_run *run, const char *folder, gops_tool_error *error)
 {
     char path[PATH_MAX];
+    bool made = true;
+    folder = folder != NULL ? folder : ".";
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        return gops_tool_refuse_errno(error, "%s: it cannot be made", folder);
+        made = gops_tool_refuse_errno(error, "%s: it cannot be made", folder);
+    }
+    if (!gops_ir_all(run, made, error)) {
+        return false;
     }
     for (int i = 0; i < run->model->layers; i++) {
         if (!is_result(run, i)) {
             continue;
         }
-        const gops_ir_step *source = &run->step[run->model->layer[i].input[0].source];
+        const int index = run->model->layer[i].input[0].source;
+        const gops_ir_step *source = &run->step[index];
         const file_name name = make_name(&run->model->layer[i]);
         if (snprintf(path, sizeof path, "%s/%s.npy", folder, name.text) >= (int)sizeof path) {
             return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: the name is too long", folder);
         }
-        if (!gops_npy_write(path, &source->output, gops_npy_stored_type(source->output.type),
-                            source->elements, error)) {
+        if (run->ranks != NULL
+                ? !run->ranks->write(run, index, path, error)
+                : !gops_npy_write(path, &source->output, gops_npy_stored_type(source->output.type),
+                                  source->elements, error)) {
             return false;
         }
     }

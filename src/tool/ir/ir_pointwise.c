@@ -1,4 +1,4 @@
-/* ir_pointwise.c: Relu and Reshape, and the identity plan that Relu and Add share.
+/* ir_pointwise.c: Relu and Reshape, and the plan that Relu and Add share.
  *
  * An Add or Relu that is not fused is computed by the post-ops of a depthwise convolution that
  * copies its data (a kernel of 1, weights of 1). So it has the library's types and rounding. */
@@ -6,20 +6,22 @@
 
 #include <string.h>
 
-bool gops_ir_plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
-                           const gops_options *options, gops_tool_error *error)
+/* Plans output = data over [batch, channels, rest]: a depthwise convolution with a kernel of 1 whose
+ * weights are 1. */
+static bool plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
+                          gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
     const gops_type type = step->output.type;
     const gops_tensor data = {type, 3, {shape[0], shape[1], shape[2]}};
     const gops_tensor filter = {type, 4, {shape[1], 1, 1, 1}};
+    gops_options options = run->options;
     gops_error refusal;
-    step->algorithm = "-";
-    step->info.size = sizeof step->info;
-    if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0) {
-        return true;
+    if (step->prepare == gops_ir_prepare_relu) {
+        options.activation.kind = GOPS_ACTIVATION_RELU;
     }
-    if (gops_conv_plan_create(&data, &filter, NULL, options, &step->plan, &refusal) != GOPS_OK ||
+    step->info.size = sizeof step->info;
+    if (gops_conv_plan_create(&data, &filter, NULL, &options, &step->plan, &refusal) != GOPS_OK ||
         gops_plan_get_info(step->plan, &step->info, &refusal) != GOPS_OK) {
         return gops_ir_refuse(run, index, error, "%s", refusal.message);
     }
@@ -27,18 +29,46 @@ bool gops_ir_plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
     return true;
 }
 
+/* A bias of several numbers needs an axis of channels; all else is one row. */
+static bool plan_step(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_ir_step *step = &run->step[index];
+    const int64_t *dims = step->held.shape.dims;
+    const gops_tensor *bias = step->bias != GOPS_IR_NONE ? &run->step[step->bias].output : NULL;
+    int64_t count, biases = 1;
+    if (!gops_ir_count(&step->held.shape, &count) ||
+        (bias != NULL && !gops_ir_count(bias, &biases))) {
+        return gops_ir_refuse(run, index, error, "it has too many elements");
+    }
+    if (count == 0) {
+        return true;
+    }
+    if (biases == 1) {
+        return plan_identity(run, index, (const int64_t[3]){1, 1, count}, error);
+    }
+    return plan_identity(run, index,
+                         (const int64_t[3]){dims[0], dims[1], count / dims[0] / dims[1]}, error);
+}
+
+bool gops_ir_plan_pointwise(gops_ir_run *run, gops_tool_error *error)
+{
+    for (int i = 0; i < run->model->layers; i++) {
+        if (run->step[i].pointwise && !plan_step(run, i, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool gops_ir_prepare_relu(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    gops_options options = run->options;
-    int64_t count;
+    (void)error;
     step->output = *gops_ir_input(run, index, 0);
     step->data = gops_ir_source(run, index, 0);
-    options.activation.kind = GOPS_ACTIVATION_RELU;
-    if (!gops_ir_count(&step->output, &count)) {
-        return gops_ir_refuse(run, index, error, "it has too many elements");
-    }
-    return gops_ir_plan_identity(run, index, (const int64_t[3]){1, 1, count}, &options, error);
+    step->pointwise = true;
+    step->algorithm = "-";
+    return true;
 }
 
 /* Computes the dimension that the shape leaves open (-1), so that there are `count` elements. */

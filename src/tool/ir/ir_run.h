@@ -3,7 +3,10 @@
  * First every layer is prepared, in order: its shapes are inferred and compared with those that the
  * file states, its plan is made, its size is checked against the .bin file. Then Add and Relu
  * layers are fused with the operation before them (ir_fuse.c). Only then are elements allocated;
- * they are freed after their last use. */
+ * they are freed after their last use.
+ *
+ * A model may be run by the ranks of an MPI program (gops_ir_ranks): each prepares the whole of it, and
+ * then holds a part of each tensor. A process alone holds all of them. */
 #ifndef GOPS_IR_RUN_H
 #define GOPS_IR_RUN_H
 
@@ -22,6 +25,32 @@ typedef struct gops_ir_given {
 enum { GOPS_IR_NONE = -1 };
 
 typedef struct gops_ir_run gops_ir_run;
+typedef struct gops_ir_ranks gops_ir_ranks;
+
+/* What of a tensor a process holds: a brick, and where in the whole it begins. */
+typedef struct gops_ir_part {
+    gops_tensor shape;
+    int64_t begin[GOPS_MAX_RANK];
+} gops_ir_part;
+
+typedef enum gops_ir_operation {
+    GOPS_IR_NO_OPERATION,
+    GOPS_IR_CONV,
+    GOPS_IR_DECONV,
+    GOPS_IR_NORM,
+} gops_ir_operation;
+
+/* What a plan of the library is made from. */
+typedef struct gops_ir_problem {
+    gops_ir_operation operation;
+    gops_tensor data, second, third; /* filter, or scale and bias */
+    union {
+        gops_conv_attributes conv;
+        gops_deconv_attributes deconv;
+        gops_norm_attributes norm;
+    } attributes;
+    gops_options options;
+} gops_ir_problem;
 
 /* Prepares layer `index`: fills its step but for the elements. */
 typedef bool gops_ir_prepare_fn(gops_ir_run *run, int index, gops_tool_error *error);
@@ -30,19 +59,22 @@ typedef struct gops_ir_step {
     gops_ir_prepare_fn *prepare; /* of the layer's type */
     const char *algorithm;       /* for the table */
     gops_tensor output;
-    size_t bytes;
+    gops_ir_part held; /* of the output */
+    size_t bytes;      /* of what is held */
     void *elements;
     int users; /* how many inputs have yet to read the elements */
     int user;  /* a layer with such an input */
     double milliseconds;
     bool constant; /* it is a Const, or computed from constants (ir_constants.c) */
     /* A layer that is executed by a plan, and the layers whose outputs are its arguments. */
+    gops_ir_problem problem; /* unless the plan is one of ir_pointwise.c */
+    gops_ir_part reads;      /* of its data */
     gops_plan *plan;
     gops_plan_info info;
     int weights; /* the filter; if `ones` is not 0, GOPS_IR_NONE: a filter of that many ones */
     int data, scale, bias, residual;
     int64_t ones;
-    bool broadcast; /* data and residual are broadcast to the output's shape first */
+    bool pointwise; /* an Add or Relu, unless it is fused */
     /* Fused layers are a list from the last one, which has the plan and the arguments, to the first
      * one, the operation. So are folded ones, without a plan. */
     int before; /* the layer before this one in the list; GOPS_IR_NONE */
@@ -62,9 +94,46 @@ struct gops_ir_run {
     char *bin_path;
     int bin; /* a descriptor; -1 until a Const is met */
     int64_t bin_bytes;
-    uint64_t live_bytes; /* of all elements and packed filters */
-    uint64_t max_bytes;  /* the machine's memory */
+    uint64_t live_bytes;  /* of all elements and packed filters */
+    uint64_t max_bytes;   /* the machine's memory */
+    gops_ir_ranks *ranks; /* NULL: a process alone */
 };
+
+/* Elements that a layer reads, and memory that was taken for them. */
+typedef struct gops_ir_taken {
+    const void *elements;
+    gops_ir_part part;
+    void *memory; /* NULL: they lie where the source has them */
+    size_t bytes; /* of the memory */
+} gops_ir_taken;
+
+/* What the ranks of an MPI program do otherwise than a process alone (engines/mpi/command). All but
+ * `read` are collective: every rank calls them for the same layers in the same order, and what fails on
+ * one fails on all. */
+struct gops_ir_ranks {
+    /* Whether `done` holds on all ranks. */
+    bool (*all)(const gops_ir_run *run, bool done, gops_tool_error *error);
+    /* Fills in what each prepared layer holds, and plans convolutions and normalizations. */
+    bool (*place)(gops_ir_run *run, gops_tool_error *error);
+    /* Where the rank holds another part of the source than the layer reads, or `whole` is wanted,
+     * and it holds a part, exchanges elements and puts those into *taken. */
+    bool (*fetch)(gops_ir_run *run, int index, int source, bool whole, gops_ir_taken *taken,
+                  gops_tool_error *error);
+    /* Executes a convolution or normalization. */
+    bool (*execute)(gops_ir_run *run, int index, const void *weights,
+                    const gops_arguments *arguments, gops_tool_error *error);
+    /* Writes what the ranks hold of the layer's output. */
+    bool (*write)(const gops_ir_run *run, int index, const char *path, gops_tool_error *error);
+    /* Reads what the rank holds of a Parameter's file, into memory that the caller frees. */
+    bool (*read)(const gops_ir_step *step, void **elements, gops_tool_error *error);
+    bool prints; /* this rank shows the table of layers */
+};
+
+/* run->ranks->all, where there are ranks. */
+bool gops_ir_all(const gops_ir_run *run, bool done, gops_tool_error *error);
+
+/* All of a tensor. */
+gops_ir_part gops_ir_whole(const gops_tensor *tensor);
 
 gops_ir_prepare_fn gops_ir_prepare_parameter, gops_ir_prepare_const, gops_ir_prepare_result,
     gops_ir_prepare_conv, gops_ir_prepare_group_conv, gops_ir_prepare_deconv,
@@ -78,10 +147,8 @@ gops_ir_step gops_ir_step_initial(void);
 /* The number of elements; false if a tensor may not have so many. */
 bool gops_ir_count(const gops_tensor *tensor, int64_t *count);
 
-/* Plans output = data over [batch, channels, rest] for the sake of the post-ops: a depthwise
- * convolution with a kernel of 1 whose weights are 1. */
-bool gops_ir_plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
-                           const gops_options *options, gops_tool_error *error);
+/* Plans the Add and Relu layers that are not fused, for what is held of them. */
+bool gops_ir_plan_pointwise(gops_ir_run *run, gops_tool_error *error);
 
 /* Whether NumPy's broadcasting adds `added` as a single number (*channels is 1) or as one for each
  * channel of the data. */
@@ -91,9 +158,30 @@ bool gops_ir_same_shape(const gops_tensor *one, const gops_tensor *other);
 /* Whether NumPy's rules broadcast `from` to the shape of `to`. */
 bool gops_ir_is_broadcast(const gops_tensor *from, const gops_tensor *to);
 
-/* Elements `first` to `first + count - 1` of `from` broadcast to the shape of `to`. */
-void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops_tensor *to,
+/* Elements `first` to `first + count - 1` of that part of `from` broadcast to the whole of which `to` is
+ * a part. */
+void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops_ir_part *to,
                        int64_t first, int64_t count, void *broadcast);
+
+/* Counts memory as in use; systems promise more than they have, so more than the machine has is
+ * refused here. */
+bool gops_ir_reserve(gops_ir_run *run, int index, size_t bytes, gops_tool_error *error);
+
+/* ir_take.c: what a layer's plan reads. */
+typedef struct gops_ir_inputs {
+    gops_ir_taken data, residual;       /* parts like the layer's own */
+    gops_ir_taken weights, scale, bias; /* whole */
+} gops_ir_inputs;
+bool gops_ir_take_inputs(gops_ir_run *run, int index, gops_ir_inputs *inputs,
+                         gops_tool_error *error);
+void gops_ir_release_inputs(gops_ir_run *run, gops_ir_inputs *inputs);
+
+/* Whether the layer is fused or folded with one that follows, and so executed with it. */
+bool gops_ir_is_before_another(const gops_ir_run *run, int index);
+
+/* The plan of a problem. */
+gops_status gops_ir_create_plan(const gops_ir_problem *problem, gops_plan **plan,
+                                gops_error *error);
 
 /* Reads the attribute auto_broadcast: *none, or NumPy's rules. */
 bool gops_ir_read_broadcast(const gops_ir_run *run, int index, bool *none, gops_tool_error *error);
@@ -139,7 +227,8 @@ bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error);
 /* Executes the prepared layers. Only the elements that Results read are still allocated after. */
 bool gops_ir_execute_all(gops_ir_run *run, gops_tool_error *error);
 
-/* Writes a .npy file for each Result into `folder`, which is made if it does not exist.
+/* Writes a .npy file for each Result into `folder` (NULL: the current one), which is made if it does not
+ * exist.
  * gops_ir_check_names refuses a model without a Result or with two of the same file name. */
 bool gops_ir_check_names(const gops_ir_run *run, gops_tool_error *error);
 bool gops_ir_write_outputs(const gops_ir_run *run, const char *folder, gops_tool_error *error);

@@ -1,7 +1,7 @@
 /* verb_ir.c: runs an OpenVINO IR. */
 #include "common/machine.h"
 #include "ir/ir_run.h"
-#include "verbs/verbs.h"
+#include "verbs/verb_ir.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +73,8 @@ static bool start_run(gops_ir_run *run, const gops_command *command, gops_tool_e
 {
     run->options = (gops_options){.size = sizeof run->options,
                                   .threads = command->settings.threads,
-                                  .accuracy = (gops_accuracy)command->settings.accuracy};
+                                  .accuracy = (gops_accuracy)command->settings.accuracy,
+                                  .divisible = run->ranks != NULL};
     run->max_bytes = gops_machine_bytes();
     run->bin_path = make_bin_path(command->files[0]);
     run->step = calloc((size_t)run->model->layers, sizeof *run->step);
@@ -101,25 +102,33 @@ static bool load_model(const char *path, gops_ir_model *model, gops_tool_error *
     return done;
 }
 
-bool gops_verb_ir(const gops_command *command, gops_tool_error *error)
+static bool run_model(gops_ir_run *run, const gops_command *command, gops_tool_error *error)
 {
-    const gops_settings *settings = &command->settings;
-    const char *folder = settings->output_dir != NULL ? settings->output_dir : ".";
     const char *path = command->files[0];
+    bool done = start_run(run, command, error);
+    done = (gops_ir_all(run, done, error) && gops_ir_prepare_all(run, error) &&
+            gops_ir_all(run, gops_ir_check_names(run, error), error) &&
+            gops_ir_execute_all(run, error)) ||
+           gops_tool_prefix(error, "%s", path);
+    return done && gops_ir_write_outputs(run, command->settings.output_dir, error);
+}
+
+bool gops_verb_ir_by(const gops_command *command, gops_ir_ranks *ranks, gops_tool_error *error)
+{
     gops_ir_model model = {0};
-    gops_ir_run run = {.model = &model, .bin = -1};
-    bool done = load_model(path, &model, error);
-    if (done) {
-        done = (start_run(&run, command, error) && gops_ir_prepare_all(&run, error) &&
-                gops_ir_check_names(&run, error) && gops_ir_execute_all(&run, error)) ||
-               gops_tool_prefix(error, "%s", path);
-    }
-    done = done && gops_ir_write_outputs(&run, folder, error);
-    if (done) {
+    gops_ir_run run = {.model = &model, .bin = -1, .ranks = ranks};
+    bool done = gops_ir_all(&run, load_model(command->files[0], &model, error), error) &&
+                run_model(&run, command, error);
+    if (done && (ranks == NULL || ranks->prints)) {
         print_table(&run);
     }
     free(run.given);
     gops_ir_run_release(&run);
     gops_ir_release(&model);
     return done;
+}
+
+bool gops_verb_ir(const gops_command *command, gops_tool_error *error)
+{
+    return gops_verb_ir_by(command, NULL, error);
 }
