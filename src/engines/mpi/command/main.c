@@ -17,6 +17,9 @@ static const char usage[] =
     "and\n"
     "                                                         writes its part of the files\n"
     "  bench conv|deconv|norm --data=N,C,... ...              each rank's time\n"
+#if defined(GOPS_TOOL_IR)
+    "  ir MODEL.xml --input=NAME=X.npy ... --output-dir=DIR   a whole model, as groupops ir\n"
+#endif
     "\n"
     "  --split=AXES   batch, groups, z, y, x (the last axis), or several with commas, among which\n"
     "                 MPI_Dims_create divides the ranks\n"
@@ -31,6 +34,9 @@ static const struct {
 } verbs[] = {
     {"run", GOPS_IN_RUN, true, gops_mpi_verb_run},
     {"bench", GOPS_IN_BENCH, true, gops_mpi_verb_bench},
+#if defined(GOPS_TOOL_IR)
+    {"ir", GOPS_IN_IR, false, gops_mpi_verb_ir},
+#endif
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 

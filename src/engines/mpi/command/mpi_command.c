@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As MPI_Wait, but lets others have the processor. */
-static void wait_for(MPI_Request *request)
+void gops_mpi_wait_for(MPI_Request *request)
 {
     for (int done = 0; !done;) {
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
@@ -27,7 +26,7 @@ bool gops_mpi_all(const gops_mpi_world *world, bool done, gops_tool_error *error
     gops_tool_error said = {GOPS_EXIT_FAILED, ""};
     MPI_Request request;
     MPI_Iallreduce(&wanted, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
-    wait_for(&request);
+    gops_mpi_wait_for(&request);
     if (first == INT_MAX) {
         return true;
     }
@@ -35,7 +34,7 @@ bool gops_mpi_all(const gops_mpi_world *world, bool done, gops_tool_error *error
         said = *error;
     }
     MPI_Ibcast(&said, (int)sizeof said, MPI_BYTE, first, MPI_COMM_WORLD, &request);
-    wait_for(&request);
+    gops_mpi_wait_for(&request);
     *error = said;
     /* The library has put its rank there already. */
     return strncmp(said.message, "rank ", 5) == 0 ? false

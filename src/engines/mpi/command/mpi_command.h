@@ -37,8 +37,21 @@ bool gops_mpi_plan_operation(const gops_mpi_world *world, const gops_command *co
 void gops_mpi_progress(const gops_mpi_world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* What a rank says of its time, in milliseconds, and of its halo, in bytes. */
+typedef struct gops_mpi_line {
+    double all, computing, waiting, copying;
+    double sent, received, messages;
+} gops_mpi_line;
+
+/* Rank 0 prints those of all ranks, as a table or as JSON. */
+bool gops_mpi_print_lines(const gops_mpi_world *world, const gops_mpi_line *line, bool json,
+                          gops_tool_error *error);
+
+/* Waits as MPI_Wait does, but lets others have the processor. Not collective. */
+void gops_mpi_wait_for(MPI_Request *request);
+
 typedef bool gops_mpi_verb(const gops_mpi_world *world, const gops_command *command,
                            gops_tool_error *error);
-gops_mpi_verb gops_mpi_verb_run, gops_mpi_verb_bench;
+gops_mpi_verb gops_mpi_verb_run, gops_mpi_verb_bench, gops_mpi_verb_ir;
 
 #endif

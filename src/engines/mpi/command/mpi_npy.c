@@ -9,26 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The part's runs of neighbouring elements, in the order of the file: index by index of the outer
- * axes, along those that the part has whole. */
-typedef struct runs {
-    const gops_tensor *whole;
-    const gops_mpi_part *part;
-    bool fortran;
-    int32_t outer; /* axes that are counted, from the slowest of the file */
-    int64_t run;   /* elements */
-    int64_t index[GOPS_MAX_RANK];
-} runs;
-
 /* The axis at place `i` of the file's order, slowest first. */
-static int32_t axis_at(const runs *at, int32_t i)
+static int32_t axis_at(const gops_mpi_runs *at, int32_t i)
 {
     return at->fortran ? at->whole->rank - 1 - i : i;
 }
 
-static runs first_run(const gops_tensor *whole, const gops_mpi_part *part, bool fortran)
+gops_mpi_runs gops_mpi_first_run(const gops_tensor *whole, const gops_mpi_part *part, bool fortran)
 {
-    runs at = {.whole = whole, .part = part, .fortran = fortran, .outer = whole->rank, .run = 1};
+    gops_mpi_runs at = {
+        .whole = whole, .part = part, .fortran = fortran, .outer = whole->rank, .run = 1};
     while (at.outer > 0) {
         const int32_t axis = axis_at(&at, --at.outer);
         at.run *= part->shape.dims[axis];
@@ -39,8 +29,7 @@ static runs first_run(const gops_tensor *whole, const gops_mpi_part *part, bool 
     return at;
 }
 
-/* Where the run begins in the file, in elements. */
-static int64_t run_begin(const runs *at)
+int64_t gops_mpi_run_begin(const gops_mpi_runs *at)
 {
     int64_t begin = 0;
     for (int32_t i = 0; i < at->whole->rank; i++) {
@@ -50,7 +39,7 @@ static int64_t run_begin(const runs *at)
     return begin;
 }
 
-static bool next_run(runs *at)
+bool gops_mpi_next_run(gops_mpi_runs *at)
 {
     for (int32_t i = at->outer - 1; i >= 0; i--) {
         const int32_t axis = axis_at(at, i);
@@ -107,7 +96,7 @@ bool gops_mpi_npy_read(const gops_npy_file *file, const gops_mpi_part *part, voi
     const bool swap = file->header.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     size_t count;
     gops_error refusal;
-    runs at = first_run(&file->tensor, part, file->header.fortran_order);
+    gops_mpi_runs at = gops_mpi_first_run(&file->tensor, part, file->header.fortran_order);
     *elements = NULL;
     if (gops_tensor_bytes(&part->shape, &count, &refusal) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
@@ -120,9 +109,9 @@ bool gops_mpi_npy_read(const gops_npy_file *file, const gops_mpi_part *part, voi
     const size_t run = (size_t)at.run * bytes;
     bool done = true;
     for (size_t filled = 0; done && filled < count; filled += run) {
-        done = read_at(file, memory + filled, run, file->begin + run_begin(&at) * (int64_t)bytes,
-                       error);
-        next_run(&at);
+        done = read_at(file, memory + filled, run,
+                       file->begin + gops_mpi_run_begin(&at) * (int64_t)bytes, error);
+        gops_mpi_next_run(&at);
     }
     if (done && swap) {
         gops_swap_bytes(memory, count, bytes);
@@ -174,13 +163,13 @@ static bool write_part(gops_whole_file *file, const gops_tensor *tensor, const g
     if (count == 0) {
         return true;
     }
-    runs at = first_run(tensor, part, false);
+    gops_mpi_runs at = gops_mpi_first_run(tensor, part, false);
     bool done = true;
     for (int64_t written = 0; done && written < count; written += at.run) {
         done =
             write_at(file, (const char *)elements + (size_t)written * bytes, (size_t)at.run * bytes,
-                     (int64_t)begin + run_begin(&at) * (int64_t)bytes, error);
-        next_run(&at);
+                     (int64_t)begin + gops_mpi_run_begin(&at) * (int64_t)bytes, error);
+        gops_mpi_next_run(&at);
     }
     return done;
 }

@@ -5,6 +5,25 @@
 #include "mpi_command.h"
 #include "npy/npy.h"
 
+/* A part's runs of neighbouring elements, in the order of the whole: index by index of the outer axes,
+ * along those that the part has whole. */
+typedef struct gops_mpi_runs {
+    const gops_tensor *whole;
+    const gops_mpi_part *part;
+    bool fortran;  /* the first axis is the fastest of the whole */
+    int32_t outer; /* axes that are counted, from the slowest */
+    int64_t run;   /* elements */
+    int64_t index[GOPS_MAX_RANK];
+} gops_mpi_runs;
+
+gops_mpi_runs gops_mpi_first_run(const gops_tensor *whole, const gops_mpi_part *part, bool fortran);
+
+/* Where the run begins in the whole, in elements. */
+int64_t gops_mpi_run_begin(const gops_mpi_runs *at);
+
+/* False behind the last one. */
+bool gops_mpi_next_run(gops_mpi_runs *at);
+
 /* Reads the part of the file's tensor, as gops_npy_read does the whole, into memory that the caller
  * frees. Not collective. */
 bool gops_mpi_npy_read(const gops_npy_file *file, const gops_mpi_part *part, void **elements,

@@ -8,12 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a rank tells rank 0, in milliseconds of the fastest execution and bytes. */
-typedef struct bench_line {
-    double all, computing, waiting, copying;
-    double sent, received, messages;
-} bench_line;
-
 typedef struct bench_state {
     gops_mpi_distribution *distribution;
     gops_mpi_plan *plan;
@@ -70,7 +64,7 @@ static bool allocate(const gops_mpi_world *world, const gops_command *command,
 }
 
 /* The fastest of the executions that half a second has, at least ten; all ranks do equally many. */
-static bool measure(bench_state *state, bench_line *line, gops_tool_error *error)
+static bool measure(bench_state *state, gops_mpi_line *line, gops_tool_error *error)
 {
     enum { MIN_REPS = 10 };
     static const double MIN_MS = 500;
@@ -102,54 +96,29 @@ static bool measure(bench_state *state, bench_line *line, gops_tool_error *error
     return true;
 }
 
-static void print_lines(const gops_command *command, const bench_state *state,
-                        const bench_line *lines, int ranks)
-{
-    if (!command->settings.json) {
-        printf("%s by %s\n%5s %10s %10s %10s %10s %12s %12s %8s\n", command->operation->name,
-               state->info.algorithm, "rank", "ms", "computing", "waiting", "copying", "sent",
-               "received", "messages");
-    }
-    for (int i = 0; i < ranks; i++) {
-        const bench_line *at = &lines[i];
-        printf(command->settings.json
-                   ? "{\"rank\": %d, \"ms_min\": %.4f, \"computing\": %.4f, \"waiting\": %.4f, "
-                     "\"copying\": %.4f, \"sent_bytes\": %.0f, \"received_bytes\": %.0f, "
-                     "\"messages\": %.0f}\n"
-                   : "%5d %10.3f %10.3f %10.3f %10.3f %12.0f %12.0f %8.0f\n",
-               i, at->all, at->computing, at->waiting, at->copying, at->sent, at->received,
-               at->messages);
-    }
-}
-
 static bool bench_all(const gops_mpi_world *world, const gops_command *command, bench_state *state,
                       gops_tool_error *error)
 {
     gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
     gops_error refusal;
-    bench_line line = {0}, *lines = calloc((size_t)world->ranks, sizeof *lines);
+    gops_mpi_line line = {0};
     gops_operation_tensors(command->operation, &command->settings, inputs);
-    bool done = lines != NULL || gops_tool_refuse(error, GOPS_EXIT_FAILED, "no memory");
-    done = gops_mpi_all(world, done, error) &&
-           gops_mpi_distribute(world, inputs[0].rank, &state->distribution, error) &&
-           gops_mpi_plan_operation(world, command, &command->settings, inputs, state->distribution,
-                                   &state->plan, &state->info, error) &&
-           gops_mpi_all(world, allocate(world, command, inputs, state, error), error);
+    bool done = gops_mpi_distribute(world, inputs[0].rank, &state->distribution, error) &&
+                gops_mpi_plan_operation(world, command, &command->settings, inputs,
+                                        state->distribution, &state->plan, &state->info, error) &&
+                gops_mpi_all(world, allocate(world, command, inputs, state, error), error);
     if (done && command->operation->inputs == 2) {
         done = gops_mpi_filter_create(state->plan, state->weights, NULL, &state->filter,
                                       &refusal) == GOPS_OK ||
                gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
     }
-    done = done && measure(state, &line, error);
-    if (done) {
-        MPI_Gather(&line, (int)sizeof line, MPI_BYTE, lines, (int)sizeof line, MPI_BYTE, 0,
-                   MPI_COMM_WORLD);
-        if (world->rank == 0) {
-            print_lines(command, state, lines, world->ranks);
-        }
+    if (!done || !measure(state, &line, error)) {
+        return false;
     }
-    free(lines);
-    return done;
+    if (world->rank == 0 && !command->settings.json) {
+        printf("%s by %s\n", command->operation->name, state->info.algorithm);
+    }
+    return gops_mpi_print_lines(world, &line, command->settings.json, error);
 }
 
 bool gops_mpi_verb_bench(const gops_mpi_world *world, const gops_command *command,

@@ -1,0 +1,251 @@
+/* mpi_ir_place.c: decides how the tensors of a model are distributed (mpi_ir.h), and plans its
+ * convolutions and normalizations. */
+#include "mpi_ir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+gops_mpi_part gops_mpi_layout_part(const gops_mpi_layout *layout, const gops_tensor *tensor,
+                                   int rank)
+{
+    gops_mpi_part part = {.shape = *tensor};
+    if (layout->distribution != NULL) {
+        gops_mpi_part_of(layout->distribution, tensor, layout->groups, rank, &part, NULL);
+    }
+    return part;
+}
+
+static gops_ir_part held_part(const gops_mpi_ir *state, const gops_mpi_layout *layout,
+                              const gops_tensor *tensor)
+{
+    const gops_mpi_part part = gops_mpi_layout_part(layout, tensor, state->world->rank);
+    gops_ir_part held = {.shape = part.shape};
+    memcpy(held.begin, part.offset, sizeof held.begin);
+    return held;
+}
+
+bool gops_mpi_ir_spread(gops_mpi_ir *state, int32_t axes, bool dense,
+                        const gops_mpi_distribution **distribution, gops_tool_error *error)
+{
+    gops_mpi_distribution **made = &state->spread[axes][dense];
+    gops_mpi_grid grid;
+    gops_error refusal;
+    if (*made == NULL) {
+        if (!gops_mpi_read_split(state->world, axes + 2, &grid, error)) {
+            return false;
+        }
+        if (dense && grid.groups == GOPS_MPI_DIVIDE) {
+            bool divided = grid.batch == GOPS_MPI_DIVIDE;
+            for (int32_t i = 0; i < axes; i++) {
+                divided = divided || grid.space.values[i] == GOPS_MPI_DIVIDE;
+            }
+            grid.groups = 0;
+            if (!divided && axes > 0) {
+                grid.space.values[0] = GOPS_MPI_DIVIDE;
+            } else if (!divided) {
+                grid.batch = GOPS_MPI_DIVIDE;
+            }
+        }
+        if (gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, made, &refusal) != GOPS_OK) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
+        }
+    }
+    *distribution = *made;
+    return true;
+}
+
+/* By the grid of --split, unless it has more ranks along the groups than there are groups. */
+static bool place_operation(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    gops_mpi_ir *state = gops_mpi_ir_of(run);
+    const gops_ir_step *step = &run->step[index];
+    const int32_t axes = step->problem.data.rank - 2;
+    gops_mpi_layout *layout = &state->layer[index].layout;
+    gops_ir_text name;
+    layout->groups = step->problem.operation == GOPS_IR_NORM
+                         ? step->problem.attributes.norm.num_groups
+                         : step->problem.second.dims[0];
+    bool done = gops_mpi_ir_spread(state, axes, false, &layout->distribution, error);
+    if (done && gops_mpi_distribution_grid(layout->distribution).groups > layout->groups) {
+        done = gops_mpi_ir_spread(state, axes, true, &layout->distribution, error);
+    }
+    return done ||
+           gops_tool_prefix(error, "%s", gops_ir_call_layer(&run->model->layer[index], &name));
+}
+
+/* For a tensor that no operation reads: where it has the axes that --split names, its grid. */
+static gops_mpi_layout place_alone(gops_mpi_ir *state, const gops_tensor *tensor)
+{
+    gops_mpi_layout layout = {NULL, 1};
+    gops_tool_error unread;
+    if (tensor->rank < 2 || tensor->rank > GOPS_MAX_SPATIAL + 2 || tensor->dims[1] == 0 ||
+        !gops_mpi_ir_spread(state, tensor->rank - 2, false, &layout.distribution, &unread)) {
+        return (gops_mpi_layout){NULL, 1};
+    }
+    layout.groups = tensor->dims[1];
+    return layout;
+}
+
+/* Whether a layer takes all of the output of layer `index` on every rank. */
+static bool is_read_whole(const gops_ir_run *run, int index)
+{
+    for (int i = 0; i < run->model->layers; i++) {
+        const gops_ir_step *step = &run->step[i];
+        if ((step->pointwise || step->plan != NULL) &&
+            (step->weights == index || step->scale == index || step->bias == index)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As the first operation behind it is. */
+static gops_mpi_layout place_parameter(gops_ir_run *run, int index)
+{
+    gops_mpi_ir *state = gops_mpi_ir_of(run);
+    const gops_tensor *tensor = &run->step[index].output;
+    if (is_read_whole(run, index)) {
+        return (gops_mpi_layout){NULL, 1};
+    }
+    for (int at = run->step[index].user; at != GOPS_IR_NONE; at = run->step[at].user) {
+        const gops_ir_step *step = &run->step[at];
+        if (!gops_ir_same_shape(&step->output, tensor) &&
+            step->problem.operation == GOPS_IR_NO_OPERATION) {
+            break;
+        }
+        if (step->problem.operation != GOPS_IR_NO_OPERATION) {
+            return state->layer[at].layout;
+        }
+    }
+    return place_alone(state, tensor);
+}
+
+/* As that of its operands which has the output's shape, if one is distributed. */
+static gops_mpi_layout place_pointwise(const gops_ir_run *run, int index)
+{
+    const gops_mpi_ir *state = gops_mpi_ir_of(run);
+    const gops_ir_step *step = &run->step[index];
+    const int sources[] = {step->data, step->residual};
+    for (int i = 0; i < 2; i++) {
+        if (sources[i] != GOPS_IR_NONE && state->layer[sources[i]].layout.distribution != NULL &&
+            gops_ir_same_shape(&run->step[sources[i]].output, &step->output)) {
+            return state->layer[sources[i]].layout;
+        }
+    }
+    return (gops_mpi_layout){NULL, 1};
+}
+
+/* Where ranks divide images alone, a Reshape that keeps them is each rank's own. */
+static gops_mpi_layout place_reshape(gops_ir_run *run, int index)
+{
+    gops_mpi_ir *state = gops_mpi_ir_of(run);
+    const gops_ir_step *step = &run->step[index];
+    const gops_mpi_layout *from = &state->layer[step->data].layout;
+    const gops_tensor *data = &run->step[step->data].output;
+    if (from->distribution == NULL ||
+        gops_mpi_distribution_grid(from->distribution).batch != state->world->ranks ||
+        step->output.rank < 2 || step->output.dims[0] != data->dims[0]) {
+        return (gops_mpi_layout){NULL, 1};
+    }
+    return place_alone(state, &step->output);
+}
+
+static gops_mpi_layout place_layer(gops_ir_run *run, int index)
+{
+    const gops_mpi_ir *state = gops_mpi_ir_of(run);
+    const gops_ir_step *step = &run->step[index];
+    const char *type = run->model->layer[index].type;
+    if (step->constant || strcmp(type, "Result") == 0) {
+        return (gops_mpi_layout){NULL, 1};
+    }
+    if (step->problem.operation != GOPS_IR_NO_OPERATION) {
+        return state->layer[index].layout;
+    }
+    if (strcmp(type, "Parameter") == 0) {
+        return place_parameter(run, index);
+    }
+    return strcmp(type, "Reshape") == 0 ? place_reshape(run, index) : place_pointwise(run, index);
+}
+
+/* What the rank holds of each output. */
+static bool hold(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_mpi_ir *state = gops_mpi_ir_of(run);
+    gops_ir_step *step = &run->step[index];
+    const gops_mpi_layout *layout = &state->layer[index].layout;
+    gops_tool_error reason;
+    if (layout->distribution == NULL) {
+        return true;
+    }
+    step->held = held_part(state, layout, &step->output);
+    return gops_ir_bytes(&step->held.shape, &step->bytes, &reason) ||
+           gops_ir_refuse(run, index, error, "%s", reason.message);
+}
+
+/* Collective. */
+static bool plan_operation(gops_ir_run *run, int index, gops_tool_error *error)
+{
+    gops_mpi_ir *state = gops_mpi_ir_of(run);
+    gops_mpi_ir_layer *layer = &state->layer[index];
+    gops_ir_step *step = &run->step[index];
+    const gops_ir_problem *problem = &step->problem;
+    const gops_mpi_distribution *spread = layer->layout.distribution;
+    gops_error refusal;
+    gops_status status;
+    switch (problem->operation) {
+    case GOPS_IR_CONV:
+        status = gops_mpi_conv_plan_create(spread, &problem->data, &problem->second,
+                                           &problem->attributes.conv, &problem->options,
+                                           &layer->plan, &refusal);
+        break;
+    case GOPS_IR_DECONV:
+        status = gops_mpi_deconv_plan_create(spread, &problem->data, &problem->second,
+                                             &problem->attributes.deconv, &problem->options,
+                                             &layer->plan, &refusal);
+        break;
+    default:
+        status = gops_mpi_norm_plan_create(spread, &problem->data, &problem->second,
+                                           &problem->third, &problem->attributes.norm,
+                                           &problem->options, &layer->plan, &refusal);
+    }
+    if (status != GOPS_OK) {
+        return gops_ir_refuse(run, index, error, "%s", refusal.message);
+    }
+    gops_mpi_plan_get_info(layer->plan, &layer->info, NULL);
+    step->reads = held_part(state, &layer->layout, &problem->data);
+    state->line.sent += (double)layer->info.sent_bytes;
+    state->line.received += (double)layer->info.received_bytes;
+    state->line.messages += layer->info.messages;
+    return true;
+}
+
+bool gops_mpi_ir_place(gops_ir_run *run, gops_tool_error *error)
+{
+    gops_mpi_ir *state = gops_mpi_ir_of(run);
+    const gops_ir_model *model = run->model;
+    bool done = true;
+    state->layers = model->layers;
+    state->layer = calloc((size_t)model->layers, sizeof *state->layer);
+    if (!gops_mpi_all(state->world,
+                      state->layer != NULL ||
+                          gops_tool_refuse(error, GOPS_EXIT_FAILED, "no memory for the model"),
+                      error)) {
+        return false;
+    }
+    for (int i = 0; done && i < model->layers; i++) {
+        done = run->step[model->order[i]].problem.operation == GOPS_IR_NO_OPERATION ||
+               place_operation(run, model->order[i], error);
+    }
+    for (int i = 0; done && i < model->layers; i++) {
+        state->layer[model->order[i]].layout = place_layer(run, model->order[i]);
+    }
+    for (int i = 0; done && i < model->layers; i++) {
+        done = hold(run, i, error);
+    }
+    done = gops_mpi_all(state->world, done, error);
+    for (int i = 0; done && i < model->layers; i++) {
+        done = run->step[i].problem.operation == GOPS_IR_NO_OPERATION ||
+               run->step[i].plan == NULL || plan_operation(run, i, error);
+    }
+    return gops_mpi_all(state->world, done, error);
+}
