@@ -254,7 +254,8 @@ static void run_panel(pointwise_item *item, int64_t panel)
         work.data = find_panel(item, c, work.depth, &work.data_ld);
         work.copy = p->copies && work.data != item->workspace ? item->workspace : NULL;
         work.next = NULL;
-        if (p->data_beyond_l2 && !p->gathers && !p->shared_panels) {
+        /* With other threads half of the data is in the caches of their cores. */
+        if ((p->data_beyond_l2 || plan->workers > 1) && !p->gathers && !p->shared_panels) {
             const int64_t next = last_depth
                                      ? item->pixel + item->count
                                      : (c + p->depth_block) * conv->data_pixels + item->pixel;
