@@ -6,6 +6,9 @@
  * dense block, whose layers each concatenate all before them, copies nothing. An operand that already
  * has another place, as the call's inputs and outputs have, is copied.
  *
+ * A sum is written over its residual where that is read for the last time: the residual's lines are in
+ * the cache, and those of other memory would have to come there.
+ *
  * The other values, and these outputs, are in one block of scratch memory, where those whose lives do
  * not overlap share elements.
  */
@@ -28,6 +31,7 @@ typedef struct value {
     gops_ort_view view;
     size_t buffer; /* of those in scratch memory */
     bool placed;
+    bool may_be_replaced; /* nothing but values that follow each other are in its buffer */
 } value;
 
 typedef struct making {
@@ -133,6 +137,39 @@ static void place_concat(making *of, const gops_ort_member *concat)
     }
 }
 
+static bool is_read_after(const making *of, const char *name, size_t step)
+{
+    for (size_t i = step + 1; i < of->members->count; i++) {
+        const gops_ort_member *member = of->members->items[i];
+        for (size_t k = 0; k < member->input_count; k++) {
+            if (strcmp(member->inputs[k], name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void place_sum(making *of, size_t step)
+{
+    const gops_ort_member *member = of->members->items[step];
+    if (member->kind != GOPS_ORT_PLAN || member->is_affine || member->input_count < 2 ||
+        strcmp(member->inputs[0], member->inputs[1]) == 0) {
+        return;
+    }
+    value *output = find(of, member->claim.output), *residual = find(of, member->inputs[1]);
+    if (output->placed || (residual->placed && !residual->may_be_replaced) ||
+        is_read_after(of, member->inputs[1], step)) {
+        return;
+    }
+    if (!residual->placed) {
+        place_in_new(of, residual);
+    }
+    output->view = residual->view;
+    output->buffer = residual->buffer;
+    output->placed = output->may_be_replaced = true;
+}
+
 static bool place_all(making *of, const gops_ort_interface *interface)
 {
     const gops_ort_members *members = of->members;
@@ -161,6 +198,9 @@ static bool place_all(making *of, const gops_ort_interface *interface)
         if (members->items[i]->kind == GOPS_ORT_CONCAT) {
             place_concat(of, members->items[i]);
         }
+    }
+    for (size_t i = 0; i < members->count; i++) {
+        place_sum(of, i);
     }
     for (size_t i = 0; i < of->value_count; i++) {
         if (!of->values[i].placed) {

@@ -224,6 +224,34 @@ static void consumers(void)
     }
 }
 
+/* Sums lie where their residuals were, but for residuals that are read again, are the convolution's
+ * data, or lie in a Concat. */
+static void residuals(void)
+{
+    for (int again = 0; again < 2; again++) {
+        builder graph;
+        start(&graph, 21, 13, 2, 3, 7, 11);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 5, 3, 1);
+        gops_ort_graph_conv(&graph, "h", "a", 5, 5, 1, 1);
+        gops_ort_graph_conv(&graph, "b", "h", 5, 5, 3, 1);
+        gops_ort_graph_node(&graph, "Add", "plus", FROM("b", "a"));
+        gops_ort_graph_node(&graph, "Relu", "p", FROM("plus"));
+        gops_ort_graph_conv(&graph, "c", "p", 5, 5, 1, 1);
+        gops_ort_graph_node(&graph, "Add", "q", FROM("p", "c"));
+        gops_ort_graph_conv(&graph, "d", again ? "a" : "q", 5, 5, 3, 1);
+        gops_ort_graph_node(&graph, "Add", "more", FROM("d", "q"));
+        gops_ort_graph_node(&graph, "Relu", "r", FROM("more"));
+        gops_ort_graph_conv(&graph, "e", "r", 5, 5, 3, 1);
+        gops_ort_graph_conv(&graph, "f", "r", 5, 5, 5, 1);
+        gops_ort_graph_node(&graph, "Add", "s", FROM("f", "e"));
+        gops_ort_graph_node(&graph, "Concat", "all", FROM("e", "s", again ? "h" : "r"));
+        axis(&graph, 1);
+        gops_ort_graph_conv(&graph, "y", "all", 15, 4, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "residuals", 15, 1);
+    }
+}
+
 /* A convolution that nothing reads, which the runtime keeps at level 0, is its own. */
 static void dead(void)
 {
@@ -467,6 +495,7 @@ int main(void)
         {"constant_sums", constant_sums},
         {"levels", levels},
         {"consumers", consumers},
+        {"residuals", residuals},
         {"dead", dead},
         {"pools", pools},
         {"misjudged_pool", misjudged_pool},
