@@ -265,6 +265,46 @@ static void quantized(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/pairs");
 }
 
+/* A convolution of 8 bits of small planes, some filters of each. */
+static void small_plane(int64_t height, int64_t width, const int64_t taps[2],
+                        const int64_t strides[2], const int64_t dilations[2],
+                        gops_test_random *random)
+{
+    gops_problem p = layer(GOPS_U8, gops_test_random_range(random, 1, 9), height, width, 1, 1, 0);
+    p.filter.dims[1] = gops_test_random_range(random, 0, 7) == 0 ? 2 : 1;
+    p.filter.dims[3] = taps[0];
+    p.filter.dims[4] = taps[1];
+    p.conv.strides = both(strides[0], strides[1]);
+    p.conv.dilations = both(dilations[0], dilations[1]);
+    const bool same = gops_test_random_range(random, 0, 1) != 0;
+    const int64_t y = same ? taps[0] / 2 : gops_test_random_range(random, 0, taps[0]);
+    const int64_t x = same ? taps[1] / 2 : gops_test_random_range(random, 0, taps[1]);
+    p.conv.pads_begin = both(y, x);
+    p.conv.pads_end = both(taps[0] * dilations[0] - y, taps[1] * dilations[1] - x);
+    check_quantized(p, random);
+}
+
+/* Every plane of up to 33 x 33, where rows of outputs share vectors, loads and stores: with kernels
+ * of 3 x 3 and 5 x 5, and with any up to 7 x 7. */
+static void small_planes(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 72);
+    begin();
+    for (int64_t height = 1; height <= 33; height++)
+        for (int64_t width = 1; width <= 33; width++) {
+            const int64_t k = gops_test_random_range(&random, 0, 1) != 0 ? 3 : 5;
+            const int64_t s = gops_test_random_range(&random, 1, 2);
+            small_plane(height, width, (int64_t[]){k, k}, (int64_t[]){s, s}, (int64_t[]){1, 1},
+                        &random);
+            int64_t any[6];
+            for (int i = 0; i < 6; i++)
+                any[i] = gops_test_random_range(&random, 1, i < 2 ? 7 : 5 - i / 2);
+            small_plane(height, width, any, any + 2, any + 4, &random);
+        }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/permuted");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/pairs");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"every_width", every_width},
@@ -274,6 +314,7 @@ int main(void)
                                            {"transposed", transposed},
                                            {"depth_of_one", depth_of_one},
                                            {"quantized", quantized},
+                                           {"small_planes", small_planes},
                                            {"what_is_not_finite_stays", what_is_not_finite_stays},
                                            {NULL, NULL}};
     return gops_test_main("depthwise", cases);

@@ -69,12 +69,13 @@ static int32_t find_rolling(const gops_permuted_shape *shape, const gops_permute
     for (int32_t i = 0; rows[i].kernel_y != 0; i++) {
         const gops_permuted_rolling *row = &rows[i];
         const int64_t outputs = row->vectors_of_load * shape->vector_columns;
-        const int64_t masks = (shape->rows + GROUP_ROWS) * stride / row->rows;
-        const bool fits = row->rows > 1
-                              ? row->rows * shape->width < REGISTER && masks < GOPS_PERMUTED_MASKS
-                              : (outputs - 1) * stride + shape->kernel_x <= REGISTER;
+        const int64_t masks = gops_ceil_div(shape->rows * stride, row->data_rows);
+        const bool fits = row->data_rows > 1 ? row->data_rows * shape->width < REGISTER &&
+                                                   masks <= GOPS_PERMUTED_MASKS
+                                             : (outputs - 1) * stride + shape->kernel_x <= REGISTER;
         if (row->kernel_y == shape->kernel_y && row->row_quads == shape->row_quads &&
-            row->stride == stride && row->vectors == shape->vectors && fits) {
+            row->stride == stride && row->vectors == shape->vectors &&
+            (row->rows == 0 || row->rows == shape->rows) && fits) {
             return i;
         }
     }

@@ -49,24 +49,23 @@ typedef struct gops_permuted_shape {
     uint8_t order[64];
 } gops_permuted_shape;
 
-/* A filter and its image. Sums are those of (data - zero) * weight, if they begin with `start`. */
-typedef struct gops_permuted_filter {
-    const uint8_t *data;
-    const int32_t *row_weights;   /* [parts, kernel_y, row_quads], 4 taps each */
-    const int32_t *whole_weights; /* [parts, whole_quads] */
-    int32_t parts;
-    uint32_t start;
-    bool codes;   /* 8-bit outputs: rint(sum * scale) + the call's zero; else uint32_t sums */
-    void *output; /* of the first row */
-    float scale;
-} gops_permuted_filter;
-
-/* Rows of outputs of some filters. */
+/* Rows of outputs of some filters of an image, which follow each other. Sums are those of
+ * (data - zero) * weight, if they begin with the filter's start. */
 typedef struct gops_permuted_call {
     const gops_permuted_shape *shape;
-    const gops_permuted_filter *filters;
     int64_t count;
     int64_t first_row, rows; /* all rows where the kernel is GOPS_PERMUTED_WHOLE */
+    const uint8_t *data;     /* of the first filter's group */
+    int64_t channels_out;    /* filters of a group */
+    int64_t first_in_group;  /* the first filter's place in its group */
+    const int32_t *weights;  /* [count, weights_step], packed (depthwise_permuted_run.c) */
+    int64_t weights_step;
+    const int32_t *parts;
+    const uint32_t *starts;
+    bool codes;          /* 8-bit outputs: rint(sum * scale) + zero; else uint32_t sums */
+    const float *scales; /* of codes */
+    void *output;        /* of the first filter's first row */
+    int64_t output_step; /* from one filter to the next one, in bytes */
     /* The XOR with it makes u8 of the data, and of the outputs what they are. */
     uint8_t data_flip, output_flip;
     uint8_t data_zero; /* as the data are given */
@@ -77,8 +76,9 @@ typedef struct gops_permuted_call {
 /* A kernel of GOPS_PERMUTED_ROLLING, for dilation 1 and one stride along both axes. */
 typedef struct gops_permuted_rolling {
     int32_t kernel_y, row_quads, stride, vectors;
-    int32_t rows; /* of a load: several only of data whose rows fill less than a register */
+    int32_t data_rows; /* of a load: several only of data whose rows fill less than a register */
     int32_t vectors_of_load;
+    int32_t rows; /* of outputs; 0 for any number */
 } gops_permuted_rolling;
 
 struct gops_depthwise_permuted {

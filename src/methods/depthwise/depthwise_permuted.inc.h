@@ -25,6 +25,34 @@
 
 typedef __m512i bytes;
 
+/* A filter of a call, its image and its outputs. */
+typedef struct permuted_filter {
+    const uint8_t *data;
+    const int32_t *row_weights;   /* [parts, kernel_y, row_quads], 4 taps each */
+    const int32_t *whole_weights; /* [parts, whole_quads] */
+    int32_t parts;
+    uint32_t start;
+    float scale;
+    uint8_t *output;
+} permuted_filter;
+
+GOPS_INLINE permuted_filter filter_of(const gops_permuted_call *call, int64_t i)
+{
+    const gops_permuted_shape *shape = call->shape;
+    const int64_t group =
+        call->channels_out == 1 ? i : (call->first_in_group + i) / call->channels_out;
+    const int32_t *weights = call->weights + i * call->weights_step;
+    return (permuted_filter){
+        .data = call->data + group * shape->height * shape->width,
+        .row_weights = weights,
+        .whole_weights = weights + GOPS_PERMUTED_PARTS * shape->kernel_y * shape->row_quads,
+        .parts = call->parts[i],
+        .start = call->starts[i],
+        .scale = call->codes ? call->scales[i] : 0,
+        .output = (uint8_t *)call->output + i * call->output_step,
+    };
+}
+
 /* The same for all filters of a call. */
 typedef struct setting {
     const gops_permuted_shape *shape;
@@ -32,6 +60,7 @@ typedef struct setting {
     bytes order;
     bytes middle, low, high, output_flip; /* of codes; middle is their zero point, as i16 */
     bool flips, bounds;                   /* `flip`, or low to output_flip, do anything */
+    bool codes;                           /* gops_permuted_call.codes */
 } setting;
 
 GOPS_INLINE uint64_t first_bits(int64_t count)
@@ -79,44 +108,28 @@ GOPS_INLINE bytes pack_codes(const setting *at, const bytes *numbers)
     return codes;
 }
 
-/* A group whose sums are known. It is rounded while the products of the next group are computed: the
- * processor then need not look as far ahead for independent instructions. */
-typedef struct pending {
-    bytes sums[4];
-    __m512 scale;
-    uint8_t *output;
-    uint64_t mask; /* of the codes; 0 before the first group */
-} pending;
-
-GOPS_INLINE void round_pending(const pending *group, bytes *numbers)
-{
-    GOPS_UNROLL
-    for (int v = 0; v < 4; v++) {
-        numbers[v] = rounded(group->sums[v], group->scale);
-    }
-}
-
-/* Stores the sums of `rows` rows of `width` columns to `output`. */
-GOPS_INLINE void store_sums(const gops_permuted_shape *shape, void *output, int64_t rows,
+/* Stores the sums of `rows` rows of `width` of the `columns`, a vector of which has
+ * `vector_columns`, to `output`. */
+GOPS_INLINE void store_sums(int64_t columns, int64_t vector_columns, void *output, int64_t rows,
                             int64_t width, const bytes *sums, const int NV)
 {
     int32_t *to = output;
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
-        const int64_t x = v % NV * shape->vector_columns;
-        const int64_t count = v / NV < rows ? gops_clamp(width - x, 0, shape->vector_columns) : 0;
-        _mm512_mask_storeu_epi32(to + v / NV * shape->columns + x, (__mmask16)first_bits(count),
-                                 sums[v]);
+        const int64_t x = v % NV * vector_columns;
+        const int64_t count = v / NV < rows ? gops_clamp(width - x, 0, vector_columns) : 0;
+        _mm512_mask_storeu_epi32(to + v / NV * columns + x, (__mmask16)first_bits(count), sums[v]);
     }
 }
 
 /* Makes outputs of four vectors of sums and stores them. */
-GOPS_INLINE void store_group(const setting *at, const gops_permuted_filter *filter, int64_t row,
+GOPS_INLINE void store_group(const setting *at, const permuted_filter *filter, int64_t row,
                              int64_t column, int64_t rows, int64_t width, bytes *sums, const int NV)
 {
     const int64_t first = row * at->shape->columns + column;
-    if (!filter->codes) {
-        store_sums(at->shape, (int32_t *)filter->output + first, rows, width, sums, NV);
+    if (!at->codes) {
+        store_sums(at->shape->columns, at->shape->vector_columns,
+                   (int32_t *)(void *)filter->output + first, rows, width, sums, NV);
         return;
     }
     GOPS_UNROLL
@@ -124,7 +137,7 @@ GOPS_INLINE void store_group(const setting *at, const gops_permuted_filter *filt
         sums[v] = rounded(sums[v], _mm512_set1_ps(filter->scale));
     }
     const bytes codes = pack_codes(at, sums);
-    _mm512_mask_storeu_epi8((uint8_t *)filter->output + first, first_bits(rows * width),
+    _mm512_mask_storeu_epi8(filter->output + first, first_bits(rows * width),
                             _mm512_permutexvar_epi8(at->order, codes));
 }
 
@@ -140,7 +153,7 @@ static inline bytes quad_bytes(int64_t step, int64_t distance)
 
 /* Adds the taps of a filter to four vectors of sums of NV vectors a row; `y` and `from` are the
  * first row of data and its first byte, `masks` those of each quad and vector. */
-GOPS_INLINE void add_taps(const setting *at, const gops_permuted_filter *filter, bytes index,
+GOPS_INLINE void add_taps(const setting *at, const permuted_filter *filter, bytes index,
                           int64_t top, const uint8_t *first, const uint64_t *masks, bytes *sums,
                           const int NV)
 {
@@ -177,7 +190,7 @@ GOPS_INLINE void add_taps(const setting *at, const gops_permuted_filter *filter,
 
 /* Rows of outputs of any kernel, NV vectors a row of a tile. */
 GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
-                         const gops_permuted_filter *filter, const int NV)
+                         const permuted_filter *filter, const int NV)
 {
     const int R = 4 / NV;
     const gops_permuted_shape *shape = at->shape;
@@ -203,7 +216,7 @@ GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
 
 #define GOPS_GENERAL(name, NV)                                                                     \
     static void name(const setting *at, const gops_permuted_call *call,                            \
-                     const gops_permuted_filter *filter)                                           \
+                     const permuted_filter *filter)                                                \
     {                                                                                              \
         general(at, call, filter, NV);                                                             \
     }
@@ -214,7 +227,7 @@ GOPS_GENERAL(general_4, 4)
 
 /* By the vectors of a row. */
 static void (*const general_kernels[5])(const setting *at, const gops_permuted_call *call,
-                                        const gops_permuted_filter *filter) = {
+                                        const permuted_filter *filter) = {
     [1] = general_1,
     [2] = general_2,
     [4] = general_4,

@@ -16,38 +16,49 @@
 #include "methods/depthwise/depthwise_permuted_rolling.inc.h"
 #include "methods/depthwise/depthwise_permuted_whole.inc.h"
 
-/* ROW(KY, QX, S, NV, JR, PER): of two that serve a shape the first is the faster. */
+/* ROW(KY, QX, S, NV, JR, PER, ROWS): of two that serve a shape the first is the faster.
+ * One of ROWS is followed by the same for any, which serves a part of the rows. */
 #define GOPS_ROLLING_ROWS(ROW)                                                                     \
-    ROW(3, 1, 1, 1, 4, 1)                                                                          \
-    ROW(3, 1, 1, 1, 1, 1)                                                                          \
-    ROW(3, 1, 1, 2, 2, 2)                                                                          \
-    ROW(3, 1, 1, 2, 1, 2)                                                                          \
-    ROW(3, 1, 1, 4, 1, 4)                                                                          \
-    ROW(3, 1, 1, 4, 1, 2)                                                                          \
-    ROW(3, 1, 2, 1, 2, 1)                                                                          \
-    ROW(3, 1, 2, 2, 1, 1)                                                                          \
-    ROW(3, 1, 2, 4, 1, 1)                                                                          \
-    ROW(5, 2, 1, 1, 4, 1)                                                                          \
-    ROW(5, 2, 1, 2, 2, 2)                                                                          \
-    ROW(5, 2, 1, 4, 1, 4)                                                                          \
-    ROW(5, 2, 2, 1, 2, 1)                                                                          \
-    ROW(5, 2, 2, 2, 1, 1)                                                                          \
-    ROW(5, 2, 2, 4, 1, 1)                                                                          \
-    ROW(7, 2, 1, 1, 4, 1)                                                                          \
-    ROW(7, 2, 1, 2, 2, 2)                                                                          \
-    ROW(7, 2, 1, 4, 1, 4)
+    ROW(3, 1, 1, 1, 4, 1, 14)                                                                      \
+    ROW(3, 1, 1, 1, 4, 1, 0)                                                                       \
+    ROW(3, 1, 1, 1, 1, 1, 0)                                                                       \
+    ROW(3, 1, 1, 2, 2, 2, 0)                                                                       \
+    ROW(3, 1, 1, 2, 1, 2, 0)                                                                       \
+    ROW(3, 1, 1, 4, 1, 4, 0)                                                                       \
+    ROW(3, 1, 1, 4, 1, 2, 0)                                                                       \
+    ROW(3, 1, 2, 1, 2, 1, 0)                                                                       \
+    ROW(3, 1, 2, 2, 1, 1, 0)                                                                       \
+    ROW(3, 1, 2, 4, 1, 1, 0)                                                                       \
+    ROW(5, 2, 1, 1, 4, 1, 14)                                                                      \
+    ROW(5, 2, 1, 1, 4, 1, 0)                                                                       \
+    ROW(5, 2, 1, 2, 2, 2, 0)                                                                       \
+    ROW(5, 2, 1, 4, 1, 4, 0)                                                                       \
+    ROW(5, 2, 2, 1, 2, 1, 0)                                                                       \
+    ROW(5, 2, 2, 2, 1, 1, 0)                                                                       \
+    ROW(5, 2, 2, 4, 1, 1, 0)                                                                       \
+    ROW(7, 2, 1, 1, 4, 1, 0)                                                                       \
+    ROW(7, 2, 1, 2, 2, 2, 0)                                                                       \
+    ROW(7, 2, 1, 4, 1, 4, 0)
 
-#define GOPS_ROLLING_NAME(KY, QX, S, NV, JR, PER) rolling_##KY##_##QX##_##S##_##NV##_##JR##_##PER
-#define GOPS_ROLLING(KY, QX, S, NV, JR, PER)                                                       \
-    static void GOPS_ROLLING_NAME(KY, QX, S, NV, JR, PER)(const setting *at,                       \
-                                                          const gops_permuted_call *call)          \
+#define GOPS_ROLLING_NAME(KY, QX, S, NV, JR, PER, ROWS)                                            \
+    rolling_##KY##_##QX##_##S##_##NV##_##JR##_##PER##_##ROWS
+#define GOPS_ROLLING(KY, QX, S, NV, JR, PER, ROWS)                                                 \
+    static void GOPS_ROLLING_NAME(KY, QX, S, NV, JR, PER, ROWS)(const setting *at,                 \
+                                                                const gops_permuted_call *call)    \
     {                                                                                              \
-        rolling(at, call, KY, QX, S, NV, JR, PER);                                                 \
+        if (call->codes) {                                                                         \
+            rolling(at, call, KY, QX, S, NV, JR, PER, ROWS, true);                                 \
+        } else {                                                                                   \
+            rolling(at, call, KY, QX, S, NV, JR, PER, ROWS, false);                                \
+        }                                                                                          \
     }
-#define GOPS_ROLLING_ENTRY(KY, QX, S, NV, JR, PER) GOPS_ROLLING_NAME(KY, QX, S, NV, JR, PER),
-#define GOPS_ROLLING_SHAPE(KY, QX, S, NV, JR, PER) {KY, QX, S, NV, JR, PER},
+#define GOPS_ROLLING_ENTRY(KY, QX, S, NV, JR, PER, ROWS)                                           \
+    GOPS_ROLLING_NAME(KY, QX, S, NV, JR, PER, ROWS),
+#define GOPS_ROLLING_SHAPE(KY, QX, S, NV, JR, PER, ROWS) {KY, QX, S, NV, JR, PER, ROWS},
 GOPS_ROLLING_ROWS(GOPS_ROLLING)
 typedef void permuted_fn(const setting *at, const gops_permuted_call *call);
+
+static const gops_permuted_rolling rolling_rows[] = {GOPS_ROLLING_ROWS(GOPS_ROLLING_SHAPE){0}};
 
 static void run(const gops_permuted_call *call)
 {
@@ -63,6 +74,7 @@ static void run(const gops_permuted_call *call)
         .high = _mm512_set1_epi8((char)call->high),
         .output_flip = _mm512_set1_epi8((char)call->output_flip),
         .flips = call->data_flip != 0,
+        .codes = call->codes,
         .bounds = call->low > 0 || call->high < UINT8_MAX || call->output_flip != 0,
     };
     if (shape->kernel == GOPS_PERMUTED_WHOLE) {
@@ -70,15 +82,16 @@ static void run(const gops_permuted_call *call)
     } else if (shape->kernel == GOPS_PERMUTED_JOINED) {
         joined(&at, call);
     } else if (shape->kernel == GOPS_PERMUTED_ROLLING) {
-        of_rows[shape->rolling](&at, call);
+        const int32_t rows = rolling_rows[shape->rolling].rows;
+        const bool all = rows == 0 || rows == call->rows;
+        of_rows[all ? shape->rolling : shape->rolling + 1](&at, call);
     } else {
         for (int64_t i = 0; i < call->count; i++) {
-            general_kernels[shape->vectors](&at, call, &call->filters[i]);
+            const permuted_filter filter = filter_of(call, i);
+            general_kernels[shape->vectors](&at, call, &filter);
         }
     }
 }
-
-static const gops_permuted_rolling rolling_rows[] = {GOPS_ROLLING_ROWS(GOPS_ROLLING_SHAPE){0}};
 
 const struct gops_depthwise_permuted GOPS_ISA_NAME(gops_depthwise_permuted) = {
     .run = run,

@@ -108,9 +108,8 @@ GOPS_INLINE void add_joined(const setting *at, const uint8_t *from, const int32_
 }
 
 /* The sums of a group. */
-GOPS_INLINE void joined_sums(const setting *at, const gops_permuted_filter *filter,
-                             const bytes *index, const joined_load *loads, bytes *sums,
-                             const int KY, const int QX)
+GOPS_INLINE void joined_sums(const setting *at, const permuted_filter *filter, const bytes *index,
+                             const joined_load *loads, bytes *sums, const int KY, const int QX)
 {
     const gops_permuted_shape *shape = at->shape;
     const bytes start = _mm512_set1_epi32((int32_t)filter->start);
@@ -129,54 +128,44 @@ GOPS_INLINE void joined_sums(const setting *at, const gops_permuted_filter *filt
     }
 }
 
-GOPS_INLINE void store_joined(const setting *at, const pending *group, const bytes *numbers)
-{
-    _mm512_mask_storeu_epi8(group->output, group->mask,
-                            _mm512_permutexvar_epi8(at->order, pack_codes(at, numbers)));
-}
-
-/* `codes` of all filters of a call are the same. */
+/* All filters of a call. */
 GOPS_INLINE void joined_filters(const setting *at, const gops_permuted_call *call,
-                                const bytes *index, const joined_load *loads, const bool codes,
+                                const bytes *index, const joined_load *loads, const bool CODES,
                                 const int KY, const int QX)
 {
-    const gops_permuted_shape *shape = at->shape;
-    const int64_t step = (int64_t)4 * shape->vector_rows;
-    pending group = {.output = call->filters[0].output};
-    bytes numbers[4], sums[4];
-    for (int64_t i = 0; i < call->count; i++) {
-        const gops_permuted_filter *filter = &call->filters[i];
+    /* Copies: what is stored cannot change them. */
+    const gops_permuted_call own = *call;
+    const setting settings = *at;
+    const int64_t columns = at->shape->columns, kernel_y = at->shape->kernel_y;
+    const int64_t step = (int64_t)4 * at->shape->vector_rows;
+    for (int64_t i = 0; i < own.count; i++) {
+        const permuted_filter filter = filter_of(&own, i);
+        const __m512 scale = _mm512_set1_ps(filter.scale);
         const joined_load *load = loads;
-        for (int64_t first = 0; first < call->rows; first += step, load += 4 * shape->kernel_y) {
-            const int64_t rows = gops_min(step, call->rows - first);
-            if (!codes) {
-                joined_sums(at, filter, index, load, sums, KY, QX);
-                store_joined_sums(shape, (int32_t *)filter->output + first * shape->columns, rows,
-                                  sums);
+        for (int64_t first = 0; first < own.rows; first += step, load += 4 * kernel_y) {
+            const int64_t rows = gops_min(step, own.rows - first);
+            bytes sums[4];
+            joined_sums(&settings, &filter, index, load, sums, KY, QX);
+            if (!CODES) {
+                store_joined_sums(at->shape, (int32_t *)(void *)filter.output + first * columns,
+                                  rows, sums);
                 continue;
             }
-            round_pending(&group, numbers);
-            joined_sums(at, filter, index, load, sums, KY, QX);
-            store_joined(at, &group, numbers);
             GOPS_UNROLL
             for (int v = 0; v < 4; v++) {
-                group.sums[v] = sums[v];
+                sums[v] = rounded(sums[v], scale);
             }
-            group.scale = _mm512_set1_ps(filter->scale);
-            group.output = (uint8_t *)filter->output + first * shape->columns;
-            group.mask = first_bits(rows * shape->columns);
+            _mm512_mask_storeu_epi8(
+                filter.output + first * columns, first_bits(rows * columns),
+                _mm512_permutexvar_epi8(settings.order, pack_codes(&settings, sums)));
         }
-    }
-    if (codes) {
-        round_pending(&group, numbers);
-        store_joined(at, &group, numbers);
     }
 }
 
 static void joined(const setting *at, const gops_permuted_call *call)
 {
     const gops_permuted_shape *shape = at->shape;
-    const bool codes = call->filters[0].codes;
+    const bool codes = call->codes;
     bytes index[GOPS_PERMUTED_ROW_QUADS];
     joined_load loads[GOPS_PERMUTED_MASKS];
     for (int64_t q = 0; q < shape->row_quads; q++) {

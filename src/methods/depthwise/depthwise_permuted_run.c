@@ -1,8 +1,8 @@
 /*
  * depthwise_permuted_run.c: packs filters for `depthwise/permuted` and runs it.
  *
- * A filter is packed as the sum of its weights less their zero point, the number of its parts, and
- * its quads in both orders, [parts, kernel_y, row_quads] and [parts, whole_quads].
+ * Packed are, for each filter, the sum of its weights less their zero point; then the number of its
+ * parts; then its quads in both orders, [parts, kernel_y, row_quads] and [parts, whole_quads].
  *
  * Data of i8 are taken for u8 by inverting their highest bit, which adds 128 to them and to their
  * zero point; outputs likewise.
@@ -25,31 +25,30 @@ enum {
     OFFSET = 128,
 };
 
-/* In front of the weights of a packed filter. */
-typedef struct packed_head {
-    int32_t sum, parts;
-} packed_head;
-
-/* The sizes of a packed filter, in 32-bit words. */
+/* The sizes of packed filters, in 32-bit words. */
 typedef struct packed_layout {
     int64_t columns; /* taps of a row of the kernel */
     int64_t row, rows, whole, filter;
+    int64_t filters;
 } packed_layout;
 
 static packed_layout layout_of(const gops_conv_geometry *conv)
 {
-    packed_layout layout = {.columns = conv->axis[conv->axes - 1].kernel};
+    packed_layout layout = {
+        .columns = conv->axis[conv->axes - 1].kernel,
+        .filters = conv->groups * conv->channels_out,
+    };
     layout.row = gops_ceil_div(layout.columns, QUAD);
     layout.rows = conv->taps / layout.columns * layout.row;
     layout.whole = gops_ceil_div(conv->taps, QUAD);
-    layout.filter = (int64_t)(sizeof(packed_head) / sizeof(int32_t)) +
-                    GOPS_PERMUTED_PARTS * (layout.rows + layout.whole);
+    layout.filter = GOPS_PERMUTED_PARTS * (layout.rows + layout.whole);
     return layout;
 }
 
 int64_t gops_depthwise_permuted_filter_bytes(const gops_conv_geometry *conv)
 {
-    return conv->groups * conv->channels_out * layout_of(conv).filter * (int64_t)sizeof(int32_t);
+    const packed_layout layout = layout_of(conv);
+    return layout.filters * (2 + layout.filter) * (int64_t)sizeof(int32_t);
 }
 
 /* The i8 number `part` of those that make up a weight less its zero point. */
@@ -61,37 +60,39 @@ static int8_t part_of(int64_t weight, int part)
     return (int8_t)gops_clamp(weight, INT8_MIN, INT8_MAX);
 }
 
+/* Packs filter number `f`. */
 static void pack_filter(const gops_plan *plan, const packed_layout *layout,
-                        const unsigned char *weights, int32_t zero_point, int32_t *to)
+                        const unsigned char *weights, int32_t zero_point, int64_t f,
+                        int32_t *packed)
 {
-    packed_head head = {.parts = 1};
-    int8_t *rows = (int8_t *)to + sizeof head;
+    int32_t sum = 0, parts = 1;
+    int8_t *rows = (int8_t *)(packed + 2 * layout->filters + f * layout->filter);
     int8_t *whole = rows + GOPS_PERMUTED_PARTS * layout->rows * QUAD;
     for (int64_t i = 0; i < plan->conv.taps; i++) {
         const int64_t row = i / layout->columns, column = i % layout->columns;
         const int32_t given =
             plan->filter_type->type == GOPS_I8 ? ((const int8_t *)weights)[i] : weights[i];
         const int32_t weight = given - zero_point;
-        head.sum += weight;
+        sum += weight;
         for (int part = 0; part < GOPS_PERMUTED_PARTS; part++) {
             const int8_t value = part_of(weight, part);
             rows[(part * layout->rows + row * layout->row) * QUAD + column] = value;
             whole[part * layout->whole * QUAD + i] = value;
-            head.parts = value != 0 && part >= head.parts ? part + 1 : head.parts;
+            parts = value != 0 && part >= parts ? part + 1 : parts;
         }
     }
-    memcpy(to, &head, sizeof head);
+    packed[f] = sum;
+    packed[layout->filters + f] = parts;
 }
 
 void gops_depthwise_permuted_pack(const gops_plan *plan, const void *weights,
                                   const int32_t *zero_points, void *packed)
 {
-    const gops_conv_geometry *conv = &plan->conv;
-    const packed_layout layout = layout_of(conv);
+    const packed_layout layout = layout_of(&plan->conv);
     memset(packed, 0, (size_t)plan->filter_bytes);
-    for (int64_t f = 0; f < conv->groups * conv->channels_out; f++) {
-        pack_filter(plan, &layout, (const unsigned char *)weights + f * conv->taps, zero_points[f],
-                    (int32_t *)packed + f * layout.filter);
+    for (int64_t f = 0; f < layout.filters; f++) {
+        pack_filter(plan, &layout, (const unsigned char *)weights + f * plan->conv.taps,
+                    zero_points[f], f, packed);
     }
 }
 
@@ -101,7 +102,7 @@ typedef struct permuted_work {
     const gops_job *job;
     packed_layout layout;
     gops_permuted_call call;
-    bool codes;         /* gops_permuted_filter.codes, if the scale is bounded */
+    bool codes;         /* gops_permuted_call.codes, where scales are bounded */
     bool in_place;      /* the kernel stores i32 outputs */
     uint32_t data_zero; /* of the data as u8 */
     float most;         /* of a sum's magnitude, without its bias */
@@ -128,73 +129,93 @@ static void read_work(const gops_plan *plan, const gops_job *job, permuted_work 
     }
 }
 
-/* Whether a sum times the scale, rounded, has 32 bits: any sum of 32 bits, or any that there is. */
+/* The kernel's products of a sum and a scale have 32 bits: any sum of 32 bits has, or any that there
+ * is. */
+enum { MAX_PRODUCT = 1 << 30 };
+
 static bool is_bounded(const permuted_work *w, float scale, uint32_t bias)
 {
-    return scale < 1 || scale * (w->most + fabsf((float)(int32_t)bias)) < 0x1p30f;
+    return scale < 1 || scale * (w->most + fabsf((float)(int32_t)bias)) < MAX_PRODUCT;
 }
 
-/* Fills in a filter, but for its output; `channel` is group * C_OUT + output channel. */
-static void read_filter(const permuted_work *w, const uint8_t *data, int64_t channel,
-                        gops_permuted_filter *filter)
+/* The kernel's first sum of filters `channel` to channel + count - 1 of an image: with the bias if
+ * the kernel stores outputs. */
+static void read_starts(const permuted_work *w, int64_t channel, int64_t count, bool stores,
+                        uint32_t *starts)
 {
-    const int32_t *packed = (const int32_t *)w->job->filter + channel * w->layout.filter;
-    packed_head head;
-    memcpy(&head, packed, sizeof head);
-    packed += sizeof head / sizeof *packed;
-    *filter = (gops_permuted_filter){
-        .data = data,
-        .row_weights = packed,
-        .whole_weights = packed + GOPS_PERMUTED_PARTS * w->layout.rows,
-        .parts = head.parts,
-        .start =
-            gops_wrapping_subtract(0, gops_wrapping_multiply(w->data_zero, (uint32_t)head.sum)),
-    };
-    const uint32_t bias = w->job->bias != NULL ? ((const uint32_t *)w->job->bias)[channel] : 0;
-    if (w->codes) {
-        filter->scale = w->job->quantized->multipliers[channel];
-        filter->codes = is_bounded(w, filter->scale, bias);
+    const int32_t *sums = (const int32_t *)w->job->filter + channel;
+    const uint32_t *bias =
+        stores && w->job->bias != NULL ? (const uint32_t *)w->job->bias + channel : NULL;
+    for (int64_t i = 0; i < count; i++) {
+        starts[i] =
+            gops_wrapping_subtract(0, gops_wrapping_multiply(w->data_zero, (uint32_t)sums[i]));
     }
-    if (filter->codes || w->in_place) {
-        filter->start = gops_wrapping_add(filter->start, bias);
+    for (int64_t i = 0; i < count && bias != NULL; i++) {
+        starts[i] = gops_wrapping_add(starts[i], bias[i]);
     }
 }
 
-/* Reads the filters of the next call, from `number` on: as many of one image as the kernel stores
- * the outputs of, or as many as the workspace has room for the sums of. */
-static void read_filters(permuted_work *w, int64_t number, int64_t end, uint32_t *sums,
-                         gops_permuted_filter *filters)
+/* Of `count` filters, how many there are in the beginning all of whose scales are bounded, or none
+ * of whose are. */
+static int64_t equal_filters(const permuted_work *w, int64_t channel, int64_t count, bool *bounded)
+{
+    const float *scales = w->job->quantized->multipliers + channel;
+    const uint32_t *bias = w->job->bias != NULL ? (const uint32_t *)w->job->bias + channel : NULL;
+    /* In networks all are. */
+    const float limit = bias != NULL ? 1 : fmaxf(1, MAX_PRODUCT / w->most);
+    int32_t beyond = 0;
+    for (int64_t i = 0; i < count; i++) {
+        beyond |= !(scales[i] < limit);
+    }
+    if (beyond == 0) {
+        *bounded = true;
+        return count;
+    }
+    *bounded = is_bounded(w, scales[0], bias != NULL ? bias[0] : 0);
+    for (int64_t i = 1; i < count; i++) {
+        if (is_bounded(w, scales[i], bias != NULL ? bias[i] : 0) != *bounded) {
+            return i;
+        }
+    }
+    return count;
+}
+
+/* Prepares the call for the next filters, from `number` on: as many of one image as the kernel
+ * stores the outputs of, or as many as the workspace has room for the sums of. Returns whether it
+ * stores them. */
+static bool read_filters(permuted_work *w, int64_t number, int64_t end, uint32_t *starts,
+                         uint32_t *sums)
 {
     const gops_plan *plan = w->plan;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_permuted_plan *p = gops_read_parameters(plan);
     const int64_t channels_out = conv->channels_out, plane = number / channels_out;
-    const int64_t columns = p->shape.columns, first = w->call.first_row * columns;
-    const int64_t channel = number % (conv->groups * channels_out);
-    const int64_t size = plan->output_type->bytes;
-    const uint8_t *data =
-        gops_data_at(plan, w->job, plane / conv->groups, plane * conv->data_pixels);
-    uint8_t *output = gops_output_at(plan, w->job, number * conv->output_pixels + first);
-    int64_t filter_in_group = number % channels_out, count = 0;
-    bool stores = true;
-    end = gops_min(end, number - channel + conv->groups * channels_out);
-    for (; number + count < end && (stores || count < p->sum_filters); count++) {
-        gops_permuted_filter *filter = &filters[count];
-        read_filter(w, data, channel + count, filter);
-        const bool stored = filter->codes || w->in_place;
-        if (count > 0 && stores != stored) {
-            break;
-        }
-        stores = stored;
-        filter->output = stored ? (void *)output : sums;
-        output += conv->output_pixels * size;
-        sums += stored ? 0 : w->call.rows * columns;
-        if (++filter_in_group == channels_out) {
-            filter_in_group = 0;
-            data += conv->data_pixels;
-        }
+    const int64_t columns = p->shape.columns, channel = number % w->layout.filters;
+    const int32_t *packed = w->job->filter;
+    gops_permuted_call *call = &w->call;
+    int64_t count = gops_min(end - number, w->layout.filters - channel);
+    call->codes = w->codes;
+    if (w->codes) {
+        count = equal_filters(w, channel, count, &call->codes);
+        call->scales = w->job->quantized->multipliers + channel;
     }
-    w->call.count = count;
+    const bool stores = call->codes || w->in_place;
+    count = stores ? count : gops_min(count, p->sum_filters);
+    read_starts(w, channel, count, stores, starts);
+    call->count = count;
+    call->data = gops_data_at(plan, w->job, plane / conv->groups, plane * conv->data_pixels);
+    call->first_in_group = number % channels_out;
+    call->starts = starts;
+    call->parts = packed + w->layout.filters + channel;
+    call->weights = packed + 2 * w->layout.filters + channel * w->layout.filter;
+    call->output = sums;
+    call->output_step = call->rows * columns * (int64_t)sizeof *sums;
+    if (stores) {
+        call->output =
+            gops_output_at(plan, w->job, number * conv->output_pixels + call->first_row * columns);
+        call->output_step = conv->output_pixels * plan->output_type->bytes;
+    }
+    return stores;
 }
 
 void gops_depthwise_permuted_run(const gops_plan *plan, const gops_job *job, int64_t item,
@@ -202,26 +223,26 @@ void gops_depthwise_permuted_run(const gops_plan *plan, const gops_job *job, int
 {
     const gops_permuted_plan *p = gops_read_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t channels = conv->groups * conv->channels_out;
     const int64_t first_row = item % p->row_blocks * p->row_block;
     const int64_t rows = gops_min(p->row_block, p->shape.rows - first_row);
     const int64_t outputs = rows * p->shape.columns;
     int64_t number = item / p->row_blocks * p->filter_block;
     const int64_t end = gops_min(number + p->filter_block, p->filters);
-    gops_permuted_filter filters[GOPS_PERMUTED_FILTERS];
+    uint32_t starts[GOPS_PERMUTED_FILTERS];
     permuted_work w = {.plan = plan, .job = job, .layout = layout_of(conv)};
     read_work(plan, job, &w);
     w.call.shape = &p->shape;
-    w.call.filters = filters;
     w.call.first_row = first_row;
     w.call.rows = rows;
+    w.call.channels_out = conv->channels_out;
+    w.call.weights_step = w.layout.filter;
     for (; number < end; number += w.call.count) {
-        read_filters(&w, number, end, workspace, filters);
+        const bool stores = read_filters(&w, number, end, starts, workspace);
         plan->kernels->depthwise_permuted->run(&w.call);
-        for (int64_t i = 0; i < w.call.count && !w.in_place && !filters[i].codes; i++) {
-            gops_store(plan, job, (number + i) % channels,
+        for (int64_t i = 0; i < w.call.count && !stores; i++) {
+            gops_store(plan, job, (number + i) % w.layout.filters,
                        (number + i) * conv->output_pixels + first_row * p->shape.columns, outputs,
-                       filters[i].output);
+                       (uint32_t *)workspace + i * outputs);
         }
     }
 }

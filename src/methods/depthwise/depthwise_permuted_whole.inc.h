@@ -121,7 +121,7 @@ GOPS_INLINE void add_whole(const setting *at, bytes data, const int32_t *weights
 }
 
 /* The sums of a filter. */
-GOPS_INLINE void whole_sums(const setting *at, const gops_permuted_filter *filter, uint64_t inside,
+GOPS_INLINE void whole_sums(const setting *at, const permuted_filter *filter, uint64_t inside,
                             const bytes *index, bytes *sums, const int QUADS)
 {
     const bytes start = _mm512_set1_epi32((int32_t)filter->start);
@@ -155,36 +155,34 @@ static void store_whole_sums(const gops_permuted_shape *shape, int32_t *to, cons
 GOPS_INLINE void whole_filters(const setting *at, const gops_permuted_call *call,
                                const bytes *index, const int QUADS)
 {
+    /* Copies: what is stored cannot change them. */
+    const gops_permuted_call own = *call;
+    const setting settings = *at;
     const uint64_t inside = first_bits(at->shape->height * at->shape->width);
     const uint64_t stored = first_bits(at->shape->rows * at->shape->columns);
-    pending group = {.output = call->filters[0].output};
-    bytes numbers[4], sums[4];
-    for (int64_t i = 0; i < call->count; i++) {
-        const gops_permuted_filter *filter = &call->filters[i];
-        round_pending(&group, numbers);
-        whole_sums(at, filter, inside, index, sums, QUADS);
-        _mm512_mask_storeu_epi8(group.output, group.mask, pack_codes(at, numbers));
+    for (int64_t i = 0; i < own.count; i++) {
+        const permuted_filter filter = filter_of(&own, i);
+        const __m512 scale = _mm512_set1_ps(filter.scale);
+        bytes sums[4];
+        whole_sums(&settings, &filter, inside, index, sums, QUADS);
         GOPS_UNROLL
         for (int v = 0; v < 4; v++) {
-            group.sums[v] = sums[v];
+            sums[v] = rounded(sums[v], scale);
         }
-        group.scale = _mm512_set1_ps(filter->scale);
-        group.output = filter->output;
-        group.mask = stored;
+        _mm512_mask_storeu_epi8(filter.output, stored, pack_codes(&settings, sums));
     }
-    round_pending(&group, numbers);
-    _mm512_mask_storeu_epi8(group.output, group.mask, pack_codes(at, numbers));
 }
 
 static void whole(const setting *at, const gops_permuted_call *call)
 {
     bytes index[GOPS_PERMUTED_WHOLE_QUADS * 4], sums[4];
     whole_index(at->shape, index);
-    if (!call->filters[0].codes) {
+    if (!call->codes) {
         const uint64_t inside = first_bits(at->shape->height * at->shape->width);
         for (int64_t i = 0; i < call->count; i++) {
-            whole_sums(at, &call->filters[i], inside, index, sums, 0);
-            store_whole_sums(at->shape, call->filters[i].output, sums);
+            const permuted_filter filter = filter_of(call, i);
+            whole_sums(at, &filter, inside, index, sums, 0);
+            store_whole_sums(at->shape, (int32_t *)(void *)filter.output, sums);
         }
     } else if (at->shape->whole_quads == 3) {
         whole_filters(at, call, index, 3);
