@@ -20,6 +20,7 @@
 #include "isa/isa.h"
 #include "types/types.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum gops_winograd_form {
@@ -62,6 +63,7 @@ typedef struct gops_winograd_product {
     int64_t points_ld;    /* from one position to the next */
     int64_t points_block; /* from one vector of channels to the next */
     int64_t sums_ld;      /* from one position to the next */
+    bool prefetches;      /* the weights, which the second level cache does not hold */
 } gops_winograd_product;
 
 /* Transforms the sums of neighbouring tiles of a row, applies the epilogue, and stores them. */

@@ -307,6 +307,7 @@ static void winograd_run(const gops_plan *plan, const gops_job *job, int64_t ind
             .points_ld = p->points_ld,
             .points_block = p->points_block,
             .sums_ld = p->sums_ld,
+            .prefetches = p->weights_beyond_l2,
         };
         kernels->multiply(&product);
         store_sums(plan, job, &epilogue, &block, block.group * conv->channels_out + begin * lanes,

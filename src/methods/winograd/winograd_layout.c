@@ -49,8 +49,7 @@ static double product_cycles(const gops_plan *plan, const gops_winograd_layout *
     const double weights = (double)plan->conv.channels_in * vectors *
                            (double)(kernels->lanes * gops_compute_bytes(plan->type->compute));
     const double streamed =
-        weights /
-        (plan->filter_bytes <= plan->machine.l2_bytes / 2 ? L2_BYTES_PER_CYCLE : BYTES_PER_CYCLE);
+        weights / (p->weights_beyond_l2 ? BYTES_PER_CYCLE : L2_BYTES_PER_CYCLE);
     const double computed =
         parts * ((double)plan->conv.channels_in * step + CYCLES_PER_TILE + sums);
     return larger(computed, streamed) * (double)p->positions * (double)p->channel_blocks;
@@ -195,6 +194,7 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
     plan->filter_bytes = gops_mul_saturate(
         gops_mul_saturate(conv->groups * conv->channels_in, p->vectors * kernels->lanes),
         p->positions * gops_compute_bytes(plan->type->compute));
+    p->weights_beyond_l2 = plan->filter_bytes > plan->machine.l2_bytes / 2;
     plan->cost = estimate(plan, p);
     snprintf(plan->why, sizeof plan->why,
              "relaxed, Winograd's F(%lld,3): blocks of %lld tiles of %lldx%lld outputs by %lld "

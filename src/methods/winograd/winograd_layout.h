@@ -23,6 +23,7 @@ typedef struct gops_winograd_layout {
      * that is not all, several items read the transformed data: items before a barrier, `depth_items`
      * for each block of tiles, write them to the shared workspace, points_bytes for each block. */
     int64_t item_blocks, block_items, depth_items, points_bytes;
+    bool weights_beyond_l2;                   /* the second level cache does not hold them */
     int64_t points_ld, points_block, sums_ld; /* winograd.h */
     /* The workspace of a worker: pixels, then these. */
     int64_t points_from, sums_from, outputs_from;
