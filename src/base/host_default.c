@@ -1,4 +1,6 @@
 /* base/host_default.c: OpenMP and the C library for the hooks that a host leaves out. */
+#define _DEFAULT_SOURCE /* madvise */
+
 #include "base/host_default.h"
 
 #include "base/checked.h"
@@ -6,10 +8,12 @@
 #include "base/sized.h"
 #include "base/locks.h"
 
+#include <errno.h>
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 int gops_default_threads(void)
@@ -73,6 +77,8 @@ static int openmp_for(void *context, void (*task)(void *argument, int64_t index)
     return 0;
 }
 
+enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
+
 static void *libc_allocate(void *context, size_t bytes, size_t alignment)
 {
     (void)context;
@@ -80,7 +86,20 @@ static void *libc_allocate(void *context, size_t bytes, size_t alignment)
     if (bytes > SIZE_MAX - alignment) {
         return NULL;
     }
-    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    /* Large filters are read once by each execution, in order: with pages of 4 KB, looking up the
+     * pages took 5% to 12% of that (Intel Xeon with AMX, in a virtual machine). */
+    const bool huge = bytes >= HUGE_FROM && bytes <= SIZE_MAX - HUGE_PAGE;
+    const size_t unit = huge && alignment < HUGE_PAGE ? HUGE_PAGE : alignment;
+    const size_t size = (bytes + unit - 1) / unit * unit;
+    void *memory = aligned_alloc(unit, size);
+#ifdef MADV_HUGEPAGE
+    if (huge && memory != NULL) {
+        const int kept = errno;
+        madvise(memory, size, MADV_HUGEPAGE); /* without them all is as before */
+        errno = kept;
+    }
+#endif
+    return memory;
 }
 
 static void libc_release(void *context, void *memory)
