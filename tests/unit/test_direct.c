@@ -32,6 +32,11 @@ static void sizes(void)
         problem.activation.kind = i % 3 == 1 ? GOPS_ACTIVATION_SIGMOID : GOPS_ACTIVATION_RELU;
         gops_test_check(gops_test_every_result(&problem, NULL, &random, &tally), "not legal");
     }
+    /* Three and four vectors of AVX-512, by widths for their tiles of 9 and 6 pixels. */
+    for (int i = 0; i < 8; i++) {
+        gops_problem problem = image(i, 5, i % 4 < 2 ? 45 : 61, 3, i < 4 ? 17 : 12);
+        gops_test_check(gops_test_every_result(&problem, NULL, &random, &tally), "not legal");
+    }
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
 }
 

@@ -9,11 +9,13 @@
 
 /* TILE(vectors, rows, pixels, stride, per_vector): gops_direct_size. Tiles have up to 28 sums in 32
  * registers, or 12 in 16. Their pixels divide the usual widths of images, 224 halved again and
- * again. */
+ * again; or they leave registers for all weights, so that no multiplication loads them again. */
 #if defined(__AVX512F__) || defined(__aarch64__)
 #define GOPS_DIRECT_SIZES(TILE, stride)                                                            \
     TILE(4, 1, 7, stride, 1)                                                                       \
+    TILE(4, 1, 6, stride, 1)                                                                       \
     TILE(4, 1, 4, stride, 1)                                                                       \
+    TILE(3, 1, 9, stride, 1)                                                                       \
     TILE(3, 1, 8, stride, 1)                                                                       \
     TILE(3, 1, 7, stride, 1)                                                                       \
     TILE(3, 1, 4, stride, 1)                                                                       \

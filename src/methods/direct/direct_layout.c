@@ -20,6 +20,7 @@ enum {
     MAX_PIXELS = 56,       /* of a tile's row */
     MAX_ROWS = 4,          /* of a tile */
     CACHE_LINE = GOPS_DIRECT_CACHE_LINE,
+    LARGE_L2 = 1 << 20,  /* choose_depth */
     WAY_BYTES = 4096,    /* addresses so far apart share a set of the first level cache */
     WIDE_REGISTERS = 32, /* of AVX-512; all tiles for 16 registers fit */
     PAGE_BYTES = 4096,
@@ -42,7 +43,7 @@ static const double LOADS_PER_CYCLE = 1.75; /* 2 but for those that wait for a l
  * few, has addresses of several rows, or loads four pixels at a time, some across two lines.
  * Without these the tile of the smallest estimate took up to 1.19 times as long as the fastest. */
 static const double CYCLES_PER_L2_LINE = 0.4;
-static const double CYCLES_PER_SPILL = 0.5;
+static const double CYCLES_PER_SPILL = 1; /* 0.5 on Zen 5, 2 and more on an Intel Xeon with AMX */
 static const double CYCLES_PER_SECOND_ROW = 0.5;
 static const double CYCLES_PER_FOUR_PIXELS = 1;
 /* A step takes no less for each line that it reads where the lines of its channels evict each
@@ -78,6 +79,13 @@ static bool planes_conflict(const gops_plan *plan, int64_t pixels, int64_t chann
            channels > plan->machine.l1_bytes / WAY_BYTES;
 }
 
+static bool weights_beyond_l1(const gops_plan *plan, const gops_direct_layout *p,
+                              const gops_direct_tile *tile)
+{
+    return p->depth_block * plan->conv.taps * tile->size.vectors * plan->kernels->vector_bytes >
+           plan->machine.l1_bytes / 2;
+}
+
 /* What each step of a tile takes in addition. */
 static double more_cycles(const gops_plan *plan, const gops_direct_layout *p,
                           const gops_direct_tile *tile)
@@ -86,7 +94,7 @@ static double more_cycles(const gops_plan *plan, const gops_direct_layout *p,
     const int64_t step = size.vectors * plan->kernels->vector_bytes;
     const int64_t registers = size.vectors * (size.rows * size.pixels / size.per_vector + 1) + 1;
     double cycles = 0;
-    if (p->depth_block * plan->conv.taps * step > plan->machine.l1_bytes / 2) {
+    if (weights_beyond_l1(plan, p, tile)) {
         cycles += CYCLES_PER_L2_LINE * (double)step / CACHE_LINE;
     }
     if (registers > WIDE_REGISTERS) {
@@ -183,6 +191,11 @@ static double tap_cycles(const gops_plan *plan, gops_direct_layout *p, const gop
         cut_axis(&conv->axis[conv->axes - 1], p->pixels, gops_direct_max_cut(tile->size));
     double across[MAX_PIXELS + 1], down[MAX_ROWS + 1] = {0, 1};
     const int64_t row_bytes = tile->size.stride * gops_compute_bytes(plan->type->compute);
+    /* However few pixels a step has, its weights arrive no faster. */
+    const double arrive =
+        weights_beyond_l1(plan, p, tile)
+            ? (double)(tile->size.vectors * plan->kernels->vector_bytes) / L2_BYTES_PER_CYCLE
+            : 0;
     const double line = planes_conflict(plan, conv->data_pixels, p->depth_block)
                             ? CYCLES_PER_EVICTED_LINE / GOPS_DIRECT_CACHE_LINE
                             : 0;
@@ -209,7 +222,8 @@ static double tap_cycles(const gops_plan *plan, gops_direct_layout *p, const gop
         for (int64_t j = 1; j <= p->pixels; j++) {
             const double columns = (double)(i * gops_ceil_div(j, tile->size.per_vector));
             const double read = (double)(i * (GOPS_DIRECT_CACHE_LINE + j * row_bytes)) * line;
-            const double step = larger(step_cycles(tile->size, columns), read) + more;
+            const double step =
+                larger(larger(step_cycles(tile->size, columns), arrive), read) + more;
             cycles += down[i] * across[j] * ((double)conv->channels_in * step + CYCLES_PER_TAP);
         }
     }
@@ -274,16 +288,20 @@ static const gops_direct_tile *find_last_tile(const gops_direct_kernels *kernels
 }
 
 /* Input channels at a time: their weights stay in an eighth of the second level cache. 512 -> 512
- * on 7x7 took 0.96 ms with 24 KB of weights, 0.88 with 96, 0.84 with 192 and 384 (Zen 5). Planes that
- * fill pages are no more than a tap can go through without the walk to another table: 256 -> 256 on
- * 56x56 took 1.15 times as long with 128 of them (Intel Xeon, Granite Rapids class). */
+ * on 7x7 took 0.96 ms with 24 KB of weights, 0.88 with 96, 0.84 with 192 and 384 (Zen 5). The larger
+ * caches of Intel's servers answer later: there the weights are as large as the first level, and
+ * the taps of a row find its data still there. 512 -> 512 on 7x7 took 1.42 ms with 256 KB, 1.22 with
+ * 48; 128 -> 128 on 112x112 27.2 and 24.7 (Xeon with AMX, 2 MB). Planes that fill pages are no more
+ * than a tap can go through without the walk to another table. */
 static int64_t choose_depth(const gops_plan *plan, const gops_direct_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channel = gops_mul_saturate(conv->taps, p->mr * p->tile->size.per_vector * bytes);
+    const int64_t l2_bytes = plan->machine.l2_bytes;
+    const int64_t weights = l2_bytes > LARGE_L2 ? plan->machine.l1_bytes : l2_bytes / 8;
     const int64_t planes = conv->data_pixels * bytes < PAGE_BYTES ? conv->channels_in : MAX_PAGES;
-    const int64_t max = gops_clamp(gops_min(planes, plan->machine.l2_bytes / 8 / channel),
+    const int64_t max = gops_clamp(gops_min(planes, weights / channel),
                                    gops_min(MIN_DEPTH, conv->channels_in), conv->channels_in);
     return gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, max));
 }

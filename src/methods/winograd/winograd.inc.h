@@ -293,8 +293,7 @@ GOPS_INLINE void multiply_tile(const gops_winograd_product *product, const C *po
 #define TILE_NAME(vectors, tiles) NAME(tile_##vectors##x##tiles)
 #define TILE(vectors, tiles)                                                                       \
     static void TILE_NAME(vectors, tiles)(const gops_winograd_product *product, const C *points,   \
-                                          const C *weights, C *sums, const C *next,                \
-                                          int64_t lines)                                           \
+                                          const C *weights, C *sums, const C *next, int64_t lines) \
     {                                                                                              \
         multiply_tile(product, points, weights, sums, next, lines, vectors, tiles);                \
     }
@@ -302,8 +301,8 @@ GOPS_WINOGRAD_TILES(TILE)
 #undef TILE
 #define TILE(vectors, tiles) [vectors - 1][tiles - 1] = TILE_NAME(vectors, tiles),
 static void (*const tile_table[GOPS_WINOGRAD_MAX_VECTORS][GOPS_WINOGRAD_MAX_TILES])(
-    const gops_winograd_product *product, const C *points, const C *weights, C *sums,
-    const C *next, int64_t lines) = {GOPS_WINOGRAD_TILES(TILE)};
+    const gops_winograd_product *product, const C *points, const C *weights, C *sums, const C *next,
+    int64_t lines) = {GOPS_WINOGRAD_TILES(TILE)};
 #undef TILE
 #undef TILE_NAME
 

@@ -48,8 +48,7 @@ static double product_cycles(const gops_plan *plan, const gops_winograd_layout *
     const double step = larger(larger(sums, loads) / 2, 4);
     const double weights = (double)plan->conv.channels_in * vectors *
                            (double)(kernels->lanes * gops_compute_bytes(plan->type->compute));
-    const double streamed =
-        weights / (p->weights_beyond_l2 ? BYTES_PER_CYCLE : L2_BYTES_PER_CYCLE);
+    const double streamed = weights / (p->weights_beyond_l2 ? BYTES_PER_CYCLE : L2_BYTES_PER_CYCLE);
     const double computed =
         parts * ((double)plan->conv.channels_in * step + CYCLES_PER_TILE + sums);
     return larger(computed, streamed) * (double)p->positions * (double)p->channel_blocks;
