@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""ranks.py GROUPOPS_MPI: the time of layers spread over the ranks of this machine, beside one rank.
+"""ranks.py GROUPOPS_MPI WRITE_UNET: the time of layers and of U-Nets spread over the ranks of this machine,
+beside one rank.
 
-Prints a table of the measured layers, then what a model makes of the last one on more machines, and
-draws both into --picture=FILE.svg. The model of p ranks, each with a brick of 1/p of the volume:
+Prints a table of them, of the networks with the halo that a formula gives, then what a model makes of the
+last layer on more machines, and draws both into --picture=FILE.svg. The model of p ranks, each with a brick of 1/p of the volume:
 
     time(p) = time(1) / p + copied(p) / copying + messages(p) * latency + received(p) / bandwidth
 
@@ -15,6 +16,7 @@ import argparse
 import itertools
 import os
 import subprocess
+import tempfile
 
 # name, flags; the last one is the model's: CHANNELS and SIDE are of it.
 CHANNELS, SIDE = 16, 128
@@ -25,22 +27,57 @@ LAYERS = [
     ("3D, 16 channels, 128^3", f"1,{CHANNELS},{SIDE},{SIDE},{SIDE}",
      f"1,{CHANNELS},{CHANNELS},3,3,3", "1,1,1", "z"),
 ]
+# Channels and levels of 3D U-Nets of 128^3, split along z.
+NETWORKS = [(16, 3), (32, 3)]
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMP_NUM_THREADS": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 COLUMNS = ("rank", "ms", "computing", "waiting", "copying", "sent", "received", "messages")
 
 
-def measure(program, ranks, layer):
-    """The slowest rank's row of one run."""
-    _, data, filter_shape, pads, split = layer
-    words = ["mpirun", "-n", ranks, program, "bench", "conv", f"--data={data}",
-             f"--filter={filter_shape}", f"--pads-begin={pads}", f"--pads-end={pads}",
-             f"--split={split}", "--threads=1"]
+def run(program, ranks, *words, folder=None):
+    """The slowest rank's row of one run: the lines of ranks are the last."""
+    words = ["mpirun", "-n", ranks, program, *words, "--threads=1"]
     done = subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE,
-                          text=True, env={**os.environ, **ENVIRONMENT})
-    rows = [dict(zip(COLUMNS, map(float, line.split())))
-            for line in done.stdout.splitlines() if line.split()[0].isdigit()]
-    return max(rows, key=lambda row: row["ms"])
+                          stderr=subprocess.DEVNULL, cwd=folder, text=True,
+                          env={**os.environ, **ENVIRONMENT})
+    lines = done.stdout.splitlines()[-ranks:]
+    return max((dict(zip(COLUMNS, map(float, line.split()))) for line in lines),
+               key=lambda row: row["ms"])
+
+
+def measure(program, ranks, layer):
+    _, data, filter_shape, pads, split = layer
+    return run(program, ranks, "bench", "conv", f"--data={data}", f"--filter={filter_shape}",
+               f"--pads-begin={pads}", f"--pads-end={pads}", f"--split={split}")
+
+
+def print_row(name, one, many):
+    print(f"| {name} | {one['ms']:.2f} | {many['ms']:.2f} | {one['ms'] / many['ms']:.2f} "
+          f"| {many['copying']:.3f} | {many['received']:.0f} |", flush=True)
+
+
+def halo(channels, levels):
+    """Bytes that the first rank gets in one run of a U-Net: before each convolution of 3 x 3 x 3 a row
+    of all its channels, of a volume that each level halves."""
+    read = [[2, channels] + [channels] * 2]
+    read += [[channels << level] * 4 for level in range(1, levels - 1)]
+    read += [[channels << levels - 1] * 2]
+    return sum(4 * sum(inputs) * (SIDE >> level) ** 2 for level, inputs in enumerate(read))
+
+
+def measure_networks(options):
+    """Returns a line for each network: its halo by the formula."""
+    formula = []
+    for channels, levels in NETWORKS:
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([options.write_unet, f"{SIDE},{SIDE},{SIDE}", f"channels={channels}",
+                            f"levels={levels}"], check=True, cwd=folder)
+            runs = [[run(options.program, ranks, "ir", "unet.xml", "--split=z", folder=folder)
+                     for ranks in (1, options.ranks)] for _ in range(options.rounds)]
+        one, many = (min((each[i] for each in runs), key=lambda row: row["ms"]) for i in (0, 1))
+        print_row(f"3D U-Net, {channels} channels, {levels} levels, {SIDE}^3", one, many)
+        formula.append(f"{channels} channels: {halo(channels, levels)} bytes")
+    return formula
 
 
 def grid(ranks):
@@ -81,7 +118,8 @@ def draw(path, measured, modelled):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
+    parser.add_argument("program", type=os.path.abspath)
+    parser.add_argument("write_unet", type=os.path.abspath)
     parser.add_argument("--ranks", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--latency-us", type=float, default=2)
@@ -96,8 +134,9 @@ def main():
         runs = [[measure(options.program, ranks, layer) for ranks in (1, options.ranks)]
                 for _ in range(options.rounds)]
         one, many = (min((run[i] for run in runs), key=lambda row: row["ms"]) for i in (0, 1))
-        print(f"| {layer[0]} | {one['ms']:.2f} | {many['ms']:.2f} | {one['ms'] / many['ms']:.2f} "
-              f"| {many['copying']:.3f} | {many['received']:.0f} |", flush=True)
+        print_row(layer[0], one, many)
+    formula = measure_networks(options)
+    print("\nThe U-Nets' halo of a rank with one neighbour, by formula: " + ", ".join(formula) + ".")
     rate = (many["sent"] + many["received"]) / many["copying"]
     modelled = [(ranks, one["ms"] / model(ranks, one["ms"], rate, options))
                 for ranks in (1 << power for power in range(11))]
