@@ -148,8 +148,8 @@ static void *execute(const subject *s, const gops_mpi_plan *plan, const gops_mpi
     return output;
 }
 
-/* The largest magnitude that one process gives in the channel of the image in which the element of
- * the rank's part lies, or of the channel's scale and bias. */
+/* The largest magnitude that one process gives in the channel of the image in which the element of the
+ * rank's part lies, before or after it adds the channel's bias, or of its scale and bias. */
 static long double largest(const subject *s, int64_t index)
 {
     const gops_mpi_part *part = &s->info.output;
@@ -161,11 +161,13 @@ static long double largest(const subject *s, int64_t index)
     const int64_t channel = index / own % part->shape.dims[1] + part->offset[1];
     const int64_t image = index / own / part->shape.dims[1] + part->offset[0];
     const int64_t first = (image * s->output.dims[1] + channel) * all;
-    long double most =
-        fmaxl(fabsl(gops_test_get_real(s->output.type, s->buffers.scale.memory, channel)),
-              fabsl(gops_test_get_real(s->output.type, s->buffers.bias.memory, channel)));
-    for (int64_t i = first; i < first + all; i++)
-        most = fmaxl(most, fabsl(gops_test_get_real(s->output.type, s->buffers.output.memory, i)));
+    const long double bias = gops_test_get_real(s->output.type, s->buffers.bias.memory, channel);
+    long double most = fmaxl(
+        fabsl(gops_test_get_real(s->output.type, s->buffers.scale.memory, channel)), fabsl(bias));
+    for (int64_t i = first; i < first + all; i++) {
+        const long double value = gops_test_get_real(s->output.type, s->buffers.output.memory, i);
+        most = fmaxl(most, fmaxl(fabsl(value), fabsl(value - bias)));
+    }
     return most;
 }
 
