@@ -12,17 +12,23 @@ typedef struct problem {
     const gops_options *options;
 } problem;
 
+/* A quantized plan may have another type of filter than of data, which the shape does not depend on; where
+ * plans must not, making them tells. */
 static gops_status infer_shape(const problem *given, gops_shape *shape, gops_error *error)
 {
-    switch (given->operation) {
-    case GOPS_MPI_CONV:
-        return gops_conv_shape(given->data, given->second, given->attributes, shape, error);
-    case GOPS_MPI_DECONV:
-        return gops_deconv_shape(given->data, given->second, given->attributes, shape, error);
-    default:
+    gops_tensor filter = {0};
+    if (given->operation == GOPS_MPI_NORM) {
         return gops_norm_shape(given->data, given->second, given->third, given->attributes, shape,
                                error);
     }
+    if (given->data != NULL && given->second != NULL) {
+        filter = *given->second;
+        filter.type = given->data->type;
+    }
+    const gops_tensor *second = given->second != NULL ? &filter : NULL;
+    return given->operation == GOPS_MPI_CONV
+               ? gops_conv_shape(given->data, second, given->attributes, shape, error)
+               : gops_deconv_shape(given->data, second, given->attributes, shape, error);
 }
 
 static gops_status create_plan(const problem *given, const gops_options *options, gops_plan **plan,

@@ -1,6 +1,6 @@
 /* mpi_verb_bench.c: times one operation over the ranks, each one's time split into computing, waiting
  * and copying. */
-#include "mpi_command.h"
+#include "mpi_extras.h"
 
 #include "common/machine.h"
 #include "common/random_fill.h"
@@ -13,6 +13,7 @@ typedef struct bench_state {
     gops_mpi_plan *plan;
     gops_mpi_plan_info info;
     gops_mpi_filter *filter;
+    gops_mpi_extras extras;
     void *data, *weights, *scale, *bias, *output, *workspace;
     gops_arguments arguments;
 } bench_state;
@@ -29,6 +30,31 @@ static bool fill(const gops_tensor *tensor, uint64_t seed, void **memory, gops_t
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "no memory for %zu bytes", bytes);
     }
     gops_random_fill(tensor->type, *memory, bytes, seed);
+    return true;
+}
+
+/* A convolution's bias, if it is asked for, scales and slopes. */
+static bool allocate_extras(const gops_command *command, const gops_tensor *inputs,
+                            bench_state *state, gops_tool_error *error)
+{
+    const gops_settings *settings = &command->settings;
+    gops_plan_info info = GOPS_PLAN_INFO_INIT;
+    info.shape = state->info.shape;
+    if (settings->bias.rank != 0) {
+        gops_tensor bias = gops_operation_bias(settings, inputs, &info);
+        if (!gops_operation_check_bias(&settings->bias, &info, error)) {
+            return false;
+        }
+        bias.dims[0] = state->info.groups * gops_mpi_group_channels(&state->info);
+        if (!fill(&bias, 2, &state->bias, error)) {
+            return false;
+        }
+        state->arguments.bias = state->bias;
+    }
+    if (!gops_mpi_extras_read(settings, inputs, &state->info, &state->extras, error)) {
+        return false;
+    }
+    state->arguments.slopes = gops_mpi_extras_slopes(&state->extras, &state->info);
     return true;
 }
 
@@ -53,7 +79,8 @@ static bool allocate(const gops_mpi_world *world, const gops_command *command,
     state->arguments.workspace = state->workspace;
     state->arguments.workspace_bytes = state->info.workspace_bytes;
     if (convolves) {
-        return fill(&filter, 1, &state->weights, error);
+        return fill(&filter, 1, &state->weights, error) &&
+               allocate_extras(command, inputs, state, error);
     }
     if (!fill(&channels, 2, &state->scale, error) || !fill(&channels, 3, &state->bias, error)) {
         return false;
@@ -108,8 +135,10 @@ static bool bench_all(const gops_mpi_world *world, const gops_command *command, 
                                         state->distribution, &state->plan, &state->info, error) &&
                 gops_mpi_all(world, allocate(world, command, inputs, state, error), error);
     if (done && command->operation->inputs == 2) {
-        done = gops_mpi_filter_create(state->plan, state->weights, NULL, &state->filter,
-                                      &refusal) == GOPS_OK ||
+        done = gops_mpi_filter_create(
+                   state->plan, state->weights,
+                   gops_mpi_extras_quantization(&state->extras, &state->info, inputs[1].type),
+                   &state->filter, &refusal) == GOPS_OK ||
                gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
     }
     if (!done || !measure(state, &line, error)) {
@@ -131,6 +160,7 @@ bool gops_mpi_verb_bench(const gops_mpi_world *world, const gops_command *comman
     for (int i = 0; i < 6; i++) {
         free(memory[i]);
     }
+    gops_mpi_extras_release(&state.extras);
     gops_mpi_filter_destroy(state.filter);
     gops_mpi_plan_destroy(state.plan);
     gops_mpi_distribution_destroy(state.distribution);

@@ -1,10 +1,9 @@
 /* mpi_verb_run.c: one operation on arrays in .npy files, of which each rank reads and writes a part.
  */
+#include "mpi_extras.h"
 #include "mpi_npy.h"
 
 #include "common/flags.h"
-#include "npy/quantization.h"
-#include "npy/slopes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,7 @@ typedef struct run_state {
     gops_mpi_distribution *distribution;
     gops_mpi_plan *plan;
     gops_mpi_plan_info info;
-    gops_tool_quantization quantization;
-    void *slopes; /* of all channels */
+    gops_mpi_extras extras;
     void *elements[GOPS_TOOL_MAX_INPUTS], *bias_elements, *residual_elements, *output;
     gops_mpi_filter *filter;
 } run_state;
@@ -63,7 +61,7 @@ static bool open_files(run_state *state, gops_tool_error *error)
                            error);
 }
 
-/* Bias and residual must fit the output; scales and slopes are read whole, they are few. */
+/* Bias and residual must fit the output. */
 static bool check_extras(run_state *state, gops_tool_error *error)
 {
     const gops_tensor *output = &state->info.shape.output;
@@ -90,9 +88,8 @@ static bool check_extras(run_state *state, gops_tool_error *error)
                                 "%s: the residual does not have the shape of the output",
                                 state->residual.path);
     }
-    return gops_quantization_read(&state->settings, state->inputs, output, &state->quantization,
-                                  error) &&
-           gops_slopes_read(&state->settings, output, &state->slopes, error);
+    return gops_mpi_extras_read(&state->settings, state->inputs, &state->info, &state->extras,
+                                error);
 }
 
 /* The rank's groups on the first axis of a tensor with `each` indices of a group. */
@@ -104,38 +101,9 @@ static gops_mpi_part groups_of(const run_state *state, const gops_tensor *tensor
     return part;
 }
 
-static int64_t channels_of_group(const run_state *state)
-{
-    const int64_t groups = state->info.shape.groups;
-    return groups > 0 ? state->info.shape.output.dims[1] / groups : 0;
-}
-
-/* The rank's part of scales and zero points. */
-static const gops_quantization *own_quantization(const run_state *state, gops_quantization *own)
-{
-    const gops_quantization *all = state->quantization.given;
-    const size_t first = (size_t)(state->info.first_group * channels_of_group(state));
-    const int64_t count = state->info.groups * channels_of_group(state);
-    if (all == NULL) {
-        return NULL;
-    }
-    *own = *all;
-    if (all->filter_scales_count > 1) {
-        const size_t bytes = state->inputs[1].type == GOPS_F64 ? sizeof(double) : sizeof(float);
-        own->filter_scales = (const char *)all->filter_scales + first * bytes;
-        own->filter_scales_count = count;
-    }
-    if (all->filter_zero_points_count > 1) {
-        own->filter_zero_points =
-            (const char *)all->filter_zero_points + first * gops_type_bytes(state->inputs[1].type);
-        own->filter_zero_points_count = count;
-    }
-    return own;
-}
-
 static bool read_parts(run_state *state, gops_tool_error *error)
 {
-    const int64_t channels = channels_of_group(state);
+    const int64_t channels = gops_mpi_group_channels(&state->info);
     if (!gops_mpi_npy_read(&state->files[0], &state->info.data, &state->elements[0], error)) {
         return false;
     }
@@ -175,23 +143,20 @@ static bool allocate_output(run_state *state, gops_tool_error *error)
 
 static bool execute(run_state *state, gops_tool_error *error)
 {
-    gops_quantization own;
     gops_error refusal;
     gops_status status = GOPS_OK;
-    const size_t first = (size_t)(state->info.first_group * channels_of_group(state));
     gops_arguments arguments = GOPS_ARGUMENTS_INIT;
     arguments.data = state->elements[0];
     arguments.output = state->output;
     arguments.residual = state->residual_elements;
     arguments.scale = state->convolves ? NULL : state->elements[1];
     arguments.bias = state->convolves ? state->bias_elements : state->elements[2];
-    if (state->slopes != NULL) {
-        arguments.slopes =
-            (char *)state->slopes + first * gops_type_bytes(state->info.shape.output.type);
-    }
+    arguments.slopes = gops_mpi_extras_slopes(&state->extras, &state->info);
     if (state->convolves) {
-        status = gops_mpi_filter_create(state->plan, state->elements[1],
-                                        own_quantization(state, &own), &state->filter, &refusal);
+        status = gops_mpi_filter_create(
+            state->plan, state->elements[1],
+            gops_mpi_extras_quantization(&state->extras, &state->info, state->inputs[1].type),
+            &state->filter, &refusal);
         free(state->elements[1]);
         state->elements[1] = NULL;
     }
@@ -257,8 +222,7 @@ bool gops_mpi_verb_run(const gops_mpi_world *world, const gops_command *command,
     free(state.bias_elements);
     free(state.residual_elements);
     free(state.output);
-    free(state.slopes);
-    gops_quantization_release(&state.quantization);
+    gops_mpi_extras_release(&state.extras);
     gops_mpi_filter_destroy(state.filter);
     gops_mpi_plan_destroy(state.plan);
     gops_mpi_distribution_destroy(state.distribution);
