@@ -4,6 +4,7 @@
 
 #include "harness.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef gops_ort_graph_builder builder;
@@ -484,6 +485,24 @@ static void worth(void)
     }
 }
 
+/* So is one of dense layers on large planes where the runtime's are faster. */
+static void worth_dense(void)
+{
+    bool taken = true;
+#if defined(__x86_64__)
+    const char *isa = getenv("GROUPOPS_ISA");
+    const bool wide = isa == NULL || strncmp(isa, "avx512", 6) == 0 || strcmp(isa, "amx") == 0;
+    taken = !(wide && __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512vl"));
+#endif
+    builder graph;
+    start(&graph, 22, 13, 1, 7, 61, 59);
+    gops_ort_graph_conv(&graph, "a", "x", 7, 11, 3, 1);
+    gops_ort_graph_node(&graph, "Relu", "b", FROM("a"));
+    gops_ort_graph_conv(&graph, "y", "b", 11, 13, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "dense layers", taken ? 3 : 0, taken ? 1 : 0);
+}
+
 int main(void)
 {
     const gops_test_case cases[] = {
@@ -505,6 +524,7 @@ int main(void)
         {"other_gates", other_gates},
         {"ranks", ranks},
         {"worth", worth},
+        {"worth_dense", worth_dense},
         {NULL, NULL},
     };
     gops_ort_listen();
