@@ -117,6 +117,13 @@ static void fused(void)
                  "y.npy");
 }
 
+static void moments(void)
+{
+    fail_in_turn("run norm --data=n.npy --scale=s.npy --bias=s.npy --output=y.npy --threads=1 "
+                 "--num-groups=6 --epsilon=1e-3 --means=s.npy --variances=s.npy",
+                 "y.npy");
+}
+
 static void plan(void)
 {
     fail_in_turn("plan deconv --data=1,4,9,11 --filter=2,2,3,3,2 --strides=2,1 --json", NULL);
@@ -162,16 +169,19 @@ static void write_quantized(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"run", run}, {"quantized", quantized}, {"fused", fused}, {"plan", plan}, {"info", info},
-        {"ir", ir},   {"compare", compare},     {NULL, NULL}};
+        {"run", run},         {"quantized", quantized}, {"fused", fused},
+        {"moments", moments}, {"plan", plan},           {"info", info},
+        {"ir", ir},           {"compare", compare},     {NULL, NULL}};
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 4, 5);
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 2, 3);
+    const gops_tensor six = GOPS_TEST_TENSOR(GOPS_F32, 1, 6, 6);
     float values[36];
     for (int i = 0; i < 36; i++)
         values[i] = (float)(i * i % 17) / 8;
     tool_folder_enter();
     tool_npy_write("x.npy", "f4", &data, values);
     tool_npy_write("w.npy", "f4", &filter, values);
+    tool_npy_write("n.npy", "f4", &six, values);
     write_quantized();
     ir_write_text("net.xml", ir_small_net);
     ir_write("net.bin", values, sizeof values);

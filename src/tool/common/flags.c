@@ -126,6 +126,17 @@ static bool check_slopes(const gops_words *words, const gops_settings *settings,
                                     words->dashes, words->dashes);
 }
 
+/* Means and variances need each other. */
+static bool check_moments(const gops_words *words, const gops_settings *settings,
+                          gops_tool_error *error)
+{
+    const bool means = settings->means != NULL;
+    return means == (settings->variances != NULL) ||
+           gops_tool_refuse(error, words->exit_code, "%s%s needs %s%s=NUMBER|FILE", words->dashes,
+                            means ? "means" : "variances", words->dashes,
+                            means ? "variances" : "means");
+}
+
 bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool_error *error)
 {
     for (int i = 0; i < words->count; i++) {
@@ -141,7 +152,8 @@ bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool
                                     words->dashes, flag->name, flag->value);
         }
     }
-    return check_quantized(words, settings, error) && check_slopes(words, settings, error);
+    return check_quantized(words, settings, error) && check_slopes(words, settings, error) &&
+           check_moments(words, settings, error);
 }
 
 bool gops_flags_given(const gops_settings *settings, const char *name)

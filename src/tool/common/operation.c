@@ -130,6 +130,7 @@ gops_options gops_operation_options(const gops_settings *settings, const gops_ho
         .residual_type = (gops_type)settings->residual_type,
         .activation = settings->activation,
         .residual_after_activation = settings->residual_after_activation,
+        .moments = settings->means != NULL ? GOPS_MOMENTS_GIVEN : GOPS_MOMENTS_FOUND,
     };
 }
 

@@ -45,6 +45,8 @@ typedef struct gops_settings {
     int residual_type; /* no flag: of the residual's file; 0: the output's */
     gops_activation activation;
     bool residual_after_activation;
+    const char *means; /* each a number, or the path of a .npy file; npy/moments.h reads them */
+    const char *variances;
     const char *slopes; /* of prelu: a number, or the path of a .npy file; npy/slopes.h reads it */
     /* quantized convolutions: npy/quantization.h reads them, where they are given */
     double data_scale;

@@ -3,6 +3,7 @@
  * The headers are read and the plan is made before any element is read or any large buffer is
  * allocated, and the filter is freed once it is packed. So the peak of memory is the data, the
  * packed filter, the output and the workspace. */
+#include "npy/moments.h"
 #include "npy/npy.h"
 #include "npy/quantization.h"
 #include "npy/slopes.h"
@@ -27,7 +28,7 @@ typedef struct run_state {
     gops_plan *plan;
     gops_plan_info info;
     gops_tool_quantization quantization;
-    void *slopes;
+    void *slopes, *means, *variances;
     gops_packed_filter *filter;
     void *output;
 } run_state;
@@ -111,13 +112,18 @@ static bool check_extras(run_state *state, gops_tool_error *error)
 
 static bool make_plan(run_state *state, gops_tool_error *error)
 {
-    return gops_operation_plan(state->operation, &state->settings, state->tensors, NULL,
-                               &state->plan, &state->info, error) &&
-           (state->operation->inputs != 2 ||
-            (check_extras(state, error) &&
-             gops_quantization_read(&state->settings, state->tensors, &state->info.shape.output,
-                                    &state->quantization, error) &&
-             gops_slopes_read(&state->settings, &state->info.shape.output, &state->slopes, error)));
+    const gops_tensor *output = &state->info.shape.output;
+    if (!gops_operation_plan(state->operation, &state->settings, state->tensors, NULL, &state->plan,
+                             &state->info, error)) {
+        return false;
+    }
+    if (state->operation->inputs != 2) {
+        return gops_moments_read(&state->settings, output, &state->means, &state->variances, error);
+    }
+    return check_extras(state, error) &&
+           gops_quantization_read(&state->settings, state->tensors, output, &state->quantization,
+                                  error) &&
+           gops_slopes_read(&state->settings, output, &state->slopes, error);
 }
 
 static bool read_file(run_state *state, int index, gops_tool_error *error)
@@ -177,6 +183,8 @@ static bool execute_run(run_state *state, gops_tool_error *error)
         .residual = state->residual.elements,
         .output = state->output,
         .slopes = state->slopes,
+        .mean = state->means,
+        .variance = state->variances,
     };
     if (gops_execute(state->plan, &arguments, &refusal) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
@@ -207,6 +215,8 @@ static void release_run(run_state *state)
     }
     gops_quantization_release(&state->quantization);
     free(state->slopes);
+    free(state->means);
+    free(state->variances);
     gops_filter_destroy(state->filter);
     gops_plan_destroy(state->plan);
     free(state->output);

@@ -1,0 +1,63 @@
+/* moments.c: means and variances, each a number or a file with one for each group, of all images or
+ * of every one. */
+#include "npy/moments.h"
+
+#include "npy/numbers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static bool check(const gops_tool_numbers *read, int64_t groups, int64_t all,
+                  gops_tool_error *error)
+{
+    if (read->type != 0 && read->type != GOPS_F32 && read->type != GOPS_F64) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "--%s: the elements of %s are %s; f32 or f64 is needed", read->flag,
+                                read->text, gops_type_name(read->type));
+    }
+    return read->count == 1 || read->count == groups || read->count == all ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "--%s: %s has %" PRId64 " elements; there must be 1, or one for each "
+                            "of the %" PRId64 " groups, of one image or of all",
+                            read->flag, read->text, read->count, groups);
+}
+
+static bool fill(const gops_tool_numbers *read, bool doubles, int64_t all, void **moments,
+                 gops_tool_error *error)
+{
+    *moments = calloc((size_t)all + 1, sizeof(double));
+    if (*moments == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "--%s: no memory", read->flag);
+    }
+    for (int64_t i = 0; i < all; i++) {
+        const double moment = gops_numbers_element(read, i % read->count);
+        if (doubles) {
+            ((double *)*moments)[i] = moment;
+        } else {
+            ((float *)*moments)[i] = (float)moment;
+        }
+    }
+    return true;
+}
+
+static bool read_moments(const char *flag, const char *text, const gops_tensor *data,
+                         int64_t groups, void **moments, gops_tool_error *error)
+{
+    gops_tool_numbers read = {.flag = flag, .text = text};
+    const int64_t all = data->dims[0] * groups;
+    const bool done = gops_numbers_read(&read, 0, error) && check(&read, groups, all, error) &&
+                      fill(&read, data->type == GOPS_F64, all, moments, error);
+    free(read.elements);
+    return done;
+}
+
+bool gops_moments_read(const gops_settings *settings, const gops_tensor *data, void **means,
+                       void **variances, gops_tool_error *error)
+{
+    *means = NULL;
+    *variances = NULL;
+    return settings->means == NULL ||
+           (read_moments("means", settings->means, data, settings->num_groups, means, error) &&
+            read_moments("variances", settings->variances, data, settings->num_groups, variances,
+                         error));
+}
