@@ -46,6 +46,17 @@
 #define EVEN_ODD_8 0, 2, 4, 6, 9, 11, 13, 15
 #define EVEN_ODD_16 EVEN_8, 17, 19, 21, 23, 25, 27, 29, 31
 
+/* Vectors of two halves: the lower halves of two, the upper ones; and in each half the lower
+ * elements of two interleaved, the upper ones. */
+#define LOW_HALVES_4 0, 1, 4, 5
+#define HIGH_HALVES_4 2, 3, 6, 7
+#define LOW_OF_HALVES_4 0, 4, 2, 6
+#define HIGH_OF_HALVES_4 1, 5, 3, 7
+#define LOW_HALVES_8 0, 1, 2, 3, 8, 9, 10, 11
+#define HIGH_HALVES_8 4, 5, 6, 7, 12, 13, 14, 15
+#define LOW_OF_HALVES_8 0, 8, 1, 9, 4, 12, 5, 13
+#define HIGH_OF_HALVES_8 2, 10, 3, 11, 6, 14, 7, 15
+
 /* How many elements of 2, of 4 and of 8 bytes a vector register has. */
 #if GOPS_VECTOR_BYTES == 64
 #define LANES_OF_2 32

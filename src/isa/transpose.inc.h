@@ -9,15 +9,55 @@
  * Parameters:
  *   NAME(symbol)  puts the type's name in front of a symbol
  *   NAME(vector)  type: a vector
+ *   LANES         int: its elements
  *   LOW, HIGH     indices for __builtin_shufflevector that interleave the lower halves and the
  *                 upper halves of two vectors
  */
 #include "isa/register.h"
 
+#if defined(__AVX2__) && !defined(__AVX512F__) && (LANES == 4 || LANES == 8)
+/* A vector of AVX2 is two halves; instructions that move nothing from one to the other interleave
+ * them at once, while LOW and HIGH take two each. So a transposition first brings together what
+ * belongs in a half: 24 instructions for 8 vectors, where rotating takes 48. */
+GOPS_INLINE void NAME(transpose_halves)(NAME(vector) * rows)
+{
+    NAME(vector) next[LANES];
+    GOPS_UNROLL
+    for (int i = 0; i < LANES / 2; i++) {
+        next[i] =
+            __builtin_shufflevector(rows[i], rows[i + LANES / 2], GOPS_PASTE(LOW_HALVES, LANES));
+        next[i + LANES / 2] =
+            __builtin_shufflevector(rows[i], rows[i + LANES / 2], GOPS_PASTE(HIGH_HALVES, LANES));
+    }
+    GOPS_UNROLL
+    for (int bits = 1; bits < LANES / 2; bits *= 2) {
+        GOPS_UNROLL
+        for (int i = 0; i < LANES; i++) {
+            const int of = i / (LANES / 2) * (LANES / 2) + i % (LANES / 2) / 2;
+            rows[i] = i % 2 == 0 ? __builtin_shufflevector(next[of], next[of + LANES / 4],
+                                                           GOPS_PASTE(LOW_OF_HALVES, LANES))
+                                 : __builtin_shufflevector(next[of], next[of + LANES / 4],
+                                                           GOPS_PASTE(HIGH_OF_HALVES, LANES));
+        }
+        GOPS_UNROLL
+        for (int i = 0; i < LANES; i++) {
+            next[i] = rows[i];
+        }
+    }
+}
+#define GOPS_TRANSPOSES_HALVES
+#endif
+
 /* Rotates the addresses in `count` vectors by log2(count) bits; `count` is a power of 2, at most
  * 32. */
 GOPS_INLINE void NAME(rotate_address)(NAME(vector) * rows, const int count)
 {
+#ifdef GOPS_TRANSPOSES_HALVES
+    if (count == LANES) {
+        NAME(transpose_halves)(rows);
+        return;
+    }
+#endif
     NAME(vector) next[32];
     GOPS_UNROLL
     for (int bits = 1; bits < count; bits *= 2) {
@@ -32,3 +72,4 @@ GOPS_INLINE void NAME(rotate_address)(NAME(vector) * rows, const int count)
         }
     }
 }
+#undef GOPS_TRANSPOSES_HALVES
