@@ -17,6 +17,7 @@ import torch
 import torchvision
 
 import groupops_torch
+from torch_worker import set_threads
 
 NETWORKS = """
     alexnet vgg11 squeezenet1_1 densenet121 googlenet inception_v3 resnet18 resnet50 resnext50_32x4d
@@ -88,7 +89,7 @@ def measure(name, threads, seconds, channels_last):
     ratios = {}
     with torch.no_grad():
         for count in threads:
-            torch.set_num_threads(count)
+            set_threads(torch, count)
             without, within = compare(lambda: model(data), seconds)
             ratios[count] = without / within
             print(f"{name:44} {count:7} {without * 1e3:10.2f} {within * 1e3:10.2f} {ratios[count]:7.2f}", flush=True)

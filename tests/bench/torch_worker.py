@@ -42,13 +42,22 @@ def normalization(torch, layer, data, scale, bias):
     return lambda: group_norm(data, layer["groups"], scale, bias, layer["epsilon"])
 
 
+def set_threads(torch, count):
+    """PyTorch sets OpenMP's threads; OpenBLAS on POSIX threads, for its products, has its own number."""
+    torch.set_num_threads(count)
+    try:
+        ctypes.CDLL("libblas.so.3").openblas_set_num_threads(count)
+    except (OSError, AttributeError):  # another BLAS
+        pass
+
+
 def prepare(torch, layer, source):
     inputs = []
     for index in range(layer["inputs"]):
         shape = layer[f"input{index}"]
         values = bytearray(source.read(4 * math.prod(shape)))
         inputs.append(torch.frombuffer(values, dtype=torch.float32).reshape(shape))
-    torch.set_num_threads(layer["threads"])
+    set_threads(torch, layer["threads"])
     make = normalization if layer["op"] == "norm" else convolution
     function = make(torch, layer, *inputs)
     function()
