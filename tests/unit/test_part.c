@@ -224,20 +224,26 @@ static gops_problem random_problem(gops_problem_operation operation, gops_type t
     return problem;
 }
 
+/* How many parts were compared. */
+static int64_t check_problem(gops_problem *problem, gops_test_random *random)
+{
+    gops_reference_geometry g;
+    whole of = {.problem = problem, .random = random};
+    gops_problem_reference_shape(problem, &g, &of.output);
+    gops_problem_buffers buffers = gops_problem_buffers_create(problem, &of.output, random);
+    of.buffers = &buffers;
+    gops_test_every_plan(problem, compare_parts, &of);
+    gops_problem_buffers_destroy(&buffers);
+    return of.compared;
+}
+
 static void check_operation(gops_problem_operation operation, uint64_t stream)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), stream);
     int64_t compared = 0;
     for (int i = 0; i < ROUNDS; i++) {
         gops_problem problem = random_problem(operation, types[i % TYPES], &random);
-        gops_reference_geometry g;
-        whole of = {.problem = &problem, .random = &random};
-        gops_problem_reference_shape(&problem, &g, &of.output);
-        gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &of.output, &random);
-        of.buffers = &buffers;
-        gops_test_every_plan(&problem, compare_parts, &of);
-        gops_problem_buffers_destroy(&buffers);
-        compared += of.compared;
+        compared += check_problem(&problem, &random);
     }
     gops_test_check(compared >= ROUNDS * BRICKS, "only %lld parts were compared",
                     (long long)compared);
@@ -251,6 +257,19 @@ static void conv(void)
 static void deconv(void)
 {
     check_operation(GOPS_PROBLEM_DECONV, 2);
+}
+
+/* Planes of more than a page, and parts of less: direct cuts the channels by the planes of the whole. */
+static void pages(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 3);
+    gops_problem problem = {
+        .operation = GOPS_PROBLEM_CONV,
+        .data = {GOPS_F32, 4, {1, 149, 29, 37}},
+        .filter = {GOPS_F32, 5, {1, 5, 149, 3, 2}},
+        .threads = 1,
+    };
+    gops_test_check(check_problem(&problem, &random) >= BRICKS, "few parts were compared");
 }
 
 static void refusals(void)
@@ -324,8 +343,8 @@ static void divisible(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"conv", conv},           {"deconv", deconv}, {"refusals", refusals},
-        {"divisible", divisible}, {NULL, NULL},
+        {"conv", conv},         {"deconv", deconv},       {"pages", pages},
+        {"refusals", refusals}, {"divisible", divisible}, {NULL, NULL},
     };
     return gops_test_main("part", cases);
 }

@@ -287,6 +287,15 @@ static const gops_direct_tile *find_last_tile(const gops_direct_kernels *kernels
     return last;
 }
 
+/* Whether a plane fills a page. A plan for other data and the same packed filter takes what the filter
+ * was packed for, as blocks are as deep as that says. */
+static bool fills_pages(const gops_plan *plan)
+{
+    return plan->wanted_variant != 0
+               ? plan->wanted_variant % 2 != 0
+               : plan->conv.data_pixels * gops_compute_bytes(plan->type->compute) >= PAGE_BYTES;
+}
+
 /* Input channels at a time: their weights stay in an eighth of the second level cache. 512 -> 512
  * on 7x7 took 0.96 ms with 24 KB of weights, 0.88 with 96, 0.84 with 192 and 384 (Zen 5). The larger
  * caches of Intel's servers answer later: there the weights are as large as the first level, and
@@ -300,7 +309,7 @@ static int64_t choose_depth(const gops_plan *plan, const gops_direct_layout *p)
     const int64_t channel = gops_mul_saturate(conv->taps, p->mr * p->tile->size.per_vector * bytes);
     const int64_t l2_bytes = plan->machine.l2_bytes;
     const int64_t weights = l2_bytes > LARGE_L2 ? plan->machine.l1_bytes : l2_bytes / 8;
-    const int64_t planes = conv->data_pixels * bytes < PAGE_BYTES ? conv->channels_in : MAX_PAGES;
+    const int64_t planes = fills_pages(plan) ? MAX_PAGES : conv->channels_in;
     const int64_t max = gops_clamp(gops_min(planes, weights / channel),
                                    gops_min(MIN_DEPTH, conv->channels_in), conv->channels_in);
     return gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, max));
@@ -421,9 +430,10 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
             continue;
         }
         /* Packed weights do not depend on the rows of a tile, and how deep their blocks are follows
-         * from the rest. */
+         * from what is in the variant. */
         const int64_t variant =
-            (tile->size.vectors * 8 + p.last_tile->size.vectors) * 8 + tile->size.per_vector;
+            ((tile->size.vectors * 8 + p.last_tile->size.vectors) * 8 + tile->size.per_vector) * 2 +
+            fills_pages(plan);
         if (p.worker_bytes > worker_limit) {
             too_large = true;
         } else if ((!found || p.cost < own->cost) &&
