@@ -208,6 +208,9 @@ static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
     if (!gops_ir_all(run, make_elements(run, index, error), error)) {
         return false;
     }
+    if (step->concat) {
+        return gops_ir_concat(run, index, error);
+    }
     if (step->constant || step->data == GOPS_IR_NONE) {
         return true;
     }

@@ -24,6 +24,7 @@ static const struct {
     {"Convert", gops_ir_prepare_convert, 1, 1, 1},
     {"Subtract", gops_ir_prepare_subtract, 2, 2, 1},
     {"Multiply", gops_ir_prepare_multiply, 2, 2, 1},
+    {"Concat", gops_ir_prepare_concat, 1, GOPS_IR_MAX_INPUTS, 1},
     {"Result", gops_ir_prepare_result, 1, 1, 0},
 };
 

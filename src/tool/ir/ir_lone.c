@@ -3,10 +3,13 @@
 
 #include <string.h>
 
+/* Of the specification's operations. */
+enum { MAX_INPUTS = 3 };
+
 static const char *input_name(const char *type, int input)
 {
-    static const char *const of_norm[] = {"data", "scale", "bias"};
-    static const char *const of_others[] = {"data", "filter", "output_shape"};
+    static const char *const of_norm[MAX_INPUTS] = {"data", "scale", "bias"};
+    static const char *const of_others[MAX_INPUTS] = {"data", "filter", "output_shape"};
     return strcmp(type, "GroupNormalization") == 0 ? of_norm[input] : of_others[input];
 }
 
@@ -16,10 +19,11 @@ bool gops_ir_surround(gops_ir_model *model, gops_tool_error *error)
     const int inputs = alone.inputs;
     const int layers = inputs + 2;
     gops_ir_text name;
-    if (alone.outputs != 1 || inputs == 0) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                "%s: a lone layer is run that has inputs and one output",
-                                gops_ir_call_layer(&alone, &name));
+    if (alone.outputs != 1 || inputs == 0 || inputs > MAX_INPUTS) {
+        return gops_tool_refuse(
+            error, GOPS_EXIT_FAILED,
+            "%s: a lone layer is run that has inputs, at most %d, and one output",
+            gops_ir_call_layer(&alone, &name), MAX_INPUTS);
     }
     gops_ir_layer *layer = gops_ir_take(model, (size_t)layers, sizeof *layer);
     gops_ir_port *result = gops_ir_take(model, 1, sizeof *result);

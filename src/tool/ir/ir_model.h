@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* No layer that is run has more inputs. */
-enum { GOPS_IR_MAX_INPUTS = 3 };
+enum { GOPS_IR_MAX_INPUTS = 8 };
 
 typedef struct gops_ir_attribute {
     const char *name;

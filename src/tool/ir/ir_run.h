@@ -75,6 +75,8 @@ typedef struct gops_ir_step {
     int data, scale, bias, residual;
     int64_t ones;
     bool pointwise; /* an Add or Relu, unless it is fused */
+    bool concat;    /* has no data of its own; its inputs are those of the model's layer */
+    int32_t axis;   /* along which they are joined */
     /* Fused layers are a list from the last one, which has the plan and the arguments, to the first
      * one, the operation. So are folded ones, without a plan. */
     int before; /* the layer before this one in the list; GOPS_IR_NONE */
@@ -139,7 +141,7 @@ gops_ir_prepare_fn gops_ir_prepare_parameter, gops_ir_prepare_const, gops_ir_pre
     gops_ir_prepare_conv, gops_ir_prepare_group_conv, gops_ir_prepare_deconv,
     gops_ir_prepare_group_deconv, gops_ir_prepare_norm, gops_ir_prepare_add, gops_ir_prepare_relu,
     gops_ir_prepare_reshape, gops_ir_prepare_convert, gops_ir_prepare_subtract,
-    gops_ir_prepare_multiply;
+    gops_ir_prepare_multiply, gops_ir_prepare_concat;
 
 /* The step of a layer that is not prepared yet. */
 gops_ir_step gops_ir_step_initial(void);
@@ -175,6 +177,15 @@ typedef struct gops_ir_inputs {
 bool gops_ir_take_inputs(gops_ir_run *run, int index, gops_ir_inputs *inputs,
                          gops_tool_error *error);
 void gops_ir_release_inputs(gops_ir_run *run, gops_ir_inputs *inputs);
+
+/* A part of the output of layer `source`, for the caller to release, also after a failure. A collective
+ * call, but what fails on one rank may not fail on the others. */
+bool gops_ir_take_part(gops_ir_run *run, int index, int source, const gops_ir_part *wanted,
+                       gops_ir_taken *taken, gops_tool_error *error);
+void gops_ir_release_taken(gops_ir_run *run, gops_ir_taken *taken);
+
+/* Executes a Concat. */
+bool gops_ir_concat(gops_ir_run *run, int index, gops_tool_error *error);
 
 /* Whether the layer is fused or folded with one that follows, and so executed with it. */
 bool gops_ir_is_before_another(const gops_ir_run *run, int index);

@@ -90,12 +90,23 @@ bool gops_ir_take_inputs(gops_ir_run *run, int index, gops_ir_inputs *inputs,
     return done;
 }
 
+bool gops_ir_take_part(gops_ir_run *run, int index, int source, const gops_ir_part *wanted,
+                       gops_ir_taken *taken, gops_tool_error *error)
+{
+    return fetch(run, index, source, false, taken, error) && cut(run, index, wanted, taken, error);
+}
+
+void gops_ir_release_taken(gops_ir_run *run, gops_ir_taken *taken)
+{
+    free(taken->memory);
+    run->live_bytes -= taken->bytes;
+}
+
 void gops_ir_release_inputs(gops_ir_run *run, gops_ir_inputs *inputs)
 {
     gops_ir_taken *const taken[] = {&inputs->data, &inputs->residual, &inputs->weights,
                                     &inputs->scale, &inputs->bias};
     for (int i = 0; i < 5; i++) {
-        free(taken[i]->memory);
-        run->live_bytes -= taken[i]->bytes;
+        gops_ir_release_taken(run, taken[i]);
     }
 }

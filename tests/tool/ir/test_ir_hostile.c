@@ -57,6 +57,11 @@ static void encodings(void)
     expect_refused("empty layers", "it has no layers");
     ir_write_text("m.xml", "<layer type=\"Relu\"/>");
     expect_refused("a lone layer without ports", "a lone layer is run that has inputs");
+    ir_write_text(
+        "m.xml",
+        "<layer type=\"Concat\"><data axis=\"0\"/><input><port id=\"0\"/><port id=\"1\"/>"
+        "<port id=\"2\"/><port id=\"3\"/></input><output><port id=\"4\"/></output></layer>");
+    expect_refused("a lone layer of four inputs", "a lone layer is run that has inputs, at most 3");
 }
 
 static void write_repeated(const char *before, const char *text, int times)

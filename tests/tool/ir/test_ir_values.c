@@ -281,9 +281,84 @@ static void compressed(void)
     free(made);
 }
 
+/* Three tensors, joined along an axis that is given as a number from the first or from the last; one is
+ * a constant. */
+static void check_concat(int at, int32_t axis, const char *attribute)
+{
+    const gops_type type = types[at].type;
+    gops_tensor input[3], output = GOPS_TEST_TENSOR(type, 2, 3, 5, 4);
+    const size_t bytes = gops_test_type_bytes(type);
+    ir_net *made = ir_net_begin(11, type, types[at].dtype);
+    tool_result *result = gops_test_allocate(sizeof *result);
+    void *elements[3];
+    int layer[3];
+    output.dims[axis] = 0;
+    for (int i = 0; i < 3; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        input[i] = GOPS_TEST_TENSOR(type, 2, 3, 5, 4);
+        input[i].dims[axis] = 1 + 2 * i;
+        output.dims[axis] += input[i].dims[axis];
+        layer[i] = i == 1 ? ir_net_random(made, name, input[i], &elements[i])
+                          : ir_net_parameter(made, name, input[i], &elements[i]);
+    }
+    ir_net_result(made, "y",
+                  IR_LAYER(made, "j", "Concat", attribute, &output, layer[0], layer[1], layer[2]));
+    ir_net_run(made, result);
+    char *got = ir_net_read(made, "y", &output);
+    int64_t inner = 1, begin = 0;
+    for (int32_t i = axis + 1; i < output.rank; i++)
+        inner *= output.dims[i];
+    for (int i = 0; i < 3; i++) {
+        const int64_t own = input[i].dims[axis];
+        for (int64_t e = 0; e < gops_test_elements(&input[i]); e++) {
+            const int64_t place =
+                (e / inner / own * output.dims[axis] + begin + e / inner % own) * inner + e % inner;
+            if (!gops_test_check(memcmp(got + (size_t)place * bytes,
+                                        (char *)elements[i] + (size_t)e * bytes, bytes) == 0,
+                                 "axis %d, input %d, element %d", (int)axis, i, (int)e))
+                break;
+        }
+        begin += own;
+        free(elements[i]);
+    }
+    free(got);
+    free(result);
+    free(made);
+}
+
+static void refuse_concat(const char *attribute, int64_t rows, const char *message)
+{
+    const gops_tensor one = GOPS_TEST_TENSOR(GOPS_F32, 2, 3),
+                      other = GOPS_TEST_TENSOR(GOPS_F32, 2, rows);
+    const gops_tensor output = GOPS_TEST_TENSOR(GOPS_F32, 4, 3);
+    ir_net *made = ir_net_begin(11, GOPS_F32, "f4");
+    void *a, *b;
+    const int first = ir_net_random(made, "a", one, &a);
+    const int second = ir_net_random(made, "b", other, &b);
+    ir_net_result(made, "y", IR_LAYER(made, "j", "Concat", attribute, &output, first, second));
+    ir_net_expect_refused(made, message);
+    free(a);
+    free(b);
+    free(made);
+}
+
+static void concat(void)
+{
+    static const char *const attributes[] = {"axis=\"0\"", "axis=\"-3\"", "axis=\"2\"",
+                                             "axis=\"-1\""};
+    for (int at = 0; at < TYPES; at++)
+        check_concat(at, at % 4, attributes[at % 4]);
+    refuse_concat("axis=\"2\"", 3, "axis \"2\" is none of the 2");
+    refuse_concat("axis=\"-3\"", 3, "axis \"-3\" is none of the 2");
+    refuse_concat("", 3, "axis \"\" is none of the 2");
+    refuse_concat("axis=\"0\"", 5, "f32 [2,3] and f32 [2,5] cannot be joined along axis 0");
+    refuse_concat("axis=\"1\"", 3, "the file states f32 [4,3] at output port 2; it is f32 [2,6]");
+}
+
 int main(void)
 {
-    static const gops_test_case cases[] = {{"fused", fused},
+    static const gops_test_case cases[] = {{"concat", concat},
+                                           {"fused", fused},
                                            {"not fused", not_fused},
                                            {"sums", sums},
                                            {"conversions", conversions},
