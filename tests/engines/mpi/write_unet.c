@@ -2,11 +2,12 @@
  * weights:
  *
  *     write_unet SIZES [channels=8] [levels=3] [batch=1] [groups=1] [norm=4] [down=2] [up=2] [type=f32]
+ *                [concat=0]
  *
  * SIZES are those of the spatial axes, "32,32,32". A level is twice a convolution of 3 taps an axis, with
  * padding, normalization of `norm` groups (0: none) and Relu; on the way down a convolution of stride 2
  * with kernels of `down` halves the sizes and doubles the channels, on the way up a transposed one with
- * kernels of `up` does the reverse, and what the level had is added. A convolution with kernels of 1 and a
+ * kernels of `up` does the reverse, and what the level had is added, or with `concat` joined. A convolution with kernels of 1 and a
  * bias makes the output "out". With `groups` the convolutions of the levels are grouped. */
 #include <groupops/tensor.h>
 
@@ -29,7 +30,7 @@ static struct {
 static int layers, edge_count;
 static gops_test_random numbers;
 static gops_tensor sizes; /* type and spatial axes of the network */
-static int64_t groups = 1, norm = 4, down = 2, up = 2;
+static int64_t groups = 1, norm = 4, down = 2, up = 2, concat;
 
 static void list(char *text, size_t bytes, const int64_t *values, int32_t count)
 {
@@ -193,7 +194,11 @@ static void network(int64_t batch, int64_t channels, int levels)
     }
     for (int i = levels - 2; i >= 0; i--) {
         const int both[] = {enlarge(at, skips[i]), skips[i]};
-        at = level(layer("add", "Add", "", outputs[skips[i]], 2, both), channels << i);
+        gops_tensor joined = outputs[skips[i]];
+        joined.dims[1] *= concat ? 2 : 1;
+        at = level(
+            layer("skip", concat ? "Concat" : "Add", concat ? "axis=\"1\"" : "", joined, 2, both),
+            channels << i);
     }
     const int last[] = {convolve(at, 3, 1, 1, 0, 1), constant(bias, 1)};
     at = layer("biased", "Add", "", outputs[last[0]], 2, last);
@@ -213,7 +218,8 @@ int main(int count, char **words)
                    {"groups=%" SCNd64, &groups},
                    {"norm=%" SCNd64, &norm},
                    {"down=%" SCNd64, &down},
-                   {"up=%" SCNd64, &up}};
+                   {"up=%" SCNd64, &up},
+                   {"concat=%" SCNd64, &concat}};
     for (char *at = count > 1 ? words[1] : NULL; at != NULL && sizes.rank < GOPS_MAX_SPATIAL;) {
         sizes.dims[sizes.rank++] = strtoll(at, &at, 10);
         at = *at == ',' ? at + 1 : NULL;

@@ -137,7 +137,8 @@ bool gops_mpi_ir_fetch(gops_ir_run *run, int index, int source, bool whole, gops
         return gather(run, index, source, taken, error);
     }
     /* Of a Reshape that keeps the images each rank's part is its own. */
-    const bool reshapes = step->plan == NULL && !gops_ir_same_shape(tensor, &step->output);
+    const bool reshapes =
+        !step->concat && step->plan == NULL && !gops_ir_same_shape(tensor, &step->output);
     return reshapes || is_same(state, from, to, tensor) ||
            redistribute(run, index, source, taken, error);
 }

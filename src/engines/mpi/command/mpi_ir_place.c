@@ -150,11 +150,45 @@ static gops_mpi_layout place_reshape(gops_ir_run *run, int index)
     return place_alone(state, &step->output);
 }
 
+/* The ranks along an axis of tensors. */
+static int64_t ranks_along(const gops_mpi_distribution *distribution, int32_t axis)
+{
+    const gops_mpi_grid grid = gops_mpi_distribution_grid(distribution);
+    return axis == 0 ? grid.batch : axis == 1 ? grid.groups : grid.space.values[axis - 2];
+}
+
+/* As its first operand that is distributed; where ranks divide the groups whose channels it joins, they
+ * divide what they do for dense layers. */
+static gops_mpi_layout place_concat(gops_ir_run *run, int index)
+{
+    gops_mpi_ir *state = gops_mpi_ir_of(run);
+    const gops_ir_step *step = &run->step[index];
+    const gops_mpi_layout whole = {NULL, 1};
+    gops_mpi_layout layout = whole;
+    gops_tool_error unread;
+    for (int i = 0; layout.distribution == NULL && i < run->model->layer[index].inputs; i++) {
+        layout = state->layer[gops_ir_source(run, index, i)].layout;
+    }
+    if (layout.distribution != NULL && step->axis == 1) {
+        layout.groups = 1;
+        if (ranks_along(layout.distribution, 1) > 1 &&
+            !gops_mpi_ir_spread(state, step->output.rank - 2, true, &layout.distribution,
+                                &unread)) {
+            return whole;
+        }
+    }
+    return layout.distribution != NULL && ranks_along(layout.distribution, step->axis) == 1 ? layout
+                                                                                            : whole;
+}
+
 static gops_mpi_layout place_layer(gops_ir_run *run, int index)
 {
     const gops_mpi_ir *state = gops_mpi_ir_of(run);
     const gops_ir_step *step = &run->step[index];
     const char *type = run->model->layer[index].type;
+    if (step->concat) {
+        return place_concat(run, index);
+    }
     if (step->constant || strcmp(type, "Result") == 0) {
         return (gops_mpi_layout){NULL, 1};
     }
@@ -219,11 +253,41 @@ static bool plan_operation(gops_ir_run *run, int index, gops_tool_error *error)
     return true;
 }
 
+/* Ranks that read other layers would wait for each other for ever. */
+static bool check_model(const gops_ir_run *run, gops_tool_error *error)
+{
+    const gops_mpi_ir *state = gops_mpi_ir_of(run);
+    const gops_ir_model *model = run->model;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325), first;
+    MPI_Request request;
+    for (int i = 0; i < model->layers; i++) {
+        const gops_ir_step *step = &run->step[model->order[i]];
+        gops_ir_text text;
+        const char *const words[] = {model->layer[model->order[i]].type,
+                                     gops_ir_call_tensor(&step->output, &text)};
+        for (int w = 0; w < 2; w++) {
+            for (const char *at = words[w]; *at != '\0'; at++) {
+                hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+            }
+        }
+    }
+    first = hash;
+    MPI_Ibcast(&first, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
+    gops_mpi_wait_for(&request);
+    return gops_mpi_all(state->world,
+                        hash == first || gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                                          "its layers are not those of rank 0"),
+                        error);
+}
+
 bool gops_mpi_ir_place(gops_ir_run *run, gops_tool_error *error)
 {
     gops_mpi_ir *state = gops_mpi_ir_of(run);
     const gops_ir_model *model = run->model;
     bool done = true;
+    if (!check_model(run, error)) {
+        return false;
+    }
     state->layers = model->layers;
     state->layer = calloc((size_t)model->layers, sizeof *state->layer);
     if (!gops_mpi_all(state->world,
