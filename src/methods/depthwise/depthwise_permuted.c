@@ -1,7 +1,6 @@
 /*
  * depthwise_permuted.c: `depthwise/permuted`, quantized depthwise convolutions in one or two
- * dimensions of the image where it lies, where the processor permutes bytes and multiplies four of
- * them in a lane (depthwise_permuted.inc.h).
+ * dimensions of the image where it lies, where the processor multiplies four bytes in a lane (depthwise_permuted.inc.h).
  *
  * A work item is some output channels (filters), or some rows of one where channels are few.
  */
@@ -108,6 +107,28 @@ static int32_t joined_rows(const gops_permuted_shape *shape)
     return fits ? (int32_t)rows : 1;
 }
 
+/* Chooses the kernel, the fastest of those that serve the shape; false if none does. */
+static bool choose_kernel(gops_permuted_shape *shape, const struct gops_depthwise_permuted *kernels)
+{
+    const int32_t rows = shape->width <= MAX_DISTANCE ? joined_rows(shape) : 1;
+    shape->rolling = find_rolling(shape, kernels->rolling);
+    const bool serves[] = {
+        [GOPS_PERMUTED_WHOLE] = is_whole(shape),
+        [GOPS_PERMUTED_JOINED] = rows > 1,
+        [GOPS_PERMUTED_ROLLING] = shape->rolling >= 0,
+        [GOPS_PERMUTED_GENERAL] = true,
+    };
+    for (int kernel = GOPS_PERMUTED_WHOLE; kernel >= GOPS_PERMUTED_GENERAL; kernel--) {
+        shape->kernel = (gops_permuted_kernel)kernel;
+        shape->vector_rows = kernel == GOPS_PERMUTED_JOINED ? rows : 1;
+        if (serves[kernel] && kernels->serves(shape)) {
+            fill_order(shape);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the kernels serve the axes; fills in the shape. */
 static bool fill_shape(const gops_plan *plan, const gops_depthwise_axis axis[3],
                        gops_permuted_shape *shape)
@@ -137,16 +158,7 @@ static bool fill_shape(const gops_plan *plan, const gops_depthwise_axis axis[3],
     }
     const int64_t reach = shape->dilation_x * (row_taps - 1);
     choose_tiles(shape, gops_min(LANES, (MAX_DISTANCE - reach) / x->stride + 1));
-    shape->vector_rows = 1;
-    shape->rolling = find_rolling(shape, plan->kernels->depthwise_permuted->rolling);
-    const int32_t rows = shape->width <= MAX_DISTANCE ? joined_rows(shape) : 1;
-    shape->kernel = is_whole(shape)       ? GOPS_PERMUTED_WHOLE
-                    : rows > 1            ? GOPS_PERMUTED_JOINED
-                    : shape->rolling >= 0 ? GOPS_PERMUTED_ROLLING
-                                          : GOPS_PERMUTED_GENERAL;
-    shape->vector_rows = shape->kernel == GOPS_PERMUTED_JOINED ? rows : 1;
-    fill_order(shape);
-    return true;
+    return choose_kernel(shape, plan->kernels->depthwise_permuted);
 }
 
 /* Estimated nanoseconds of a filter on one thread. The constants of the general kernel were set by
@@ -198,11 +210,12 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
     }
     if (!plan->quantized || plan->kernels->depthwise_permuted->run == NULL ||
         !fill_shape(plan, axis, &p->shape)) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "depthwise/permuted serves quantized convolutions in one or two "
-                         "dimensions with up to %d taps along x, 4 of them within %d bytes, where "
-                         "the processor has AVX512-VNNI and AVX512-VBMI",
-                         QUAD * GOPS_PERMUTED_ROW_QUADS, REGISTER);
+        return gops_fail(
+            error, GOPS_UNSUPPORTED,
+            "depthwise/permuted serves quantized convolutions in one or two "
+            "dimensions with up to %d taps along x, 4 of them within %d bytes (without "
+            "AVX512-VBMI within fewer), where the processor has AVX512-VNNI",
+            QUAD * GOPS_PERMUTED_ROW_QUADS, REGISTER);
     }
     const double cost = permuted_estimate(&p->shape);
     divide_work(plan, p, cost);

@@ -1,5 +1,5 @@
 /* depthwise_permuted.h: the kernels of depthwise/permuted, the interface between planning and what
- * is compiled for AVX-512 with VNNI and VBMI. depthwise_permuted.inc.h derives them. */
+ * is compiled for AVX-512 with VNNI. depthwise_permuted.inc.h derives them. */
 #ifndef GOPS_DEPTHWISE_PERMUTED_H
 #define GOPS_DEPTHWISE_PERMUTED_H
 
@@ -22,6 +22,7 @@ enum {
     GOPS_PERMUTED_MASKS = 128,
 };
 
+/* Of those that serve a shape the last one is the fastest. */
 typedef enum gops_permuted_kernel {
     GOPS_PERMUTED_GENERAL,
     GOPS_PERMUTED_ROLLING, /* the general one serves its filters of several parts */
@@ -83,7 +84,9 @@ typedef struct gops_permuted_rolling {
 
 struct gops_depthwise_permuted {
     void (*run)(const gops_permuted_call *call); /* NULL where not offered */
-    const gops_permuted_rolling *rolling;        /* ended by kernel_y 0 */
+    /* Whether the shape's kernel does. Without VBMI not all serve every shape. */
+    bool (*serves)(const gops_permuted_shape *shape);
+    const gops_permuted_rolling *rolling; /* ended by kernel_y 0 */
 };
 
 #ifdef GOPS_ISA

@@ -4,8 +4,9 @@
  *
  * A lane of 32 bits holds the data of four neighbouring taps of one output, a quad, and vpdpbusd
  * multiplies it by the four weights. 64 bytes of a row have the quads of 16 outputs and more; one
- * permutation of bytes (VBMI) picks them. A row of the kernel is row_quads quads; weights that it
- * does not fill are 0, so the bytes they meet do not matter.
+ * permutation of bytes (VBMI) picks them, or one of words and one of the bytes in each 16. A row of
+ * the kernel is row_quads quads; weights that it does not fill are 0, so the bytes they meet do not
+ * matter.
  *
  * Masks leave out bytes beyond the image when a row is loaded: they become the data's zero point,
  * for which padding stands, and no memory is touched there.
@@ -85,6 +86,90 @@ GOPS_INLINE bytes load_bytes(const setting *at, const uint8_t *from, uint64_t ma
     return at->flips ? _mm512_xor_si512(data, at->flip) : data;
 }
 
+/* A permutation of bytes: without VBMI of words first, four for each 16 bytes, then of the bytes of
+ * these. */
+#ifdef __AVX512VBMI__
+typedef bytes places;
+
+GOPS_INLINE bytes permuted(const places *from, bytes data)
+{
+    return _mm512_permutexvar_epi8(*from, data);
+}
+#else
+typedef struct places {
+    bytes words, inner;
+} places;
+
+GOPS_INLINE bytes permuted(const places *from, bytes data)
+{
+    return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(from->words, data), from->inner);
+}
+#endif
+
+/* A place whose byte does not matter. */
+enum { ANY = 0xff };
+
+#ifndef __AVX512VBMI__
+/* The number of bits of each of the two lowest bytes of a lane, added. */
+GOPS_INLINE bytes bits_of(bytes x)
+{
+    const bytes nibble = _mm512_set1_epi8(15);
+    const bytes count =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const bytes of_bytes = _mm512_add_epi8(
+        _mm512_shuffle_epi8(count, _mm512_and_si512(x, nibble)),
+        _mm512_shuffle_epi8(count, _mm512_and_si512(_mm512_srli_epi32(x, 4), nibble)));
+    return _mm512_and_si512(_mm512_add_epi32(of_bytes, _mm512_srli_epi32(of_bytes, 8)),
+                            _mm512_set1_epi32(0xff));
+}
+
+/* As find_places. The places of a lane's four bytes are in four words of 16 that there are; `used`
+ * has a bit for each that the four lanes of 16 bytes take, and the first four such words go there,
+ * in their order. */
+static inline bool find_words(bytes index, places *to)
+{
+    const bytes one = _mm512_set1_epi32(1), byte = _mm512_set1_epi32(0xff);
+    bytes bits[4], used = _mm512_setzero_si512(), inner = used;
+    for (int t = 0; t < 4; t++) {
+        const bytes place =
+            _mm512_and_si512(_mm512_srl_epi32(index, _mm_cvtsi32_si128(8 * t)), byte);
+        bits[t] = _mm512_maskz_sllv_epi32(_mm512_cmpneq_epi32_mask(place, byte), one,
+                                          _mm512_srli_epi32(place, 2));
+        used = _mm512_or_si512(used, bits[t]);
+    }
+    used = _mm512_or_si512(used, _mm512_shuffle_epi32(used, _MM_PERM_BADC));
+    used = _mm512_or_si512(used, _mm512_shuffle_epi32(used, _MM_PERM_CDAB));
+    for (int t = 0; t < 4; t++) {
+        const bytes before =
+            _mm512_maskz_sub_epi32(_mm512_test_epi32_mask(bits[t], bits[t]), bits[t], one);
+        const bytes rank = bits_of(_mm512_and_si512(used, before));
+        inner = _mm512_or_si512(
+            inner, _mm512_sll_epi32(_mm512_slli_epi32(rank, 2), _mm_cvtsi32_si128(8 * t)));
+    }
+    to->inner = _mm512_or_si512(inner, _mm512_and_si512(index, _mm512_set1_epi8(3)));
+    bytes left = used;
+    for (int n = 1; n < 4; n++) {
+        /* Lane n and the following ones of 16 bytes leave out one more. */
+        left = _mm512_mask_and_epi32(left, (__mmask16)(0x1111 * (16 - (1 << n))), left,
+                                     _mm512_sub_epi32(left, one));
+    }
+    const bytes first = _mm512_and_si512(left, _mm512_sub_epi32(_mm512_setzero_si512(), left));
+    to->words = _mm512_sub_epi32(_mm512_set1_epi32(31), _mm512_lzcnt_epi32(first));
+    return _mm512_cmpgt_epi32_mask(bits_of(used), _mm512_set1_epi32(4)) == 0;
+}
+#endif
+
+/* The permutation that takes byte i from place i of the index; false if there is none. */
+static inline bool find_places(bytes index, places *to)
+{
+#ifdef __AVX512VBMI__
+    *to = index;
+    return true;
+#else
+    return find_words(index, to);
+#endif
+}
+
 GOPS_INLINE bytes add_products(bytes sums, bytes data, bytes weights)
 {
     return _mm512_dpbusd_epi32(sums, data, weights);
@@ -122,6 +207,38 @@ GOPS_INLINE void store_sums(int64_t columns, int64_t vector_columns, void *outpu
     }
 }
 
+/* The masks of the vectors of a row of `width` outputs. */
+GOPS_INLINE void vector_masks(int64_t width, int64_t vector_columns, __mmask16 *masks, const int NV)
+{
+    GOPS_UNROLL
+    for (int v = 0; v < NV; v++) {
+        masks[v] = (__mmask16)first_bits(gops_clamp(width - v * vector_columns, 0, vector_columns));
+    }
+}
+
+/* Stores the codes of `rows` rows, likewise; `all` has as many bits as there are, `masks` are those
+ * of vector_masks. */
+GOPS_INLINE void store_codes(const setting *at, int64_t columns, int64_t vector_columns,
+                             uint8_t *output, int64_t rows, uint64_t all, const __mmask16 *masks,
+                             bytes codes, const int NV)
+{
+#ifdef __AVX512VBMI__
+    (void)columns, (void)vector_columns, (void)rows, (void)masks, (void)NV;
+    _mm512_mask_storeu_epi8(output, all, _mm512_permutexvar_epi8(at->order, codes));
+#else
+    const bytes vectors = _mm512_permutexvar_epi32(
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), codes);
+    (void)at, (void)all;
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        if (v / NV < rows) {
+            _mm_mask_storeu_epi8(output + v / NV * columns + v % NV * vector_columns, masks[v % NV],
+                                 _mm512_extracti32x4_epi32(vectors, v));
+        }
+    }
+#endif
+}
+
 /* Makes outputs of four vectors of sums and stores them. */
 GOPS_INLINE void store_group(const setting *at, const permuted_filter *filter, int64_t row,
                              int64_t column, int64_t rows, int64_t width, bytes *sums, const int NV)
@@ -136,24 +253,39 @@ GOPS_INLINE void store_group(const setting *at, const permuted_filter *filter, i
     for (int v = 0; v < 4; v++) {
         sums[v] = rounded(sums[v], _mm512_set1_ps(filter->scale));
     }
-    const bytes codes = pack_codes(at, sums);
-    _mm512_mask_storeu_epi8(filter->output + first, first_bits(rows * width),
-                            _mm512_permutexvar_epi8(at->order, codes));
+    __mmask16 masks[4];
+    vector_masks(width, at->shape->vector_columns, masks, NV);
+    store_codes(at, at->shape->columns, at->shape->vector_columns, filter->output + first, rows,
+                first_bits(rows * width), masks, pack_codes(at, sums), NV);
 }
 
-/* The bytes of a register: byte t of lane l is l * step + t * distance. */
-static inline bytes quad_bytes(int64_t step, int64_t distance)
+/* Byte t of lane l is first + l * step + t * distance, modulo 256 if all before it are less. */
+static inline bytes quad_bytes(int64_t first, int64_t step, int64_t distance)
 {
-    uint8_t index[64];
-    for (int i = 0; i < 64; i++) {
-        index[i] = (uint8_t)(i / 4 * (int)step + i % 4 * (int)distance);
-    }
-    return _mm512_loadu_si512(index);
+    const bytes lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const bytes steps = _mm512_mullo_epi32(lane, _mm512_set1_epi32((int32_t)step * 0x01010101));
+    const bytes distances = _mm512_set1_epi32((int32_t)((uint32_t)distance * 0x03020100));
+    return _mm512_add_epi8(_mm512_set1_epi8((char)first), _mm512_add_epi8(steps, distances));
+}
+
+/* ANY beyond so many lanes and bytes of them. */
+static inline bytes if_needed(bytes index, int64_t lanes, int64_t taps)
+{
+    const uint64_t needed = first_bits(lanes * 4) & (first_bits(taps) * 0x1111111111111111);
+    return _mm512_mask_blend_epi8(needed, _mm512_set1_epi8((char)ANY), index);
+}
+
+/* The quad that begins at `first` of each output of a vector. */
+static inline bool find_quads(const gops_permuted_shape *shape, int64_t first, int64_t taps,
+                              places *to)
+{
+    const bytes index = quad_bytes(first, shape->stride_x, shape->dilation_x);
+    return find_places(if_needed(index, shape->vector_columns, taps), to);
 }
 
 /* Adds the taps of a filter to four vectors of sums of NV vectors a row; `y` and `from` are the
  * first row of data and its first byte, `masks` those of each quad and vector. */
-GOPS_INLINE void add_taps(const setting *at, const permuted_filter *filter, bytes index,
+GOPS_INLINE void add_taps(const setting *at, const permuted_filter *filter, const places *index,
                           int64_t top, const uint8_t *first, const uint64_t *masks, bytes *sums,
                           const int NV)
 {
@@ -178,7 +310,7 @@ GOPS_INLINE void add_taps(const setting *at, const permuted_filter *filter, byte
                 for (int v = 0; v < 4; v++) {
                     const uint8_t *from = row + v / NV * step + v % NV * vector + q * quad;
                     const uint64_t mask = masks[q * NV + v % NV] & inside[v / NV];
-                    const bytes data = _mm512_permutexvar_epi8(index, load_bytes(at, from, mask));
+                    const bytes data = permuted(index, load_bytes(at, from, mask));
                     sums[v] = add_products(sums[v], data, weight);
                 }
             }
@@ -194,7 +326,8 @@ GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
 {
     const int R = 4 / NV;
     const gops_permuted_shape *shape = at->shape;
-    const bytes index = quad_bytes(shape->stride_x, shape->dilation_x);
+    places index;
+    find_quads(shape, 0, GOPS_PERMUTED_QUAD, &index);
     const bytes start = _mm512_set1_epi32((int32_t)filter->start);
     for (int64_t column = 0; column < shape->columns; column += shape->tile_columns) {
         const int64_t width = gops_min(shape->tile_columns, shape->columns - column);
@@ -208,7 +341,7 @@ GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
         for (int64_t row = 0; row < call->rows; row += R) {
             const int64_t y = (call->first_row + row) * shape->stride_y - shape->pad_y;
             bytes sums[4] = {start, start, start, start};
-            add_taps(at, filter, index, y, filter->data + y * shape->width + x, masks, sums, NV);
+            add_taps(at, filter, &index, y, filter->data + y * shape->width + x, masks, sums, NV);
             store_group(at, filter, row, column, gops_min(R, call->rows - row), width, sums, NV);
         }
     }

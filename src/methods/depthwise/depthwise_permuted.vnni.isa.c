@@ -1,5 +1,4 @@
-/* depthwise_permuted.vnni.isa.c: the kernels of depthwise/permuted, for AVX-512 with VNNI and
- * VBMI. */
+/* depthwise_permuted.vnni.isa.c: the kernels of depthwise/permuted, for AVX-512 with VNNI. */
 #include "methods/depthwise/depthwise_permuted.h"
 
 #include "base/checked.h"
@@ -9,12 +8,19 @@
 #include <stddef.h>
 #include <string.h>
 
-#if defined(__AVX512VBMI__) && defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__)
 
 #include "methods/depthwise/depthwise_permuted.inc.h"
 #include "methods/depthwise/depthwise_permuted_joined.inc.h"
 #include "methods/depthwise/depthwise_permuted_rolling.inc.h"
+#ifdef __AVX512VBMI__
 #include "methods/depthwise/depthwise_permuted_whole.inc.h"
+#else
+static void whole(const setting *at, const gops_permuted_call *call)
+{
+    (void)at, (void)call;
+}
+#endif
 
 /* ROW(KY, QX, S, NV, JR, PER, ROWS): of two that serve a shape the first is the faster.
  * One of ROWS is followed by the same for any, which serves a part of the rows. */
@@ -60,6 +66,30 @@ typedef void permuted_fn(const setting *at, const gops_permuted_call *call);
 
 static const gops_permuted_rolling rolling_rows[] = {GOPS_ROLLING_ROWS(GOPS_ROLLING_SHAPE){0}};
 
+/* Whether the processor's permutations suffice. */
+static bool serves(const gops_permuted_shape *shape)
+{
+    places index[MAX_INDEX];
+    if (shape->kernel == GOPS_PERMUTED_JOINED) {
+        bool found = true;
+        for (int64_t q = 0; q < shape->row_quads; q++) {
+            found = find_joined(shape, q, index) && found;
+        }
+        return found;
+    }
+    if (shape->kernel == GOPS_PERMUTED_ROLLING) {
+        const gops_permuted_rolling *row = &rolling_rows[shape->rolling];
+        return find_rolling_quads(shape, index, row->row_quads, row->data_rows,
+                                  row->vectors_of_load);
+    }
+#ifdef __AVX512VBMI__
+    return true;
+#else
+    return shape->kernel == GOPS_PERMUTED_GENERAL &&
+           find_quads(shape, 0, GOPS_PERMUTED_QUAD, index);
+#endif
+}
+
 static void run(const gops_permuted_call *call)
 {
     static permuted_fn *const of_rows[] = {GOPS_ROLLING_ROWS(GOPS_ROLLING_ENTRY)};
@@ -95,6 +125,7 @@ static void run(const gops_permuted_call *call)
 
 const struct gops_depthwise_permuted GOPS_ISA_NAME(gops_depthwise_permuted) = {
     .run = run,
+    .serves = serves,
     .rolling = rolling_rows,
 };
 

@@ -7,24 +7,25 @@
  * places in it.
  */
 
-/* The places of a quad; the last byte where there is no data. */
-static bytes joined_index(const gops_permuted_shape *shape, int64_t quad)
+/* The places of a quad; the last byte where it reads padding. */
+static bool find_joined(const gops_permuted_shape *shape, int64_t quad, places *to)
 {
     uint8_t index[64];
-    memset(index, 63, sizeof index);
-    for (int64_t tap = 0; tap < GOPS_PERMUTED_QUAD; tap++) {
+    memset(index, ANY, sizeof index);
+    const int64_t taps = gops_min(GOPS_PERMUTED_QUAD, shape->kernel_x - quad * GOPS_PERMUTED_QUAD);
+    for (int64_t tap = 0; tap < taps; tap++) {
         const int64_t distance = (quad * GOPS_PERMUTED_QUAD + tap) * shape->dilation_x;
-        uint8_t *to = index + tap;
+        uint8_t *at = index + tap;
         for (int64_t row = 0; row < shape->vector_rows; row++) {
             const int64_t first = row * shape->stride_y * shape->width;
             int64_t x = distance - shape->pad_x;
-            for (int64_t column = 0; column < shape->columns; column++, to += 4) {
-                *to = x >= 0 && x < shape->width ? (uint8_t)(first + x) : 63;
+            for (int64_t column = 0; column < shape->columns; column++, at += 4) {
+                *at = x >= 0 && x < shape->width ? (uint8_t)(first + x) : 63;
                 x += shape->stride_x;
             }
         }
     }
-    return _mm512_loadu_si512(index);
+    return find_places(_mm512_loadu_si512(index), to);
 }
 
 /* Where in the data of a filter a load begins, and the mask of what is data there. */
@@ -70,7 +71,7 @@ static inline void store_joined_sums(const gops_permuted_shape *shape, int32_t *
 
 /* Adds a row of taps; QX is the number of quads, or 0 for any. */
 GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const int32_t *weights,
-                                const bytes *index, const joined_load *load, bytes *sums,
+                                const places *index, const joined_load *load, bytes *sums,
                                 const int QX)
 {
     const int64_t quads = QX != 0 ? QX : at->shape->row_quads;
@@ -90,14 +91,14 @@ GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const in
         GOPS_IN_REGISTER(weight);
         GOPS_UNROLL
         for (int v = 0; v < 4; v++) {
-            sums[v] = add_products(sums[v], _mm512_permutexvar_epi8(index[q], data[v]), weight);
+            sums[v] = add_products(sums[v], permuted(&index[q], data[v]), weight);
         }
     }
 }
 
 /* Adds one part of the weights; KY is the number of rows of taps, or 0 for any. */
 GOPS_INLINE void add_joined(const setting *at, const uint8_t *from, const int32_t *weights,
-                            const bytes *index, const joined_load *load, bytes *sums, const int KY,
+                            const places *index, const joined_load *load, bytes *sums, const int KY,
                             const int QX)
 {
     const int64_t rows = KY != 0 ? KY : at->shape->kernel_y;
@@ -108,7 +109,7 @@ GOPS_INLINE void add_joined(const setting *at, const uint8_t *from, const int32_
 }
 
 /* The sums of a group. */
-GOPS_INLINE void joined_sums(const setting *at, const permuted_filter *filter, const bytes *index,
+GOPS_INLINE void joined_sums(const setting *at, const permuted_filter *filter, const places *index,
                              const joined_load *loads, bytes *sums, const int KY, const int QX)
 {
     const gops_permuted_shape *shape = at->shape;
@@ -130,7 +131,7 @@ GOPS_INLINE void joined_sums(const setting *at, const permuted_filter *filter, c
 
 /* All filters of a call. */
 GOPS_INLINE void joined_filters(const setting *at, const gops_permuted_call *call,
-                                const bytes *index, const joined_load *loads, const bool CODES,
+                                const places *index, const joined_load *loads, const bool CODES,
                                 const int KY, const int QX)
 {
     /* Copies: what is stored cannot change them. */
@@ -138,6 +139,7 @@ GOPS_INLINE void joined_filters(const setting *at, const gops_permuted_call *cal
     const setting settings = *at;
     const int64_t columns = at->shape->columns, kernel_y = at->shape->kernel_y;
     const int64_t step = (int64_t)4 * at->shape->vector_rows;
+    const int64_t vector = at->shape->vector_rows * columns;
     for (int64_t i = 0; i < own.count; i++) {
         const permuted_filter filter = filter_of(&own, i);
         const __m512 scale = _mm512_set1_ps(filter.scale);
@@ -155,9 +157,10 @@ GOPS_INLINE void joined_filters(const setting *at, const gops_permuted_call *cal
             for (int v = 0; v < 4; v++) {
                 sums[v] = rounded(sums[v], scale);
             }
-            _mm512_mask_storeu_epi8(
-                filter.output + first * columns, first_bits(rows * columns),
-                _mm512_permutexvar_epi8(settings.order, pack_codes(&settings, sums)));
+            __mmask16 masks[4];
+            vector_masks(rows * columns, vector, masks, 4);
+            store_codes(&settings, 0, vector, filter.output + first * columns, 1,
+                        first_bits(rows * columns), masks, pack_codes(&settings, sums), 4);
         }
     }
 }
@@ -166,10 +169,10 @@ static void joined(const setting *at, const gops_permuted_call *call)
 {
     const gops_permuted_shape *shape = at->shape;
     const bool codes = call->codes;
-    bytes index[GOPS_PERMUTED_ROW_QUADS];
+    places index[GOPS_PERMUTED_ROW_QUADS];
     joined_load loads[GOPS_PERMUTED_MASKS];
     for (int64_t q = 0; q < shape->row_quads; q++) {
-        index[q] = joined_index(shape, q);
+        find_joined(shape, q, &index[q]);
     }
     joined_loads(shape, call, loads);
     if (codes && shape->kernel_y == 3 && shape->row_quads == 1) {

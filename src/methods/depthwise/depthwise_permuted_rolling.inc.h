@@ -31,7 +31,7 @@ typedef struct open_row {
 typedef struct rolling_work {
     setting at;
     int64_t height, width, columns, vector_columns; /* of gops_permuted_shape */
-    bytes index[MAX_INDEX];                         /* [QX, JR, PER] */
+    places index[MAX_INDEX];                        /* [QX, JR, PER] */
     int64_t y;                                      /* the first row of data that is read */
     int64_t next_load;                              /* bytes between the loads of a row */
     const uint64_t *load_masks;                     /* of the loads of JR rows */
@@ -51,7 +51,8 @@ typedef struct rolling_tile {
     uint64_t mask[4];      /* of the bytes inside the image, of a row */
     uint8_t *output;       /* of the next group */
     int64_t columns;
-    uint64_t stored; /* mask of the codes of a group */
+    uint64_t stored;      /* mask of the codes of a group */
+    __mmask16 vectors[4]; /* masks of the vectors of a row */
 } rolling_tile;
 
 /* The loads of the next row of data. */
@@ -76,8 +77,7 @@ GOPS_INLINE void add_row(const rolling_work *w, const rolling_tile *tile, const 
     for (int q = 0; q < QX; q++) {
         GOPS_UNROLL
         for (int v = 0; v < NV; v++) {
-            const bytes quads =
-                _mm512_permutexvar_epi8(w->index[(q * JR + r) * PER + v % PER], data[v / PER]);
+            const bytes quads = permuted(&w->index[(q * JR + r) * PER + v % PER], data[v / PER]);
             GOPS_UNROLL
             for (int n = 0; n < OPEN; n++) {
                 const int ky = TOP - n * S;
@@ -97,9 +97,9 @@ GOPS_INLINE void store_rolling(const rolling_work *w, rolling_tile *tile, int64_
                                const open_row *group, const int NV, const bool CODES)
 {
     if (CODES) {
-        const bytes codes = _mm512_permutexvar_epi8(w->at.order, pack_codes(&w->at, group->sum));
         const uint64_t mask = rows == 4 / NV ? tile->stored : first_bits(rows * tile->columns);
-        _mm512_mask_storeu_epi8(tile->output, mask, codes);
+        store_codes(&w->at, w->columns, w->vector_columns, tile->output, rows, mask, tile->vectors,
+                    pack_codes(&w->at, group->sum), NV);
         tile->output += rows * w->columns;
     } else {
         store_sums(w->columns, w->vector_columns, tile->output, rows, tile->columns, group->sum,
@@ -177,26 +177,28 @@ GOPS_INLINE void run_tile(const rolling_work *w, rolling_tile tile, const int KY
 #undef ROW
 }
 
-/* The bytes of the quads of a load. Where it is a row, byte 0 is the first that the first vector
+/* The places of the quads of a load. Where it is a row, byte 0 is the first that the first vector
  * reads. Of JR rows, byte 0 is their beginning, and the last one stands for the padding. */
-static void rolling_index(const gops_permuted_shape *shape, bytes *index, const int QX, const int S,
-                          const int JR, const int PER)
+static bool find_rolling_quads(const gops_permuted_shape *shape, places *to, int QX, int JR,
+                               int PER)
 {
+    bool found = true;
+    const bytes width = _mm512_set1_epi8((char)shape->width), last = _mm512_set1_epi8(63);
     for (int i = 0; i < QX * JR * PER; i++) {
-        const int first = i / (JR * PER) * GOPS_PERMUTED_QUAD + i % PER * shape->vector_columns * S;
+        const int64_t tap = i / (JR * PER) * GOPS_PERMUTED_QUAD;
+        const int64_t taps = gops_min(GOPS_PERMUTED_QUAD, shape->kernel_x - tap);
+        const int64_t first = tap + i % PER * shape->vector_columns * shape->stride_x;
         if (JR == 1) {
-            index[i] = _mm512_add_epi8(quad_bytes(S, 1), _mm512_set1_epi8((char)first));
+            found = find_quads(shape, first, taps, &to[i]) && found;
             continue;
         }
-        uint8_t joined[64];
-        const int width = (int)shape->width, x = first - (int)shape->pad_x;
-        const int row = i / PER % JR * width;
-        for (int j = 0; j < 64; j++) {
-            const int column = x + j / 4 * S + j % 4;
-            joined[j] = (uint8_t)(column >= 0 && column < width ? row + column : 63);
-        }
-        index[i] = _mm512_loadu_si512(joined);
+        const int64_t row = i / PER % JR * shape->width;
+        const bytes x = quad_bytes(first - shape->pad_x, shape->stride_x, 1);
+        const bytes index = _mm512_mask_blend_epi8(_mm512_cmplt_epu8_mask(x, width), last,
+                                                   _mm512_add_epi8(x, _mm512_set1_epi8((char)row)));
+        found = find_places(if_needed(index, shape->vector_columns, taps), &to[i]) && found;
     }
+    return found;
 }
 
 /* The masks of the loads of JR rows, the first of which is data row y. */
@@ -223,6 +225,7 @@ GOPS_INLINE rolling_tile tile_at(const rolling_work *w, int64_t column, const in
         .columns = gops_min(shape->tile_columns, w->columns - column),
     };
     tile.stored = first_bits(4 / NV * tile.columns);
+    vector_masks(tile.columns, w->vector_columns, tile.vectors, NV);
     GOPS_UNROLL
     for (int u = 0; u < NV / PER; u++) {
         tile.mask[u] =
@@ -250,7 +253,7 @@ GOPS_INLINE void rolling(const setting *at, const gops_permuted_call *call, cons
         .load_masks = masks,
         .rows = call->rows,
     };
-    rolling_index(shape, w.index, QX, S, JR, PER);
+    find_rolling_quads(shape, w.index, QX, JR, PER);
     if (JR > 1) {
         rolling_masks(shape, masks, gops_ceil_div(call->rows * S, JR), w.y + KY - S, JR);
     }
