@@ -71,6 +71,7 @@ static inline gops_amx_sizes gops_amx_emulated_sizes(const gops_amx_emulated *am
                                                      int b)
 {
     const gops_amx_config *config = &amx->config;
+    (void)a; /* where assertions are left out */
     const gops_amx_sizes sizes = {gops_amx_emulated_rows(amx, sums), config->bytes[sums] / 4,
                                   gops_amx_emulated_rows(amx, b)};
     assert(gops_amx_emulated_rows(amx, a) == sizes.m && config->bytes[a] == sizes.k * 4 &&
@@ -93,8 +94,8 @@ static inline void gops_amx_emulated_quads(gops_amx_emulated *amx, int sums, int
         for (int n = 0; n < sizes.n; n++) {
             uint32_t sum = gops_amx_value(amx->tile[sums][m], n);
             for (int k = 0; k < sizes.k * 4; k++) {
-                const int32_t left = (int8_t)amx->tile[a][m][k];
-                sum += (uint32_t)(left * amx->tile[b][k / 4][n * 4 + k % 4]);
+                const int32_t right = (int8_t)amx->tile[b][k / 4][n * 4 + k % 4];
+                sum += (uint32_t)(amx->tile[a][m][k] * right);
             }
             memcpy(amx->tile[sums][m] + n * 4, &sum, sizeof sum);
         }

@@ -17,13 +17,13 @@ typedef struct factors {
     int32_t a[ROWS][MAX_K], b[MAX_K][VALUES];
 } factors;
 
-/* Numbers without a pattern from low to low + count - 1; `count` is prime. */
+/* Numbers without a pattern, those of b from low to low + count - 1; `count` is prime. */
 static void fill(factors *f, int32_t low, int32_t count)
 {
     for (int32_t k = 0; k < MAX_K; k++) {
         for (int32_t i = 0; i < ROWS; i++) {
-            f->a[i][k] = low + (i * i * 31 + k * 7 + i * k) % count;
-            f->b[k][i] = (k * k * 5 + i * 29 + i * k * 3) % count;
+            f->a[i][k] = (k * k * 5 + i * 29 + i * k * 3) % count;
+            f->b[k][i] = low + (i * i * 31 + k * 7 + i * k) % count;
         }
     }
 }
@@ -69,13 +69,13 @@ static bool quads_work(void)
 {
     enum { LEAST_I8 = -128, COUNT = 251 };
     factors f;
-    int8_t a[ROWS][MAX_K];
-    uint8_t b[MAX_K / 4][VALUES][4];
+    uint8_t a[ROWS][MAX_K];
+    int8_t b[MAX_K / 4][VALUES][4];
     fill(&f, LEAST_I8, COUNT);
     for (int k = 0; k < MAX_K; k++) {
         for (int i = 0; i < ROWS; i++) {
-            a[i][k] = (int8_t)f.a[i][k];
-            b[k / 4][i][k % 4] = (uint8_t)f.b[k][i];
+            a[i][k] = (uint8_t)f.a[i][k];
+            b[k / 4][i][k % 4] = (int8_t)f.b[k][i];
         }
     }
     return is_right(&f, MAX_K, false, a, b);

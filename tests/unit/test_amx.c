@@ -113,7 +113,7 @@ static void quads(void)
                 for (int at = 0; at < k * 4; at++) {
                     const int left = before.a.row[i][at],
                               right = before.b.row[at / 4][j * 4 + at % 4];
-                    sum += (left < 128 ? left : left - 256) * right;
+                    sum += left * (right < 128 ? right : right - 256);
                 }
                 wrong += value_of(&p.sums, i, j) != (uint32_t)sum;
                 set_float(&p.sums, i, j, float_of(&before.sums, i, j));

@@ -50,8 +50,8 @@ static gops_problem layer(gops_problem_operation operation, int out, int in,
                             gops_test_random_range(random, conv ? 11 : 3, conv ? 35 : 17)}};
     p.filter = (gops_tensor){GOPS_I8, 5, {groups, conv ? o : i, conv ? i : o, kernel, 1}};
     p.filter.dims[4] = gops_test_random_range(random, 1, 3);
-    p.conv.strides = p.deconv.strides =
-        (gops_list){2, {1, gops_test_random_chance(random, 40) ? 2 : 1}};
+    p.conv.strides = p.deconv.strides = (gops_list){
+        2, {1, gops_test_random_chance(random, 60) ? 1 : gops_test_random_range(random, 2, 3)}};
     p.conv.pads_begin = (gops_list){2, {1, 2}};
     p.conv.pads_end = (gops_list){2, {1, 1}};
     return p;

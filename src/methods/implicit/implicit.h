@@ -104,12 +104,21 @@ typedef struct gops_implicit_item {
 
 /* implicit_product.c */
 
+/* Whether its tiles are those of AMX, and the padded input is blocked (lanes.h). */
+static inline bool gops_implicit_is_blocked(const gops_implicit *p)
+{
+    return gops_tile_is_wide(p->pixels_form, p->mr);
+}
+
 /* Begins item number `index`: finds its box, channels and input, which is copied where it must be.
  * The offset table and the channels' weights are the method's to find. Axes of gops_axis are as the
  * padded input sees them: `output` is what boxes count. */
 void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
                          const gops_job *job, int64_t index, void *workspace,
                          gops_implicit_item *item);
+
+/* Ends it, after its last product. */
+void gops_implicit_end(const gops_implicit *p, const gops_implicit_item *item);
 
 /* Lists columns first to first + pass.count - 1. A tile may compute more columns than are left, so
  * the last one is repeated GOPS_MAX_NR - 1 times. With `to_output`, sum_offsets count the pixels of
@@ -141,6 +150,25 @@ static inline int64_t gops_implicit_planes(const gops_plan *plan, bool pixels_fo
     const int64_t planes =
         gops_ceil_div(plan->conv.channels_in, gops_plan_tiles(plan)->lane_channels);
     return gops_tile_is_wide(pixels_form, mr) ? gops_round_up(planes, GOPS_LANES_BLOCK) : planes;
+}
+
+/* The channels of the tile that sums windows (lanes.h). */
+static inline int64_t gops_implicit_ones_mr(const gops_plan *plan, const gops_implicit *p)
+{
+    return gops_implicit_is_blocked(p) ? GOPS_WIDE_MR
+           : p->pixels_form            ? 1
+                                       : gops_plan_tiles(plan)->lanes;
+}
+
+/* The values of the padded input, with the vector behind it that runs may read. */
+static inline int64_t gops_implicit_padded_values(const gops_plan *plan, const gops_implicit *p)
+{
+    const int64_t lanes = gops_plan_tiles(plan)->lanes;
+    if (p->in_place) {
+        return 0;
+    }
+    return p->padded.plane * p->planes +
+           lanes * (gops_implicit_is_blocked(p) ? GOPS_LANES_BLOCK : 1);
 }
 
 static inline const gops_tile *gops_implicit_tiles(const gops_implicit *p, const gops_tiles *tiles)

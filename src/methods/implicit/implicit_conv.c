@@ -52,13 +52,12 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
-    const double runs = (double)padded / (double)p->padded.axis[p->padded.axes - 1].length;
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     const double rows = p->pixels_form ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
     const double slower = planes_conflict(plan, p) ? CONFLICT_SLOWER : 1;
     const double item =
         slower * gops_implicit_product_cost(plan, p, p->channel_block, columns, p->depth) +
-        gops_implicit_input_cost(plan, (double)padded, runs) +
+        gops_implicit_input_cost(plan, p, (double)padded) +
         gops_implicit_copy_cost((double)p->depth, 0);
     const bool beyond_l2 =
         outputs * (double)gops_compute_bytes(plan->type->compute) > (double)plan->machine.l2_bytes;
@@ -123,7 +122,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     const int64_t step = pixels_form ? tiles->lanes : 1;
     p->column_block = gops_max(1, MAX_SUMS_BYTES / (p->mr * step * bytes) / tile->nr) * tile->nr;
     p->column_block = gops_min(p->column_block, gops_round_up(columns, tile->nr));
-    const int64_t padded = p->in_place ? 0 : p->padded.plane * p->planes + tiles->lanes;
+    const int64_t padded = gops_implicit_padded_values(plan, p);
     const int64_t sums = p->mr * p->column_block * step;
     p->worker_bytes =
         gops_implicit_workspace(plan, p, padded, p->depth, sums, pixels_form ? 0 : sums);
@@ -150,8 +149,8 @@ static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
         int64_t mr = 0;
         for (; tile->mr != 0; tile++) {
             gops_implicit candidate;
-            if (tile->mr == mr ||
-                tile->mr - (pixels_form ? 1 : tiles->lanes) >= gops_max(1, conv->channels_out)) {
+            if (tile->mr == mr || tile->mr - gops_tile_fills(tiles, tile, pixels_form) >=
+                                      gops_max(1, conv->channels_out)) {
                 continue;
             }
             mr = tile->mr;
@@ -196,8 +195,8 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
                          gops_implicit_padded_channels(p, tiles, conv->channels_out) * p->depth *
                          gops_compute_bytes(plan->type->compute);
     if (plan->quantized) {
-        plan->filter_bytes += gops_lanes_filter_bytes(plan, p->depth, p->pixels_form,
-                                                      conv->groups * conv->channels_out);
+        plan->filter_bytes += gops_lanes_filter_bytes(
+            plan, p->depth, gops_implicit_ones_mr(plan, p), conv->groups * conv->channels_out);
     }
     snprintf(
         plan->why, sizeof plan->why,
@@ -220,12 +219,11 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
     const gops_tile *list = gops_implicit_tiles(p, gops_plan_tiles(plan));
     const int64_t rows = conv->groups * conv->channels_out;
     const int64_t size = plan->filter_type->bytes;
-    const gops_lanes_filter filter = gops_lanes_filter_of(plan, to, p->depth, p->pixels_form, rows);
+    const int64_t ones_mr = gops_implicit_ones_mr(plan, p);
+    const gops_lanes_filter filter = gops_lanes_filter_of(plan, to, p->depth, ones_mr, rows);
     memset(to, 0, (size_t)plan->filter_bytes);
     if (filter.ones != NULL) {
-        gops_lanes_pack_ones(plan, conv->taps, p->planes,
-                             gops_lanes_ones_mr(gops_plan_tiles(plan), p->pixels_form),
-                             filter.ones);
+        gops_lanes_pack_ones(plan, conv->taps, p->planes, ones_mr, filter.ones);
     }
     for (int64_t o = 0, count; o < rows; o += count) {
         const int64_t left = conv->channels_out - o % conv->channels_out;

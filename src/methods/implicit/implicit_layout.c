@@ -14,6 +14,10 @@ enum {
     /* Quantized plans multiply so much faster, for each channel of a lane, than they do all else. N
      * items do N times as many each, as the boxes of few pixels that fill no tiles cost more. */
     LANES_MULTIPLY_FASTER = 1,
+    /* Storing the sums of a tile of AMX, and copying them from there to the output, take as long as so many
+     * steps of K (Intel Xeon, Granite Rapids). */
+    WIDE_STORE_STEPS = 54,
+    WIDE_COPY_STEPS = 54,
 };
 
 bool gops_implicit_unpadded(int axes, const gops_axis *axis)
@@ -231,7 +235,7 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
         return rows * length;
     }
     const int64_t columns = rows * gops_ceil_div(length, lanes);
-    p->writes_outputs = can_write_outputs && length >= lanes;
+    p->writes_outputs = can_write_outputs && (length >= lanes || gops_implicit_is_blocked(p));
     if (p->merged > 1 || axes < 2 || p->in_place) {
         return columns;
     }
@@ -239,8 +243,10 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
      * be copied. Runs that stop at the end of each row leave a part of its last vector unused. */
     const int64_t through = (count[axes - 2] - 1) * p->pitch[axes - 2] + count[axes - 1];
     const int64_t columns_through = rows / count[axes - 2] * gops_ceil_div(through, lanes);
-    const int64_t copy = p->writes_outputs ? 8 : 0;
-    if (columns_through * (p->depth + copy) < columns * p->depth) {
+    const bool wide = gops_implicit_is_blocked(p);
+    const int64_t store = wide ? WIDE_STORE_STEPS : 0;
+    const int64_t copy = !p->writes_outputs ? 0 : wide ? WIDE_COPY_STEPS : 8;
+    if (columns_through * (p->depth + store + copy) < columns * (p->depth + store)) {
         p->dense = p->writes_outputs = false;
         p->merged = 2;
         return columns_through;
@@ -288,6 +294,7 @@ static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
  * requantized, and bytes are transposed in the channels form. Cycles of tiles were measured on tiles by
  * themselves, the others set by hand to meet the times of layers. */
 static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
+static const double NS_PER_BLOCKED_LANE = 0.12, NS_PER_BLOCKED_RUN = 20; /* for AMX */
 static const double STREAMED_WEIGHTS_PER_CYCLE = 128, STREAMED_PIXELS_PER_CYCLE = 64;
 static const double L2_BYTES_PER_CYCLE = 28;
 static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 150;
@@ -295,17 +302,20 @@ static const double CYCLES_PER_REQUANTIZED = 1.4, CYCLES_PER_TRANSPOSED = 2.5;
 /* A pair's product and its sum are two instructions. */
 static const double PAIRS_SLOWER = 1.5;
 
-/* Of a tile of AMX. None of it was measured. */
-static double wide_cycles(const gops_tile *tile, int64_t depth)
+/* Of a tile of AMX, measured on an Intel Xeon (Granite Rapids): a product takes 16 cycles where all data are
+ * zeros, but more with others and their loads. Sums are stored from the tile, loaded and requantized. */
+static double wide_cycles(const gops_plan *plan, const gops_tile *tile, int64_t depth)
 {
-    static const double CYCLES_PER_PRODUCT = 16, CYCLES_PER_WEIGHTS = 8, CYCLES_PER_DATA = 16;
-    /* Configuring, storing the registers, and reading them again. */
-    static const double CYCLES_PER_WIDE_TILE = 100;
-    const double rows = (double)tile->mr / GOPS_WIDE_MR;
-    const double products = rows * tile->nr * CYCLES_PER_PRODUCT;
-    const double loads = rows * CYCLES_PER_WEIGHTS + tile->nr * CYCLES_PER_DATA;
+    static const double CYCLES_PER_PRODUCT = 21, CYCLES_PER_LOAD = 10;
+    static const double CYCLES_PER_WIDE_TILE = 60, CYCLES_PER_WIDE_SUMS = 100;
+    static const double CYCLES_PER_WIDE_TRANSPOSED = 100;
+    const bool bytes = plan->quantized && gops_is_8_bit(plan->output_type->type);
+    const double rows = (double)tile->mr / GOPS_WIDE_MR, registers = rows * tile->nr;
+    const double products = registers * CYCLES_PER_PRODUCT;
+    const double loads = (rows + tile->nr) * CYCLES_PER_LOAD;
     return (double)depth / GOPS_LANES_BLOCK * (products > loads ? products : loads) +
-           CYCLES_PER_WIDE_TILE + tile->mr * tile->nr * CYCLES_PER_SUM;
+           CYCLES_PER_WIDE_TILE +
+           registers * (CYCLES_PER_WIDE_SUMS + (bytes ? 0 : CYCLES_PER_WIDE_TRANSPOSED));
 }
 
 /* Of one step of K of a quantized plan's tile, which takes `compute` cycles if it waits for no memory.
@@ -333,7 +343,7 @@ static double tile_cycles(const gops_plan *plan, const gops_tile *tile, bool pix
                           int64_t depth, int64_t columns)
 {
     if (gops_tile_is_wide(pixels_form, tile->mr)) {
-        return wide_cycles(tile, depth);
+        return wide_cycles(plan, tile, depth);
     }
     const double lanes = (double)gops_plan_tiles(plan)->lanes;
     const double vectors = pixels_form ? tile->mr : (double)tile->mr / lanes;
@@ -380,8 +390,12 @@ double gops_implicit_copy_cost(double values, double runs)
     return values * NS_PER_COPIED_VALUE + runs * NS_PER_RUN;
 }
 
-double gops_implicit_input_cost(const gops_plan *plan, double values, double runs)
+double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values)
 {
+    double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
+    if (gops_implicit_is_blocked(p)) {
+        return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
+    }
     return plan->quantized ? values * NS_PER_COPIED_LANE + runs * NS_PER_LANES_RUN
                            : gops_implicit_copy_cost(values, runs);
 }

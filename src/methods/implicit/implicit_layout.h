@@ -44,8 +44,8 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
 /* Estimated nanoseconds of copying so many values in so many runs. */
 double gops_implicit_copy_cost(double values, double runs);
 
-/* The same of a padded input. */
-double gops_implicit_input_cost(const gops_plan *plan, double values, double runs);
+/* The same of a padded input of so many values. */
+double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values);
 
 /* Refuses a plan whose product cannot be laid out: for its budget where it could be laid out
  * without one (`fits_unlimited`). */

@@ -65,9 +65,12 @@ static gops_pixel_runs pixel_runs(const gops_implicit *p, int64_t lanes, const g
         runs.length = (runs.rows - 1) * runs.pitch + runs.width;
     }
     runs.columns = gops_ceil_div(runs.length, runs.step);
-    /* The last box of an axis may be smaller, and its runs shorter than a vector. */
-    runs.writes_outputs = p->writes_outputs && runs.length >= runs.step;
-    runs.last = runs.writes_outputs ? runs.length - runs.step : (runs.columns - 1) * runs.step;
+    /* The last box of an axis may be smaller, and its runs shorter than a vector. AMX can store a part
+     * of one. */
+    runs.writes_outputs =
+        p->writes_outputs && (runs.length >= runs.step || gops_implicit_is_blocked(p));
+    runs.last =
+        runs.writes_outputs ? gops_max(0, runs.length - runs.step) : (runs.columns - 1) * runs.step;
     return runs;
 }
 
@@ -78,6 +81,7 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
     const int64_t count = item->pass.count;
     const gops_pixel_runs *runs = &item->runs;
     const gops_box *box = &item->box;
+    const int64_t values = gops_implicit_is_blocked(p) ? GOPS_LANES_BLOCK : 1; /* of a position */
     int64_t *columns = (int64_t *)(void *)(item->workspace + p->columns_begin);
     int64_t *sum_offsets = (int64_t *)(void *)(item->workspace + p->sum_offsets_begin);
     int64_t run = first / runs->columns;
@@ -95,7 +99,7 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
         for (; i < count && next < runs->columns; i++, next++) {
             const int64_t along = gops_min(next * runs->step, runs->last);
             sum_offsets[i] = base + (along - begin) * scale;
-            columns[i] = position + along * p->pitch[axes - 1];
+            columns[i] = (position + along * p->pitch[axes - 1]) * values;
         }
     }
     for (int64_t j = 0; j < GOPS_MAX_NR - 1; j++) {
@@ -106,15 +110,16 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
 
 int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, int64_t left)
 {
+    const bool blocked = gops_tile_is_wide(pixels_form, mr);
     int64_t smallest = mr;
     if (left >= mr) {
         return mr;
     }
     for (; tiles->mr != 0; tiles++) {
-        if (pixels_form && tiles->mr <= left) {
+        if (pixels_form && !blocked && tiles->mr <= left) {
             return tiles->mr; /* MR descends to 1, so that some tile fits exactly */
         }
-        if (!pixels_form && tiles->mr >= left) {
+        if ((!pixels_form || blocked) && tiles->mr >= gops_max(left, blocked ? GOPS_WIDE_MR : 1)) {
             smallest = gops_min(smallest, tiles->mr);
         }
     }
@@ -126,9 +131,9 @@ int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *
 {
     const gops_tile *list = gops_implicit_tiles(p, tiles);
     const int64_t last = channels % p->mr;
-    return p->pixels_form || last == 0
+    return (p->pixels_form && !gops_implicit_is_blocked(p)) || last == 0
                ? channels
-               : channels - last + gops_implicit_mr(list, false, p->mr, last);
+               : channels - last + gops_implicit_mr(list, p->pixels_form, p->mr, last);
 }
 
 /* The box with this number. */
@@ -149,19 +154,6 @@ static void find_box(const gops_implicit *p, const gops_axis *axis, int64_t numb
     }
 }
 
-/* Fills up the padded input to whole blocks of planes, for tiles of AMX, and the vector that runs may
- * read behind it. */
-static void zero_planes(const gops_plan *plan, const gops_implicit *p, unsigned char *input)
-{
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    const int64_t used = gops_ceil_div(plan->conv.channels_in, tiles->lane_channels);
-    if (used < p->planes) {
-        const int64_t values = (p->planes - used) * p->padded.plane + tiles->lanes;
-        const int64_t bytes = gops_compute_bytes(plan->type->compute);
-        memset(input + used * p->padded.plane * bytes, 0, (size_t)(values * bytes));
-    }
-}
-
 /* The input of the item's box: the data itself or its padded copy, which is made in the workspace.
  */
 static const void *find_input(const gops_implicit *p, const gops_axis *axis,
@@ -176,17 +168,20 @@ static const void *find_input(const gops_implicit *p, const gops_axis *axis,
     if (p->in_place) {
         return data + start * plan->type->bytes;
     }
+    const bool blocked = gops_implicit_is_blocked(p);
     if (plan->quantized) {
         const gops_lanes_source source = gops_lanes_data(plan, item->job, data);
-        plan->kernels->lanes->input(&p->padded, origin, plan->conv.channels_in, &source,
-                                    (uint32_t *)(void *)item->workspace);
+        const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
+        (blocked ? lanes->blocks : lanes->input)(&p->padded, origin, plan->conv.channels_in,
+                                                 &source, (uint32_t *)(void *)item->workspace);
     } else {
+        const struct gops_bf16_kernels *bf16 = plan->kernels->bf16;
         gops_padded_input_fn *const input =
-            gops_plan_takes_bf16(plan) ? plan->kernels->bf16->input
-                                       : plan->kernels->implicit->padded_input[plan->type->index];
+            !gops_plan_takes_bf16(plan) ? plan->kernels->implicit->padded_input[plan->type->index]
+            : blocked                   ? bf16->blocks
+                                        : bf16->input;
         input(&p->padded, origin, plan->conv.channels_in, data, item->workspace);
     }
-    zero_planes(plan, p, item->workspace);
     return item->workspace;
 }
 
@@ -226,4 +221,14 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
                 .sum_offsets = (const int64_t *)(void *)(item->workspace + p->sum_offsets_begin),
             },
     };
+    if (gops_implicit_is_blocked(p)) {
+        tiles->begin();
+    }
+}
+
+void gops_implicit_end(const gops_implicit *p, const gops_implicit_item *item)
+{
+    if (gops_implicit_is_blocked(p)) {
+        gops_plan_tiles(item->plan)->end();
+    }
 }

@@ -37,7 +37,8 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
         }
     }
     if (gops_plan_has_lanes(plan)) {
-        gops_lanes_offsets(taps, conv->taps, p->planes, plane, offsets);
+        gops_lanes_offsets(taps, conv->taps, p->planes, plane, gops_implicit_is_blocked(p),
+                           offsets);
         return;
     }
     for (int64_t i = conv->taps; i < p->depth; i++) {
@@ -175,14 +176,17 @@ static void run_columns(gops_implicit_item *item, const gops_epilogue *epilogue,
     const gops_implicit *p = gops_implicit_read(plan);
     gops_implicit_pass *pass = &item->pass;
     gops_tile_work *work = &pass->work;
-    const bool to_output = item->runs.writes_outputs && tiles_finish(item);
+    const bool whole = item->runs.length >= item->runs.step;
+    const bool to_output = item->runs.writes_outputs && tiles_finish(item) &&
+                           (whole || item->result == GOPS_LANES_BYTES);
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t rows = plan->conv.groups * plan->conv.channels_out;
-    const gops_lanes_filter lanes =
-        plan->quantized
-            ? gops_lanes_filter_of(plan, item->job->filter, p->depth, p->pixels_form, rows)
-            : (gops_lanes_filter){0};
+    const gops_lanes_filter lanes = plan->quantized
+                                        ? gops_lanes_filter_of(plan, item->job->filter, p->depth,
+                                                               gops_implicit_ones_mr(plan, p), rows)
+                                        : (gops_lanes_filter){0};
     gops_epilogue_values bias;
+    work->pixels = to_output ? gops_min(item->runs.length, item->runs.step) : item->runs.step;
     if (item->windows) {
         gops_implicit_list_columns(p, item, first, false, item->runs.step);
         gops_lanes_sum_windows(p, item, first, lanes.ones);
@@ -196,6 +200,7 @@ static void run_columns(gops_implicit_item *item, const gops_epilogue *epilogue,
                                        p->pixels_form ? item->runs.step : mr);
         }
         pass->mr = mr;
+        work->channels = count;
         if (epilogue->applies) {
             gops_epilogue_bias(plan, item->whole, item->channel_of_all + c, 1, count, mr, &bias);
             work->bounds = &epilogue->bounds;
@@ -270,4 +275,5 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
         item.pass.count = gops_min(p->column_block, count - first);
         run_columns(&item, &epilogue, weights, first);
     }
+    gops_implicit_end(p, &item);
 }

@@ -14,9 +14,13 @@
  *             sums[sum_offsets[j]], MR of them.
  *
  * A tile of AMX (lanes_wide.inc.h) is of the pixels form, and has GOPS_WIDE_MR channels or more; all
- * others of that form have fewer.
+ * others of that form have fewer. It reads a padded input that is blocked (lanes.h): a column begins at
+ * a pixel's 16 values, those of the following pixels lie behind them, and of each 16 entries of the
+ * offset table the first counts.
  *
- * Weights are packed: weights[k * MR + i], or for AMX weights[(k / 16 * MR + i) * 16 + k % 16]. All sizes and offsets count values of the compute type.
+ * Weights are packed: weights[k * MR + i], or for AMX
+ * weights[(k / 16 * MR + i / 16 * 16) * 16 + k % 16 * 16 + i % 16]. All sizes and offsets count
+ * values of the compute type.
  */
 #ifndef GOPS_IMPLICIT_TILE_H
 #define GOPS_IMPLICIT_TILE_H
@@ -37,7 +41,9 @@ typedef struct gops_tile_work {
     void *sums;
     const int64_t *sum_offsets;
     int64_t sums_ld;
-    bool accumulate; /* adds to the sums in memory; if not, overwrites them */
+    int64_t channels; /* AMX: how many of MR are stored */
+    int64_t pixels;   /* AMX: how many of a column are stored, as bytes */
+    bool accumulate;  /* adds to the sums in memory; if not, overwrites them */
     /* NULL, or the low and the high bound of the epilogue (post_ops/epilogue.h), which is then
      * applied to the sums before they are stored. */
     const void *bounds;
@@ -78,7 +84,17 @@ typedef struct gops_tiles {
                       int64_t pixels);
     /* Writes to[i * rows + j] = from[j][i] for i < count, j < rows; 0 where from[j] is NULL. */
     void (*interleave)(void *to, const void *const *from, int64_t rows, int64_t count);
+    /* Before and after a thread runs tiles of AMX; NULL where there are none. */
+    void (*begin)(void), (*end)(void);
 } gops_tiles;
+
+/* A panel lacks fewer channels than that of its tile: in the pixels form other tiles take the rest,
+ * but for AMX. */
+static inline int64_t gops_tile_fills(const gops_tiles *tiles, const gops_tile *tile,
+                                      bool pixels_form)
+{
+    return gops_tile_is_wide(pixels_form, tile->mr) ? GOPS_WIDE_MR : pixels_form ? 1 : tiles->lanes;
+}
 
 /* The kernels of this folder, for one instruction set. */
 struct gops_implicit_kernels {

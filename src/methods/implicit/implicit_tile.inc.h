@@ -45,6 +45,8 @@
 #include START_AND_STORE
 #ifdef WIDE_PRODUCT
 #include "methods/implicit/lanes_wide.inc.h"
+#else
+#define WIDE_CALLS(name) NULL, NULL
 #endif
 
 #define start_tile NAME(start_tile)

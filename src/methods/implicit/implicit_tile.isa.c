@@ -17,7 +17,8 @@
 #define TILES(name, lanes)                                                                         \
     &(const gops_tiles)                                                                            \
     {                                                                                              \
-        lanes, 1, name##_pixels_list, name##_channels_list, name##_transpose, name##_interleave    \
+        lanes, 1, name##_pixels_list, name##_channels_list, name##_transpose, name##_interleave,   \
+            NULL, NULL                                                                             \
     }
 static const gops_tiles *const tiles[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = TILES(f32, LANES_OF_4), [GOPS_COMPUTE_F64] = TILES(f64, LANES_OF_8),

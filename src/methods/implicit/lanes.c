@@ -17,18 +17,15 @@ int32_t gops_lanes_filter_shift(const gops_plan *plan)
     return plan->filter_type->type == GOPS_U8 ? -SIGN : 0;
 }
 
-int64_t gops_lanes_filter_bytes(const gops_plan *plan, int64_t depth, bool pixels_form,
-                                int64_t rows)
+int64_t gops_lanes_filter_bytes(const gops_plan *plan, int64_t depth, int64_t mr, int64_t rows)
 {
-    const int64_t mr = gops_lanes_ones_mr(&plan->kernels->lanes->tiles, pixels_form);
     return gops_lanes_are_quads(plan) ? (depth * mr + rows) * (int64_t)sizeof(uint32_t) : 0;
 }
 
 gops_lanes_filter gops_lanes_filter_of(const gops_plan *plan, const void *packed, int64_t depth,
-                                       bool pixels_form, int64_t rows)
+                                       int64_t mr, int64_t rows)
 {
-    const int64_t bytes = gops_lanes_filter_bytes(plan, depth, pixels_form, rows);
-    const int64_t mr = gops_lanes_ones_mr(&plan->kernels->lanes->tiles, pixels_form);
+    const int64_t bytes = gops_lanes_filter_bytes(plan, depth, mr, rows);
     uint32_t *ones = (uint32_t *)packed + (plan->filter_bytes - bytes) / (int64_t)sizeof(uint32_t);
     return bytes > 0 ? (gops_lanes_filter){ones, ones + depth * mr} : (gops_lanes_filter){0};
 }
@@ -79,7 +76,9 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
         const int64_t block = q / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
         const int64_t width = gops_min(GOPS_LANES_BLOCK, panel->planes - block);
         const int64_t k = block * taps + tap * width + q - block;
-        const int64_t at = panel->wide ? (block * taps + tap * width) * mr + row * width + q - block
+        const int64_t wide = row / GOPS_WIDE_MR * GOPS_WIDE_MR;
+        const int64_t at = panel->wide ? (block * taps + tap * width) * mr + wide * width +
+                                             (q - block) * GOPS_WIDE_MR + row - wide
                                        : k * mr + row;
         const unsigned char *from = weights + q * lane * apart * size;
         panel->to[at] = plan->quantized
@@ -103,13 +102,14 @@ void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t planes, i
 }
 
 void gops_lanes_offsets(const int64_t *tap, int64_t taps, int64_t planes, int64_t pitch,
-                        int64_t *offsets)
+                        bool blocked, int64_t *offsets)
 {
     for (int64_t plane = 0; plane < planes; plane += GOPS_LANES_BLOCK) {
         const int64_t end = gops_min(plane + GOPS_LANES_BLOCK, planes);
         for (int64_t t = 0; t < taps; t++) {
             for (int64_t q = plane; q < end; q++) {
-                *offsets++ = tap[t] + q * pitch;
+                *offsets++ = blocked ? plane * pitch + tap[t] * GOPS_LANES_BLOCK + q - plane
+                                     : tap[t] + q * pitch;
             }
         }
     }

@@ -23,9 +23,10 @@
  *
  * Channels that only fill the last lane up have weights of 0, whatever their data.
  *
- * The order of K is [block of GOPS_LANES_BLOCK planes][tap][plane of the block]: 16 steps are 64
- * bytes of 8-bit channels, which lie one plane apart. That is what a tile of AMX takes at a time
- * (lanes_wide.inc.h); for it the last block is filled up with planes of zeros.
+ * The order of K is [block of GOPS_LANES_BLOCK planes][tap][plane of the block]. 16 steps, 64 bytes,
+ * are what a tile of AMX takes at a time (lanes_wide.inc.h). For it the last block is filled up with
+ * planes of zeros, and the padded input is blocked, [block of planes][position][plane of the block],
+ * so that each position begins a cache line.
  */
 #ifndef GOPS_IMPLICIT_LANES_H
 #define GOPS_IMPLICIT_LANES_H
@@ -73,7 +74,7 @@ struct gops_lanes_kernels {
     /* sum_offsets and sums_ld count what is stored: values of 32 bits or bytes. `bias`, unless NULL,
      * is what the sums begin with, `bounds` the epilogue. */
     gops_tiles tiles;
-    gops_lanes_input_fn *input;
+    gops_lanes_input_fn *input, *blocks; /* makes it blocked, for AMX */
     /* Those of gops_tiles for bytes. The transpose may read 15 bytes behind the last row. */
     void (*transpose_bytes)(void *to, int64_t to_ld, const void *from, int64_t from_ld,
                             int64_t channels, int64_t pixels);
@@ -85,12 +86,14 @@ struct gops_lanes_kernels {
 /* The kernels of bf16. */
 struct gops_bf16_kernels {
     gops_tiles tiles; /* sums and epilogue are those of f32 */
-    gops_padded_input_fn *input;
+    gops_padded_input_fn *input, *blocks;
 };
 
 #ifdef GOPS_ISA
 extern gops_lanes_input_fn GOPS_ISA_NAME(gops_lanes_input);
 extern gops_padded_input_fn GOPS_ISA_NAME(gops_lanes_input_bf16);
+extern gops_lanes_input_fn GOPS_ISA_NAME(gops_lanes_blocks);
+extern gops_padded_input_fn GOPS_ISA_NAME(gops_lanes_blocks_bf16);
 
 /* Lanes are quads; if not, pairs. */
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(GOPS_EMULATED_ISA)

@@ -7,7 +7,8 @@
  * Parameters:
  *
  *   T                 type: an element of the data, with fewer than 32 bits
- *   CHANNELS          int: how many make a lane
+ *   LANE              type: a position of the copy: a lane, or for AMX all lanes of a block of planes
+ *   CHANNELS          int: how many make a LANE
  *   FILLS_UP(first)   what the rows of channels beyond the last one are, in place of `const T *`; the
  *                     argument is the row of the lane's first channel
  *   lane_rows         type: has `const T *row[CHANNELS]`, and more
@@ -25,7 +26,7 @@
 #include <immintrin.h>
 #endif
 
-static void fill_run(uint32_t *to, uint32_t value, int64_t count)
+static void fill_run(LANE *to, LANE value, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         to[i] = value;
@@ -53,7 +54,7 @@ static void gather(const T *from, int64_t stride, T *to, int64_t count)
 }
 
 /* Interleaves `count` pixels that lie `stride` apart, gathered into rows of neighbours first. */
-static void interleave_strided(const lane_rows *rows, int64_t stride, uint32_t *to, int64_t count)
+static void interleave_strided(const lane_rows *rows, int64_t stride, LANE *to, int64_t count)
 {
     enum { BLOCK = 64 };
     T gathered[CHANNELS][BLOCK];
@@ -73,8 +74,7 @@ static void interleave_strided(const lane_rows *rows, int64_t stride, uint32_t *
 }
 
 /* `rows` begin with the first pixel. */
-static void interleave_row(const lane_rows *rows, const gops_lanes_row *row, uint32_t padding,
-                           uint32_t *to)
+static void interleave_row(const lane_rows *rows, const gops_lanes_row *row, LANE padding, LANE *to)
 {
     const int64_t count = row->last - row->first;
     fill_run(to, padding, row->first);
@@ -95,7 +95,7 @@ typedef struct plane_copy {
     int last;           /* axis: those behind it are merged with it */
     gops_lanes_row row; /* along it */
     int64_t from;       /* the first pixel of such a row */
-    uint32_t padding;
+    LANE padding;
     lane_rows rows;
 } plane_copy;
 
@@ -107,8 +107,8 @@ static inline void move_rows(lane_rows *rows, int64_t by)
 }
 
 /* `count` rows of the copy, which begin `pitch` apart, and `step` in the data. */
-static void copy_rows(const plane_copy *copy, int64_t from, int64_t step, int64_t count,
-                      uint32_t *to, int64_t pitch)
+static void copy_rows(const plane_copy *copy, int64_t from, int64_t step, int64_t count, LANE *to,
+                      int64_t pitch)
 {
     lane_rows rows = copy->rows;
     move_rows(&rows, from + copy->from);
@@ -120,7 +120,7 @@ static void copy_rows(const plane_copy *copy, int64_t from, int64_t step, int64_
 
 /* The positions of a residue along axis `a`, which is not the last, and the axes within it; `from` is
  * the data of the position that the axes before `a` are at. */
-static void copy_axes(const plane_copy *copy, int a, int64_t from, uint32_t *to)
+static void copy_axes(const plane_copy *copy, int a, int64_t from, LANE *to)
 {
     const gops_padded_range *range = &copy->range[a];
     const int64_t pitch = range->pitch, inside = range->last - range->first;
@@ -154,11 +154,10 @@ static int merge_axes(const gops_padded_input *padded, const gops_padded_range *
 /* Makes the padded input of `channels` channels that lie `apart` elements from each other; `rows` has
  * all but the rows. */
 static void make_input(const gops_padded_input *padded, const int64_t *origin, int64_t channels,
-                       const T *data, int64_t apart, const lane_rows *rows, uint32_t padding,
-                       uint32_t *to)
+                       const T *data, int64_t apart, const lane_rows *rows, LANE padding, LANE *to)
 {
     int64_t residue[GOPS_MAX_SPATIAL] = {0};
-    uint32_t *next = to;
+    LANE *next = to;
     for (int64_t done = 0; done < padded->plane; done += padded->positions) {
         gops_padded_range range[GOPS_MAX_SPATIAL];
         gops_padded_ranges(padded, origin, residue, range);
@@ -191,5 +190,5 @@ static void make_input(const gops_padded_input *padded, const int64_t *origin, i
     }
     /* A run's last vector may read these. Their products are dropped, but memcheck and
      * MemorySanitizer do not follow each lane through the multiplications. */
-    fill_run(to + gops_ceil_div(channels, CHANNELS) * padded->plane, 0, LANES_OF_4);
+    fill_run(to + gops_ceil_div(channels, CHANNELS) * padded->plane, (LANE){0}, LANES_OF_4);
 }

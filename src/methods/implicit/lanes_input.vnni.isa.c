@@ -46,6 +46,7 @@ static uint32_t padding_of(const gops_lanes_source *source)
 }
 
 #define T uint8_t
+#define LANE uint32_t
 #define FILLS_UP(first) (first)
 #define lane_rows byte_rows
 #include "methods/implicit/lanes_input.inc.h"

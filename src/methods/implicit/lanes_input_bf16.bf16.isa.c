@@ -48,6 +48,7 @@ static void interleave(const bf16_rows *rows, uint32_t *to, int64_t count)
 #endif
 
 #define T uint16_t
+#define LANE uint32_t
 enum { CHANNELS = 2 };
 #define FILLS_UP(first) NULL
 #define lane_rows bf16_rows

@@ -41,25 +41,18 @@ static inline bool gops_lanes_are_quads(const gops_plan *plan)
 int32_t gops_lanes_data_shift(const gops_plan *plan);
 int32_t gops_lanes_filter_shift(const gops_plan *plan);
 
-/* What follows the weights of a packed filter, for quads: `depth` weights of 1 for a tile of
- * gops_lanes_ones_mr channels, and the sums of the weights of all rows. */
+/* What follows the weights of a packed filter, for quads: `depth` weights of 1 for a tile of `mr`
+ * channels (gops_implicit_ones_mr), and the sums of the weights of all rows. */
 typedef struct gops_lanes_filter {
     uint32_t *ones, *sums;
 } gops_lanes_filter;
 
-/* The channels of the tile that sums windows. */
-static inline int64_t gops_lanes_ones_mr(const gops_tiles *tiles, bool pixels_form)
-{
-    return pixels_form ? 1 : tiles->lanes;
-}
-
 /* Its bytes: 0 for pairs. */
-int64_t gops_lanes_filter_bytes(const gops_plan *plan, int64_t depth, bool pixels_form,
-                                int64_t rows);
+int64_t gops_lanes_filter_bytes(const gops_plan *plan, int64_t depth, int64_t mr, int64_t rows);
 
 /* Where it lies; `packed` is the whole filter. */
 gops_lanes_filter gops_lanes_filter_of(const gops_plan *plan, const void *packed, int64_t depth,
-                                       bool pixels_form, int64_t rows);
+                                       int64_t mr, int64_t rows);
 
 /* The packed weights of a tile: implicit_tile.h. */
 typedef struct gops_lanes_panel {
@@ -80,9 +73,10 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
 void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t planes, int64_t mr,
                           uint32_t *to);
 
-/* The offset table of these steps: tap[t] + plane * pitch. */
+/* The offset table of these steps: tap[t] + plane * pitch, or for AMX what that is where the padded
+ * input is blocked. */
 void gops_lanes_offsets(const int64_t *tap, int64_t taps, int64_t planes, int64_t pitch,
-                        int64_t *offsets);
+                        bool blocked, int64_t *offsets);
 
 gops_lanes_source gops_lanes_data(const gops_plan *plan, const gops_job *job, const void *data);
 

@@ -167,10 +167,11 @@ void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *it
     if (!p->pixels_form) {
         gops_implicit_list_columns(p, item, first, false, tiles->lanes);
     }
-    pass.mr = gops_lanes_ones_mr(tiles, p->pixels_form);
+    pass.mr = gops_implicit_ones_mr(item->plan, p);
     pass.work.weights = ones;
     pass.work.sums = item->workspace + p->windows_begin;
     pass.work.bias = pass.work.bounds = NULL;
+    pass.work.channels = 1;
     gops_implicit_multiply(&pass);
 }
 

@@ -85,7 +85,8 @@ GOPS_INLINE pair_bits pair_products(pair_bits data, pair_bits weight)
 
 #ifdef GOPS_HAS_AMX
 #define WIDE_PRODUCT gops_amx_quads
-#define WIDE_SUM(first, sum) ((first) + (sum))
+#define WIDE_FIRST(work) ((work)->accumulate ? NULL : (const uint32_t *)(work)->bias)
+#define WIDE_BYTES
 #endif
 #if defined(__SSE2__) && !defined(__AVX512F__) && !defined(GOPS_LANES_QUADS)
 /* A pair's product takes a register of its own before it is added, so of 16 fewer are left for sums. */
@@ -142,8 +143,11 @@ static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_
 
 const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
     .tiles = {LANES_OF_4, CHANNELS_OF_A_LANE, u32_pixels_list, u32_channels_list, u32_transpose,
-              u32_interleave},
+              u32_interleave, WIDE_CALLS(u32)},
     .input = GOPS_ISA_NAME(gops_lanes_input),
+#ifdef GOPS_HAS_AMX
+    .blocks = GOPS_ISA_NAME(gops_lanes_blocks),
+#endif
     .transpose_bytes = u8_transpose,
     .interleave_bytes = u8_interleave,
     .subtract = subtract,

@@ -49,13 +49,16 @@ GOPS_INLINE pair_bits add_pairs(pair_bits sums, pair_bits data, pair_bits weight
 
 #ifdef GOPS_HAS_AMX
 #define WIDE_PRODUCT gops_amx_pairs
-#define WIDE_SUM(first, sum) ((void)(first), (sum)) /* it is zero */
+#define WIDE_FIRST(work) ((const uint32_t *)NULL) /* the bias is added in the end */
 #endif
 #define START_AND_STORE "methods/implicit/lanes_store_bf16.inc.h"
 #include "methods/implicit/implicit_tile.inc.h"
 
 const struct gops_bf16_kernels GOPS_ISA_NAME(gops_bf16_kernels) = {
     .tiles = {LANES_OF_4, GOPS_LANES_PAIR, u32_pixels_list, u32_channels_list, u32_transpose,
-              u32_interleave},
+              u32_interleave, WIDE_CALLS(u32)},
     .input = GOPS_ISA_NAME(gops_lanes_input_bf16),
+#ifdef GOPS_HAS_AMX
+    .blocks = GOPS_ISA_NAME(gops_lanes_blocks_bf16),
+#endif
 };

@@ -2,91 +2,147 @@
  * lanes_wide.inc.h: the register tiles of AMX (isa/amx.h), of the pixels form: 16 or 32 channels by
  * one or two vectors of 16 pixels.
  *
- * A tile register of sums is 16 channels by 16 pixels. What it takes of the weights is 16 channels by
- * 16 steps of K, packed in that order; of the data it takes 16 steps by 16 pixels, which lie in the
- * padded input as they are: the steps are 16 planes at one tap, and so apart by the same distance.
- * K of such plans is filled up to whole blocks of planes (lanes.h). Two by two registers of sums
- * take one load for each product.
+ * A tile register of sums is 16 pixels by 16 channels. What it takes of the data is 16 pixels by 16
+ * steps of K, each row of which is a cache line of the blocked padded input (lanes.h): a row that
+ * crossed two of them would take three cycles, not half of one (Intel Xeon, Granite Rapids).
+ * Of the weights it takes 16 steps by 16 channels, packed in that order. Two by two registers of
+ * sums take one load for each product, and a load takes half its time. In the end the sums are
+ * transposed.
  *
  * Parameters: those of implicit_tile.inc.h, and
  *
  *   WIDE_PRODUCT(amx, sums, a, b)   statement: the product of isa/amx.h
- *   WIDE_SUM(first, sum)            expression: what the sum of a vector is that begins with `first`
+ *   WIDE_FIRST(work)                expression: what the sums of each channel begin with; NULL for 0
+ *   WIDE_BYTES                      optional: if defined, lanes_wide_bytes.inc.h stores bytes
  *
- * WIDE_LIST is then their rows in the list of tiles.
+ * WIDE_LIST is then their rows in the list of tiles, WIDE_CALLS(name) what begins and ends them.
  */
 #include "isa/amx.h"
 
 #define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
+#define wide_amx NAME(wide_amx)
+#define wide_begin NAME(wide_begin)
+#define wide_end NAME(wide_end)
+#define wide_multiply NAME(wide_multiply)
 #define wide_tile NAME(wide_tile)
+#define store_transposed NAME(store_transposed)
 #define store_wide NAME(store_wide)
 
-enum { WIDE_ROWS = GOPS_AMX_ROWS, WIDE_VALUES = WIDE_ROWS * WIDE_ROWS };
+enum {
+    WIDE_ROWS = GOPS_AMX_ROWS,
+    WIDE_VALUES = WIDE_ROWS * WIDE_ROWS,
+    /* A store behind more than 30 steps of K let all tiles wait for 800 cycles, as long as 10
+     * steps take. A store of anything in between prevents that (Intel Xeon, Granite Rapids). */
+    WIDE_STEPS = 16,
+};
 
-/* Stores the sums of a tile, [mr / 16][nr][16][16], a few channels at a time. */
-GOPS_INLINE void store_wide(const gops_tile_work *work, const int mr, const int nr, const C *sums)
+#ifdef WIDE_BYTES
+#include "methods/implicit/lanes_wide_bytes.inc.h"
+#endif
+
+/* The thread's tiles. The processor has them; the emulation needs memory. */
+static _Thread_local gops_amx_tiles wide_amx;
+
+static void wide_begin(void)
 {
-    enum { SOME = 4 };
-    for (int row = 0; row < mr; row += SOME) {
-        const C *from = sums + row / WIDE_ROWS * nr * WIDE_VALUES + row % WIDE_ROWS * WIDE_ROWS;
-        vector sum[SOME * 2];
-        start_tile(work, row, SOME, nr, false, sum);
-        GOPS_UNROLL
-        for (int i = 0; i < SOME; i++) {
-            GOPS_UNROLL
-            for (int j = 0; j < nr; j++) {
-                const vector part = *(const vector *)(from + j * WIDE_VALUES + i * WIDE_ROWS);
-                sum[i * nr + j] = WIDE_SUM(sum[i * nr + j], part);
-            }
+    static const gops_amx_config config = GOPS_AMX_FULL;
+    gops_amx_begin(&wide_amx, &config);
+}
+
+static void wide_end(void)
+{
+    gops_amx_end(&wide_amx);
+}
+
+/* Tile registers 0 to 3 are sums, those of pixels j and channels i are 2 * j + i; 4 and 5 are data,
+ * 6 and 7 weights. Stores the sums, [pixels j][channels i][16][16]. */
+GOPS_INLINE void wide_multiply(const gops_tile_work *work, const int mr, const int nr, C *sums)
+{
+    const bool two_rows = nr > 1, two_columns = mr > WIDE_ROWS;
+    const C *const first = WIDE_FIRST(work);
+    const C *const pixels0 = (const C *)work->input + work->columns[0];
+    const C *const pixels1 = (const C *)work->input + work->columns[two_rows];
+    const int64_t *offsets = work->offsets;
+    const C *weights = work->weights;
+    if (first != NULL) {
+        gops_amx_load(&wide_amx, 0, first, 0);
+        gops_amx_load(&wide_amx, 2, first, 0);
+        gops_amx_load(&wide_amx, 1, first + (two_columns ? WIDE_ROWS : 0), 0);
+        gops_amx_load(&wide_amx, 3, first + (two_columns ? WIDE_ROWS : 0), 0);
+    } else {
+        gops_amx_zero(&wide_amx, 0);
+        gops_amx_zero(&wide_amx, 1);
+        gops_amx_zero(&wide_amx, 2);
+        gops_amx_zero(&wide_amx, 3);
+    }
+    for (int64_t k = work->depth; k > 0; k -= WIDE_ROWS) {
+        gops_amx_load(&wide_amx, 4, pixels0 + *offsets, GOPS_AMX_BYTES);
+        gops_amx_load(&wide_amx, 6, weights, GOPS_AMX_BYTES);
+        WIDE_PRODUCT(&wide_amx, 0, 4, 6);
+        if (two_columns) {
+            gops_amx_load(&wide_amx, 7, weights + WIDE_VALUES, GOPS_AMX_BYTES);
+            WIDE_PRODUCT(&wide_amx, 1, 4, 7);
         }
-        store_tile(work, row, SOME, nr, work->sums_ld, false, sum);
+        if (two_rows) {
+            gops_amx_load(&wide_amx, 5, pixels1 + *offsets, GOPS_AMX_BYTES);
+            WIDE_PRODUCT(&wide_amx, 2, 5, 6);
+        }
+        if (two_rows && two_columns) {
+            WIDE_PRODUCT(&wide_amx, 3, 5, 7);
+        }
+        if (k % (WIDE_STEPS * WIDE_ROWS) == 0) {
+            gops_amx_store(&wide_amx, 4, sums, GOPS_AMX_BYTES);
+        }
+        offsets += WIDE_ROWS;
+        weights += mr * WIDE_ROWS;
+    }
+    gops_amx_store(&wide_amx, 0, sums, GOPS_AMX_BYTES);
+    if (two_columns) {
+        gops_amx_store(&wide_amx, 1, sums + WIDE_VALUES, GOPS_AMX_BYTES);
+    }
+    if (two_rows) {
+        gops_amx_store(&wide_amx, 2, sums + mr * WIDE_ROWS, GOPS_AMX_BYTES);
+    }
+    if (two_rows && two_columns) {
+        gops_amx_store(&wide_amx, 3, sums + 3 * WIDE_VALUES, GOPS_AMX_BYTES);
     }
 }
 
-/* Tile registers 0 to 3 hold sums, 4 and 5 weights, 6 and 7 data. */
+/* Stores the sums of 16 pixels of channels `row` on; `work` begins with their column. */
+GOPS_INLINE void store_transposed(const gops_tile_work *work, const int row, const C *sums)
+{
+    vector channel[WIDE_ROWS];
+    GOPS_UNROLL
+    for (int i = 0; i < WIDE_ROWS; i++) {
+        channel[i] = *(const vector *)(sums + i * WIDE_ROWS);
+    }
+    rotate_address(channel, WIDE_ROWS);
+    for (int i = 0; i < WIDE_ROWS && row + i < work->channels; i++) {
+        store_tile(work, row + i, 1, 1, work->sums_ld, false, &channel[i]);
+    }
+}
+
+GOPS_INLINE void store_wide(const gops_tile_work *work, const int mr, const int nr, const C *sums)
+{
+    gops_tile_work part = *work;
+#ifdef WIDE_BYTES
+    if (stores_wide_bytes(work)) {
+        store_wide_bytes(work, mr, nr, sums);
+        return;
+    }
+#endif
+    for (int j = 0; j < nr; j++, part.sum_offsets++) {
+        for (int row = 0; row < mr; row += WIDE_ROWS, sums += WIDE_VALUES) {
+            store_transposed(&part, row, sums);
+        }
+    }
+}
+
 GOPS_INLINE void wide_tile(const gops_tile_work *work, const int mr, const int nr)
 {
-    static const gops_amx_config config = GOPS_AMX_FULL;
     C sums[4 * WIDE_VALUES] __attribute__((aligned(64)));
-    gops_amx_tiles amx;
-    const C *const input = work->input;
-    const C *weights = work->weights;
-    gops_amx_begin(&amx, &config);
-    gops_amx_zero(&amx, 0);
-    gops_amx_zero(&amx, 1);
-    gops_amx_zero(&amx, 2);
-    gops_amx_zero(&amx, 3);
-    for (int64_t k = 0; k < work->depth; k += WIDE_ROWS, weights += mr * WIDE_ROWS) {
-        const int64_t *offsets = work->offsets + k;
-        const int64_t apart = (offsets[1] - offsets[0]) * (int64_t)sizeof(C);
-        const C *const from = input + offsets[0];
-        gops_amx_load(&amx, 4, weights, GOPS_AMX_BYTES);
-        gops_amx_load(&amx, 6, from + work->columns[0], apart);
-        WIDE_PRODUCT(&amx, 0, 4, 6);
-        if (nr == 2) {
-            gops_amx_load(&amx, 7, from + work->columns[1], apart);
-            WIDE_PRODUCT(&amx, 1, 4, 7);
-        }
-        if (mr > WIDE_ROWS) {
-            gops_amx_load(&amx, 5, weights + WIDE_VALUES, GOPS_AMX_BYTES);
-            WIDE_PRODUCT(&amx, 2, 5, 6);
-            if (nr == 2) {
-                WIDE_PRODUCT(&amx, 3, 5, 7);
-            }
-        }
-    }
-    gops_amx_store(&amx, 0, sums, GOPS_AMX_BYTES);
-    if (nr == 2) {
-        gops_amx_store(&amx, 1, sums + WIDE_VALUES, GOPS_AMX_BYTES);
-    }
-    if (mr > WIDE_ROWS) {
-        gops_amx_store(&amx, 2, sums + nr * WIDE_VALUES, GOPS_AMX_BYTES);
-    }
-    if (mr > WIDE_ROWS && nr == 2) {
-        gops_amx_store(&amx, 3, sums + (nr + 1) * WIDE_VALUES, GOPS_AMX_BYTES);
-    }
-    gops_amx_end(&amx);
+    wide_multiply(work, mr, nr, sums);
     store_wide(work, mr, nr, sums);
 }
 
@@ -102,6 +158,7 @@ WIDE(16, 1)
 #undef WIDE
 #define WIDE(mr, nr) {mr, nr, NAME(wide_##mr##x##nr)},
 #define WIDE_LIST WIDE(32, 2) WIDE(32, 1) WIDE(16, 2) WIDE(16, 1)
+#define WIDE_CALLS(name) name##_wide_begin, name##_wide_end
 
 #undef start_tile
 #undef store_tile

@@ -64,7 +64,7 @@ static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_e
                          gops_compute_bytes(plan->type->compute);
     if (plan->quantized) {
         plan->filter_bytes +=
-            gops_lanes_filter_bytes(plan, p->panel_depth, p->implicit.pixels_form,
+            gops_lanes_filter_bytes(plan, p->panel_depth, gops_implicit_ones_mr(plan, &p->implicit),
                                     conv->groups * conv->channels_out * p->subconvs);
     }
     subconv_explain(plan, p, &geometry);
@@ -100,7 +100,7 @@ static void pack_panel(const gops_plan *plan, const gops_subconv_geometry *geome
 static void pack_ones(const gops_plan *plan, const gops_subconv_geometry *geometry, uint32_t *to)
 {
     const gops_implicit *p = &gops_subconv_read(plan)->implicit;
-    const int64_t mr = gops_lanes_ones_mr(gops_plan_tiles(plan), p->pixels_form);
+    const int64_t mr = gops_implicit_ones_mr(plan, p);
     gops_subconv_product product;
     gops_subconv_first_product(geometry, &product);
     do {
@@ -120,8 +120,8 @@ static void subconv_pack(const gops_plan *plan, const void *weights, const int32
     gops_subconv_split_axes(conv, p->split, &geometry);
     if (plan->quantized) {
         const int64_t rows = conv->groups * conv->channels_out * p->subconvs;
-        const gops_lanes_filter filter =
-            gops_lanes_filter_of(plan, packed, p->panel_depth, p->implicit.pixels_form, rows);
+        const gops_lanes_filter filter = gops_lanes_filter_of(
+            plan, packed, p->panel_depth, gops_implicit_ones_mr(plan, &p->implicit), rows);
         if (filter.ones != NULL) {
             pack_ones(plan, &geometry, filter.ones);
             memset(filter.sums, 0, (size_t)rows * sizeof *filter.sums);

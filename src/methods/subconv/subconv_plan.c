@@ -147,10 +147,9 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
     const gops_conv_geometry *conv = &plan->conv;
     const int last = conv->axes - 1;
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
-    const double runs = (double)padded / (double)p->implicit.padded.axis[last].length;
     const double outputs = (double)gops_max(1, conv->channels_out) * (double)conv->output_pixels;
     const double item = products_cost(plan, p, kinds, columns) +
-                        gops_implicit_input_cost(plan, (double)padded, runs);
+                        gops_implicit_input_cost(plan, &p->implicit, (double)padded);
     const double items = (double)(p->implicit.boxes * p->implicit.channel_blocks);
     const double scatter =
         p->single_position || geometry->axis[last].stride <= 2 ? 0 : NS_PER_SCATTERED_OUTPUT;
@@ -195,8 +194,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     implicit->column_block =
         gops_min(gops_max(1, some) * tile->nr, gops_round_up(columns, tile->nr));
     p->single_position = !pixels_form && is_single_position(geometry, kinds);
-    const int64_t padded =
-        implicit->in_place ? 0 : implicit->padded.plane * implicit->planes + tiles->lanes;
+    const int64_t padded = gops_implicit_padded_values(plan, implicit);
     implicit->worker_bytes = lay_out_workspace(plan, geometry, kinds, p, padded);
     implicit->cost = subconv_cost(plan, geometry, kinds, p, padded, columns);
     return implicit->worker_bytes <= worker_limit;
@@ -239,7 +237,7 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
     gops_subconv_parameters *p = gops_parameters(plan);
     for (int64_t mr = 0; tile->mr != 0; tile++) {
         gops_subconv_parameters candidate;
-        if (tile->mr == mr || tile->mr - (pixels_form ? 1 : tiles->lanes) >=
+        if (tile->mr == mr || tile->mr - gops_tile_fills(tiles, tile, pixels_form) >=
                                   gops_max(1, conv->channels_out) * kinds->max_count) {
             continue;
         }

@@ -27,7 +27,8 @@ static void fill_offsets(const gops_subconv_work *work, const gops_subconv_produ
     int64_t *taps = gops_plan_has_lanes(plan) ? offset_tables(work) + p->panel_depth : offsets;
     gops_subconv_offsets(&work->geometry, product, p->implicit.pitch, taps);
     if (gops_plan_has_lanes(plan)) {
-        gops_lanes_offsets(taps, product->taps, p->implicit.planes, plane, offsets);
+        gops_lanes_offsets(taps, product->taps, p->implicit.planes, plane,
+                           gops_implicit_is_blocked(&p->implicit), offsets);
         return;
     }
     for (int64_t i = product->taps; i < p->implicit.planes * product->taps; i++) {
@@ -110,6 +111,8 @@ static const unsigned char *multiply(gops_subconv_work *work, int64_t row, int64
         if (plan->quantized) {
             gops_lanes_begin_rows(item, &of);
         }
+        pass->work.channels = of.count;
+        pass->work.pixels = work->item.runs.step;
         pass->work.weights = weights;
         weights += pass->mr * pass->work.depth * pass->bytes;
         pass->work.sums = to_rows ? sums : item->workspace + p->implicit.transpose_begin;
@@ -151,8 +154,7 @@ static void run_columns(gops_subconv_work *work, int64_t first)
             if (item->windows) {
                 gops_lanes_sum_windows(&p->implicit, item, first, ones);
                 list_columns(work, first);
-                ones += size->depth *
-                        gops_lanes_ones_mr(gops_plan_tiles(item->plan), p->implicit.pixels_form);
+                ones += size->depth * gops_implicit_ones_mr(item->plan, &p->implicit);
             }
             weights = multiply(work, row, c, channels, size, weights);
             row += p->panel_channels * size->count;
@@ -191,7 +193,7 @@ static void begin_stores(gops_subconv_work *work, bool all_taps)
     }
     const int64_t rows = plan->conv.groups * plan->conv.channels_out * p->subconvs;
     work->lanes = gops_lanes_filter_of(plan, item->job->filter, p->panel_depth,
-                                       p->implicit.pixels_form, rows);
+                                       gops_implicit_ones_mr(plan, &p->implicit), rows);
     if (work->lanes.sums != NULL) {
         work->lanes.sums += item->channel_of_all * p->subconvs;
     }

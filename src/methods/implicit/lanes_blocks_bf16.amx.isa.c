@@ -1,0 +1,29 @@
+/* lanes_blocks_bf16.amx.isa.c: makes a blocked padded input of bf16 (lanes.h). Channels beyond the last
+ * one are zeros: data may be infinite. */
+#include "methods/implicit/lanes.h"
+
+#include "base/checked.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define T uint16_t
+#define HAS_ROW(from) ((from) != NULL)
+#define UNPACK_LOW _mm512_unpacklo_epi16
+#define UNPACK_HIGH _mm512_unpackhi_epi16
+#define MASK_LOAD(mask, from) _mm_maskz_loadu_epi16((__mmask8)(mask), from)
+#include "methods/implicit/lanes_blocks.inc.h"
+
+#define LANE lane_block
+#define FILLS_UP(first) NULL
+#define lane_rows block_rows
+#include "methods/implicit/lanes_input.inc.h"
+
+void GOPS_ISA_NAME(gops_lanes_blocks_bf16)(const gops_padded_input *padded, const int64_t *origin,
+                                           int64_t channels, const void *data, void *to)
+{
+    const block_rows rows = {.begin = data,
+                             .end = (const uint16_t *)data + channels * padded->data_pixels,
+                             .apart = padded->data_pixels};
+    make_input(padded, origin, channels, data, padded->data_pixels, &rows, (lane_block){{0}}, to);
+}
