@@ -326,12 +326,13 @@ static void refused(void)
     gops_plan_destroy(plan);
 }
 
-/* Where the definition is exact, auto is: never by these, whatever the layer. */
+/* Where the definition is exact, auto is: never by these, whatever the layer. The layer has small
+ * groups, as portable code multiplies large ones slower than a BLAS. */
 static void auto_of_isa(void *context)
 {
     (void)context;
     for (int relaxed = 0; relaxed < 2; relaxed++) {
-        gops_problem p = image(GOPS_F32, 1, 1, 256, 256, 28, 28);
+        gops_problem p = image(GOPS_F32, 1, 8, 24, 24, 28, 28);
         gops_plan *plan;
         gops_plan_info info = {.size = sizeof info};
         p.accuracy = relaxed ? GOPS_ACCURACY_RELAXED : GOPS_ACCURACY_EXACT;
