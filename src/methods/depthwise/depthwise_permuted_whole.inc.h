@@ -2,8 +2,9 @@
  * depthwise_permuted_whole.inc.h: whole of depthwise_permuted.inc.h, after it.
  *
  * An image of at most 63 bytes and its at most 64 outputs: the quads are of four taps that follow
- * each other in the kernel, whatever their rows. Output o is lane (o / 16) * 4 + o % 4 of vector
- * o / 4 % 4, so that packing brings the outputs in order.
+ * each other in the kernel, whatever their rows. Output o is lane o % 16 of vector o / 16;
+ * where codes are stored, lane (o / 16) * 4 + o % 4 of vector o / 4 % 4, so that packing brings the
+ * outputs in order.
  */
 
 /* What a lane's output reads: its first tap's row and column, and its byte. */
@@ -26,14 +27,15 @@ GOPS_INLINE bytes narrowed(bytes lower, bytes upper)
 
 /* Of vector v. The division of o < 64 by the columns, at most 64, is exact: the reciprocal's error
  * is below 2^-16. */
-static whole_outputs whole_outputs_of(const gops_permuted_shape *shape, int v)
+static whole_outputs whole_outputs_of(const gops_permuted_shape *shape, bool codes, int v)
 {
     bytes y[2], x[2], at[2];
+    const bytes lanes =
+        codes ? _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50, 51)
+              : _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     /* Of each lane of vector 0, four times. */
-    const bytes first = _mm512_mullo_epi32(
-        _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50, 51),
-        _mm512_set1_epi32(0x01010101));
-    const bytes outputs = _mm512_add_epi8(first, _mm512_set1_epi8((char)(4 * v)));
+    const bytes first = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x01010101));
+    const bytes outputs = _mm512_add_epi8(first, _mm512_set1_epi8((char)((codes ? 4 : 16) * v)));
     const bytes reciprocal =
         _mm512_set1_epi16((int16_t)(UINT16_MAX / shape->columns + (shape->columns > 1)));
     const bytes columns = _mm512_set1_epi16((int16_t)shape->columns);
@@ -81,7 +83,7 @@ static whole_taps next_whole_taps(const gops_permuted_shape *shape, int64_t *row
 }
 
 /* index[quad * 4 + v] are the bytes of a quad of vector v; the last byte where it reads padding. */
-static void whole_index(const gops_permuted_shape *shape, bytes *index)
+static void whole_index(const gops_permuted_shape *shape, bool codes, bytes *index)
 {
     const bytes height = _mm512_set1_epi8((char)shape->height);
     const bytes width = _mm512_set1_epi8((char)shape->width);
@@ -89,7 +91,7 @@ static void whole_index(const gops_permuted_shape *shape, bytes *index)
     whole_outputs outputs[4];
     int64_t row = 0, column = 0;
     for (int v = 0; v < 4; v++) {
-        outputs[v] = whole_outputs_of(shape, v);
+        outputs[v] = whole_outputs_of(shape, codes, v);
     }
     for (int64_t quad = 0; quad < shape->whole_quads; quad++) {
         const whole_taps taps = next_whole_taps(shape, &row, &column);
@@ -139,32 +141,33 @@ GOPS_INLINE void whole_sums(const setting *at, const permuted_filter *filter, ui
     }
 }
 
-static void store_whole_sums(const gops_permuted_shape *shape, int32_t *to, const bytes *sums)
+static inline void store_whole_sums(int32_t *to, int64_t outputs, const bytes *sums)
 {
-    const int64_t outputs = shape->rows * shape->columns;
+    GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
-        for (int64_t i = 0; i < 4; i++) {
-            const int64_t first = i * 16 + v * 4;
-            const unsigned mask = (unsigned)first_bits(gops_clamp(outputs - first, 0, 4));
-            /* Lanes 4 i to 4 i + 3 are outputs `first` to first + 3. */
-            _mm512_mask_storeu_epi32(to + first - i * 4, (__mmask16)(mask << (i * 4)), sums[v]);
-        }
+        const __mmask16 mask = (__mmask16)first_bits(gops_clamp(outputs - v * 16, 0, 16));
+        _mm512_mask_storeu_epi32(to + v * 16, mask, sums[v]);
     }
 }
 
 GOPS_INLINE void whole_filters(const setting *at, const gops_permuted_call *call,
-                               const bytes *index, const int QUADS)
+                               const bytes *index, const int QUADS, const bool CODES)
 {
     /* Copies: what is stored cannot change them. */
     const gops_permuted_call own = *call;
     const setting settings = *at;
     const uint64_t inside = first_bits(at->shape->height * at->shape->width);
-    const uint64_t stored = first_bits(at->shape->rows * at->shape->columns);
+    const int64_t outputs = at->shape->rows * at->shape->columns;
+    const uint64_t stored = first_bits(outputs);
     for (int64_t i = 0; i < own.count; i++) {
         const permuted_filter filter = filter_of(&own, i);
         const __m512 scale = _mm512_set1_ps(filter.scale);
         bytes sums[4];
         whole_sums(&settings, &filter, inside, index, sums, QUADS);
+        if (!CODES) {
+            store_whole_sums((int32_t *)(void *)filter.output, outputs, sums);
+            continue;
+        }
         GOPS_UNROLL
         for (int v = 0; v < 4; v++) {
             sums[v] = rounded(sums[v], scale);
@@ -173,22 +176,25 @@ GOPS_INLINE void whole_filters(const setting *at, const gops_permuted_call *call
     }
 }
 
+GOPS_INLINE void whole_quads(const setting *at, const gops_permuted_call *call, const bytes *index,
+                             const bool CODES)
+{
+    if (at->shape->whole_quads == 3) {
+        whole_filters(at, call, index, 3, CODES);
+    } else if (at->shape->whole_quads == 7) {
+        whole_filters(at, call, index, 7, CODES);
+    } else {
+        whole_filters(at, call, index, 0, CODES);
+    }
+}
+
 static void whole(const setting *at, const gops_permuted_call *call)
 {
-    bytes index[GOPS_PERMUTED_WHOLE_QUADS * 4], sums[4];
-    whole_index(at->shape, index);
-    if (!call->codes) {
-        const uint64_t inside = first_bits(at->shape->height * at->shape->width);
-        for (int64_t i = 0; i < call->count; i++) {
-            const permuted_filter filter = filter_of(call, i);
-            whole_sums(at, &filter, inside, index, sums, 0);
-            store_whole_sums(at->shape, (int32_t *)(void *)filter.output, sums);
-        }
-    } else if (at->shape->whole_quads == 3) {
-        whole_filters(at, call, index, 3);
-    } else if (at->shape->whole_quads == 7) {
-        whole_filters(at, call, index, 7);
+    bytes index[GOPS_PERMUTED_WHOLE_QUADS * 4];
+    whole_index(at->shape, call->codes, index);
+    if (call->codes) {
+        whole_quads(at, call, index, true);
     } else {
-        whole_filters(at, call, index, 0);
+        whole_quads(at, call, index, false);
     }
 }
