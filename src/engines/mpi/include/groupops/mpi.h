@@ -28,7 +28,8 @@
  * groups: where all ranks' parts have such.) A normalization gives the same bits each time for the
  * same distribution. Split along spatial axes it merges the parts' moments in the order of the ranks,
  * and is within 2 units in the last place (f64: 4) of one process, those of the largest of the channel's
- * values, before or after its bias is added, its scale and its bias.
+ * values, before or after its bias is added, its scale and its bias. One of some 30,000
+ * random problems took 3 (f32): one process sums in floats, and parts in another order.
  *
  * Calls. All functions but the queries (get_info, part_of, grid) are collective: all ranks of the
  * distribution call them, in the same order, for the same problem. So are errors: if a call fails on
