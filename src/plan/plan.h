@@ -157,6 +157,9 @@ struct gops_plan {
     bool residual_after; /* gops_options.residual_after_activation, of plans with an activation */
     gops_moments_use moments;
     bool is_part; /* of another plan, by gops_plan_part: methods serve it at whatever cost */
+    /* In which order the method adds the floats of an output, where it has several: a number of its
+     * own, which `prepare` sets. A part finds that of the whole plan in it, and must keep to it. */
+    int32_t order;
     gops_activation activation;
     gops_machine machine;
     gops_host host; /* complete but for gemm and log */

@@ -165,6 +165,7 @@ gops_status gops_plan_part(const gops_plan *plan, const gops_tensor *data,
     }
     gops_plan draft = draft_from(plan);
     draft.is_part = true;
+    draft.order = plan->order;
     const gops_request wanted = {.algorithm = plan->method->name,
                                  .threads = plan->origin.threads,
                                  .max_workspace = plan->origin.max_workspace};

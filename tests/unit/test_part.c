@@ -272,6 +272,30 @@ static void pages(void)
     gops_test_check(check_problem(&problem, &random) >= BRICKS, "few parts were compared");
 }
 
+/* Images of at most 8 x 8, for which depthwise/shuffle has kernels of their own, and larger ones, of
+ * which parts are as small. */
+static void small_images(void)
+{
+    static const int64_t rows[] = {3, 6, 8, 13, 19};
+    enum { ROUNDS_OF_SMALL = 5 * 3 * 8 };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 4);
+    int64_t compared = 0;
+    for (int i = 0; i < ROUNDS_OF_SMALL; i++) {
+        const int64_t taps = 3 + 2 * (i % 3), stride = 1 + i / 3 % 2;
+        gops_problem problem = {
+            .operation = GOPS_PROBLEM_CONV,
+            .data = {GOPS_F32, 4, {2, 5, rows[i % 5], 7}},
+            .filter = {GOPS_F32, 5, {5, 2, 1, taps, taps}},
+            .conv = {.strides = {2, {stride, stride}},
+                     .pads_begin = {2, {taps / 2, taps / 2}},
+                     .pads_end = {2, {taps / 2, taps / 2}}},
+            .threads = 1,
+        };
+        compared += check_problem(&problem, &random);
+    }
+    gops_test_check(compared >= ROUNDS_OF_SMALL, "few parts were compared");
+}
+
 static void refusals(void)
 {
     const gops_tensor data = {GOPS_F32, 4, {2, 15, 19, 23}};
@@ -343,8 +367,10 @@ static void divisible(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"conv", conv},         {"deconv", deconv},       {"pages", pages},
-        {"refusals", refusals}, {"divisible", divisible}, {NULL, NULL},
+        {"conv", conv},         {"deconv", deconv},
+        {"pages", pages},       {"small_images", small_images},
+        {"refusals", refusals}, {"divisible", divisible},
+        {NULL, NULL},
     };
     return gops_test_main("part", cases);
 }

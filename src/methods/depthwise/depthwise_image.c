@@ -35,6 +35,9 @@ enum {
     MAX_FILTERS = 64,
     /* MR, the rows of the masked kernel's highest tile. */
     TILE_ROWS = 14,
+    /* gops_plan.order of the shuffle kernel for small images with stride 1, which adds column by column
+     * what the rolling one adds row by row. */
+    ORDER_BY_COLUMNS = 1,
     /* More outputs in an item save no more time, and the workspace holds as many. */
     MAX_OUTPUTS = 1 << 16,
 };
@@ -93,11 +96,12 @@ static gops_depthwise_image_fn *choose_shuffle(const gops_plan *plan, const imag
         (y->pad == half || y->pad == half - 1)) {
         return kernels->small_stride2;
     }
+    const bool by_columns = plan->order == ORDER_BY_COLUMNS;
     if (dense && by_1 && same_x && same_y && gops_max(y->data, x->data) <= MAX_SMALL_STRIDE1 &&
-        kernels->small_stride1 != NULL) {
+        kernels->small_stride1 != NULL && (by_columns || !plan->is_part)) {
         return kernels->small_stride1;
     }
-    return y->dilation <= 2 && by_1 && same_x && taps <= 5 ? kernels->rolling : NULL;
+    return !by_columns && y->dilation <= 2 && by_1 && same_x && taps <= 5 ? kernels->rolling : NULL;
 }
 
 static gops_depthwise_image_fn *choose_transposed(const gops_plan *plan, const image_plan *p)
@@ -259,11 +263,17 @@ static gops_status prepare_masked(gops_plan *plan, int64_t worker_limit, gops_er
 
 static gops_status prepare_shuffle(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
-    return image_prepare(
+    const gops_status status = image_prepare(
         plan, worker_limit, error, choose_shuffle, estimate_shuffle,
         "depthwise/shuffle serves f32 and f64 in two dimensions with 3 x 3 or 5 x 5 taps and "
         "as many columns as the data has, and f32 of small images with 7 x 7 or stride 2",
         "each row loaded once and its lanes moved");
+    gops_depthwise_image_fn *const small =
+        plan->kernels->depthwise->shuffle[plan->type->compute].small_stride1;
+    if (status == GOPS_OK && small != NULL && image_read(plan)->kernel == small) {
+        plan->order = ORDER_BY_COLUMNS;
+    }
+    return status;
 }
 
 static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t worker_limit, gops_error *error)
