@@ -1,0 +1,248 @@
+/* direct_estimate.c: what a direct convolution takes by one of its tiles. */
+#include "methods/direct/direct_estimate.h"
+
+#include <assert.h>
+
+enum {
+    MAX_ENTRIES = 4096, /* of the lists of taps: each work item makes them anew */
+    MAX_PIXELS = 56,    /* of a tile's row */
+    MAX_ROWS = 4,       /* of a tile */
+    CACHE_LINE = GOPS_DIRECT_CACHE_LINE,
+    WAY_BYTES = 4096,    /* addresses so far apart share a set of the first level cache */
+    WIDE_REGISTERS = 32, /* of AVX-512; all tiles for 16 registers fit */
+};
+
+/* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
+static const double NS_PER_CYCLE = 0.26;
+static const double CYCLES_PER_TAP = 15;  /* the switch, and the mispredicted end of the loop */
+static const double CYCLES_PER_TILE = 60; /* the call and its arguments */
+static const double CYCLES_PER_SUM = 3;   /* a vector of sums kept, or transposed and stored */
+static const double CYCLES_PER_LINE = 3;  /* of data, from the second level cache */
+static const double NS_PER_ITEM = 300;
+/* Weights come no faster, from the second level cache or from beyond it; with few pixels a layer
+ * takes as long as that. */
+static const double L2_BYTES_PER_CYCLE = 48;
+static const double BYTES_PER_CYCLE = 26;
+static const double LOADS_PER_CYCLE = 1.75; /* 2 but for those that wait for a line */
+/* What a step takes more where it loads weights from the second level cache, has a register too
+ * few, has addresses of several rows, or loads four pixels at a time, some across two lines.
+ * Without these the tile of the smallest estimate took up to 1.19 times as long as the fastest. */
+static const double CYCLES_PER_L2_LINE = 0.4;
+static const double CYCLES_PER_SPILL = 1; /* 0.5 on Zen 5, 2 and more on an Intel Xeon with AMX */
+static const double CYCLES_PER_SECOND_ROW = 0.5;
+static const double CYCLES_PER_FOUR_PIXELS = 1;
+/* A step takes no less for each line that it reads where the lines of its channels evict each
+ * other. So 128 -> 128 on 32x32 takes AVX2 1.9 times as long as implicit's padded copy. */
+static const double CYCLES_PER_EVICTED_LINE = 7.5;
+/* The same of a line of outputs: 64 -> 64 on 32x32 took AVX-512 1.08 times as long as by implicit. */
+static const double CYCLES_PER_EVICTED_OUTPUT = 6;
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Cycles of one input channel of a tap that adds to `columns` vectors of pixels. Two
+ * multiplications or two loads can start in a cycle; or three of multiplications and permutations,
+ * of which pixels that share a vector need one with a stride. A multiplication waits 4 cycles for
+ * the sum of the one before it. */
+static double step_cycles(gops_direct_size size, double columns)
+{
+    const double multiplies = size.vectors * columns / 2;
+    const double loads = (size.vectors + columns) / LOADS_PER_CYCLE;
+    const double permutes =
+        size.per_vector > 1 && size.stride > 1 ? (size.vectors + 1) * columns / 3 : 0;
+    return larger(larger(multiplies, loads), larger(permutes, 4));
+}
+
+/* Whether planes of so many pixels lie so that their lines share the sets of the first level cache,
+ * and `channels` at a time are more than a set has lines. */
+static bool planes_conflict(const gops_plan *plan, int64_t pixels, int64_t channels)
+{
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    return pixels % WAY_BYTES * bytes % WAY_BYTES == 0 &&
+           channels > plan->machine.l1_bytes / WAY_BYTES;
+}
+
+static bool weights_beyond_l1(const gops_plan *plan, const gops_direct_layout *p,
+                              const gops_direct_tile *tile)
+{
+    return p->depth_block * plan->conv.taps * tile->size.vectors * plan->kernels->vector_bytes >
+           plan->machine.l1_bytes / 2;
+}
+
+/* What each step of a tile takes in addition. */
+static double more_cycles(const gops_plan *plan, const gops_direct_layout *p,
+                          const gops_direct_tile *tile)
+{
+    const gops_direct_size size = tile->size;
+    const int64_t step = size.vectors * plan->kernels->vector_bytes;
+    const int64_t registers = size.vectors * (size.rows * size.pixels / size.per_vector + 1) + 1;
+    double cycles = 0;
+    if (weights_beyond_l1(plan, p, tile)) {
+        cycles += CYCLES_PER_L2_LINE * (double)step / CACHE_LINE;
+    }
+    if (registers > WIDE_REGISTERS) {
+        cycles += CYCLES_PER_SPILL;
+    }
+    return cycles + (size.rows > 1 ? CYCLES_PER_SECOND_ROW : 0) +
+           (size.per_vector == 4 ? CYCLES_PER_FOUR_PIXELS : 0);
+}
+
+/* An axis cut into tiles of `size` outputs; the last one may have fewer. Those at the ends, where
+ * an edge may cut the range of a tap, differ; those in between are alike. */
+typedef struct axis_tiles {
+    const gops_axis *axis;
+    int64_t size, count, left, right;
+    int64_t max_cut; /* outputs that a range may lack at one end */
+} axis_tiles;
+
+static axis_tiles cut_axis(const gops_axis *axis, int64_t size, int64_t max_cut)
+{
+    axis_tiles tiles = {axis, size, gops_ceil_div(axis->output, size), 0, 0, max_cut};
+    int64_t first, last;
+    while (tiles.left < tiles.count && tiles.left <= MAX_ENTRIES) {
+        gops_direct_outputs_inside(axis, tiles.left * size, size, 0, &first, &last);
+        if (first == 0 && last == size) {
+            break;
+        }
+        tiles.left++;
+    }
+    while (tiles.left + tiles.right < tiles.count && tiles.left + tiles.right <= MAX_ENTRIES) {
+        const int64_t begin = (tiles.count - tiles.right - 1) * size;
+        if (begin + size <= axis->output) {
+            gops_direct_outputs_inside(axis, begin, size, axis->kernel - 1, &first, &last);
+            if (first == 0 && last == size) {
+                break;
+            }
+        }
+        tiles.right++;
+    }
+    return tiles;
+}
+
+/* Counts the pairs of a tile and a tap by the length of the range: pairs[1] to pairs[size].
+ * *entries is the number of pairs without those of tiles like the one before. False where the
+ * kernels do not have a range, or entries are too many. */
+static bool count_ranges(const axis_tiles *tiles, double *pairs, int64_t *entries)
+{
+    *entries = 0;
+    for (int64_t i = 0; i <= tiles->size; i++) {
+        pairs[i] = 0;
+    }
+    if (gops_mul_saturate(tiles->left + tiles->right + 1, tiles->axis->kernel) > MAX_ENTRIES) {
+        return false;
+    }
+    const int64_t inner = tiles->count - tiles->left - tiles->right;
+    for (int64_t tile = 0, alike; tile < tiles->count; tile += alike) {
+        const int64_t begin = tile * tiles->size,
+                      count = gops_min(tiles->size, tiles->axis->output - begin);
+        alike = tile == tiles->left && inner > 0 ? inner : 1;
+        for (int64_t tap = 0; tap < tiles->axis->kernel; tap++) {
+            int64_t first, last;
+            gops_direct_outputs_inside(tiles->axis, begin, count, tap, &first, &last);
+            if (first < last) {
+                if ((first > 0 && last < tiles->size) || first > tiles->max_cut ||
+                    tiles->size - last > tiles->max_cut) {
+                    return false;
+                }
+                pairs[last - first] += (double)alike;
+                ++*entries;
+            }
+        }
+    }
+    return true;
+}
+
+/* The pairs of an output and a tap of an axis that are inside the data. */
+static double count_pairs(const gops_axis *axis)
+{
+    double pairs = 0;
+    for (int64_t tap = 0; tap < axis->kernel; tap++) {
+        int64_t first, last;
+        gops_direct_outputs_inside(axis, 0, axis->output, tap, &first, &last);
+        pairs += (double)(last - first);
+    }
+    return pairs;
+}
+
+double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
+                              const gops_direct_tile *tile)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const double more = more_cycles(plan, p, tile);
+    const axis_tiles x =
+        cut_axis(&conv->axis[conv->axes - 1], p->pixels, gops_direct_max_cut(tile->size));
+    double across[MAX_PIXELS + 1], down[MAX_ROWS + 1] = {0, 1};
+    const int64_t row_bytes = tile->size.stride * gops_compute_bytes(plan->type->compute);
+    /* However few pixels a step has, its weights arrive no faster. */
+    const double arrive =
+        weights_beyond_l1(plan, p, tile)
+            ? (double)(tile->size.vectors * plan->kernels->vector_bytes) / L2_BYTES_PER_CYCLE
+            : 0;
+    const double line = planes_conflict(plan, conv->data_pixels, p->depth_block)
+                            ? CYCLES_PER_EVICTED_LINE / GOPS_DIRECT_CACHE_LINE
+                            : 0;
+    double planes = 1, cycles = 0;
+    int64_t entries;
+    assert(p->pixels <= MAX_PIXELS && p->rows <= MAX_ROWS);
+    p->left_tiles = x.left;
+    p->right_tiles = x.right;
+    if (!count_ranges(&x, across, &p->tap_entries)) {
+        return -1;
+    }
+    for (int a = 0; a < conv->axes - 2; a++) {
+        planes *= count_pairs(&conv->axis[a]);
+    }
+    if (p->rows > 1) {
+        const axis_tiles y = cut_axis(&conv->axis[conv->axes - 2], p->rows, p->rows - 1);
+        if (!count_ranges(&y, down, &entries)) {
+            return -1;
+        }
+    } else if (conv->axes > 1) {
+        down[1] = count_pairs(&conv->axis[conv->axes - 2]);
+    }
+    for (int64_t i = 1; i <= p->rows; i++) {
+        for (int64_t j = 1; j <= p->pixels; j++) {
+            const double columns = (double)(i * gops_ceil_div(j, tile->size.per_vector));
+            const double read = (double)(i * (GOPS_DIRECT_CACHE_LINE + j * row_bytes)) * line;
+            const double step =
+                larger(larger(step_cycles(tile->size, columns), arrive), read) + more;
+            cycles += down[i] * across[j] * ((double)conv->channels_in * step + CYCLES_PER_TAP);
+        }
+    }
+    return cycles * planes;
+}
+
+double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double cycles)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_axis *x = &conv->axis[conv->axes - 1];
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const gops_direct_kernels *kernels = plan->kernels->direct[plan->type->compute];
+    const int64_t blocks = gops_ceil_div(conv->channels_out, p->mr);
+    const double passes = (double)gops_ceil_div(conv->channels_in, p->depth_block);
+    const double calls = (double)p->tile_rows * (double)p->row_tiles;
+    const double sum_cycles = CYCLES_PER_SUM * (double)(p->padded_channels * p->rows * p->pixels) /
+                              (double)kernels->lanes;
+    const double stores = planes_conflict(plan, conv->output_pixels, p->mr)
+                              ? CYCLES_PER_EVICTED_OUTPUT * (double)(p->padded_channels * p->rows)
+                              : 0;
+    const double all =
+        cycles * (double)(blocks - 1) + gops_direct_tap_cycles(plan, p, p->last_tile) +
+        calls * passes * (CYCLES_PER_TILE * (double)blocks + sum_cycles) + calls * stores;
+    double lines = (double)conv->channels_in * (double)x->data * (double)bytes / CACHE_LINE;
+    for (int a = 0; a < conv->axes - 1; a++) {
+        const gops_axis *axis = &conv->axis[a];
+        lines *= (double)gops_min(axis->data, gops_mul_saturate(axis->output, axis->kernel));
+    }
+    const double groups = (double)conv->batch * (double)conv->groups;
+    const double computed = all + (double)blocks * lines * CYCLES_PER_LINE;
+    const int64_t weights = gops_mul_saturate(conv->groups * conv->k, conv->channels_out * bytes);
+    const double streamed =
+        (double)conv->k * (double)(p->padded_channels * bytes) /
+        (weights <= plan->machine.l2_bytes ? L2_BYTES_PER_CYCLE : BYTES_PER_CYCLE);
+    return groups * larger(computed, streamed) * NS_PER_CYCLE + NS_PER_ITEM * (double)p->row_items *
+                                                                    (double)p->block_items *
+                                                                    groups / (double)p->item_groups;
+}
