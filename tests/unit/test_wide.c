@@ -1,7 +1,7 @@
 /*
- * Tiles of AMX: the bits of gemm for quantized convolutions, the bound for relaxed bf16, with whole
- * and part tiles and blocks of channels in and out and of pixels. By the emulation on all processors,
- * and by the instructions where the processor has them.
+ * Tiles of AMX, and blocked inputs of VNNI: the bits of gemm for quantized convolutions, the bound for
+ * relaxed bf16, with whole and part tiles and blocks of channels in and out and of pixels. By the
+ * emulation of AMX on all processors, and by the instructions where the processor has them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +21,22 @@ enum {
 };
 
 static const char *const isas[] = {"amx_emulated", "amx"};
+static const char *const vnni[] = {"avx512vnni", "avx512vbmi"};
 
-/* Of the plans of a case: how many there were, and how many have tiles of AMX. */
+/* Of the plans of a case: how many there were, and how many say this word. */
 typedef struct tally {
+    const char *word;
     int64_t plans, wide;
 } tally;
+
+/* What plans are to have, on which instruction sets, and how many rows and columns more that takes. */
+typedef struct subject {
+    const char *word;
+    const char *const *isas;
+    int64_t more, share; /* more plans than one in so many have them */
+} subject;
+static const subject amx_tiles = {"AMX", isas, 0, 5};
+static const subject blocked_inputs = {"blocked", vnni, 31, 1000};
 
 static bool runs_here(const char *isa)
 {
@@ -70,7 +81,7 @@ static void *run(gops_problem p, const char *algorithm, const gops_problem_buffe
     if (status == GOPS_OK) {
         gops_plan_get_info(plan, &info, NULL);
         of->plans++;
-        of->wide += strstr(info.why, "AMX") != NULL;
+        of->wide += strstr(info.why, of->word) != NULL;
         const size_t whole = (info.workspace_bytes + GOPS_WORKSPACE_ALIGNMENT - 1) /
                              GOPS_WORKSPACE_ALIGNMENT * GOPS_WORKSPACE_ALIGNMENT;
         gops_test_guarded workspace = gops_test_guarded_create(whole);
@@ -83,12 +94,16 @@ static void *run(gops_problem p, const char *algorithm, const gops_problem_buffe
     return memcpy(gops_test_allocate(bytes), buffers->output.memory, bytes);
 }
 
-static void compare_quantized(gops_problem_operation operation, const char *algorithm)
+static void compare_quantized(gops_problem_operation operation, const char *algorithm,
+                              const subject *s)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 10 + operation);
-    tally of = {0, 0}, other = {0, 0};
+    tally of = {s->word, 0, 0}, other = of;
     for (int n = 0; n < OUTS * INS; n++) {
         gops_problem p = layer(operation, n % OUTS, n / OUTS, &random);
+        p.data.dims[2] += s->more;
+        p.data.dims[3] += s->more;
+        p.data.type = n % 2 == 0 ? GOPS_U8 : GOPS_I8;
         gops_random_quantization memory;
         gops_reference_geometry g;
         gops_tensor output;
@@ -99,13 +114,13 @@ static void compare_quantized(gops_problem_operation operation, const char *algo
         const size_t bytes =
             (size_t)gops_test_elements(&output) * gops_test_type_bytes(output.type);
         for (int i = 0; i < 2; i++) {
-            if (!runs_here(isas[i]))
+            if (!runs_here(s->isas[i]))
                 continue;
-            setenv("GROUPOPS_ISA", isas[i], 1);
+            setenv("GROUPOPS_ISA", s->isas[i], 1);
             void *expected = run(p, "gemm", &buffers, bytes, &other);
             void *got = run(p, algorithm, &buffers, bytes, &of);
             gops_problem_text text;
-            gops_test_check(gops_test_compare_bytes(isas[i], &output, got, expected), "%s",
+            gops_test_check(gops_test_compare_bytes(s->isas[i], &output, got, expected), "%s",
                             gops_problem_describe(&p, &text));
             free(got);
             free(expected);
@@ -113,24 +128,34 @@ static void compare_quantized(gops_problem_operation operation, const char *algo
         }
         gops_problem_buffers_destroy(&buffers);
     }
-    gops_test_check(of.wide > of.plans / 5, "%lld of %lld plans have tiles of AMX",
-                    (long long)of.wide, (long long)of.plans);
+    gops_test_check(of.plans == 0 || of.wide > of.plans / s->share, "%lld of %lld plans have %s",
+                    (long long)of.wide, (long long)of.plans, s->word);
 }
 
 static void convolutions(void)
 {
-    compare_quantized(GOPS_PROBLEM_CONV, "implicit");
+    compare_quantized(GOPS_PROBLEM_CONV, "implicit", &amx_tiles);
 }
 
 static void transposed(void)
 {
-    compare_quantized(GOPS_PROBLEM_DECONV, "subconv");
+    compare_quantized(GOPS_PROBLEM_DECONV, "subconv", &amx_tiles);
+}
+
+static void blocked_convolutions(void)
+{
+    compare_quantized(GOPS_PROBLEM_CONV, "implicit", &blocked_inputs);
+}
+
+static void blocked_transposed(void)
+{
+    compare_quantized(GOPS_PROBLEM_DECONV, "subconv", &blocked_inputs);
 }
 
 static void relaxed(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 20);
-    tally of = {0, 0};
+    tally of = {"AMX", 0, 0};
     for (int n = 0; n < 2 * OUTS * INS; n++) {
         const bool conv = n % 2 == 0;
         gops_problem p = layer(conv ? GOPS_PROBLEM_CONV : GOPS_PROBLEM_DECONV, n / 2 % OUTS,
@@ -167,6 +192,8 @@ int main(void)
     static const gops_test_case cases[] = {{"convolutions", convolutions},
                                            {"transposed", transposed},
                                            {"relaxed", relaxed},
+                                           {"blocked_convolutions", blocked_convolutions},
+                                           {"blocked_transposed", blocked_transposed},
                                            {NULL, NULL}};
-    return gops_test_main("tiles of AMX", cases);
+    return gops_test_main("tiles of AMX, blocked inputs", cases);
 }

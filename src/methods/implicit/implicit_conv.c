@@ -94,6 +94,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         /* With lanes, data that a single tap steps over is not copied. */
         .residues = pixels_form || (gops_plan_has_lanes(plan) && conv->taps == 1),
     };
+    p->blocked = gops_implicit_may_block(plan, pixels_form, p->planes);
     p->depth = conv->channels_out > 0 ? p->planes * conv->taps : 1;
     p->depth_block = gops_implicit_depth_block(plan, p->mr);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
@@ -109,6 +110,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
         return false;
     }
+    p->blocked = gops_implicit_blocks(plan, p);
     const int64_t columns =
         gops_implicit_merge(p, axes, axis, tiles->lanes,
                             (plan->type->native || plan->quantized) && p->depth_block == p->depth);
@@ -205,7 +207,9 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
         gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "",
         gops_tile_is_wide(p->pixels_form, p->mr) ? "AMX " : "", (long long)p->mr,
         p->pixels_form ? "vectors of pixels" : "single pixels",
-        p->in_place ? "the input where it lies" : "the input copied once with its padding",
+        p->in_place  ? "the input where it lies"
+        : p->blocked ? "the input copied once with its padding, blocked"
+                     : "the input copied once with its padding",
         (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);
     return GOPS_OK;
 }

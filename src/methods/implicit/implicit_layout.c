@@ -211,8 +211,8 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
     p->channel_blocks = gops_ceil_div(channels, p->channel_block);
     const int64_t limit = gops_min(worker_limit / 2, plan->machine.l2_bytes / 2);
     const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
-    return cut_boxes(p, axes, axis, p->planes, gops_compute_bytes(plan->type->compute), limit,
-                     min_boxes);
+    return cut_boxes(p, axes, axis, gops_implicit_copied_planes(p),
+                     gops_compute_bytes(plan->type->compute), limit, min_boxes);
 }
 
 int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, int64_t lanes,
@@ -235,7 +235,7 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
         return rows * length;
     }
     const int64_t columns = rows * gops_ceil_div(length, lanes);
-    p->writes_outputs = can_write_outputs && (length >= lanes || gops_implicit_is_blocked(p));
+    p->writes_outputs = can_write_outputs && (length >= lanes || gops_implicit_is_wide(p));
     if (p->merged > 1 || axes < 2 || p->in_place) {
         return columns;
     }
@@ -243,7 +243,7 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
      * be copied. Runs that stop at the end of each row leave a part of its last vector unused. */
     const int64_t through = (count[axes - 2] - 1) * p->pitch[axes - 2] + count[axes - 1];
     const int64_t columns_through = rows / count[axes - 2] * gops_ceil_div(through, lanes);
-    const bool wide = gops_implicit_is_blocked(p);
+    const bool wide = gops_implicit_is_wide(p);
     const int64_t store = wide ? WIDE_STORE_STEPS : 0;
     const int64_t copy = !p->writes_outputs ? 0 : wide ? WIDE_COPY_STEPS : 8;
     if (columns_through * (p->depth + store + copy) < columns * (p->depth + store)) {
@@ -297,6 +297,11 @@ static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
 static const double NS_PER_BLOCKED_LANE = 0.12, NS_PER_BLOCKED_RUN = 20; /* for AMX */
 static const double STREAMED_WEIGHTS_PER_CYCLE = 128, STREAMED_PIXELS_PER_CYCLE = 64;
 static const double L2_BYTES_PER_CYCLE = 28;
+/* Loads across two lines delay the multiplications of an Intel Xeon (Granite Rapids class), if not those
+ * of a Zen 5. */
+static const double LANES_CYCLES_PER_LOAD = 0.13;
+/* A tile with one vector of channels has a load for each multiplication. The same processor. */
+static const double ONE_VECTOR_OF_LANES_SLOWER = 1.15;
 static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 150;
 static const double CYCLES_PER_REQUANTIZED = 1.4, CYCLES_PER_TRANSPOSED = 2.5;
 /* A pair's product and its sum are two instructions. */
@@ -322,14 +327,18 @@ static double wide_cycles(const gops_plan *plan, const gops_tile *tile, int64_t 
  * All of K is one block: where one vector a step fills half of the L1, weights come from the L2 for each
  * tile, or vectors of pixels, of which taps share about a third. The pixels of a single tap are read once
  * by each tile, and come from the L2 where those of a block of columns are larger than the L1. */
-static double lanes_step(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                         int64_t depth, int64_t columns, double compute)
+static double lanes_step(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
+                         int64_t depth, int64_t columns, double compute, double loads)
 {
     const double vector = (double)plan->kernels->vector_bytes, l1 = (double)plan->machine.l1_bytes;
     const double pixels = (double)tile->nr * vector;
     const bool streams = (double)depth * vector > l1 / 2;
-    if (!pixels_form) {
+    if (!p->pixels_form) {
+        compute *= tile->mr > gops_plan_tiles(plan)->lanes ? 1 : ONE_VECTOR_OF_LANES_SLOWER;
         return compute + (streams ? tile->mr * 4 / STREAMED_WEIGHTS_PER_CYCLE : 0);
+    }
+    if (depth > p->planes) {
+        compute += loads * LANES_CYCLES_PER_LOAD;
     }
     if (plan->conv.taps > 1) {
         return compute + (streams ? pixels / 3 / STREAMED_PIXELS_PER_CYCLE : 0);
@@ -339,9 +348,10 @@ static double lanes_step(const gops_plan *plan, const gops_tile *tile, bool pixe
 }
 
 /* Of one tile, in a block of `columns` columns. */
-static double tile_cycles(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
+static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
                           int64_t depth, int64_t columns)
 {
+    const bool pixels_form = p->pixels_form;
     if (gops_tile_is_wide(pixels_form, tile->mr)) {
         return wide_cycles(plan, tile, depth);
     }
@@ -357,7 +367,7 @@ static double tile_cycles(const gops_plan *plan, const gops_tile *tile, bool pix
         return (double)depth * compute + CYCLES_PER_TILE + vectors * tile->nr * CYCLES_PER_SUM;
     }
     const double sum = CYCLES_PER_REQUANTIZED + (pixels_form ? 0 : CYCLES_PER_TRANSPOSED);
-    return (double)depth * lanes_step(plan, tile, pixels_form, depth, columns, compute) +
+    return (double)depth * lanes_step(plan, p, tile, depth, columns, compute, loads) +
            CYCLES_PER_LANES_TILE + vectors * tile->nr * sum;
 }
 
@@ -378,7 +388,7 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
         const int64_t block = gops_min(columns, gops_max(1, p->column_block));
         const double rows = plan->quantized ? CYCLES_PER_LANES_ROWS : 0;
         cycles += (double)gops_max(1, blocks) *
-                  ((double)calls * tile_cycles(plan, tile, p->pixels_form, depth, block) +
+                  ((double)calls * tile_cycles(plan, p, tile, depth, block) +
                    (double)gops_ceil_div(columns, block) * rows);
         c += gops_max(1, blocks) * mr;
     }
@@ -393,7 +403,7 @@ double gops_implicit_copy_cost(double values, double runs)
 double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values)
 {
     double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
-    if (gops_implicit_is_blocked(p)) {
+    if (gops_implicit_is_wide(p)) {
         return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
     }
     return plan->quantized ? values * NS_PER_COPIED_LANE + runs * NS_PER_LANES_RUN

@@ -68,7 +68,7 @@ static gops_pixel_runs pixel_runs(const gops_implicit *p, int64_t lanes, const g
     /* The last box of an axis may be smaller, and its runs shorter than a vector. AMX can store a part
      * of one. */
     runs.writes_outputs =
-        p->writes_outputs && (runs.length >= runs.step || gops_implicit_is_blocked(p));
+        p->writes_outputs && (runs.length >= runs.step || gops_implicit_is_wide(p));
     runs.last =
         runs.writes_outputs ? gops_max(0, runs.length - runs.step) : (runs.columns - 1) * runs.step;
     return runs;
@@ -131,7 +131,7 @@ int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *
 {
     const gops_tile *list = gops_implicit_tiles(p, tiles);
     const int64_t last = channels % p->mr;
-    return (p->pixels_form && !gops_implicit_is_blocked(p)) || last == 0
+    return (p->pixels_form && !gops_implicit_is_wide(p)) || last == 0
                ? channels
                : channels - last + gops_implicit_mr(list, p->pixels_form, p->mr, last);
 }
@@ -221,14 +221,14 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
                 .sum_offsets = (const int64_t *)(void *)(item->workspace + p->sum_offsets_begin),
             },
     };
-    if (gops_implicit_is_blocked(p)) {
+    if (gops_implicit_is_wide(p)) {
         tiles->begin();
     }
 }
 
 void gops_implicit_end(const gops_implicit *p, const gops_implicit_item *item)
 {
-    if (gops_implicit_is_blocked(p)) {
+    if (gops_implicit_is_wide(p)) {
         gops_plan_tiles(item->plan)->end();
     }
 }

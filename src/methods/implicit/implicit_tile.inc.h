@@ -33,6 +33,8 @@
  *                     their first values, and NAME(store_tile), which stores those of channels `row`
  *                     on: sum[i * nr + j] goes to sum_offsets[j] + (row + i) * step. In the channels
  *                     form `row` is 0, and i counts vectors.
+ *   BLOCKED           int: how far apart neighbouring pixels are in blocked inputs (lanes.h); 1 if there
+ *                     are none
  *   WIDE_PRODUCT      optional: if defined, the list begins with the tiles of lanes_wide.inc.h
  *   GOPS_PIXEL_TILES(TILE)   TILE(mr, nr) for each size of the pixels form
  *   GOPS_CHANNEL_TILES(TILE) TILE(vectors, nr) for each size of the channels form; MR is
@@ -54,6 +56,7 @@
 #define prefetch_line NAME(prefetch_line)
 #define pixels_tile NAME(pixels_tile)
 #define channels_loop NAME(channels_loop)
+#define are_runs NAME(are_runs)
 #define channels_tile NAME(channels_tile)
 #define pixels_list NAME(pixels_list)
 #define channels_list NAME(channels_list)
@@ -97,22 +100,25 @@ GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int
     store_tile(work, 0, mr, nr, work->sums_ld, false, sum);
 }
 
-/* The loop over k of the channels form. With `two_runs` the first half of the columns are
- * neighbouring pixels, and so are the others, so that two pointers serve instead of one for each
- * column. */
+/* The loop over k of the channels form. Columns come in runs of `run`; those of a run are equally far
+ * apart, `apart` if that is not 0, so that a pointer for each run serves instead of one for each column. */
 GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, const int nr,
-                               const bool two_runs, vector *sum)
+                               const int run, const int apart, vector *sum)
 {
     const C *from[GOPS_MAX_NR];
-    const int half = (nr + 1) / 2;
     GOPS_UNROLL
-    for (int j = 0; j < nr; j++) {
-        from[j] = (const C *)work->input + work->columns[j];
+    for (int j = 0; j < nr; j += run) {
+        from[j / run] = (const C *)work->input + work->columns[j];
+        if (run > 1) {
+            GOPS_OPAQUE(from[j / run]);
+        }
     }
+    const int64_t next = apart == 0 && run > 1 ? work->columns[1] - work->columns[0] : apart;
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
     const char *ahead = work->ahead;
     for (int64_t k = work->depth; k > 0; k--, offsets++, weights += vectors * LANES) {
+        const C *at = NULL;
         vector weight[GOPS_MAX_VECTORS];
         prefetch_line(&ahead);
         GOPS_UNROLL
@@ -121,8 +127,13 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
         }
         GOPS_UNROLL
         for (int j = 0; j < nr; j++) {
-            const C *at = !two_runs ? from[j] : j < half ? from[0] + j : from[half] + (j - half);
-            const vector x = broadcast(at[*offsets]);
+            if (apart == 0) {
+                at = from[j / run] + j % run * next + *offsets;
+            } else if (j % run == 0) {
+                at = from[j / run] + *offsets;
+                GOPS_OPAQUE(at); /* the others of the run are at constant distances from it */
+            }
+            const vector x = broadcast(apart == 0 ? *at : at[j % run * apart]);
             GOPS_UNROLL
             for (int i = 0; i < vectors; i++) {
                 MULTIPLY_ADD(sum[i * nr + j], x, weight[i]);
@@ -131,20 +142,31 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
     }
 }
 
+/* Whether the columns come in runs of `run`, `apart` from each other. The last column may be repeated. */
+GOPS_INLINE bool are_runs(const int64_t *columns, const int nr, const int run, const int64_t apart)
+{
+    bool yes = run > 1;
+    GOPS_UNROLL
+    for (int j = 1; j < nr; j++) {
+        yes &= j % run == 0 || columns[j] - columns[j - 1] == apart;
+    }
+    return yes;
+}
+
 GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, const int nr)
 {
     vector sum[GOPS_MAX_SUMS];
     const int half = (nr + 1) / 2;
     const int64_t *columns = work->columns;
     start_tile(work, 0, vectors, nr, true, sum);
-    /* Columns ascend, but the last may be repeated, behind a row that ends in this tile: then its
-     * distance from the first of its half is no measure. */
-    const bool repeats = nr - half > 1 && columns[nr - 1] == columns[nr - 2];
-    if (nr > 2 && !repeats && columns[half - 1] - columns[0] == half - 1 &&
-        columns[nr - 1] - columns[half] == nr - 1 - half) {
-        channels_loop(work, vectors, nr, true, sum);
+    if (are_runs(columns, nr, half, 1)) {
+        channels_loop(work, vectors, nr, half, 1, sum);
+    } else if (BLOCKED > 1 && are_runs(columns, nr, half, BLOCKED)) {
+        channels_loop(work, vectors, nr, half, BLOCKED, sum);
+    } else if (nr > 2 && are_runs(columns, nr, 2, columns[1] - columns[0])) {
+        channels_loop(work, vectors, nr, 2, 0, sum);
     } else {
-        channels_loop(work, vectors, nr, false, sum);
+        channels_loop(work, vectors, nr, 1, 0, sum);
     }
     store_tile(work, 0, vectors, nr, LANES, true, sum);
 }

@@ -26,7 +26,8 @@
  * The order of K is [block of GOPS_LANES_BLOCK planes][tap][plane of the block]. 16 steps, 64 bytes,
  * are what a tile of AMX takes at a time (lanes_wide.inc.h). For it the last block is filled up with
  * planes of zeros, and the padded input is blocked, [block of planes][position][plane of the block],
- * so that each position begins a cache line.
+ * so that each position begins a cache line. It is, too, for tiles of single pixels with AVX512-VNNI where
+ * the first level cache does not hold it: such a tile takes a pixel of each plane of a block in turn.
  */
 #ifndef GOPS_IMPLICIT_LANES_H
 #define GOPS_IMPLICIT_LANES_H
@@ -74,7 +75,7 @@ struct gops_lanes_kernels {
     /* sum_offsets and sums_ld count what is stored: values of 32 bits or bytes. `bias`, unless NULL,
      * is what the sums begin with, `bounds` the epilogue. */
     gops_tiles tiles;
-    gops_lanes_input_fn *input, *blocks; /* makes it blocked, for AMX */
+    gops_lanes_input_fn *input, *blocks; /* makes it blocked; NULL where there is none */
     /* Those of gops_tiles for bytes. The transpose may read 15 bytes behind the last row. */
     void (*transpose_bytes)(void *to, int64_t to_ld, const void *from, int64_t from_ld,
                             int64_t channels, int64_t pixels);
@@ -98,6 +99,10 @@ extern gops_padded_input_fn GOPS_ISA_NAME(gops_lanes_blocks_bf16);
 /* Lanes are quads; if not, pairs. */
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(GOPS_EMULATED_ISA)
 #define GOPS_LANES_QUADS
+#endif
+/* There are blocked inputs. */
+#if defined(__AVX512VNNI__) || defined(GOPS_EMULATED_ISA)
+#define GOPS_LANES_BLOCKED
 #endif
 #endif
 

@@ -1,6 +1,7 @@
 /* lanes_tile.vnni.isa.c: the register tiles of quantized plans, for one instruction set. */
 #include "methods/implicit/lanes.h"
 
+#include "base/checked.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
@@ -117,6 +118,11 @@ GOPS_INLINE pair_bits pair_products(pair_bits data, pair_bits weight)
 /* clang-format on */
 #endif
 
+#ifdef GOPS_LANES_BLOCKED
+#define BLOCKED GOPS_LANES_BLOCK
+#else
+#define BLOCKED 1
+#endif
 #define START_AND_STORE "methods/implicit/lanes_store.inc.h"
 #include "methods/implicit/implicit_tile.inc.h"
 
@@ -140,15 +146,21 @@ static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_
 #define HIGH HIGH_16
 #include "isa/vectors.inc.h"
 #include "methods/implicit/implicit_transpose.inc.h"
+#ifdef __AVX512BW__
+#include "methods/implicit/lanes_transpose.inc.h"
+#define TRANSPOSE_BYTES transpose_bytes
+#else
+#define TRANSPOSE_BYTES u8_transpose
+#endif
 
 const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
     .tiles = {LANES_OF_4, CHANNELS_OF_A_LANE, u32_pixels_list, u32_channels_list, u32_transpose,
               u32_interleave, WIDE_CALLS(u32)},
     .input = GOPS_ISA_NAME(gops_lanes_input),
-#ifdef GOPS_HAS_AMX
+#ifdef GOPS_LANES_BLOCKED
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks),
 #endif
-    .transpose_bytes = u8_transpose,
+    .transpose_bytes = TRANSPOSE_BYTES,
     .interleave_bytes = u8_interleave,
     .subtract = subtract,
 };

@@ -25,13 +25,13 @@ static void subconv_explain(gops_plan *plan, const gops_subconv_parameters *p,
     };
     snprintf(plan->why, sizeof plan->why,
              "%s%lld sub-convolutions with stride 1%s, as %lld products without a column matrix: "
-             "%stiles of %lld channels by %s, %lld boxes",
+             "%stiles of %lld channels by %s%s, %lld boxes",
              gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "",
              (long long)gops_subconv_count(geometry), splits[p->split], (long long)p->products,
              gops_tile_is_wide(p->implicit.pixels_form, p->implicit.mr) ? "AMX " : "",
              (long long)p->implicit.mr,
              p->implicit.pixels_form ? "vectors of pixels" : "single pixels",
-             (long long)p->implicit.boxes);
+             p->implicit.blocked ? ", the input blocked" : "", (long long)p->implicit.boxes);
 }
 
 static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)

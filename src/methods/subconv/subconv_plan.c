@@ -181,6 +181,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
         .residues = pixels_form,
         .in_place = plan->type->native && !pixels_form && gops_implicit_unpadded(conv->axes, axis),
     };
+    implicit->blocked = gops_implicit_may_block(plan, pixels_form, implicit->planes);
     implicit->depth = implicit->planes * gops_ceil_div(kinds->taps, kinds->products);
     implicit->depth_block = gops_implicit_depth_block(plan, implicit->mr);
     choose_panel(plan, kinds, channels, positions, p);
@@ -188,6 +189,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
                               INT64_MAX, worker_limit)) {
         return false;
     }
+    implicit->blocked = gops_implicit_blocks(plan, implicit);
     const int64_t columns = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, false);
     const int64_t step = pixels_form ? tiles->lanes : 1;
     const int64_t some = MAX_SUMS_BYTES / (p->panel_rows * step * bytes) / tile->nr;

@@ -1,10 +1,12 @@
-/* lanes_blocks.amx.isa.c: makes the blocked padded input of a quantized plan (lanes.h). Channels beyond
+/* lanes_blocks.vnni.isa.c: makes the blocked padded input of a quantized plan (lanes.h). Channels beyond
  * the last one repeat the first of the block: their weights are 0. */
 #include "methods/implicit/lanes.h"
 
 #include "base/checked.h"
 
 #include <string.h>
+
+#ifdef GOPS_LANES_BLOCKED
 
 #define T uint8_t
 #define HAS_ROW(from) true
@@ -31,3 +33,4 @@ void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int
     make_input(padded, origin, channels, source->data, source->apart, &rows, padding,
                (lane_block *)(void *)to);
 }
+#endif
