@@ -306,6 +306,9 @@ static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 150;
 static const double CYCLES_PER_REQUANTIZED = 1.4, CYCLES_PER_TRANSPOSED = 2.5;
 /* A pair's product and its sum are two instructions. */
 static const double PAIRS_SLOWER = 1.5;
+/* Processors with AMX do not hurry with VDPBF16PS: its steps took 3.6 times as long as those of f32
+ * (Intel Xeon, Granite Rapids), on Zen 5 as long. */
+static const double BF16_BESIDE_AMX_SLOWER = 3.6;
 
 /* Of a tile of AMX, measured on an Intel Xeon (Granite Rapids): a product takes 16 cycles where all data are
  * zeros, but more with others and their loads. Sums are stored from the tile, loaded and requantized. */
@@ -358,8 +361,11 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
     const double lanes = (double)gops_plan_tiles(plan)->lanes;
     const double vectors = pixels_form ? tile->mr : (double)tile->mr / lanes;
     const bool pairs = plan->quantized && !gops_lanes_are_quads(plan);
-    const double multiplies =
-        (pairs ? PAIRS_SLOWER : 1) * vectors * tile->nr / MULTIPLIES_PER_CYCLE;
+    const bool narrow = !plan->quantized && gops_plan_tiles(plan)->begin != NULL;
+    const double multiplies = (pairs    ? PAIRS_SLOWER
+                               : narrow ? BF16_BESIDE_AMX_SLOWER
+                                        : 1) *
+                              vectors * tile->nr / MULTIPLIES_PER_CYCLE;
     /* Most vectors of pixels lie across two cache lines and cost two loads. */
     const double loads = ((pixels_form ? 2 : 1) * (double)tile->nr + vectors) / LOADS_PER_CYCLE;
     const double compute = multiplies > loads ? multiplies : loads;
