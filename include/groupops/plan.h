@@ -161,8 +161,8 @@ static inline void gops_moments_merge(gops_moments *moments, const gops_moments 
 /** Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
  * but the first, mean the default. Not read, and so allowed to hold anything: saturate of other
  * types than the two that it names, choices beside an algorithm's name, alpha and beta of an
- * activation without them, residual_after_activation where no residual is given. Refused by name: an output_type that is none for the operation and its
- * data. */
+ * activation without them, residual_after_activation where no residual is given. Refused by name: an
+ * output_type that is none for the operation and its data. */
 typedef struct gops_options {
     size_t size; /**< sizeof(gops_options): groupops/sized.h */
     /** NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
@@ -353,9 +353,9 @@ GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
  *
  * What an earlier call has left in a field that does not matter here does no harm. Not read, and so
  * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride
- * without a residual, workspace_bytes without a workspace, slopes of another activation than prelu. Refused by name, since the caller would
- * wait for something that does not come: mean, variance and moments of a convolution, data_zero_point of a
- * plan that is not quantized.
+ * without a residual, workspace_bytes without a workspace, slopes of another activation than prelu.
+ * Refused by name, since the caller would wait for something that does not come: mean, variance and
+ * moments of a convolution, data_zero_point of a plan that is not quantized.
  */
 typedef struct gops_arguments {
     size_t size; /**< sizeof(gops_arguments): groupops/sized.h */

@@ -1,6 +1,7 @@
 /*
  * depthwise_permuted.c: `depthwise/permuted`, quantized depthwise convolutions in one or two
- * dimensions of the image where it lies, where the processor multiplies four bytes in a lane (depthwise_permuted.inc.h).
+ * dimensions of the image where it lies, where the processor multiplies four bytes in a lane
+ * (depthwise_permuted.inc.h).
  *
  * A work item is some output channels (filters), or some rows of one where channels are few.
  */

@@ -62,9 +62,10 @@ typedef struct gops_lanes_panel {
     bool wide;      /* for AMX */
 } gops_lanes_panel;
 
-/* Writes the weights of a row for one tap of `taps`: those of all steps of that tap. `weights` is that of the first input channel, and each further one is `apart` elements behind. Adds
- * the sum of the weights, as quads have them, to *sum, which is not used for bf16. `zero` is the
- * filter's zero point. */
+/* Writes the weights of a row for one tap of `taps`: those of all steps of that tap. `weights` is
+ * that of the first input channel, and each further one is `apart` elements behind. Adds the sum of
+ * the weights, as quads have them, to *sum, which is not used for bf16. `zero` is the filter's zero
+ * point. */
 void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned char *weights,
                          int64_t apart, int64_t tap, int64_t taps, const gops_lanes_panel *panel,
                          int64_t row, uint32_t *sum);

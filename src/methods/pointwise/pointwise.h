@@ -7,10 +7,10 @@
  *
  * There are two forms: a vector holds pixels, or it holds channels (gops_pointwise_channels_work).
  *
- * Where it holds pixels, a register tile holds MR output channels by some vectors of neighbouring pixels while k runs. One
- * or two tail pixels may follow the vectors; for each of them one vector holds all MR channels. So
- * 49 pixels are three vectors of 16 and a tail of 1, not four vectors. All distances are in values
- * of the compute type.
+ * Where it holds pixels, a register tile holds MR output channels by some vectors of neighbouring
+ * pixels while k runs. One or two tail pixels may follow the vectors; for each of them one vector
+ * holds all MR channels. So 49 pixels are three vectors of 16 and a tail of 1, not four vectors.
+ * All distances are in values of the compute type.
  */
 #ifndef GOPS_POINTWISE_H
 #define GOPS_POINTWISE_H
