@@ -228,12 +228,18 @@ GOPS_INLINE void store_codes(const setting *at, int64_t columns, int64_t vector_
 #else
     const bytes vectors = _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), codes);
+    const __m128i vector[] = {
+        _mm512_castsi512_si128(vectors),
+        _mm512_extracti32x4_epi32(vectors, 1),
+        _mm512_extracti32x4_epi32(vectors, 2),
+        _mm512_extracti32x4_epi32(vectors, 3),
+    };
     (void)at, (void)all;
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
         if (v / NV < rows) {
             _mm_mask_storeu_epi8(output + v / NV * columns + v % NV * vector_columns, masks[v % NV],
-                                 _mm512_extracti32x4_epi32(vectors, v));
+                                 vector[v]);
         }
     }
 #endif
