@@ -64,7 +64,9 @@ static gops_status assemble(const gops_mpi_plan *plan, const gops_brick *wanted,
         status = plan_piece(plan, piece, &pads, error);
     }
     piece->own_data = gops_brick_equal(&piece->data, &plan->data);
-    piece->own_output = gops_brick_equal(&piece->output, &plan->output);
+    /* A border that was grown to all outputs must not overwrite them: the residual may lie there. */
+    piece->own_output =
+        gops_brick_equal(wanted, &plan->output) && gops_brick_equal(&piece->output, &plan->output);
     return status;
 }
 

@@ -252,7 +252,7 @@ static void forget(void)
         gops_mpi_distribution_destroy(kept[kept_count - 1].made);
 }
 
-/* The problem in one process and over all. Whether it was compared. */
+/* The problem in one process and over all, by the grid. Whether it was compared. */
 static int run_both(subject *s, gops_test_random *random)
 {
     gops_plan *one = NULL;
@@ -262,7 +262,6 @@ static int run_both(subject *s, gops_test_random *random)
     gops_problem *p = &s->problem;
     if (!gops_problem_reference_shape(p, &g, &s->output))
         return 0;
-    s->grid = mpi_random_grid(p->data.rank - 2, random);
     const gops_mpi_distribution *distribution = distribution_of(&s->grid);
     gops_status status = one_plan(p, &one, &error);
     const gops_status over = many_plan(p, distribution, &many, &refusal);
@@ -297,6 +296,7 @@ static void check_operation(gops_problem_operation operation, uint64_t stream)
             s.problem.data.dims[1] = s.problem.filter.dims[0] * deep;
         }
         s.in_place = s.problem.with_residual && gops_test_random_chance(&random, 30);
+        s.grid = mpi_random_grid(s.problem.data.rank - 2, &random);
         compared += run_both(&s, &random);
     }
     forget();
@@ -314,6 +314,31 @@ static void deconv(void)
     check_operation(GOPS_PROBLEM_DECONV, 2);
 }
 
+/* 3 ranks: the first one's border is computed by growing it to all of the rank's outputs, of which most
+ * have been written already, over the residual. */
+static void grown_border(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 4);
+    subject s = {
+        .problem = {.operation = GOPS_PROBLEM_DECONV,
+                    .data = {GOPS_F64, 4, {2, 22, 5, 23}},
+                    .filter = {GOPS_F64, 5, {2, 11, 3, 1, 1}},
+                    .deconv = {.strides = {2, {3, 3}},
+                               .pads_begin = {2, {4, 3}},
+                               .pads_end = {2, {4, 0}},
+                               .output_padding = {2, {2, 1}},
+                               .output_shape = {2, {12, 65}},
+                               .output_shape_rule = GOPS_OUTPUT_SHAPE_OPENVINO},
+                    .algorithm = "subconv",
+                    .activation = {.kind = GOPS_ACTIVATION_TANH},
+                    .with_bias = 1,
+                    .with_residual = 1},
+        .grid = {1, 1, {2, {mpi_ranks, 1}}},
+        .in_place = 1,
+    };
+    gops_test_check(run_both(&s, &random), "not compared");
+}
+
 static void norm(void)
 {
     check_operation(GOPS_PROBLEM_NORM, 3);
@@ -322,10 +347,8 @@ static void norm(void)
 int main(int count, char **words)
 {
     static const gops_test_case cases[] = {
-        {"conv", conv},
-        {"deconv", deconv},
-        {"norm", norm},
-        {NULL, NULL},
+        {"conv", conv}, {"deconv", deconv}, {"grown_border", grown_border},
+        {"norm", norm}, {NULL, NULL},
     };
     return mpi_test_main(&count, &words, "mpi_random", cases);
 }
