@@ -1,0 +1,22 @@
+/* random_part.h: random parts of a convolution's outputs, by gops_plan_part, against the whole. */
+#ifndef GROUPOPS_TEST_RANDOM_PART_H
+#define GROUPOPS_TEST_RANDOM_PART_H
+
+#include "problem.h"
+
+/* A problem that is legal and not empty, and its inputs. The output is what `plan` makes. */
+typedef struct gops_whole {
+    gops_problem *problem;
+    gops_problem_buffers *buffers;
+    gops_tensor output;
+    gops_test_random *random;
+    int64_t compared; /* parts */
+    int good;
+} gops_whole;
+
+/* Executes the plan, and compares some parts with it, bit by bit, each with the residual beside or in
+ * the output. What has no parts must be refused. `context` is a gops_whole: gops_test_every_plan takes
+ * the function. Returns whether all was as it should be. */
+int gops_compare_parts(void *context, const gops_plan *plan);
+
+#endif
