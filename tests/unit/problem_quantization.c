@@ -65,6 +65,32 @@ const gops_quantization *gops_problem_quantization(const gops_problem *problem,
     return quantization;
 }
 
+static int64_t output_channels(const gops_problem *problem)
+{
+    const int deconv = problem->operation == GOPS_PROBLEM_DECONV;
+    return problem->filter.dims[0] * problem->filter.dims[deconv ? 2 : 1];
+}
+
+const gops_quantization *gops_problem_quantization_of(const gops_problem *problem,
+                                                      const void *zero_points, int64_t first,
+                                                      int64_t count,
+                                                      gops_quantization *quantization)
+{
+    const int64_t channels = output_channels(problem);
+    if (gops_problem_quantization(problem, zero_points, quantization) == NULL)
+        return NULL;
+    /* Lists with one element are for all channels. */
+    if (quantization->filter_scales_count == channels && channels > 1) {
+        quantization->filter_scales = (const float *)quantization->filter_scales + first;
+        quantization->filter_scales_count = count;
+    }
+    if (quantization->filter_zero_points_count == channels && channels > 1) {
+        quantization->filter_zero_points = (const char *)zero_points + first;
+        quantization->filter_zero_points_count = count;
+    }
+    return quantization;
+}
+
 /* First with other weights and, where it has one, without the quantization. */
 static gops_status pack_twice(const gops_problem *problem, const gops_plan *plan,
                               const void *weights, const gops_quantization *quantization,
@@ -93,12 +119,6 @@ gops_status gops_problem_pack(const gops_problem *problem, const gops_plan *plan
                                    : gops_filter_create(plan, weights, quantization, filter, error);
     free(zeros);
     return status;
-}
-
-static int64_t output_channels(const gops_problem *problem)
-{
-    const int deconv = problem->operation == GOPS_PROBLEM_DECONV;
-    return problem->filter.dims[0] * problem->filter.dims[deconv ? 2 : 1];
 }
 
 static float or_one(float scale)

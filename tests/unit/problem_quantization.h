@@ -22,6 +22,12 @@ const gops_quantization *gops_problem_quantization(const gops_problem *problem,
                                                    gops_quantization *quantization);
 void gops_problem_set_zero_points(const gops_problem *problem, void *zero_points);
 
+/* The same for the `count` output channels from `first` on. */
+const gops_quantization *gops_problem_quantization_of(const gops_problem *problem,
+                                                      const void *zero_points, int64_t first,
+                                                      int64_t count,
+                                                      gops_quantization *quantization);
+
 /* The bytes of these. */
 size_t gops_problem_zero_point_bytes(const gops_problem *problem);
 

@@ -112,41 +112,21 @@ static bool draw(gops_whole *of, const gops_shape *shape, brick *out, brick *in,
     return true;
 }
 
-/* The first output channel, the channels of the whole and those of the part. */
-typedef struct channel_range {
-    int64_t first, all, count;
-} channel_range;
-
-/* What belongs to the part's channels of a list with an element for each, or one for all. */
-static int64_t narrow(const channel_range *channels, int64_t *count)
-{
-    if (*count != channels->all || channels->all == 1)
-        return 0;
-    *count = channels->count;
-    return channels->first;
-}
-
 /* Packs the rows of the filter that belong to the part's groups. */
 static gops_status pack(const gops_whole *of, const gops_plan *part, int64_t group,
-                        const channel_range *channels, gops_packed_filter **filter,
-                        gops_error *error)
+                        const brick *out, gops_packed_filter **filter, gops_error *error)
 {
     const gops_problem *p = of->problem;
     gops_quantization own;
-    char *zeros = gops_test_allocate(gops_problem_zero_point_bytes(p) + 1);
+    void *zeros = gops_test_allocate(gops_problem_zero_point_bytes(p));
     gops_problem_set_zero_points(p, zeros);
-    const gops_quantization *quantization = gops_problem_quantization(p, zeros, &own);
-    if (quantization != NULL) {
-        const float *scales = own.filter_scales;
-        const int64_t scale = narrow(channels, &own.filter_scales_count);
-        const int64_t zero = narrow(channels, &own.filter_zero_points_count);
-        own.filter_scales = scales != NULL ? scales + scale : NULL;
-        own.filter_zero_points = own.filter_zero_points_count > 0 ? zeros + zero : NULL;
-    }
     const int64_t each = gops_test_elements(&p->filter) / p->filter.dims[0];
     const char *weights = (const char *)of->buffers->weights.memory +
                           (size_t)(group * each) * gops_test_type_bytes(p->filter.type);
-    const gops_status status = gops_filter_create(part, weights, quantization, filter, error);
+    const gops_status status = gops_filter_create(
+        part, weights,
+        gops_problem_quantization_of(p, zeros, out->begin[1], out->end[1] - out->begin[1], &own),
+        filter, error);
     free(zeros);
     return status;
 }
@@ -164,17 +144,16 @@ static gops_status run_part(const gops_whole *of, const gops_plan *part, const b
 {
     const gops_problem *p = of->problem;
     const int64_t group = in->begin[1] / (p->data.dims[1] / p->filter.dims[0]);
-    const channel_range channels = {out->begin[1], of->output.dims[1], out->end[1] - out->begin[1]};
     const gops_tensor residual = gops_problem_residual(p, &of->output);
     const gops_tensor bias = gops_problem_bias(p, &of->output);
     gops_packed_filter *filter = NULL;
     uint64_t zero_point;
     void *data = cut_out(&p->data, of->buffers->data.memory, in), *added = NULL;
-    gops_status status = pack(of, part, group, &channels, &filter, error);
+    gops_status status = pack(of, part, group, out, &filter, error);
     gops_arguments arguments = {
         .size = sizeof arguments, .data = data, .filter = filter, .output = output};
-    arguments.bias = at_channel(&of->buffers->bias, bias.type, channels.first);
-    arguments.slopes = at_channel(&of->buffers->slopes, of->output.type, channels.first);
+    arguments.bias = at_channel(&of->buffers->bias, bias.type, out->begin[1]);
+    arguments.slopes = at_channel(&of->buffers->slopes, of->output.type, out->begin[1]);
     if (p->data_zero_point != NULL) {
         gops_test_set_integer(p->data.type, &zero_point, 0, (uint64_t)*p->data_zero_point);
         arguments.data_zero_point = &zero_point;

@@ -11,17 +11,20 @@
 #include "elements.h"
 #include "mpi_support.h"
 #include "problem_quantization.h"
-#include "random_problem.h"
+#include "random_quantized.h"
 
 static const gops_type types[] = {GOPS_F32, GOPS_F64,  GOPS_F16, GOPS_F32,
                                   GOPS_I8,  GOPS_BF16, GOPS_F32, GOPS_U16};
 static const gops_type reals[] = {GOPS_F32, GOPS_F64, GOPS_BF16, GOPS_F32, GOPS_F16};
 enum { TYPES = sizeof types / sizeof types[0], REALS = sizeof reals / sizeof reals[0] };
 
+/* What a quantized problem points to. */
+static gops_random_quantization quantization;
+
 static int rounds(void)
 {
     const char *text = getenv("GROUPOPS_TEST_RANDOM_COUNT");
-    return text != NULL ? atoi(text) / 3 + 1 : 90;
+    return text != NULL ? atoi(text) / 4 + 1 : 90;
 }
 
 static gops_options options_of(const gops_problem *problem)
@@ -114,6 +117,7 @@ static void *execute(const subject *s, const gops_mpi_plan *plan, const gops_mpi
         (size_t)gops_test_elements(&s->info.output.shape) * gops_test_type_bytes(s->output.type);
     gops_error error = {GOPS_OK, ""};
     gops_mpi_part part;
+    uint64_t zero_point;
     gops_arguments arguments = GOPS_ARGUMENTS_INIT;
     void *data = mpi_cut(&p->data, s->buffers.data.memory, &s->info.data), *residual = NULL;
     void *output = malloc(bytes + 1), *workspace = NULL;
@@ -133,6 +137,10 @@ static void *execute(const subject *s, const gops_mpi_plan *plan, const gops_mpi
         arguments.bias = of_groups(s, s->buffers.bias.memory, each, bias.type);
     if (s->buffers.scale.memory != NULL)
         arguments.scale = of_groups(s, s->buffers.scale.memory, each, p->data.type);
+    if (p->data_zero_point != NULL) {
+        gops_test_set_integer(p->data.type, &zero_point, 0, (uint64_t)*p->data_zero_point);
+        arguments.data_zero_point = &zero_point;
+    }
     if (s->buffers.slopes.memory != NULL)
         arguments.slopes = of_groups(s, s->buffers.slopes.memory, each, s->output.type);
     if (s->info.workspace_bytes % 128 == 0) { /* as good as any other half of them */
@@ -191,21 +199,34 @@ static int is_close(const subject *s, const void *output, const void *expected)
     return 1;
 }
 
-static void compare(subject *s, const gops_mpi_plan *plan)
+/* Packs the weights of the rank's groups. */
+static gops_mpi_filter *pack(const subject *s, const gops_mpi_plan *plan)
 {
     const gops_problem *p = &s->problem;
-    const bool norm = p->operation == GOPS_PROBLEM_NORM;
+    const int64_t groups = p->filter.dims[0];
+    const int64_t each = groups > 0 ? gops_test_elements(&p->filter) / groups : 0;
+    const int64_t channels = groups > 0 ? s->output.dims[1] / groups : 0;
     gops_mpi_filter *filter = NULL;
     gops_error error = {GOPS_OK, ""};
+    gops_quantization own;
+    void *zeros = gops_test_allocate(gops_problem_zero_point_bytes(p));
+    gops_problem_set_zero_points(p, zeros);
+    const gops_status status = gops_mpi_filter_create(
+        plan, of_groups(s, s->buffers.weights.memory, each, p->filter.type),
+        gops_problem_quantization_of(p, zeros, s->info.first_group * channels,
+                                     s->info.groups * channels, &own),
+        &filter, &error);
+    mpi_check(status == GOPS_OK, "%s: %s", describe(s), error.message);
+    free(zeros);
+    return filter;
+}
+
+static void compare(subject *s, const gops_mpi_plan *plan)
+{
+    const bool norm = s->problem.operation == GOPS_PROBLEM_NORM;
+    gops_error error = {GOPS_OK, ""};
     gops_mpi_plan_get_info(plan, &s->info, &error);
-    if (!norm) {
-        const int64_t each =
-            p->filter.dims[0] > 0 ? gops_test_elements(&p->filter) / p->filter.dims[0] : 0;
-        gops_status status = gops_mpi_filter_create(
-            plan, of_groups(s, s->buffers.weights.memory, each, p->filter.type), NULL, &filter,
-            &error);
-        mpi_check(status == GOPS_OK, "%s: %s", describe(s), error.message);
-    }
+    gops_mpi_filter *filter = norm ? NULL : pack(s, plan);
     void *expected = mpi_cut(&s->output, s->buffers.output.memory, &s->info.output);
     void *output = execute(s, plan, filter);
     const size_t bytes =
@@ -227,11 +248,18 @@ static void compare(subject *s, const gops_mpi_plan *plan)
 }
 
 /* Distributions are kept: making one waits for all ranks several times. */
+enum { MOST_KEPT = 256 };
 static struct {
     gops_mpi_grid grid;
     gops_mpi_distribution *made;
-} kept[256];
+} kept[MOST_KEPT];
 static int kept_count;
+
+static void forget(void)
+{
+    for (; kept_count > 0; kept_count--)
+        gops_mpi_distribution_destroy(kept[kept_count - 1].made);
+}
 
 static const gops_mpi_distribution *distribution_of(const gops_mpi_grid *grid)
 {
@@ -239,17 +267,13 @@ static const gops_mpi_distribution *distribution_of(const gops_mpi_grid *grid)
     for (int i = 0; i < kept_count; i++)
         if (memcmp(&kept[i].grid, grid, sizeof *grid) == 0)
             return kept[i].made;
+    if (kept_count == MOST_KEPT)
+        forget();
     kept[kept_count].grid = *grid;
     gops_status status =
         gops_mpi_distribution_create(MPI_COMM_WORLD, grid, &kept[kept_count].made, &error);
     mpi_check(status == GOPS_OK, "%s", error.message);
     return kept[kept_count++].made;
-}
-
-static void forget(void)
-{
-    for (; kept_count > 0; kept_count--)
-        gops_mpi_distribution_destroy(kept[kept_count - 1].made);
 }
 
 /* The problem in one process and over all, by the grid. Whether it was compared. */
@@ -269,6 +293,8 @@ static int run_both(subject *s, gops_test_random *random)
               error.message);
     if (status == GOPS_OK && over == GOPS_OK) {
         s->buffers = gops_problem_buffers_create(p, &s->output, random);
+        if (gops_problem_is_quantized(p))
+            gops_random_quantized_values(p, &quantization, &s->output, &s->buffers, random);
         status = gops_problem_execute(p, one, &s->buffers, NULL, 0, &error);
         mpi_check(status == GOPS_OK, "%s", error.message);
         compare(s, many);
@@ -279,23 +305,41 @@ static int run_both(subject *s, gops_test_random *random)
     return status == GOPS_OK;
 }
 
-static void check_operation(gops_problem_operation operation, uint64_t stream)
+static gops_problem random_quantized(gops_problem_operation operation, gops_test_random *random)
+{
+    const gops_random_shape shape =
+        gops_test_random_chance(random, 30) ? GOPS_RANDOM_DEPTHWISE : GOPS_RANDOM_ANY;
+    return gops_random_quantized(operation, shape, &quantization, random);
+}
+
+/* The problem of that number. Some have sums in several blocks. */
+static gops_problem random_float(gops_problem_operation operation, int number,
+                                 gops_test_random *random)
+{
+    const bool norm = operation == GOPS_PROBLEM_NORM;
+    const gops_type type = norm ? reals[number % REALS] : types[number % TYPES];
+    gops_problem problem = gops_random_problem(operation, type, random);
+    if (!norm)
+        gops_random_fusion(&problem, random);
+    if (!norm && gops_test_random_chance(random, 20)) {
+        const int64_t deep = gops_test_random_range(random, 100, 700);
+        problem.filter.dims[operation == GOPS_PROBLEM_DECONV ? 1 : 2] = deep;
+        problem.data.dims[1] = problem.filter.dims[0] * deep;
+    }
+    return problem;
+}
+
+static void check_operations(gops_problem_operation first, gops_problem_operation second,
+                             bool quantized, uint64_t stream)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), stream);
-    const bool norm = operation == GOPS_PROBLEM_NORM;
     int compared = 0, tried = 0;
     for (; compared < rounds() && tried < 8 * rounds(); tried++) {
-        subject s = {.in_place = 0};
-        const gops_type type = norm ? reals[tried % REALS] : types[tried % TYPES];
-        s.problem = gops_random_problem(operation, type, &random);
-        if (!norm)
-            gops_random_fusion(&s.problem, &random);
-        if (!norm && gops_test_random_chance(&random, 20)) { /* sums in several blocks */
-            const int64_t deep = gops_test_random_range(&random, 100, 700);
-            s.problem.filter.dims[operation == GOPS_PROBLEM_DECONV ? 1 : 2] = deep;
-            s.problem.data.dims[1] = s.problem.filter.dims[0] * deep;
-        }
-        s.in_place = s.problem.with_residual && gops_test_random_chance(&random, 30);
+        const gops_problem_operation operation = tried % 2 == 0 ? first : second;
+        subject s = {.problem = quantized ? random_quantized(operation, &random)
+                                          : random_float(operation, tried, &random)};
+        s.in_place = s.problem.with_residual && gops_problem_fits_in_place(&s.problem) &&
+                     gops_test_random_chance(&random, 30);
         s.grid = mpi_random_grid(s.problem.data.rank - 2, &random);
         compared += run_both(&s, &random);
     }
@@ -306,12 +350,17 @@ static void check_operation(gops_problem_operation operation, uint64_t stream)
 
 static void conv(void)
 {
-    check_operation(GOPS_PROBLEM_CONV, 1);
+    check_operations(GOPS_PROBLEM_CONV, GOPS_PROBLEM_CONV, false, 1);
 }
 
 static void deconv(void)
 {
-    check_operation(GOPS_PROBLEM_DECONV, 2);
+    check_operations(GOPS_PROBLEM_DECONV, GOPS_PROBLEM_DECONV, false, 2);
+}
+
+static void quantized(void)
+{
+    check_operations(GOPS_PROBLEM_CONV, GOPS_PROBLEM_DECONV, true, 5);
 }
 
 /* 3 ranks: the first one's border is computed by growing it to all of the rank's outputs, of which most
@@ -341,14 +390,15 @@ static void grown_border(void)
 
 static void norm(void)
 {
-    check_operation(GOPS_PROBLEM_NORM, 3);
+    check_operations(GOPS_PROBLEM_NORM, GOPS_PROBLEM_NORM, false, 3);
 }
 
 int main(int count, char **words)
 {
     static const gops_test_case cases[] = {
-        {"conv", conv}, {"deconv", deconv}, {"grown_border", grown_border},
-        {"norm", norm}, {NULL, NULL},
+        {"conv", conv},           {"deconv", deconv},
+        {"quantized", quantized}, {"grown_border", grown_border},
+        {"norm", norm},           {NULL, NULL},
     };
     return mpi_test_main(&count, &words, "mpi_random", cases);
 }
