@@ -16,6 +16,7 @@ typedef struct gops_fuzz_buffer {
 /* All that one problem is executed with. */
 typedef struct gops_fuzz_buffers {
     gops_fuzz_buffer data, weights, scale, bias, slopes, residual, output, mean, variance;
+    gops_moments *moments; /* NULL, or one for each image and group */
 } gops_fuzz_buffers;
 
 /* The tensors as they are handed over: with gaps between their images, or where they are. */

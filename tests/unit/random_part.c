@@ -1,6 +1,7 @@
 /* random_part.c: draws bricks of outputs, finds what they read, and computes them by parts of a plan. */
 #include "random_part.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static void *cut_out(const gops_tensor *whole, const void *elements, const brick
     const gops_tensor shape = shape_of(b, whole->type);
     const int64_t count = gops_test_elements(&shape);
     const size_t bytes = gops_test_type_bytes(whole->type);
-    char *made = malloc((size_t)count * bytes + 1);
+    char *made = gops_test_allocate((size_t)count * bytes);
     for (int64_t i = 0; i < count; i++) {
         int64_t from = 0, rest = i, times = 1;
         for (int32_t a = b->rank - 1; a >= 0; a--) {
@@ -174,42 +175,49 @@ static gops_status run_part(const gops_whole *of, const gops_plan *part, const b
     return status;
 }
 
-/* One random part. */
-static void compare_part(gops_whole *of, const gops_plan *plan)
+static void describe(gops_whole *of, const brick *out, const gops_plan_info *info,
+                     const gops_error *error)
+{
+    gops_problem_text text;
+    snprintf(of->what, sizeof of->what,
+             "%s, by %s on %s: part [%lld:%lld, %lld:%lld, %lld:%lld...]: %s",
+             gops_problem_describe(of->problem, &text), info->algorithm, gops_isa(),
+             (long long)out->begin[0], (long long)out->end[0], (long long)out->begin[1],
+             (long long)out->end[1], (long long)out->begin[2], (long long)out->end[2],
+             error->status != GOPS_OK ? error->message : "other bits");
+}
+
+int gops_compare_part(gops_whole *of, const gops_plan *plan)
 {
     gops_plan_info info = GOPS_PLAN_INFO_INIT;
     gops_plan *part = NULL;
     gops_error error = {GOPS_OK, ""};
     gops_list lists[3] = {{0}};
-    gops_problem_text text;
     brick out, in;
     gops_plan_get_info(plan, &info, NULL);
     if (!draw(of, &info.shape, &out, &in, lists))
-        return;
+        return 1;
     const gops_tensor data = shape_of(&in, of->problem->data.type);
     const gops_tensor output = shape_of(&out, of->output.type);
     const bool deconv = of->problem->operation == GOPS_PROBLEM_DECONV;
     if (gops_plan_part(plan, &data, &lists[0], &lists[1], deconv ? &lists[2] : NULL, &part,
                        &error) != GOPS_OK) {
-        of->good &= gops_test_check(error.status == GOPS_UNSUPPORTED, "%s: %s",
-                                    gops_problem_describe(of->problem, &text), error.message);
-        return;
+        describe(of, &out, &info, &error);
+        return error.status == GOPS_UNSUPPORTED;
     }
     const size_t bytes = (size_t)gops_test_elements(&output) * gops_test_type_bytes(output.type);
     void *expected = cut_out(&of->output, of->buffers->output.memory, &out);
-    void *computed = gops_test_allocate(bytes + 1);
+    void *computed = gops_test_allocate(bytes);
     memset(computed, 0xff, bytes);
     const gops_status status = run_part(of, part, &in, &out, computed, &error);
-    of->good &= gops_test_check(
-        status == GOPS_OK && memcmp(computed, expected, bytes) == 0,
-        "%s, by %s on %s: another result for the part [%lld:%lld, %lld:%lld, %lld:%lld...] %s",
-        gops_problem_describe(of->problem, &text), info.algorithm, gops_isa(),
-        (long long)out.begin[0], (long long)out.end[0], (long long)out.begin[1],
-        (long long)out.end[1], (long long)out.begin[2], (long long)out.end[2], error.message);
+    const int same = status == GOPS_OK && memcmp(computed, expected, bytes) == 0;
+    if (!same)
+        describe(of, &out, &info, &error);
     of->compared++;
     gops_plan_destroy(part);
     free(computed);
     free(expected);
+    return same;
 }
 
 static bool begins_with(const char *text, const char *word)
@@ -236,7 +244,9 @@ int gops_compare_parts(void *context, const gops_plan *plan)
     }
     if (gops_problem_execute(of->problem, plan, of->buffers, NULL, 0, &error) != GOPS_OK)
         return gops_test_check(0, "%s", error.message);
-    for (int i = 0; i < PARTS; i++)
-        compare_part(of, plan);
+    for (int i = 0; i < PARTS; i++) {
+        const int same = gops_compare_part(of, plan);
+        of->good &= gops_test_check(same, "%s", of->what);
+    }
     return of->good;
 }

@@ -12,11 +12,15 @@ typedef struct gops_whole {
     gops_test_random *random;
     int64_t compared; /* parts */
     int good;
+    char what[1400]; /* was wrong with the part that was compared last */
 } gops_whole;
 
-/* Executes the plan, and compares some parts with it, bit by bit, each with the residual beside or in
- * the output. What has no parts must be refused. `context` is a gops_whole: gops_test_every_plan takes
- * the function. Returns whether all was as it should be. */
+/* Compares a part with the output that `plan` has made, bit by bit, with the residual beside or in the
+ * output. Returns whether it is the same, or refused as it may be. */
+int gops_compare_part(gops_whole *of, const gops_plan *plan);
+
+/* Executes the plan, and compares some parts. What has no parts must be refused. `context` is a
+ * gops_whole: gops_test_every_plan takes the function. Returns whether all was as it should be. */
 int gops_compare_parts(void *context, const gops_plan *plan);
 
 #endif
