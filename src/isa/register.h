@@ -32,14 +32,19 @@
  * integer where it is used, instead of ahead into more registers than there are. */
 #define GOPS_OPAQUE(integer) __asm__("" : "+r"(integer))
 
-/* Begins the definition of a function whose sizes are to be constants where it is inlined. */
+/* GOPS_INLINE begins the definition of a function whose sizes are to be constants where it is inlined;
+ * GOPS_UNROLL, on a line of its own, unrolls the loop that follows. Without optimization neither gains
+ * anything, and a sanitizer's checks in all the copies of a function take compilers minutes. */
+#ifdef __OPTIMIZE__
 #define GOPS_INLINE static inline __attribute__((always_inline))
-
-/* Unrolls the loop that follows, on a line of its own. */
 #ifdef __clang__
 #define GOPS_UNROLL _Pragma("unroll")
 #else
 #define GOPS_UNROLL _Pragma("GCC unroll 32")
+#endif
+#else
+#define GOPS_INLINE static inline
+#define GOPS_UNROLL
 #endif
 
 #endif
