@@ -88,7 +88,7 @@ typedef enum gops_activation_kind {
     GOPS_ACTIVATION_LEAKY_RELU = 3, /**< x, or alpha * x where x is negative */
     GOPS_ACTIVATION_SIGMOID = 4,    /**< 1 / (1 + exp(-x)) */
     GOPS_ACTIVATION_TANH = 5,
-    GOPS_ACTIVATION_HARD_SWISH = 6, /**< x * min(max(x + 3, 0), 6) / 6 */
+    GOPS_ACTIVATION_HARD_SWISH = 6, /**< x * (min(max(x + 3, 0), 6) / 6) */
     GOPS_ACTIVATION_SWISH = 7,      /**< x / (1 + exp(-alpha * x)); SiLU: alpha 1 */
     GOPS_ACTIVATION_GELU = 8,       /**< x * (1 + erf(x / sqrt(2))) / 2 */
     GOPS_ACTIVATION_ELU = 9,        /**< x, or alpha * (exp(x) - 1) where x is negative */
@@ -106,8 +106,8 @@ typedef enum gops_activation_kind {
  *
  * The same argument gives the same bits on every instruction set. Before it is rounded to the
  * output's type, the value is within so many units in the last place of the formula's, of f32 or,
- * for f64, of f64: 2.5 for sigmoid, 3 for tanh and elu, 3.5 for swish, 4.5 for mish, and for gelu 8
- * in f32, 14 in f64. An
+ * for f64, of f64: 2.5 for sigmoid and hard_swish, 3 for tanh and elu, 3.5 for swish, 4.5 for mish,
+ * and for gelu 8 in f32, 14 in f64. An
  * alpha of swish, which is rounded to that type, adds |alpha x| where alpha x is negative; and below
  * -131 (f64: -797) swish is 0. */
 typedef struct gops_activation {

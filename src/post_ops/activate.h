@@ -6,11 +6,20 @@
 
 #include <groupops/plan.h>
 
+/* `rows` rows of `count` values, floats or doubles, from one place to another, which may be the same;
+ * from one row to the next there are `from_ld` and `to_ld` values. */
+typedef struct gops_activate_rows {
+    const void *from;
+    void *to;
+    int64_t from_ld, to_ld, rows, count;
+} gops_activate_rows;
+
+/* The kind is from LEAKY_RELU to HARD_SIGMOID. The bits are the same on every instruction set:
+ * activate.inc.h. */
+typedef void gops_activate_fn(const gops_activate_rows *rows, const gops_activation *activation);
+
 struct gops_activate_kernels {
-    /* Replace `count` values, which are floats or doubles. The kind is from LEAKY_RELU to
-     * HARD_SIGMOID. The bits are the same on every instruction set: activate.inc.h. */
-    void (*f32)(float *values, int64_t count, const gops_activation *activation);
-    void (*f64)(double *values, int64_t count, const gops_activation *activation);
+    gops_activate_fn *f32, *f64;
 };
 
 #ifdef GOPS_ISA

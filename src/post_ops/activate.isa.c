@@ -2,16 +2,57 @@
  * activate.isa.c: activate.inc.h for floats and doubles, and their constants.
  *
  * This file alone is compiled without fused multiply-add (src/CMakeLists.txt), so that all
- * instruction sets give the same bits. With it, those that have it would gain little: what bounds
- * most of the functions is a division. Those without it would have to call a function for each.
+ * instruction sets give the same bits. With it, those that have it would save a quarter of the
+ * instructions, and those without it would have to call a function for each. A reciprocal by the
+ * processor's estimate is out for the same reason.
  *
- * The coefficients are those of minimax approximations, computed with 200 bits by Remez' algorithm.
+ * The coefficients of A and B are Pade's, halved. The others are those of minimax approximations, computed with 200 bits by Remez' algorithm.
  */
 #include "post_ops/activate.h"
 
 #include "isa/lanes.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+/* Associations for _Generic. ANY_ABOVE: whether a lane of x is above the same lane of `limit`, called with
+ * both; NaN is above nothing. FUSED: a b + c, rounded once, called with all three. */
+#if defined(__AVX512F__)
+static inline bool any_above_f32(__m512 x, __m512 limit)
+{
+    return _mm512_cmp_ps_mask(x, limit, _CMP_GT_OQ) != 0;
+}
+
+static inline bool any_above_f64(__m512d x, __m512d limit)
+{
+    return _mm512_cmp_pd_mask(x, limit, _CMP_GT_OQ) != 0;
+}
+#define ANY_ABOVE                                                                                  \
+    __m512:                                                                                        \
+    any_above_f32, __m512d : any_above_f64,
+#define FUSED                                                                                      \
+    __m512:                                                                                        \
+    _mm512_fmadd_ps, __m512d : _mm512_fmadd_pd,
+#elif defined(__AVX__)
+static inline bool any_above_f32(__m256 x, __m256 limit)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(x, limit, _CMP_GT_OQ)) != 0;
+}
+
+static inline bool any_above_f64(__m256d x, __m256d limit)
+{
+    return _mm256_movemask_pd(_mm256_cmp_pd(x, limit, _CMP_GT_OQ)) != 0;
+}
+#define ANY_ABOVE                                                                                  \
+    __m256:                                                                                        \
+    any_above_f32, __m256d : any_above_f64,
+#define FUSED                                                                                      \
+    __m256:                                                                                        \
+    _mm256_fmadd_ps, __m256d : _mm256_fmadd_pd,
+#else
+#define ANY_ABOVE
+#define FUSED
+#endif
 
 #define C float
 #define BITS uint32_t
@@ -21,14 +62,17 @@
 #define EXPONENT_BIAS 127
 #define LN2_HIGH 0x1.62e4p-1
 #define LN2_LOW 0x1.7f7d1cf79abcap-20
-/* Relative error of exp(r): 2^-27. */
+/* Relative errors of exp(r): 2^-27. */
+#define EXP_EVEN 0.5f, 1 / 20.f
+#define EXP_ODD 1 / 4.f, 1 / 240.f
 #define EXP_COEFFICIENTS                                                                           \
     0.5000000061f, 0.1666653879f, 0.04166627047f, 0.008367370757f, 0.001394773667f
+#define NEAR 87
 #define SCALE 64
 #define DOWN 0x1p-64
-#define FAR 64
 #define EXP_END (-131)
 #define TANH_END (-20)
+#define GELU_NEAR 12
 /* Relative error of R: 2^-27. */
 #define RATIO_NUMERATOR 48.45912015f, 42.47881544f, 17.75885681f, 3.938110786f, 0.3989469102f
 #define RATIO_DENOMINATOR 96.91823973f, 162.2872388f, 116.5446117f, 45.50034569f, 9.872004669f
@@ -43,16 +87,19 @@
 #define EXPONENT_BIAS 1023
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW 0x1.a39ef35793c76p-33
-/* Relative error of exp(r): 2^-56. */
+/* Relative errors of exp(r): 2^-62, 2^-56. */
+#define EXP_EVEN 0.5, 5 / 88., 1 / 1584., 1 / 1330560.
+#define EXP_ODD 1 / 4., 1 / 132., 1 / 31680.
 #define EXP_COEFFICIENTS                                                                           \
     0.500000000000000442, 0.166666666666666856, 0.041666666666577854, 0.00833333333331407326,      \
         0.00138888889326899088, 0.000198412699055288637, 0.0000248015027358626605,                 \
         2.75572247119078368e-6, 2.76273884548279582e-7, 2.51157632289824159e-8
+#define NEAR 708
 #define SCALE 128
 #define DOWN 0x1p-128
-#define FAR 256
 #define EXP_END (-797)
 #define TANH_END (-42)
+#define GELU_NEAR 36
 /* Relative error of R: 2^-59. */
 #define RATIO_NUMERATOR                                                                            \
     892927.017273811344, 1478077.00598476045, 1212942.08904732479, 637595.921990036708,            \

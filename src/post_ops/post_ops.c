@@ -39,6 +39,13 @@ void gops_apply_post_ops(const gops_plan *plan, const gops_job *job, const gops_
     }
 }
 
+void gops_activate(const gops_plan *plan, const gops_activate_rows *rows)
+{
+    const struct gops_activate_kernels *kernels = plan->kernels->post_ops->activate;
+    (plan->type->compute == GOPS_COMPUTE_F64 ? kernels->f64 : kernels->f32)(rows,
+                                                                            &plan->activation);
+}
+
 /* Integers are stored before the post-ops, which then work on the output in place. So a residual
  * that is the output itself is copied first. */
 static void store_integers(const gops_plan *plan, const gops_job *job, int64_t channel,

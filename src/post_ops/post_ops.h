@@ -3,6 +3,7 @@
 #define GOPS_POST_OPS_H
 
 #include "plan/plan.h"
+#include "post_ops/activate.h"
 
 /* Writes `count` consecutive outputs of one channel: applies the post-ops to `values`, rounds once,
  * and stores. `first` is the first output element, counted over the whole tensor; `channel` is
@@ -18,12 +19,17 @@ void gops_apply_post_ops(const gops_plan *plan, const gops_job *job, const gops_
                          int64_t channel, void *values, const void *bias, const void *residual,
                          int64_t count);
 
+/* Applies the plan's activation to values of the compute type, where that is all that is left to do:
+ * gops_epilogue_read_sums. */
+void gops_activate(const gops_plan *plan, const gops_activate_rows *rows);
+
 struct gops_post_ops_kernels {
     /* By row: applies bias, residual and activation to `count` values of one channel. Floating
      * point values are of the compute type, integers of the element type. `bias` is one element or
      * NULL, `residual` is `count` elements or NULL. post_ops.inc.h */
     void (*apply[GOPS_ROWS])(void *values, const void *bias, const void *residual, int64_t count,
                              const gops_activation *activation);
+    const struct gops_activate_kernels *activate;
     const struct gops_requantize_kernels *requantize; /* requantize.h */
 };
 

@@ -103,7 +103,7 @@ static void post_ops_block(value_type *values, const T *bias, const T *residual,
         break;
     default:
 #ifndef INTEGER /* plan/options.c refuses the others for integers */
-        ACTIVATE(values, count, activation);
+        ACTIVATE(&(gops_activate_rows){values, values, 0, 0, 1, count}, activation);
 #endif
         break;
     }

@@ -1,7 +1,6 @@
 /* post_ops.isa.c: post_ops.inc.h for each element type. */
 #include "post_ops/post_ops.h"
 
-#include "post_ops/activate.h"
 #include "post_ops/requantize.h"
 
 enum { POST_OPS_BLOCK = 1024 }; /* values */
@@ -18,5 +17,6 @@ enum { POST_OPS_BLOCK = 1024 }; /* values */
 #define ENTRY(name) [GOPS_ROW_##name] = name##_post_ops,
 const struct gops_post_ops_kernels GOPS_ISA_NAME(gops_post_ops_kernels) = {
     .apply = {GOPS_FLOAT_ROWS(ENTRY) GOPS_INTEGER_ROWS(ENTRY)},
+    .activate = &GOPS_ISA_NAME(gops_activate_kernels),
     .requantize = &GOPS_ISA_NAME(gops_requantize_kernels),
 };

@@ -58,7 +58,7 @@ static float simple_activation(const gops_activation *a, float v)
         return v < 0 ? times(v, alpha) : v;
     case GOPS_ACTIVATION_HARD_SWISH: {
         const float raised = plus(v, 3);
-        return over(times(v, raised < 0 ? 0 : raised > 6 ? 6 : raised), 6);
+        return times(v, times(raised < 0 ? 0 : raised > 6 ? 6 : raised, 1 / 6.F));
     }
     case GOPS_ACTIVATION_HARD_SIGMOID: {
         const float line = plus(times(alpha, v), beta);

@@ -34,6 +34,7 @@ static const function functions[] = {
     {{GOPS_ACTIVATION_GELU, 0, 0}, "gelu", 8, 14},
     {{GOPS_ACTIVATION_ELU, 1, 0}, "elu", 3, 3},
     {{GOPS_ACTIVATION_MISH, 0, 0}, "mish", 4.5, 4.5},
+    {{GOPS_ACTIVATION_HARD_SWISH, 0, 0}, "hard_swish", 2.5, 2.5},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -147,6 +148,8 @@ static void execute_all(const function *f, const plans *all, int64_t bytes, int6
         case GOPS_ACTIVATION_MISH:                                                                 \
             return x * (x < 0 ? e * (2 + e) / (2 + e * (2 + e))                                    \
                               : (1 + 2 * e) / (1 + 2 * e + 2 * e * e));                            \
+        case GOPS_ACTIVATION_HARD_SWISH:                                                           \
+            return x * ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6);                                     \
         case GOPS_ACTIVATION_GELU:                                                                 \
             return x * erfc##suffix(-x / sqrt##suffix(2)) / 2;                                     \
         default:                                                                                   \
@@ -263,6 +266,59 @@ static void doubles(void)
     }
 }
 
+static void double_floats(const float *from, int64_t count, double *to)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = (double)from[i];
+}
+
+/* The numbers around which the functions change their way, with neighbours on both sides, between numbers
+ * that take the usual one; the extremes of both types. */
+static void extremes(void)
+{
+    static const float turns[] = {0x1p-149F, 0x1p-127F, FLT_MIN, 0x1p-24F, 3,     6,      11.5F,
+                                  12,        13,        14.5F,   20,       29,    36,     38.6F,
+                                  42,        87,        88,      88.75F,   103,   104,    131,
+                                  708,       745,       797,     1e4F,     1e30F, FLT_MAX};
+    enum { TURNS = sizeof turns / sizeof *turns, VALUES = TURNS * 12 + 8 };
+    static float data[VALUES], output[VALUES], other[VALUES];
+    static double wide[VALUES], wide_output[VALUES], wide_other[VALUES];
+    int64_t count = 0;
+    for (int i = 0; i < TURNS; i++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            const float x = (float)sign * turns[i];
+            data[count++] = nextafterf(x, 0);
+            data[count++] = x;
+            data[count++] = 0.75F;
+            data[count++] = nextafterf(x, (float)sign * INFINITY);
+            data[count++] = -x / 2;
+            data[count++] = -0.625F;
+        }
+    for (int sign = -1; sign <= 1; sign += 2) {
+        data[count++] = (float)sign * 0.0F;
+        data[count++] = (float)sign * INFINITY;
+        data[count++] = (float)sign * NAN;
+        data[count++] = 1;
+    }
+    double_floats(data, count, wide);
+    for (int n = 0; n < FUNCTIONS; n++) {
+        const function *f = &functions[n];
+        plans all = plans_of(GOPS_F32, &f->activation, count);
+        worst most = {0, 0};
+        execute_all(f, &all, sizeof *data, count, data, output, other);
+        for (int64_t i = 0; i < count; i++)
+            compare(f, GOPS_F32, wide[i], (double)output[i], exact_f32(&f->activation, wide[i]),
+                    &most);
+        destroy(&all);
+        all = plans_of(GOPS_F64, &f->activation, count);
+        execute_all(f, &all, sizeof *wide, count, wide, wide_output, wide_other);
+        for (int64_t i = 0; LDBL_MANT_DIG > DBL_MANT_DIG && i < count; i++)
+            compare(f, GOPS_F64, wide[i], wide_output[i], exact_f64(&f->activation, wide[i]),
+                    &most);
+        destroy(&all);
+    }
+}
+
 /* A value's bits depend neither on where it lies nor on how many follow it. */
 static void positions(void)
 {
@@ -291,10 +347,8 @@ static void positions(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"floats", floats},
-        {"doubles", doubles},
-        {"positions", positions},
-        {NULL, NULL},
+        {"floats", floats},       {"doubles", doubles}, {"extremes", extremes},
+        {"positions", positions}, {NULL, NULL},
     };
     return gops_test_main("activations", cases);
 }

@@ -285,14 +285,15 @@ static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t worker_limit,
         "every second output in a vector, and two such interleaved");
 }
 
-/* Applies what post-ops are left and stores the sums. */
+/* Applies what post-ops are left and stores the sums. An activation alone is the same for all
+ * channels. */
 static void image_store(const gops_plan *plan, const gops_job *job,
-                        const gops_depthwise_image *image, int64_t channel, int64_t start,
-                        unsigned char *sums)
+                        const gops_depthwise_image *image, bool activates_alone, int64_t channel,
+                        int64_t start, unsigned char *sums)
 {
     const int64_t pixels = plan->conv.output_pixels, rows = image->rows * image->columns;
     const int64_t size = gops_compute_bytes(plan->type->compute);
-    if (!job->fused && rows == pixels) {
+    if ((!job->fused || activates_alone) && rows == pixels) {
         gops_store(plan, job, channel, start, image->filters * pixels, sums);
         return;
     }
@@ -306,8 +307,13 @@ static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, 
     const image_plan *p = image_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
+    const bool by_channel = job->residual != NULL || plan->residual_after ||
+                            plan->activation.kind == GOPS_ACTIVATION_PRELU;
+    const gops_epilogue epilogue = by_channel
+                                       ? gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL)
+                                       : gops_epilogue_read_sums(plan, job);
     const gops_job *rest = epilogue.applies ? &epilogue.rest : job;
+    const bool activates_alone = epilogue.applies && rest->fused;
     const bool to_workspace = gops_adds_in_place(job) || p->converts;
     const int64_t size = gops_compute_bytes(plan->type->compute);
     unsigned char *sums = (unsigned char *)workspace + p->copy_bytes;
@@ -331,8 +337,11 @@ static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, 
     };
     image.rows = gops_min(p->row_block, y->output - image.first_row);
     const int64_t channels = conv->groups * conv->channels_out;
-    /* One filter a call where post-ops are left, which then find its outputs in the cache. */
-    const int64_t call_filters = rest->fused && !p->converts ? 1 : p->call_filters;
+    /* Few filters a call where post-ops are left, which then find the outputs in the cache. */
+    const int64_t cached =
+        activates_alone ? plan->machine.l1_bytes / 4 / (image.rows * image.columns * size) : 1;
+    const int64_t call_filters =
+        rest->fused && !p->converts ? gops_clamp(cached, 1, p->call_filters) : p->call_filters;
     int64_t filter = item / p->row_blocks * p->filter_block;
     const int64_t end = gops_min(filter + p->filter_block, p->filters);
     for (; filter < end; filter += image.filters) {
@@ -356,7 +365,7 @@ static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, 
         image.output = to_workspace ? sums : gops_output_at(plan, job, start);
         p->kernel(&image);
         if (rest->fused || p->converts) {
-            image_store(plan, rest, &image, channel, start, image.output);
+            image_store(plan, rest, &image, activates_alone, channel, start, image.output);
         }
     }
 }

@@ -148,27 +148,29 @@ static const void *find_panel(const pointwise_item *item, int64_t c, int64_t dep
     return item->data + (c * conv->data_pixels + item->pixel) * bytes;
 }
 
-/* Stores outputs that need more than the epilogue. Where that is an activation alone, it is applied
- * to all of them at once: a call for each run of pixels would cost as much as the activation. */
+/* Stores outputs that need more than the epilogue. Where that is an activation alone, one call stores
+ * all of them: a call for each run of pixels would cost as much as the activation. */
 static void store_channels(const pointwise_item *item, int64_t channel, int64_t channels,
                            const gops_pointwise_work *work)
 {
     const gops_plan *plan = item->plan;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const bool at_once = item->epilogue->applies;
-    if (at_once) {
-        plan->kernels->post_ops->apply[plan->output_type->index](
-            work->output, NULL, NULL, channels * work->output_ld, &plan->activation);
+    const int64_t pixels = plan->conv.output_pixels;
+    const int64_t element = item->element + channel * pixels + item->pixel;
+    if (item->epilogue->applies) {
+        gops_activate(plan, &(gops_activate_rows){
+                                .from = work->output,
+                                .to = gops_output_at(plan, item->job, element),
+                                .from_ld = work->output_ld,
+                                .to_ld = pixels,
+                                .rows = channels,
+                                .count = work->count,
+                            });
+        return;
     }
     for (int64_t i = 0; i < channels; i++) {
-        const int64_t element =
-            item->element + (channel + i) * plan->conv.output_pixels + item->pixel;
-        unsigned char *values = (unsigned char *)work->output + i * work->output_ld * bytes;
-        if (at_once) {
-            memcpy(gops_output_at(plan, item->job, element), values, (size_t)(work->count * bytes));
-        } else {
-            gops_store(plan, item->rest, item->channel + channel + i, element, work->count, values);
-        }
+        gops_store(plan, item->rest, item->channel + channel + i, element + i * pixels, work->count,
+                   (unsigned char *)work->output + i * work->output_ld * bytes);
     }
 }
 
