@@ -21,6 +21,7 @@ extern const gops_method gops_depthwise_shuffle_conv;
 extern const gops_method gops_depthwise_shuffle_deconv;
 extern const gops_method gops_depthwise_masked_conv;
 extern const gops_method gops_depthwise_pairs_conv;
+extern const gops_method gops_depthwise_pairs_deconv;
 extern const gops_method gops_depthwise_permuted_conv;
 extern const gops_method gops_norm;
 extern const gops_method gops_nonfinite_conv;

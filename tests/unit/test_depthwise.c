@@ -305,6 +305,35 @@ static void small_planes(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/pairs");
 }
 
+/* Transposed, of 8 bits: every width at which pieces of interleaved rows end, residues with different
+ * numbers of taps and with none, outputs beyond the last data. */
+static void quantized_transposed(void)
+{
+    static const int64_t kernels[][2] = {{4, 4}, {3, 3}, {2, 2}, {5, 5}, {1, 2}, {3, 8}, {7, 1}};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 73);
+    begin();
+    for (int64_t width = 1; width <= 71; width++)
+        for (int64_t stride = 1; stride <= 4; stride++)
+            for (int k = 0; k < 7; k++) {
+                const int64_t *taps = kernels[k];
+                const int64_t down = gops_test_random_range(&random, 1, 3);
+                const int64_t dilation = gops_test_random_range(&random, 0, 3) == 0 ? 2 : 1;
+                const int64_t pad = gops_test_random_range(&random, 0, taps[1] / 2);
+                gops_problem p = {
+                    .operation = GOPS_PROBLEM_DECONV,
+                    .threads = 1,
+                    .data = {GOPS_U8, 4, {1, 2, gops_test_random_range(&random, 1, 7), width}},
+                    .filter = {GOPS_U8, 5, {2, 1, 1 + width % 2, taps[0], taps[1]}},
+                    .deconv = {.strides = both(down, stride),
+                               .dilations = both(1, dilation),
+                               .pads_begin = both(0, pad),
+                               .output_padding = both(gops_test_random_range(&random, 0, 2), 3)},
+                };
+                check_quantized(p, &random);
+            }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise/pairs");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"every_width", every_width},
@@ -315,6 +344,7 @@ int main(void)
                                            {"depth_of_one", depth_of_one},
                                            {"quantized", quantized},
                                            {"small_planes", small_planes},
+                                           {"quantized_transposed", quantized_transposed},
                                            {"what_is_not_finite_stays", what_is_not_finite_stays},
                                            {NULL, NULL}};
     return gops_test_main("depthwise", cases);

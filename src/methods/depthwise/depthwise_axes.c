@@ -81,3 +81,31 @@ gops_status gops_depthwise_axes(const gops_plan *plan, gops_depthwise_axis axis[
     }
     return status;
 }
+
+gops_depthwise_taps gops_depthwise_find_taps(const gops_depthwise_axis *axis,
+                                             gops_depthwise_range block, int64_t residue)
+{
+    const int64_t stride = axis->stride, dilation = axis->dilation;
+    if (!axis->transposed) {
+        return (gops_depthwise_taps){.outputs = block.count, .count = axis->kernel, .step = 1};
+    }
+    const int64_t end = gops_floor_div(axis->output - 1 - residue, stride) + 1;
+    gops_depthwise_taps found = {residue, gops_clamp(end - block.first, 0, block.count), .step = 1};
+    /* The taps are the solutions k of k * d = residue + p modulo s: the first one, and from there
+     * on every s / gcd(s, d)-th tap. */
+    const int64_t every = stride / gops_gcd(stride, dilation);
+    const int64_t distance = (residue + axis->pad % stride) % stride;
+    const int64_t step = dilation % stride;
+    int64_t first = 0;
+    for (int64_t reached = 0; first < every && reached != distance; first++) {
+        reached += reached + step < stride ? step : step - stride;
+    }
+    if (first < every && first < axis->kernel) {
+        /* In the order of the data, the last tap comes first. */
+        found.count = (axis->kernel - 1 - first) / every + 1;
+        found.first = first + (found.count - 1) * every;
+        found.step = -every;
+        found.position = axis->shift - gops_floor_div(found.first * dilation - axis->pad, stride);
+    }
+    return found;
+}

@@ -24,44 +24,6 @@ int64_t gops_depthwise_lay_out(gops_depthwise_layout *layout, int64_t copy, int6
     return end;
 }
 
-/* A sub-convolution along one axis. Its taps are in the order of their data: tap first + i * step
- * is at position + i * spacing of the copy. */
-typedef struct subconv_axis {
-    int64_t residue;
-    int64_t outputs; /* the positions of the block that have outputs are the first ones */
-    int64_t count;   /* of taps */
-    int64_t first, step;
-    int64_t position;
-} subconv_axis;
-
-static subconv_axis find_taps(const gops_depthwise_axis *axis, gops_depthwise_range block,
-                              int64_t residue)
-{
-    const int64_t stride = axis->stride, dilation = axis->dilation;
-    if (!axis->transposed) {
-        return (subconv_axis){.outputs = block.count, .count = axis->kernel, .step = 1};
-    }
-    const int64_t end = gops_floor_div(axis->output - 1 - residue, stride) + 1;
-    subconv_axis found = {residue, gops_clamp(end - block.first, 0, block.count), .step = 1};
-    /* The taps are the solutions k of k * d = residue + p modulo s: the first one, and from there
-     * on every s / gcd(s, d)-th tap. */
-    const int64_t every = stride / gops_gcd(stride, dilation);
-    const int64_t distance = (residue + axis->pad % stride) % stride;
-    const int64_t step = dilation % stride;
-    int64_t first = 0;
-    for (int64_t reached = 0; first < every && reached != distance; first++) {
-        reached += reached + step < stride ? step : step - stride;
-    }
-    if (first < every && first < axis->kernel) {
-        /* In the order of the data, the last tap comes first. */
-        found.count = (axis->kernel - 1 - first) / every + 1;
-        found.first = first + (found.count - 1) * every;
-        found.step = -every;
-        found.position = axis->shift - gops_floor_div(found.first * dilation - axis->pad, stride);
-    }
-    return found;
-}
-
 /* How many taps a tap column has: of those that the kernels offer, the number that needs the fewest
  * loads for a tile of 7 rows. 1 stands for single taps only. */
 static int64_t choose_column_taps(int64_t taps, int64_t stride)
@@ -81,7 +43,7 @@ static int64_t choose_column_taps(int64_t taps, int64_t stride)
 
 /* Writes, for each x, the tap at (z, y) of the axes and those below it: `height` taps. */
 static gops_depthwise_tap *write_taps(const gops_depthwise_layout *layout,
-                                      const subconv_axis along[3], int64_t z, int64_t y,
+                                      const gops_depthwise_taps along[3], int64_t z, int64_t y,
                                       int64_t height, gops_depthwise_tap *to)
 {
     const gops_depthwise_axis *axis = layout->axis;
@@ -108,7 +70,7 @@ static gops_depthwise_tap *write_taps(const gops_depthwise_layout *layout,
 
 /* Fills in a sub-convolution and its taps from `to` on; returns their end. */
 static gops_depthwise_tap *fill_subconv(const gops_depthwise_layout *layout,
-                                        const subconv_axis along[3], gops_depthwise_tap *to,
+                                        const gops_depthwise_taps along[3], gops_depthwise_tap *to,
                                         gops_depthwise_subconv *subconv)
 {
     const gops_depthwise_axis *y_axis = &layout->axis[1];
@@ -155,13 +117,13 @@ gops_depthwise_workspace gops_depthwise_divide(const gops_depthwise_layout *layo
     };
     gops_depthwise_subconv *subconv = parts.subconvs;
     gops_depthwise_tap *taps = parts.taps;
-    subconv_axis along[3];
+    gops_depthwise_taps along[3];
     for (int64_t z = 0; z < axis[0].subconvs; z++) {
-        along[0] = find_taps(&axis[0], block[0], z);
+        along[0] = gops_depthwise_find_taps(&axis[0], block[0], z);
         for (int64_t y = 0; y < axis[1].subconvs; y++) {
-            along[1] = find_taps(&axis[1], block[1], y);
+            along[1] = gops_depthwise_find_taps(&axis[1], block[1], y);
             for (int64_t x = 0; x < axis[2].subconvs; x++) {
-                along[2] = find_taps(&axis[2], block[2], x);
+                along[2] = gops_depthwise_find_taps(&axis[2], block[2], x);
                 taps = fill_subconv(layout, along, taps, subconv++);
             }
         }

@@ -53,6 +53,20 @@ typedef struct gops_depthwise_range {
     int64_t first, count;
 } gops_depthwise_range;
 
+/* A sub-convolution along an axis. Its taps are in the order of their data: tap first + i * step is
+ * at position + i * spacing of the copy. */
+typedef struct gops_depthwise_taps {
+    int64_t residue;
+    int64_t outputs; /* the positions of the block that have outputs are the first ones */
+    int64_t count;   /* of taps */
+    int64_t first, step;
+    int64_t position;
+} gops_depthwise_taps;
+
+/* depthwise_axes.c: that of a residue; a convolution has one. */
+gops_depthwise_taps gops_depthwise_find_taps(const gops_depthwise_axis *axis,
+                                             gops_depthwise_range block, int64_t residue);
+
 /* Elements of the copy of a block along an axis. */
 static inline int64_t gops_depthwise_extent(const gops_depthwise_axis *axis)
 {

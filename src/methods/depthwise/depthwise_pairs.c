@@ -1,6 +1,6 @@
 /*
- * depthwise_pairs.c: `depthwise/pairs`, quantized depthwise convolutions, two taps to a lane, on
- * every processor (depthwise_pairs.vnni.isa.c).
+ * depthwise_pairs.c: `depthwise/pairs`, quantized depthwise convolutions and their transposed form, two
+ * taps to a lane, on every processor (depthwise_pairs.vnni.isa.c).
  *
  * A work item copies a block of a channel into rows of i16, less the zero point and padded with
  * zeros, and takes all of it for one row: position i of an output is the place in the copy of its
@@ -8,6 +8,9 @@
  * outputs. So rows need not fill vectors. Between them are some positions that are no outputs;
  * where two rows meet, the padding of both is the same zeros. With stride s along y, rows of equal
  * residue modulo s lie together.
+ *
+ * A transposed convolution is a convolution for each residue of its outputs (depthwise_method.h), all
+ * of the same copy; those along x are interleaved when their rows are copied to the output.
  */
 #include "methods/depthwise/depthwise_pairs_method.h"
 #include "methods/methods.h"
@@ -36,13 +39,14 @@ enum {
 static_assert(sizeof(gops_pairs_plan) <= GOPS_PARAMETER_BYTES,
               "parameters outgrow the plan's room");
 
-/* The pairs of a row: where outputs take turns, either those of the even or of the odd ones may
- * begin or end with half a pair. */
+/* The pairs of a row of the kernel, of all sub-convolutions. */
 static int64_t row_pairs(const gops_depthwise_axis *x)
 {
-    return x->dilation > 1 ? x->kernel
-           : x->step == 1  ? x->kernel / 2 + 1
-                           : gops_ceil_div(x->kernel, 2);
+    int64_t pairs = 0;
+    for (int64_t first = 0; first < gops_pairs_every(x); first++) {
+        pairs += gops_pairs_of_row(x, gops_pairs_taps(x, first));
+    }
+    return pairs;
 }
 
 /* Sets pitches, and the parts of the workspace; returns the end of those that are in use all the
@@ -51,13 +55,14 @@ static int64_t lay_out(gops_pairs_plan *p, int64_t *bytes)
 {
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
     const int64_t extent = gops_depthwise_extent(x), rows = gops_depthwise_extent(y);
-    const int64_t after = gops_clamp(extent - x->pad - x->data, 0, extent);
+    const int64_t after = gops_clamp(extent - x->shift - x->data, 0, extent);
     /* A row has a position for each of its outputs, so it shares no more than the taps reach. */
-    const int64_t shared = x->blocks == 1 ? gops_min(gops_min(x->pad, after), x->reach) : 0;
+    const int64_t shared = x->blocks == 1 ? gops_clamp(gops_min(x->shift, after), 0, x->reach) : 0;
     p->pitch = gops_round_up(extent - shared, x->step);
     p->residue = gops_ceil_div(rows, y->step) * p->pitch;
     p->plane = gops_min(y->step, rows) * p->residue;
-    p->copy = p->axis[0].kernel * p->plane + extent;
+    p->depth = p->axis[0].transposed ? p->axis[0].reach + 1 : p->axis[0].kernel;
+    p->copy = p->depth * p->plane + extent;
     p->row_pairs = row_pairs(x);
     p->pairs = p->axis[0].kernel * y->kernel * p->row_pairs;
     p->positions = y->block * (p->pitch / x->step) + BLOCK;
@@ -65,10 +70,14 @@ static int64_t lay_out(gops_pairs_plan *p, int64_t *bytes)
     const int64_t values = p->batch * p->copy + (BLOCK + 2) * MAX_STRIDE;
     int64_t end = 0;
     p->begin[0] = gops_reserve(&end, values * (int64_t)sizeof(int16_t));
-    p->begin[1] = gops_reserve(&end, p->batch * p->positions);
+    const int64_t rows_of_subconvs = p->axis[0].subconvs * y->subconvs;
+    p->begin[1] = gops_reserve(&end, p->batch * p->positions * x->subconvs);
     p->begin[2] = gops_reserve(&end, p->pairs * (int64_t)sizeof(int64_t));
+    p->begin[3] =
+        gops_reserve(&end, rows_of_subconvs * x->subconvs * (int64_t)sizeof(gops_pairs_subconv));
     const int64_t used = end;
-    p->begin[3] = gops_reserve(&end, p->positions * (int64_t)sizeof(uint32_t));
+    p->begin[4] = gops_reserve(&end, p->positions * x->subconvs * (int64_t)sizeof(uint32_t));
+    p->begin[5] = gops_reserve(&end, x->block * x->subconvs * (int64_t)sizeof(uint32_t));
     *bytes = end;
     return used;
 }
@@ -104,14 +113,19 @@ static int64_t choose_blocks(gops_pairs_plan *p, int64_t cache, int64_t limit)
 static double pairs_estimate(const gops_plan *plan, const gops_pairs_plan *p)
 {
     static const double item = 52, plane = 4, row = 2.3, vector = 0.38, pair = 0.18;
+    static const double interleaved = 1.6; /* of a vector */
     const gops_depthwise_axis *axis = p->axis;
     const double rows = (double)axis[0].count * (double)axis[1].count * (double)axis[2].blocks;
     const double vectors =
         rows * (double)(p->pitch / axis[2].step) / (double)plan->kernels->depthwise_pairs->lanes;
     const double filters = (double)p->planes * (double)plan->conv.channels_out;
+    const double subconvs =
+        (double)(axis[0].subconvs * axis[1].subconvs) * (double)axis[2].subconvs;
+    const double each = axis[2].subconvs > 1 ? interleaved : vector;
     return (double)plan->items * item +
-           (double)p->planes * rows * row * (double)(axis[0].kernel * axis[1].step) +
-           filters * (plane + vectors * (vector + pair * (double)p->pairs));
+           (double)p->planes * rows * row * (double)(p->depth * axis[1].step) +
+           filters * subconvs * plane +
+           filters * vectors * (each * subconvs + pair * (double)p->pairs);
 }
 
 static gops_status pairs_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
@@ -152,6 +166,15 @@ static gops_status pairs_prepare(gops_plan *plan, int64_t worker_limit, gops_err
 const gops_method gops_depthwise_pairs_conv = {
     .name = "depthwise/pairs",
     .operation = GOPS_OPERATION_CONV,
+    .prepare = pairs_prepare,
+    .pack = gops_depthwise_pairs_pack,
+    .run = gops_depthwise_pairs_run,
+    .quantized = true,
+};
+
+const gops_method gops_depthwise_pairs_deconv = {
+    .name = "depthwise/pairs",
+    .operation = GOPS_OPERATION_DECONV,
     .prepare = pairs_prepare,
     .pack = gops_depthwise_pairs_pack,
     .run = gops_depthwise_pairs_run,

@@ -5,6 +5,7 @@
 
 #include "isa/isa.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -22,6 +23,7 @@ typedef struct gops_depthwise_pairs_call {
     const int32_t *weights; /* [pairs, 2]: of even and of odd outputs; the first ones with step 2 */
     int64_t pairs, count;
     int64_t step; /* 1 or 2 */
+    bool apart;   /* with step 1: odd outputs count from their own i, and take the first weights */
     uint32_t start;
     uint32_t *sums;
     /* Unless NULL, what becomes of the sums: min(sum * scale, high), rounded, + middle, as u8 not
@@ -37,6 +39,8 @@ typedef struct gops_depthwise_pairs_rows {
     const uint8_t *from;
     void *to;
     int64_t from_step, to_step, rows, columns;
+    /* Of interleave: column i is at i / ways of row i % ways of those that are `apart`. */
+    int64_t ways, apart;
     /* Of widen: to = (from ^ flip) - zero. */
     uint8_t flip;
     int16_t zero;
@@ -48,6 +52,7 @@ struct gops_depthwise_pairs {
     /* Bytes to i16, bytes to bytes. */
     void (*widen)(const gops_depthwise_pairs_rows *rows);
     void (*copy)(const gops_depthwise_pairs_rows *rows);
+    void (*interleave)(const gops_depthwise_pairs_rows *rows);
 };
 
 #ifdef GOPS_ISA

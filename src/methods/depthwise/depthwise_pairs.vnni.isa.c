@@ -4,8 +4,9 @@
  * A lane of 32 bits holds two neighbouring values of i16, and pmaddwd multiplies them by two taps
  * and adds (vpdpwssd also adds to the sums). A vector has the pairs of every second output. With
  * stride 1 the outputs between them take the same pairs, by weights one place further: of three
- * taps, (a, b) and (c, 0) for even outputs, (0, a) and (b, c) for odd ones. Even and odd ones come
- * in order when their sums are stored. With stride 2 all outputs are even.
+ * taps, (a, b) and (c, 0) for even outputs, (0, a) and (b, c) for odd ones. Of an even number of taps
+ * they take pairs that begin one value later, by the same weights, which are then fewer. Even and odd
+ * ones come in order when their sums are stored. With stride 2 all outputs are even.
  */
 #include "methods/depthwise/depthwise_pairs.h"
 
@@ -57,7 +58,7 @@ GOPS_INLINE words add_pairs(words sum, words data, words weights)
 
 /* COUNT vectors of sums: with STEP 1, even and odd outputs of each vector of data. */
 GOPS_INLINE void add_taps(const gops_depthwise_pairs_call *call, int64_t first, words *sums,
-                          const int COUNT, const int STEP)
+                          const int COUNT, const int STEP, const bool APART)
 {
     const int16_t *data = call->data + first * STEP;
     const int64_t *offsets = call->offsets;
@@ -70,7 +71,7 @@ GOPS_INLINE void add_taps(const gops_depthwise_pairs_call *call, int64_t first, 
     for (int64_t p = 0; p < call->pairs; p++, weights += 2) {
         const int16_t *from = data + offsets[p];
         words even = (uint32_t)weights[0] - (words){0};
-        words odd = (uint32_t)weights[1] - (words){0};
+        words odd = (uint32_t)weights[APART ? 0 : 1] - (words){0};
         GOPS_IN_REGISTER(even);
         GOPS_IN_REGISTER(odd);
         GOPS_UNROLL
@@ -78,6 +79,9 @@ GOPS_INLINE void add_taps(const gops_depthwise_pairs_call *call, int64_t first, 
             const int64_t at = STEP == 1 ? v * LANES : v * 2 * LANES;
             words pairs = *(const words *)(const void *)(from + at);
             sum[v] = add_pairs(sum[v], pairs, even);
+            if (APART) {
+                pairs = *(const words *)(const void *)(from + at + 1);
+            }
             if (STEP == 1) {
                 sum[v + 1] = add_pairs(sum[v + 1], pairs, odd);
             }
@@ -105,10 +109,10 @@ GOPS_INLINE void store_sums(uint32_t *to, const words *sums, const int COUNT, co
 }
 
 GOPS_INLINE void run_block(const gops_depthwise_pairs_call *call, const rounding *by, int64_t first,
-                           const int COUNT, const int STEP)
+                           const int COUNT, const int STEP, const bool APART)
 {
     words sums[SUMS];
-    add_taps(call, first, sums, COUNT, STEP);
+    add_taps(call, first, sums, COUNT, STEP, APART);
     if (call->codes == NULL) {
         store_sums(call->sums + first, sums, COUNT, STEP);
         return;
@@ -119,24 +123,26 @@ GOPS_INLINE void run_block(const gops_depthwise_pairs_call *call, const rounding
     }
 }
 
-GOPS_INLINE void run_blocks(const gops_depthwise_pairs_call *call, const int STEP)
+GOPS_INLINE void run_blocks(const gops_depthwise_pairs_call *call, const int STEP, const bool APART)
 {
     const rounding by = rounding_of(call);
     int64_t i = 0;
     for (; i + GROUP * LANES < call->count; i += SUMS * LANES) {
-        run_block(call, &by, i, SUMS, STEP);
+        run_block(call, &by, i, SUMS, STEP, APART);
     }
     if (i < call->count) {
-        run_block(call, &by, i, GROUP, STEP);
+        run_block(call, &by, i, GROUP, STEP, APART);
     }
 }
 
 static void run(const gops_depthwise_pairs_call *call)
 {
-    if (call->step == 1) {
-        run_blocks(call, 1);
+    if (call->apart) {
+        run_blocks(call, 1, true);
+    } else if (call->step == 1) {
+        run_blocks(call, 1, false);
     } else {
-        run_blocks(call, 2);
+        run_blocks(call, 2, false);
     }
 }
 
@@ -147,4 +153,5 @@ const struct gops_depthwise_pairs GOPS_ISA_NAME(gops_depthwise_pairs) = {
     .run = run,
     .widen = widen,
     .copy = copy,
+    .interleave = interleave,
 };

@@ -117,3 +117,64 @@ static void copy(const gops_depthwise_pairs_rows *rows)
         copy_rows(rows, 1, false);
     }
 }
+
+/* Interleaves N bytes of two ways. */
+GOPS_INLINE void interleave_piece(uint8_t *to, const uint8_t *even, const uint8_t *odd, const int N)
+{
+#if defined(__SSE2__)
+    if (N == 16) {
+        const __m128i first = _mm_loadu_si128((const void *)even);
+        const __m128i second = _mm_loadu_si128((const void *)odd);
+        _mm_storeu_si128((void *)to, _mm_unpacklo_epi8(first, second));
+        _mm_storeu_si128((void *)(to + 16), _mm_unpackhi_epi8(first, second));
+        return;
+    }
+    if (N == 8) {
+        const __m128i first = _mm_loadl_epi64((const void *)even);
+        const __m128i second = _mm_loadl_epi64((const void *)odd);
+        _mm_storeu_si128((void *)to, _mm_unpacklo_epi8(first, second));
+        return;
+    }
+#endif
+    for (int i = 0; i < N; i++) {
+        to[2 * i] = even[i];
+        to[2 * i + 1] = odd[i];
+    }
+}
+
+/* A row of two ways, in pieces of N. */
+GOPS_INLINE void interleave_two(uint8_t *to, const uint8_t *even, const uint8_t *odd,
+                                int64_t columns, const int N)
+{
+    const int64_t last = columns / 2 - N;
+    for (int64_t i = 0; i < last; i += N) {
+        interleave_piece(to + 2 * i, even + i, odd + i, N);
+    }
+    interleave_piece(to + 2 * last, even + last, odd + last, N);
+    if (columns % 2 != 0) {
+        to[columns - 1] = even[columns / 2];
+    }
+}
+
+static void interleave(const gops_depthwise_pairs_rows *rows)
+{
+    const int64_t columns = rows->columns, ways = rows->ways;
+    for (int64_t row = 0; row < rows->rows; row++) {
+        const uint8_t *from = rows->from + row * rows->from_step;
+        uint8_t *to = (uint8_t *)rows->to + row * rows->to_step;
+        if (ways == 2 && columns >= 32) {
+            interleave_two(to, from, from + rows->apart, columns, 16);
+            continue;
+        }
+        if (ways == 2 && columns >= 16) {
+            interleave_two(to, from, from + rows->apart, columns, 8);
+            continue;
+        }
+        for (int64_t way = 0; way < ways; way++, from += rows->apart) {
+            const uint8_t *next = from;
+            for (int64_t i = way; i < columns; i += ways) {
+                to[i] = *next++;
+            }
+        }
+    }
+}

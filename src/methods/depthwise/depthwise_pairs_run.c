@@ -1,7 +1,5 @@
 /*
- * depthwise_pairs_run.c: packs filters for `depthwise/pairs` and runs it.
- *
- * A filter is packed as the pairs of gops_depthwise_pairs_call.weights.
+ * depthwise_pairs_run.c: runs a work item of `depthwise/pairs`.
  *
  * The sums of all positions become codes at once; the rows of these are then copied to the output.
  * Outputs of other types, and those with more post-ops, are made of the rows of sums.
@@ -20,37 +18,6 @@ enum {
     OFFSET = 128,
 };
 
-/* Tap t of a row of n, less the zero point; 0 where there is none. */
-static int16_t tap_of(const unsigned char *row, int64_t n, int64_t t, bool is_signed, int32_t zero)
-{
-    if (t < 0 || t >= n) {
-        return 0;
-    }
-    return (int16_t)((is_signed ? ((const int8_t *)row)[t] : row[t]) - zero);
-}
-
-void gops_depthwise_pairs_pack(const gops_plan *plan, const void *weights,
-                               const int32_t *zero_points, void *packed)
-{
-    const gops_pairs_plan *p = gops_read_parameters(plan);
-    const gops_conv_geometry *conv = &plan->conv;
-    const int64_t taps = p->axis[2].kernel, rows = conv->taps / taps;
-    const bool is_signed = plan->filter_type->type == GOPS_I8, single = p->axis[2].dilation > 1;
-    const unsigned char *row = weights;
-    int16_t *to = packed;
-    for (int64_t i = 0; i < conv->groups * conv->channels_out * rows; i++, row += taps) {
-        const int32_t zero = zero_points[i / rows];
-        for (int64_t pair = 0; pair < p->row_pairs; pair++, to += 4) {
-            const int64_t t = single ? pair : 2 * pair;
-            const int16_t weight = tap_of(row, taps, t, is_signed, zero);
-            to[0] = weight;
-            to[1] = single ? 0 : tap_of(row, taps, t + 1, is_signed, zero);
-            to[2] = single ? 0 : tap_of(row, taps, t - 1, is_signed, zero);
-            to[3] = weight;
-        }
-    }
-}
-
 /* What an item works on; arrays are by axis. */
 typedef struct block {
     const gops_plan *plan;
@@ -60,7 +27,9 @@ typedef struct block {
     int16_t *copy;
     uint8_t *codes;
     int64_t *offsets;
+    gops_pairs_subconv *subconvs; /* X inmost */
     uint32_t *sums;
+    uint32_t *row;              /* of sums, interleaved */
     int64_t first[3], count[3]; /* outputs */
     int64_t origin[3];          /* of the copy, in the data */
     int64_t top, bottom, begin; /* rows and the first column of the copy that are data */
@@ -76,16 +45,68 @@ static int64_t row_at(const gops_pairs_plan *p, int64_t z, int64_t y)
     return z * p->plane + y % step * p->residue + y / step * p->pitch;
 }
 
-static void fill_offsets(const block *at)
+/* Number of the first of a filter's pairs of a sub-convolution. */
+static int64_t first_weights(const gops_pairs_plan *p, const gops_depthwise_taps along[3])
+{
+    int64_t before[3] = {0}; /* taps along z and y, and pairs along x */
+    for (int a = 0; a < 3; a++) {
+        const int64_t end = along[a].first % gops_pairs_every(&p->axis[a]);
+        for (int64_t first = 0; first < end; first++) {
+            const int64_t taps = gops_pairs_taps(&p->axis[a], first);
+            before[a] += a == 2 ? gops_pairs_of_row(&p->axis[2], taps) : taps;
+        }
+    }
+    return (before[0] * p->axis[1].kernel + before[1] * along[0].count) * p->row_pairs +
+           before[2] * along[0].count * along[1].count;
+}
+
+/* Fills in a sub-convolution and its offsets, from number `offset` on; returns their end. */
+static int64_t fill_subconv(const block *at, const gops_depthwise_taps along[3], int64_t offset,
+                            gops_pairs_subconv *subconv)
 {
     const gops_pairs_plan *p = at->p;
-    const gops_depthwise_axis *z = &p->axis[0], *y = &p->axis[1], *x = &p->axis[2];
-    const int64_t distance = x->dilation > 1 ? x->dilation : 2;
-    int64_t i = 0;
-    for (int64_t row = 0; row < z->kernel * y->kernel; row++) {
-        const int64_t first = row_at(p, row / y->kernel, row % y->kernel * y->dilation);
-        for (int64_t pair = 0; pair < p->row_pairs; pair++) {
-            at->offsets[i++] = first + pair * distance;
+    const gops_depthwise_axis *x = &p->axis[2];
+    const int64_t distance = x->spacing > 1 ? x->spacing : 2;
+    /* A convolution copies only the planes that have taps. */
+    const int64_t plane = p->axis[0].transposed ? p->axis[0].spacing : 1;
+    const int64_t pairs = along[2].count > 0 ? gops_pairs_of_row(x, along[2].count) : 0;
+    *subconv = (gops_pairs_subconv){
+        .rows = along[0].outputs > 0 ? along[1].outputs : 0,
+        .pairs = along[0].count * along[1].count * pairs,
+        .offsets = offset,
+        .weights = first_weights(p, along),
+        .apart = gops_pairs_apart(x, along[2].count),
+    };
+    for (int64_t z = 0; z < along[0].count; z++) {
+        for (int64_t y = 0; y < along[1].count; y++) {
+            const int64_t first = row_at(p, along[0].position + z * plane,
+                                         along[1].position + y * p->axis[1].spacing) +
+                                  along[2].position;
+            for (int64_t pair = 0; pair < pairs; pair++) {
+                at->offsets[offset++] = first + pair * distance;
+            }
+        }
+    }
+    return offset;
+}
+
+static void fill_subconvs(const block *at)
+{
+    const gops_depthwise_axis *axis = at->p->axis;
+    gops_pairs_subconv *subconv = at->subconvs;
+    gops_depthwise_range range[3];
+    int64_t offset = 0;
+    for (int a = 0; a < 3; a++) {
+        range[a] = (gops_depthwise_range){at->first[a], at->count[a]};
+    }
+    for (int64_t z = 0; z < axis[0].subconvs; z++) {
+        gops_depthwise_taps along[3] = {gops_depthwise_find_taps(&axis[0], range[0], z)};
+        for (int64_t y = 0; y < axis[1].subconvs; y++) {
+            along[1] = gops_depthwise_find_taps(&axis[1], range[1], y);
+            for (int64_t x = 0; x < axis[2].subconvs; x++) {
+                along[2] = gops_depthwise_find_taps(&axis[2], range[2], x);
+                offset = fill_subconv(at, along, offset, subconv++);
+            }
         }
     }
 }
@@ -130,8 +151,9 @@ static void copy_channel(block *at, const uint8_t *channel, int16_t *copy)
     const gops_pairs_plan *p = at->p;
     const gops_depthwise_axis *z_axis = &p->axis[0], *y_axis = &p->axis[1];
     const int64_t end = gops_min(at->bottom, at->top + y_axis->step);
-    for (int64_t kz = 0; kz < z_axis->kernel && at->rows.columns > 0; kz++) {
-        const int64_t z = at->origin[0] + kz * z_axis->dilation;
+    const int64_t step = z_axis->transposed ? 1 : z_axis->dilation;
+    for (int64_t kz = 0; kz < p->depth && at->rows.columns > 0; kz++) {
+        const int64_t z = at->origin[0] + kz * step;
         if (z < 0 || z >= z_axis->data) {
             continue;
         }
@@ -143,60 +165,113 @@ static void copy_channel(block *at, const uint8_t *channel, int16_t *copy)
     }
 }
 
-/* `channel` is group * C_OUT + output channel. */
-static void store_sums(const block *at, int64_t channel, int64_t first)
+/* Stores the sums of `rows` rows of outputs, of which `first` is the first one in the tensor;
+ * `channel` is group * C_OUT + output channel. */
+static void store_sums(const block *at, int64_t channel, int64_t rows, int64_t first)
 {
     const gops_plan *plan = at->plan;
     const gops_depthwise_axis *x = &at->p->axis[2];
-    const int64_t pitch = at->p->pitch / x->step, columns = at->count[2];
-    if (columns < x->output) {
-        for (int64_t row = 0; row < at->count[1]; row++) {
-            gops_store(plan, at->job, channel, first + row * x->output, columns,
-                       at->sums + row * pitch);
+    const int64_t pitch = at->stores.from_step, columns = at->stores.columns;
+    if (x->subconvs == 1 && columns == at->stores.to_step) {
+        for (int64_t row = 1; row < rows; row++) {
+            memmove(at->sums + row * columns, at->sums + row * pitch,
+                    (size_t)columns * sizeof(uint32_t));
         }
+        gops_store(plan, at->job, channel, first, rows * columns, at->sums);
         return;
     }
-    for (int64_t row = 1; row < at->count[1]; row++) {
-        memmove(at->sums + row * columns, at->sums + row * pitch,
-                (size_t)columns * sizeof(uint32_t));
+    for (int64_t row = 0; row < rows; row++) {
+        uint32_t *sums = at->sums + row * pitch;
+        if (x->subconvs > 1) {
+            const gops_depthwise_interleave interleave = {
+                .to = at->row,
+                .from = sums,
+                .pitch = at->p->positions,
+                .ways = x->subconvs,
+                .count = at->count[2],
+                .end = columns,
+            };
+            plan->kernels->depthwise->rows[GOPS_COMPUTE_U32].interleave(&interleave);
+            sums = at->row;
+        }
+        gops_store(plan, at->job, channel, first + row * at->stores.to_step, columns, sums);
     }
-    gops_store(plan, at->job, channel, first, at->count[1] * columns, at->sums);
 }
 
-/* `channel` is group * C_OUT + output channel. */
-static void run_channel(block *at, const int16_t *copy, uint8_t *codes, int64_t channel)
+/* Computes sub-convolutions of one residue along z and y of a channel's copy; `channel` is group *
+ * C_OUT + output channel. */
+static void run_channel(block *at, const gops_pairs_subconv *subconvs, const int16_t *copy,
+                        uint8_t *codes, int64_t channel)
 {
     const gops_job *job = at->job;
+    const gops_pairs_plan *p = at->p;
     gops_depthwise_pairs_call *call = &at->call;
+    const int32_t *weights = (const int32_t *)job->filter + channel * p->pairs * 2;
     call->data = copy;
-    call->weights = (const int32_t *)job->filter + channel * call->pairs * 2;
     if (at->to_codes) {
-        call->codes = codes;
         call->scale = job->quantized->multipliers[channel];
         call->start = job->bias != NULL ? ((const uint32_t *)job->bias)[channel] : 0;
     }
-    at->kernels->run(call);
+    for (int64_t x = 0; x < p->axis[2].subconvs; x++) {
+        call->codes = at->to_codes ? codes + x * p->positions : NULL;
+        call->sums = at->sums + x * p->positions;
+        call->offsets = at->offsets + subconvs[x].offsets;
+        call->pairs = subconvs[x].pairs;
+        call->apart = subconvs[x].apart;
+        call->weights = weights + subconvs[x].weights * 2;
+        at->kernels->run(call);
+    }
 }
 
-/* Computes `count` planes of an image that were copied, groups `group` and the next ones; `first`
- * is the block's first output of the first plane. */
-static void run_planes(block *at, int64_t group, int64_t count, int64_t first)
+/* Computes the outputs of residue z along z and y along y of output channel c of `count` planes of an
+ * image that were copied, groups `group` and the next ones; `first` is the plane's first output. */
+static void run_residue(block *at, int64_t group, int64_t count, int64_t c, int64_t z, int64_t y,
+                        int64_t first)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
     const gops_pairs_plan *p = at->p;
+    const gops_depthwise_axis *axis = p->axis;
     const int64_t outputs = conv->channels_out * conv->output_pixels;
-    for (int64_t c = 0; c < conv->channels_out; c++, first += conv->output_pixels) {
-        for (int64_t i = 0; i < count; i++) {
-            const int64_t channel = (group + i) * conv->channels_out + c;
-            run_channel(at, at->copy + i * p->copy, at->codes + i * p->positions, channel);
-            if (!at->to_codes) {
-                store_sums(at, channel, first + i * outputs);
-            }
+    const int64_t codes = axis[2].subconvs * p->positions;
+    const gops_pairs_subconv *subconvs =
+        at->subconvs + (z * axis[1].subconvs + y) * axis[2].subconvs;
+    const int64_t rows = subconvs->rows;
+    if (rows == 0) {
+        return;
+    }
+    first += (at->first[0] * axis[0].subconvs + z) * axis[1].output * axis[2].output;
+    first += (at->first[1] * axis[1].subconvs + y) * axis[2].output;
+    first += at->first[2] * axis[2].subconvs;
+    at->call.count = (rows - 1) * at->stores.from_step + at->count[2];
+    at->stores.rows = rows;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t channel = (group + i) * conv->channels_out + c;
+        run_channel(at, subconvs, at->copy + i * p->copy, at->codes + i * codes, channel);
+        if (!at->to_codes) {
+            store_sums(at, channel, rows, first + i * outputs);
         }
-        for (int64_t i = 0; i < count && at->to_codes; i++) {
-            at->stores.from = at->codes + i * p->positions;
-            at->stores.to = gops_output_at(at->plan, at->job, first + i * outputs);
+    }
+    for (int64_t i = 0; i < count && at->to_codes; i++) {
+        at->stores.from = at->codes + i * codes;
+        at->stores.to = gops_output_at(at->plan, at->job, first + i * outputs);
+        if (axis[2].subconvs > 1) {
+            at->kernels->interleave(&at->stores);
+        } else {
             at->kernels->copy(&at->stores);
+        }
+    }
+}
+
+/* Likewise, of all residues and output channels. */
+static void run_planes(block *at, int64_t group, int64_t count, int64_t first)
+{
+    const gops_conv_geometry *conv = &at->plan->conv;
+    const gops_depthwise_axis *axis = at->p->axis;
+    for (int64_t c = 0; c < conv->channels_out; c++, first += conv->output_pixels) {
+        for (int64_t z = 0; z < axis[0].subconvs; z++) {
+            for (int64_t y = 0; y < axis[1].subconvs; y++) {
+                run_residue(at, group, count, c, z, y, first);
+            }
         }
     }
 }
@@ -204,21 +279,19 @@ static void run_planes(block *at, int64_t group, int64_t count, int64_t first)
 static void fill_call(block *at)
 {
     const gops_plan *plan = at->plan;
+    const gops_depthwise_axis *x = &at->p->axis[2];
     const int32_t offset = plan->output_type->type == GOPS_I8 ? OFFSET : 0;
     const gops_requantize by = gops_requantize_read(plan, at->job, 0);
     at->call = (gops_depthwise_pairs_call){
-        .offsets = at->offsets,
-        .pairs = at->p->pairs,
-        .count = (at->count[1] - 1) * (at->p->pitch / at->p->axis[2].step) + at->count[2],
-        .step = at->p->axis[2].step,
-        .sums = at->sums,
+        .step = x->step,
         .high = by.high,
     };
     at->stores = (gops_depthwise_pairs_rows){
-        .from_step = at->p->pitch / at->p->axis[2].step,
-        .to_step = at->p->axis[2].output,
-        .rows = at->count[1],
-        .columns = at->count[2],
+        .from_step = at->p->pitch / x->step,
+        .to_step = at->p->axis[1].subconvs * x->output,
+        .columns = gops_min(at->count[2] * x->subconvs, x->output - at->first[2] * x->subconvs),
+        .ways = x->subconvs,
+        .apart = at->p->positions,
     };
     if (at->to_codes) {
         at->call.middle = (int16_t)(by.zero + offset);
@@ -241,7 +314,9 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
         .copy = (int16_t *)(void *)(parts + p->begin[0]),
         .codes = parts + p->begin[1],
         .offsets = (int64_t *)(void *)(parts + p->begin[2]),
-        .sums = (uint32_t *)(void *)(parts + p->begin[3]),
+        .subconvs = (gops_pairs_subconv *)(void *)(parts + p->begin[3]),
+        .sums = (uint32_t *)(void *)(parts + p->begin[4]),
+        .row = (uint32_t *)(void *)(parts + p->begin[5]),
         .to_codes = gops_requantize_applies(plan, job) && gops_is_8_bit(plan->output_type->type),
     };
     for (int a = 2; a >= 0; a--) {
@@ -252,12 +327,11 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
         item /= axis->blocks;
     }
     memset(at.copy, 0, (size_t)(p->begin[1] - p->begin[0]));
-    fill_offsets(&at);
+    fill_subconvs(&at);
     fill_rows(&at);
     fill_call(&at);
     const int64_t end = gops_min((item + 1) * p->plane_block, p->planes);
     int64_t plane = item * p->plane_block;
-    const int64_t inside = (at.first[0] * p->axis[1].output + at.first[1]) * p->axis[2].output;
     while (plane < end) {
         const int64_t image = plane / conv->groups, group = plane % conv->groups;
         const int64_t count = gops_min(gops_min(p->batch, end - plane), conv->groups - group);
@@ -265,8 +339,7 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
             copy_channel(&at, gops_data_at(plan, job, image, (plane + i) * conv->data_pixels),
                          at.copy + i * p->copy);
         }
-        run_planes(&at, group, count,
-                   plane * conv->channels_out * conv->output_pixels + inside + at.first[2]);
+        run_planes(&at, group, count, plane * conv->channels_out * conv->output_pixels);
         plane += count;
     }
 }
