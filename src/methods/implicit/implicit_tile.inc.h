@@ -33,6 +33,8 @@
  *                     their first values, and NAME(store_tile), which stores those of channels `row`
  *                     on: sum[i * nr + j] goes to sum_offsets[j] + (row + i) * step. In the channels
  *                     form `row` is 0, and i counts vectors.
+ *   STEPS             int: how many steps of K a turn of the loops takes. What counts the turn also
+ *                     takes ports of an Intel processor that multiply.
  *   BLOCKED           int: how far apart neighbouring pixels are in blocked inputs (lanes.h); 1 if there
  *                     are none
  *   WIDE_PRODUCT      optional: if defined, the list begins with the tiles of lanes_wide.inc.h
@@ -54,7 +56,9 @@
 #define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
 #define prefetch_line NAME(prefetch_line)
+#define pixels_step NAME(pixels_step)
 #define pixels_tile NAME(pixels_tile)
+#define channels_step NAME(channels_step)
 #define channels_loop NAME(channels_loop)
 #define are_runs NAME(are_runs)
 #define channels_tile NAME(channels_tile)
@@ -66,6 +70,25 @@ GOPS_INLINE void prefetch_line(const char **at)
 {
     __builtin_prefetch(*at, 0, 2);
     *at += GOPS_CACHE_LINE;
+}
+
+/* A step of K. */
+GOPS_INLINE void pixels_step(const C *const *from, int64_t offset, const C *weights, const int mr,
+                             const int nr, vector *sum)
+{
+    vector x[GOPS_MAX_NR];
+    GOPS_UNROLL
+    for (int j = 0; j < nr; j++) {
+        x[j] = *(const vector *)(from[j] + offset);
+    }
+    GOPS_UNROLL
+    for (int i = 0; i < mr; i++) {
+        const vector weight = broadcast(weights[i]);
+        GOPS_UNROLL
+        for (int j = 0; j < nr; j++) {
+            MULTIPLY_ADD(sum[i * nr + j], x[j], weight);
+        }
+    }
 }
 
 GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int nr)
@@ -81,27 +104,49 @@ GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
     const char *ahead = work->ahead;
-    for (int64_t k = work->depth; k > 0; k--, offsets++, weights += mr) {
-        vector x[GOPS_MAX_NR];
-        prefetch_line(&ahead);
+    int64_t k = work->depth;
+    for (; k >= STEPS; k -= STEPS, offsets += STEPS, weights += STEPS * mr) {
         GOPS_UNROLL
-        for (int j = 0; j < nr; j++) {
-            x[j] = *(const vector *)(from[j] + *offsets);
+        for (int s = 0; s < STEPS; s++) {
+            prefetch_line(&ahead);
+            pixels_step(from, offsets[s], weights + s * mr, mr, nr, sum);
         }
-        GOPS_UNROLL
-        for (int i = 0; i < mr; i++) {
-            const vector weight = broadcast(weights[i]);
-            GOPS_UNROLL
-            for (int j = 0; j < nr; j++) {
-                MULTIPLY_ADD(sum[i * nr + j], x[j], weight);
-            }
-        }
+    }
+    for (; STEPS > 1 && k > 0; k--, offsets++, weights += mr) {
+        pixels_step(from, *offsets, weights, mr, nr, sum);
     }
     store_tile(work, 0, mr, nr, work->sums_ld, false, sum);
 }
 
-/* The loop over k of the channels form. Columns come in runs of `run`; those of a run are equally far
- * apart, `apart` if that is not 0, so that a pointer for each run serves instead of one for each column. */
+/* A step of K. Columns come in runs of `run`; those of a run are equally far apart, `apart` if that is
+ * not 0 and else `next`, so that a pointer for each run serves instead of one for each column. */
+GOPS_INLINE void channels_step(const C *const *from, int64_t offset, const C *weights,
+                               const int vectors, const int nr, const int run, const int apart,
+                               int64_t next, vector *sum)
+{
+    const C *at = NULL;
+    vector weight[GOPS_MAX_VECTORS];
+    GOPS_UNROLL
+    for (int i = 0; i < vectors; i++) {
+        weight[i] = *(const vector *)(weights + i * LANES);
+    }
+    GOPS_UNROLL
+    for (int j = 0; j < nr; j++) {
+        if (apart == 0) {
+            at = from[j / run] + j % run * next + offset;
+        } else if (j % run == 0) {
+            at = from[j / run] + offset;
+            GOPS_OPAQUE(at); /* the others of the run are at constant distances from it */
+        }
+        const vector x = broadcast(apart == 0 ? *at : at[j % run * apart]);
+        GOPS_UNROLL
+        for (int i = 0; i < vectors; i++) {
+            MULTIPLY_ADD(sum[i * nr + j], x, weight[i]);
+        }
+    }
+}
+
+/* The loop over k of the channels form. */
 GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, const int nr,
                                const int run, const int apart, vector *sum)
 {
@@ -114,31 +159,21 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
         }
     }
     const int64_t next = apart == 0 && run > 1 ? work->columns[1] - work->columns[0] : apart;
+    const int length = vectors * LANES;
     const int64_t *offsets = work->offsets;
     const C *weights = work->weights;
     const char *ahead = work->ahead;
-    for (int64_t k = work->depth; k > 0; k--, offsets++, weights += vectors * LANES) {
-        const C *at = NULL;
-        vector weight[GOPS_MAX_VECTORS];
-        prefetch_line(&ahead);
+    int64_t k = work->depth;
+    for (; k >= STEPS; k -= STEPS, offsets += STEPS, weights += STEPS * length) {
         GOPS_UNROLL
-        for (int i = 0; i < vectors; i++) {
-            weight[i] = *(const vector *)(weights + i * LANES);
+        for (int s = 0; s < STEPS; s++) {
+            prefetch_line(&ahead);
+            channels_step(from, offsets[s], weights + s * length, vectors, nr, run, apart, next,
+                          sum);
         }
-        GOPS_UNROLL
-        for (int j = 0; j < nr; j++) {
-            if (apart == 0) {
-                at = from[j / run] + j % run * next + *offsets;
-            } else if (j % run == 0) {
-                at = from[j / run] + *offsets;
-                GOPS_OPAQUE(at); /* the others of the run are at constant distances from it */
-            }
-            const vector x = broadcast(apart == 0 ? *at : at[j % run * apart]);
-            GOPS_UNROLL
-            for (int i = 0; i < vectors; i++) {
-                MULTIPLY_ADD(sum[i * nr + j], x, weight[i]);
-            }
-        }
+    }
+    for (; STEPS > 1 && k > 0; k--, offsets++, weights += length) {
+        channels_step(from, *offsets, weights, vectors, nr, run, apart, next, sum);
     }
 }
 

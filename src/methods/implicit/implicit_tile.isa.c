@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MULTIPLY_ADD(sum, data, weight) ((sum) += (data) * (weight))
+#define STEPS 1
 #define BLOCKED 1
 #define START_AND_STORE "methods/implicit/implicit_store.inc.h"
 #define EACH_COMPUTE "methods/implicit/implicit_tile.inc.h"
