@@ -72,13 +72,24 @@ typedef struct gops_pixel_runs {
     bool writes_outputs; /* tiles can write the output */
 } gops_pixel_runs;
 
+/* Columns of a product whose tiles take `depth` steps of K from step `first` on. */
+typedef struct gops_implicit_part {
+    int64_t columns, first, depth;
+} gops_implicit_part;
+
+enum { GOPS_IMPLICIT_MAX_PARTS = 8 };
+
 /* One product: a block of columns, for the channels of a tile. */
 typedef struct gops_implicit_pass {
     const gops_tile *tiles; /* the list of the form */
     int64_t mr;
     int64_t depth_block;
-    int64_t bytes;       /* of a value in the compute type */
-    int64_t count;       /* of columns */
+    int64_t bytes; /* of a value in the compute type */
+    int64_t count; /* of columns */
+    /* One after the other they make up the columns; 0 where all of these take all of K. There is one
+     * block of depth then. */
+    int64_t parts;
+    gops_implicit_part part[GOPS_IMPLICIT_MAX_PARTS];
     gops_tile_work work; /* of all columns and all of the depth; bounds are for complete sums */
 } gops_implicit_pass;
 
@@ -157,6 +168,10 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
                                 int64_t first, bool to_output, int64_t apart);
 
 void gops_implicit_multiply(const gops_implicit_pass *pass);
+
+/* The tile of `mr` channels for the `left` columns that are left: the largest that they fill, or
+ * else the smallest that holds them. */
+const gops_tile *gops_implicit_tile(const gops_tile *tiles, int64_t mr, int64_t left);
 
 /* The MR of the tile for the next channels, of which `left` are left; `mr` is the plan's. */
 int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, int64_t left);

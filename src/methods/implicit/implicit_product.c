@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The tile of `mr` channels for the `left` columns that are left: the largest that they fill, or
- * else the smallest that holds them. */
-static const gops_tile *tile_for(const gops_tile *tiles, int64_t mr, int64_t left)
+const gops_tile *gops_implicit_tile(const gops_tile *tiles, int64_t mr, int64_t left)
 {
     const gops_tile *fit = NULL;
     for (; tiles->mr != 0; tiles++) {
@@ -19,29 +17,45 @@ static const gops_tile *tile_for(const gops_tile *tiles, int64_t mr, int64_t lef
     return fit;
 }
 
+/* The columns from number `at` on that are of one part. `ahead` to `end` is still to be prefetched. A
+ * tile may compute columns of the next part, which that part computes again. */
+static const unsigned char *multiply_part(const gops_implicit_pass *pass, int64_t at,
+                                          int64_t columns, const unsigned char *ahead,
+                                          const unsigned char *end, gops_tile_work *work)
+{
+    const gops_tile *full = gops_implicit_tile(pass->tiles, pass->mr, INT64_MAX);
+    const gops_tile *rest = gops_implicit_tile(pass->tiles, pass->mr, columns % full->nr);
+    for (int64_t i = 0; i < columns; i += full->nr) {
+        work->columns = pass->work.columns + at + i;
+        work->sum_offsets = pass->work.sum_offsets + at + i;
+        work->ahead = ahead < end ? ahead : work->weights;
+        ahead += work->depth * GOPS_CACHE_LINE;
+        (i + full->nr <= columns ? full : rest)->run(work);
+    }
+    return ahead;
+}
+
 void gops_implicit_multiply(const gops_implicit_pass *pass)
 {
     const gops_tile_work *all = &pass->work;
     gops_tile_work work = *all;
-    const gops_tile *full = tile_for(pass->tiles, pass->mr, INT64_MAX);
-    const gops_tile *rest = tile_for(pass->tiles, pass->mr, pass->count % full->nr);
     const int64_t step_bytes = pass->mr * pass->bytes;
+    const gops_implicit_part one = {.columns = pass->count};
     for (int64_t k = 0; k < all->depth; k += pass->depth_block) {
-        work.offsets = all->offsets + k;
-        work.depth = gops_min(pass->depth_block, all->depth - k);
-        work.weights = (const unsigned char *)all->weights + k * step_bytes;
+        const int64_t depth = gops_min(pass->depth_block, all->depth - k);
         work.accumulate = k > 0;
-        work.bounds = k + work.depth == all->depth ? all->bounds : NULL;
+        work.bounds = k + depth == all->depth ? all->bounds : NULL;
         /* The weights behind these are what comes next, and may be in no cache. */
-        const int64_t bytes = work.depth * step_bytes;
-        const unsigned char *ahead = (const unsigned char *)work.weights + bytes;
-        const unsigned char *const end = ahead + bytes;
-        for (int64_t i = 0; i < pass->count; i += full->nr) {
-            work.columns = all->columns + i;
-            work.sum_offsets = all->sum_offsets + i;
-            work.ahead = ahead < end ? ahead : work.weights;
-            ahead += work.depth * GOPS_CACHE_LINE;
-            (i + full->nr <= pass->count ? full : rest)->run(&work);
+        const unsigned char *ahead = (const unsigned char *)all->weights + (k + depth) * step_bytes;
+        const unsigned char *const end = ahead + depth * step_bytes;
+        int64_t at = 0;
+        for (int64_t i = 0; i < gops_max(1, pass->parts); i++) {
+            const gops_implicit_part *part = pass->parts > 0 ? &pass->part[i] : &one;
+            work.offsets = all->offsets + k + part->first;
+            work.weights = (const unsigned char *)all->weights + (k + part->first) * step_bytes;
+            work.depth = pass->parts > 0 ? part->depth : depth;
+            ahead = multiply_part(pass, at, part->columns, ahead, end, &work);
+            at += part->columns;
         }
     }
 }

@@ -37,8 +37,11 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
         }
     }
     if (gops_plan_has_lanes(plan)) {
-        gops_lanes_offsets(taps, conv->taps, p->planes, plane, gops_implicit_is_blocked(p),
-                           offsets);
+        const int64_t inner = conv->taps / conv->axis[0].kernel;
+        for (int64_t t = 0; t < conv->taps; t += inner) {
+            gops_lanes_offsets(taps + t, inner, p->planes, plane, gops_implicit_is_blocked(p),
+                               offsets + t * p->planes);
+        }
         return;
     }
     for (int64_t i = conv->taps; i < p->depth; i++) {
@@ -169,8 +172,8 @@ static void store_pixels_form(const gops_implicit_item *item, int64_t first, int
 }
 
 /* One block of columns, for all channels of the item. */
-static void run_columns(gops_implicit_item *item, const gops_epilogue *epilogue,
-                        const unsigned char *weights, int64_t first)
+static void run_columns(gops_implicit_item *item, const gops_axis *axis,
+                        const gops_epilogue *epilogue, const unsigned char *weights, int64_t first)
 {
     const gops_plan *plan = item->plan;
     const gops_implicit *p = gops_implicit_read(plan);
@@ -187,6 +190,10 @@ static void run_columns(gops_implicit_item *item, const gops_epilogue *epilogue,
                                         : (gops_lanes_filter){0};
     gops_epilogue_values bias;
     work->pixels = to_output ? gops_min(item->runs.length, item->runs.step) : item->runs.step;
+    pass->mr = p->mr;
+    if (plan->quantized) {
+        gops_lanes_find_parts(p, axis, first, item);
+    }
     if (item->windows) {
         gops_implicit_list_columns(p, item, first, false, item->runs.step);
         gops_lanes_sum_windows(p, item, first, lanes.ones);
@@ -273,7 +280,7 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
     const int64_t count = item.runs.columns * item.runs.count;
     for (int64_t first = 0; first < count; first += p->column_block) {
         item.pass.count = gops_min(p->column_block, count - first);
-        run_columns(&item, &epilogue, weights, first);
+        run_columns(&item, axis, &epilogue, weights, first);
     }
     gops_implicit_end(p, &item);
 }

@@ -16,6 +16,11 @@ typedef struct gops_lanes_rows {
  * windows. Bytes are left only of sums that one block of depth completes. */
 void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item);
 
+/* Divides the columns of the pass, of which `first` is the first one, into parts whose tiles leave out
+ * taps on padding. `axis` is the outermost one. */
+void gops_lanes_find_parts(const gops_implicit *p, const gops_axis *axis, int64_t first,
+                           gops_implicit_item *item);
+
 /* Has the tiles leave sums for gops_store. */
 void gops_lanes_keep_raw(gops_implicit_item *item);
 
