@@ -256,7 +256,7 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
  *
  * Errors are those of making the plan. GOPS_UNSUPPORTED, besides: `plan` is a normalization, has an
  * empty output, its algorithm does not serve the part (some packings of a transposed convolution
- * want pads_begin that are those of `plan` modulo the strides), or is `gemm` of floats, whose sums the BLAS
+ * want pads_begin that are those of `plan` modulo the strides), or, of floats, is `gemm`, whose sums the BLAS
  * adds in an order that depends on the shape, or one of `winograd`, whose tiles begin where the outputs do
  * (gops_options.divisible). */
 GOPS_API gops_status gops_plan_part(const gops_plan *plan, const gops_tensor *data,

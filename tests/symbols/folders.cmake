@@ -13,6 +13,7 @@ foreach(method gemm implicit direct pointwise winograd depthwise subconv norm no
   set(uses_methods/${method} ${seen} methods methods/${method})
 endforeach()
 list(APPEND uses_methods/subconv methods/implicit) # which its products are made by
+list(APPEND uses_methods/winograd methods/implicit) # which stores what becomes of 8 bits
 
 set(seen "")
 foreach(folder common npy png bench demo ir verbs)

@@ -24,12 +24,29 @@ typedef struct sizes {
     int64_t groups, in, out;
     int64_t width, height,
         kernel; /* the most of the last axis, of the others, of each kernel axis */
+    int dense;  /* every kernel axis has that size; no strides and dilations */
 } sizes;
+
+/* What Winograd's algorithm serves. */
+static sizes draw_3x3(gops_test_random *random, int64_t most, int64_t width, int64_t height)
+{
+    return (sizes){.axes = 2,
+                   .groups = chance(random, 80) ? 1 : range(random, 2, 4),
+                   .in = range(random, 1, most),
+                   .out = range(random, 1, most),
+                   .width = range(random, 1, width),
+                   .height = height,
+                   .kernel = 3,
+                   .dense = 1};
+}
 
 /* One of the sizes runs through more than every vector and tile has, the others stay small. */
 static sizes draw_sizes(gops_problem_operation operation, gops_test_random *random)
 {
+    enum { MOST = 40, WIDTH = 37, HEIGHT = 7 };
     sizes s = {.axes = (int32_t)range(random, 1, 3), .groups = 1, .height = 5, .kernel = 3};
+    if (operation == GOPS_PROBLEM_CONV && chance(random, 20))
+        return draw_3x3(random, chance(random, 50) ? MOST : 5, WIDTH, HEIGHT);
     if (operation == GOPS_PROBLEM_DECONV && chance(random, 8))
         s.axes = (int32_t)range(random, 4, 6);
     s.in = range(random, 1, 9);
@@ -72,7 +89,10 @@ static sizes draw_depthwise(gops_test_random *random)
 
 static sizes draw_large(gops_test_random *random)
 {
+    enum { MOST = 150, WIDTH = 40, HEIGHT = 20 };
     const int64_t groups = chance(random, 70) ? 1 : range(random, 2, 5);
+    if (chance(random, 25))
+        return draw_3x3(random, MOST, WIDTH, HEIGHT);
     return (sizes){.axes = 2,
                    .groups = groups,
                    .in = range(random, 16, groups == 1 ? 260 : 70),
@@ -108,7 +128,7 @@ static void set_shape(gops_problem *p, const sizes *s, int is_deep, gops_test_ra
     for (int32_t i = 0; i < s->axes; i++) {
         const int last = i == s->axes - 1;
         p->data.dims[2 + i] = last ? s->width : range(random, 1, s->height);
-        p->filter.dims[3 + i] = is_deep ? s->kernel : range(random, 1, s->kernel);
+        p->filter.dims[3 + i] = is_deep || s->dense ? s->kernel : range(random, 1, s->kernel);
         if (s->axes > 3 && !last) {
             p->data.dims[2 + i] = range(random, 1, 2);
             p->filter.dims[3 + i] = range(random, 1, 2);
@@ -126,11 +146,12 @@ static gops_list draw_list(gops_test_random *random, int32_t axes, int64_t low, 
     return list;
 }
 
-static void set_attributes(gops_problem *p, int32_t axes, gops_test_random *random)
+static void set_attributes(gops_problem *p, const sizes *s, gops_test_random *random)
 {
+    const int32_t axes = s->axes;
     gops_deconv_attributes *d = &p->deconv;
-    d->strides = draw_list(random, axes, 1, axes < 4 ? 3 : 2, 40);
-    d->dilations = draw_list(random, axes, 1, 3, 60);
+    d->strides = draw_list(random, axes, 1, s->dense ? 1 : axes < 4 ? 3 : 2, 40);
+    d->dilations = draw_list(random, axes, 1, s->dense ? 1 : 3, 60);
     d->pads_begin = draw_list(random, axes, 0, 3, 35);
     d->pads_end = draw_list(random, axes, 0, 3, 35);
     d->auto_pad = chance(random, 60) ? GOPS_AUTO_PAD_EXPLICIT : (gops_auto_pad)range(random, 1, 3);
@@ -180,7 +201,7 @@ gops_problem gops_random_quantized_shape(gops_problem_operation operation, gops_
         p.filter.type = p.data.type;
         set_shape(&p, &s, deep, random);
         if (!deep)
-            set_attributes(&p, s.axes, random);
+            set_attributes(&p, &s, random);
     } while (!is_small(&p, shape));
     return p;
 }

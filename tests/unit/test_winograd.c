@@ -1,7 +1,8 @@
 /*
  * Winograd's convolution on every instruction set: within the bound of groupops/plan.h, of each form
  * its own; NaN and infinite data and weights; magnitudes that come close to overflow; the same bits
- * for every number of threads; and never without accuracy=relaxed.
+ * for every number of threads; of floats never without accuracy=relaxed; of 8 bits exact for the most
+ * channels that it serves, whose sums are the largest.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -293,7 +294,7 @@ static void check_refused(gops_problem p, const char *expected)
 {
     gops_plan *plan;
     gops_error error = {GOPS_OK, ""};
-    p.algorithm = "winograd";
+    p.algorithm = "winograd/f2";
     gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_UNSUPPORTED && plan == NULL &&
                         strstr(error.message, expected) != NULL,
                     "not refused as \"%s\": \"%s\"", expected, error.message);
@@ -313,7 +314,7 @@ static void refused(void)
     check_refused(q, "axis 0 has a kernel of 3, stride 1, dilation 2");
     q = p;
     q.data.type = q.filter.type = GOPS_BF16;
-    check_refused(q, "winograd serves f32 and f64, not bf16");
+    check_refused(q, "winograd serves f32, f64 and quantized plans, not bf16");
     q = p;
     q.data.rank = 3;
     q.filter.rank = 4;
@@ -342,6 +343,55 @@ static void auto_of_isa(void *context)
                         "%s: relaxed %d takes %s", gops_isa(), relaxed, info.algorithm);
         gops_plan_destroy(plan);
     }
+}
+
+enum { MOST_CHANNELS = 917 };
+
+/* All data and all weights are 255 from their zero points; the largest sum and the least one. */
+static void check_largest(const gops_plan *plan, uint8_t weight, int32_t zero_point, int64_t sum)
+{
+    static uint8_t data[MOST_CHANNELS * 9], weights[MOST_CHANNELS * 9];
+    gops_quantization q = GOPS_QUANTIZATION_INIT;
+    gops_packed_filter *filter;
+    gops_error error = {GOPS_OK, ""};
+    int32_t output = 0;
+    memset(data, UINT8_MAX, sizeof data);
+    memset(weights, weight, sizeof weights);
+    q.filter_zero_points = &zero_point;
+    q.filter_zero_points_count = 1;
+    gops_test_check(gops_filter_create(plan, weights, &q, &filter, &error) == GOPS_OK, "%s",
+                    error.message);
+    const gops_arguments arguments = {
+        .size = sizeof arguments, .data = data, .filter = filter, .output = &output};
+    gops_test_check(gops_execute(plan, &arguments, &error) == GOPS_OK && output == sum,
+                    "%s: %d, not %d %s", gops_isa(), (int)output, (int)sum, error.message);
+    gops_filter_destroy(filter);
+}
+
+static void largest_sums_of_isa(void *context)
+{
+    const int64_t sum = INT64_C(255) * 255 * 9 * MOST_CHANNELS;
+    gops_plan *plan;
+    gops_error error = {GOPS_OK, ""};
+    gops_problem p = image(GOPS_U8, 1, 1, MOST_CHANNELS, 1, 3, 3);
+    (void)context;
+    p.accuracy = GOPS_ACCURACY_EXACT;
+    p.conv = (gops_conv_attributes){0};
+    p.output_type = GOPS_I32;
+    p.algorithm = "winograd/f2";
+    gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_OK, "%s", error.message);
+    check_largest(plan, UINT8_MAX, 0, sum);
+    check_largest(plan, 0, UINT8_MAX, -sum);
+    gops_plan_destroy(plan);
+    p.data.dims[1] = p.filter.dims[2] = MOST_CHANNELS + 1;
+    gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_UNSUPPORTED &&
+                        strstr(error.message, "2 to 917 input channels, not 918") != NULL,
+                    "918 channels: %s", error.message);
+}
+
+static void largest_sums(void)
+{
+    gops_test_every_isa(largest_sums_of_isa, NULL);
 }
 
 /* The tiles of a part would not be those of the whole. */
@@ -377,6 +427,7 @@ int main(void)
         {"magnitudes", magnitudes},
         {"threads", threads},
         {"refused", refused},
+        {"largest_sums", largest_sums},
         {"parts", parts},
         {"by_itself", by_itself},
         {NULL, NULL},

@@ -57,10 +57,15 @@ static void set_bytes(const gops_plan *plan, gops_lanes_epilogue *epilogue)
 
 void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item)
 {
-    gops_lanes_epilogue *epilogue = &item->epilogue;
     item->windows = needs_windows(item);
+    gops_lanes_begin_epilogue(item, p->depth_block == p->depth);
+}
+
+void gops_lanes_begin_epilogue(gops_implicit_item *item, bool complete)
+{
+    gops_lanes_epilogue *epilogue = &item->epilogue;
     item->result = item->windows ? GOPS_LANES_RAW : result_of(item->plan, item->job);
-    if (item->result == GOPS_LANES_BYTES && p->depth_block < p->depth) {
+    if (item->result == GOPS_LANES_BYTES && !complete) {
         item->result = GOPS_LANES_RAW;
     }
     if (item->result == GOPS_LANES_BYTES || item->result == GOPS_LANES_FLOATS) {

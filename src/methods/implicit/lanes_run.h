@@ -16,6 +16,10 @@ typedef struct gops_lanes_rows {
  * windows. Bytes are left only of sums that one block of depth completes. */
 void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item);
 
+/* The former alone, where the item's windows, plan, job and channel_of_all are set. `complete`: one block of
+ * depth completes the sums. */
+void gops_lanes_begin_epilogue(gops_implicit_item *item, bool complete);
+
 /* Divides the columns of the pass, of which `first` is the first one, into parts whose tiles leave out
  * taps on padding. `axis` is the outermost one. */
 void gops_lanes_find_parts(const gops_implicit *p, const gops_axis *axis, int64_t first,

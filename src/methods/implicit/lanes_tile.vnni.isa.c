@@ -6,6 +6,7 @@
 #include "isa/register.h"
 #include "isa/vector.h"
 #include "methods/implicit/implicit_sizes.h"
+#include "methods/implicit/pair_product.h"
 #include "post_ops/requantize.h"
 
 #include <stddef.h>
@@ -60,28 +61,8 @@ GOPS_INLINE void add_quads(quad_bits *sum, const quad_bits *data, const quad_bit
 #define MULTIPLY_ADD(sum, data, weight)                                                            \
     ((sum) =                                                                                       \
          (u32_vector)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(data), (__m256i)(weight)))
-#elif defined(__AVX512BW__)
-#define MULTIPLY_ADD(sum, data, weight)                                                            \
-    ((sum) += (u32_vector)_mm512_madd_epi16((__m512i)(data), (__m512i)(weight)))
-#elif defined(__AVX2__)
-#define MULTIPLY_ADD(sum, data, weight)                                                            \
-    ((sum) += (u32_vector)_mm256_madd_epi16((__m256i)(data), (__m256i)(weight)))
-#elif defined(__SSE2__)
-#define MULTIPLY_ADD(sum, data, weight)                                                            \
-    ((sum) += (u32_vector)_mm_madd_epi16((__m128i)(data), (__m128i)(weight)))
 #else
-typedef uint32_t pair_bits __attribute__((vector_size(LANES * sizeof(uint32_t))));
-typedef int32_t pair_half __attribute__((vector_size(LANES * sizeof(int32_t))));
-
-/* The sum of the products of the lower and of the upper 16 bits, which have a sign. */
-GOPS_INLINE pair_bits pair_products(pair_bits data, pair_bits weight)
-{
-    const pair_half low = ((pair_half)(data << 16) >> 16) * ((pair_half)(weight << 16) >> 16);
-    const pair_half high = ((pair_half)data >> 16) * ((pair_half)weight >> 16);
-    return (pair_bits)low + (pair_bits)high;
-}
-#define MULTIPLY_ADD(sum, data, weight)                                                            \
-    ((sum) += (u32_vector)pair_products((pair_bits)(data), (pair_bits)(weight)))
+#define MULTIPLY_ADD GOPS_ADD_PAIRS
 #endif
 
 #ifdef GOPS_HAS_AMX

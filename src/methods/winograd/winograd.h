@@ -12,7 +12,8 @@
  *     weights  [position][input channel][vectors * lanes]: of a block of output channels
  *     sums     [position][tile][vectors * lanes]: their products, summed over input channels
  *
- * Distances are in values.
+ * Distances are in values. Quantized plans have F(2,3) alone, of values that are pairs of channels
+ * (winograd_quantized.c): pixels and points have twice as many channels as lanes.
  */
 #ifndef GOPS_WINOGRAD_H
 #define GOPS_WINOGRAD_H
@@ -52,13 +53,19 @@ typedef struct gops_winograd_input {
     void *pixels;      /* scratch: P rows, as many columns as the tiles read, in whole vectors */
     void *points;      /* of position 0 */
     int64_t points_ld; /* from one position to the next */
+    /* Of quantized plans: u8, or i8 with `flip` 0x80; and the zero point of the flipped data. */
+    uint8_t flip, zero;
 } gops_winograd_input;
+
+/* Pixels of a row that are transposed together in quantized plans: in->pixels has whole blocks of them. */
+enum { GOPS_WINOGRAD_PAIRS_COLUMNS = 16 };
 
 /* Multiplies all positions of some tiles with a block of output channels. */
 typedef struct gops_winograd_product {
     const void *points, *weights;
     void *sums;
-    int64_t positions, tiles, channels_in;
+    int64_t positions, tiles;
+    int64_t depth;        /* input channels, or pairs of them */
     int64_t vectors;      /* of output channels */
     int64_t points_ld;    /* from one position to the next */
     int64_t points_block; /* from one vector of channels to the next */
@@ -77,7 +84,10 @@ typedef struct gops_winograd_output {
     void *pixels;                     /* scratch: M rows of so many columns, in whole vectors */
     void *output;                     /* the first channel's first output */
     int64_t output_plane, output_row; /* from one channel, and from one row, to the next */
-    const void *bounds, *bias;        /* of the epilogue: post_ops/epilogue.h; bounds NULL: none */
+    /* Of the epilogue: post_ops/epilogue.h; bounds NULL: none. Quantized plans have a gops_lanes_epilogue,
+     * and `bias` is what is added to sums. They leave [row][column][vectors * lanes] in `pixels`: M rows of
+     * M * tiles columns, of sums, bytes or floats. */
+    const void *bounds, *bias;
 } gops_winograd_output;
 
 typedef struct gops_winograd_kernels {
@@ -90,6 +100,7 @@ typedef struct gops_winograd_kernels {
 } gops_winograd_kernels;
 
 #ifdef GOPS_ISA
+extern const gops_winograd_kernels GOPS_ISA_NAME(gops_winograd_pairs);
 extern const gops_winograd_kernels *const GOPS_ISA_NAME(gops_winograd_table)[GOPS_COMPUTES];
 #endif
 

@@ -10,15 +10,10 @@
  *   LANES                 int: the elements of a vector register
  *   NAME(symbol)          puts the type's name in front of a symbol
  *   LOW, HIGH, INTRINSIC  isa/transpose.inc.h, isa/vectors.inc.h
- *
- * and from winograd.isa.c:
- *
- *   GOPS_WINOGRAD_TILES(TILE)   TILE(vectors, tiles) for each register tile
- *   GOPS_WINOGRAD_MAX_VECTORS   int: of a register tile
- *   GOPS_WINOGRAD_MAX_TILES     int: with the fewest vectors
  */
 #include "isa/vectors.inc.h"
 #include "isa/transpose.inc.h"
+#include "methods/winograd/winograd_product.inc.h"
 #include "post_ops/epilogue.inc.h"
 
 #define rotate_address NAME(rotate_address)
@@ -31,10 +26,6 @@
 #define transform_input NAME(transform_input)
 #define transform_output NAME(transform_output)
 #define store_rows NAME(store_rows)
-#define LINE NAME(LINE)
-#define multiply_tile NAME(multiply_tile)
-#define tile_table NAME(tile_table)
-#define multiply_all NAME(multiply_all)
 #define winograd_kernels NAME(winograd_kernels)
 
 /* Loads lanes begin to end - 1; the others, whose values are not read, are 0. */
@@ -246,90 +237,6 @@ GOPS_INLINE void transform_output(const gops_winograd_output *out, const int m)
     }
 }
 
-/* Values of a cache line. */
-enum { LINE = CACHE_LINE / sizeof(C) };
-
-/* A register tile: its sums stay in registers over all input channels of a position. For each of
- * them `lines` lines from `next` on are prefetched. */
-GOPS_INLINE void multiply_tile(const gops_winograd_product *product, const C *points,
-                               const C *weights, C *sums, const C *next, int64_t lines,
-                               const int vectors, const int tiles)
-{
-    vector sum[GOPS_WINOGRAD_MAX_SUMS];
-    GOPS_UNROLL
-    for (int i = 0; i < vectors * tiles; i++) {
-        sum[i] = (vector){0};
-    }
-    for (int64_t left = product->channels_in; left > 0; left -= LANES) {
-        const C *end = points + gops_min(left, LANES);
-        for (const C *x = points; x < end; x++, weights += vectors * LANES) {
-            vector weight[GOPS_WINOGRAD_MAX_VECTORS];
-            for (int64_t i = 0; i < lines; i++) {
-                __builtin_prefetch(next + i * LINE, 0, 2);
-            }
-            next += vectors * LANES;
-            GOPS_UNROLL
-            for (int i = 0; i < vectors; i++) {
-                weight[i] = *(const vector *)(weights + i * LANES);
-            }
-            GOPS_UNROLL
-            for (int t = 0; t < tiles; t++) {
-                vector point = broadcast(x[t * LANES]);
-                GOPS_IN_REGISTER(point);
-                GOPS_UNROLL
-                for (int i = 0; i < vectors; i++) {
-                    sum[t * vectors + i] += point * weight[i];
-                }
-            }
-        }
-        points += product->points_block;
-    }
-    GOPS_UNROLL
-    for (int i = 0; i < vectors * tiles; i++) {
-        *(vector *)(sums + i * LANES) = sum[i];
-    }
-}
-
-#define TILE_NAME(vectors, tiles) NAME(tile_##vectors##x##tiles)
-#define TILE(vectors, tiles)                                                                       \
-    static void TILE_NAME(vectors, tiles)(const gops_winograd_product *product, const C *points,   \
-                                          const C *weights, C *sums, const C *next, int64_t lines) \
-    {                                                                                              \
-        multiply_tile(product, points, weights, sums, next, lines, vectors, tiles);                \
-    }
-GOPS_WINOGRAD_TILES(TILE)
-#undef TILE
-#define TILE(vectors, tiles) [vectors - 1][tiles - 1] = TILE_NAME(vectors, tiles),
-static void (*const tile_table[GOPS_WINOGRAD_MAX_VECTORS][GOPS_WINOGRAD_MAX_TILES])(
-    const gops_winograd_product *product, const C *points, const C *weights, C *sums, const C *next,
-    int64_t lines) = {GOPS_WINOGRAD_TILES(TILE)};
-#undef TILE
-#undef TILE_NAME
-
-/* Tiles are cut evenly into register tiles, since a small one would wait for its loads. Each part
- * prefetches some lines of what an input channel has in the next position's weights. */
-static void multiply_all(const gops_winograd_product *product)
-{
-    const int64_t vectors = product->vectors, step = vectors * LANES;
-    const int64_t lines = product->prefetches ? gops_ceil_div(step, LINE) : 0;
-    const int64_t parts = gops_ceil_div(product->tiles, max_tiles[vectors - 1]);
-    const C *points = product->points, *weights = product->weights;
-    C *sums = product->sums;
-    for (int64_t position = 0; position < product->positions; position++) {
-        for (int64_t part = 0, first = 0, end; part < parts; part++, first = end) {
-            const int64_t line = lines * part / parts;
-            end = product->tiles * (part + 1) / parts;
-            tile_table[vectors - 1][end - first - 1](
-                product, points + first * LANES, weights, sums + first * step,
-                weights + product->channels_in * step + line * LINE,
-                lines * (part + 1) / parts - line);
-        }
-        points += product->points_ld;
-        weights += product->channels_in * step;
-        sums += product->sums_ld;
-    }
-}
-
 static void NAME(input_f2)(const gops_winograd_input *input)
 {
     transform_input(input, 2);
@@ -355,6 +262,6 @@ static const gops_winograd_kernels winograd_kernels = {
     .max_vectors = GOPS_WINOGRAD_MAX_VECTORS,
     .max_tiles = max_tiles,
     .input = {NAME(input_f2), NAME(input_f4)},
-    .multiply = multiply_all,
+    .multiply = NAME(multiply_all),
     .output = {NAME(output_f2), NAME(output_f4)},
 };

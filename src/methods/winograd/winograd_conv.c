@@ -1,7 +1,8 @@
 /*
  * winograd_conv.c: GroupConvolution by Winograd's minimal filtering (S. Winograd, Arithmetic Complexity
  * of Computations, 1980; A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks,
- * 2016): kernels of 3x3 with stride and dilation 1, where accuracy is relaxed.
+ * 2016): kernels of 3x3 with stride and dilation 1, where accuracy is relaxed, and for 8 bits, where it is
+ * exact (winograd_quantized.c).
  *
  * One axis, F(m,3): m outputs y_i = sum of d_(i+k) g_k over the three taps k. Call d(x), of degree
  * m + 1, and think of the transpose, the product of g(x), of degree 2, with a polynomial a(x) of m
@@ -64,6 +65,7 @@
 #include "methods/methods.h"
 #include "methods/winograd/winograd_layout.h"
 
+#include "methods/implicit/lanes_plan.h"
 #include "post_ops/epilogue.h"
 #include "post_ops/post_ops.h"
 
@@ -111,20 +113,10 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
     const int64_t bytes = gops_compute_bytes(type->compute);
-    const int64_t lanes = plan->kernels->winograd[type->compute]->lanes;
     memset(packed, 0, (size_t)plan->filter_bytes);
     const unsigned char *from = weights;
     for (int64_t o = 0; o < conv->groups * conv->channels_out; o++) {
-        const int64_t group = o / conv->channels_out, channel = o % conv->channels_out;
-        int64_t block = channel / lanes * p->channel_blocks / p->vectors;
-        while (gops_winograd_begin(p->vectors, p->channel_blocks, block + 1) * lanes <= channel) {
-            block++;
-        }
-        const int64_t begin = gops_winograd_begin(p->vectors, p->channel_blocks, block);
-        const int64_t end = gops_winograd_begin(p->vectors, p->channel_blocks, block + 1);
-        const int64_t width = (end - begin) * lanes;
-        unsigned char *to = (unsigned char *)packed + (group * p->vectors + begin) * lanes *
-                                                          p->positions * conv->channels_in * bytes;
+        const gops_winograd_row row = gops_winograd_find_row(plan, o);
         for (int64_t c = 0; c < conv->channels_in; c++, from += TAPS * TAPS * bytes) {
             double taps[TAPS * TAPS], points[MAX_POINTS * MAX_POINTS];
             for (int64_t t = 0; t < TAPS * TAPS; t++) {
@@ -133,11 +125,11 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
             }
             transform_weights(p->form, taps, points);
             for (int64_t i = 0; i < p->positions; i++) {
-                const int64_t at = (i * conv->channels_in + c) * width + channel - begin * lanes;
+                const int64_t at = row.from + (i * conv->channels_in + c) * row.width;
                 if (bytes == sizeof(float)) {
-                    ((float *)(void *)to)[at] = (float)points[i];
+                    ((float *)packed)[at] = (float)points[i];
                 } else {
-                    ((double *)(void *)to)[at] = points[i];
+                    ((double *)packed)[at] = points[i];
                 }
             }
         }
@@ -147,61 +139,56 @@ static void pack(const gops_plan *plan, const void *weights, void *packed)
 static void pack_f2(const gops_plan *plan, const void *weights, const int32_t *zero_points,
                     void *packed)
 {
-    (void)zero_points; /* serves no quantized plan */
+    if (plan->quantized) {
+        gops_winograd_pack_quantized(plan, weights, zero_points, packed);
+        return;
+    }
     pack(plan, weights, packed);
 }
 
 static void pack_f4(const gops_plan *plan, const void *weights, const int32_t *zero_points,
                     void *packed)
 {
-    (void)zero_points;
+    (void)zero_points; /* serves no quantized plan */
     pack(plan, weights, packed);
 }
 
-/* A block of tiles of an image and group. */
-typedef struct tile_block {
-    int64_t image, group;
-    int64_t first, last; /* tiles first to last - 1 */
-} tile_block;
-
-static tile_block find_block(const gops_plan *plan, int64_t index)
+static gops_winograd_block find_block(const gops_plan *plan, int64_t index)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
     const int64_t block = index % p->tile_blocks, group = index / p->tile_blocks;
-    return (tile_block){group / plan->conv.groups, group % plan->conv.groups,
-                        gops_winograd_begin(p->tiles, p->tile_blocks, block),
-                        gops_winograd_begin(p->tiles, p->tile_blocks, block + 1)};
-}
-
-/* The tiles of a row from `tile` on that one call transforms. */
-static int64_t segment_at(const gops_winograd_layout *p, int64_t tile, int64_t last)
-{
-    const int64_t row = p->row_tiles - tile % p->row_tiles;
-    return gops_min(gops_min(row, p->segment_tiles), last - tile);
+    return (gops_winograd_block){group / plan->conv.groups, group % plan->conv.groups,
+                                 gops_winograd_begin(p->tiles, p->tile_blocks, block),
+                                 gops_winograd_begin(p->tiles, p->tile_blocks, block + 1)};
 }
 
 /* Transforms the data of a block, vectors of channels first to last - 1. */
-static void transform_data(const gops_plan *plan, const gops_job *job, const tile_block *block,
-                           int64_t first, int64_t last, void *pixels, unsigned char *points)
+static void transform_data(const gops_plan *plan, const gops_job *job,
+                           const gops_winograd_block *block, int64_t first, int64_t last,
+                           void *pixels, unsigned char *points)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute), lanes = kernels->lanes;
+    const int64_t channels = p->channels; /* of a vector */
+    const int64_t shift = plan->quantized ? gops_lanes_data_shift(plan) : 0;
     const int64_t image_group = block->image * conv->groups + block->group;
     for (int64_t v = first; v < last; v++) {
-        const int64_t channel = image_group * conv->channels_in + v * lanes;
+        const int64_t channel = image_group * conv->channels_in + v * channels;
         gops_winograd_input input = {
             .data = gops_data_at(plan, job, block->image, channel * conv->data_pixels),
-            .channels = gops_min(lanes, conv->channels_in - v * lanes),
+            .channels = gops_min(channels, conv->channels_in - v * channels),
             .plane = conv->data_pixels,
             .height = conv->axis[0].data,
             .width = conv->axis[1].data,
             .pixels = pixels,
             .points_ld = p->points_ld,
+            .flip = (uint8_t)shift,
+            .zero = (uint8_t)((int64_t)(int32_t)job->data_zero + shift),
         };
         for (int64_t tile = block->first; tile < block->last; tile += input.tiles) {
-            input.tiles = segment_at(p, tile, block->last);
+            input.tiles = gops_winograd_segment(p, tile, block->last, p->input_tiles);
             input.top = tile / p->row_tiles * p->m - conv->axis[0].pad_begin;
             input.left = tile % p->row_tiles * p->m - conv->axis[1].pad_begin;
             input.points = points + (v * p->points_block + (tile - block->first) * lanes) * bytes;
@@ -213,8 +200,8 @@ static void transform_data(const gops_plan *plan, const gops_job *job, const til
 /* Transforms the sums of a block of tiles and of `channels` channels from `channel` on, counted over
  * all groups, and stores them. */
 static void store_sums(const gops_plan *plan, const gops_job *job, const gops_epilogue *epilogue,
-                       const tile_block *block, int64_t channel, int64_t channels, int64_t vectors,
-                       unsigned char *workspace)
+                       const gops_winograd_block *block, int64_t channel, int64_t channels,
+                       int64_t vectors, unsigned char *workspace)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
@@ -238,7 +225,7 @@ static void store_sums(const gops_plan *plan, const gops_job *job, const gops_ep
         const int64_t first =
             (block->image * conv->groups * conv->channels_out + channel) * conv->output_pixels +
             y * width + x;
-        output.tiles = segment_at(p, tile, block->last);
+        output.tiles = gops_winograd_segment(p, tile, block->last, p->output_tiles);
         output.rows = gops_min(p->m, conv->axis[0].output - y);
         output.columns = gops_min(p->m * output.tiles, width - x);
         output.sums =
@@ -274,7 +261,7 @@ static void winograd_run(const gops_plan *plan, const gops_job *job, int64_t ind
     unsigned char *const shared = job->shared;
     if (index < plan->barrier) {
         const int64_t part = index % p->depth_items, at = index / p->depth_items;
-        const tile_block block = find_block(plan, at);
+        const gops_winograd_block block = find_block(plan, at);
         transform_data(plan, job, &block,
                        gops_winograd_begin(p->depth_vectors, p->depth_items, part),
                        gops_winograd_begin(p->depth_vectors, p->depth_items, part + 1), workspace,
@@ -283,7 +270,7 @@ static void winograd_run(const gops_plan *plan, const gops_job *job, int64_t ind
     }
     const int64_t at = (index - plan->barrier) / p->block_items;
     const int64_t first = (index - plan->barrier) % p->block_items * p->item_blocks;
-    const tile_block block = find_block(plan, at);
+    const gops_winograd_block block = find_block(plan, at);
     const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     unsigned char *points = shared + at * p->points_bytes;
     if (plan->barrier == 0) {
@@ -297,12 +284,12 @@ static void winograd_run(const gops_plan *plan, const gops_job *job, int64_t ind
         const int64_t packed = (block.group * p->vectors + begin) * lanes;
         const gops_winograd_product product = {
             .points = points,
-            .weights = (const unsigned char *)job->filter +
-                       packed * p->positions * conv->channels_in * bytes,
+            .weights =
+                (const unsigned char *)job->filter + packed * p->positions * p->depth * bytes,
             .sums = base + p->sums_from,
             .positions = p->positions,
             .tiles = block.last - block.first,
-            .channels_in = conv->channels_in,
+            .depth = p->depth,
             .vectors = vectors,
             .points_ld = p->points_ld,
             .points_block = p->points_block,
@@ -310,8 +297,13 @@ static void winograd_run(const gops_plan *plan, const gops_job *job, int64_t ind
             .prefetches = p->weights_beyond_l2,
         };
         kernels->multiply(&product);
-        store_sums(plan, job, &epilogue, &block, block.group * conv->channels_out + begin * lanes,
-                   gops_min(vectors * lanes, conv->channels_out - begin * lanes), vectors, base);
+        const int64_t channel = block.group * conv->channels_out + begin * lanes;
+        const int64_t channels = gops_min(vectors * lanes, conv->channels_out - begin * lanes);
+        if (plan->quantized) {
+            gops_winograd_store_quantized(plan, job, &block, channel, channels, vectors, base);
+        } else {
+            store_sums(plan, job, &epilogue, &block, channel, channels, vectors, base);
+        }
     }
 }
 
@@ -331,6 +323,7 @@ const gops_method gops_winograd_f2_conv = {
     .prepare = prepare_f2,
     .pack = pack_f2,
     .run = winograd_run,
+    .quantized = true,
     .indivisible = true, /* a part has its own tiles */
 };
 

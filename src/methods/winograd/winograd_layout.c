@@ -2,6 +2,7 @@
 #include "methods/winograd/winograd_layout.h"
 
 #include "base/error.h"
+#include "methods/implicit/lanes.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@ enum {
     MIN_BLOCK_TILES = 24,
     /* Their pixels stay in the first level cache. */
     SEGMENT_TILES = 8,
+    /* Of quantized plans: what a block of transposed pixels holds, and two blocks of transposed outputs. */
+    PAIRS_INPUT_TILES = GOPS_WINOGRAD_PAIRS_COLUMNS / 2 - 1,
+    PAIRS_OUTPUT_TILES = 16,
     CACHE_LINE = 64,
 };
 
@@ -29,6 +33,9 @@ static const double L2_BYTES_PER_CYCLE = 32;
 /* A vector of channels of a tile, its pixels transposed and transformed. */
 static const double CYCLES_PER_INPUT[GOPS_WINOGRAD_FORMS] = {50, 170};
 static const double CYCLES_PER_OUTPUT[GOPS_WINOGRAD_FORMS] = {40, 120};
+
+/* The same of quantized plans; a pair's product and its sum are two instructions. */
+static const double CYCLES_PER_PAIRS = 60, CYCLES_PER_REQUANTIZED = 60, PAIRS_SLOWER = 1.5;
 
 static double larger(double a, double b)
 {
@@ -45,19 +52,20 @@ static double product_cycles(const gops_plan *plan, const gops_winograd_layout *
     const double parts =
         (double)gops_ceil_div(p->block_tiles, kernels->max_tiles[p->block_vectors - 1]);
     const double sums = vectors * tiles / parts, loads = vectors + tiles / parts;
-    const double step = larger(larger(sums, loads) / 2, 4);
-    const double weights = (double)plan->conv.channels_in * vectors *
+    const double step = plan->quantized ? larger(sums * PAIRS_SLOWER, loads) / 2
+                                        : larger(larger(sums, loads) / 2, 4);
+    const double weights = (double)p->depth * vectors *
                            (double)(kernels->lanes * gops_compute_bytes(plan->type->compute));
     const double streamed = weights / (p->weights_beyond_l2 ? BYTES_PER_CYCLE : L2_BYTES_PER_CYCLE);
-    const double computed =
-        parts * ((double)plan->conv.channels_in * step + CYCLES_PER_TILE + sums);
+    const double computed = parts * ((double)p->depth * step + CYCLES_PER_TILE + sums);
     return larger(computed, streamed) * (double)p->positions * (double)p->channel_blocks;
 }
 
 static double estimate(const gops_plan *plan, const gops_winograd_layout *p)
 {
-    const double transforms = (double)p->depth_vectors * CYCLES_PER_INPUT[p->form] +
-                              (double)p->vectors * CYCLES_PER_OUTPUT[p->form];
+    const double input = plan->quantized ? CYCLES_PER_PAIRS : CYCLES_PER_INPUT[p->form];
+    const double output = plan->quantized ? CYCLES_PER_REQUANTIZED : CYCLES_PER_OUTPUT[p->form];
+    const double transforms = (double)p->depth_vectors * input + (double)p->vectors * output;
     const double cycles =
         (double)p->tile_blocks * product_cycles(plan, p) + (double)p->tiles * transforms;
     return (double)plan->conv.batch * (double)plan->conv.groups * cycles * NS_PER_CYCLE +
@@ -95,7 +103,9 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
     const int64_t bytes = gops_compute_bytes(plan->type->compute), lanes = kernels->lanes;
     p->tile_blocks = gops_ceil_div(p->tiles, most);
     p->block_tiles = gops_ceil_div(p->tiles, p->tile_blocks);
-    p->segment_tiles = gops_min(gops_min(p->block_tiles, p->row_tiles), SEGMENT_TILES);
+    const int64_t row = gops_min(p->block_tiles, p->row_tiles);
+    p->input_tiles = gops_min(row, plan->quantized ? PAIRS_INPUT_TILES : SEGMENT_TILES);
+    p->output_tiles = gops_min(row, plan->quantized ? PAIRS_OUTPUT_TILES : SEGMENT_TILES);
     p->points_block = p->block_tiles * lanes;
     p->points_ld = spread(gops_mul_saturate(p->depth_vectors, p->points_block), bytes);
     p->sums_ld = spread(p->block_tiles * p->block_vectors * lanes, bytes);
@@ -105,13 +115,17 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
         GOPS_WORKSPACE_ALIGNMENT);
     divide_into_items(plan, p, worker_limit);
     const bool shares = p->block_items > 1;
-    const int64_t columns = gops_round_up(p->segment_tiles * p->m + 2, lanes);
-    const int64_t outputs = p->block_vectors * lanes * p->m * p->segment_tiles * p->m;
+    const int64_t columns =
+        gops_round_up(p->input_tiles * p->m + 2, gops_max(lanes, GOPS_WINOGRAD_PAIRS_COLUMNS));
+    const int64_t outputs = p->block_vectors * lanes * p->m * p->output_tiles * p->m;
     plan->worker_bytes = 0;
     gops_reserve(&plan->worker_bytes, (p->m + 2) * columns * lanes * bytes);
     p->points_from = gops_reserve(&plan->worker_bytes, shares ? 0 : p->points_bytes);
     p->sums_from = gops_reserve(&plan->worker_bytes, p->positions * p->sums_ld * bytes);
     p->outputs_from = gops_reserve(&plan->worker_bytes, outputs * bytes);
+    if (plan->quantized) { /* a transpose may read 15 bytes too many (lanes.h) */
+        p->transposed_from = gops_reserve(&plan->worker_bytes, outputs * bytes);
+    }
     const int64_t blocks = plan->conv.batch * plan->conv.groups * p->tile_blocks;
     plan->shared_bytes = shares ? blocks * p->points_bytes : 0;
     plan->barrier = shares ? blocks * p->depth_items : 0;
@@ -129,13 +143,22 @@ static int64_t choose_tiles(const gops_plan *plan, const gops_winograd_layout *p
     return gops_clamp(plan->machine.l2_bytes / 2 / tile, MIN_BLOCK_TILES, p->tiles);
 }
 
+/* Whether pairs of so many channels of 8 bits are worth it, and their sums exact (winograd_quantized.c). */
+static bool serves_quantized(int64_t channels_in)
+{
+    enum { TAPS = 9, MAX_VALUE = 255, MAX_SUM = (1 << 29) - 1 };
+    return channels_in >= GOPS_LANES_PAIR &&
+           channels_in <= MAX_SUM / (TAPS * MAX_VALUE * MAX_VALUE);
+}
+
 static gops_status check_shape(const gops_plan *plan, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    if (plan->kernels->winograd[plan->type->compute] == NULL || !plan->type->native ||
-        plan->output_type != plan->type) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "winograd serves f32 and f64, not %s",
-                         plan->type->name);
+    if (!plan->quantized &&
+        (gops_is_integer(plan->type) || plan->kernels->winograd[plan->type->compute] == NULL ||
+         !plan->type->native || plan->output_type != plan->type)) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "winograd serves f32, f64 and quantized plans, not %s", plan->type->name);
     }
     if (conv->axes != 2) {
         return gops_fail(error, GOPS_UNSUPPORTED, "winograd serves 2 spatial axes, not %d",
@@ -151,12 +174,35 @@ static gops_status check_shape(const gops_plan *plan, gops_error *error)
                              (long long)axis->dilation);
         }
     }
-    if (!plan->relaxed) {
+    if (plan->quantized && !serves_quantized(conv->channels_in)) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "winograd serves quantized plans with 2 to 917 input channels, not %lld",
+                         (long long)conv->channels_in);
+    }
+    if (!plan->quantized && !plan->relaxed) {
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "winograd rounds otherwise than accuracy exact allows; it serves accuracy "
                          "relaxed");
     }
     return GOPS_OK;
+}
+
+gops_winograd_row gops_winograd_find_row(const gops_plan *plan, int64_t channel_of_all)
+{
+    const gops_winograd_layout *p = gops_winograd_layout_of(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t lanes = plan->kernels->winograd[plan->type->compute]->lanes;
+    const int64_t group = channel_of_all / conv->channels_out;
+    const int64_t channel = channel_of_all % conv->channels_out;
+    int64_t block = channel / lanes * p->channel_blocks / p->vectors;
+    while (gops_winograd_begin(p->vectors, p->channel_blocks, block + 1) * lanes <= channel) {
+        block++;
+    }
+    const int64_t begin = gops_winograd_begin(p->vectors, p->channel_blocks, block);
+    const int64_t end = gops_winograd_begin(p->vectors, p->channel_blocks, block + 1);
+    return (gops_winograd_row){(group * p->vectors + begin) * lanes * p->positions * p->depth +
+                                   channel - begin * lanes,
+                               (end - begin) * lanes};
 }
 
 gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int64_t worker_limit,
@@ -172,7 +218,11 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
         .m = m,
         .positions = points * points,
         .row_tiles = gops_ceil_div(conv->axis[1].output, m),
-        .depth_vectors = gops_ceil_div(conv->channels_in, kernels->lanes),
+        .depth =
+            plan->quantized ? gops_ceil_div(conv->channels_in, GOPS_LANES_PAIR) : conv->channels_in,
+        .channels = plan->quantized ? GOPS_LANES_PAIR * kernels->lanes : kernels->lanes,
+        .depth_vectors = gops_ceil_div(
+            conv->channels_in, plan->quantized ? GOPS_LANES_PAIR * kernels->lanes : kernels->lanes),
         .vectors = gops_ceil_div(conv->channels_out, kernels->lanes),
     };
     p->tiles = gops_ceil_div(conv->axis[0].output, m) * p->row_tiles;
@@ -190,15 +240,16 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
                          (long long)worker_limit,
                          (long long)gops_add_saturate(plan->worker_bytes, plan->shared_bytes));
     }
-    plan->filter_bytes = gops_mul_saturate(
-        gops_mul_saturate(conv->groups * conv->channels_in, p->vectors * kernels->lanes),
-        p->positions * gops_compute_bytes(plan->type->compute));
+    plan->filter_bytes =
+        gops_mul_saturate(gops_mul_saturate(conv->groups * p->depth, p->vectors * kernels->lanes),
+                          p->positions * gops_compute_bytes(plan->type->compute));
     p->weights_beyond_l2 = plan->filter_bytes > plan->machine.l2_bytes / 2;
     plan->cost = estimate(plan, p);
     snprintf(plan->why, sizeof plan->why,
-             "relaxed, Winograd's F(%lld,3): blocks of %lld tiles of %lldx%lld outputs by %lld "
+             "%s, Winograd's F(%lld,3): blocks of %lld tiles of %lldx%lld outputs by %lld "
              "channels, estimated %.3f ms",
-             (long long)m, (long long)p->block_tiles, (long long)m, (long long)m,
-             (long long)(p->block_vectors * kernels->lanes), plan->cost / 1e6);
+             plan->quantized ? "exact" : "relaxed", (long long)m, (long long)p->block_tiles,
+             (long long)m, (long long)m, (long long)(p->block_vectors * kernels->lanes),
+             plan->cost / 1e6);
     return GOPS_OK;
 }

@@ -1,0 +1,41 @@
+/* pair_product.h: adds products of pairs of 16 bits to 32-bit sums, for one instruction set (lanes.h). */
+#ifndef GOPS_IMPLICIT_PAIR_PRODUCT_H
+#define GOPS_IMPLICIT_PAIR_PRODUCT_H
+
+#include "isa/lanes.h"
+#include "isa/register.h"
+
+#include <stdint.h>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+/* GOPS_ADD_PAIRS(sum, data, weight): a statement. All are vectors of LANES_OF_4 values of 32 bits; the halves
+ * of data and weights have a sign, and are not both the least number. */
+#if defined(__AVX512BW__)
+#define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
+    ((sum) += (__typeof__(sum))_mm512_madd_epi16((__m512i)(data), (__m512i)(weight)))
+#elif defined(__AVX2__)
+#define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
+    ((sum) += (__typeof__(sum))_mm256_madd_epi16((__m256i)(data), (__m256i)(weight)))
+#elif defined(__SSE2__)
+#define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
+    ((sum) += (__typeof__(sum))_mm_madd_epi16((__m128i)(data), (__m128i)(weight)))
+#else
+typedef uint32_t gops_pair_bits __attribute__((vector_size(LANES_OF_4 * sizeof(uint32_t))));
+typedef int32_t gops_pair_half __attribute__((vector_size(LANES_OF_4 * sizeof(int32_t))));
+
+/* The sum of the products of the lower and of the upper 16 bits. */
+GOPS_INLINE gops_pair_bits gops_pair_products(gops_pair_bits data, gops_pair_bits weight)
+{
+    const gops_pair_half low =
+        ((gops_pair_half)(data << 16) >> 16) * ((gops_pair_half)(weight << 16) >> 16);
+    const gops_pair_half high = ((gops_pair_half)data >> 16) * ((gops_pair_half)weight >> 16);
+    return (gops_pair_bits)low + (gops_pair_bits)high;
+}
+#define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
+    ((sum) += (__typeof__(sum))gops_pair_products((gops_pair_bits)(data), (gops_pair_bits)(weight)))
+#endif
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * winograd_quantized.c: F(2,3) of quantized plans, in integers; winograd_conv.c derives it.
+ *
+ * The data's transform B^T has entries of 0 and +-1, that of the weights, G, also halves. So 2 G is taken,
+ * and the sums are four times those of the definition. All else are additions: modulo 2^32 the result is
+ * 4 y for the sum y of the definition, and exactly y where 4 y is between -2^31 and 2^31. With
+ * |x - zx| <= 255 and |w - zw| <= 255 that is so if
+ *
+ *     9 C_IN 255^2 < 2^29,  C_IN <= 917.
+ *
+ * Two entries of 1 in each row of B^T, and three in those of 2 G, keep the transformed data within 4 * 255
+ * and the weights within 9 * 255: pairs of channels of 16 bits, which the tiles of quantized plans multiply
+ * where there is no VNNI (implicit/lanes.h). VNNI multiplies twice as many channels, and 16 for 36
+ * multiplications make up for that, but not for the transforms.
+ *
+ * Zero points are subtracted before the transforms; so padding is 0.
+ */
+#include "methods/winograd/winograd_layout.h"
+
+#include "methods/implicit/implicit.h"
+#include "methods/implicit/lanes_run.h"
+#include "post_ops/post_ops.h"
+
+#include <string.h>
+
+enum { TAPS = 3, POINTS = 4, PAIR = GOPS_LANES_PAIR };
+
+/* One axis of the transform of the weights: 2 G g, for the three taps `step` apart. */
+static void transform_axis(const int32_t *g, int64_t step, int32_t *to, int64_t to_step)
+{
+    const int32_t g0 = g[0], g1 = g[step], g2 = g[2 * step];
+    to[0] = 2 * g0;
+    to[to_step] = g0 + g1 + g2;
+    to[2 * to_step] = g0 - g1 + g2;
+    to[3 * to_step] = 2 * g2;
+}
+
+static void transform_taps(const int32_t *taps, int32_t *points)
+{
+    int32_t half[POINTS * TAPS]; /* [point of the rows][tap of the columns] */
+    for (int64_t i = 0; i < TAPS; i++) {
+        transform_axis(taps + i, TAPS, half + i, TAPS);
+    }
+    for (int64_t i = 0; i < POINTS; i++) {
+        transform_axis(half + i * TAPS, 1, points + i * POINTS, 1);
+    }
+}
+
+void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
+                                  const int32_t *zero_points, void *packed)
+{
+    const gops_winograd_layout *p = gops_winograd_layout_of(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const bool with_sign = plan->filter_type->type == GOPS_I8;
+    const uint8_t *from = weights;
+    uint16_t *to = packed;
+    memset(packed, 0, (size_t)plan->filter_bytes);
+    for (int64_t o = 0; o < conv->groups * conv->channels_out; o++) {
+        const gops_winograd_row row = gops_winograd_find_row(plan, o);
+        for (int64_t c = 0; c < conv->channels_in; c++, from += TAPS * TAPS) {
+            int32_t taps[TAPS * TAPS], points[POINTS * POINTS];
+            for (int64_t t = 0; t < TAPS * TAPS; t++) {
+                taps[t] = (with_sign ? (int8_t)from[t] : from[t]) - zero_points[o];
+            }
+            transform_taps(taps, points);
+            for (int64_t i = 0; i < POINTS * POINTS; i++) {
+                const int64_t at = row.from + (i * p->depth + c / PAIR) * row.width;
+                to[at * PAIR + c % PAIR] = (uint16_t)points[i];
+            }
+        }
+    }
+}
+
+/* Has gops_store do all to the sums of a row of outputs, which are transposed first. */
+static void store_row(const gops_implicit_item *item, int64_t element, int64_t ld, const void *from,
+                      int64_t columns, unsigned char *transposed)
+{
+    const gops_plan *plan = item->plan;
+    const int64_t bytes = (int64_t)sizeof(uint32_t), pixels = plan->conv.output_pixels;
+    plan->kernels->lanes->tiles.transpose(transposed, columns, from, ld, item->channels, columns);
+    for (int64_t c = 0; c < item->channels; c++) {
+        gops_store(plan, item->job, item->channel_of_all + c, element + c * pixels, columns,
+                   transposed + c * columns * bytes);
+    }
+}
+
+/* Writes a row of outputs, which `from` holds as [column][ld]. */
+static void write_row(const gops_implicit_item *item, int64_t element, int64_t ld, const void *from,
+                      int64_t columns)
+{
+    const gops_plan *plan = item->plan;
+    const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
+    void *to = gops_output_at(plan, item->job, element);
+    (item->result == GOPS_LANES_BYTES ? lanes->transpose_bytes : lanes->tiles.transpose)(
+        to, plan->conv.output_pixels, from, ld, item->channels, columns);
+}
+
+void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
+                                   const gops_winograd_block *block, int64_t channel,
+                                   int64_t channels, int64_t vectors, unsigned char *workspace)
+{
+    const gops_winograd_layout *p = gops_winograd_layout_of(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
+    const int64_t width = conv->axis[1].output, ld = vectors * kernels->lanes;
+    gops_implicit_item item = {
+        .plan = plan, .job = job, .channel_of_all = channel, .channels = channels};
+    const gops_lanes_rows rows = {.channel = channel, .repeat = 1, .count = channels};
+    gops_lanes_begin_epilogue(&item, true);
+    if (item.adds) {
+        gops_lanes_keep_raw(&item);
+    }
+    gops_lanes_begin_rows(&item, &rows);
+    const int64_t bytes = gops_lanes_result_bytes(item.result);
+    gops_winograd_output output = {
+        .sums_ld = p->sums_ld,
+        .vectors = vectors,
+        .pixels = workspace + p->outputs_from,
+        .bounds = item.pass.work.bounds,
+        .bias = item.epilogue.first,
+    };
+    for (int64_t tile = block->first; tile < block->last; tile += output.tiles) {
+        const int64_t y = tile / p->row_tiles * p->m, x = tile % p->row_tiles * p->m;
+        output.tiles = gops_winograd_segment(p, tile, block->last, p->output_tiles);
+        output.sums =
+            workspace + p->sums_from + (tile - block->first) * ld * (int64_t)sizeof(uint32_t);
+        kernels->output[GOPS_WINOGRAD_F2](&output);
+        const int64_t columns = gops_min(p->m * output.tiles, width - x);
+        for (int64_t i = 0; i < gops_min(p->m, conv->axis[0].output - y); i++) {
+            const int64_t element =
+                (block->image * conv->groups * conv->channels_out + channel) * conv->output_pixels +
+                (y + i) * width + x;
+            const unsigned char *from =
+                workspace + p->outputs_from + i * p->m * output.tiles * ld * bytes;
+            if (item.result == GOPS_LANES_RAW) {
+                store_row(&item, element, ld, from, columns, workspace + p->transposed_from);
+            } else {
+                write_row(&item, element, ld, from, columns);
+            }
+        }
+    }
+}
