@@ -56,10 +56,10 @@ void gops_lanes_find_parts(const gops_implicit *p, const gops_axis *axis, int64_
     for (int64_t i = 0; i < pass->count; i += columns) {
         const int64_t y = item->box.begin[0] + (first + i) / row;
         gops_implicit_part part = part_of_row(axis, y, p->depth);
-        gops_implicit_part *last = &pass->part[parts - 1];
+        gops_implicit_part *last = parts > 0 ? &pass->part[parts - 1] : NULL;
         columns = gops_min(pass->count - i, row - (first + i) % row);
         part.columns = columns;
-        if (parts > 0 && last->first == part.first && last->depth == part.depth) {
+        if (last != NULL && last->first == part.first && last->depth == part.depth) {
             last->columns += columns;
         } else if (parts == GOPS_IMPLICIT_MAX_PARTS) {
             return;
