@@ -15,7 +15,8 @@ enum {
     /* As in pointwise_layout.c. */
     MIN_ITEMS = 16,
     SMALL_ITEM = 200000,
-    MAX_CHUNK = 60, /* columns; tiles of all sizes divide it */
+    SMALL_WEIGHTS = 25000, /* 7 us from beyond the second level cache (Intel Xeon) */
+    MAX_CHUNK = 60,        /* columns; tiles of all sizes divide it */
 };
 static_assert((int)MAX_CHUNK <= (int)GOPS_POINTWISE_MAX_PIXELS, "a chunk outgrows its rows");
 
@@ -80,11 +81,14 @@ static double estimate(const gops_plan *plan, const gops_pointwise_channels_layo
             NS_PER_ITEM * (double)(p->block_items * p->chunk_items) / (double)p->item_groups);
 }
 
-/* Work items: runs and groups; where these are few also blocks of channels, then chunks. */
+/* Work items: runs and groups; where these are few also blocks of channels, then chunks. Layers of few
+ * columns are as much work as it is to read their weights. */
 static void divide_into_items(const gops_plan *plan, gops_pointwise_channels_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t min_items = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, MIN_ITEMS);
+    const int64_t weights = plan->filter_bytes / gops_compute_bytes(plan->type->compute);
+    const int64_t min_items =
+        gops_clamp(gops_max(conv->flops / 2 / SMALL_ITEM, weights / SMALL_WEIGHTS), 1, MIN_ITEMS);
     const int64_t units = gops_mul_saturate(p->runs, conv->groups);
     const int64_t wanted = gops_ceil_div(min_items, units);
     p->item_groups = gops_clamp(units / min_items, 1, conv->groups);
