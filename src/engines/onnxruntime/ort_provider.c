@@ -144,7 +144,7 @@ static ort_status *claim_level(const provider *self, gops_ort_member *const *mem
     if (count == 1) {
         return claim(runtime, members[0]->claim.nodes, node_count, true, support);
     }
-    const double gain = gops_ort_gain(members, count);
+    const double gain = gops_ort_gain(runtime, members, count);
     ort_status *status = tell(self, members, count, node_count, gain);
     if (status != NULL || gain <= 0) {
         return status;

@@ -1,48 +1,124 @@
 /*
  * ort_worth.c: estimates what a region gains over the runtime's own provider.
  *
- * The runtime keeps a blocked layout from one Conv to the next. On an AMD EPYC with Zen 5 dense
- * convolutions in it, with bias, relu and an Add, take as long as ours; they count nothing there. On
- * Intel's processors with AVX-512 that depends on the layer: dense_share. What else makes the
- * difference, measured on the Zen 5, one thread, in ns:
+ * The runtime keeps a blocked layout from one Conv to the next. What makes the difference:
  *
+ * - Its dense layers in that layout, with bias, relu and an Add, take as long as ours on an AMD EPYC with
+ *   Zen 5; on other x86-64 processors they are faster but for small planes: rates.
  * - Each of its nodes costs about 1 us more than a step of ours.
  * - Its layout has no grouped convolutions but depthwise ones unless the channels of a group fill its
  *   blocks: it lowers the others by im2col. Groups of one block are too few sums for its kernel.
  * - Its depthwise kernels take longer than ours.
  * - It reorders the data of a gate to the plain layout and back.
  * - Group normalization is several nodes.
- * - Its sigmoid and tanh are rational approximations with fewer digits than ours, and on the Intel take nearly as
- *   long. A hard swish it computes as part of the Conv and of a product.
+ * - Its sigmoid and tanh are rational approximations with fewer digits than ours, and on the Intel take
+ *   nearly as long. A hard swish it computes as part of the Conv and of a product.
+ * - Where accuracy is relaxed, dense layers may be Winograd's.
+ *
+ * Numbers without a processor were measured on the Zen 5, one thread.
  */
 #include "ort_worth.h"
 
+#include "ort_plans.h"
+
 #include <string.h>
 
-static const double step_ns = 1000, depthwise_ns = 0.08, gate_ns = 0.15, norm_ns = 0.5;
+static const double step_ns = 1000, gate_ns = 0.15;
+static const double norm_ns = 1.2; /* on an Intel Xeon, AVX-512 and AVX2 */
 static const double lowered_flops_a_ns = 20, grouped_flops_a_ns = 80;
 static const double block_flops_a_ns = 80, our_block_flops_a_ns = 130;
-/* Of an element: in 256 bits and less, in 512 on Zen 5, on an Intel Xeon of Granite Rapids' class. */
-enum { NARROW, WIDE, WIDE_INTEL, KINDS };
-static const double exp_ns[KINDS] = {0.15, 0.1, 0.03}, hard_swish_ns[KINDS] = {0, 0, 0.12};
-static const double dense_flops_a_ns = 190; /* of the runtime on the Intel */
+
+/* Dense layers: a network's first, kernels of 1, and others by the pixels of a row. */
+enum { FIRST, FEW, POINT, STRIDED, ROWS_56, ROWS_28, ROWS_13, ROWS_0, LAYERS };
+
+/* How the runtime compares on a kind of processors. */
+typedef struct rates {
+    double flops_a_ns;       /* of its dense layers; 0: they take as long as ours */
+    double gains[LAYERS];    /* what ours take less, of its time */
+    double winograd[LAYERS]; /* Winograd's */
+    double transposed_ns;    /* what a dense transposed layer takes less for a flop */
+    double depthwise_ns;     /* and a depthwise one for an output */
+    double exp_ns, hard_ns;  /* what an activation by exp, or a hard swish, takes more */
+    int64_t block;           /* channels that its layout keeps side by side */
+    bool has_slow_block;     /* groups of one block gain */
+} rates;
+
+#if defined(__x86_64__)
+/* On the Intel Xeon (Granite Rapids' class): means over 9 networks of torchvision, with 512 bits one
+ * thread or two, whichever is less. There it was also held to AVX2 and to SSE2, by hiding the rest from
+ * CPUID, with one thread: it reaches 97% of the multipliers' peak in 256 bits, ours 84%. */
+static const rates zen5 = {.transposed_ns = 0.0016,
+                           .depthwise_ns = 0.08,
+                           .exp_ns = 0.1,
+                           .block = 16,
+                           .has_slow_block = true};
+static const rates xeon_avx512 = {
+    .flops_a_ns = 190,
+    .gains = {[FEW] = -0.04,
+              [POINT] = -0.08,
+              [STRIDED] = 0.1,
+              [ROWS_56] = -0.13,
+              [ROWS_28] = -0.07,
+              [ROWS_13] = 0.02,
+              [ROWS_0] = 0.2},
+    .winograd = {[ROWS_56] = 0.36, [ROWS_28] = 0.33, [ROWS_13] = 0.08, [ROWS_0] = -0.1},
+    .transposed_ns = 0.0016,
+    .depthwise_ns = 0.08,
+    .exp_ns = 0.03,
+    .hard_ns = 0.12,
+    .block = 16,
+};
+static const rates avx2 = {
+    .flops_a_ns = 115,
+    .gains = {[FIRST] = -0.1,
+              [FEW] = -0.02,
+              [POINT] = -0.19,
+              [STRIDED] = -0.24,
+              [ROWS_56] = -0.27,
+              [ROWS_28] = -0.19,
+              [ROWS_13] = -0.17},
+    .winograd = {[ROWS_56] = 0.55, [ROWS_28] = 0.5, [ROWS_13] = 0.33},
+    .depthwise_ns = -0.05,
+    .exp_ns = 0.15,
+    .hard_ns = 0.1,
+    .block = 8,
+};
+static const rates sse2 = {
+    .flops_a_ns = 40,
+    .gains = {[FIRST] = -0.13,
+              [FEW] = -0.22,
+              [POINT] = -0.13,
+              [STRIDED] = -0.14,
+              [ROWS_56] = -0.18,
+              [ROWS_28] = -0.22,
+              [ROWS_13] = -0.13},
+    .depthwise_ns = 0.1,
+    .exp_ns = 0.15,
+    .block = 8,
+};
+#endif
 
 enum {
-    BLOCK = 16,   /* channels that the runtime's layout keeps side by side */
     FIRST_IN = 4, /* channels in of a network's first layer, at most */
     FEW_IN = 64,
 };
 
-static int processor(void)
+/* Other vendors' processors with AVX2 alone have the same two multipliers of 256 bits as Intel's. */
+static const rates *rates_here(void)
 {
-    const char *isa = gops_isa();
-    if (isa == NULL || (strncmp(isa, "avx512", 6) != 0 && strcmp(isa, "amx") != 0)) {
-        return NARROW;
-    }
 #if defined(__x86_64__)
-    return __builtin_cpu_is("intel") ? WIDE_INTEL : WIDE;
+    const char *isa = gops_isa();
+    if (isa != NULL && (strncmp(isa, "avx512", 6) == 0 || strcmp(isa, "amx") == 0)) {
+        return __builtin_cpu_is("intel") ? &xeon_avx512 : &zen5;
+    }
+    return isa != NULL && strncmp(isa, "avx2", 4) == 0 ? &avx2 : &sse2;
 #else
-    return WIDE;
+    static const rates others = {.transposed_ns = 0.0016,
+                                 .depthwise_ns = 0.08,
+                                 .exp_ns = 0.15,
+                                 .block = 16,
+                                 .has_slow_block = true};
+    return &others;
 #endif
 }
 
@@ -70,22 +146,39 @@ static bool is_exponential(gops_activation_kind kind)
     }
 }
 
-/* What a dense layer gains of the time that the runtime takes on an Intel Xeon of Granite Rapids' class:
- * the mean over 9 networks of torchvision, with one thread or two, whichever is less. */
-static double dense_share(const gops_ort_member *member, int64_t in, double taps)
+static int kind_of_dense(const gops_ort_member *member, int64_t in, double taps)
 {
     const gops_list *strides = &member->claim.operation.conv.strides;
     const int64_t width = member->output.dims[member->output.rank - 1];
     if (in <= FIRST_IN) {
-        return 0;
+        return FIRST;
     }
     if (taps == 1) {
-        return strides->count > 0 && strides->values[0] > 1 ? 0.1 : in < FEW_IN ? -0.04 : -0.08;
+        return strides->count > 0 && strides->values[0] > 1 ? STRIDED : in < FEW_IN ? FEW : POINT;
     }
-    return width >= 56 ? -0.13 : width >= 28 ? -0.07 : width >= 13 ? 0.02 : 0.2;
+    return width >= 56 ? ROWS_56 : width >= 28 ? ROWS_28 : width >= 13 ? ROWS_13 : ROWS_0;
 }
 
-static double gain_of_conv(const gops_ort_member *member)
+/* Whether the plan would be one of Winograd's. */
+static bool is_winograd(const gops_ort_runtime *runtime, const gops_ort_member *member)
+{
+    const gops_ort_operation *operation = &member->claim.operation;
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan *plan = NULL;
+    if (runtime->accuracy != GOPS_ACCURACY_RELAXED) {
+        return false;
+    }
+    const gops_options options = gops_ort_options(runtime, operation, NULL);
+    const bool is = gops_conv_plan_create(&member->data, &member->filter, &operation->conv,
+                                          &options, &plan, NULL) == GOPS_OK &&
+                    gops_plan_get_info(plan, &info, NULL) == GOPS_OK &&
+                    strncmp(info.algorithm, "winograd", strlen("winograd")) == 0;
+    gops_plan_destroy(plan);
+    return is;
+}
+
+static double gain_of_conv(const gops_ort_runtime *runtime, const rates *here,
+                           const gops_ort_member *member)
 {
     const bool transposed = member->claim.operation.kind == GOPS_ORT_DECONV;
     const gops_tensor *filter = &member->filter;
@@ -93,50 +186,56 @@ static double gain_of_conv(const gops_ort_member *member)
     const int64_t in = filter->dims[transposed ? 1 : 2], out = filter->dims[transposed ? 2 : 1];
     const double weights = elements(filter) / (double)(groups * (transposed ? in : out));
     const double flops = 2 * weights * elements(transposed ? &member->data : &member->output);
+    if (transposed && groups == 1) {
+        return flops * here->transposed_ns;
+    }
     if (transposed) {
         return flops * (1 / lowered_flops_a_ns - 1 / grouped_flops_a_ns);
     }
-    if (groups == 1 && processor() == WIDE_INTEL) {
-        return dense_share(member, in, weights / (double)in) * flops / dense_flops_a_ns;
+    if (groups == 1 && here->flops_a_ns > 0) {
+        const int kind = kind_of_dense(member, in, weights / (double)in);
+        const double *gains = is_winograd(runtime, member) ? here->winograd : here->gains;
+        return gains[kind] * flops / here->flops_a_ns;
     }
     if (groups == 1 || member->made != NULL) {
         return 0;
     }
     if (in == 1) {
-        return depthwise_ns * elements(&member->output);
+        return here->depthwise_ns * elements(&member->output);
     }
-    if (in % BLOCK == 0 && out % BLOCK == 0) {
-        /* On the Intel as well, but with two threads regnet_x_400mf takes 1.04 of its time. */
-        return out == BLOCK && processor() != WIDE_INTEL
+    if (in % here->block == 0 && out % here->block == 0) {
+        return out == here->block && here->has_slow_block
                    ? flops * (1 / block_flops_a_ns - 1 / our_block_flops_a_ns)
                    : 0;
     }
     return flops * (1 / lowered_flops_a_ns - 1 / grouped_flops_a_ns);
 }
 
-static double gain_of(const gops_ort_member *member)
+static double gain_of(const gops_ort_runtime *runtime, const rates *here,
+                      const gops_ort_member *member)
 {
     double gain = step_ns;
     if (member->kind == GOPS_ORT_PRODUCT) {
         gain += gate_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_PLAN) {
         gain += member->claim.operation.kind == GOPS_ORT_NORM ? norm_ns * elements(&member->data)
-                                                              : gain_of_conv(member);
+                                                              : gain_of_conv(runtime, here, member);
         if (is_exponential(member->claim.operation.activation.kind)) {
-            gain -= exp_ns[processor()] * elements(&member->output);
+            gain -= here->exp_ns * elements(&member->output);
         }
         if (member->claim.operation.activation.kind == GOPS_ACTIVATION_HARD_SWISH) {
-            gain -= hard_swish_ns[processor()] * elements(&member->output);
+            gain -= here->hard_ns * elements(&member->output);
         }
     }
     return gain;
 }
 
-double gops_ort_gain(gops_ort_member *const *members, size_t count)
+double gops_ort_gain(const gops_ort_runtime *runtime, gops_ort_member *const *members, size_t count)
 {
+    const rates *here = rates_here();
     double gain = 0;
     for (size_t i = 0; i < count; i++) {
-        gain += gain_of(members[i]);
+        gain += gain_of(runtime, here, members[i]);
     }
     return gain;
 }
