@@ -28,6 +28,7 @@ static gops_depthwise_axis make_axis(const gops_axis *from, bool transposed)
         .shift = pad,
         .reach = distance,
         .spacing = from->dilation,
+        .every = 1,
     };
     if (transposed) {
         axis.subconvs = stride;
@@ -35,7 +36,9 @@ static gops_depthwise_axis make_axis(const gops_axis *from, bool transposed)
         axis.step = 1;
         axis.shift = gops_floor_div(distance - pad, stride);
         axis.reach = axis.shift - gops_floor_div(-pad, stride);
-        axis.spacing = from->dilation / gops_gcd(stride, from->dilation);
+        const int64_t gcd = gops_gcd(stride, from->dilation);
+        axis.spacing = from->dilation / gcd;
+        axis.every = stride / gcd;
     }
     axis.block = axis.count;
     return axis;
@@ -93,7 +96,7 @@ gops_depthwise_taps gops_depthwise_find_taps(const gops_depthwise_axis *axis,
     gops_depthwise_taps found = {residue, gops_clamp(end - block.first, 0, block.count), .step = 1};
     /* The taps are the solutions k of k * d = residue + p modulo s: the first one, and from there
      * on every s / gcd(s, d)-th tap. */
-    const int64_t every = stride / gops_gcd(stride, dilation);
+    const int64_t every = axis->every;
     const int64_t distance = (residue + axis->pad % stride) % stride;
     const int64_t step = dilation % stride;
     int64_t first = 0;

@@ -40,6 +40,7 @@ typedef struct gops_depthwise_axis {
                         convolution's last tap */
     int64_t reach;         /* in the copy, from the first tap to the last */
     int64_t spacing;       /* in the copy, between neighbouring taps of a sub-convolution */
+    int64_t every;         /* those are so many taps of the kernel apart */
 } gops_depthwise_axis;
 
 /* depthwise_axes.c: the three axes Z, Y, X of a plan, each one block; those that the operation

@@ -43,7 +43,7 @@ static_assert(sizeof(gops_pairs_plan) <= GOPS_PARAMETER_BYTES,
 static int64_t row_pairs(const gops_depthwise_axis *x)
 {
     int64_t pairs = 0;
-    for (int64_t first = 0; first < gops_pairs_every(x); first++) {
+    for (int64_t first = 0; first < x->every; first++) {
         pairs += gops_pairs_of_row(x, gops_pairs_taps(x, first));
     }
     return pairs;

@@ -29,17 +29,12 @@ typedef struct gops_pairs_subconv {
     bool apart;
 } gops_pairs_subconv;
 
-/* The taps along an axis that belong to one sub-convolution: every so many ones from a first one on,
- * which is less. To which residue of outputs they belong depends on the padding; how filters are
- * packed does not. */
-static inline int64_t gops_pairs_every(const gops_depthwise_axis *axis)
-{
-    return axis->transposed ? axis->stride / gops_gcd(axis->stride, axis->dilation) : 1;
-}
-
+/* The taps along an axis that belong to one sub-convolution: from a first one on, which is less than
+ * axis->every. To which residue of outputs they belong depends on the padding; how filters are packed
+ * does not. */
 static inline int64_t gops_pairs_taps(const gops_depthwise_axis *axis, int64_t first)
 {
-    return first < axis->kernel ? (axis->kernel - 1 - first) / gops_pairs_every(axis) + 1 : 0;
+    return first < axis->kernel ? (axis->kernel - 1 - first) / axis->every + 1 : 0;
 }
 
 /* Of a row of so many taps; see depthwise_pairs.vnni.isa.c. */

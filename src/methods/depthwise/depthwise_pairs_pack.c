@@ -47,7 +47,7 @@ static int16_t *pack_subconv(const gops_pairs_plan *p, const int64_t first[3],
     int64_t count[3], begin[3], step[3];
     for (int a = 0; a < 3; a++) {
         count[a] = gops_pairs_taps(&axis[a], first[a]);
-        step[a] = sign * gops_pairs_every(&axis[a]);
+        step[a] = sign * axis[a].every;
         begin[a] = sign > 0 ? first[a] : first[a] + (count[a] - 1) * -step[a];
     }
     row.count = count[2];
@@ -74,9 +74,9 @@ void gops_depthwise_pairs_pack(const gops_plan *plan, const void *weights,
         const unsigned char *filter = (const unsigned char *)weights + f * conv->taps;
         row.zero = zero_points[f];
         int64_t first[3];
-        for (first[0] = 0; first[0] < gops_pairs_every(&axis[0]); first[0]++) {
-            for (first[1] = 0; first[1] < gops_pairs_every(&axis[1]); first[1]++) {
-                for (first[2] = 0; first[2] < gops_pairs_every(&axis[2]); first[2]++) {
+        for (first[0] = 0; first[0] < axis[0].every; first[0]++) {
+            for (first[1] = 0; first[1] < axis[1].every; first[1]++) {
+                for (first[2] = 0; first[2] < axis[2].every; first[2]++) {
                     to = pack_subconv(p, first, filter, row, to);
                 }
             }

@@ -119,62 +119,119 @@ static void copy(const gops_depthwise_pairs_rows *rows)
 }
 
 /* Interleaves N bytes of two ways. */
-GOPS_INLINE void interleave_piece(uint8_t *to, const uint8_t *even, const uint8_t *odd, const int N)
+GOPS_INLINE void interleave_two(uint8_t *to, const uint8_t *even, const uint8_t *odd, const int N)
 {
 #if defined(__SSE2__)
+    __m128i first = _mm_setzero_si128(), second = first;
+    memcpy(&first, even, (size_t)N);
+    memcpy(&second, odd, (size_t)N);
+    const __m128i low = _mm_unpacklo_epi8(first, second);
     if (N == 16) {
-        const __m128i first = _mm_loadu_si128((const void *)even);
-        const __m128i second = _mm_loadu_si128((const void *)odd);
-        _mm_storeu_si128((void *)to, _mm_unpacklo_epi8(first, second));
-        _mm_storeu_si128((void *)(to + 16), _mm_unpackhi_epi8(first, second));
-        return;
+        const __m128i high = _mm_unpackhi_epi8(first, second);
+        _mm_storeu_si128((void *)to, low);
+        _mm_storeu_si128((void *)(to + 16), high);
+    } else {
+        memcpy(to, &low, (size_t)(2 * N));
     }
-    if (N == 8) {
-        const __m128i first = _mm_loadl_epi64((const void *)even);
-        const __m128i second = _mm_loadl_epi64((const void *)odd);
-        _mm_storeu_si128((void *)to, _mm_unpacklo_epi8(first, second));
-        return;
-    }
-#endif
+#else
     for (int i = 0; i < N; i++) {
         to[2 * i] = even[i];
         to[2 * i + 1] = odd[i];
     }
+#endif
 }
 
-/* A row of two ways, in pieces of N. */
-GOPS_INLINE void interleave_two(uint8_t *to, const uint8_t *even, const uint8_t *odd,
-                                int64_t columns, const int N)
+/* Of more ways: those of even numbers, those of odd ones, then both results. */
+GOPS_INLINE void interleave_four(uint8_t *to, const uint8_t *from, int64_t apart, const int N)
 {
-    const int64_t last = columns / 2 - N;
-    for (int64_t i = 0; i < last; i += N) {
-        interleave_piece(to + 2 * i, even + i, odd + i, N);
+    uint8_t even[32], odd[32];
+    interleave_two(even, from, from + 2 * apart, N);
+    interleave_two(odd, from + apart, from + 3 * apart, N);
+    interleave_two(to, even, odd, N);
+    interleave_two(to + 2 * N, even + N, odd + N, N);
+}
+
+GOPS_INLINE void interleave_eight(uint8_t *to, const uint8_t *from, int64_t apart, const int N)
+{
+    uint8_t even[64], odd[64];
+    interleave_four(even, from, 2 * apart, N);
+    interleave_four(odd, from + apart, 2 * apart, N);
+    GOPS_UNROLL
+    for (int i = 0; i < 4; i++) {
+        interleave_two(to + i * 2 * N, even + i * N, odd + i * N, N);
     }
-    interleave_piece(to + 2 * last, even + last, odd + last, N);
-    if (columns % 2 != 0) {
-        to[columns - 1] = even[columns / 2];
+}
+
+GOPS_INLINE void interleave_piece(uint8_t *to, const uint8_t *from, int64_t apart, const int WAYS,
+                                  const int N)
+{
+    if (WAYS == 2) {
+        interleave_two(to, from, from + apart, N);
+    } else if (WAYS == 4) {
+        interleave_four(to, from, apart, N);
+    } else if (WAYS == 8) {
+        interleave_eight(to, from, apart, N);
+    } else {
+        GOPS_UNROLL
+        for (int i = 0; i < N * WAYS; i++) {
+            to[i] = from[i % WAYS * apart + i / WAYS];
+        }
+    }
+}
+
+/* Columns of at least N bytes of each way; the last two pieces may overlap. */
+GOPS_INLINE void interleave_rows(const gops_depthwise_pairs_rows *rows, const int WAYS, const int N)
+{
+    const int64_t columns = rows->columns, apart = rows->apart, last = columns / WAYS - N;
+    const int64_t from_step = rows->from_step, to_step = rows->to_step, count = rows->rows;
+    const uint8_t *from = rows->from;
+    uint8_t *to = rows->to;
+    for (int64_t row = 0; row < count; row++, from += from_step, to += to_step) {
+        for (int64_t i = 0; i < last; i += N) {
+            interleave_piece(to + i * WAYS, from + i, apart, WAYS, N);
+        }
+        interleave_piece(to + last * WAYS, from + last, apart, WAYS, N);
+        for (int64_t i = columns / WAYS * WAYS; i < columns; i++) {
+            to[i] = from[i % WAYS * apart + i / WAYS];
+        }
+    }
+}
+
+/* Of any number of ways. */
+static void interleave_bytes(const gops_depthwise_pairs_rows *rows)
+{
+    const int64_t columns = rows->columns, ways = rows->ways;
+    for (int64_t row = 0; row < rows->rows; row++) {
+        uint8_t *to = (uint8_t *)rows->to + row * rows->to_step;
+        for (int64_t way = 0; way < ways; way++) {
+            const uint8_t *from = rows->from + row * rows->from_step + way * rows->apart;
+            for (int64_t i = way; i < columns; i += ways) {
+                to[i] = *from++;
+            }
+        }
     }
 }
 
 static void interleave(const gops_depthwise_pairs_rows *rows)
 {
-    const int64_t columns = rows->columns, ways = rows->ways;
-    for (int64_t row = 0; row < rows->rows; row++) {
-        const uint8_t *from = rows->from + row * rows->from_step;
-        uint8_t *to = (uint8_t *)rows->to + row * rows->to_step;
-        if (ways == 2 && columns >= 32) {
-            interleave_two(to, from, from + rows->apart, columns, 16);
-            continue;
-        }
-        if (ways == 2 && columns >= 16) {
-            interleave_two(to, from, from + rows->apart, columns, 8);
-            continue;
-        }
-        for (int64_t way = 0; way < ways; way++, from += rows->apart) {
-            const uint8_t *next = from;
-            for (int64_t i = way; i < columns; i += ways) {
-                to[i] = *next++;
-            }
-        }
+    const int64_t ways = rows->ways, bytes = rows->columns / ways;
+    if (ways == 2 && bytes >= 16) {
+        interleave_rows(rows, 2, 16);
+    } else if (ways == 2 && bytes >= 8) {
+        interleave_rows(rows, 2, 8);
+    } else if (ways == 2 && bytes >= 4) {
+        interleave_rows(rows, 2, 4);
+    } else if (ways == 3 && bytes >= 4) {
+        interleave_rows(rows, 3, 4);
+    } else if (ways == 4 && bytes >= 16) {
+        interleave_rows(rows, 4, 16);
+    } else if (ways == 4 && bytes >= 4) {
+        interleave_rows(rows, 4, 4);
+    } else if (ways == 8 && bytes >= 16) {
+        interleave_rows(rows, 8, 16);
+    } else if (ways == 8 && bytes >= 4) {
+        interleave_rows(rows, 8, 4);
+    } else {
+        interleave_bytes(rows);
     }
 }

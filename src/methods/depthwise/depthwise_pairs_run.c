@@ -50,7 +50,7 @@ static int64_t first_weights(const gops_pairs_plan *p, const gops_depthwise_taps
 {
     int64_t before[3] = {0}; /* taps along z and y, and pairs along x */
     for (int a = 0; a < 3; a++) {
-        const int64_t end = along[a].first % gops_pairs_every(&p->axis[a]);
+        const int64_t end = along[a].first % p->axis[a].every;
         for (int64_t first = 0; first < end; first++) {
             const int64_t taps = gops_pairs_taps(&p->axis[a], first);
             before[a] += a == 2 ? gops_pairs_of_row(&p->axis[2], taps) : taps;
