@@ -312,6 +312,17 @@ static gops_problem random_quantized(gops_problem_operation operation, gops_test
     return gops_random_quantized(operation, shape, &quantization, random);
 }
 
+/* NULL, or one of the algorithms that have parts; it need not serve the problem. */
+static const char *random_algorithm(gops_test_random *random)
+{
+    int32_t count = 0;
+    while (gops_algorithm_name(count) != NULL)
+        count++;
+    const char *name = gops_algorithm_name((int32_t)gops_test_random_range(random, 0, count - 1));
+    const bool divisible = strcmp(name, "gemm") != 0 && strncmp(name, "winograd/", 9) != 0;
+    return divisible && gops_test_random_chance(random, 50) ? name : NULL;
+}
+
 /* The problem of that number. Some have sums in several blocks. */
 static gops_problem random_float(gops_problem_operation operation, int number,
                                  gops_test_random *random)
@@ -338,6 +349,8 @@ static void check_operations(gops_problem_operation first, gops_problem_operatio
         const gops_problem_operation operation = tried % 2 == 0 ? first : second;
         subject s = {.problem = quantized ? random_quantized(operation, &random)
                                           : random_float(operation, tried, &random)};
+        if (operation != GOPS_PROBLEM_NORM)
+            s.problem.algorithm = random_algorithm(&random);
         s.in_place = s.problem.with_residual && gops_problem_fits_in_place(&s.problem) &&
                      gops_test_random_chance(&random, 30);
         s.grid = mpi_random_grid(s.problem.data.rank - 2, &random);
