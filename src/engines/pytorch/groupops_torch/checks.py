@@ -22,6 +22,8 @@ LEAST_CONVERTED = 2**16
 # The types that PyTorch computes on every processor.
 ALWAYS = (torch.float32, torch.float64)
 
+_CHANNELS_LAST = torch.channels_last
+
 # The fewest multiplications of a layer with a kernel of 1 that is worth a call of ours: 240 to 64 channels of one
 # pixel, 15360, take PyTorch 7.2 us and us 11.8; 480 to 120, 57600, 13.2 and 13.2 (AMD EPYC, Zen 5).
 TINY = 2**15
@@ -65,7 +67,7 @@ def _channels_last(t):
 def plainly_channels_last(t):
     """Two quick questions that tell most of _channels_last's images: networks of such tensors, whose
     layers are PyTorch's but for some, should lose no time here."""
-    return not t.is_contiguous() and t.dim() == 4 and t.is_contiguous(memory_format=torch.channels_last)
+    return not t.is_contiguous() and t.dim() == 4 and t.is_contiguous(memory_format=_CHANNELS_LAST)
 
 
 def _is_tiny(data, weight, transposed, groups):
@@ -88,10 +90,18 @@ def _pays_converted(data, weight, strides, transposed, groups):
     the weights, what is lost with data and output. Where the weights are four times as many, of ResNet's
     and MobileNet's last layers, PyTorch takes 1.05 to 2.2 times as long (AMD EPYC, Zen 5)."""
     filter_elements = weight.numel()
-    if transposed or groups != 1 or data.dtype is not torch.float32 or filter_elements < LEAST_CONVERTED:
+    if transposed or groups != 1 or data.dtype is not torch.float32 or min(strides, default=0) < 1:
         return False
-    pixels = data.shape[2] * data.shape[3] / (strides[0] * strides[1])
+    pixels = data.shape[2] * data.shape[3] / (strides[0] * strides[-1])
     return filter_elements >= 4 * (data.numel() + data.shape[0] * weight.shape[0] * pixels)
+
+
+def left_at_once(data, weight, stride, transposed, groups):
+    """Whether sizes alone tell that the call is PyTorch's: asked before all else, as the layers of a
+    network of channels_last tensors wait for the answer."""
+    if plainly_channels_last(data):
+        return weight.numel() < LEAST_CONVERTED or not _pays_converted(data, weight, stride, transposed, groups)
+    return data.dim() == weight.dim() > 2 and _is_tiny(data, weight, transposed, groups)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -145,20 +155,17 @@ def _computes_convolution(dtype, axes, transposed, dilated, grouped, mkldnn):
 
 
 def convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    """The lists of strides, pads, dilations and output paddings where the library serves the call;
-    else None."""
-    converted = plainly_channels_last(data)
-    if converted and weight.numel() < LEAST_CONVERTED or not _are_dense(data, weight, bias):
+    """The lists of strides, pads, dilations and output paddings where the library serves a call that
+    was not left at once; else None."""
+    if not _are_dense(data, weight, bias):
         return None
-    if not converted and (_channels_last(data) or _channels_last(weight)):
+    if not plainly_channels_last(data) and (_channels_last(data) or _channels_last(weight)):
         return None
     lists = _legal(
         data.shape, weight.shape, None if bias is None else bias.shape, tuple(stride), tuple(padding),
         tuple(dilation), transposed, tuple(output_padding), groups,
     )
-    if lists is None or _is_tiny(data, weight, transposed, groups):
-        return None
-    if converted and not _pays_converted(data, weight, lists[0], transposed, groups):
+    if lists is None:
         return None
     if data.dtype not in ALWAYS and not _computes_convolution(
         data.dtype, len(lists[0]), transposed, max(lists[2]) > 1, groups > 1, torch._C._get_mkldnn_enabled(),

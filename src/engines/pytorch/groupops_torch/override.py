@@ -26,6 +26,7 @@ _CPU = torch._C.DispatchKey.CPU
 _ANY_BACKEND = torch._C.DispatchKey.CompositeExplicitAutograd
 _BACKENDS = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+_their_convolution = torch._convolution
 _norm_of = torch.ops.aten.native_group_norm.default._op_dk
 
 
@@ -45,10 +46,15 @@ def _pytorch_convolution(*arguments):
     """PyTorch's own aten::convolution; the four flags are those for the CPU. A call by its name in
     torch.ops would take 10 us more."""
     _counts["left to PyTorch"] += 1
-    return torch._convolution(*arguments, False, False, False, False)
+    return _their_convolution(*arguments, False, False, False, False)
 
 
 def _convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    if checks.left_at_once(data, weight, stride, transposed, groups):
+        _counts["left to PyTorch"] += 1
+        return _their_convolution(
+            data, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False, False, False, False
+        )
     arguments = (data, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     lists = checks.convolution(*arguments)
     if lists is None:
