@@ -266,6 +266,18 @@ static void run_tile_rows(direct_item *item, int64_t first, int64_t count, bool 
             sums += p->mr * p->rows * p->pixels * bytes;
         }
     }
+    if (last_depth && stores && item->epilogue->applies) { /* but for the activation */
+        const int64_t element = item->element + first_pixel;
+        gops_activate(plan, &(gops_activate_rows){
+                                .from = item->outputs,
+                                .to = gops_output_at(plan, item->job, element),
+                                .from_ld = pixels,
+                                .to_ld = plan->conv.output_pixels,
+                                .rows = item->channels,
+                                .count = pixels,
+                            });
+        return;
+    }
     for (int64_t c = 0; c < item->channels && last_depth && stores; c++) {
         gops_store(plan, item->rest, item->channel + c,
                    item->element + c * plan->conv.output_pixels + first_pixel, pixels,
@@ -324,7 +336,11 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
     const int64_t end_row = gops_min(first_row + p->item_tile_rows, p->tile_rows);
     const int64_t end_block = gops_min(first_block + p->item_blocks, blocks);
     const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
+    const bool by_channel = job->residual != NULL || plan->residual_after ||
+                            plan->activation.kind == GOPS_ACTIVATION_PRELU;
+    const gops_epilogue epilogue = by_channel
+                                       ? gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL)
+                                       : gops_epilogue_read_sums(plan, job);
     unsigned char *const base = workspace;
     direct_item item = {
         .plan = plan,
