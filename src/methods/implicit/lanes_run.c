@@ -58,7 +58,7 @@ static void set_bytes(const gops_plan *plan, gops_lanes_epilogue *epilogue)
 void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item)
 {
     item->windows = needs_windows(item);
-    gops_lanes_begin_epilogue(item, p->depth_block == p->depth);
+    gops_lanes_begin_epilogue(item, p->depth_block >= p->depth);
 }
 
 void gops_lanes_begin_epilogue(gops_implicit_item *item, bool complete)
