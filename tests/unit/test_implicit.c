@@ -41,11 +41,45 @@ static void transposed(void)
     sweep(GOPS_PROBLEM_DECONV, "subconv");
 }
 
+static void single_tap(const int64_t *data, int64_t out)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), (uint64_t)out);
+    gops_problem p = {
+        .operation = GOPS_PROBLEM_DECONV,
+        .threads = 1,
+        .data = {GOPS_F32, 4, {data[0], data[1], data[2], data[3]}},
+        .filter = {GOPS_F32, 5, {1, data[1], out, 2, 2}},
+    };
+    p.deconv.strides = (gops_list){2, {2, 2}};
+    gops_test_check(gops_test_every_result(&p, "subconv", &random, &tally), "not legal");
+}
+
+/* Planes of the copy that begin with a cache line: with nothing between them, some lanes, a line. */
+static void single_taps(void)
+{
+    static const int64_t widths[] = {1, 7, 15, 16, 17, 31};
+    for (int i = 0; i < (int)(sizeof widths / sizeof widths[0]); i++) {
+        single_tap((int64_t[]){2, 19, 1, widths[i]}, 13);
+        single_tap((int64_t[]){1, 3, 8, widths[i]}, 37);
+    }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "subconv");
+}
+
+/* Data beyond the second level cache: where it lies, in blocks of columns; copied, in boxes, and the
+ * channels in fewer blocks. */
+static void large_data(void)
+{
+    single_tap((int64_t[]){1, 1201, 15, 17}, 227);
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "subconv");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
         {"convolutions", convolutions},
         {"transposed", transposed},
+        {"single taps", single_taps},
+        {"large data", large_data},
         {NULL, NULL},
     };
     return gops_test_main("register tiles", cases);

@@ -47,6 +47,7 @@ typedef struct gops_implicit {
     bool pixels_form;    /* of the tiles; if not, the channels form */
     bool residues;       /* of the strides lie together: padded_input.h */
     bool in_place;       /* the kernels read the input itself */
+    bool aligned;        /* planes of the padded input begin with a cache line */
     bool blocked;        /* the padded input is, though tiles are not those of AMX: lanes.h */
     bool writes_outputs; /* tiles can write the output: each column is within a run, the last
                             vector ends where its run ends, and depth is one block */

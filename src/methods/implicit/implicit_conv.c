@@ -31,6 +31,9 @@ enum {
 /* 256 -> 512, 1x1 with stride 2 on 32x32, took AVX2 1.4 times what was estimated without it, and 512 -> 128 on
  * 64x64 AVX-512 (Zen 5). */
 static const double CONFLICT_SLOWER = 1.3;
+/* 512 -> 1024, 1x1 with stride 2 on 28x28, took AVX2 1.6 times as long as pointwise, which gathers the pixels
+ * and was estimated longer (Intel Xeon, Granite Rapids class). */
+static const double SKIPPING_SLOWER = 1.3;
 /* Sums that are copied to an output that the second level cache does not hold: 3 -> 32, 3x3 with stride 2 on
  * 299x299, took AVX-512 1.17 times as long as by direct, and was estimated at 0.86. */
 static const double BEYOND_L2_SLOWER = 2.5;
@@ -46,6 +49,16 @@ static bool planes_conflict(const gops_plan *plan, const gops_implicit *p)
            p->planes > plan->machine.l1_bytes / WAY_BYTES;
 }
 
+/* Whether each tile of channels takes single pixels, and skips others, of data that is large beside the
+ * second level cache. */
+static bool skips_pixels(const gops_plan *plan, const gops_implicit *p)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    return p->in_place && conv->taps == 1 && conv->axis[conv->axes - 1].stride > 1 &&
+           gops_mul_saturate(p->planes * bytes, conv->data_pixels) > plan->machine.l2_bytes / 2;
+}
+
 /* Estimated nanoseconds of the plan; `padded` values are copied for each item. */
 static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64_t padded,
                             int64_t columns)
@@ -54,7 +67,8 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     const double rows = p->pixels_form ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
-    const double slower = planes_conflict(plan, p) ? CONFLICT_SLOWER : 1;
+    const double slower = (planes_conflict(plan, p) ? CONFLICT_SLOWER : 1) *
+                          (skips_pixels(plan, p) ? SKIPPING_SLOWER : 1);
     const double item =
         slower * gops_implicit_product_cost(plan, p, p->channel_block, columns, p->depth) +
         gops_implicit_input_cost(plan, p, (double)padded) +
@@ -93,6 +107,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         .pixels_form = pixels_form,
         /* With lanes, data that a single tap steps over is not copied. */
         .residues = pixels_form || (gops_plan_has_lanes(plan) && conv->taps == 1),
+        .aligned = pixels_form && !gops_plan_has_lanes(plan) && conv->taps == 1,
     };
     p->blocked = gops_implicit_may_block(plan, pixels_form, p->planes);
     p->depth = conv->channels_out > 0 ? p->planes * conv->taps : 1;
@@ -122,8 +137,8 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         gops_implicit_merge(p, axes, axis, tiles->lanes, false);
     }
     const int64_t step = pixels_form ? tiles->lanes : 1;
-    p->column_block = gops_max(1, MAX_SUMS_BYTES / (p->mr * step * bytes) / tile->nr) * tile->nr;
-    p->column_block = gops_min(p->column_block, gops_round_up(columns, tile->nr));
+    p->column_block = gops_implicit_column_block(plan, p, axes, axis, columns, tile->nr,
+                                                 MAX_SUMS_BYTES / (p->mr * step * bytes));
     const int64_t padded = gops_implicit_padded_values(plan, p);
     const int64_t sums = p->mr * p->column_block * step;
     p->worker_bytes =

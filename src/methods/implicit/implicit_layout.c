@@ -18,6 +18,7 @@ enum {
      * steps of K (Intel Xeon, Granite Rapids). */
     WIDE_STORE_STEPS = 54,
     WIDE_COPY_STEPS = 54,
+    SHARING_LINES = 8, /* planes a multiple of so many lines apart use an eighth of the sets */
 };
 
 bool gops_implicit_unpadded(int axes, const gops_axis *axis)
@@ -32,9 +33,18 @@ bool gops_implicit_unpadded(int axes, const gops_axis *axis)
     return true;
 }
 
-/* The padded input of a box with count[a] pixels on each axis. False where its size overflows. */
+/* Begins each plane with a cache line, so that a vector of pixels lies in one, and not so many lines
+ * from the next that planes share sets of the first level cache. */
+static bool align_planes(gops_padded_input *padded, int64_t bytes)
+{
+    const int64_t lines = gops_ceil_div(padded->plane, GOPS_CACHE_LINE / bytes);
+    return gops_mul(lines + (lines % SHARING_LINES == 0), GOPS_CACHE_LINE / bytes, &padded->plane);
+}
+
+/* The padded input of a box with count[a] pixels on each axis, which take `bytes` each. False where its
+ * size overflows. */
 static bool fill_padded_input(gops_implicit *p, int axes, const gops_axis *axis,
-                              const int64_t *count)
+                              const int64_t *count, int64_t bytes)
 {
     gops_padded_input *padded = &p->padded;
     int64_t residues = 1, reach;
@@ -70,7 +80,11 @@ static bool fill_padded_input(gops_implicit *p, int axes, const gops_axis *axis,
             return false;
         }
     }
-    return gops_mul(padded->positions, residues, &padded->plane);
+    if (!gops_mul(padded->positions, residues, &padded->plane)) {
+        return false;
+    }
+    padded->values = padded->plane;
+    return !p->aligned || align_planes(padded, bytes);
 }
 
 /* The pixels of the largest box on each axis. */
@@ -145,7 +159,7 @@ static bool cut_boxes(gops_implicit *p, int axes, const gops_axis *axis, int64_t
     for (;;) {
         box_counts(p, axes, axis, count);
         const bool fits =
-            fill_padded_input(p, axes, axis, count) &&
+            fill_padded_input(p, axes, axis, count, bytes) &&
             (p->in_place ||
              gops_mul_saturate(gops_mul_saturate(p->padded.plane, channels), bytes) <= limit);
         p->boxes = count_boxes(p, axis);
@@ -211,8 +225,19 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
     p->channel_blocks = gops_ceil_div(channels, p->channel_block);
     const int64_t limit = gops_min(worker_limit / 2, plan->machine.l2_bytes / 2);
     const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
-    return cut_boxes(p, axes, axis, gops_implicit_copied_planes(p),
-                     gops_compute_bytes(plan->type->compute), limit, min_boxes);
+    if (!cut_boxes(p, axes, axis, gops_implicit_copied_planes(p),
+                   gops_compute_bytes(plan->type->compute), limit, min_boxes)) {
+        return false;
+    }
+    if (p->boxes > 1 && p->channel_blocks > 1 && !plan->quantized) {
+        /* Each block of channels copies the boxes anew, so what boxes give to do needs no blocks. */
+        const int64_t all = gops_mul_saturate(images, p->boxes);
+        p->channel_block =
+            gops_ceil_div(units, gops_clamp(gops_ceil_div(items, all), 1, p->channel_blocks)) *
+            unit;
+        p->channel_blocks = gops_ceil_div(channels, p->channel_block);
+    }
+    return true;
 }
 
 int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, int64_t lanes,
@@ -252,6 +277,26 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
         return columns_through;
     }
     return columns;
+}
+
+int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p, int axes,
+                                   const gops_axis *axis, int64_t columns, int64_t nr, int64_t most)
+{
+    const int64_t block = gops_min(gops_max(1, most / nr) * nr, gops_round_up(columns, nr));
+    int64_t column = p->planes * (p->pixels_form ? gops_plan_tiles(plan)->lanes : 1);
+    if (!p->in_place) {
+        return block;
+    }
+    for (int a = 0; a < axes; a++) {
+        /* Rows between the taps are not read, pixels between them share their cache lines. */
+        const bool rows = a < axes - 1;
+        column = gops_mul_saturate(column, rows ? gops_min(axis[a].stride, axis[a].kernel)
+                                                : axis[a].stride);
+    }
+    const int64_t cached = plan->machine.l2_bytes / 2 /
+                           gops_mul_saturate(column, gops_compute_bytes(plan->type->compute));
+    const int64_t blocks = gops_ceil_div(columns, gops_max(1, cached));
+    return gops_min(block, gops_round_up(gops_ceil_div(columns, gops_max(1, blocks)), nr));
 }
 
 int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr)

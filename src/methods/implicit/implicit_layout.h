@@ -27,6 +27,12 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
 int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, int64_t lanes,
                             bool can_write_outputs);
 
+/* Columns at a time: at most `most`, a multiple of `nr`. Each tile of channels reads the data of a block
+ * again, so data that is read where it lies is cut to what stays in the L2 cache. */
+int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p, int axes,
+                                   const gops_axis *axis, int64_t columns, int64_t nr,
+                                   int64_t most);
+
 /* The most steps of K for which the weights of a tile of `mr` channels stay in the cache. */
 int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr);
 

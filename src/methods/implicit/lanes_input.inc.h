@@ -158,7 +158,7 @@ static void make_input(const gops_padded_input *padded, const int64_t *origin, i
 {
     int64_t residue[GOPS_MAX_SPATIAL] = {0};
     LANE *next = to;
-    for (int64_t done = 0; done < padded->plane; done += padded->positions) {
+    for (int64_t done = 0; done < padded->values; done += padded->positions) {
         gops_padded_range range[GOPS_MAX_SPATIAL];
         gops_padded_ranges(padded, origin, residue, range);
         const int last = merge_axes(padded, range);

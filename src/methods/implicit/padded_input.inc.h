@@ -88,7 +88,7 @@ static void pad_input(const gops_padded_input *padded, const int64_t *origin, in
 {
     int64_t residue[GOPS_MAX_SPATIAL] = {0};
     C *next = to;
-    for (int64_t done = 0; done < padded->plane; done += padded->positions) {
+    for (int64_t done = 0; done < padded->values; done += padded->positions) {
         gops_padded_range range[GOPS_MAX_SPATIAL];
         gops_padded_ranges(padded, origin, residue, range);
         for (int64_t c = 0; c < channels; c++) {
@@ -97,5 +97,9 @@ static void pad_input(const gops_padded_input *padded, const int64_t *origin, in
         }
         next += padded->positions;
         gops_padded_next_residue(padded, residue);
+    }
+    /* Vectors reach into what is between the planes. Denormals there would be slow. */
+    for (int64_t c = 0; c < channels && padded->plane > padded->values; c++) {
+        zero_run((C *)to + c * padded->plane + padded->values, padded->plane - padded->values);
     }
 }
