@@ -39,7 +39,8 @@ enum { CHANNELS_OF_A_LANE = 2 };
 #endif
 
 #ifdef GOPS_EMULATED_ISA
-typedef uint32_t quad_bits __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef uint32_t quad_bits
+    __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(sizeof(uint32_t)), may_alias));
 typedef int32_t quad_weight __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 /* The sum of the products of four bytes, of which those of the weights have a sign. */
