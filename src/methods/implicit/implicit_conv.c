@@ -12,6 +12,7 @@
  * processor's vectors. implicit_prepare lays out each of them and keeps the one with the least
  * estimate.
  */
+#include "methods/implicit/implicit_estimate.h"
 #include "methods/implicit/implicit_layout.h"
 #include "methods/methods.h"
 

@@ -1,4 +1,4 @@
-/* implicit_layout.h: how an implicit product is divided into work items, and what it costs. */
+/* implicit_layout.h: how an implicit product is divided into work items. */
 #ifndef GOPS_IMPLICIT_LAYOUT_H
 #define GOPS_IMPLICIT_LAYOUT_H
 
@@ -41,17 +41,6 @@ int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr);
  * there are lanes, the offset table is followed by the offsets of the taps of one plane. */
 int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
                                 int64_t offsets, int64_t sums, int64_t transpose);
-
-/* Estimated nanoseconds of `depth` steps of all tiles over `columns` columns for `channels`
- * channels. */
-double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
-                                  int64_t columns, int64_t depth);
-
-/* Estimated nanoseconds of copying so many values in so many runs. */
-double gops_implicit_copy_cost(double values, double runs);
-
-/* The same of a padded input of so many values. */
-double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values);
 
 /* Refuses a plan whose product cannot be laid out: for its budget where it could be laid out
  * without one (`fits_unlimited`). */

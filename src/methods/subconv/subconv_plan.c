@@ -5,6 +5,7 @@
  * kinds of products and not each product.
  */
 #include "methods/subconv/subconv_deconv.h"
+#include "methods/implicit/implicit_estimate.h"
 
 #include "base/checked.h"
 
@@ -41,7 +42,7 @@ int64_t gops_subconv_group_weights(const gops_plan *plan, const gops_subconv_geo
 }
 
 /* Estimated nanoseconds of one item's products. The constants were measured on the machine of
- * implicit_layout.c. */
+ * implicit_estimate.c. */
 static double products_cost(const gops_plan *plan, const gops_subconv_parameters *p,
                             const gops_subconv_kinds *kinds, int64_t columns)
 {

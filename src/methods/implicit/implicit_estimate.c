@@ -1,0 +1,136 @@
+/* implicit_estimate.c: a model of the time that implicit products take. */
+#include "methods/implicit/implicit_estimate.h"
+
+/* Measured with AVX-512 on one core of a Zen 5: the time of a cycle, and what its units do in one.
+ * Other processors differ by a factor that is much the same for all methods. */
+static const double NS_PER_CYCLE = 0.26;
+static const double MULTIPLIES_PER_CYCLE = 2, LOADS_PER_CYCLE = 2;
+static const double NS_PER_ITEM = 400;    /* tables, boxes, the beginning of the copy */
+static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the end of the loop */
+static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it later */
+static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
+/* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
+ * requantized, and bytes are transposed in the channels form. Cycles of tiles were measured on tiles by
+ * themselves, the others set by hand to meet the times of layers. */
+static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
+static const double NS_PER_BLOCKED_LANE = 0.12, NS_PER_BLOCKED_RUN = 20; /* for AMX */
+static const double STREAMED_WEIGHTS_PER_CYCLE = 128, STREAMED_PIXELS_PER_CYCLE = 64;
+static const double L2_BYTES_PER_CYCLE = 28;
+/* Loads across two lines delay the multiplications of an Intel Xeon (Granite Rapids class), if not those
+ * of a Zen 5. */
+static const double LANES_CYCLES_PER_LOAD = 0.13;
+/* A tile with one vector of channels has a load for each multiplication. The same processor. */
+static const double ONE_VECTOR_OF_LANES_SLOWER = 1.15;
+static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 150;
+static const double CYCLES_PER_REQUANTIZED = 1.4, CYCLES_PER_TRANSPOSED = 2.5;
+/* A pair's product and its sum are two instructions. */
+static const double PAIRS_SLOWER = 1.5;
+/* Processors with AMX do not hurry with VDPBF16PS: its steps took 3.6 times as long as those of f32
+ * (Intel Xeon, Granite Rapids), on Zen 5 as long. */
+static const double BF16_BESIDE_AMX_SLOWER = 3.6;
+
+/* Of a tile of AMX, measured on an Intel Xeon (Granite Rapids): a product takes 16 cycles where all data are
+ * zeros, but more with others and their loads. Sums are stored from the tile, loaded and requantized. */
+static double wide_cycles(const gops_plan *plan, const gops_tile *tile, int64_t depth)
+{
+    static const double CYCLES_PER_PRODUCT = 21, CYCLES_PER_LOAD = 10;
+    static const double CYCLES_PER_WIDE_TILE = 60, CYCLES_PER_WIDE_SUMS = 100;
+    static const double CYCLES_PER_WIDE_TRANSPOSED = 100;
+    const bool bytes = plan->quantized && gops_is_8_bit(plan->output_type->type);
+    const double rows = (double)tile->mr / GOPS_WIDE_MR, registers = rows * tile->nr;
+    const double products = registers * CYCLES_PER_PRODUCT;
+    const double loads = (rows + tile->nr) * CYCLES_PER_LOAD;
+    return (double)depth / GOPS_LANES_BLOCK * (products > loads ? products : loads) +
+           CYCLES_PER_WIDE_TILE +
+           registers * (CYCLES_PER_WIDE_SUMS + (bytes ? 0 : CYCLES_PER_WIDE_TRANSPOSED));
+}
+
+/* Of one step of K of a quantized plan's tile, which takes `compute` cycles if it waits for no memory.
+ * All of K is one block: where one vector a step fills half of the L1, weights come from the L2 for each
+ * tile, or vectors of pixels, of which taps share about a third. The pixels of a single tap are read once
+ * by each tile, and come from the L2 where those of a block of columns are larger than the L1. */
+static double lanes_step(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
+                         int64_t depth, int64_t columns, double compute, double loads)
+{
+    const double vector = (double)plan->kernels->vector_bytes, l1 = (double)plan->machine.l1_bytes;
+    const double pixels = (double)tile->nr * vector;
+    const bool streams = (double)depth * vector > l1 / 2;
+    if (!p->pixels_form) {
+        compute *= tile->mr > gops_plan_tiles(plan)->lanes ? 1 : ONE_VECTOR_OF_LANES_SLOWER;
+        return compute + (streams ? tile->mr * 4 / STREAMED_WEIGHTS_PER_CYCLE : 0);
+    }
+    if (depth > p->planes) {
+        compute += loads * LANES_CYCLES_PER_LOAD;
+    }
+    if (plan->conv.taps > 1) {
+        return compute + (streams ? pixels / 3 / STREAMED_PIXELS_PER_CYCLE : 0);
+    }
+    const double wait = pixels / L2_BYTES_PER_CYCLE;
+    return (double)depth * (double)columns * vector > l1 && wait > compute ? wait : compute;
+}
+
+/* Of one tile, in a block of `columns` columns. */
+static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
+                          int64_t depth, int64_t columns)
+{
+    const bool pixels_form = p->pixels_form;
+    if (gops_tile_is_wide(pixels_form, tile->mr)) {
+        return wide_cycles(plan, tile, depth);
+    }
+    const double lanes = (double)gops_plan_tiles(plan)->lanes;
+    const double vectors = pixels_form ? tile->mr : (double)tile->mr / lanes;
+    const bool pairs = plan->quantized && !gops_lanes_are_quads(plan);
+    const bool narrow = !plan->quantized && gops_plan_tiles(plan)->begin != NULL;
+    const double multiplies = (pairs    ? PAIRS_SLOWER
+                               : narrow ? BF16_BESIDE_AMX_SLOWER
+                                        : 1) *
+                              vectors * tile->nr / MULTIPLIES_PER_CYCLE;
+    /* Most vectors of pixels lie across two cache lines and cost two loads. */
+    const double loads = ((pixels_form ? 2 : 1) * (double)tile->nr + vectors) / LOADS_PER_CYCLE;
+    const double compute = multiplies > loads ? multiplies : loads;
+    if (!plan->quantized) {
+        return (double)depth * compute + CYCLES_PER_TILE + vectors * tile->nr * CYCLES_PER_SUM;
+    }
+    const double sum = CYCLES_PER_REQUANTIZED + (pixels_form ? 0 : CYCLES_PER_TRANSPOSED);
+    return (double)depth * lanes_step(plan, p, tile, depth, columns, compute, loads) +
+           CYCLES_PER_LANES_TILE + vectors * tile->nr * sum;
+}
+
+double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
+                                  int64_t columns, int64_t depth)
+{
+    const gops_tiles *tiles = gops_plan_tiles(plan);
+    const gops_tile *list = gops_implicit_tiles(p, tiles);
+    double cycles = 0;
+    for (int64_t c = 0; c < channels;) {
+        const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, channels - c);
+        const gops_tile *tile = list;
+        while (tile->mr != mr) {
+            tile++;
+        }
+        const int64_t blocks = mr == p->mr ? (channels - c) / mr : 1;
+        const int64_t calls = gops_ceil_div(columns, tile->nr);
+        const int64_t block = gops_min(columns, gops_max(1, p->column_block));
+        const double rows = plan->quantized ? CYCLES_PER_LANES_ROWS : 0;
+        cycles += (double)gops_max(1, blocks) *
+                  ((double)calls * tile_cycles(plan, p, tile, depth, block) +
+                   (double)gops_ceil_div(columns, block) * rows);
+        c += gops_max(1, blocks) * mr;
+    }
+    return cycles * NS_PER_CYCLE + NS_PER_ITEM;
+}
+
+double gops_implicit_copy_cost(double values, double runs)
+{
+    return values * NS_PER_COPIED_VALUE + runs * NS_PER_RUN;
+}
+
+double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values)
+{
+    double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
+    if (gops_implicit_is_wide(p)) {
+        return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
+    }
+    return plan->quantized ? values * NS_PER_COPIED_LANE + runs * NS_PER_LANES_RUN
+                           : gops_implicit_copy_cost(values, runs);
+}

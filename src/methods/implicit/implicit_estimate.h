@@ -1,0 +1,18 @@
+/* implicit_estimate.h: what an implicit product costs. */
+#ifndef GOPS_IMPLICIT_ESTIMATE_H
+#define GOPS_IMPLICIT_ESTIMATE_H
+
+#include "methods/implicit/implicit.h"
+
+/* Estimated nanoseconds of `depth` steps of all tiles over `columns` columns for `channels`
+ * channels. */
+double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
+                                  int64_t columns, int64_t depth);
+
+/* Estimated nanoseconds of copying so many values in so many runs. */
+double gops_implicit_copy_cost(double values, double runs);
+
+/* The same of a padded input of so many values. */
+double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values);
+
+#endif
