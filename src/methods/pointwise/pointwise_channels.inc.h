@@ -37,9 +37,11 @@ GOPS_INLINE void add_step(const C *const *x, int64_t offset, const C *weights, c
             sum[j * vectors + i] += value * weight[i];
         }
     }
-    GOPS_UNROLL
-    for (int i = 0; columns > 1 && i < vectors; i++) {
-        GOPS_STAYS(weight[i]); /* else a sum may be moved to its register */
+    if (columns > 1) {
+        GOPS_UNROLL
+        for (int i = 0; i < vectors; i++) {
+            GOPS_STAYS(weight[i]); /* else a sum may be moved to its register */
+        }
     }
 }
 
