@@ -6,7 +6,8 @@
  * instructions, and those without it would have to call a function for each. A reciprocal by the
  * processor's estimate is out for the same reason.
  *
- * The coefficients of A and B are Pade's, halved. The others are those of minimax approximations, computed with 200 bits by Remez' algorithm.
+ * The coefficients of A and B are Pade's, halved. The others are those of minimax approximations,
+ * computed with 200 bits by Remez' algorithm.
  */
 #include "post_ops/activate.h"
 
