@@ -351,6 +351,7 @@ static void check_operations(gops_problem_operation first, gops_problem_operatio
                                           : random_float(operation, tried, &random)};
         if (operation != GOPS_PROBLEM_NORM)
             s.problem.algorithm = random_algorithm(&random);
+        s.problem.max_workspace = gops_random_budget(&random);
         s.in_place = s.problem.with_residual && gops_problem_fits_in_place(&s.problem) &&
                      gops_test_random_chance(&random, 30);
         s.grid = mpi_random_grid(s.problem.data.rank - 2, &random);
