@@ -110,7 +110,7 @@ static ort_status *execute_plan(const gops_ort_compute *self, const gops_ort_tak
                                 const gops_arguments *arguments, const ort_kernel_context *context)
 {
     gops_error error;
-    gops_ort_enter(context);
+    gops_ort_enter(context, NULL);
     const gops_status status = gops_execute(taken->plan, arguments, &error);
     gops_ort_leave();
     return status == GOPS_OK ? NULL : refuse(self, &error);
@@ -279,7 +279,7 @@ static ort_status *run_empty(const gops_ort_compute *self, const gops_tensor *ou
     if (status != NULL || count_elements(output) == 0) {
         return status;
     }
-    gops_ort_enter(context);
+    gops_ort_enter(context, NULL);
     const gops_status computed = gops_ort_empty_execute(self->runtime, &self->operation, output,
                                                         weights->quantization, &arguments, &error);
     gops_ort_leave();

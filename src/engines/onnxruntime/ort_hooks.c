@@ -1,19 +1,22 @@
 /* ort_hooks.c: the runtime's threads and memory as the hooks of groupops/host.h. */
-#include "ort_runtime.h"
+#include "ort_team.h"
 
 #include <stdatomic.h>
 
-/* The call of the runtime that this thread executes, or NULL. */
+/* The call of the runtime that this thread executes, or NULL, and the team that it leads. */
 static _Thread_local const ort_kernel_context *entered;
+static _Thread_local gops_ort_team *led;
 
-void gops_ort_enter(const ort_kernel_context *context)
+void gops_ort_enter(const ort_kernel_context *context, gops_ort_team *team)
 {
     entered = context;
+    led = team;
 }
 
 void gops_ort_leave(void)
 {
     entered = NULL;
+    led = NULL;
 }
 
 typedef struct parallel_work {
@@ -40,6 +43,10 @@ static int host_parallel_for(void *context, void (*task)(void *argument, int64_t
 {
     const gops_ort_runtime *runtime = context;
     parallel_work work = {task, argument};
+    if (led != NULL) {
+        gops_ort_team_for(led, task, argument, count);
+        return 0;
+    }
     return succeeded(runtime, runtime->api->context_parallel_for(entered, run_work_item,
                                                                  (size_t)count, 0, &work))
                ? 0

@@ -61,7 +61,7 @@ static ort_status *factory_create_ep(ort_ep_factory *self,
     (void)metadata;
     (void)count;
     gops_ort_runtime runtime = ((const factory *)(void *)self)->runtime;
-    ort_status *status = gops_ort_read_accuracy(&runtime, options, &runtime.accuracy);
+    ort_status *status = gops_ort_read_options(&runtime, options);
     return status != NULL ? status : gops_ort_provider_create(&runtime, logger, ep);
 }
 

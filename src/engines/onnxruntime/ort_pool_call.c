@@ -99,7 +99,7 @@ static ort_status *execute(const pool_compute *self, pool_work *work,
     if (items == 1) {
         pool_planes(work, 0);
     } else if (items > 1) {
-        gops_ort_enter(context);
+        gops_ort_enter(context, NULL);
         failed = host.parallel_for(host.context, pool_planes, work, items);
         gops_ort_leave();
     }

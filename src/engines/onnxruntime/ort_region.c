@@ -5,6 +5,7 @@
 #include "ort_layout.h"
 #include "ort_pass.h"
 #include "ort_quantized.h"
+#include "ort_team.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ typedef struct step {
     void *slopes;
     size_t workspace_bytes;
     gops_ort_pass pass;
-    int64_t workers; /* of a pass */
+    int32_t threads; /* that it is worth */
     gops_ort_view data, other, output;
     bool has_other;
 } step;
@@ -30,7 +31,7 @@ typedef struct region {
     size_t step_count;
     gops_tensor *inputs, *outputs; /* their shapes */
     size_t input_count, output_count;
-    size_t scratch_bytes, workspace_bytes;
+    size_t scratch_bytes, workspace_bytes, team_bytes; /* no team: 0 */
     char name[GOPS_ORT_NAME_BYTES];
 } region;
 
@@ -43,13 +44,15 @@ static int64_t elements(const gops_tensor *tensor, int32_t from)
     return count;
 }
 
-/* How many threads the work of a step is worth: handing some of it to a thread of the runtime takes
- * as long as a core takes for half of this. */
-static int32_t worth_threads(double flops, double bytes)
+/* How many threads the work of a step is worth: handing some of it to another takes as long as a core
+ * takes for half of this, to a thread of a team less. */
+static int32_t worth_threads(const region *self, double flops, double bytes)
 {
-    const double worth_ns = 8000, flops_a_ns = 60, bytes_a_ns = 30;
+    const double worth_ns = self->runtime->may_spin ? 1500 : 8000;
+    const double flops_a_ns = 60, bytes_a_ns = 30;
     const double parts = (flops / flops_a_ns + bytes / bytes_a_ns) / worth_ns;
-    return parts >= GOPS_ORT_MAX_THREADS ? GOPS_ORT_MAX_THREADS : 1 + (int32_t)parts;
+    const int32_t most = gops_ort_processors();
+    return parts >= most ? most : 1 + (int32_t)parts;
 }
 
 static ort_status *no_memory(const region *self)
@@ -71,10 +74,8 @@ static gops_status create_plan(const region *self, const gops_ort_member *member
             ? output * weights / (double)gops_ort_channels(operation, &member->filter)
         : operation->kind == GOPS_ORT_DECONV ? data * weights / (double)member->data.dims[1]
                                              : 0;
-    options.threads = worth_threads(2 * macs, 4 * (data + output + weights));
-    if (options.threads > gops_ort_processors()) {
-        options.threads = gops_ort_processors();
-    }
+    made->threads = worth_threads(self, 2 * macs, 4 * (data + output + weights));
+    options.threads = made->threads;
     switch (operation->kind) {
     case GOPS_ORT_CONV:
         return gops_conv_plan_create(&member->data, &member->filter, &operation->conv, &options,
@@ -132,7 +133,7 @@ static ort_status *make_plan(region *self, gops_ort_member *member, step *made)
     return NULL;
 }
 
-static void make_pass(const gops_ort_placed_step *placed, step *made)
+static void make_pass(const region *self, const gops_ort_placed_step *placed, step *made)
 {
     gops_ort_member *member = placed->member;
     const bool copies = member->kind == GOPS_ORT_CONCAT;
@@ -163,10 +164,7 @@ static void make_pass(const gops_ort_placed_step *placed, step *made)
         made->made = member->made;
         member->made = NULL;
     }
-    made->workers = worth_threads(0, 8 * (double)elements(data, 0));
-    if (made->workers > gops_ort_processors()) {
-        made->workers = gops_ort_processors();
-    }
+    made->threads = worth_threads(self, 0, 8 * (double)elements(data, 0));
 }
 
 static ort_status *make_step(region *self, const gops_ort_placed_step *placed, step *made)
@@ -179,7 +177,7 @@ static ort_status *make_step(region *self, const gops_ort_placed_step *placed, s
     if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
         return make_plan(self, member, made);
     }
-    make_pass(placed, made);
+    make_pass(self, placed, made);
     return NULL;
 }
 
@@ -210,18 +208,18 @@ static void run_part(void *argument, int64_t index)
 {
     const running *now = argument;
     const gops_ort_pass *pass = &now->of->pass;
-    const int64_t planes = pass->images * pass->channels, parts = now->of->workers;
+    const int64_t planes = pass->images * pass->channels, parts = now->of->threads;
     gops_ort_pass_run(pass, &now->operands, planes * index / parts, planes * (index + 1) / parts);
 }
 
 static ort_status *run_pass(const region *self, running *now)
 {
-    if (now->of->workers == 1) {
+    if (now->of->threads == 1) {
         run_part(now, 0);
         return NULL;
     }
     const gops_host host = gops_ort_host(self->runtime);
-    return host.parallel_for(host.context, run_part, now, now->of->workers) == 0
+    return host.parallel_for(host.context, run_part, now, now->of->threads) == 0
                ? NULL
                : gops_ort_fail(self->runtime, ORT_FAIL, "groupops, node \"%s\": was not run",
                                self->name);
@@ -250,15 +248,23 @@ static ort_status *run_plan(const region *self, const running *now, void *worksp
                : gops_ort_refused(self->runtime, self->name, &error);
 }
 
-static ort_status *run_steps(const region *self, float *const *bases, void *workspace)
+/* One call, for who leads a team. */
+typedef struct call {
+    const region *self;
+    float *const *bases;
+    void *workspace;
+    ort_status *status;
+} call;
+
+static void run_steps(void *argument)
 {
-    ort_status *status = NULL;
-    for (size_t i = 0; i < self->step_count && status == NULL; i++) {
-        running now = start(&self->steps[i], bases);
-        status =
-            self->steps[i].plan != NULL ? run_plan(self, &now, workspace) : run_pass(self, &now);
+    call *of = argument;
+    const region *self = of->self;
+    for (size_t i = 0; i < self->step_count && of->status == NULL; i++) {
+        running now = start(&self->steps[i], of->bases);
+        of->status = self->steps[i].plan != NULL ? run_plan(self, &now, of->workspace)
+                                                 : run_pass(self, &now);
     }
-    return status;
 }
 
 static ort_status *find_bases(const region *self, ort_kernel_context *context, float **bases)
@@ -298,9 +304,10 @@ static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_c
 {
     const region *self = (const region *)(const void *)info;
     const gops_host host = gops_ort_host(self->runtime);
-    const size_t head = round_up((1 + self->input_count + self->output_count) * sizeof(float *));
+    const size_t head =
+        self->team_bytes + round_up((1 + self->input_count + self->output_count) * sizeof(float *));
     (void)state;
-    gops_ort_enter(context);
+    gops_ort_enter(context, NULL);
     unsigned char *memory =
         host.allocate(host.context, head + self->scratch_bytes + self->workspace_bytes + 1,
                       GOPS_WORKSPACE_ALIGNMENT);
@@ -308,12 +315,17 @@ static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_c
     if (memory == NULL) {
         status = no_memory(self);
     } else {
-        float **bases = (float **)(void *)memory;
+        float **bases = (float **)(void *)(memory + self->team_bytes);
         bases[GOPS_ORT_SCRATCH] = (float *)(void *)(memory + head);
         status = find_bases(self, context, bases);
-        if (status == NULL) {
-            status = run_steps(self, bases, memory + head + self->scratch_bytes);
+        call now = {self, bases, memory + head + self->scratch_bytes, status};
+        if (self->team_bytes > 0 && status == NULL) {
+            gops_ort_team_run(self->runtime, context, run_steps, &now, memory);
+            gops_ort_enter(context, NULL);
+        } else {
+            run_steps(&now);
         }
+        status = now.status;
         host.release(host.context, memory);
     }
     gops_ort_leave();
@@ -351,6 +363,9 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
     for (size_t i = 0; i < layout->step_count && status == NULL; i++) {
         status = make_step(self, &layout->steps[i], &self->steps[i]);
         self->step_count++;
+        if (self->steps[i].threads > 1 && self->runtime->may_spin) {
+            self->team_bytes = round_up(gops_ort_team_bytes());
+        }
         if (self->workspace_bytes < self->steps[i].workspace_bytes) {
             self->workspace_bytes = self->steps[i].workspace_bytes;
         }

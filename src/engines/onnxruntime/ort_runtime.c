@@ -74,30 +74,57 @@ ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const 
     return runtime->api->create_status(code, message);
 }
 
-ort_status *gops_ort_read_accuracy(const gops_ort_runtime *runtime,
-                                   const ort_session_options *options, gops_accuracy *accuracy)
+/* The text of an option of the session; *word stays where it is not given. */
+static ort_status *read_option(const gops_ort_runtime *runtime, const ort_session_options *options,
+                               const char *key, char option[16], const char **word)
 {
-    /* The runtime puts a provider's options among the session's, behind its name in small letters. */
-    static const char key[] = "ep.groupopsexecutionprovider.accuracy";
-    char option[16] = "";
-    const char *word = getenv("GROUPOPS_ACCURACY");
     int has = 0;
-    *accuracy = GOPS_ACCURACY_EXACT;
+    size_t bytes = 16;
     ort_status *status = runtime->api->has_session_config(options, key, &has);
     if (status == NULL && has) {
-        size_t bytes = sizeof option;
         status = runtime->api->get_session_config(options, key, option, &bytes);
-        word = option;
+        *word = option;
     }
-    if (status != NULL || word == NULL || word[0] == '\0' || strcmp(word, "exact") == 0) {
+    return status;
+}
+
+/* An option of the provider that is one word or another; the first also where nothing is said. The
+ * runtime puts a provider's options among the session's, behind its name in small letters. */
+static ort_status *read_choice(const gops_ort_runtime *runtime, const ort_session_options *options,
+                               const char *name, const char *word, const char *const choices[2],
+                               bool *is_second)
+{
+    char key[64], option[16] = "";
+    snprintf(key, sizeof key, "ep.groupopsexecutionprovider.%s", name);
+    ort_status *status = read_option(runtime, options, key, option, &word);
+    *is_second = false;
+    if (status != NULL || word == NULL || word[0] == '\0' || strcmp(word, choices[0]) == 0) {
         return status;
     }
-    if (strcmp(word, "relaxed") != 0) {
-        return gops_ort_fail(runtime, ORT_INVALID_ARGUMENT,
-                             "groupops: accuracy is \"%s\"; it must be exact or relaxed", word);
+    *is_second = strcmp(word, choices[1]) == 0;
+    return *is_second ? NULL
+                      : gops_ort_fail(runtime, ORT_INVALID_ARGUMENT,
+                                      "groupops: %s is \"%s\"; it must be %s or %s", name, word,
+                                      choices[0], choices[1]);
+}
+
+ort_status *gops_ort_read_options(gops_ort_runtime *runtime, const ort_session_options *options)
+{
+    char option[16] = "";
+    const char *spins = "1";
+    bool relaxed = false;
+    ort_status *status = read_choice(runtime, options, "accuracy", getenv("GROUPOPS_ACCURACY"),
+                                     (const char *const[2]){"exact", "relaxed"}, &relaxed);
+    if (status == NULL) {
+        status = read_choice(runtime, options, "claim", NULL,
+                             (const char *const[2]){"worthwhile", "all"}, &runtime->claims_all);
     }
-    *accuracy = GOPS_ACCURACY_RELAXED;
-    return NULL;
+    if (status == NULL) {
+        status = read_option(runtime, options, "session.intra_op.allow_spinning", option, &spins);
+    }
+    runtime->accuracy = relaxed ? GOPS_ACCURACY_RELAXED : GOPS_ACCURACY_EXACT;
+    runtime->may_spin = strcmp(spins, "0") != 0;
+    return status;
 }
 
 ort_status *gops_ort_refused(const gops_ort_runtime *runtime, const char *name,

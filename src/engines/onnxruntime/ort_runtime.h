@@ -18,8 +18,13 @@ typedef struct gops_ort_runtime {
     ort_allocator *allocator; /* of the runtime, for memory that outlives a call */
     /* Of the session, for memory that does not; NULL before its first call. */
     _Atomic(ort_allocator *) scratch;
-    gops_accuracy accuracy; /* of the session: gops_ort_read_accuracy */
+    /* Of the session: gops_ort_read_options. */
+    gops_accuracy accuracy;
+    bool claims_all; /* also what the estimate would leave to the runtime */
+    bool may_spin;   /* its threads may wait for each other without going to sleep */
 } gops_ort_runtime;
+
+typedef struct gops_ort_team gops_ort_team;
 
 /* Checks the version and every slot that is used. False after a failure, which *status describes;
  * it is NULL if the runtime lacks even the function that makes a status. */
@@ -31,10 +36,9 @@ void gops_ort_runtime_close(gops_ort_runtime *runtime);
 ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Reads the session's option `accuracy` of the provider or, where it is not given, the environment's
- * GROUPOPS_ACCURACY: exact, the default, or relaxed. */
-ort_status *gops_ort_read_accuracy(const gops_ort_runtime *runtime,
-                                   const ort_session_options *options, gops_accuracy *accuracy);
+/* Reads the session's options: the provider's `accuracy`, exact or relaxed, without which the
+ * environment's GROUPOPS_ACCURACY counts, and `claim`, worthwhile or all; the first is the default. */
+ort_status *gops_ort_read_options(gops_ort_runtime *runtime, const ort_session_options *options);
 
 /* The status for a call that the library refused; `name` is the node's. */
 ort_status *gops_ort_refused(const gops_ort_runtime *runtime, const char *name,
@@ -60,9 +64,10 @@ bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other);
 /* The runtime's thread pool and memory as hooks. A call of the runtime calls gops_ort_enter before
  * gops_execute and gops_ort_leave after it: between them memory comes from the session's arena and
  * work items run on the session's threads; elsewhere memory comes from the runtime's allocator. The
- * hooks are for one session, that of `runtime`. */
+ * hooks are for one session, that of `runtime`. Where the thread leads a team (ort_team.h) its threads
+ * do the work items; NULL: it leads none. */
 gops_host gops_ort_host(gops_ort_runtime *runtime);
-void gops_ort_enter(const ort_kernel_context *context);
+void gops_ort_enter(const ort_kernel_context *context, gops_ort_team *team);
 void gops_ort_leave(void);
 
 #endif

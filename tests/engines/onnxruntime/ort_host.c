@@ -158,26 +158,45 @@ bool gops_ort_is_refused(ort_status *status, const char *text, const char *what)
     return refused;
 }
 
-static const char *accuracy_option;
+static const char *accuracy_option, *claim_option = "all";
+static bool may_spin = true;
 
 void gops_ort_set_accuracy(const char *accuracy)
 {
     accuracy_option = accuracy;
 }
 
+void gops_ort_set_claim(const char *claim)
+{
+    claim_option = claim;
+}
+
+void gops_ort_set_spinning(bool may)
+{
+    may_spin = may;
+}
+
 static ort_status *append(ort_session_options *options, const char *provider)
 {
     const ort_ep_device *const *devices = NULL;
-    size_t count = 0;
+    const char *names[2], *values[2];
+    size_t count = 0, given = 0;
+    if (accuracy_option != NULL) {
+        names[given] = "accuracy";
+        values[given++] = accuracy_option;
+    }
+    if (claim_option != NULL) {
+        names[given] = "claim";
+        values[given++] = claim_option;
+    }
     ort_status *status = runtime.api->get_ep_devices(runtime.env, &devices, &count);
     if (status != NULL) {
         return status;
     }
     for (size_t i = 0; i < count; i++) {
         if (strcmp(runtime.api->get_ep_name(devices[i]), provider) == 0) {
-            return runtime.api->append_provider(options, runtime.env, &devices[i], 1,
-                                                (const char *const[]){"accuracy"}, &accuracy_option,
-                                                accuracy_option != NULL);
+            return runtime.api->append_provider(options, runtime.env, &devices[i], 1, names, values,
+                                                given);
         }
     }
     return runtime.api->create_status(ORT_FAIL, "the provider has no device");
@@ -201,6 +220,8 @@ ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_
                                           "1")) == NULL &&
         (status = api->add_session_config(options, "session.qdqisint8allowed",
                                           settings->int8 ? "1" : "0")) == NULL &&
+        (status = api->add_session_config(options, "session.intra_op.allow_spinning",
+                                          may_spin ? "1" : "0")) == NULL &&
         (profile == NULL || (status = api->enable_profiling(options, profile)) == NULL) &&
         (settings->provider == NULL || (status = append(options, settings->provider)) == NULL)) {
         status = api->create_session_from_array(runtime.env, model->bytes, model->size, options,

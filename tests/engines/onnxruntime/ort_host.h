@@ -42,8 +42,12 @@ typedef struct gops_ort_session_settings {
     bool int8; /* i8 tensors stay i8, which the runtime on x86-64 makes u8 or floats otherwise */
 } gops_ort_session_settings;
 
-/* The provider's option of that name, for sessions that are opened from now on; NULL: not given. */
+/* The provider's options of these names, for sessions that are opened from now on; NULL: not given, as
+ * accuracy is at first. claim is "all" at first. */
 void gops_ort_set_accuracy(const char *accuracy);
+void gops_ort_set_claim(const char *claim);
+/* Whether the runtime's threads may wait without going to sleep; at first they may. */
+void gops_ort_set_spinning(bool may);
 
 ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_settings *settings,
                           ort_session **session);

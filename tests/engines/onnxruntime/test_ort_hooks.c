@@ -1,6 +1,7 @@
 /* That the provider computes on the session's threads and in the runtime's memory, and survives
  * their failing: by counts taken between it and the runtime. */
 #include "ort_counting.h"
+#include "ort_graphs.h"
 #include "ort_layer.h"
 
 #include "harness.h"
@@ -9,6 +10,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static gops_ort_counts *counts(void)
 {
@@ -128,9 +130,49 @@ static void failing(void)
     }
 }
 
+/* A region of layers that are worth two threads, in the sessions of gops_ort_graph_check. */
+static void run_region(const char *what)
+{
+    const int64_t dims[] = {1, 13, 61, 59};
+    gops_ort_graph_builder graph;
+    gops_ort_graph_start(&graph, 1, 13, dims, 4);
+    gops_ort_graph_conv(&graph, "a", "x", 13, 17, 3, 1);
+    gops_ort_graph_node(&graph, "Relu", "b", (const char *[]){"a", NULL});
+    gops_ort_graph_conv(&graph, "c", "b", 17, 11, 1, 1);
+    gops_ort_graph_node(&graph, "Add", "d", (const char *[]){"c", "c", NULL});
+    gops_ort_graph_conv(&graph, "y", "d", 11, 7, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, what, 5, 1);
+}
+
+/* Threads are asked for once in a run, however many steps there are, unless they may not spin; a
+ * region does without them if it has to. */
+static void region(void)
+{
+    enum { LEVELS = 4, THREAD_COUNTS = 2, RUNS = 2, ALL = LEVELS * THREAD_COUNTS * RUNS };
+    gops_ort_load();
+    gops_ort_counts *seen = counts();
+    const bool alone = sysconf(_SC_NPROCESSORS_ONLN) == 1;
+    if (!gops_test_check(seen != NULL, "the counting library is not loaded")) {
+        return;
+    }
+    for (int spins = 0; spins < 2; spins++) {
+        const long long before = seen->parallel_fors;
+        gops_ort_set_spinning(spins != 0);
+        run_region(spins ? "a team" : "no team");
+        const long long loops = seen->parallel_fors - before;
+        gops_test_check(alone || (spins ? loops == ALL : loops > ALL),
+                        "%lld parallel loops in %d runs", loops, ALL);
+    }
+    seen->fail_parallel_for = seen->parallel_fors + 1;
+    run_region("no threads");
+    seen->fail_parallel_for = 0;
+}
+
 int main(void)
 {
-    const gops_test_case cases[] = {{"counted", counted}, {"failing", failing}, {NULL, NULL}};
+    const gops_test_case cases[] = {
+        {"counted", counted}, {"failing", failing}, {"region", region}, {NULL, NULL}};
     gops_ort_use(GROUPOPS_ORT_COUNTING);
     const int status = gops_test_main("ONNX Runtime, hooks", cases);
     gops_ort_unload();
