@@ -148,6 +148,7 @@ static void models(void)
             }
         }
     }
+    gops_ort_set_claim(NULL);
     gops_ort_load();
     printf("\n| network | threads | without, ms | with, ms | ratio | nodes taken | difference |\n"
            "|---|---|---|---|---|---|---|\n");

@@ -97,6 +97,7 @@ static void compare_network(const subject *of, const gops_ort_form *form)
 static void networks(void)
 {
     gops_ort_load();
+    gops_ort_set_claim(NULL);
     printf("\n| network | activations | threads | without, ms | with, ms | ratio |\n"
            "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {

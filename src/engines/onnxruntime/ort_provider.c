@@ -77,11 +77,48 @@ static ort_status *claim(const gops_ort_runtime *runtime, gops_ort_node *const *
     return status;
 }
 
+/* Says what becomes of nodes. */
+static ort_status *tell(const provider *self, const gops_ort_node *first, const gops_ort_node *last,
+                        size_t node_count, double gain)
+{
+    const bool taken = gain > 0 || self->runtime.claims_all;
+    char line[GOPS_MESSAGE_BYTES];
+    if (self->logger == NULL) {
+        return NULL;
+    }
+    snprintf(
+        line, sizeof line,
+        "groupops %s %zu nodes from \"%s\" on to the last of \"%s\": by the estimate a call of "
+        "them takes %.0f us %s than the runtime's own",
+        taken ? "takes" : "leaves", node_count, first->name, last->name,
+        (gain > 0 ? gain : -gain) / 1000, gain > 0 ? "less" : "more");
+    return self->runtime.api->log_message(self->logger, ORT_LOG_INFO, line, __FILE__, __LINE__,
+                                          __func__);
+}
+
+/* Claims an operation and what is fused to it as a call, if it is worth it. The runtime keeps passing
+ * the weights at each call: a new shape may need another packing. */
+static ort_status *claim_alone(const provider *self, const gops_ort_graph *graph,
+                               const gops_ort_claim *found, ort_graph_support *support)
+{
+    double gain;
+    bool known;
+    ort_status *status = gops_ort_gain_alone(&self->runtime, graph, found, &gain, &known);
+    if (status == NULL && known) {
+        status = tell(self, found->nodes[0], found->nodes[0], found->node_count, gain);
+    }
+    if (status != NULL || (known && gain <= 0 && !self->runtime.claims_all)) {
+        return status;
+    }
+    return claim(&self->runtime, found->nodes, found->node_count, true, support);
+}
+
 /* Reads what starts at each node: members are added to the list; what cannot be one is claimed by
  * itself where there is a `support`. */
-static ort_status *read_candidates(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+static ort_status *read_candidates(const provider *self, const gops_ort_graph *graph,
                                    ort_graph_support *support, gops_ort_members *members)
 {
+    const gops_ort_runtime *runtime = &self->runtime;
     bool misjudges;
     ort_status *status = gops_ort_misjudges_pools(runtime, graph, &misjudges);
     const bool has_members = status == NULL && !misjudges && !graph->nested;
@@ -98,10 +135,12 @@ static ort_status *read_candidates(const gops_ort_runtime *runtime, const gops_o
         if (status != NULL || !serves) {
             continue;
         }
-        /* The runtime keeps passing the weights at each call: a new shape may need another packing. */
-        status = member != NULL    ? gops_ort_members_add(runtime, members, member)
-                 : support != NULL ? claim(runtime, found.nodes, found.node_count, true, support)
-                                   : NULL;
+        if (member != NULL) {
+            status = gops_ort_members_add(runtime, members, member);
+        } else if (support != NULL) {
+            status = found.is_pool ? claim(runtime, found.nodes, found.node_count, true, support)
+                                   : claim_alone(self, graph, &found.claim, support);
+        }
     }
     if (status == NULL && has_members) {
         status = gops_ort_members_read(runtime, graph, members);
@@ -109,27 +148,9 @@ static ort_status *read_candidates(const gops_ort_runtime *runtime, const gops_o
     return status != NULL ? status : gops_ort_members_sort(runtime, graph, members);
 }
 
-/* Says what becomes of a region. */
-static ort_status *tell(const provider *self, gops_ort_member *const *members, size_t count,
-                        size_t node_count, double gain)
-{
-    char line[GOPS_MESSAGE_BYTES];
-    if (self->logger == NULL) {
-        return NULL;
-    }
-    snprintf(
-        line, sizeof line,
-        "groupops %s %zu nodes from \"%s\" on to the last of \"%s\": by the estimate a call of "
-        "them takes %.0f us %s than the runtime's own",
-        gain > 0 ? "takes" : "leaves", node_count, members[0]->claim.nodes[0]->name,
-        members[count - 1]->claim.nodes[0]->name, (gain > 0 ? gain : -gain) / 1000,
-        gain > 0 ? "less" : "more");
-    return self->runtime.api->log_message(self->logger, ORT_LOG_INFO, line, __FILE__, __LINE__,
-                                          __func__);
-}
-
 /* Claims members of one level: one of them by itself, more as a region, if it is worth it. */
-static ort_status *claim_level(const provider *self, gops_ort_member *const *members, size_t count,
+static ort_status *claim_level(const provider *self, const gops_ort_graph *graph,
+                               gops_ort_member *const *members, size_t count,
                                ort_graph_support *support)
 {
     const gops_ort_runtime *runtime = &self->runtime;
@@ -142,11 +163,12 @@ static ort_status *claim_level(const provider *self, gops_ort_member *const *mem
         return NULL; /* nothing to gain */
     }
     if (count == 1) {
-        return claim(runtime, members[0]->claim.nodes, node_count, true, support);
+        return claim_alone(self, graph, &members[0]->claim, support);
     }
     const double gain = gops_ort_gain(runtime, members, count);
-    ort_status *status = tell(self, members, count, node_count, gain);
-    if (status != NULL || gain <= 0) {
+    ort_status *status = tell(self, members[0]->claim.nodes[0], members[count - 1]->claim.nodes[0],
+                              node_count, gain);
+    if (status != NULL || (gain <= 0 && !runtime->claims_all)) {
         return status;
     }
     gops_ort_node **nodes = malloc(node_count * sizeof *nodes);
@@ -172,13 +194,13 @@ static ort_status *provider_get_capability(ort_ep *ep, const ort_graph *from,
     if (status != NULL) {
         return status;
     }
-    status = read_candidates(runtime, &graph, support, &members);
+    status = read_candidates(self, &graph, support, &members);
     for (size_t first = 0, end; status == NULL && first < members.count; first = end) {
         for (end = first + 1;
              end < members.count && members.items[end]->level == members.items[first]->level;) {
             end++;
         }
-        status = claim_level(self, members.items + first, end - first, support);
+        status = claim_level(self, &graph, members.items + first, end - first, support);
     }
     gops_ort_members_free(&members);
     gops_ort_graph_free(&graph);
@@ -268,9 +290,10 @@ static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_members
 }
 
 /* Looks for what was claimed: nodes that are one claim or pool, or else a region. */
-static ort_status *compile_graph(gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                 const ort_node *fused, ort_compute_info **info)
+static ort_status *compile_graph(provider *self, const gops_ort_graph *graph, const ort_node *fused,
+                                 ort_compute_info **info)
 {
+    gops_ort_runtime *runtime = &self->runtime;
     gops_ort_members members = {NULL, 0, 0};
     candidate found;
     ort_status *status = NULL;
@@ -282,7 +305,7 @@ static ort_status *compile_graph(gops_ort_runtime *runtime, const gops_ort_graph
         }
     }
     if (status == NULL) {
-        status = read_candidates(runtime, graph, NULL, &members);
+        status = read_candidates(self, graph, NULL, &members);
     }
     if (status == NULL && count_nodes(&members) != graph->node_count) {
         status = gops_ort_fail(runtime, ORT_FAIL,
@@ -296,13 +319,13 @@ static ort_status *compile_graph(gops_ort_runtime *runtime, const gops_ort_graph
     return status;
 }
 
-static ort_status *compile_one(gops_ort_runtime *runtime, const ort_graph *from,
-                               const ort_node *fused, ort_compute_info **info)
+static ort_status *compile_one(provider *self, const ort_graph *from, const ort_node *fused,
+                               ort_compute_info **info)
 {
     gops_ort_graph graph;
-    ort_status *status = gops_ort_graph_read(runtime, from, &graph);
+    ort_status *status = gops_ort_graph_read(&self->runtime, from, &graph);
     if (status == NULL) {
-        status = compile_graph(runtime, &graph, fused, info);
+        status = compile_graph(self, &graph, fused, info);
         gops_ort_graph_free(&graph);
     }
     return status;
@@ -325,14 +348,14 @@ static ort_status *provider_compile(ort_ep *ep, const ort_graph **graphs,
                                     const ort_node **fused_nodes, size_t count,
                                     ort_compute_info **infos, ort_node **context_nodes)
 {
-    gops_ort_runtime *runtime = &((provider *)(void *)ep)->runtime;
+    provider *self = (provider *)(void *)ep;
     ort_status *status = NULL;
     (void)context_nodes;
     for (size_t i = 0; i < count; i++) {
         infos[i] = NULL;
     }
     for (size_t i = 0; status == NULL && i < count; i++) {
-        status = compile_one(runtime, graphs[i], fused_nodes[i], &infos[i]);
+        status = compile_one(self, graphs[i], fused_nodes[i], &infos[i]);
     }
     if (status != NULL) {
         provider_release_compute_infos(ep, infos, count);

@@ -1,5 +1,5 @@
 /*
- * ort_worth.c: estimates what a region gains over the runtime's own provider.
+ * ort_worth.c: estimates what a call gains over the runtime's own provider.
  *
  * The runtime keeps a blocked layout from one Conv to the next. What makes the difference:
  *
@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-static const double step_ns = 1000, gate_ns = 0.15;
+static const double step_ns = 1000, gate_ns = 0.15, reorder_ns = 0.2;
 static const double norm_ns = 1.2; /* on an Intel Xeon, AVX-512 and AVX2 */
 static const double lowered_flops_a_ns = 20, grouped_flops_a_ns = 80;
 static const double block_flops_a_ns = 80, our_block_flops_a_ns = 130;
@@ -43,82 +43,87 @@ typedef struct rates {
     bool has_slow_block;     /* groups of one block gain */
 } rates;
 
-#if defined(__x86_64__)
+/* Processors by their vectors, those of 512 bits by their vendor. Other vendors' with AVX2 alone have the
+ * same two multipliers of 256 bits as Intel's. */
+typedef enum processor { WIDE, WIDE_INTEL, AVX2, NARROW, PROCESSORS } processor;
+
 /* On the Intel Xeon (Granite Rapids' class): means over 9 networks of torchvision, with 512 bits one
  * thread or two, whichever is less. There it was also held to AVX2 and to SSE2, by hiding the rest from
  * CPUID, with one thread: it reaches 97% of the multipliers' peak in 256 bits, ours 84%. */
-static const rates zen5 = {.transposed_ns = 0.0016,
-                           .depthwise_ns = 0.08,
-                           .exp_ns = 0.1,
-                           .block = 16,
-                           .has_slow_block = true};
-static const rates xeon_avx512 = {
-    .flops_a_ns = 190,
-    .gains = {[FEW] = -0.04,
-              [POINT] = -0.08,
-              [STRIDED] = 0.1,
-              [ROWS_56] = -0.13,
-              [ROWS_28] = -0.07,
-              [ROWS_13] = 0.02,
-              [ROWS_0] = 0.2},
-    .winograd = {[ROWS_56] = 0.36, [ROWS_28] = 0.33, [ROWS_13] = 0.08, [ROWS_0] = -0.1},
-    .transposed_ns = 0.0016,
-    .depthwise_ns = 0.08,
-    .exp_ns = 0.03,
-    .hard_ns = 0.12,
-    .block = 16,
+static const rates measured[PROCESSORS] = {
+    [WIDE] =
+        {
+            .transposed_ns = 0.0016,
+            .depthwise_ns = 0.08,
+            .exp_ns = 0.1,
+            .block = 16,
+            .has_slow_block = true,
+        },
+    [WIDE_INTEL] =
+        {
+            .flops_a_ns = 190,
+            .gains = {[FEW] = -0.04,
+                      [POINT] = -0.08,
+                      [STRIDED] = 0.1,
+                      [ROWS_56] = -0.13,
+                      [ROWS_28] = -0.07,
+                      [ROWS_13] = 0.02,
+                      [ROWS_0] = 0.2},
+            .winograd = {[ROWS_56] = 0.36, [ROWS_28] = 0.33, [ROWS_13] = 0.08, [ROWS_0] = -0.1},
+            .transposed_ns = 0.0016,
+            .depthwise_ns = 0.08,
+            .exp_ns = 0.03,
+            .hard_ns = 0.12,
+            .block = 16,
+        },
+    [AVX2] =
+        {
+            .flops_a_ns = 115,
+            .gains = {[FIRST] = -0.1,
+                      [FEW] = -0.02,
+                      [POINT] = -0.19,
+                      [STRIDED] = -0.24,
+                      [ROWS_56] = -0.27,
+                      [ROWS_28] = -0.19,
+                      [ROWS_13] = -0.17},
+            .winograd = {[ROWS_56] = 0.55, [ROWS_28] = 0.5, [ROWS_13] = 0.33},
+            .depthwise_ns = -0.05,
+            .exp_ns = 0.15,
+            .hard_ns = 0.1,
+            .block = 8,
+        },
+    [NARROW] =
+        {
+            .flops_a_ns = 40,
+            .gains = {[FIRST] = -0.13,
+                      [FEW] = -0.22,
+                      [POINT] = -0.13,
+                      [STRIDED] = -0.14,
+                      [ROWS_56] = -0.18,
+                      [ROWS_28] = -0.22,
+                      [ROWS_13] = -0.13},
+            .depthwise_ns = 0.1,
+            .exp_ns = 0.15,
+            .block = 8,
+        },
 };
-static const rates avx2 = {
-    .flops_a_ns = 115,
-    .gains = {[FIRST] = -0.1,
-              [FEW] = -0.02,
-              [POINT] = -0.19,
-              [STRIDED] = -0.24,
-              [ROWS_56] = -0.27,
-              [ROWS_28] = -0.19,
-              [ROWS_13] = -0.17},
-    .winograd = {[ROWS_56] = 0.55, [ROWS_28] = 0.5, [ROWS_13] = 0.33},
-    .depthwise_ns = -0.05,
-    .exp_ns = 0.15,
-    .hard_ns = 0.1,
-    .block = 8,
-};
-static const rates sse2 = {
-    .flops_a_ns = 40,
-    .gains = {[FIRST] = -0.13,
-              [FEW] = -0.22,
-              [POINT] = -0.13,
-              [STRIDED] = -0.14,
-              [ROWS_56] = -0.18,
-              [ROWS_28] = -0.22,
-              [ROWS_13] = -0.13},
-    .depthwise_ns = 0.1,
-    .exp_ns = 0.15,
-    .block = 8,
-};
-#endif
 
 enum {
     FIRST_IN = 4, /* channels in of a network's first layer, at most */
     FEW_IN = 64,
 };
 
-/* Other vendors' processors with AVX2 alone have the same two multipliers of 256 bits as Intel's. */
+/* What is no x86-64 counts as a Zen 5. */
 static const rates *rates_here(void)
 {
 #if defined(__x86_64__)
     const char *isa = gops_isa();
-    if (isa != NULL && (strncmp(isa, "avx512", 6) == 0 || strcmp(isa, "amx") == 0)) {
-        return __builtin_cpu_is("intel") ? &xeon_avx512 : &zen5;
+    if (isa != NULL && (strncmp(isa, "avx512", 6) == 0 || strncmp(isa, "amx", 3) == 0)) {
+        return &measured[__builtin_cpu_is("intel") ? WIDE_INTEL : WIDE];
     }
-    return isa != NULL && strncmp(isa, "avx2", 4) == 0 ? &avx2 : &sse2;
+    return &measured[isa != NULL && strncmp(isa, "avx2", 4) == 0 ? AVX2 : NARROW];
 #else
-    static const rates others = {.transposed_ns = 0.0016,
-                                 .depthwise_ns = 0.08,
-                                 .exp_ns = 0.15,
-                                 .block = 16,
-                                 .has_slow_block = true};
-    return &others;
+    return &measured[WIDE];
 #endif
 }
 
@@ -238,4 +243,115 @@ double gops_ort_gain(const gops_ort_runtime *runtime, gops_ort_member *const *me
         gain += gain_of(runtime, here, members[i]);
     }
     return gain;
+}
+
+static bool is_one_of(const char *type, const char *const *types)
+{
+    for (; *types != NULL; types++) {
+        if (strcmp(type, *types) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_layout(const gops_ort_node *node)
+{
+    static const char *const types[] = {"Conv", "MaxPool", "AveragePool", "GlobalAveragePool",
+                                        NULL};
+    return !node->claimed && is_one_of(node->type, types);
+}
+
+static bool keeps_layout(const gops_ort_node *node)
+{
+    static const char *const types[] = {"Relu", "Clip",   "Sigmoid", "HardSigmoid",
+                                        "Add",  "Concat", NULL};
+    return !node->claimed && is_one_of(node->type, types);
+}
+
+/* Whether the runtime has a value in its blocked layout anyway. */
+static bool is_written_blocked(const gops_ort_graph *graph, const char *value)
+{
+    enum { DEPTH = 4 };
+    const gops_ort_node *writer = gops_ort_writer(graph, value);
+    for (int i = 0; i < DEPTH && writer != NULL && keeps_layout(writer); i++) {
+        writer = gops_ort_writer(graph, writer->input_names[0]);
+    }
+    return writer != NULL && has_layout(writer);
+}
+
+static bool is_read_blocked(const gops_ort_graph *graph, const char *value)
+{
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (uses[i].reader != NULL &&
+            (has_layout(uses[i].reader) || keeps_layout(uses[i].reader))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What else would be in blocks has to be reordered around our call, and what is not, around the
+ * runtime's. */
+static double gain_of_borders(const rates *here, const gops_ort_graph *graph,
+                              const gops_ort_member *member)
+{
+    const gops_ort_claim *claim = &member->claim;
+    const int64_t groups = member->filter.dims[0];
+    const int64_t out = member->filter.dims[1], in = member->filter.dims[2];
+    const double read = elements(&member->data), written = elements(&member->output);
+    if (claim->operation.kind != GOPS_ORT_CONV ||
+        (groups > 1 && in > 1 && (in % here->block != 0 || out % here->block != 0))) {
+        return 0;
+    }
+    return reorder_ns * ((is_written_blocked(graph, claim->inputs[GOPS_ORT_DATA]) ? -read : read) +
+                         (is_read_blocked(graph, claim->output) ? -written : written));
+}
+
+/* Gives open sizes a number. */
+static void close_sizes(gops_tensor *data)
+{
+    enum { USUAL_ROW = 28 };
+    for (int32_t i = 0; i < data->rank; i++) {
+        if (data->dims[i] < 1) {
+            data->dims[i] = i == 0 ? 1 : USUAL_ROW;
+        }
+    }
+}
+
+ort_status *gops_ort_gain_alone(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                const gops_ort_claim *claim, double *gain, bool *known)
+{
+    const gops_ort_operation *operation = &claim->operation;
+    gops_ort_member member = {.kind = GOPS_ORT_PLAN, .claim = *claim};
+    gops_tensor weights;
+    gops_shape shape;
+    bool has_data, has_weights;
+    *known = false;
+    if (operation->kind == GOPS_ORT_NORM || operation->output_type != (gops_type)0 ||
+        operation->types[GOPS_ORT_DATA] != GOPS_F32) {
+        return NULL;
+    }
+    ort_status *status =
+        gops_ort_value_tensor(runtime, claim->infos[GOPS_ORT_DATA], &member.data, &has_data);
+    if (status == NULL) {
+        status =
+            gops_ort_value_tensor(runtime, claim->infos[GOPS_ORT_FILTER], &weights, &has_weights);
+    }
+    if (status != NULL || !has_data || !has_weights || member.data.rank < 3 ||
+        member.data.dims[1] < 1 || !gops_ort_is_closed(&weights)) {
+        return status;
+    }
+    close_sizes(&member.data);
+    if (!gops_ort_filter_tensor(operation, &weights, &member.filter) ||
+        gops_ort_shape(operation, &member.data, &member.filter, &shape, NULL) != GOPS_OK) {
+        return status;
+    }
+    const rates *here = rates_here();
+    member.output = shape.output;
+    *known = true;
+    *gain = gain_of(runtime, here, &member) - 2 * step_ns + gain_of_borders(here, graph, &member);
+    return NULL;
 }
