@@ -9,6 +9,7 @@ their ratio; then the geometric means. PYTHONPATH and GROUPOPS_LIBRARY are those
 src/engines/pytorch/README.md.
 """
 
+import ctypes
 import sys
 import time
 from math import exp, log
@@ -27,11 +28,24 @@ NETWORKS = """
     segmentation/fcn_resnet50 video/r3d_18 video/mc3_18 video/r2plus1d_18 video/s3d
 """.split()
 
+# Parameters of the C library's mallopt().
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+
 # The fewest rounds, however long they take; the most.
 ROUNDS = (3, 40)
 # Timed calls of each in a round. The first one goes uncounted: it brings its own weights to the caches, and
 # after a switch Python and PyTorch look up anew what they call.
 CALLS = 3
+
+
+def keep_memory():
+    """Lets the C library keep what is freed. Else it gives the memory of large outputs back to the system at
+    some calls and not at others, by what lies behind them, and the page faults double the time of a layer."""
+    try:
+        ctypes.CDLL(None).mallopt(M_MMAP_MAX, 0)
+        ctypes.CDLL(None).mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+    except AttributeError:  # another C library
+        pass
 
 
 def every_network():
@@ -105,6 +119,7 @@ def main(words):
         return 2
     threads = [int(count) for count in given.get("threads", "1,2").split(",")]
     found = {count: [] for count in threads}
+    keep_memory()
     print(f"{'network':44} {'threads':>7} {'without':>10} {'with':>10} {'ratio':>7}")
     for name in list(every_network()) if names == ["all"] else names:
         for count, ratio in measure(name, threads, float(given.get("seconds", 6)), "channels-last" in given).items():

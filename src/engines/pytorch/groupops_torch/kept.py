@@ -63,10 +63,12 @@ def _offsets(weight, indices):
 
 
 class _Entry:
-    """The state of a weight when its packing began, and the layer that was made from it."""
+    """The state of a weight when its packing began, and the layer that was made from it: None once the
+    entry is no longer kept."""
 
     def __init__(self, weight):
         self.layer = None
+        self.weight = None  # a weak reference to it
         self.version = weight._version  # inside an operator, a detached tensor's begins at 0
         weight = weight.detach()  # its metadata, which another thread may change
         self.storage = StorageWeakRef(weight.storage())  # keeps its address from being used again
@@ -94,7 +96,7 @@ class _Entry:
 class Kept:
     def __init__(self):
         self._unlock()
-        self._entries = OrderedDict()  # (id of the weight, attributes): (weak reference, entry)
+        self._entries = OrderedDict()  # (id of the weight, attributes): entry
         # The thread that held the lock may not exist in a child of fork().
         os.register_at_fork(after_in_child=self._unlock)
 
@@ -109,32 +111,43 @@ class Kept:
         key = (id(weight), attributes)
         with self._lock:
             found = self._entries.get(key)
-            if found is not None and found[0]() is weight and found[1].is_valid_for(weight):
+            if found is not None and found.weight() is weight and found.is_valid_for(weight):
                 self._entries.move_to_end(key)
-                return found[1].layer
+                return found.layer
         entry = _Entry(weight)
-        entry.layer = make()  # without the lock, so that other threads need not wait
+        entry.layer = layer = make()  # without the lock, so that other threads need not wait
         if entry.is_valid_for(weight):  # else the weight was written meanwhile
             self._keep(key, weight, entry)
-        return entry.layer
+        return layer
+
+    def entry(self, weight, attributes):
+        """The entry that find() would take the layer from if nothing has changed, or None."""
+        with self._lock:
+            found = self._entries.get((id(weight), attributes))
+        return found if found is not None and found.weight() is weight else None
 
     def _keep(self, key, weight, entry):
+        entry.weight = weakref.ref(weight, lambda _: self._drop(key, entry))
         with self._lock:
-            self._entries[key] = (weakref.ref(weight, lambda _: self._drop(key, entry)), entry)
-            self._entries.move_to_end(key)
+            self._remove(key)
+            self._entries[key] = entry
             while len(self._entries) > CAPACITY:
-                self._entries.popitem(last=False)
+                self._remove(next(iter(self._entries)))
+
+    def _remove(self, key):
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            entry.layer = None  # whoever remembers the entry does not keep the memory
 
     def _drop(self, key, entry):
         with self._lock:
-            found = self._entries.get(key)
-            if found is not None and found[1] is entry:  # the id may belong to a later tensor
-                del self._entries[key]
+            if self._entries.get(key) is entry:  # the id may belong to a later tensor
+                self._remove(key)
 
     def forget(self, weight):
         with self._lock:
             for key in [key for key in self._entries if weight is None or key[0] == id(weight)]:
-                del self._entries[key]
+                self._remove(key)
 
     def __len__(self):
         return len(self._entries)

@@ -1,6 +1,7 @@
 """A layer: its plans, one for each shape that occurs, and its packed weights."""
 
 import ctypes
+import threading
 from ctypes import byref, c_void_p
 
 import torch
@@ -13,10 +14,27 @@ TYPES = {torch.float64: 1, torch.float32: 2, torch.float16: 3, torch.bfloat16: 4
 # How many plans a layer keeps. A plan has some 3 KB and is made in microseconds.
 PLANS = 16
 
+# The largest workspace, in bytes, that a thread keeps from one call to the next: the system takes some time to
+# give memory and to clear it. The networks of torchvision take at most half as much.
+KEPT_WORKSPACE = 2**22
+
+_of_thread = threading.local()
 
 
 def _address(tensor):
     return 0 if tensor is None else tensor.data_ptr()
+
+
+def _workspace(size):
+    """Memory of PyTorch's for so many bytes, and an aligned address in it."""
+    found = getattr(_of_thread, "workspace", None)
+    if found is None or found[2] < size:
+        memory = torch.empty(size + binding.WORKSPACE_ALIGNMENT, dtype=torch.uint8)
+        address = memory.data_ptr()
+        found = memory, address + -address % binding.WORKSPACE_ALIGNMENT, size
+        if size <= KEPT_WORKSPACE:
+            _of_thread.workspace = found
+    return found[:2]
 
 
 class Layer:
@@ -71,13 +89,7 @@ class Layer:
     def _execute(self, prepared, data, output_dims, scale, bias, mean, variance):
         plan, plan_dims, workspace_bytes = prepared
         output = torch.empty(plan_dims if output_dims is None else output_dims, dtype=data.dtype)
-        workspace = None
-        at = 0
-        if workspace_bytes != 0:
-            # From PyTorch's allocator, like the memory of its own kernels.
-            workspace = torch.empty(workspace_bytes + binding.WORKSPACE_ALIGNMENT, dtype=torch.uint8)
-            at = workspace.data_ptr()
-            at += -at % binding.WORKSPACE_ALIGNMENT
+        workspace, at = _workspace(workspace_bytes)
         binding.execute(
             plan,
             binding.ARGUMENTS.pack(

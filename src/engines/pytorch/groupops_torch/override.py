@@ -10,6 +10,7 @@ import torch
 
 from groupops_torch import binding, checks, layers
 from groupops_torch.kept import Kept
+from groupops_torch.modules import Modules
 
 _kept = Kept()
 _lock = threading.Lock()
@@ -27,6 +28,7 @@ _ANY_BACKEND = torch._C.DispatchKey.CompositeExplicitAutograd
 _BACKENDS = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
 _their_convolution = torch._convolution
+_is_tracing = torch._C._is_tracing
 _norm_of = torch.ops.aten.native_group_norm.default._op_dk
 
 
@@ -49,8 +51,26 @@ def _pytorch_convolution(*arguments):
     return _their_convolution(*arguments, False, False, False, False)
 
 
+def _accuracy():
+    return "relaxed" if 0 < _relaxed == _open else "exact"
+
+
+def _decide(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """What _convolution has just done with such a call, for modules.py."""
+    arguments = (data, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    lists = None if checks.left_at_once(data, weight, stride, transposed, groups) else checks.convolution(*arguments)
+    if lists is None:
+        return None
+    entry = _kept.entry(weight, (lists, transposed, groups, torch.get_num_threads(), _accuracy()))
+    return entry, checks.plainly_channels_last(data)
+
+
+_modules = Modules(_decide, _counts)
+
+
 def _convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    if checks.left_at_once(data, weight, stride, transposed, groups):
+    # A trace would hold what Python does with sizes and memory here, in place of the operator.
+    if _is_tracing() or checks.left_at_once(data, weight, stride, transposed, groups):
         _counts["left to PyTorch"] += 1
         return _their_convolution(
             data, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False, False, False, False
@@ -59,8 +79,7 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
     lists = checks.convolution(*arguments)
     if lists is None:
         return _pytorch_convolution(*arguments)
-    threads = torch.get_num_threads()
-    accuracy = "relaxed" if 0 < _relaxed == _open else "exact"
+    accuracy = _accuracy()
     channels_last = checks.plainly_channels_last(data)
     data = data.contiguous()
 
@@ -71,7 +90,7 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
         if _packing_each_call:
             layer = make()
         else:
-            layer = _kept.find(weight, (lists, transposed, groups, threads, accuracy), make)
+            layer = _kept.find(weight, (lists, transposed, groups, torch.get_num_threads(), accuracy), make)
         bias = None if bias is None else bias.contiguous()
         try:
             output = layer.run(data, data.shape, None, bias=bias)
@@ -168,9 +187,11 @@ def enabled(pack_each_call=False, accuracy=None):
     with _lock:
         if _open == 0:
             _registered = _register()
+            _modules.open()
         _open += 1
         _packing_each_call += bool(pack_each_call)
         _relaxed += accuracy == "relaxed"
+        _modules.accuracy = None if _packing_each_call else _accuracy()
     try:
         yield
     finally:
@@ -178,7 +199,9 @@ def enabled(pack_each_call=False, accuracy=None):
             _open -= 1
             _packing_each_call -= bool(pack_each_call)
             _relaxed -= accuracy == "relaxed"
+            _modules.accuracy = None if _packing_each_call else _accuracy()
             if _open == 0:
+                _modules.close()
                 _registered = ()  # torch puts its own kernels back
 
 

@@ -1,0 +1,415 @@
+"""What is remembered of a module's calls holds only for calls that are alike."""
+
+import copy
+import gc
+import io
+import threading
+import unittest
+import weakref
+from unittest import mock
+
+import support  # before all that imports torch
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import groupops_torch
+from groupops_torch import checks, override
+from support import served, within
+
+LAYOUT = torch.channels_last
+
+
+def left():
+    return groupops_torch.statistics()["left to PyTorch"]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        # Served where it is contiguous, left where it is channels_last.
+        self.module = nn.Conv2d(6, 10, (3, 2), padding=1, groups=2).eval()
+        self.data = torch.randn(2, 6, 7, 5)
+
+    def asked(self, run):
+        """How many decisions run() asked for."""
+        with mock.patch.object(checks, "left_at_once", side_effect=checks.left_at_once) as asking:
+            run()
+        return asking.call_count
+
+    def check(self, data=None, module=None, rtol=1e-4):
+        """Inside within(): the module's output, which PyTorch has without us."""
+        data, module = self.data if data is None else data, module or self.module
+        with torch.no_grad():
+            got = module(data)
+            expected = nn.functional.conv2d(
+                data.double(), module.weight.double(), None if module.bias is None else module.bias.double(),
+                module.stride, module.padding, module.dilation, module.groups)
+        self.assertEqual(got.shape, expected.shape)
+        self.assertEqual(got.dtype, data.dtype)
+        self.assertTrue(torch.allclose(got.double(), expected, rtol=rtol, atol=rtol))
+
+    def learn(self, data=None):
+        """Two calls, of which the second is remembered."""
+        data = self.data if data is None else data
+        with torch.no_grad():
+            self.module(data)
+            self.assertEqual(self.asked(lambda: self.module(data)), 0)
+
+
+class Remembered(Case):
+    def test_served(self):
+        for bias in (True, False):
+            for axes, kind in {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}.items():
+                module = kind(6, 10, 3, stride=2, padding=1, groups=2, bias=bias).eval()
+                data = torch.randn(2, 6, *(7, 5, 6)[:axes])
+                with torch.no_grad(), self.subTest(axes=axes, bias=bias):
+                    expected = module(data)
+                    with within():
+                        module(data)
+                        before = served()
+                        self.assertEqual(self.asked(lambda: module(data)), 0)
+                        self.assertEqual(served(), before + 1)
+                        self.assertTrue(torch.allclose(module(data), expected, rtol=1e-4, atol=1e-5))
+
+    def test_left(self):
+        data = self.data.to(memory_format=LAYOUT)
+        with torch.no_grad():
+            expected = self.module(data)
+            with within():
+                self.learn(data)
+                before = left()
+                got = self.module(data)
+                self.assertEqual(left(), before + 1)
+        self.assertEqual(got.stride(), expected.stride())
+        self.assertTrue(torch.equal(got, expected))
+
+    def test_converted(self):
+        module = nn.Conv2d(70, 130, 3, padding=1).eval().to(memory_format=LAYOUT)
+        data = torch.randn(1, 70, 7, 5).to(memory_format=LAYOUT)
+        with torch.no_grad():
+            expected = module(data)
+            with within():
+                module(data)
+                before = served()
+                self.assertEqual(self.asked(lambda: module(data)), 0)
+                self.assertEqual(served(), before + 1)
+                got = module(data)
+        self.assertEqual(got.stride(), expected.stride())
+        self.assertTrue(torch.allclose(got, expected, rtol=1e-4, atol=1e-4))
+
+    def test_steps(self):
+        data = torch.randn(2, 6, 7, 10)[..., ::2]
+        with within():
+            self.learn(data)
+            self.check(data)
+
+    def test_other_inputs(self):
+        """Of other sizes, strides and types, by turns; more than are remembered."""
+        inputs = [torch.randn(1 + size % 3, 6, size, 20 - size) for size in range(3, 17)]
+        inputs += [data.to(memory_format=LAYOUT) for data in inputs]
+        inputs += [inputs[0].transpose(2, 3), inputs[0][0], torch.randn(2, 6, 40, 38)[:, :, ::2, 1::2]]
+        with within():
+            for data in inputs + inputs[::-1] + inputs[:1] * 3:
+                self.check(data)
+
+    def test_refused_inputs(self):
+        with within(), torch.no_grad():
+            self.learn()
+            for wrong in (self.data[:, :5], self.data.bfloat16(), self.data.double(), self.data.to_sparse()):
+                with self.assertRaises(Exception):
+                    self.module(wrong)
+            self.check()
+
+    def test_weights(self):
+        def other_state():
+            self.module.load_state_dict(nn.Conv2d(6, 10, (3, 2), groups=2).state_dict())
+
+        def own_weight(other):
+            self.module.weight = nn.Parameter(other)
+
+        weight = self.module.weight
+        for name, write in {
+            "load_state_dict": other_state,
+            "in place": lambda: weight.mul_(3),
+            "data.mul_": lambda: weight.data.mul_(3),
+            "NumPy": lambda: weight.detach().numpy().__imul__(0.5),
+            "data =": lambda: setattr(weight, "data", torch.randn(weight.shape)),
+            "transposed": lambda: setattr(weight, "data", torch.randn(10, 3, 2, 3).transpose(2, 3)),
+            "channels_last": lambda: self.module.to(memory_format=LAYOUT),
+            "a part": lambda: setattr(weight, "data", torch.randn(10, 3, 3, 4)[..., 1:3]),
+            "another": lambda: own_weight(torch.randn(10, 3, 2, 4)),
+            "bias": lambda: self.module.bias.data.add_(1),
+            "bias in steps": lambda: setattr(self.module, "bias", nn.Parameter(torch.randn(20)[::2])),
+            "another bias": lambda: setattr(self.module, "bias", nn.Parameter(torch.randn(10))),
+            "no bias": lambda: setattr(self.module, "bias", None),
+        }.items():
+            with within(), torch.no_grad(), self.subTest(name):
+                self.check()
+                self.check()
+                write()
+                self.check()
+                self.check()
+
+    def test_types(self):
+        with within():
+            self.learn()
+            for dtype, rtol in ((torch.float64, 1e-4), (torch.bfloat16, 0.05), (torch.float32, 1e-4)):
+                self.module.to(dtype)
+                for _ in range(3):
+                    self.check(self.data.to(dtype), rtol=rtol)
+            self.module.half()
+            with self.assertRaises(RuntimeError), torch.no_grad():
+                self.module(self.data.half())
+
+    def test_bias_of_another_size(self):
+        with within(), torch.no_grad():
+            self.learn()
+            self.module.bias.data = torch.randn(9)
+            with self.assertRaises(RuntimeError):
+                self.module(self.data)
+
+    def test_attributes(self):
+        for data in (self.data, self.data.to(memory_format=LAYOUT)):
+            for name, value in {
+                "stride": (2, 1), "padding": (0, 2), "dilation": (1, 2), "groups": 1, "padding": "same",
+            }.items():
+                with within(), self.subTest(name):
+                    self.setUp()
+                    self.learn(data)
+                    if name == "groups":
+                        self.module.weight = nn.Parameter(torch.randn(10, 6, 3, 2))
+                    setattr(self.module, name, value)
+                    self.check(data)
+            self.setUp()
+            with within(), torch.no_grad():
+                self.learn(data)
+                self.module.padding_mode, self.module._reversed_padding_repeated_twice = "circular", [1, 1, 1, 1]
+                got = self.module(data)
+            self.assertTrue(torch.allclose(got, self.module(data), rtol=1e-4, atol=1e-4))
+
+    def test_threads(self):
+        threads = torch.get_num_threads()
+        with within():
+            for count in (1, 2, 1):
+                torch.set_num_threads(count)
+                self.check()
+                self.learn()
+                self.check()
+        torch.set_num_threads(threads)
+
+    def test_settings(self):
+        """Weights that are packed each time; another accuracy; weights forgotten."""
+        with within():
+            self.learn()
+            with within(pack_each_call=True):
+                self.assertGreater(self.asked(self.check), 0)
+            self.learn()
+            with within(accuracy="relaxed"):
+                self.learn()
+            with within(accuracy="exact"):
+                self.learn()
+            groupops_torch.forget(self.module.weight)
+            self.assertGreater(self.asked(self.check), 0)
+            self.learn()
+
+    def test_train_and_eval(self):
+        network = nn.Sequential(self.module, nn.BatchNorm2d(10))
+        with within():
+            self.learn()
+            network.train()
+            (network(self.data) * torch.arange(10.0).reshape(10, 1, 1)).square().sum().backward()
+            got = [p.grad.clone() for p in network.parameters()]
+            with torch.no_grad():
+                for p in network.parameters():
+                    p.sub_(p.grad, alpha=1e-3)
+            network.eval()
+            self.check()
+            network.zero_grad()
+        self.assertGreater(got[0].abs().max(), 0)
+
+    def test_gradients(self):
+        for context in (torch.enable_grad, torch.no_grad):
+            with within(), context():
+                self.learn()
+                self.assertEqual(self.module(self.data).requires_grad, context is torch.enable_grad)
+
+    def test_many_threads_of_python(self):
+        wrong = []
+
+        def run(size):
+            try:
+                for turn in range(60):
+                    self.check(torch.randn(1, 6, 5 + size, 4 + turn % 5))
+            except Exception as failure:
+                wrong.append(failure)
+
+        with within():
+            threads = [threading.Thread(target=run, args=(size,)) for size in range(5)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(wrong, [])
+
+
+class OutOfTheOrdinary(Case):
+    """What sees more of a call than its result."""
+
+    def test_autocast(self):
+        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+            expected = self.module(self.data)
+        self.assertEqual(expected.dtype, torch.bfloat16)
+        for data in (self.data, self.data.to(memory_format=LAYOUT)):
+            with within(), torch.no_grad():
+                self.learn(data)
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    got = self.module(data)
+            self.assertEqual(got.dtype, torch.bfloat16)
+            self.assertTrue(torch.allclose(got, expected, rtol=0.02, atol=0.02))
+
+    def test_modes(self):
+        class Seen(TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, given=(), named=None):
+                seen.append(str(function))
+                return function(*given, **(named or {}))
+
+        for data in (self.data, self.data.to(memory_format=LAYOUT)):
+            seen = []
+            with within(), torch.no_grad():
+                self.learn(data)
+                with Seen():
+                    self.module(data)
+            self.assertEqual(seen, ["aten.convolution.default"])
+
+    def test_subclass(self):
+        class Named(torch.Tensor):
+            pass
+
+        with within(), torch.no_grad():
+            self.learn()
+            self.assertIs(type(self.module(self.data.as_subclass(Named))), Named)
+
+    def test_vmap(self):
+        many = torch.stack([self.data, self.data + 1, self.data - 1])
+        for layout in (torch.contiguous_format, LAYOUT):
+            data = self.data.to(memory_format=layout)
+            with within(), torch.no_grad():
+                self.learn(data)
+                got = torch._vmap_internals._vmap(self.module)(many)
+            for one, other in zip(got, many):
+                self.assertTrue(torch.allclose(one, self.module(other), rtol=1e-4, atol=1e-4))
+
+    def test_negative_view(self):
+        with within(), torch.no_grad():
+            self.learn()
+            self.check(torch._neg_view(self.data))
+            self.check(self.data)
+
+    def test_trace_and_script(self):
+        for data in (self.data, self.data.to(memory_format=LAYOUT)):
+            with within(), torch.no_grad():
+                self.learn(data)
+                traced = torch.jit.trace(self.module, data, check_trace=False)
+                scripted = torch.jit.script(nn.Sequential(self.module, nn.ReLU()))
+            other = torch.randn(1, 6, 9, 8)
+            expected = self.module(other)
+            self.assertIn("aten::_convolution", str(traced.graph))
+            self.assertTrue(torch.allclose(traced(other), expected, rtol=1e-4, atol=1e-4))
+            self.assertTrue(torch.allclose(scripted(other), expected.relu(), rtol=1e-4, atol=1e-4))
+
+    def test_hooks(self):
+        seen = []
+        with within():
+            self.learn()
+            hook = self.module.register_forward_hook(lambda module, given, output: seen.append(output.shape))
+            self.check()
+            hook.remove()
+            self.check()
+        self.assertEqual(len(seen), 1)
+
+    def test_weight_norm(self):
+        with within():
+            self.learn()
+            nn.utils.weight_norm(self.module)
+            for _ in range(3):
+                self.check()
+                self.module.weight_g.data.mul_(2)
+            nn.utils.remove_weight_norm(self.module)
+            self.check()
+
+    def test_parametrized(self):
+        class Doubled(nn.Module):
+            def forward(self, weight):
+                return 2 * weight
+
+        for name in ("weight", "bias"):
+            with within():
+                self.learn()
+                nn.utils.parametrize.register_parametrization(self.module, name, Doubled())
+                self.check()
+                self.check()
+                nn.utils.parametrize.remove_parametrizations(self.module, name)
+                self.learn()
+
+    def test_own_forward(self):
+        class Negative(nn.Conv2d):
+            def _conv_forward(self, input, weight, bias):
+                return -super()._conv_forward(input, weight, bias)
+
+        module = Negative(6, 10, 3)
+        with torch.no_grad():
+            expected = module(self.data)
+            with within():
+                for _ in range(3):
+                    self.assertTrue(torch.allclose(module(self.data), expected, rtol=1e-4, atol=1e-4))
+
+
+class Life(Case):
+    def test_forward_is_given_back(self):
+        theirs = nn.Conv2d.forward
+        with within():
+            self.assertIsNot(nn.Conv2d.forward, theirs)
+            with within():
+                pass
+            self.assertIsNot(nn.Conv2d.forward, theirs)
+        self.assertIs(nn.Conv2d.forward, theirs)
+
+    def test_copied_and_saved(self):
+        with within():
+            self.learn()
+            other = copy.deepcopy(self.module)
+            file = io.BytesIO()
+            torch.save(self.module, file)
+            file.seek(0)
+            third = torch.load(file)
+            with torch.no_grad():
+                self.module.weight.zero_()
+            for module in (self.module, other, third):
+                self.check(module=module)
+                self.check(module=module)
+
+    def test_freed(self):
+        with within():
+            for _ in range(30):
+                self.setUp()
+                self.learn()
+            gone = weakref.ref(self.module), weakref.ref(self.module.weight)
+            self.module = None
+            gc.collect()
+            self.assertEqual([reference() for reference in gone], [None, None])
+            self.assertEqual(len(override._modules._known), 0)
+
+    def test_packed_weights_are_freed(self):
+        with within():
+            self.learn()
+            call = override._modules._known[id(self.module.__dict__)]
+            self.assertIsNone(call.next)
+            self.assertIsNotNone(call.entry.layer)
+            self.module.weight = nn.Parameter(torch.randn(10, 3, 3, 2))
+            gc.collect()
+            self.assertIsNone(call.entry.layer)
+
+
+if __name__ == "__main__":
+    support.main()
