@@ -17,8 +17,12 @@
 #define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
     ((sum) += (__typeof__(sum))_mm512_madd_epi16((__m512i)(data), (__m512i)(weight)))
 #elif defined(__AVX2__)
+/* Without the barrier gcc adds the products of several steps of K first, and spills. */
 #define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
-    ((sum) += (__typeof__(sum))_mm256_madd_epi16((__m256i)(data), (__m256i)(weight)))
+    do {                                                                                           \
+        (sum) += (__typeof__(sum))_mm256_madd_epi16((__m256i)(data), (__m256i)(weight));           \
+        GOPS_IN_REGISTER(sum);                                                                     \
+    } while (0)
 #elif defined(__SSE2__)
 #define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
     ((sum) += (__typeof__(sum))_mm_madd_epi16((__m128i)(data), (__m128i)(weight)))
