@@ -79,7 +79,7 @@ static inline gops_amx_sizes gops_amx_emulated_sizes(const gops_amx_emulated *am
     return sizes;
 }
 
-/* Value number `at` of a row. */
+/* Value number `at` of a row. Its lowest bits come first also where memory has them last. */
 static inline uint32_t gops_amx_value(const uint8_t *row, int at)
 {
     uint32_t value;
@@ -94,8 +94,9 @@ static inline void gops_amx_emulated_quads(gops_amx_emulated *amx, int sums, int
         for (int n = 0; n < sizes.n; n++) {
             uint32_t sum = gops_amx_value(amx->tile[sums][m], n);
             for (int k = 0; k < sizes.k * 4; k++) {
-                const int32_t right = (int8_t)amx->tile[b][k / 4][n * 4 + k % 4];
-                sum += (uint32_t)(amx->tile[a][m][k] * right);
+                const uint32_t left = gops_amx_value(amx->tile[a][m], k / 4) >> (k % 4 * 8);
+                const uint32_t right = gops_amx_value(amx->tile[b][k / 4], n) >> (k % 4 * 8);
+                sum += (uint32_t)((uint8_t)left * (int8_t)right);
             }
             memcpy(amx->tile[sums][m] + n * 4, &sum, sizeof sum);
         }

@@ -348,7 +348,7 @@ static void auto_of_isa(void *context)
 enum { MOST_CHANNELS = 917 };
 
 /* All data and all weights are 255 from their zero points; the largest sum and the least one. */
-static void check_largest(const gops_plan *plan, uint8_t weight, int32_t zero_point, int64_t sum)
+static void check_largest(const gops_plan *plan, uint8_t weight, uint8_t zero_point, int64_t sum)
 {
     static uint8_t data[MOST_CHANNELS * 9], weights[MOST_CHANNELS * 9];
     gops_quantization q = GOPS_QUANTIZATION_INIT;

@@ -19,11 +19,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHANNELS = 64 / sizeof(T), PIXELS = 16 / sizeof(T) };
+enum { CHANNELS = 64 / sizeof(T), PIXELS = 16 / sizeof(T), CHANNELS_OF_LANE = 4 / sizeof(T) };
 
-/* A position of a block. */
+/* A position of a block. The first channel of a lane is in its lowest bits. */
 typedef struct lane_block {
-    T channel[CHANNELS];
+    uint32_t lane[CHANNELS / CHANNELS_OF_LANE];
 } lane_block;
 
 /* The rows of the channels of a block. Those of the data lie `apart` elements from each other, between
@@ -142,9 +142,12 @@ static void interleave_row(const block_rows *rows, const gops_lanes_row *row, la
 static void interleave(const block_rows *rows, lane_block *to, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
+        to[i] = (lane_block){{0}};
         for (int c = 0; c < CHANNELS; c++) {
             const T *from = rows->row[c];
-            to[i].channel[c] = HAS_ROW(from) ? (T)(from[i] ^ rows->flip) : 0;
+            const uint32_t value = HAS_ROW(from) ? (T)(from[i] ^ rows->flip) : 0;
+            const int bit = c % CHANNELS_OF_LANE * (int)sizeof(T) * 8;
+            to[i].lane[c / CHANNELS_OF_LANE] |= value << bit;
         }
     }
 }
