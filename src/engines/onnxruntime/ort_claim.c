@@ -4,6 +4,7 @@
 #include "ort_activation.h"
 #include "ort_quantized.h"
 
+#include <math.h>
 #include <string.h>
 
 ort_status *gops_ort_is_same_shape(const gops_ort_runtime *runtime, const ort_value_info *one,
@@ -116,6 +117,58 @@ static ort_status *add_gated(const gops_ort_runtime *runtime, const gops_ort_gra
     return NULL;
 }
 
+/* Whether a node is an operator of a value and a constant number. */
+static ort_status *is_by_number(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                const char *type, const char *value, double number, bool *is)
+{
+    gops_ort_constant constant;
+    *is = node != NULL && strcmp(node->type, type) == 0 && node->input_count == 2 &&
+          strcmp(node->input_names[0], value) == 0;
+    ort_status *status =
+        *is ? gops_ort_read_constant(runtime, node->inputs[1], &constant, is) : NULL;
+    *is = *is && status == NULL && constant.tensor.type == GOPS_F32 && constant.count == 1 &&
+          fabs((double)*(const float *)constant.values - number) < 1e-6;
+    return status;
+}
+
+ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              gops_ort_claim *claim)
+{
+    enum { DIV, ERF, ADD, MUL, HALF, NODES };
+    const gops_ort_node *nodes[NODES];
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
+    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL ||
+        claim->node_count + NODES > GOPS_ORT_MAX_NODES) {
+        return NULL;
+    }
+    bool is;
+    const size_t second = strcmp(uses[1].reader->type, "Div") == 0 ? 1 : 0;
+    nodes[DIV] = uses[second].reader;
+    nodes[MUL] = uses[1 - second].reader;
+    ort_status *status = is_by_number(runtime, nodes[DIV], "Div", claim->output, sqrt(2), &is);
+    if (status != NULL || !is || nodes[DIV]->claimed || strcmp(nodes[MUL]->type, "Mul") != 0) {
+        return status;
+    }
+    nodes[ERF] = gops_ort_only_reader(graph, nodes[DIV]->output_names[0]);
+    if (nodes[ERF] == NULL || strcmp(nodes[ERF]->type, "Erf") != 0) {
+        return NULL;
+    }
+    nodes[ADD] = gops_ort_only_reader(graph, nodes[ERF]->output_names[0]);
+    status = is_by_number(runtime, nodes[ADD], "Add", nodes[ERF]->output_names[0], 1, &is);
+    if (status != NULL || !is ||
+        gops_ort_only_reader(graph, nodes[ADD]->output_names[0]) != nodes[MUL]) {
+        return status;
+    }
+    nodes[HALF] = gops_ort_only_reader(graph, nodes[MUL]->output_names[0]);
+    status = is_by_number(runtime, nodes[HALF], "Mul", nodes[MUL]->output_names[0], 0.5, &is);
+    for (int i = 0; i < NODES && is; i++) {
+        gops_ort_claim_add(claim, &graph->nodes[nodes[i] - graph->nodes]);
+        claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_GELU};
+    }
+    return status;
+}
+
 /* Claims a PRelu with a slope for each channel of a convolution. */
 static ort_status *add_prelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                              gops_ort_claim *claim)
@@ -151,6 +204,9 @@ ort_status *gops_ort_add_post_ops(const gops_ort_runtime *runtime, const gops_or
     }
     if (status == NULL && claim->node_count == before) {
         status = add_gated(runtime, graph, claim);
+    }
+    if (status == NULL && claim->node_count == before) {
+        status = gops_ort_add_gelu(runtime, graph, claim);
     }
     if (status == NULL && claim->node_count == before) {
         status = add_prelu(runtime, graph, claim);

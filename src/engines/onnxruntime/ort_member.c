@@ -165,8 +165,10 @@ void gops_ort_member_take_inputs(gops_ort_member *member)
 
 void gops_ort_member_free(gops_ort_member *member)
 {
-    if (member != NULL) {
+    while (member != NULL) {
+        gops_ort_member *next = member->next;
         free(member->made);
         free(member);
+        member = next;
     }
 }

@@ -20,6 +20,7 @@ typedef enum gops_ort_member_kind {
     GOPS_ORT_GLOBAL_AVERAGE, /* over all spatial axes */
     GOPS_ORT_PRODUCT,        /* of two tensors, or of one with a number for each plane */
     GOPS_ORT_CONCAT,         /* of channels */
+    GOPS_ORT_CHANNEL_NORM,   /* each pixel over its channels */
 } gops_ort_member_kind;
 
 enum { GOPS_ORT_WINDOW_AXES = 2 };
@@ -45,10 +46,12 @@ typedef struct gops_ort_member {
     gops_tensor filter;
     const float *weights, *biases;
     float *made;
-    bool stands_alone; /* the provider can claim it without a region */
-    int32_t level;     /* gops_ort_members_sort */
-    size_t last;       /* the number of its last node in the graph */
-    bool is_affine;    /* a plan that does no more than scale, shift and perhaps relu */
+    bool stands_alone;            /* the provider can claim it without a region */
+    int32_t level;                /* gops_ort_members_sort */
+    size_t last;                  /* the number of its last node in the graph */
+    bool is_affine;               /* a plan that does no more than scale, shift and perhaps relu */
+    bool is_product;              /* a plan of what the model has as a product by a matrix */
+    struct gops_ort_member *next; /* that was read with it, before it is in a list; NULL: none */
 } gops_ort_member;
 
 /* Makes a member of a claim of floats whose shapes and weights are known; *member is NULL where they
@@ -61,6 +64,7 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_node *node, gops_ort_member **member);
 
+/* With all that were read with it. */
 void gops_ort_member_free(gops_ort_member *member);
 
 /* For ort_member_node.c. The first makes a member with the claim's data and residual as inputs and
@@ -73,6 +77,12 @@ void gops_ort_member_take_inputs(gops_ort_member *member);
  * gets none. */
 ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
                                          const gops_ort_graph *graph, gops_ort_claim *claim);
+
+/* Reads a ReduceMean of `data` that begins a layer normalization over the channels, and what follows
+ * with the channels last. */
+ort_status *gops_ort_member_of_mean(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    gops_ort_node *node, const gops_tensor *data,
+                                    gops_ort_member **member);
 
 /* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
  * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */

@@ -301,7 +301,10 @@ static ort_status *read_global_average(reading *from, const gops_tensor *output,
 {
     bool serves = true;
     ort_status *status = is(from, "ReduceMean") ? is_mean(from, &serves) : NULL;
-    if (status != NULL || !serves || from->data.rank < 3) {
+    if (status == NULL && !serves) {
+        return gops_ort_member_of_mean(from->runtime, from->graph, from->node, &from->data, member);
+    }
+    if (status != NULL || from->data.rank < 3) {
         return status;
     }
     *member = gops_ort_member_make(GOPS_ORT_GLOBAL_AVERAGE, &from->claim, &from->data);

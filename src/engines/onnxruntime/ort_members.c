@@ -49,19 +49,24 @@ ort_status *gops_ort_misjudges_pools(const gops_ort_runtime *runtime, const gops
 ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_members *members,
                                  gops_ort_member *member)
 {
-    if (members->count == members->capacity) {
-        const size_t capacity = members->capacity * 2 + 16;
-        gops_ort_member **items = realloc(members->items, capacity * sizeof(void *));
-        if (items == NULL) {
-            gops_ort_member_free(member);
-            return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a list of nodes");
+    while (member != NULL) {
+        if (members->count == members->capacity) {
+            const size_t capacity = members->capacity * 2 + 16;
+            gops_ort_member **items = realloc(members->items, capacity * sizeof(void *));
+            if (items == NULL) {
+                gops_ort_member_free(member);
+                return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a list of nodes");
+            }
+            members->items = items;
+            members->capacity = capacity;
         }
-        members->items = items;
-        members->capacity = capacity;
-    }
-    members->items[members->count++] = member;
-    for (size_t i = 0; i < member->claim.node_count; i++) {
-        member->claim.nodes[i]->claimed = true;
+        gops_ort_member *next = member->next;
+        member->next = NULL;
+        members->items[members->count++] = member;
+        for (size_t i = 0; i < member->claim.node_count; i++) {
+            member->claim.nodes[i]->claimed = true;
+        }
+        member = next;
     }
     return NULL;
 }

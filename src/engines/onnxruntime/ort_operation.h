@@ -93,6 +93,11 @@ ort_status *gops_ort_is_same_shape(const gops_ort_runtime *runtime, const ort_va
 ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_claim *claim);
 
+/* Claims 0.5 x (1 + erf(x / sqrt 2)) of the claim's output x, which has no operator of its own before
+ * version 20 and is written as Div, Erf, Add and two Mul. */
+ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              gops_ort_claim *claim);
+
 /* The descriptor of a convolution's filter from its dimensions in ONNX, where groups and channels
  * of a group are one axis; the bytes are the same. False if the dimensions do not fit the
  * attributes. */

@@ -11,6 +11,7 @@ typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_PRODUCT, /* data * other */
     GOPS_ORT_PASS_MAX,
     GOPS_ORT_PASS_AVERAGE, /* of a plane */
+    GOPS_ORT_PASS_NORM,    /* each pixel over its channels, times factors, plus summands */
 } gops_ort_pass_kind;
 
 /* Elements of a plane are consecutive, and so are planes of an image; images have their strides, in
@@ -21,6 +22,7 @@ typedef struct gops_ort_pass {
     int64_t plane; /* elements of the data's */
     const float *factors, *summands;
     bool relu;
+    float epsilon;
     gops_ort_window window;
     int64_t in[GOPS_ORT_WINDOW_AXES], out[GOPS_ORT_WINDOW_AXES];
 } gops_ort_pass;
@@ -31,8 +33,11 @@ typedef struct gops_ort_pass_operands {
     int64_t data_stride, other_stride, output_stride;
 } gops_ort_pass_operands;
 
-/* Computes planes first to last - 1, counted over all images. `other` is NULL where an affine pass
- * adds nothing. Allocates nothing. */
+/* How much there is to divide: planes, counted over all images, or blocks of pixels. */
+int64_t gops_ort_pass_units(const gops_ort_pass *pass);
+
+/* Computes units first to last - 1. `other` is NULL where an affine pass adds nothing. Allocates
+ * nothing. */
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last);
 

@@ -166,6 +166,52 @@ TARGET static void NAME(max_plane)(const gops_ort_pass *pass, float *to, const f
     }
 }
 
+/* Some pixels: means first, then the means of squared distances from them. */
+TARGET static void NAME(normalize)(const gops_ort_pass *pass, float *to, const float *from,
+                                   int64_t count)
+{
+    const int64_t plane = pass->plane;
+    const float share = 1 / (float)pass->channels;
+    float means[MAX_PIXELS] = {0}, factors[MAX_PIXELS] = {0};
+    for (int64_t c = 0; c < pass->channels; c++) {
+        for (int64_t i = 0; i < count; i++) {
+            means[i] += from[c * plane + i];
+        }
+    }
+    for (int64_t i = 0; i < count; i++) {
+        means[i] *= share;
+    }
+    for (int64_t c = 0; c < pass->channels; c++) {
+        for (int64_t i = 0; i < count; i++) {
+            const float distance = from[c * plane + i] - means[i];
+            factors[i] += distance * distance;
+        }
+    }
+    for (int64_t i = 0; i < count; i++) {
+        factors[i] = 1 / sqrtf(factors[i] * share + pass->epsilon);
+    }
+    for (int64_t c = 0; c < pass->channels; c++) {
+        const float factor = pass->factors[c], summand = pass->summands[c];
+        for (int64_t i = 0; i < count; i++) {
+            to[c * plane + i] = (from[c * plane + i] - means[i]) * factors[i] * factor + summand;
+        }
+    }
+}
+
+TARGET static void NAME(normalize_all)(const gops_ort_pass *pass,
+                                       const gops_ort_pass_operands *operands, int64_t first,
+                                       int64_t last)
+{
+    const int64_t blocks = gops_ort_pass_units(pass) / pass->images, pixels = pixels_of(pass);
+    for (int64_t i = first; i < last; i++) {
+        const int64_t image = i / blocks, pixel = i % blocks * pixels;
+        const int64_t left = pass->plane - pixel;
+        NAME(normalize)
+        (pass, operands->output + image * operands->output_stride + pixel,
+         operands->data + image * operands->data_stride + pixel, left < pixels ? left : pixels);
+    }
+}
+
 TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                              int64_t first, int64_t last)
 {
@@ -173,6 +219,10 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
                         : pass->kind == GOPS_ORT_PASS_AVERAGE ? 1
                                                               : pass->plane;
     const int64_t others = pass->kind == GOPS_ORT_PASS_SCALE ? 1 : pass->plane;
+    if (pass->kind == GOPS_ORT_PASS_NORM) {
+        NAME(normalize_all)(pass, operands, first, last);
+        return;
+    }
     for (int64_t i = first; i < last; i++) {
         const int64_t image = i / pass->channels, channel = i % pass->channels;
         const float *from = operands->data + image * operands->data_stride + channel * pass->plane;
@@ -199,6 +249,8 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
             break;
         case GOPS_ORT_PASS_AVERAGE:
             *to = NAME(average)(from, pass->plane);
+            break;
+        case GOPS_ORT_PASS_NORM:
             break;
         }
     }

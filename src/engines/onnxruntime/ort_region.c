@@ -14,7 +14,7 @@
 typedef struct step {
     gops_plan *plan; /* NULL: a pass */
     gops_packed_filter *filter;
-    float *made; /* scales or weights, biases: what follows points into it */
+    float *made; /* scales, biases: what follows points into it */
     const float *scales, *biases;
     void *slopes;
     size_t workspace_bytes;
@@ -89,13 +89,12 @@ static gops_status create_plan(const region *self, const gops_ort_member *member
     }
 }
 
-/* Keeps the constants that a call reads: biases, and a normalization's scales. */
+/* Keeps the constants that a call reads: biases, and a normalization's scales. Weights are packed. */
 static bool keep_constants(gops_ort_member *member, step *made)
 {
-    made->scales = member->weights;
     made->biases = member->biases;
-    if (member->made != NULL) {
-        made->made = member->made;
+    if (member->claim.operation.kind == GOPS_ORT_NORM) {
+        made->scales = made->made = member->made;
         member->made = NULL;
     } else if (member->biases != NULL) {
         const size_t bytes =
@@ -157,7 +156,9 @@ static void make_pass(const region *self, const gops_ort_placed_step *placed, st
             pass->out[i] = member->output.dims[2 + i];
         }
     } else {
-        pass->kind = GOPS_ORT_PASS_AFFINE;
+        pass->kind =
+            member->kind == GOPS_ORT_CHANNEL_NORM ? GOPS_ORT_PASS_NORM : GOPS_ORT_PASS_AFFINE;
+        pass->epsilon = (float)member->claim.operation.norm.epsilon;
         pass->relu = member->claim.operation.activation.kind == GOPS_ACTIVATION_RELU;
         pass->factors = member->weights;
         pass->summands = member->biases;
@@ -208,8 +209,8 @@ static void run_part(void *argument, int64_t index)
 {
     const running *now = argument;
     const gops_ort_pass *pass = &now->of->pass;
-    const int64_t planes = pass->images * pass->channels, parts = now->of->threads;
-    gops_ort_pass_run(pass, &now->operands, planes * index / parts, planes * (index + 1) / parts);
+    const int64_t units = gops_ort_pass_units(pass), parts = now->of->threads;
+    gops_ort_pass_run(pass, &now->operands, units * index / parts, units * (index + 1) / parts);
 }
 
 static ort_status *run_pass(const region *self, running *now)

@@ -25,7 +25,8 @@ typedef struct gops_ort_members {
     size_t count, capacity;
 } gops_ort_members;
 
-/* Adds the member, which the list then owns, and marks its nodes as claimed. */
+/* Adds the member and those that were read with it, which the list then owns, and marks their nodes as
+ * claimed. */
 ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_members *members,
                                  gops_ort_member *member);
 

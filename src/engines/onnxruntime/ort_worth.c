@@ -24,6 +24,9 @@
 #include <string.h>
 
 static const double step_ns = 1000, gate_ns = 0.15, reorder_ns = 0.2;
+/* A normalization over channels is five passes and a Transpose of the runtime's; behind a product there
+ * may be two more. */
+static const double channel_norm_ns = 1.5, product_ns = 0.3;
 static const double norm_ns = 1.2; /* on an Intel Xeon, AVX-512 and AVX2 */
 static const double lowered_flops_a_ns = 20, grouped_flops_a_ns = 80;
 static const double block_flops_a_ns = 80, our_block_flops_a_ns = 130;
@@ -38,6 +41,7 @@ typedef struct rates {
     double winograd[LAYERS]; /* Winograd's */
     double transposed_ns;    /* what a dense transposed layer takes less for a flop */
     double depthwise_ns;     /* and a depthwise one for an output */
+    double matrix_ns;        /* and a kernel of 1 for a flop of the runtime's product by a matrix */
     double exp_ns, hard_ns;  /* what an activation by exp, or a hard swish, takes more */
     int64_t block;           /* channels that its layout keeps side by side */
     bool has_slow_block;     /* groups of one block gain */
@@ -73,6 +77,7 @@ static const rates measured[PROCESSORS] = {
             .transposed_ns = 0.0016,
             .depthwise_ns = 0.08,
             .exp_ns = 0.03,
+            .matrix_ns = 0.0014,
             .hard_ns = 0.12,
             .block = 16,
         },
@@ -88,6 +93,7 @@ static const rates measured[PROCESSORS] = {
                       [ROWS_13] = -0.17},
             .winograd = {[ROWS_56] = 0.55, [ROWS_28] = 0.5, [ROWS_13] = 0.33},
             .depthwise_ns = -0.05,
+            .matrix_ns = -0.0005,
             .exp_ns = 0.15,
             .hard_ns = 0.1,
             .block = 8,
@@ -103,6 +109,7 @@ static const rates measured[PROCESSORS] = {
                       [ROWS_28] = -0.22,
                       [ROWS_13] = -0.13},
             .depthwise_ns = 0.1,
+            .matrix_ns = -0.003,
             .exp_ns = 0.15,
             .block = 8,
         },
@@ -191,6 +198,9 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const rates *here,
     const int64_t in = filter->dims[transposed ? 1 : 2], out = filter->dims[transposed ? 2 : 1];
     const double weights = elements(filter) / (double)(groups * (transposed ? in : out));
     const double flops = 2 * weights * elements(transposed ? &member->data : &member->output);
+    if (member->is_product) {
+        return here->matrix_ns * flops + product_ns * elements(&member->output);
+    }
     if (transposed && groups == 1) {
         return flops * here->transposed_ns;
     }
@@ -222,6 +232,8 @@ static double gain_of(const gops_ort_runtime *runtime, const rates *here,
     double gain = step_ns;
     if (member->kind == GOPS_ORT_PRODUCT) {
         gain += gate_ns * elements(&member->data);
+    } else if (member->kind == GOPS_ORT_CHANNEL_NORM) {
+        gain += channel_norm_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_PLAN) {
         gain += member->claim.operation.kind == GOPS_ORT_NORM ? norm_ns * elements(&member->data)
                                                               : gain_of_conv(runtime, here, member);

@@ -1,0 +1,230 @@
+/* Layer normalizations over the channels and products by matrices, with the channels last between two
+ * Transpose: all of it becomes part of a region, or nothing. */
+#include "ort_graphs.h"
+
+#include "harness.h"
+
+#include <string.h>
+
+typedef gops_ort_graph_builder builder;
+
+#define FROM(...)                                                                                  \
+    (const char *[])                                                                               \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+enum { BATCH = 2, IN = 5, CHANNELS = 7, WIDE = 11 };
+
+typedef struct form {
+    const char *name;
+    int64_t height, width;
+    bool first;         /* channels are first all the time */
+    bool middle;        /* the first Transpose is behind Sub */
+    bool no_product;    /* the second Transpose is behind the normalization */
+    bool gemm;          /* Reshape, Gemm, Reshape, Relu */
+    bool scaled_behind; /* the factors are behind the second Transpose */
+    float exponent;     /* 0: 2 */
+    bool stays;         /* the channels stay last */
+    bool read;          /* a value in between is an output */
+    bool other_axis;    /* the means are of rows */
+    int claimed, parts; /* with the two Conv and the Add of both */
+} form;
+
+static const form forms[] = {
+    {.name = "whole", .height = 13, .width = 11, .claimed = 24, .parts = 1},
+    {.name = "large planes", .height = 37, .width = 31, .claimed = 24, .parts = 1},
+    {.name = "a Transpose behind Sub",
+     .height = 13,
+     .width = 11,
+     .middle = true,
+     .claimed = 24,
+     .parts = 1},
+    {.name = "Gemm", .height = 9, .width = 13, .gemm = true, .claimed = 21, .parts = 1},
+    {.name = "factors behind",
+     .height = 9,
+     .width = 13,
+     .scaled_behind = true,
+     .claimed = 24,
+     .parts = 1},
+    {.name = "channels first", .height = 9, .width = 13, .first = true, .claimed = 12, .parts = 1},
+    {.name = "no product", .height = 9, .width = 13, .no_product = true, .claimed = 14, .parts = 1},
+    {.name = "cubes", .height = 9, .width = 13, .exponent = 3, .claimed = 3, .parts = 2},
+    {.name = "channels stay last",
+     .height = 9,
+     .width = 13,
+     .stays = true,
+     .claimed = 1,
+     .parts = 1},
+    {.name = "read in between", .height = 9, .width = 13, .read = true, .claimed = 3, .parts = 2},
+    {.name = "means of rows",
+     .height = 9,
+     .width = 13,
+     .other_axis = true,
+     .claimed = 3,
+     .parts = 2},
+};
+
+static void number(builder *graph, const char *name, double value)
+{
+    const int64_t one = 1;
+    gops_ort_graph_constant(graph, name, 1, &one, value, value);
+}
+
+static void transpose(builder *graph, const char *to, const char *from, bool to_last)
+{
+    gops_ort_graph_node(graph, "Transpose", to, FROM(from));
+    gops_ort_graph_ints(graph, "perm", 4, 0, to_last ? 2 : 3, to_last ? 3 : 1, to_last ? 1 : 2);
+}
+
+static void mean(builder *graph, const char *to, const char *from, int64_t axis)
+{
+    gops_ort_graph_node(graph, "ReduceMean", to, FROM(from));
+    gops_ort_graph_ints(graph, "axes", 1, axis, 0, 0, 0);
+}
+
+/* "h" is the normalized "c". */
+static void norm(builder *graph, const form *of)
+{
+    const int64_t channels[] = {CHANNELS, 1, 1};
+    const bool front = !of->first && !of->middle;
+    const int64_t axis = of->other_axis ? 2 : of->first ? 1 : -1;
+    const char *data = front ? "t" : "c", *centred = of->middle ? "dt" : "d";
+    if (front) {
+        transpose(graph, "t", "c", true);
+    }
+    mean(graph, "m", data, of->middle ? -3 : axis);
+    gops_ort_graph_node(graph, "Sub", "d", FROM(data, "m"));
+    if (of->middle) {
+        transpose(graph, "dt", "d", true);
+    }
+    number(graph, "two", of->exponent > 0 ? (double)of->exponent : 2);
+    number(graph, "epsilon", 0.01);
+    gops_ort_graph_constant(graph, "scale", of->first ? 3 : 1, channels, 0.5, 1.5);
+    gops_ort_graph_constant(graph, "shift", of->first ? 3 : 1, channels, -1, 1);
+    gops_ort_graph_node(graph, "Pow", "p", FROM(centred, "two"));
+    mean(graph, "v", "p", axis);
+    if (of->exponent > 0) { /* cubes may be below 0 */
+        gops_ort_graph_node(graph, "Abs", "va", FROM("v"));
+    }
+    gops_ort_graph_node(graph, "Add", "e", FROM(of->exponent > 0 ? "va" : "v", "epsilon"));
+    gops_ort_graph_node(graph, "Sqrt", "s", FROM("e"));
+    gops_ort_graph_node(graph, "Div", "q", FROM(centred, "s"));
+    gops_ort_graph_node(graph, "Mul", "g", FROM("q", "scale"));
+    gops_ort_graph_node(graph, "Add", "h", FROM("g", "shift"));
+}
+
+static void gelu(builder *graph, const char *to, const char *from)
+{
+    number(graph, "root", 1.4142135381698608);
+    number(graph, "one", 1);
+    number(graph, "half", 0.5);
+    gops_ort_graph_node(graph, "Div", "u1", FROM(from, "root"));
+    gops_ort_graph_node(graph, "Erf", "u2", FROM("u1"));
+    gops_ort_graph_node(graph, "Add", "u3", FROM("u2", "one"));
+    gops_ort_graph_node(graph, "Mul", "u4", FROM(from, "u3"));
+    gops_ort_graph_node(graph, "Mul", to, FROM("u4", "half"));
+}
+
+static void matrix(builder *graph, const char *name, const char *bias, int64_t rows,
+                   int64_t columns, bool transposed)
+{
+    const int64_t dims[] = {transposed ? columns : rows, transposed ? rows : columns};
+    gops_ort_graph_constant(graph, name, 2, dims, -0.5, 0.5);
+    gops_ort_graph_constant(graph, bias, 1, &columns, -0.5, 0.5);
+}
+
+/* "k" is an activation of a product of "h". */
+static void first_product(builder *graph, const form *of)
+{
+    const int64_t flat[] = {-1, CHANNELS}, back[] = {BATCH, of->height, of->width, WIDE};
+    const int64_t two = 2, four = 4;
+    matrix(graph, "matrix1", "bias1", CHANNELS, WIDE, of->gemm);
+    if (!of->gemm) {
+        gops_ort_graph_node(graph, "MatMul", "p1", FROM("h", "matrix1"));
+        gops_ort_graph_node(graph, "Add", "a1", FROM("bias1", "p1"));
+        gelu(graph, "k", "a1");
+        return;
+    }
+    gops_onnx_build_constant(&graph->builder, "flat", GOPS_ONNX_INT64, 1, &two, flat, sizeof flat);
+    gops_onnx_build_constant(&graph->builder, "back", GOPS_ONNX_INT64, 1, &four, back, sizeof back);
+    gops_ort_graph_node(graph, "Reshape", "r1", FROM("h", "flat"));
+    gops_ort_graph_node(graph, "Gemm", "p1", FROM("r1", "matrix1", "bias1"));
+    gops_onnx_build_int(&graph->builder, "transB", 1);
+    gops_ort_graph_node(graph, "Reshape", "a1", FROM("p1", "back"));
+    gops_ort_graph_node(graph, "Relu", "k", FROM("a1"));
+}
+
+/* "z" is a scaled product of "k", with its channels first unless they stay last. */
+static void second_product(builder *graph, const form *of)
+{
+    const int64_t channels[] = {CHANNELS, 1, 1};
+    matrix(graph, "matrix2", "bias2", WIDE, CHANNELS, false);
+    gops_ort_graph_constant(graph, "factors", of->scaled_behind ? 3 : 1, channels, 0.5, 1.5);
+    gops_ort_graph_node(graph, "MatMul", "p2", FROM("k", "matrix2"));
+    gops_ort_graph_node(graph, "Add", "a2", FROM("p2", "bias2"));
+    if (of->stays) {
+        gops_ort_graph_node(graph, "Mul", "y", FROM("factors", "a2"));
+    } else if (of->scaled_behind) {
+        transpose(graph, "z2", "a2", false);
+        gops_ort_graph_node(graph, "Mul", "z", FROM("factors", "z2"));
+    } else {
+        gops_ort_graph_node(graph, "Mul", "z2", FROM("a2", "factors"));
+        transpose(graph, "z", "z2", false);
+    }
+}
+
+static void build(builder *graph, uint64_t stream, const form *of)
+{
+    const int64_t dims[] = {BATCH, IN, of->height, of->width};
+    const char *last = of->first ? "h" : "z";
+    gops_ort_load();
+    gops_ort_graph_start(graph, stream, 13, dims, 4);
+    gops_ort_graph_conv(graph, "c", "x", IN, CHANNELS, 3, 1);
+    norm(graph, of);
+    if (of->no_product) {
+        transpose(graph, "z", "h", false);
+    } else if (!of->first) {
+        first_product(graph, of);
+        second_product(graph, of);
+    }
+    if (!of->stays) {
+        gops_ort_graph_node(graph, "Add", "sum", FROM("c", last));
+        gops_ort_graph_conv(graph, "y", "sum", CHANNELS, 3, 1, 1);
+    }
+    gops_ort_graph_output(graph, "y");
+    if (of->read) {
+        gops_ort_graph_output(graph, "a1");
+    }
+}
+
+static void last(void)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        builder graph;
+        build(&graph, i + 1, &forms[i]);
+        gops_ort_graph_check(&graph, forms[i].name, forms[i].claimed, forms[i].parts);
+    }
+}
+
+/* The same activation behind a convolution. */
+static void erf_behind_conv(void)
+{
+    const int64_t dims[] = {1, IN, 9, 13};
+    builder graph;
+    gops_ort_load();
+    gops_ort_graph_start(&graph, 20, 13, dims, 4);
+    gops_ort_graph_conv(&graph, "c", "x", IN, CHANNELS, 3, 1);
+    gelu(&graph, "k", "c");
+    gops_ort_graph_conv(&graph, "y", "k", CHANNELS, 3, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "erf", 7, 1);
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {{"last", last}, {"erf", erf_behind_conv}, {NULL, NULL}};
+    const int status = gops_test_main("ONNX Runtime, channels last", cases);
+    gops_ort_unload();
+    return status;
+}
