@@ -7,6 +7,7 @@
 extern const gops_method gops_gemm_conv;
 extern const gops_method gops_gemm_deconv;
 extern const gops_method gops_implicit_conv;
+extern const gops_method gops_implicit_blocked_conv;
 extern const gops_method gops_direct_conv;
 extern const gops_method gops_pointwise_conv;
 extern const gops_method gops_pointwise_channels_conv;

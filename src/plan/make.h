@@ -21,7 +21,7 @@ bool gops_is_divisible(const gops_plan *plan, const gops_method *method);
 
 /* options.c */
 
-/* Whether `name` is the method's whole name, or what stands in that before the slash. */
+/* Whether `name` is the method's whole name, or, if it is none's, what stands in that before the slash. */
 bool gops_is_named(const gops_method *method, const char *name);
 
 /* Fills in the plan's host, GEMM table, activation, saturate, relaxed and residual_after, and

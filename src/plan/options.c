@@ -9,11 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_whole_name(const char *name)
+{
+    bool whole = false;
+    for (int32_t i = 0; !whole && gops_methods[i] != NULL; i++) {
+        whole = strcmp(gops_methods[i]->name, name) == 0;
+    }
+    return whole;
+}
+
 bool gops_is_named(const gops_method *method, const char *name)
 {
     const size_t length = strlen(name);
     return strncmp(method->name, name, length) == 0 &&
-           (method->name[length] == '\0' || method->name[length] == '/');
+           (method->name[length] == '\0' || (method->name[length] == '/' && !is_whole_name(name)));
 }
 
 static gops_status check_algorithm(const char *name, gops_error *error)

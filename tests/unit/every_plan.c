@@ -215,6 +215,7 @@ void gops_test_check_witnesses(void)
     } served_by[] = {
         {GOPS_PROBLEM_CONV, "gemm"},
         {GOPS_PROBLEM_CONV, "implicit"},
+        {GOPS_PROBLEM_CONV, "implicit/blocked"},
         {GOPS_PROBLEM_CONV, "direct"},
         {GOPS_PROBLEM_CONV, "pointwise/pixels"},
         {GOPS_PROBLEM_CONV, "pointwise/channels"},

@@ -36,6 +36,39 @@ static void convolutions(void)
     sweep(GOPS_PROBLEM_CONV, "implicit");
 }
 
+/* Blocked inputs: numbers of channels beside a step, 4, and a block, 16; rows beside a vector; columns that
+ * are neighbours, or apart, or in several rows; rows of outputs without some rows of taps; K in several
+ * blocks. */
+static void blocked(const int64_t *data, int64_t groups, int64_t out, int64_t kernel,
+                    int64_t stride, int64_t dilation)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), (uint64_t)(data[3] + out));
+    gops_problem p = {
+        .operation = GOPS_PROBLEM_CONV,
+        .threads = 1,
+        .data = {GOPS_F32, 4, {data[0], groups * data[1], data[2], data[3]}},
+        .filter = {GOPS_F32, 5, {groups, out, data[1], kernel, 3}},
+    };
+    p.conv.strides = (gops_list){2, {1, stride}};
+    p.conv.pads_begin = (gops_list){2, {2, 1}};
+    p.conv.pads_end = (gops_list){2, {1, 2}};
+    p.conv.dilations = (gops_list){2, {dilation, 1}};
+    gops_test_check(gops_test_every_result(&p, "implicit/blocked", &random, &tally), "not legal");
+}
+
+static void blocked_inputs(void)
+{
+    static const int64_t channels[] = {1, 3, 4, 5, 15, 16, 17, 31, 33};
+    for (int i = 0; i < (int)(sizeof channels / sizeof channels[0]); i++) {
+        for (int64_t width = 3; width <= 19; width += 2) {
+            blocked((int64_t[]){2, channels[i], 5, width}, 1 + i % 3, 7 + 9 * i, 2 + i % 2,
+                    1 + width % 3, 1 + i % 2);
+        }
+    }
+    blocked((int64_t[]){1, 997, 11, 13}, 1, 67, 3, 1, 1);
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit/blocked");
+}
+
 static void transposed(void)
 {
     sweep(GOPS_PROBLEM_DECONV, "subconv");
@@ -76,11 +109,9 @@ static void large_data(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"convolutions", convolutions},
-        {"transposed", transposed},
-        {"single taps", single_taps},
-        {"large data", large_data},
-        {NULL, NULL},
+        {"convolutions", convolutions}, {"blocked inputs", blocked_inputs},
+        {"transposed", transposed},     {"single taps", single_taps},
+        {"large data", large_data},     {NULL, NULL},
     };
     return gops_test_main("register tiles", cases);
 }

@@ -18,7 +18,6 @@ enum {
     MIN_DEPTH = 8,         /* a loop this short pays for its beginning and end */
     MAX_TAPS = 1024,       /* of an axis; making a plan looks at each */
     CACHE_LINE = GOPS_DIRECT_CACHE_LINE,
-    LARGE_L2 = 1 << 20, /* choose_depth */
     PAGE_BYTES = 4096,
     MAX_PAGES = 64, /* that the processor's first table of pages (TLB) certainly holds */
 };
@@ -100,8 +99,8 @@ static int64_t choose_depth(const gops_plan *plan, const gops_direct_layout *p)
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channel = gops_mul_saturate(conv->taps, p->mr * p->tile->size.per_vector * bytes);
-    const int64_t l2_bytes = plan->machine.l2_bytes;
-    const int64_t weights = l2_bytes > LARGE_L2 ? plan->machine.l1_bytes : l2_bytes / 8;
+    const int64_t weights = gops_machine_has_large_l2(&plan->machine) ? plan->machine.l1_bytes
+                                                                      : plan->machine.l2_bytes / 8;
     const int64_t planes = fills_pages(plan) ? MAX_PAGES : conv->channels_in;
     const int64_t max = gops_clamp(gops_min(planes, weights / channel),
                                    gops_min(MIN_DEPTH, conv->channels_in), conv->channels_in);

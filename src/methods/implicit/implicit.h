@@ -16,6 +16,7 @@
 #ifndef GOPS_IMPLICIT_H
 #define GOPS_IMPLICIT_H
 
+#include "methods/implicit/implicit_blocked.h"
 #include "methods/implicit/implicit_tile.h"
 #include "methods/implicit/lanes_plan.h"
 #include "plan/plan.h"
@@ -48,7 +49,8 @@ typedef struct gops_implicit {
     bool residues;       /* of the strides lie together: padded_input.h */
     bool in_place;       /* the kernels read the input itself */
     bool aligned;        /* planes of the padded input begin with a cache line */
-    bool blocked;        /* the padded input is, though tiles are not those of AMX: lanes.h */
+    bool blocked;        /* the padded input is, though tiles are not those of AMX: lanes.h, or
+                            implicit_blocked.h */
     bool writes_outputs; /* tiles can write the output: each column is within a run, the last
                             vector ends where its run ends, and depth is one block */
     bool dense;          /* a run has no gaps; if not, it includes the gaps between rows */
@@ -218,7 +220,9 @@ static inline int64_t gops_implicit_padded_values(const gops_plan *plan, const g
 
 static inline const gops_tile *gops_implicit_tiles(const gops_implicit *p, const gops_tiles *tiles)
 {
-    return p->pixels_form ? tiles->pixels : tiles->channels;
+    return p->pixels_form                         ? tiles->pixels
+           : p->blocked && tiles->blocked != NULL ? tiles->blocked
+                                                  : tiles->channels;
 }
 
 #endif

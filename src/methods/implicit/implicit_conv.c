@@ -17,6 +17,7 @@
 #include "methods/methods.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -95,7 +96,8 @@ static bool has_one_axis(const gops_conv_geometry *conv)
 
 /* Lays out the product for one form and tile; false where it does not fit. */
 static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                             int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
+                             bool blocked, int64_t max_blocks, int64_t worker_limit,
+                             gops_implicit *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
@@ -110,10 +112,16 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         .residues = pixels_form || (gops_plan_has_lanes(plan) && conv->taps == 1),
         .aligned = pixels_form && !gops_plan_has_lanes(plan) && conv->taps == 1,
     };
-    p->blocked = gops_implicit_may_block(plan, pixels_form, p->planes);
+    p->blocked = blocked || gops_implicit_may_block(plan, pixels_form, p->planes);
+    if (blocked) {
+        p->planes = gops_round_up(p->planes, GOPS_BLOCKED_STEPS);
+    }
     p->depth = conv->channels_out > 0 ? p->planes * conv->taps : 1;
-    p->depth_block = gops_implicit_depth_block(plan, p->mr);
+    p->depth_block = gops_implicit_depth_block(plan, p, p->mr);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
+    if (blocked) {
+        p->depth_block = gops_round_up(p->depth_block, GOPS_BLOCKED_STEPS);
+    }
     if (gops_tile_is_wide(pixels_form, p->mr)) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_LANES_BLOCK);
     }
@@ -121,12 +129,13 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     p->granule = p->flat ? tile->nr * (pixels_form ? tiles->lanes : 1) : 1;
     gops_axis axis[GOPS_MAX_SPATIAL];
     const int axes = gops_implicit_axes(plan, p, axis);
-    p->in_place = plan->type->native && gops_implicit_unpadded(conv->axes, conv->axis) &&
+    p->in_place = plan->type->native && !blocked &&
+                  gops_implicit_unpadded(conv->axes, conv->axis) &&
                   (!pixels_form || conv->axis[conv->axes - 1].stride == 1);
     if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
         return false;
     }
-    p->blocked = gops_implicit_blocks(plan, p);
+    p->blocked = blocked || gops_implicit_blocks(plan, p);
     const int64_t columns =
         gops_implicit_merge(p, axes, axis, tiles->lanes,
                             (plan->type->native || plan->quantized) && p->depth_block == p->depth);
@@ -154,19 +163,40 @@ static int64_t filter_variant(int64_t mr, bool pixels_form)
     return mr * 2 + pixels_form;
 }
 
+/* Lays out one form and tile, and keeps it where it costs less than *best; `found` says whether there is
+ * one. Returns whether there is one now. */
+static bool implicit_try(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
+                         bool blocked, int64_t worker_limit, bool found, gops_implicit *best)
+{
+    /* With lanes, copying for each block of channels may cost more than small boxes. */
+    const int64_t least = plan->quantized ? 1 : MAX_CHANNEL_BLOCKS;
+    gops_implicit candidate;
+    if (plan->wanted_variant != 0 &&
+        plan->wanted_variant != filter_variant(tile->mr, pixels_form)) {
+        return found;
+    }
+    for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
+        if (implicit_lay_out(plan, tile, pixels_form, blocked, blocks, worker_limit, &candidate) &&
+            (!found || candidate.cost < best->cost)) {
+            *best = candidate;
+            found = true;
+        }
+    }
+    return found;
+}
+
 /* Lays out the form and tile that cost least; false where none fits. */
-static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
+static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     gops_implicit *best = gops_parameters(plan);
     bool found = false;
-    for (int form = 0; form < 2; form++) {
+    for (int form = 0; form < (blocked ? 1 : 2); form++) {
         const bool pixels_form = form == 1;
         const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
         int64_t mr = 0;
         for (; tile->mr != 0; tile++) {
-            gops_implicit candidate;
             if (tile->mr == mr || tile->mr - gops_tile_fills(tiles, tile, pixels_form) >=
                                       gops_max(1, conv->channels_out)) {
                 continue;
@@ -178,30 +208,19 @@ static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
             if (pixels_form && mr == 3 && conv->channels_out > 3) {
                 continue;
             }
-            if (plan->wanted_variant != 0 &&
-                plan->wanted_variant != filter_variant(mr, pixels_form)) {
-                continue;
-            }
-            /* With lanes, copying for each block of channels may cost more than small boxes. */
-            const int64_t least = plan->quantized ? 1 : MAX_CHANNEL_BLOCKS;
-            for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
-                if (implicit_lay_out(plan, tile, pixels_form, blocks, worker_limit, &candidate) &&
-                    (!found || candidate.cost < best->cost)) {
-                    *best = candidate;
-                    found = true;
-                }
-            }
+            found = implicit_try(plan, tile, pixels_form, blocked, worker_limit, found, best);
         }
     }
     return found;
 }
 
-static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
+static gops_status find_and_describe(gops_plan *plan, bool blocked, int64_t worker_limit,
+                                     gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
-    if (!implicit_find_best(plan, worker_limit)) {
-        const bool fits_unlimited = implicit_find_best(plan, GOPS_UNLIMITED);
+    if (!implicit_find_best(plan, blocked, worker_limit)) {
+        const bool fits_unlimited = implicit_find_best(plan, blocked, GOPS_UNLIMITED);
         return gops_implicit_refuse(plan, worker_limit, fits_unlimited, error);
     }
     const gops_implicit *p = gops_implicit_read(plan);
@@ -228,6 +247,23 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
                      : "the input copied once with its padding",
         (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);
     return GOPS_OK;
+}
+
+static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
+{
+    return find_and_describe(plan, false, worker_limit, error);
+}
+
+static gops_status implicit_prepare_blocked(gops_plan *plan, int64_t worker_limit,
+                                            gops_error *error)
+{
+    if (gops_plan_tiles(plan)->blocked == NULL || !plan->type->native || plan->conv.taps == 1 ||
+        plan->conv.channels_out == 0) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "implicit/blocked serves kernels of more than 1 and f32, not %s",
+                         plan->type->name);
+    }
+    return find_and_describe(plan, true, worker_limit, error);
 }
 
 /* The same as implicit_pack for lanes. */
@@ -266,7 +302,30 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
     }
 }
 
-/* The weights of one tile after the other, each [K][MR]; the last one is padded with zeros. */
+/* The weights of `count` channels, which lie K apart, for one tile: [K][MR], in the order of K of a blocked
+ * input (lanes.h) or of the filter. */
+static void pack_panel(const gops_plan *plan, const unsigned char *from, int64_t count, int64_t mr,
+                       unsigned char *to)
+{
+    const gops_implicit *p = gops_implicit_read(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_type_row *type = plan->filter_type;
+    const int64_t row = mr * gops_compute_bytes(type->compute);
+    const int64_t block = p->blocked ? GOPS_LANES_BLOCK : 1;
+    const int64_t inner = p->blocked ? conv->taps / conv->axis[0].kernel : conv->taps;
+    for (int64_t k = 0; k < p->depth; k++, to += row) {
+        const int64_t outer = k / (inner * p->planes), left = k % (inner * p->planes);
+        const int64_t first = left / (inner * block) * block;
+        const int64_t width = gops_min(block, p->planes - first), at = left - first * inner;
+        const int64_t c = first + at % width, tap = outer * inner + at / width;
+        const unsigned char *weight = from + (c * conv->taps + tap) * type->bytes;
+        for (int64_t i = 0; i < count && c < conv->channels_in; i++) {
+            type->load(to + i * row / mr, weight + i * conv->k * type->bytes, 1);
+        }
+    }
+}
+
+/* The weights of one tile after the other; the last one is padded with zeros. */
 static void implicit_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
                           void *packed)
 {
@@ -274,24 +333,27 @@ static void implicit_pack(const gops_plan *plan, const void *weights, const int3
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
     const gops_tile *list = gops_implicit_tiles(p, gops_plan_tiles(plan));
-    const int64_t bytes = gops_compute_bytes(type->compute);
-    const unsigned char *from = weights;
     if (gops_plan_has_lanes(plan)) {
         pack_lanes(plan, weights, zero_points, packed);
         return;
     }
+    const unsigned char *from = weights;
     unsigned char *to = packed;
     memset(packed, 0, (size_t)plan->filter_bytes);
     for (int64_t o = 0, count; o < conv->groups * conv->channels_out; o += count) {
         const int64_t left = conv->channels_out - o % conv->channels_out;
         const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, left);
         count = gops_min(mr, left);
-        for (int64_t k = 0; k < conv->k; k++, to += mr * bytes) {
-            for (int64_t i = 0; i < count; i++) {
-                type->load(to + i * bytes, from + ((o + i) * conv->k + k) * type->bytes, 1);
-            }
-        }
+        pack_panel(plan, from + o * conv->k * type->bytes, count, mr, to);
+        to += mr * p->depth * gops_compute_bytes(type->compute);
     }
+}
+
+/* Plans of methods with one way of packing share packed filters. */
+static void implicit_pack_blocked(const gops_plan *plan, const void *weights,
+                                  const int32_t *zero_points, void *packed)
+{
+    implicit_pack(plan, weights, zero_points, packed);
 }
 
 const gops_method gops_implicit_conv = {
@@ -301,4 +363,12 @@ const gops_method gops_implicit_conv = {
     .pack = implicit_pack,
     .run = gops_implicit_run,
     .quantized = true,
+};
+
+const gops_method gops_implicit_blocked_conv = {
+    .name = "implicit/blocked",
+    .operation = GOPS_OPERATION_CONV,
+    .prepare = implicit_prepare_blocked,
+    .pack = implicit_pack_blocked,
+    .run = gops_implicit_run,
 };

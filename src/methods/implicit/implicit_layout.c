@@ -297,13 +297,14 @@ int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p
     return gops_min(block, gops_round_up(gops_ceil_div(columns, gops_max(1, blocks)), nr));
 }
 
-int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr)
+int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p, int64_t mr)
 {
     const int64_t bytes = mr * gops_compute_bytes(plan->type->compute);
     /* Sums of lanes that are complete need not go through memory. AMX takes whole blocks of planes.
      */
     const int64_t cache = plan->machine.l2_bytes / 4 / bytes / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
-    return gops_max(64, gops_plan_has_lanes(plan) ? cache : plan->machine.l1_bytes / 2 / bytes);
+    return gops_max(
+        64, gops_plan_has_lanes(plan) || p->blocked ? cache : plan->machine.l1_bytes / 2 / bytes);
 }
 
 int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
@@ -314,7 +315,7 @@ int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t
 
     const int64_t list = (p->column_block + GOPS_MAX_NR) * (int64_t)sizeof(int64_t);
     int64_t end = 0;
-    const int64_t taps = gops_plan_has_lanes(plan) ? plan->conv.taps : 0;
+    const int64_t taps = gops_plan_has_lanes(plan) || p->blocked ? plan->conv.taps : 0;
     gops_reserve(&end, padded * bytes);
     p->offsets_begin = gops_reserve(&end, (offsets + taps) * (int64_t)sizeof(int64_t));
     p->columns_begin = gops_reserve(&end, list);

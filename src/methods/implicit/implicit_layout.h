@@ -34,11 +34,11 @@ int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p
                                    int64_t most);
 
 /* The most steps of K for which the weights of a tile of `mr` channels stay in the cache. */
-int64_t gops_implicit_depth_block(const gops_plan *plan, int64_t mr);
+int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p, int64_t mr);
 
 /* Fills in where the parts of the workspace begin, and returns its bytes. The sizes are the values
  * in the padded input, the offset table, the sums, and a block of sums for the transpose. Where
- * there are lanes, the offset table is followed by the offsets of the taps of one plane. */
+ * there are lanes or a blocked input, the offset table is followed by the offsets of the taps of one plane. */
 int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
                                 int64_t offsets, int64_t sums, int64_t transpose);
 

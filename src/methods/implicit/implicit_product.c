@@ -191,9 +191,9 @@ static const void *find_input(const gops_implicit *p, const gops_axis *axis,
     } else {
         const struct gops_bf16_kernels *bf16 = plan->kernels->bf16;
         gops_padded_input_fn *const input =
-            !gops_plan_takes_bf16(plan) ? plan->kernels->implicit->padded_input[plan->type->index]
-            : blocked                   ? bf16->blocks
-                                        : bf16->input;
+            gops_plan_takes_bf16(plan) ? (blocked ? bf16->blocks : bf16->input)
+            : blocked                  ? gops_plan_tiles(plan)->blocks
+                                       : plan->kernels->implicit->padded_input[plan->type->index];
         input(&p->padded, origin, plan->conv.channels_in, data, item->workspace);
     }
     return item->workspace;

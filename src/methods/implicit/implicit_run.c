@@ -18,7 +18,8 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     const gops_conv_geometry *conv = &plan->conv;
     int64_t tap[GOPS_MAX_SPATIAL] = {0};
     const int64_t plane = p->in_place ? conv->data_pixels : p->padded.plane;
-    int64_t *const taps = gops_plan_has_lanes(plan) ? offsets + p->depth : offsets;
+    const bool in_blocks = gops_plan_has_lanes(plan) || p->blocked; /* the order of K: lanes.h */
+    int64_t *const taps = in_blocks ? offsets + p->depth : offsets;
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t offset = 0, residue = 0;
         for (int a = 0; a < conv->axes && !p->flat; a++) {
@@ -36,7 +37,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
             tap[a] = 0;
         }
     }
-    if (gops_plan_has_lanes(plan)) {
+    if (in_blocks) {
         const int64_t inner = conv->taps / conv->axis[0].kernel;
         for (int64_t t = 0; t < conv->taps; t += inner) {
             gops_lanes_offsets(taps + t, inner, p->planes, plane, gops_implicit_is_blocked(p),
@@ -191,7 +192,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     gops_epilogue_values bias;
     work->pixels = to_output ? gops_min(item->runs.length, item->runs.step) : item->runs.step;
     pass->mr = p->mr;
-    if (plan->quantized) {
+    if (plan->quantized || p->blocked) {
         gops_lanes_find_parts(p, axis, first, item);
     }
     if (item->windows) {

@@ -86,6 +86,10 @@ typedef struct gops_tiles {
     void (*interleave)(void *to, const void *const *from, int64_t rows, int64_t count);
     /* Before and after a thread runs tiles of AMX; NULL where there are none. */
     void (*begin)(void), (*end)(void);
+    /* The channels form for blocked padded inputs, and what makes these: implicit_blocked.h. NULL where
+     * there are none, or the tiles above read them. */
+    const gops_tile *blocked;
+    gops_padded_input_fn *blocks;
 } gops_tiles;
 
 /* A panel lacks fewer channels than that of its tile: in the pixels form other tiles take the rest,

@@ -1,4 +1,5 @@
 /* implicit_tile.isa.c: the register tiles of each compute type, for one instruction set. */
+#include "methods/implicit/implicit_blocked.h"
 #include "methods/implicit/implicit_sizes.h"
 #include "methods/implicit/implicit_tile.h"
 
@@ -16,16 +17,19 @@
 #define EACH_INTEGER
 #include "isa/each_compute.inc.h"
 
-#define TILES(name, lanes)                                                                         \
+#define TILES(name, lanes, ...)                                                                    \
     &(const gops_tiles)                                                                            \
     {                                                                                              \
         lanes, 1, name##_pixels_list, name##_channels_list, name##_transpose, name##_interleave,   \
-            NULL, NULL                                                                             \
+            NULL, NULL, __VA_ARGS__                                                                \
     }
 static const gops_tiles *const tiles[GOPS_COMPUTES] = {
-    [GOPS_COMPUTE_F32] = TILES(f32, LANES_OF_4), [GOPS_COMPUTE_F64] = TILES(f64, LANES_OF_8),
-    [GOPS_COMPUTE_U16] = TILES(u16, LANES_OF_2), [GOPS_COMPUTE_U32] = TILES(u32, LANES_OF_4),
-    [GOPS_COMPUTE_U64] = TILES(u64, LANES_OF_8),
+    [GOPS_COMPUTE_F32] = TILES(f32, LANES_OF_4, GOPS_ISA_NAME(gops_implicit_blocked),
+                               GOPS_ISA_NAME(gops_implicit_blocks)),
+    [GOPS_COMPUTE_F64] = TILES(f64, LANES_OF_8, NULL, NULL),
+    [GOPS_COMPUTE_U16] = TILES(u16, LANES_OF_2, NULL, NULL),
+    [GOPS_COMPUTE_U32] = TILES(u32, LANES_OF_4, NULL, NULL),
+    [GOPS_COMPUTE_U64] = TILES(u64, LANES_OF_8, NULL, NULL),
 };
 
 const struct gops_implicit_kernels GOPS_ISA_NAME(gops_implicit_kernels) = {

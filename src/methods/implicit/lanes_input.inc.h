@@ -1,12 +1,12 @@
 /*
- * lanes_input.inc.h: makes the padded input of lanes (lanes.h).
+ * lanes_input.inc.h: makes the padded input of lanes (lanes.h), and of blocks of floats (implicit_blocked.isa.c).
  *
  * A row of the copy is padding, a run of data, and padding. A run is made of rows of elements, one
  * for each channel of the lane, which are interleaved.
  *
  * Parameters:
  *
- *   T                 type: an element of the data, with fewer than 32 bits
+ *   T                 type: an element of the data, of 32 bits at most
  *   LANE              type: a position of the copy: a lane, or for AMX all lanes of a block of planes
  *   CHANNELS          int: how many make a LANE
  *   FILLS_UP(first)   what the rows of channels beyond the last one are, in place of `const T *`; the

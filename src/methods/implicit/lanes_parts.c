@@ -1,5 +1,5 @@
 /*
- * lanes_parts.c: which steps of K the pixels of a quantized plan need.
+ * lanes_parts.c: which steps of K the pixels of a quantized plan or a blocked input need.
  *
  * K begins with the taps of the outermost axis (lanes.h), so those that lie on padding for a whole row
  * of pixels, at either end, are steps at an end of K. Where padding is 0 in the padded input they add
@@ -37,7 +37,8 @@ static int64_t cost_of(const gops_implicit_pass *pass, int64_t lanes, int64_t co
 /* Whether padding adds nothing: it is the zero point of quads, and 0 of pairs. */
 static bool padding_is_zero(const gops_plan *plan, const gops_job *job)
 {
-    return !gops_lanes_are_quads(plan) || gops_lanes_data(plan, job, NULL).zero == 0;
+    return !plan->quantized || !gops_lanes_are_quads(plan) ||
+           gops_lanes_data(plan, job, NULL).zero == 0;
 }
 
 void gops_lanes_find_parts(const gops_implicit *p, const gops_axis *axis, int64_t first,

@@ -144,7 +144,7 @@ static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_
 
 const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
     .tiles = {LANES_OF_4, CHANNELS_OF_A_LANE, u32_pixels_list, u32_channels_list, u32_transpose,
-              u32_interleave, WIDE_CALLS(u32)},
+              u32_interleave, WIDE_CALLS(u32), NULL, NULL},
     .input = GOPS_ISA_NAME(gops_lanes_input),
 #ifdef GOPS_LANES_BLOCKED
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks),

@@ -193,7 +193,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     };
     implicit->blocked = gops_implicit_may_block(plan, pixels_form, implicit->planes);
     implicit->depth = implicit->planes * gops_ceil_div(kinds->taps, kinds->products);
-    implicit->depth_block = gops_implicit_depth_block(plan, implicit->mr);
+    implicit->depth_block = gops_implicit_depth_block(plan, implicit, implicit->mr);
     choose_panel(plan, kinds, channels, positions, p);
     if (!gops_implicit_divide(plan, implicit, conv->axes, axis, channels, p->panel_channels,
                               INT64_MAX, worker_limit)) {

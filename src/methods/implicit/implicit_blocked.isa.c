@@ -1,0 +1,200 @@
+/*
+ * implicit_blocked.isa.c: blocked padded inputs of floats, and the register tiles that read them.
+ *
+ * With [block of planes][position][plane of the block] a pixel's values of GOPS_LANES_BLOCK planes are a
+ * cache line. A tile of the channels form that reads one plane after the other touches a line, and on
+ * large images a page, of each plane for each tap. Here it takes neighbouring planes from the same
+ * lines, at distances that are constants: GOPS_BLOCKED_STEPS steps of K share an entry of the offset
+ * table, and so do their address computations, which take the ports that multiply on an Intel processor.
+ */
+#include "methods/implicit/implicit_blocked.h"
+
+#include "isa/lanes.h"
+#include "isa/register.h"
+#include "isa/vector.h"
+#include "methods/implicit/implicit_sizes.h"
+#include "methods/implicit/lanes.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define C float
+#define LANES LANES_OF_4
+#define NAME(symbol) f32_##symbol
+#define LOW GOPS_PASTE(LOW, LANES)
+#define HIGH GOPS_PASTE(HIGH, LANES)
+#if GOPS_VECTOR_BYTES == 64
+#define MASK __mmask16
+#define REGISTER __m512
+#define INTRINSIC(operation) _mm512_##operation##_ps
+#endif
+#include "isa/vectors.inc.h"
+
+#include "isa/transpose.inc.h"
+#include "methods/implicit/implicit_store.inc.h"
+
+enum { PLANES = GOPS_LANES_BLOCK, STEPS = GOPS_BLOCKED_STEPS };
+
+/* A position of a block. */
+typedef struct position {
+    float plane[PLANES];
+} position;
+
+typedef struct plane_rows {
+    const float *row[PLANES];
+} plane_rows;
+
+/* The first `count` values, and zeros. */
+GOPS_INLINE f32_vector load_part(const float *from, int64_t count)
+{
+#ifdef INTRINSIC
+    return f32_load_masked(from, f32_lane_mask(0, count));
+#else
+    f32_vector some = {0};
+    for (int64_t i = 0; i < count; i++) {
+        some[i] = from[i];
+    }
+    return some;
+#endif
+}
+
+/* `count` pixels from number `at` on, of planes `first` to first + LANES - 1; with `whole`, LANES. */
+GOPS_INLINE void interleave_vectors(const plane_rows *rows, const int first, int64_t at,
+                                    const bool whole, int64_t count, position *to)
+{
+    f32_vector planes[LANES];
+    GOPS_UNROLL
+    for (int i = 0; i < LANES; i++) {
+        const float *row = rows->row[first + i];
+        planes[i] = row == NULL ? (f32_vector){0}
+                    : whole     ? *(const f32_vector *)(row + at)
+                                : load_part(row + at, count);
+    }
+    f32_rotate_address(planes, LANES);
+    GOPS_UNROLL
+    for (int i = 0; i < LANES; i++) {
+        if (whole || i < count) {
+            *(f32_vector *)(to[at + i].plane + first) = planes[i];
+        }
+    }
+}
+
+static void interleave(const plane_rows *rows, position *to, int64_t count)
+{
+    for (int first = 0; first < PLANES; first += LANES) {
+        int64_t at = 0;
+        for (; at + LANES <= count; at += LANES) {
+            interleave_vectors(rows, first, at, true, LANES, to);
+        }
+        if (at < count && count >= LANES) { /* the last vector ends with the last pixel */
+            interleave_vectors(rows, first, count - LANES, true, LANES, to);
+        } else if (at < count) {
+            interleave_vectors(rows, first, 0, false, count, to);
+        }
+    }
+}
+
+#define T float
+#define LANE position
+#define CHANNELS PLANES
+#define FILLS_UP(first) NULL /* data may be infinite */
+#define lane_rows plane_rows
+#include "methods/implicit/lanes_input.inc.h"
+
+void GOPS_ISA_NAME(gops_implicit_blocks)(const gops_padded_input *padded, const int64_t *origin,
+                                         int64_t channels, const void *data, void *to)
+{
+    const plane_rows rows = {{NULL}};
+    make_input(padded, origin, channels, data, padded->data_pixels, &rows, (position){{0}}, to);
+}
+
+/* *sum += a * b. gcc would also choose forms of the instruction that overwrite a factor, and move sums
+ * from register to register, or to memory. */
+GOPS_INLINE void multiply_add(f32_vector *sum, f32_vector a, f32_vector b)
+{
+#if defined(__FMA__) && !defined(GOPS_MEMORY_SANITIZER) /* which cannot follow assembly */
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
+#else
+    *sum += a * b;
+#endif
+}
+
+/* The loop over k. Columns come in runs of `run`, `apart` from each other. */
+GOPS_INLINE void blocked_loop(const gops_tile_work *work, const int vectors, const int nr,
+                              const int run, const int apart, f32_vector *sum)
+{
+    enum { LINE = GOPS_CACHE_LINE };
+    const float *from[GOPS_MAX_NR], *weights = work->weights;
+    const int64_t *offsets = work->offsets;
+    const char *ahead = work->ahead;
+    const int step = vectors * LANES;
+    GOPS_UNROLL
+    for (int j = 0; j < nr; j += run) {
+        from[j / run] = (const float *)work->input + work->columns[j];
+        GOPS_OPAQUE(from[j / run]);
+    }
+    for (int64_t k = work->depth; k > 0; k -= STEPS, offsets += STEPS, weights += STEPS * step) {
+        const float *at[GOPS_MAX_NR];
+        GOPS_UNROLL
+        for (int j = 0; j < nr; j += run) {
+            at[j / run] = from[j / run] + *offsets;
+            if (nr <= 2 * run) {
+                GOPS_OPAQUE(at[j / run]);
+            }
+        }
+        GOPS_UNROLL
+        for (int s = 0; s < STEPS; s++, ahead += LINE) {
+            f32_vector weight[GOPS_MAX_VECTORS];
+            __builtin_prefetch(ahead, 0, 2);
+            GOPS_UNROLL
+            for (int i = 0; i < vectors; i++) {
+                weight[i] = *(const f32_vector *)(weights + s * step + i * LANES);
+            }
+            GOPS_UNROLL
+            for (int j = 0; j < nr; j++) {
+                const f32_vector x = f32_broadcast(at[j / run][j % run * apart + s]);
+                GOPS_UNROLL
+                for (int i = 0; i < vectors; i++) {
+                    multiply_add(&sum[i * nr + j], x, weight[i]);
+                }
+            }
+        }
+    }
+}
+
+/* Whether the columns come in runs of `run`, `apart` from each other. */
+GOPS_INLINE bool are_runs(const int64_t *columns, const int nr, const int run, const int64_t apart)
+{
+    bool yes = true;
+    GOPS_UNROLL
+    for (int j = 1; j < nr; j++) {
+        yes &= j % run == 0 || columns[j] - columns[j - 1] == apart;
+    }
+    return yes;
+}
+
+GOPS_INLINE void blocked_tile(const gops_tile_work *work, const int vectors, const int nr)
+{
+    f32_vector sum[GOPS_MAX_SUMS];
+    const int half = (nr + 1) / 2;
+    f32_start_tile(work, 0, vectors, nr, true, sum);
+    if (are_runs(work->columns, nr, half, PLANES)) {
+        blocked_loop(work, vectors, nr, half, PLANES, sum);
+    } else if (are_runs(work->columns, nr, half, 2 * PLANES)) {
+        blocked_loop(work, vectors, nr, half, 2 * PLANES, sum);
+    } else {
+        blocked_loop(work, vectors, nr, 1, 0, sum);
+    }
+    f32_store_tile(work, 0, vectors, nr, LANES, true, sum);
+}
+
+#define TILE(vectors, nr)                                                                          \
+    static void blocked_##vectors##x##nr(const gops_tile_work *work)                               \
+    {                                                                                              \
+        blocked_tile(work, vectors, nr);                                                           \
+    }
+GOPS_CHANNEL_TILES(TILE)
+#undef TILE
+
+#define TILE(vectors, nr) {vectors * LANES, nr, blocked_##vectors##x##nr},
+const gops_tile GOPS_ISA_NAME(gops_implicit_blocked)[] = {GOPS_CHANNEL_TILES(TILE){0, 0, NULL}};
