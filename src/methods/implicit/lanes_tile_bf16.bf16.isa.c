@@ -9,14 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#define C float
-#define LANES LANES_OF_4
-#define NAME(symbol) f32_##symbol
-#include "isa/vectors.inc.h"
-#include "methods/implicit/implicit_store.inc.h"
-#undef C
-#undef LANES
-#undef NAME
+#define FLOATS "methods/implicit/implicit_store.inc.h"
+#include "methods/implicit/lanes_floats.inc.h"
 
 #define NAME(symbol) u32_##symbol
 #define C uint32_t

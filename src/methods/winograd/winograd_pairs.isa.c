@@ -19,15 +19,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Floats beside the 32-bit sums. */
-#define C float
-#define LANES LANES_OF_4
-#define NAME(symbol) f32_##symbol
-#include "isa/vectors.inc.h"
-#include "post_ops/epilogue.inc.h"
-#undef C
-#undef LANES
-#undef NAME
+#define FLOATS "post_ops/epilogue.inc.h"
+#include "methods/implicit/lanes_floats.inc.h"
 
 enum {
     OUTPUTS = 2, /* of a tile, on each axis */
