@@ -180,9 +180,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     const gops_implicit *p = gops_implicit_read(plan);
     gops_implicit_pass *pass = &item->pass;
     gops_tile_work *work = &pass->work;
-    const bool whole = item->runs.length >= item->runs.step;
-    const bool to_output = item->runs.writes_outputs && tiles_finish(item) &&
-                           (whole || item->result == GOPS_LANES_BYTES);
+    const bool to_output = item->runs.writes_outputs && tiles_finish(item);
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t rows = plan->conv.groups * plan->conv.channels_out;
     const gops_lanes_filter lanes = plan->quantized

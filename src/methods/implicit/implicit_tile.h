@@ -42,7 +42,7 @@ typedef struct gops_tile_work {
     const int64_t *sum_offsets;
     int64_t sums_ld;
     int64_t channels; /* AMX: how many of MR are stored */
-    int64_t pixels;   /* AMX: how many of a column are stored, as bytes */
+    int64_t pixels;   /* AMX: how many of a column are stored */
     bool accumulate;  /* adds to the sums in memory; if not, overwrites them */
     /* NULL, or the low and the high bound of the epilogue (post_ops/epilogue.h), which is then
      * applied to the sums before they are stored. */

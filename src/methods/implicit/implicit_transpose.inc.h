@@ -11,19 +11,60 @@
  * Parameters: C, LANES, LOW, HIGH and NAME of isa/each_compute.inc.h
  */
 #include "isa/transpose.inc.h"
+#include "isa/transpose_words.h"
 
 #define rotate_address NAME(rotate_address)
+#define load_rotated NAME(load_rotated)
+#define load_transposed NAME(load_transposed)
 #define store_part NAME(store_part)
+#define transpose_all NAME(transpose_all)
+#define transpose_part NAME(transpose_part)
 #define transpose NAME(transpose)
 #define interleave_row NAME(interleave_row)
 #define interleave NAME(interleave)
 
-/* Stores the first `width` of a vector, fewer than all: a call of memcpy would cost more. */
+#ifndef GOPS_TRANSPOSES_WORDS
+#define gops_transpose_words load_rotated
+#endif
+
+/* Transposes LANES rows of `from`, which lie `ld` apart. */
+GOPS_INLINE void load_rotated(void *to, const void *from, int64_t ld)
+{
+    vector *rows = to;
+    GOPS_UNROLL
+    for (int j = 0; j < LANES; j++) {
+        rows[j] = *(const vector *)((const C *)from + j * ld);
+    }
+    rotate_address(rows, LANES);
+}
+
+GOPS_INLINE void load_transposed(vector *rows, const C *from, int64_t ld)
+{
+    _Generic(*from, float
+             : gops_transpose_words, uint32_t
+             : gops_transpose_words, default
+             : load_rotated)(rows, from, ld);
+}
+
+/* LANES pixels of as many channels. */
+GOPS_INLINE void transpose_all(C *to, int64_t to_ld, const C *from, int64_t from_ld)
+{
+    vector rows[LANES];
+    load_transposed(rows, from, from_ld);
+    GOPS_UNROLL
+    for (int j = 0; j < LANES; j++) {
+        *(vector *)(to + j * to_ld) = rows[j];
+    }
+}
+
+/* Stores the first `width` of a vector: a call of memcpy would cost more. */
 GOPS_INLINE void store_part(C *to, const vector *from, int64_t width)
 {
     enum { HALF = LANES / 2, QUARTER = LANES / 4 > 0 ? LANES / 4 : 1 };
     const C *values = (const C *)from;
-    if (width >= HALF) {
+    if (width == LANES) {
+        *(vector *)to = *from;
+    } else if (width >= HALF) {
         memcpy(to, values, HALF * sizeof(C));
         memcpy(to + width - HALF, values + width - HALF, HALF * sizeof(C));
     } else if (width >= QUARTER) {
@@ -36,43 +77,40 @@ GOPS_INLINE void store_part(C *to, const vector *from, int64_t width)
     }
 }
 
+/* `width` pixels of `height` channels, of either LANES at most. What is counted by variables lies in
+ * memory, which is not to be where it was transposed. */
+static void transpose_part(C *to, int64_t to_ld, const C *from, int64_t from_ld, int64_t width,
+                           int64_t height)
+{
+    vector rows[LANES], stored[LANES];
+    GOPS_UNROLL
+    for (int j = 0; j < LANES; j++) {
+        rows[j] = *(const vector *)(from + (j < width ? j : 0) * from_ld);
+    }
+    rotate_address(rows, LANES);
+    GOPS_UNROLL
+    for (int j = 0; j < LANES; j++) {
+        stored[j] = rows[j];
+    }
+    for (int64_t j = 0; j < height; j++) {
+        store_part(to + j * to_ld, &stored[j], width);
+    }
+}
+
 static void transpose(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t channels,
                       int64_t pixels)
 {
     for (int64_t c = 0; c < channels; c += LANES) {
-        const int64_t height = channels - c < LANES ? channels - c : LANES;
+        const int64_t height = gops_min(channels - c, LANES);
         for (int64_t i = 0; i < pixels; i += LANES) {
             /* The last block ends with the last pixel. */
             const int64_t width = gops_min(pixels, LANES), p = gops_min(i, pixels - width);
             const C *block = (const C *)from + p * from_ld + c;
             C *out = (C *)to + c * to_ld + p;
-            vector rows[LANES];
-            if (width == LANES) {
-                GOPS_UNROLL
-                for (int j = 0; j < LANES; j++) {
-                    rows[j] = *(const vector *)(block + j * from_ld);
-                }
-            } else {
-                GOPS_UNROLL
-                for (int j = 0; j < LANES; j++) {
-                    const int64_t row = j < width ? j : 0;
-                    rows[j] = *(const vector *)(block + row * from_ld);
-                }
-            }
-            rotate_address(rows, LANES);
             if (width == LANES && height == LANES) {
-                GOPS_UNROLL
-                for (int j = 0; j < LANES; j++) {
-                    *(vector *)(out + j * to_ld) = rows[j];
-                }
-            } else if (width == LANES) {
-                for (int64_t j = 0; j < height; j++) {
-                    *(vector *)(out + j * to_ld) = rows[j];
-                }
+                transpose_all(out, to_ld, block, from_ld);
             } else {
-                for (int64_t j = 0; j < height; j++) {
-                    store_part(out + j * to_ld, &rows[j], width);
-                }
+                transpose_part(out, to_ld, block, from_ld, width, height);
             }
         }
     }

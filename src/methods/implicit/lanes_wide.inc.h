@@ -27,6 +27,7 @@
 #define wide_multiply NAME(wide_multiply)
 #define wide_tile NAME(wide_tile)
 #define store_transposed NAME(store_transposed)
+#define store_some_pixels NAME(store_some_pixels)
 #define store_wide NAME(store_wide)
 
 enum {
@@ -109,17 +110,41 @@ GOPS_INLINE void wide_multiply(const gops_tile_work *work, const int mr, const i
     }
 }
 
-/* Stores the sums of 16 pixels of channels `row` on; `work` begins with their column. */
-GOPS_INLINE void store_transposed(const gops_tile_work *work, const int row, const C *sums)
+/* Stores the sums of 16 pixels of channels `row` on, of which there are `count`; `work` begins with
+ * their column. */
+GOPS_INLINE void store_transposed(const gops_tile_work *work, const int row, int64_t count,
+                                  const C *sums)
 {
     vector channel[WIDE_ROWS];
+    load_transposed(channel, sums, WIDE_ROWS);
+    if (count >= WIDE_ROWS) {
+        store_tile(work, row, WIDE_ROWS, 1, work->sums_ld, false, channel);
+        return;
+    }
+    vector stored[WIDE_ROWS];
     GOPS_UNROLL
     for (int i = 0; i < WIDE_ROWS; i++) {
-        channel[i] = *(const vector *)(sums + i * WIDE_ROWS);
+        stored[i] = channel[i];
     }
-    rotate_address(channel, WIDE_ROWS);
-    for (int i = 0; i < WIDE_ROWS && row + i < work->channels; i++) {
-        store_tile(work, row + i, 1, 1, work->sums_ld, false, &channel[i]);
+    for (int i = 0; i < count; i++) {
+        store_tile(work, row + i, 1, 1, work->sums_ld, false, &stored[i]);
+    }
+}
+
+/* The same of the first pixels alone, which are stored for the first time. */
+static void store_some_pixels(const gops_tile_work *work, int row, int64_t count, const C *sums)
+{
+    static const int64_t none[1] = {0};
+    const int64_t ld = work->sums_ld, channels = gops_min(count, WIDE_ROWS);
+    C values[WIDE_ROWS * 2 * WIDE_ROWS], *to = (C *)work->sums + *work->sum_offsets + row * ld;
+    gops_tile_work all = *work;
+    all.sums = values;
+    all.sum_offsets = none;
+    all.sums_ld = WIDE_ROWS;
+    all.accumulate = false;
+    store_transposed(&all, row, count, sums);
+    for (int64_t i = 0; i < channels; i++) {
+        store_part(to + i * ld, (const vector *)(values + (row + i) * WIDE_ROWS), work->pixels);
     }
 }
 
@@ -134,7 +159,11 @@ GOPS_INLINE void store_wide(const gops_tile_work *work, const int mr, const int 
 #endif
     for (int j = 0; j < nr; j++, part.sum_offsets++) {
         for (int row = 0; row < mr; row += WIDE_ROWS, sums += WIDE_VALUES) {
-            store_transposed(&part, row, sums);
+            if (work->pixels == WIDE_ROWS) {
+                store_transposed(&part, row, work->channels - row, sums);
+            } else {
+                store_some_pixels(&part, row, work->channels - row, sums);
+            }
         }
     }
 }

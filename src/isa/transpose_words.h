@@ -1,0 +1,54 @@
+/*
+ * transpose_words.h: transposes 16 x 16 values of 32 bits on their way from memory to registers.
+ *
+ * Rotating addresses (isa/transpose.inc.h) takes 64 shuffles of whole registers, which an Intel
+ * processor has one unit for. Here loads bring four rows' parts of 128 bits together: to where they
+ * belong, by a mask, which takes no shuffle. Within 128 bits 32 shuffles are left.
+ */
+#ifndef GOPS_ISA_TRANSPOSE_WORDS_H
+#define GOPS_ISA_TRANSPOSE_WORDS_H
+
+#include "isa/register.h"
+#include "isa/vector.h"
+
+#include <stdint.h>
+
+#if GOPS_REGISTER_BYTES == 64
+/* What this file has. */
+#define GOPS_TRANSPOSES_WORDS
+
+/* Columns 4 * b to 4 * b + 3 of rows j, j + 4, j + 8 and j + 12. */
+GOPS_INLINE __m512i gops_load_quarters(const uint32_t *from, int64_t ld)
+{
+    const __m512i first = _mm512_castsi128_si512(_mm_loadu_si128((const void *)from));
+    const __m512i second =
+        _mm512_mask_broadcast_i32x4(first, 0x00f0, _mm_loadu_si128((const void *)(from + 4 * ld)));
+    const __m512i third =
+        _mm512_mask_broadcast_i32x4(second, 0x0f00, _mm_loadu_si128((const void *)(from + 8 * ld)));
+    return _mm512_mask_broadcast_i32x4(third, 0xf000,
+                                       _mm_loadu_si128((const void *)(from + 12 * ld)));
+}
+
+/* Rows of `from` lie `ld` values apart; `to` are 16 registers, its columns. */
+GOPS_INLINE void gops_transpose_words(void *to, const void *from, int64_t ld)
+{
+    __m512i *column = to;
+    GOPS_UNROLL
+    for (int b = 0; b < 4; b++) {
+        const uint32_t *at = (const uint32_t *)from + 4 * b;
+        const __m512i row0 = gops_load_quarters(at, ld), row1 = gops_load_quarters(at + ld, ld);
+        const __m512i row2 = gops_load_quarters(at + 2 * ld, ld);
+        const __m512i row3 = gops_load_quarters(at + 3 * ld, ld);
+        const __m512i low01 = _mm512_unpacklo_epi32(row0, row1);
+        const __m512i low23 = _mm512_unpacklo_epi32(row2, row3);
+        const __m512i high01 = _mm512_unpackhi_epi32(row0, row1);
+        const __m512i high23 = _mm512_unpackhi_epi32(row2, row3);
+        column[4 * b] = _mm512_unpacklo_epi64(low01, low23);
+        column[4 * b + 1] = _mm512_unpackhi_epi64(low01, low23);
+        column[4 * b + 2] = _mm512_unpacklo_epi64(high01, high23);
+        column[4 * b + 3] = _mm512_unpackhi_epi64(high01, high23);
+    }
+}
+#endif
+
+#endif
