@@ -110,7 +110,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         .pixels_form = pixels_form,
         /* With lanes, data that a single tap steps over is not copied. */
         .residues = pixels_form || (gops_plan_has_lanes(plan) && conv->taps == 1),
-        .aligned = pixels_form && !gops_plan_has_lanes(plan) && conv->taps == 1,
+        .aligned = pixels_form && conv->taps == 1 && !gops_tile_is_wide(pixels_form, tile->mr),
     };
     p->blocked = blocked || gops_implicit_may_block(plan, pixels_form, p->planes);
     if (blocked) {

@@ -19,8 +19,8 @@ static const double CYCLES_PER_COUNTED_STEP = 1;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
  * requantized, and bytes are transposed in the channels form. Cycles of tiles were measured on tiles by
  * themselves, the others set by hand to meet the times of layers. */
-static const double NS_PER_COPIED_LANE = 0.12, NS_PER_LANES_RUN = 8;
-static const double NS_PER_BLOCKED_LANE = 0.12, NS_PER_BLOCKED_RUN = 20; /* for AMX */
+static const double NS_PER_COPIED_LANE = 0.06, NS_PER_LANES_RUN = 8;
+static const double NS_PER_BLOCKED_LANE = 0.12, NS_PER_BLOCKED_RUN = 80; /* of a block of planes */
 static const double STREAMED_WEIGHTS_PER_CYCLE = 128, STREAMED_PIXELS_PER_CYCLE = 64;
 static const double L2_BYTES_PER_CYCLE = 28;
 /* Loads across two lines delay the multiplications of an Intel Xeon (Granite Rapids class), if not those
@@ -28,8 +28,9 @@ static const double L2_BYTES_PER_CYCLE = 28;
 static const double LANES_CYCLES_PER_LOAD = 0.13;
 /* A tile with one vector of channels has a load for each multiplication. The same processor. */
 static const double ONE_VECTOR_OF_LANES_SLOWER = 1.15;
-static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 150;
-static const double CYCLES_PER_REQUANTIZED = 1.4, CYCLES_PER_TRANSPOSED = 2.5;
+static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 120;
+static const double CYCLES_PER_REQUANTIZED = 1.4;
+static const double CYCLES_PER_TRANSPOSED_BYTE = 0.38, CYCLES_PER_TRANSPOSED_WORD = 0.8;
 /* A pair's product and its sum are two instructions. */
 static const double PAIRS_SLOWER = 1.5;
 /* Processors with AMX do not hurry with VDPBF16PS: its steps took 3.6 times as long as those of f32
@@ -42,7 +43,7 @@ static double wide_cycles(const gops_plan *plan, const gops_tile *tile, int64_t 
 {
     static const double CYCLES_PER_PRODUCT = 21, CYCLES_PER_LOAD = 10;
     static const double CYCLES_PER_WIDE_TILE = 60, CYCLES_PER_WIDE_SUMS = 100;
-    static const double CYCLES_PER_WIDE_TRANSPOSED = 100;
+    static const double CYCLES_PER_WIDE_TRANSPOSED = 50;
     const bool bytes = plan->quantized && gops_is_8_bit(plan->output_type->type);
     const double rows = (double)tile->mr / GOPS_WIDE_MR, registers = rows * tile->nr;
     const double products = registers * CYCLES_PER_PRODUCT;
@@ -72,8 +73,10 @@ static double lanes_step(const gops_plan *plan, const gops_implicit *p, const go
     if (plan->conv.taps > 1) {
         return compute + (streams ? pixels / 3 / STREAMED_PIXELS_PER_CYCLE : 0);
     }
+    /* The units wait for some of it even where it takes less time than they. */
     const double wait = pixels / L2_BYTES_PER_CYCLE;
-    return (double)depth * (double)columns * vector > l1 && wait > compute ? wait : compute;
+    const bool waits = (double)depth * (double)columns * vector > l1 / 2;
+    return waits ? (wait > compute ? wait : compute) + wait / 14 : compute;
 }
 
 /* Of one tile, in a block of `columns` columns. */
@@ -101,7 +104,9 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
     if (!plan->quantized) {
         return (double)depth * compute + CYCLES_PER_TILE + vectors * tile->nr * CYCLES_PER_SUM;
     }
-    const double sum = CYCLES_PER_REQUANTIZED + (pixels_form ? 0 : CYCLES_PER_TRANSPOSED);
+    const double transposed = gops_is_8_bit(plan->output_type->type) ? CYCLES_PER_TRANSPOSED_BYTE
+                                                                     : CYCLES_PER_TRANSPOSED_WORD;
+    const double sum = CYCLES_PER_REQUANTIZED + (pixels_form ? 0 : lanes * transposed);
     return (double)depth * lanes_step(plan, p, tile, depth, columns, compute, loads) +
            CYCLES_PER_LANES_TILE + vectors * tile->nr * sum;
 }
@@ -119,12 +124,16 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
             tile++;
         }
         const int64_t blocks = mr == p->mr ? (channels - c) / mr : 1;
-        const int64_t calls = gops_ceil_div(columns, tile->nr);
         const int64_t block = gops_min(columns, gops_max(1, p->column_block));
+        const int64_t rest = plan->quantized ? columns % tile->nr : 0;
+        const int64_t calls = rest > 0 ? columns / tile->nr : gops_ceil_div(columns, tile->nr);
         const double rows = plan->quantized ? CYCLES_PER_LANES_ROWS : 0;
-        cycles += (double)gops_max(1, blocks) *
-                  ((double)calls * tile_cycles(plan, p, tile, depth, block) +
-                   (double)gops_ceil_div(columns, block) * rows);
+        double pass = (double)calls * tile_cycles(plan, p, tile, depth, block) +
+                      (double)gops_ceil_div(columns, block) * rows;
+        if (rest > 0) {
+            pass += tile_cycles(plan, p, gops_implicit_tile(list, mr, rest), depth, block);
+        }
+        cycles += (double)gops_max(1, blocks) * pass;
         c += gops_max(1, blocks) * mr;
     }
     return cycles * NS_PER_CYCLE + NS_PER_ITEM;
@@ -138,7 +147,7 @@ double gops_implicit_copy_cost(double values, double runs)
 double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values)
 {
     double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
-    if (gops_implicit_is_wide(p)) {
+    if (gops_implicit_is_blocked(p)) {
         return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
     }
     if (p->blocked && !plan->quantized) {

@@ -104,12 +104,12 @@ void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t planes, i
 void gops_lanes_offsets(const int64_t *tap, int64_t taps, int64_t planes, int64_t pitch,
                         bool blocked, int64_t *offsets)
 {
+    const int64_t apart = blocked ? GOPS_LANES_BLOCK : 1, step = blocked ? 1 : pitch;
     for (int64_t plane = 0; plane < planes; plane += GOPS_LANES_BLOCK) {
-        const int64_t end = gops_min(plane + GOPS_LANES_BLOCK, planes);
+        const int64_t count = gops_min(GOPS_LANES_BLOCK, planes - plane);
         for (int64_t t = 0; t < taps; t++) {
-            for (int64_t q = plane; q < end; q++) {
-                *offsets++ = blocked ? plane * pitch + tap[t] * GOPS_LANES_BLOCK + q - plane
-                                     : tap[t] + q * pitch;
+            for (int64_t q = 0; q < count; q++) {
+                *offsets++ = plane * pitch + tap[t] * apart + q * step;
             }
         }
     }
