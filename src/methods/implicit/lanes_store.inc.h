@@ -12,8 +12,10 @@
 #define scale_of NAME(scale_of)
 #define store_floats NAME(store_floats)
 #define byte_epilogue_of NAME(byte_epilogue_of)
+#define narrow NAME(narrow)
 #define are_joined NAME(are_joined)
 #define store_bytes NAME(store_bytes)
+#define store_groups NAME(store_groups)
 #define store_requantized NAME(store_requantized)
 
 typedef int32_t NAME(signed_vector) __attribute__((vector_size(LANES * sizeof(int32_t))));
@@ -84,69 +86,92 @@ GOPS_INLINE void store_floats(const gops_tile_work *work, const int row, const i
 /* Rounds to nearest even, adds the zero point, narrows and clamps. The bounds are applied to the
  * bytes: rounding does not change which of two numbers is the larger. Numbers that a conversion to an
  * integer does not hold become the least one; for those above it, `may_overflow`. */
-#if GOPS_REGISTER_BYTES >= 32
-#define NARROWED_VECTORS 4
+#if GOPS_REGISTER_BYTES == 64
+enum { NARROWED_VECTORS = 4 };
+typedef __m512i NAME(byte_register);
+#define NARROW(operation) _mm512_##operation
+#define NARROW_BITS(operation) _mm512_##operation##_si512
+#elif GOPS_REGISTER_BYTES == 32
+enum { NARROWED_VECTORS = 4 };
+typedef __m256i NAME(byte_register);
+#define NARROW(operation) _mm256_##operation
+#define NARROW_BITS(operation) _mm256_##operation##_si256
 #else
-#define NARROWED_VECTORS 1
+enum { NARROWED_VECTORS = 1 };
 #endif
 
 /* The values of gops_lanes_epilogue as vectors: stores of bytes may change what they are read from, as
  * far as compilers know. */
 typedef struct NAME(byte_epilogue) {
+#ifdef NARROW
     bool may_overflow;
+    bool
+        plain; /* packing does all but `flip`: there are no bounds but those of bytes without a sign */
     f32_vector high;
-#if GOPS_REGISTER_BYTES == 64
-    __m512i middle, least, most, flip;
-#elif GOPS_REGISTER_BYTES == 32
-    __m256i middle, least, most, flip;
+    NAME(byte_register) middle, least, most, flip;
 #else
-    f32_vector low;
+    f32_vector low, high;
     uint32_t zero;
 #endif
 } NAME(byte_epilogue);
 
 GOPS_INLINE NAME(byte_epilogue) byte_epilogue_of(const gops_lanes_epilogue *by)
 {
-    return (NAME(byte_epilogue))
-    {
-        .may_overflow = by->may_overflow, .high = f32_broadcast(by->high),
-#if GOPS_REGISTER_BYTES == 64
-        .middle = _mm512_set1_epi16((int16_t)by->middle),
-        .least = _mm512_set1_epi8((char)by->least), .most = _mm512_set1_epi8((char)by->most),
-        .flip = _mm512_set1_epi8(by->flip),
-#elif GOPS_REGISTER_BYTES == 32
-        .middle = _mm256_set1_epi16((int16_t)by->middle),
-        .least = _mm256_set1_epi8((char)by->least), .most = _mm256_set1_epi8((char)by->most),
-        .flip = _mm256_set1_epi8(by->flip),
+    return (NAME(byte_epilogue)){
+        .high = f32_broadcast(by->high),
+#ifdef NARROW
+        .may_overflow = by->may_overflow,
+        .plain = !by->may_overflow && by->middle == 0 && by->least == 0 && by->most == UINT8_MAX,
+        .middle = NARROW(set1_epi16)((int16_t)by->middle),
+        .least = NARROW(set1_epi8)((char)by->least),
+        .most = NARROW(set1_epi8)((char)by->most),
+        .flip = NARROW(set1_epi8)(by->flip),
 #else
-        .low = f32_broadcast(by->low), .zero = (uint32_t)by->zero,
+        .low = f32_broadcast(by->low),
+        .zero = (uint32_t)by->zero,
 #endif
     };
 }
 
-/* `real` are that many vectors, to[v] is where the bytes of number v go: with `joined`, behind those
- * of the one before. */
-GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_vector *real,
-                             const NAME(byte_epilogue) * by)
+#ifdef NARROW
+/* The bytes of that many vectors: in each 128 bits, those of all of them. */
+GOPS_INLINE NAME(byte_register)
+    narrow(f32_vector *real, const NAME(byte_epilogue) * by, const bool plain)
 {
-#if GOPS_REGISTER_BYTES == 64
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i number[NARROWED_VECTORS];
-    if (by->may_overflow) {
+    NAME(byte_register) number[NARROWED_VECTORS];
+    if (!plain && by->may_overflow) {
         GOPS_UNROLL
         for (int v = 0; v < NARROWED_VECTORS; v++) {
-            real[v] = (f32_vector)_mm512_min_ps((__m512)real[v], (__m512)by->high);
+            real[v] = (f32_vector)NARROW(min_ps)((__typeof__(NARROW(setzero_ps)()))real[v],
+                                                 (__typeof__(NARROW(setzero_ps)()))by->high);
         }
     }
     GOPS_UNROLL
     for (int v = 0; v < NARROWED_VECTORS; v++) {
-        number[v] = _mm512_cvtps_epi32((__m512)real[v]);
+        number[v] = NARROW(cvtps_epi32)((__typeof__(NARROW(setzero_ps)()))real[v]);
     }
-    const __m512i front = _mm512_adds_epi16(_mm512_packs_epi32(number[0], number[1]), by->middle);
-    const __m512i back = _mm512_adds_epi16(_mm512_packs_epi32(number[2], number[3]), by->middle);
-    __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(front, back));
-    bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, by->least), by->most);
-    bytes = _mm512_xor_si512(bytes, by->flip);
+    NAME(byte_register) front = NARROW(packs_epi32)(number[0], number[1]);
+    NAME(byte_register) back = NARROW(packs_epi32)(number[2], number[3]);
+    if (!plain) {
+        front = NARROW(adds_epi16)(front, by->middle);
+        back = NARROW(adds_epi16)(back, by->middle);
+    }
+    NAME(byte_register) bytes = NARROW(packus_epi16)(front, back);
+    if (!plain) {
+        bytes = NARROW(min_epu8)(NARROW(max_epu8)(bytes, by->least), by->most);
+    }
+    return NARROW_BITS(xor)(bytes, by->flip);
+}
+#endif
+
+/* `real` are that many vectors, to[v] is where the bytes of number v go: with `joined`, behind those
+ * of the one before. */
+GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_vector *real,
+                             const NAME(byte_epilogue) * by, const bool plain)
+{
+#if GOPS_REGISTER_BYTES == 64
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i bytes = _mm512_permutexvar_epi32(order, narrow(real, by, plain));
     if (joined) {
         _mm512_storeu_si512((void *)to[0], bytes);
         return;
@@ -156,23 +181,8 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
     _mm_storeu_si128((void *)to[2], _mm512_extracti32x4_epi32(bytes, 2));
     _mm_storeu_si128((void *)to[3], _mm512_extracti32x4_epi32(bytes, 3));
 #elif GOPS_REGISTER_BYTES == 32
-    __m256i number[NARROWED_VECTORS];
-    if (by->may_overflow) {
-        GOPS_UNROLL
-        for (int v = 0; v < NARROWED_VECTORS; v++) {
-            real[v] = (f32_vector)_mm256_min_ps((__m256)real[v], (__m256)by->high);
-        }
-    }
-    GOPS_UNROLL
-    for (int v = 0; v < NARROWED_VECTORS; v++) {
-        number[v] = _mm256_cvtps_epi32((__m256)real[v]);
-    }
-    const __m256i front = _mm256_adds_epi16(_mm256_packs_epi32(number[0], number[1]), by->middle);
-    const __m256i back = _mm256_adds_epi16(_mm256_packs_epi32(number[2], number[3]), by->middle);
-    __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(front, back),
-                                                _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    bytes = _mm256_min_epu8(_mm256_max_epu8(bytes, by->least), by->most);
-    bytes = _mm256_xor_si256(bytes, by->flip);
+    const __m256i bytes = _mm256_permutevar8x32_epi32(narrow(real, by, plain),
+                                                      _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     if (joined) {
         _mm256_storeu_si256((void *)to[0], bytes);
         return;
@@ -185,6 +195,7 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
     _mm_storeh_pd((void *)to[3], high);
 #else
     (void)joined;
+    (void)plain;
     const f32_vector bounded = f32_clamp(real[0], by->low, by->high) + GOPS_ROUNDING;
     const vector bits = (vector)bounded + broadcast(by->zero);
     *(NAME(byte_vector) *)to[0] = __builtin_convertvector(bits, NAME(byte_vector));
@@ -212,12 +223,12 @@ GOPS_INLINE bool are_joined(const int64_t *at, const int vectors, const int nr,
 }
 
 /* Vectors are taken in the order of the output; with the last group, some are stored again. */
-GOPS_INLINE void store_requantized(const gops_tile_work *work, const int row, const int vectors,
-                                   const int nr, const int64_t step, const bool channels_form,
-                                   const vector *sum)
+GOPS_INLINE void store_groups(const gops_tile_work *work, const int row, const int vectors,
+                              const int nr, const int64_t step, const bool channels_form,
+                              const vector *sum, const NAME(byte_epilogue) * bounds,
+                              const bool plain)
 {
     const gops_lanes_epilogue *by = work->bounds;
-    const NAME(byte_epilogue) bounds = byte_epilogue_of(by);
     const bool joined = are_joined(work->sum_offsets, vectors, nr, channels_form);
     const int count = vectors * nr;
     unsigned char *start[GOPS_MAX_NR];
@@ -240,8 +251,22 @@ GOPS_INLINE void store_requantized(const gops_tile_work *work, const int row, co
             real[v] = real_of(sum[i * nr + j], scale_of(by, row + i, channels_form));
             to[v] = start[j] + (row + i) * step;
         }
-        store_bytes(to, joined, real, &bounds);
+        store_bytes(to, joined, real, bounds, plain);
     }
+}
+
+GOPS_INLINE void store_requantized(const gops_tile_work *work, const int row, const int vectors,
+                                   const int nr, const int64_t step, const bool channels_form,
+                                   const vector *sum)
+{
+    const NAME(byte_epilogue) bounds = byte_epilogue_of(work->bounds);
+#ifdef NARROW
+    if (bounds.plain) {
+        store_groups(work, row, vectors, nr, step, channels_form, sum, &bounds, true);
+        return;
+    }
+#endif
+    store_groups(work, row, vectors, nr, step, channels_form, sum, &bounds, false);
 }
 
 GOPS_INLINE void store_tile(const gops_tile_work *work, const int row, const int vectors,

@@ -5,8 +5,6 @@
  *
  * Parameters: those of lanes_store.inc.h, and WIDE_ROWS and WIDE_VALUES
  */
-#define requantize_wide NAME(requantize_wide)
-#define transpose_wide NAME(transpose_wide)
 
 static inline bool stores_wide_bytes(const gops_tile_work *work)
 {
@@ -18,28 +16,21 @@ static inline bool stores_wide_bytes(const gops_tile_work *work)
 
 /* The bytes of four pixels: in each 128 bits, of one pixel after the other, those of four channels. */
 GOPS_INLINE __m512i narrow_wide(const C *sums, const f32_vector scale,
-                                const NAME(byte_epilogue) * by)
+                                const NAME(byte_epilogue) * by, const bool plain)
 {
-    __m512i number[NARROWED_VECTORS];
+    f32_vector real[NARROWED_VECTORS];
     GOPS_UNROLL
     for (int i = 0; i < NARROWED_VECTORS; i++) {
-        f32_vector real = real_of(*(const vector *)(sums + i * WIDE_ROWS), scale);
-        if (by->may_overflow) {
-            real = (f32_vector)_mm512_min_ps((__m512)real, (__m512)by->high);
-        }
-        number[i] = _mm512_cvtps_epi32((__m512)real);
+        real[i] = real_of(*(const vector *)(sums + i * WIDE_ROWS), scale);
     }
-    const __m512i front = _mm512_adds_epi16(_mm512_packs_epi32(number[0], number[1]), by->middle);
-    const __m512i back = _mm512_adds_epi16(_mm512_packs_epi32(number[2], number[3]), by->middle);
-    const __m512i bytes = _mm512_packus_epi16(front, back);
-    return _mm512_xor_si512(_mm512_min_epu8(_mm512_max_epu8(bytes, by->least), by->most), by->flip);
+    return narrow(real, by, plain);
 }
 
 /* 16 pixels of 16 channels, of which `pixels` of `count` are stored: those of a channel go to `to`, and
  * each further one's `ld` behind. */
 GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
                                  const NAME(byte_epilogue) * by, unsigned char *to, int64_t ld,
-                                 int64_t count, int64_t pixels)
+                                 int64_t count, int64_t pixels, const bool plain)
 {
     /* Within 128 bits: the four pixels of each of four channels. */
     const __m512i channels =
@@ -47,7 +38,8 @@ GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
     __m512i four[4], pair[4], all[4];
     GOPS_UNROLL
     for (int i = 0; i < 4; i++) {
-        four[i] = _mm512_shuffle_epi8(narrow_wide(sums + i * 4 * WIDE_ROWS, scale, by), channels);
+        four[i] =
+            _mm512_shuffle_epi8(narrow_wide(sums + i * 4 * WIDE_ROWS, scale, by, plain), channels);
     }
     pair[0] = _mm512_unpacklo_epi32(four[0], four[1]);
     pair[1] = _mm512_unpackhi_epi32(four[0], four[1]);
@@ -78,12 +70,12 @@ GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
 
 GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
                                  const NAME(byte_epilogue) * by, unsigned char *to, int64_t ld,
-                                 int64_t count, int64_t pixels)
+                                 int64_t count, int64_t pixels, const bool plain)
 {
     for (int64_t pixel = 0; pixel < pixels; pixel++, sums += WIDE_ROWS) {
         unsigned char bytes[WIDE_ROWS], *at = bytes;
         f32_vector real = real_of(*(const vector *)sums, scale);
-        store_bytes(&at, false, &real, by);
+        store_bytes(&at, false, &real, by, plain);
         for (int64_t i = 0; i < gops_min(count, WIDE_ROWS); i++) {
             to[i * ld + pixel] = bytes[i];
         }
@@ -93,17 +85,30 @@ GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
 #endif
 
 /* Stores the sums, [pixels j][channels i][16][16]. */
-GOPS_INLINE void store_wide_bytes(const gops_tile_work *work, const int mr, const int nr,
-                                  const C *sums)
+GOPS_INLINE void store_wide_parts(const gops_tile_work *work, const int mr, const int nr,
+                                  const C *sums, const NAME(byte_epilogue) * bounds,
+                                  const bool plain)
 {
     const gops_lanes_epilogue *by = work->bounds;
-    const NAME(byte_epilogue) bounds = byte_epilogue_of(by);
     for (int j = 0; j < nr; j++) {
         unsigned char *to = (unsigned char *)work->sums + work->sum_offsets[j];
         for (int row = 0; row < mr; row += WIDE_ROWS, sums += WIDE_VALUES) {
-            store_wide_part(sums, *(const f32_vector *)(by->scale + row), &bounds,
+            store_wide_part(sums, *(const f32_vector *)(by->scale + row), bounds,
                             to + row * work->sums_ld, work->sums_ld, work->channels - row,
-                            work->pixels);
+                            work->pixels, plain);
         }
     }
+}
+
+GOPS_INLINE void store_wide_bytes(const gops_tile_work *work, const int mr, const int nr,
+                                  const C *sums)
+{
+    const NAME(byte_epilogue) bounds = byte_epilogue_of(work->bounds);
+#ifdef NARROW
+    if (bounds.plain) {
+        store_wide_parts(work, mr, nr, sums, &bounds, true);
+        return;
+    }
+#endif
+    store_wide_parts(work, mr, nr, sums, &bounds, false);
 }
