@@ -10,7 +10,7 @@ static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the end of the l
 static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it later */
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
 /* Of a blocked input of floats. */
-static const double NS_PER_BLOCKED_VALUE = 0.1;
+static const double NS_PER_BLOCKED_VALUE = 0.1, NS_PER_BLOCKED_RUN = 20;
 /* What the addresses of a step cost on Intel's servers, where the units that multiply compute them too, and
  * which are known by their caches. Blocked inputs have few; as all else was fitted without this, it makes
  * those cheaper. 128 -> 128, 3x3 on 112x112 took AVX-512 0.94
@@ -18,9 +18,9 @@ static const double NS_PER_BLOCKED_VALUE = 0.1;
 static const double CYCLES_PER_COUNTED_STEP = 1;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
  * requantized, and bytes are transposed in the channels form. Cycles of tiles were measured on tiles by
- * themselves, the others set by hand to meet the times of layers. */
+ * themselves, the others set by hand to meet the times of layers. A blocked run is that of a block of planes. */
 static const double NS_PER_COPIED_LANE = 0.06, NS_PER_LANES_RUN = 8;
-static const double NS_PER_BLOCKED_LANE = 0.12, NS_PER_BLOCKED_RUN = 80; /* of a block of planes */
+static const double NS_PER_BLOCKED_LANE = 0.12, NS_PER_BLOCKED_LANES_RUN = 80;
 static const double STREAMED_WEIGHTS_PER_CYCLE = 128, STREAMED_PIXELS_PER_CYCLE = 64;
 static const double L2_BYTES_PER_CYCLE = 28;
 /* Loads across two lines delay the multiplications of an Intel Xeon (Granite Rapids class), if not those
@@ -147,11 +147,11 @@ double gops_implicit_copy_cost(double values, double runs)
 double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values)
 {
     double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
-    if (gops_implicit_is_blocked(p)) {
-        return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
-    }
-    if (p->blocked && !plan->quantized) {
+    if (p->blocked && !gops_plan_has_lanes(plan)) {
         return values * NS_PER_BLOCKED_VALUE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
+    }
+    if (gops_implicit_is_blocked(p)) {
+        return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_LANES_RUN;
     }
     return plan->quantized ? values * NS_PER_COPIED_LANE + runs * NS_PER_LANES_RUN
                            : gops_implicit_copy_cost(values, runs);
