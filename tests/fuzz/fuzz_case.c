@@ -222,7 +222,7 @@ static char *read_isa(gops_fuzz_bytes *bytes)
 
 static void read_options(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
 {
-    enum { LAST_ALGORITHM = 15 }; /* in the order of the list from here down, the rest auto */
+    enum { LAST_ALGORITHM = 16 }; /* in the order of the list from here down, the rest auto */
     gops_options *o = &c->options;
     *o = (gops_options){.size = sizeof *o};
     o->algorithm = gops_algorithm_name(LAST_ALGORITHM - gops_fuzz_range(bytes, 0, LAST_ALGORITHM));
