@@ -9,6 +9,8 @@
  * A sum is written over its residual where that is read for the last time: the residual's lines are in
  * the cache, and those of other memory would have to come there.
  *
+ * A slice is a view of what it is of, unless it has another place.
+ *
  * The other values, and these outputs, are in one block of scratch memory, where those whose lives do
  * not overlap share elements.
  */
@@ -137,6 +139,29 @@ static void place_concat(making *of, const gops_ort_member *concat)
     }
 }
 
+/* The part of a value that begins with a channel. */
+static value part_of(const value *of, int64_t channel, const gops_tensor *tensor)
+{
+    value part = *of;
+    part.tensor = *tensor;
+    part.view.at += channel * elements(&of->tensor, 2);
+    return part;
+}
+
+static void place_slice(making *of, const gops_ort_member *slice)
+{
+    value *data = find(of, slice->inputs[0]), *output = find(of, slice->claim.output);
+    if (!data->placed) {
+        place_in_new(of, data);
+    }
+    data->may_be_replaced = false; /* who reads the slice reads it */
+    if (!output->placed) {
+        const char *name = output->name;
+        *output = part_of(data, slice->start, &output->tensor);
+        output->name = name;
+    }
+}
+
 static bool is_read_after(const making *of, const char *name, size_t step)
 {
     for (size_t i = step + 1; i < of->members->count; i++) {
@@ -200,6 +225,11 @@ static bool place_all(making *of, const gops_ort_interface *interface)
         }
     }
     for (size_t i = 0; i < members->count; i++) {
+        if (members->items[i]->kind == GOPS_ORT_SLICE) {
+            place_slice(of, members->items[i]);
+        }
+    }
+    for (size_t i = 0; i < members->count; i++) {
         place_sum(of, i);
     }
     for (size_t i = 0; i < of->value_count; i++) {
@@ -235,25 +265,56 @@ static void add_step(making *of, gops_ort_member *member, const value *const *in
     layout->step_count++;
 }
 
+static void add_copy(making *of, gops_ort_member *member, const value *from, const value *output,
+                     const gops_ort_view *to)
+{
+    if (!same_view(&from->view, to) || !share(from, output)) {
+        add_step(of, member, &from, 1, output, to);
+    }
+}
+
+static void add_copies(making *of, gops_ort_member *member, const value *output)
+{
+    gops_ort_view to = output->view;
+    for (size_t k = 0; k < member->input_count; k++) {
+        const value *from = find(of, member->inputs[k]);
+        add_copy(of, member, from, output, &to);
+        to.at += elements(&from->tensor, 1);
+    }
+}
+
+static void add_groups(making *of, gops_ort_member *member, const value *output)
+{
+    gops_ort_view to = output->view;
+    gops_tensor group = member->output;
+    group.dims[1] /= member->groups;
+    for (int64_t k = 0; k < member->groups; k++) {
+        const bool split = member->input_count == 1;
+        const value *data = find(of, member->inputs[split ? 0 : k]);
+        const value part = part_of(data, split ? k * group.dims[1] : 0, &group);
+        const value *from = &part;
+        add_step(of, member, &from, 1, output, &to);
+        to.at += elements(&group, 2);
+    }
+}
+
 static void add_steps(making *of)
 {
     for (size_t i = 0; i < of->members->count; i++) {
         gops_ort_member *member = of->members->items[i];
         const value *output = find(of, member->claim.output), *inputs[2] = {NULL, NULL};
-        if (member->kind != GOPS_ORT_CONCAT) {
+        if (member->kind == GOPS_ORT_CONCAT) {
+            add_copies(of, member, output);
+        } else if (member->kind == GOPS_ORT_SHUFFLE) {
+            add_groups(of, member, output);
+        } else if (member->kind == GOPS_ORT_SLICE) {
+            const value part = part_of(find(of, member->inputs[0]), member->start, &member->output);
+            add_copy(of, member, &part, output, &output->view);
+        } else {
             for (size_t k = 0; k < member->input_count; k++) {
                 inputs[k] = find(of, member->inputs[k]);
             }
             add_step(of, member, inputs, member->input_count, output, &output->view);
-            continue;
-        }
-        gops_ort_view to = output->view;
-        for (size_t k = 0; k < member->input_count; k++) {
-            inputs[0] = find(of, member->inputs[k]);
-            if (!same_view(&inputs[0]->view, &to) || !share(inputs[0], output)) {
-                add_step(of, member, inputs, 1, output, &to);
-            }
-            to.at += elements(&inputs[0]->tensor, 1);
         }
     }
 }
@@ -345,7 +406,7 @@ ort_status *gops_ort_layout_make(const gops_ort_runtime *runtime, const gops_ort
 {
     size_t steps = 0;
     for (size_t i = 0; i < members->count; i++) {
-        steps += members->items[i]->input_count;
+        steps += members->items[i]->input_count + (size_t)members->items[i]->groups;
     }
     const size_t values = members->count + interface->input_count;
     making of = {.runtime = runtime, .members = members, .layout = layout};

@@ -13,7 +13,7 @@ typedef struct gops_ort_view {
 } gops_ort_view;
 
 /* What a step reads and writes. A member that is a Concat has a step for each operand that was not
- * written to its place: a copy. */
+ * written to its place: a copy. So has a slice, and a shuffle for each group. */
 typedef struct gops_ort_placed_step {
     gops_ort_member *member;
     gops_tensor data; /* of a copy */

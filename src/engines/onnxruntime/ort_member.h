@@ -21,6 +21,8 @@ typedef enum gops_ort_member_kind {
     GOPS_ORT_PRODUCT,        /* of two tensors, or of one with a number for each plane */
     GOPS_ORT_CONCAT,         /* of channels */
     GOPS_ORT_CHANNEL_NORM,   /* each pixel over its channels */
+    GOPS_ORT_SLICE,          /* of channels */
+    GOPS_ORT_SHUFFLE,        /* of channels: one of each group, or of each input, in turn */
 } gops_ort_member_kind;
 
 enum { GOPS_ORT_WINDOW_AXES = 2 };
@@ -40,7 +42,10 @@ typedef struct gops_ort_member {
     size_t input_count;
     gops_tensor data, output; /* data: of the first input */
     gops_ort_window window;
-    bool is_gate; /* a product whose second input has a number for each plane */
+    int64_t start;          /* of a slice: its first channel */
+    int64_t groups;         /* of a shuffle */
+    bool has_even_operands; /* a Concat of as many channels each */
+    bool is_gate;           /* a product whose second input has a number for each plane */
     /* The weights and biases of a plan, or scales and biases: of the claim's constants, or made here,
      * all in `made`. filter is the descriptor; biases may be NULL. */
     gops_tensor filter;
@@ -83,6 +88,17 @@ ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
 ort_status *gops_ort_member_of_mean(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_node *node, const gops_tensor *data,
                                     gops_ort_member **member);
+
+/* Reads a Slice, or a Reshape that begins a shuffle; the claim has the node. */
+ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                     const gops_tensor *data, const gops_tensor *output,
+                                     gops_ort_member **member);
+ort_status *gops_ort_member_of_shuffle(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                       const gops_ort_claim *claim, const gops_tensor *data,
+                                       gops_ort_member **member);
+/* Makes a Concat whose operands are the groups of a shuffle behind it that shuffle. */
+ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
+                                           const gops_ort_graph *graph, gops_ort_member *concat);
 
 /* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
  * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */

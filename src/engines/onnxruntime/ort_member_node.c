@@ -321,7 +321,7 @@ static ort_status *read_concat(reading *from, const gops_tensor *output, gops_or
     gops_ort_attributes attributes = {from->runtime, node, NULL, false};
     gops_tensor one;
     int64_t axis = 0, channels = 0;
-    bool serves = output->rank == from->data.rank && node->input_count > 0;
+    bool even = true, serves = output->rank == from->data.rank && node->input_count > 0;
     ort_status *status = NULL;
     gops_ort_attribute_int(&attributes, "axis", &axis);
     if (attributes.status != NULL || (axis != 1 && axis != 1 - from->data.rank)) {
@@ -334,6 +334,7 @@ static ort_status *read_concat(reading *from, const gops_tensor *output, gops_or
             serves = k == 1 || one.dims[k] == output->dims[k];
         }
         channels += serves ? one.dims[1] : 0;
+        even = even && one.dims[1] == from->data.dims[1];
     }
     if (status != NULL || !serves || channels != output->dims[1]) {
         return status;
@@ -345,7 +346,8 @@ static ort_status *read_concat(reading *from, const gops_tensor *output, gops_or
     (*member)->output = *output;
     (*member)->inputs = node->input_names;
     (*member)->input_count = node->input_count;
-    return NULL;
+    (*member)->has_even_operands = even;
+    return gops_ort_member_shuffle_concat(from->runtime, from->graph, *member);
 }
 
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
@@ -390,6 +392,12 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
     }
     if (is(&from, "Concat")) {
         return read_concat(&from, &output, member);
+    }
+    if (is(&from, "Slice")) {
+        return gops_ort_member_of_slice(runtime, &from.claim, &from.data, &output, member);
+    }
+    if (is(&from, "Reshape")) {
+        return gops_ort_member_of_shuffle(runtime, graph, &from.claim, &from.data, member);
     }
     if (is(&from, "Mul")) {
         return read_product(&from, member);

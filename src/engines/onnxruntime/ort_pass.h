@@ -5,7 +5,7 @@
 #include "ort_member.h"
 
 typedef enum gops_ort_pass_kind {
-    GOPS_ORT_PASS_COPY,
+    GOPS_ORT_PASS_COPY,   /* to every `step`th plane */
     GOPS_ORT_PASS_AFFINE, /* data * factor + summand (+ other), then relu: of the plane's channel */
     GOPS_ORT_PASS_SCALE,  /* data * the plane's number in other */
     GOPS_ORT_PASS_PRODUCT, /* data * other */
@@ -20,6 +20,7 @@ typedef struct gops_ort_pass {
     gops_ort_pass_kind kind;
     int64_t images, channels;
     int64_t plane; /* elements of the data's */
+    int64_t step;
     const float *factors, *summands;
     bool relu;
     float epsilon;

@@ -233,7 +233,8 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
                 : NULL;
         switch (pass->kind) {
         case GOPS_ORT_PASS_COPY:
-            memcpy(to, from, (size_t)pass->plane * sizeof *to);
+            memcpy(to + channel * (pass->step - 1) * pass->plane, from,
+                   (size_t)pass->plane * sizeof *to);
             break;
         case GOPS_ORT_PASS_AFFINE:
             NAME(affine_plane)(pass, channel, to, from, other);

@@ -135,15 +135,16 @@ static ort_status *make_plan(region *self, gops_ort_member *member, step *made)
 static void make_pass(const region *self, const gops_ort_placed_step *placed, step *made)
 {
     gops_ort_member *member = placed->member;
-    const bool copies = member->kind == GOPS_ORT_CONCAT;
+    const bool shuffles = member->kind == GOPS_ORT_SHUFFLE;
+    const bool copies =
+        member->kind == GOPS_ORT_CONCAT || member->kind == GOPS_ORT_SLICE || shuffles;
     const gops_tensor *data = copies ? &placed->data : &member->data;
     gops_ort_pass *pass = &made->pass;
     *pass = (gops_ort_pass){
         .images = data->dims[0], .channels = data->dims[1], .plane = elements(data, 2)};
     if (copies) {
         pass->kind = GOPS_ORT_PASS_COPY;
-        pass->plane *= pass->channels;
-        pass->channels = 1;
+        pass->step = shuffles ? member->groups : 1;
     } else if (member->kind == GOPS_ORT_GLOBAL_AVERAGE) {
         pass->kind = GOPS_ORT_PASS_AVERAGE;
     } else if (member->kind == GOPS_ORT_PRODUCT) {
@@ -174,7 +175,8 @@ static ort_status *make_step(region *self, const gops_ort_placed_step *placed, s
     made->data = placed->inputs[0];
     made->other = placed->inputs[1];
     made->output = placed->output;
-    made->has_other = member->kind != GOPS_ORT_CONCAT && member->input_count == 2;
+    made->has_other = (member->kind == GOPS_ORT_PLAN || member->kind == GOPS_ORT_PRODUCT) &&
+                      member->input_count == 2;
     if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
         return make_plan(self, member, made);
     }

@@ -228,6 +228,8 @@ gops_type gops_ort_type(ort_element element)
         return GOPS_I8;
     case ORT_INT32:
         return GOPS_I32;
+    case ORT_INT64:
+        return GOPS_I64;
     case ORT_FLOAT:
         return GOPS_F32;
     case ORT_DOUBLE:

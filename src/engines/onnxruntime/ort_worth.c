@@ -232,6 +232,8 @@ static double gain_of(const gops_ort_runtime *runtime, const rates *here,
     double gain = step_ns;
     if (member->kind == GOPS_ORT_PRODUCT) {
         gain += gate_ns * elements(&member->data);
+    } else if (member->kind == GOPS_ORT_SHUFFLE) {
+        gain *= (double)member->claim.node_count;
     } else if (member->kind == GOPS_ORT_CHANNEL_NORM) {
         gain += channel_norm_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_PLAN) {
