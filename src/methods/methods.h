@@ -13,6 +13,7 @@ extern const gops_method gops_pointwise_conv;
 extern const gops_method gops_pointwise_channels_conv;
 extern const gops_method gops_winograd_f2_conv;
 extern const gops_method gops_winograd_f4_conv;
+extern const gops_method gops_winograd_f3_deconv;
 extern const gops_method gops_subconv_deconv;
 extern const gops_method gops_depthwise_blocked_deconv;
 extern const gops_method gops_depthwise_rows_conv;

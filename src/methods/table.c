@@ -13,6 +13,7 @@ const gops_method *const gops_methods[] = {
     &gops_pointwise_channels_conv,
     &gops_winograd_f2_conv,
     &gops_winograd_f4_conv,
+    &gops_winograd_f3_deconv,
     &gops_subconv_deconv,
     &gops_depthwise_blocked_conv,
     &gops_depthwise_blocked_deconv,
@@ -54,7 +55,7 @@ static const scale estimate_scales[] = {
     {&gops_depthwise_rows_conv, 1.3, 1.1, 1.3},   {&gops_depthwise_rows_deconv, 1.0, 0.9, 1.0},
     {&gops_pointwise_conv, 1.4, 1.01, 0.93},      {&gops_pointwise_channels_conv, 1.4, 1.1, 1.0},
     {&gops_subconv_deconv, 1.0, 0.95, 0.9},       {&gops_winograd_f2_conv, 1.4, 1.0, 1.0},
-    {&gops_winograd_f4_conv, 1.4, 1.0, 1.0},
+    {&gops_winograd_f4_conv, 1.4, 1.0, 1.0},      {&gops_winograd_f3_deconv, 1.4, 1.0, 1.0},
 };
 
 enum { AVX512_BYTES = 64, AVX2_BYTES = 32 };

@@ -91,7 +91,7 @@ void gops_test_count(gops_test_tally *tally, const gops_problem *problem, const 
 }
 
 /* Of one channel a group, few and many groups; kernels of 1; several channels a group, exact and
- * relaxed. Widths of no round number. */
+ * relaxed, or transposed with kernels of twice the stride. Widths of no round number. */
 gops_problem gops_test_witness(gops_problem_operation operation, gops_type type, int index)
 {
     static const int64_t sizes[][5] = {/* groups, C_IN, C_OUT, kernel, width */
@@ -100,19 +100,20 @@ gops_problem gops_test_witness(gops_problem_operation operation, gops_type type,
                                        {2, 5, 7, 1, 11},
                                        {2, 3, 5, 3, 13},
                                        {2, 3, 5, 3, 13}};
-    const int counts[] = {5, 4, 1}; /* by operation */
+    const int counts[] = {5, 5, 1}; /* by operation */
     gops_problem p = {.operation = operation};
     if (index >= counts[operation])
         return p;
-    const int64_t *size = sizes[index], pad = size[3] / 2;
     const int deconv = operation == GOPS_PROBLEM_DECONV;
+    const int64_t *size = sizes[index], pad = size[3] / 2;
+    const int64_t kernel = deconv && index == GOPS_TEST_RELAXED ? 4 : size[3];
     p.data = (gops_tensor){type, 4, {2, size[0] * size[1], 5, size[4]}};
     p.accuracy = index == GOPS_TEST_RELAXED ? GOPS_ACCURACY_RELAXED : GOPS_ACCURACY_EXACT;
     p.with_residual = 1;
     p.norm = (gops_norm_attributes){3, 1e-3};
     if (operation != GOPS_PROBLEM_NORM) {
         p.filter = (gops_tensor){
-            type, 5, {size[0], size[deconv ? 1 : 2], size[deconv ? 2 : 1], size[3], size[3]}};
+            type, 5, {size[0], size[deconv ? 1 : 2], size[deconv ? 2 : 1], kernel, kernel}};
         p.with_bias = 1;
     }
     p.conv.pads_begin = p.conv.pads_end = p.deconv.pads_begin = (gops_list){2, {pad, pad}};
@@ -229,6 +230,7 @@ void gops_test_check_witnesses(void)
         {GOPS_PROBLEM_CONV, "depthwise/rows"},
         {GOPS_PROBLEM_DECONV, "gemm"},
         {GOPS_PROBLEM_DECONV, "subconv"},
+        {GOPS_PROBLEM_DECONV, "winograd/f3"},
         {GOPS_PROBLEM_DECONV, "depthwise/blocked"},
         {GOPS_PROBLEM_DECONV, "depthwise/shuffle"},
         {GOPS_PROBLEM_DECONV, "depthwise/rows"},

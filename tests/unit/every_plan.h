@@ -7,7 +7,7 @@
 enum {
     GOPS_TEST_OPERATIONS = 3,
     /* At least as many as gops_algorithm_name and gops_isa_name have. */
-    GOPS_TEST_ALGORITHMS = 16,
+    GOPS_TEST_ALGORITHMS = 20,
     GOPS_TEST_ISAS = 12,
     GOPS_TEST_RELAXED = 4, /* the witness that is */
 };

@@ -24,7 +24,7 @@ typedef struct sizes {
     int64_t groups, in, out;
     int64_t width, height,
         kernel; /* the most of the last axis, of the others, of each kernel axis */
-    int dense;  /* every kernel axis has that size; no strides and dilations */
+    int dense; /* every kernel axis has that size, no strides; transposed: twice the stride. No dilations */
 } sizes;
 
 /* What Winograd's algorithm serves. */
@@ -45,7 +45,7 @@ static sizes draw_sizes(gops_problem_operation operation, gops_test_random *rand
 {
     enum { MOST = 40, WIDTH = 37, HEIGHT = 7 };
     sizes s = {.axes = (int32_t)range(random, 1, 3), .groups = 1, .height = 5, .kernel = 3};
-    if (operation == GOPS_PROBLEM_CONV && chance(random, 20))
+    if (chance(random, 20))
         return draw_3x3(random, chance(random, 50) ? MOST : 5, WIDTH, HEIGHT);
     if (operation == GOPS_PROBLEM_DECONV && chance(random, 8))
         s.axes = (int32_t)range(random, 4, 6);
@@ -154,6 +154,14 @@ static void set_attributes(gops_problem *p, const sizes *s, gops_test_random *ra
     d->dilations = draw_list(random, axes, 1, s->dense ? 1 : 3, 60);
     d->pads_begin = draw_list(random, axes, 0, 3, 35);
     d->pads_end = draw_list(random, axes, 0, 3, 35);
+    if (s->dense && p->operation == GOPS_PROBLEM_DECONV) {
+        d->strides = draw_list(random, axes, 1, 4, 0);
+        for (int32_t i = 0; i < axes; i++) {
+            if (chance(random, 80))
+                d->strides.values[i] = 2;
+            p->filter.dims[3 + i] = 2 * d->strides.values[i];
+        }
+    }
     d->auto_pad = chance(random, 60) ? GOPS_AUTO_PAD_EXPLICIT : (gops_auto_pad)range(random, 1, 3);
     p->conv =
         (gops_conv_attributes){d->strides, d->pads_begin, d->pads_end, d->dilations, d->auto_pad};

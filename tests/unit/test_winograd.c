@@ -1,8 +1,7 @@
 /*
  * Winograd's convolution on every instruction set: within the bound of groupops/plan.h, of each form
  * its own; NaN and infinite data and weights; magnitudes that come close to overflow; the same bits
- * for every number of threads; of floats never without accuracy=relaxed; of 8 bits exact for the most
- * channels that it serves, whose sums are the largest.
+ * for every number of threads; of floats never without accuracy=relaxed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -345,55 +344,6 @@ static void auto_of_isa(void *context)
     }
 }
 
-enum { MOST_CHANNELS = 917 };
-
-/* All data and all weights are 255 from their zero points; the largest sum and the least one. */
-static void check_largest(const gops_plan *plan, uint8_t weight, uint8_t zero_point, int64_t sum)
-{
-    static uint8_t data[MOST_CHANNELS * 9], weights[MOST_CHANNELS * 9];
-    gops_quantization q = GOPS_QUANTIZATION_INIT;
-    gops_packed_filter *filter;
-    gops_error error = {GOPS_OK, ""};
-    int32_t output = 0;
-    memset(data, UINT8_MAX, sizeof data);
-    memset(weights, weight, sizeof weights);
-    q.filter_zero_points = &zero_point;
-    q.filter_zero_points_count = 1;
-    gops_test_check(gops_filter_create(plan, weights, &q, &filter, &error) == GOPS_OK, "%s",
-                    error.message);
-    const gops_arguments arguments = {
-        .size = sizeof arguments, .data = data, .filter = filter, .output = &output};
-    gops_test_check(gops_execute(plan, &arguments, &error) == GOPS_OK && output == sum,
-                    "%s: %d, not %d %s", gops_isa(), (int)output, (int)sum, error.message);
-    gops_filter_destroy(filter);
-}
-
-static void largest_sums_of_isa(void *context)
-{
-    const int64_t sum = INT64_C(255) * 255 * 9 * MOST_CHANNELS;
-    gops_plan *plan;
-    gops_error error = {GOPS_OK, ""};
-    gops_problem p = image(GOPS_U8, 1, 1, MOST_CHANNELS, 1, 3, 3);
-    (void)context;
-    p.accuracy = GOPS_ACCURACY_EXACT;
-    p.conv = (gops_conv_attributes){0};
-    p.output_type = GOPS_I32;
-    p.algorithm = "winograd/f2";
-    gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_OK, "%s", error.message);
-    check_largest(plan, UINT8_MAX, 0, sum);
-    check_largest(plan, 0, UINT8_MAX, -sum);
-    gops_plan_destroy(plan);
-    p.data.dims[1] = p.filter.dims[2] = MOST_CHANNELS + 1;
-    gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_UNSUPPORTED &&
-                        strstr(error.message, "2 to 917 input channels, not 918") != NULL,
-                    "918 channels: %s", error.message);
-}
-
-static void largest_sums(void)
-{
-    gops_test_every_isa(largest_sums_of_isa, NULL);
-}
-
 /* The tiles of a part would not be those of the whole. */
 static void parts(void)
 {
@@ -427,7 +377,6 @@ int main(void)
         {"magnitudes", magnitudes},
         {"threads", threads},
         {"refused", refused},
-        {"largest_sums", largest_sums},
         {"parts", parts},
         {"by_itself", by_itself},
         {NULL, NULL},

@@ -1,9 +1,9 @@
 /*
  * winograd.h: the kernels of Winograd's convolution, F(2,3) and F(4,3) on both axes; winograd_conv.c
- * derives it.
+ * derives it. F(3,2) serves transposed ones (winograd_deconv.c).
  *
- * A tile is M x M outputs of one channel, M = 2 or 4, and reads P x P pixels of the data, P = M + 2.
- * It has P x P positions: the products of the transformed data with the transformed weights. In all
+ * A tile is M x M outputs of one channel, M = 2, 3 or 4, and reads P x P pixels of the data, one less
+ * than M and the taps. It has P x P positions: the products of the transformed data with the transformed weights. In all
  * buffers a vector has neighbouring channels in its lanes, so that the transforms, in registers, do
  * not depend on where in an image a tile lies. Input channels are padded with zeros to whole vectors:
  *
@@ -12,7 +12,7 @@
  *     weights  [position][input channel][vectors * lanes]: of a block of output channels
  *     sums     [position][tile][vectors * lanes]: their products, summed over input channels
  *
- * Distances are in values. Quantized plans have F(2,3) alone, of values that are pairs of channels
+ * Distances are in values. Quantized plans have F(2,3) and F(3,2), of values that are pairs of channels
  * (winograd_quantized.c): pixels and points have twice as many channels as lanes.
  */
 #ifndef GOPS_WINOGRAD_H
@@ -25,20 +25,21 @@
 #include <stdint.h>
 
 typedef enum gops_winograd_form {
-    GOPS_WINOGRAD_F2,
-    GOPS_WINOGRAD_F4,
+    GOPS_WINOGRAD_F2,   /* F(2,3) */
+    GOPS_WINOGRAD_F3,   /* F(3,2) */
+    GOPS_WINOGRAD_F4,   /* F(4,3) */
     GOPS_WINOGRAD_FORMS /* how many there are */
 } gops_winograd_form;
 
 /* The outputs and the pixels of a tile, on each axis. */
 static inline int64_t gops_winograd_outputs(gops_winograd_form form)
 {
-    return form == GOPS_WINOGRAD_F2 ? 2 : 4;
+    return form == GOPS_WINOGRAD_F2 ? 2 : form == GOPS_WINOGRAD_F3 ? 3 : 4;
 }
 
 static inline int64_t gops_winograd_points(gops_winograd_form form)
 {
-    return gops_winograd_outputs(form) + 2;
+    return form == GOPS_WINOGRAD_F4 ? 6 : 4;
 }
 
 /* Copies the pixels of neighbouring tiles of a row, for one vector of channels, and transforms

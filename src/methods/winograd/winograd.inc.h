@@ -261,7 +261,7 @@ static const gops_winograd_kernels winograd_kernels = {
     .lanes = LANES,
     .max_vectors = GOPS_WINOGRAD_MAX_VECTORS,
     .max_tiles = max_tiles,
-    .input = {NAME(input_f2), NAME(input_f4)},
+    .input = {[GOPS_WINOGRAD_F2] = NAME(input_f2), [GOPS_WINOGRAD_F4] = NAME(input_f4)},
     .multiply = NAME(multiply_all),
-    .output = {NAME(output_f2), NAME(output_f4)},
+    .output = {[GOPS_WINOGRAD_F2] = NAME(output_f2), [GOPS_WINOGRAD_F4] = NAME(output_f4)},
 };

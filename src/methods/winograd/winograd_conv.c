@@ -63,7 +63,7 @@
  * window covers the pixel has a product of it with nonzero coefficients, so it is NaN or infinite.
  */
 #include "methods/methods.h"
-#include "methods/winograd/winograd_layout.h"
+#include "methods/winograd/winograd_quantized.h"
 
 #include "methods/implicit/lanes_plan.h"
 #include "post_ops/epilogue.h"
@@ -189,8 +189,8 @@ static void transform_data(const gops_plan *plan, const gops_job *job,
         };
         for (int64_t tile = block->first; tile < block->last; tile += input.tiles) {
             input.tiles = gops_winograd_segment(p, tile, block->last, p->input_tiles);
-            input.top = tile / p->row_tiles * p->m - conv->axis[0].pad_begin;
-            input.left = tile % p->row_tiles * p->m - conv->axis[1].pad_begin;
+            input.top = tile / p->row_tiles * p->m + p->begin[0];
+            input.left = tile % p->row_tiles * p->m + p->begin[1];
             input.points = points + (v * p->points_block + (tile - block->first) * lanes) * bytes;
             kernels->input[p->form](&input);
         }
@@ -251,10 +251,9 @@ static void store_sums(const gops_plan *plan, const gops_job *job, const gops_ep
     }
 }
 
-static void winograd_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace)
+void gops_winograd_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
-    const gops_conv_geometry *conv = &plan->conv;
     const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute), lanes = kernels->lanes;
     unsigned char *const base = workspace;
@@ -297,12 +296,12 @@ static void winograd_run(const gops_plan *plan, const gops_job *job, int64_t ind
             .prefetches = p->weights_beyond_l2,
         };
         kernels->multiply(&product);
-        const int64_t channel = block.group * conv->channels_out + begin * lanes;
-        const int64_t channels = gops_min(vectors * lanes, conv->channels_out - begin * lanes);
+        const int64_t row = begin * lanes, rows = gops_min(vectors * lanes, p->rows - row);
         if (plan->quantized) {
-            gops_winograd_store_quantized(plan, job, &block, channel, channels, vectors, base);
+            gops_winograd_store_quantized(plan, job, &block, row, rows, vectors, base);
         } else {
-            store_sums(plan, job, &epilogue, &block, channel, channels, vectors, base);
+            store_sums(plan, job, &epilogue, &block, block.group * p->rows + row, rows, vectors,
+                       base);
         }
     }
 }
@@ -322,7 +321,7 @@ const gops_method gops_winograd_f2_conv = {
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_f2,
     .pack = pack_f2,
-    .run = winograd_run,
+    .run = gops_winograd_run,
     .quantized = true,
     .indivisible = true, /* a part has its own tiles */
 };
@@ -332,6 +331,6 @@ const gops_method gops_winograd_f4_conv = {
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_f4,
     .pack = pack_f4,
-    .run = winograd_run,
+    .run = gops_winograd_run,
     .indivisible = true, /* a part has its own tiles */
 };

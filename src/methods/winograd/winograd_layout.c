@@ -18,8 +18,7 @@ enum {
     MIN_BLOCK_TILES = 24,
     /* Their pixels stay in the first level cache. */
     SEGMENT_TILES = 8,
-    /* Of quantized plans: what a block of transposed pixels holds, and two blocks of transposed outputs. */
-    PAIRS_INPUT_TILES = GOPS_WINOGRAD_PAIRS_COLUMNS / 2 - 1,
+    /* Of quantized plans: two or three blocks of transposed outputs. */
     PAIRS_OUTPUT_TILES = 16,
     CACHE_LINE = 64,
 };
@@ -31,11 +30,14 @@ static const double CYCLES_PER_TILE = 20; /* of the registers, and its sums as t
 static const double BYTES_PER_CYCLE = 8;  /* of weights that the second level cache does not hold */
 static const double L2_BYTES_PER_CYCLE = 32;
 /* A vector of channels of a tile, its pixels transposed and transformed. */
-static const double CYCLES_PER_INPUT[GOPS_WINOGRAD_FORMS] = {50, 170};
-static const double CYCLES_PER_OUTPUT[GOPS_WINOGRAD_FORMS] = {40, 120};
+static const double CYCLES_PER_INPUT[] = {[GOPS_WINOGRAD_F2] = 50, [GOPS_WINOGRAD_F4] = 170};
+static const double CYCLES_PER_OUTPUT[] = {[GOPS_WINOGRAD_F2] = 40, [GOPS_WINOGRAD_F4] = 120};
 
-/* The same of quantized plans; a pair's product and its sum are two instructions. */
-static const double CYCLES_PER_PAIRS = 60, CYCLES_PER_REQUANTIZED = 60, PAIRS_SLOWER = 1.5;
+/* The same of quantized plans; a pair's product and its sum are two instructions. Weights beyond the L2 came
+ * at 28 GB/s where nothing else ran (Intel Xeon, Granite Rapids class). */
+static const double PAIRS_SLOWER = 1.5, PAIRS_BYTES_PER_CYCLE = 6;
+static const double CYCLES_PER_PAIRS[] = {[GOPS_WINOGRAD_F2] = 60, [GOPS_WINOGRAD_F3] = 75};
+static const double CYCLES_PER_REQUANTIZED[] = {[GOPS_WINOGRAD_F2] = 60, [GOPS_WINOGRAD_F3] = 130};
 
 static double larger(double a, double b)
 {
@@ -56,15 +58,16 @@ static double product_cycles(const gops_plan *plan, const gops_winograd_layout *
                                         : larger(larger(sums, loads) / 2, 4);
     const double weights = (double)p->depth * vectors *
                            (double)(kernels->lanes * gops_compute_bytes(plan->type->compute));
-    const double streamed = weights / (p->weights_beyond_l2 ? BYTES_PER_CYCLE : L2_BYTES_PER_CYCLE);
+    const double beyond_l2 = plan->quantized ? PAIRS_BYTES_PER_CYCLE : BYTES_PER_CYCLE;
+    const double streamed = weights / (p->weights_beyond_l2 ? beyond_l2 : L2_BYTES_PER_CYCLE);
     const double computed = parts * ((double)p->depth * step + CYCLES_PER_TILE + sums);
     return larger(computed, streamed) * (double)p->positions * (double)p->channel_blocks;
 }
 
 static double estimate(const gops_plan *plan, const gops_winograd_layout *p)
 {
-    const double input = plan->quantized ? CYCLES_PER_PAIRS : CYCLES_PER_INPUT[p->form];
-    const double output = plan->quantized ? CYCLES_PER_REQUANTIZED : CYCLES_PER_OUTPUT[p->form];
+    const double input = (plan->quantized ? CYCLES_PER_PAIRS : CYCLES_PER_INPUT)[p->form];
+    const double output = (plan->quantized ? CYCLES_PER_REQUANTIZED : CYCLES_PER_OUTPUT)[p->form];
     const double transforms = (double)p->depth_vectors * input + (double)p->vectors * output;
     const double cycles =
         (double)p->tile_blocks * product_cycles(plan, p) + (double)p->tiles * transforms;
@@ -104,7 +107,9 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
     p->tile_blocks = gops_ceil_div(p->tiles, most);
     p->block_tiles = gops_ceil_div(p->tiles, p->tile_blocks);
     const int64_t row = gops_min(p->block_tiles, p->row_tiles);
-    p->input_tiles = gops_min(row, plan->quantized ? PAIRS_INPUT_TILES : SEGMENT_TILES);
+    /* Those whose pixels a block of transposed pixels holds, in quantized plans. */
+    const int64_t pairs = (GOPS_WINOGRAD_PAIRS_COLUMNS - (p->points - p->m)) / p->m;
+    p->input_tiles = gops_min(row, plan->quantized ? pairs : SEGMENT_TILES);
     p->output_tiles = gops_min(row, plan->quantized ? PAIRS_OUTPUT_TILES : SEGMENT_TILES);
     p->points_block = p->block_tiles * lanes;
     p->points_ld = spread(gops_mul_saturate(p->depth_vectors, p->points_block), bytes);
@@ -115,11 +120,11 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
         GOPS_WORKSPACE_ALIGNMENT);
     divide_into_items(plan, p, worker_limit);
     const bool shares = p->block_items > 1;
-    const int64_t columns =
-        gops_round_up(p->input_tiles * p->m + 2, gops_max(lanes, GOPS_WINOGRAD_PAIRS_COLUMNS));
+    const int64_t columns = gops_round_up(p->input_tiles * p->m + p->points - p->m,
+                                          gops_max(lanes, GOPS_WINOGRAD_PAIRS_COLUMNS));
     const int64_t outputs = p->block_vectors * lanes * p->m * p->output_tiles * p->m;
     plan->worker_bytes = 0;
-    gops_reserve(&plan->worker_bytes, (p->m + 2) * columns * lanes * bytes);
+    gops_reserve(&plan->worker_bytes, p->points * columns * lanes * bytes);
     p->points_from = gops_reserve(&plan->worker_bytes, shares ? 0 : p->points_bytes);
     p->sums_from = gops_reserve(&plan->worker_bytes, p->positions * p->sums_ld * bytes);
     p->outputs_from = gops_reserve(&plan->worker_bytes, outputs * bytes);
@@ -143,17 +148,48 @@ static int64_t choose_tiles(const gops_plan *plan, const gops_winograd_layout *p
     return gops_clamp(plan->machine.l2_bytes / 2 / tile, MIN_BLOCK_TILES, p->tiles);
 }
 
-/* Whether pairs of so many channels of 8 bits are worth it, and their sums exact (winograd_quantized.c). */
-static bool serves_quantized(int64_t channels_in)
+/* The most channels of 8 bits whose sums are exact (winograd_quantized.c). */
+static int64_t most_channels(gops_winograd_form form)
 {
-    enum { TAPS = 9, MAX_VALUE = 255, MAX_SUM = (1 << 29) - 1 };
-    return channels_in >= GOPS_LANES_PAIR &&
-           channels_in <= MAX_SUM / (TAPS * MAX_VALUE * MAX_VALUE);
+    enum { MAX_VALUE = 255, MAX_SUM = (1 << 29) - 1 };
+    const int64_t taps = form == GOPS_WINOGRAD_F3 ? 4 : 9;
+    return MAX_SUM / (taps * MAX_VALUE * MAX_VALUE);
 }
 
-static gops_status check_shape(const gops_plan *plan, gops_error *error)
+/* Of a transposed convolution (winograd_deconv.c). */
+static gops_status check_axes(const gops_plan *plan, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
+    const int64_t lanes = plan->kernels->winograd[plan->type->compute]->lanes;
+    int64_t repeat = 1;
+    for (int a = 0; a < 2; a++) {
+        const gops_axis *axis = &conv->axis[a];
+        if (axis->dilation != 1 || axis->kernel % 2 != 0 || axis->kernel / 2 != axis->stride) {
+            return gops_fail(error, GOPS_UNSUPPORTED,
+                             "winograd serves transposed convolutions whose kernels are twice the "
+                             "stride, with dilation 1; axis %d has a kernel of %lld, stride %lld, "
+                             "dilation %lld",
+                             a, (long long)axis->kernel, (long long)axis->stride,
+                             (long long)axis->dilation);
+        }
+        repeat = gops_mul_saturate(repeat, axis->stride);
+    }
+    if (repeat > lanes || lanes % repeat != 0) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "winograd serves transposed convolutions the product of whose strides "
+                         "divides %lld, not %lld",
+                         (long long)lanes, (long long)repeat);
+    }
+    return GOPS_OK;
+}
+
+static gops_status check_shape(const gops_plan *plan, gops_winograd_form form, gops_error *error)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    if (form == GOPS_WINOGRAD_F3 && !plan->quantized) {
+        return gops_fail(error, GOPS_UNSUPPORTED, "winograd/f3 serves quantized plans, not %s",
+                         plan->type->name);
+    }
     if (!plan->quantized &&
         (gops_is_integer(plan->type) || plan->kernels->winograd[plan->type->compute] == NULL ||
          !plan->type->native || plan->output_type != plan->type)) {
@@ -164,7 +200,10 @@ static gops_status check_shape(const gops_plan *plan, gops_error *error)
         return gops_fail(error, GOPS_UNSUPPORTED, "winograd serves 2 spatial axes, not %d",
                          (int)conv->axes);
     }
-    for (int a = 0; a < 2; a++) {
+    if (form == GOPS_WINOGRAD_F3) {
+        GOPS_TRY(check_axes(plan, error));
+    }
+    for (int a = 0; a < 2 && form != GOPS_WINOGRAD_F3; a++) {
         const gops_axis *axis = &conv->axis[a];
         if (axis->kernel != 3 || axis->stride != 1 || axis->dilation != 1) {
             return gops_fail(error, GOPS_UNSUPPORTED,
@@ -174,10 +213,11 @@ static gops_status check_shape(const gops_plan *plan, gops_error *error)
                              (long long)axis->dilation);
         }
     }
-    if (plan->quantized && !serves_quantized(conv->channels_in)) {
+    if (plan->quantized &&
+        (conv->channels_in < GOPS_LANES_PAIR || conv->channels_in > most_channels(form))) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "winograd serves quantized plans with 2 to 917 input channels, not %lld",
-                         (long long)conv->channels_in);
+                         "winograd serves quantized plans with 2 to %lld input channels, not %lld",
+                         (long long)most_channels(form), (long long)conv->channels_in);
     }
     if (!plan->quantized && !plan->relaxed) {
         return gops_fail(error, GOPS_UNSUPPORTED,
@@ -187,22 +227,39 @@ static gops_status check_shape(const gops_plan *plan, gops_error *error)
     return GOPS_OK;
 }
 
-gops_winograd_row gops_winograd_find_row(const gops_plan *plan, int64_t channel_of_all)
+gops_winograd_row gops_winograd_find_row(const gops_plan *plan, int64_t row_of_all)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
-    const gops_conv_geometry *conv = &plan->conv;
     const int64_t lanes = plan->kernels->winograd[plan->type->compute]->lanes;
-    const int64_t group = channel_of_all / conv->channels_out;
-    const int64_t channel = channel_of_all % conv->channels_out;
-    int64_t block = channel / lanes * p->channel_blocks / p->vectors;
-    while (gops_winograd_begin(p->vectors, p->channel_blocks, block + 1) * lanes <= channel) {
+    const int64_t group = row_of_all / p->rows, row = row_of_all % p->rows;
+    int64_t block = row / lanes * p->channel_blocks / p->vectors;
+    while (gops_winograd_begin(p->vectors, p->channel_blocks, block + 1) * lanes <= row) {
         block++;
     }
     const int64_t begin = gops_winograd_begin(p->vectors, p->channel_blocks, block);
     const int64_t end = gops_winograd_begin(p->vectors, p->channel_blocks, block + 1);
     return (gops_winograd_row){(group * p->vectors + begin) * lanes * p->positions * p->depth +
-                                   channel - begin * lanes,
+                                   row - begin * lanes,
                                (end - begin) * lanes};
+}
+
+/* The axes that tiles cover: the outputs, or the positions of a transposed convolution
+ * (winograd_deconv.c). */
+static void set_axes(const gops_conv_geometry *conv, gops_winograd_layout *p)
+{
+    p->repeat = 1;
+    for (int a = 0; a < 2; a++) {
+        const gops_axis *axis = &conv->axis[a];
+        p->outputs[a] = axis->output;
+        p->begin[a] = -axis->pad_begin;
+        if (p->form == GOPS_WINOGRAD_F3) {
+            const int64_t first = axis->pad_begin / axis->stride;
+            p->outputs[a] = (axis->output - 1 + axis->pad_begin) / axis->stride - first + 1;
+            p->begin[a] = first - 1;
+            p->repeat *= axis->stride;
+        }
+    }
+    p->rows = conv->channels_out * p->repeat;
 }
 
 gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int64_t worker_limit,
@@ -210,22 +267,24 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
 {
     const gops_conv_geometry *conv = &plan->conv;
     gops_winograd_layout *p = gops_parameters(plan);
-    GOPS_TRY(check_shape(plan, error));
+    GOPS_TRY(check_shape(plan, form, error));
     const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
     const int64_t m = gops_winograd_outputs(form), points = gops_winograd_points(form);
     *p = (gops_winograd_layout){
         .form = form,
         .m = m,
+        .points = points,
         .positions = points * points,
-        .row_tiles = gops_ceil_div(conv->axis[1].output, m),
         .depth =
             plan->quantized ? gops_ceil_div(conv->channels_in, GOPS_LANES_PAIR) : conv->channels_in,
         .channels = plan->quantized ? GOPS_LANES_PAIR * kernels->lanes : kernels->lanes,
         .depth_vectors = gops_ceil_div(
             conv->channels_in, plan->quantized ? GOPS_LANES_PAIR * kernels->lanes : kernels->lanes),
-        .vectors = gops_ceil_div(conv->channels_out, kernels->lanes),
     };
-    p->tiles = gops_ceil_div(conv->axis[0].output, m) * p->row_tiles;
+    set_axes(conv, p);
+    p->vectors = gops_ceil_div(p->rows, kernels->lanes);
+    p->row_tiles = gops_ceil_div(p->outputs[1], m);
+    p->tiles = gops_ceil_div(p->outputs[0], m) * p->row_tiles;
     p->channel_blocks = gops_ceil_div(p->vectors, kernels->max_vectors);
     p->block_vectors = gops_ceil_div(p->vectors, p->channel_blocks);
     int64_t most = choose_tiles(plan, p);
@@ -246,9 +305,10 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
     p->weights_beyond_l2 = plan->filter_bytes > plan->machine.l2_bytes / 2;
     plan->cost = estimate(plan, p);
     snprintf(plan->why, sizeof plan->why,
-             "%s, Winograd's F(%lld,3): blocks of %lld tiles of %lldx%lld outputs by %lld "
+             "%s, Winograd's F(%lld,%lld)%s: blocks of %lld tiles of %lldx%lld outputs by %lld "
              "channels, estimated %.3f ms",
-             plan->quantized ? "exact" : "relaxed", (long long)m, (long long)p->block_tiles,
+             plan->quantized ? "exact" : "relaxed", (long long)m, (long long)(points - m + 1),
+             form == GOPS_WINOGRAD_F3 ? " of the sub-convolutions" : "", (long long)p->block_tiles,
              (long long)m, (long long)m, (long long)(p->block_vectors * kernels->lanes),
              plan->cost / 1e6);
     return GOPS_OK;

@@ -12,10 +12,14 @@
  * row. Blocks of tiles and blocks of output channels are cut evenly: gops_winograd_begin. */
 typedef struct gops_winograd_layout {
     gops_winograd_form form;
-    int64_t m, positions;     /* of a tile: outputs on each axis; P * P */
-    int64_t row_tiles, tiles; /* of a row, of an image */
-    int64_t block_tiles;      /* of the largest block */
-    int64_t tile_blocks;      /* of an image */
+    int64_t outputs[2],
+        begin[2]; /* of each axis: how many; the first pixel that the first of them reads */
+    int64_t repeat,
+        rows; /* what an output channel has of these; those of a group, in the channels' place */
+    int64_t m, points, positions; /* of a tile: outputs and P on each axis; P * P */
+    int64_t row_tiles, tiles;     /* of a row, of an image */
+    int64_t block_tiles;          /* of the largest block */
+    int64_t tile_blocks;          /* of an image */
     /* Whose data, and whose sums, one call transforms. */
     int64_t input_tiles, output_tiles;
     int64_t depth;          /* steps of a product: input channels, or pairs of them */
@@ -60,24 +64,17 @@ static inline int64_t gops_winograd_segment(const gops_winograd_layout *p, int64
     return gops_min(gops_min(row, most), last - tile);
 }
 
-/* Where the weights of an output channel begin in a packed filter, of all groups, and the channels of its
- * block: [position][step][channels]. Counts values. */
+/* Where the weights of a row begin in a packed filter, counted over all groups, and the rows of its block:
+ * [position][step][rows]. Counts values. */
 typedef struct gops_winograd_row {
     int64_t from, width;
 } gops_winograd_row;
 
-gops_winograd_row gops_winograd_find_row(const gops_plan *plan, int64_t channel_of_all);
+gops_winograd_row gops_winograd_find_row(const gops_plan *plan, int64_t row_of_all);
 
-/* winograd_quantized.c */
+/* winograd_conv.c */
 
-void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
-                                  const int32_t *zero_points, void *packed);
-
-/* Transforms the sums of a block of tiles and of `channels` channels from `channel` on, counted over all
- * groups, and stores them. */
-void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
-                                   const gops_winograd_block *block, int64_t channel,
-                                   int64_t channels, int64_t vectors, unsigned char *workspace);
+void gops_winograd_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace);
 
 gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int64_t worker_limit,
                                   gops_error *error);

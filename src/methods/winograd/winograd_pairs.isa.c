@@ -1,6 +1,6 @@
 /*
- * winograd_pairs.isa.c: the kernels of winograd.h for quantized plans, F(2,3) in integers; for one
- * instruction set. winograd_quantized.c shows that they are exact.
+ * winograd_pairs.isa.c: the kernels of winograd.h for quantized plans, F(2,3) and F(3,2) in integers; for
+ * one instruction set. winograd_quantized.c shows that they are exact.
  *
  * A value of the points and of the weights is a pair of channels of 16 bits (implicit/lanes.h). Pixels
  * are transformed as 16 bits, so that a vector has twice as many channels as lanes.
@@ -23,7 +23,7 @@
 #include "methods/implicit/lanes_floats.inc.h"
 
 enum {
-    OUTPUTS = 2, /* of a tile, on each axis */
+    MAX_OUTPUTS = 3, /* of a tile, on each axis */
     POINTS = 4,
     CHANNELS = 2 * LANES_OF_4,          /* of a vector */
     BLOCK = GOPS_WINOGRAD_PAIRS_COLUMNS /* pixels that are transposed together */
@@ -119,10 +119,9 @@ static void gather_row(const gops_winograd_input *in, const row_block *row, uint
     gather_each(in, row, 0, CHANNELS, to);
 }
 
-/* Copies what the tiles read to in->pixels, whose rows are `pitch` values apart. */
-static void gather(const gops_winograd_input *in, int64_t pitch)
+/* Copies what the tiles read, `columns` of each row, to in->pixels, whose rows are `pitch` values apart. */
+static void gather(const gops_winograd_input *in, int64_t columns, int64_t pitch)
 {
-    const int64_t columns = in->tiles * OUTPUTS + 2;
     uint16_t *to = in->pixels;
     for (int64_t y = in->top; y < in->top + POINTS; y++, to += pitch) {
         for (int64_t x = 0; x < columns; x += BLOCK) {
@@ -138,7 +137,8 @@ static void gather(const gops_winograd_input *in, int64_t pitch)
     }
 }
 
-/* One axis of the transform of the data: B^T d. Vectors of d are `step` apart. */
+/* One axis of the transform of the data: B^T d, which depends on the points alone. Vectors of d are `step`
+ * apart. */
 GOPS_INLINE void to_points(const channel_vector *d, const int step, channel_vector *to)
 {
     to[0] = d[0] - d[2 * step];
@@ -147,12 +147,13 @@ GOPS_INLINE void to_points(const channel_vector *d, const int step, channel_vect
     to[3] = d[step] - d[3 * step];
 }
 
-static void transform_input(const gops_winograd_input *in)
+GOPS_INLINE void transform_input(const gops_winograd_input *in, const int m)
 {
-    const int64_t pitch = gops_round_up(in->tiles * OUTPUTS + 2, BLOCK) * CHANNELS;
-    gather(in, pitch);
+    const int64_t columns = in->tiles * m + POINTS - m;
+    const int64_t pitch = gops_round_up(columns, BLOCK) * CHANNELS;
+    gather(in, columns, pitch);
     for (int64_t tile = 0; tile < in->tiles; tile++) {
-        const uint16_t *from = (const uint16_t *)in->pixels + tile * OUTPUTS * CHANNELS;
+        const uint16_t *from = (const uint16_t *)in->pixels + tile * m * CHANNELS;
         uint16_t *to = (uint16_t *)in->points + tile * CHANNELS;
         channel_vector half[POINTS * POINTS]; /* [column][point of the rows] */
         GOPS_UNROLL
@@ -186,28 +187,35 @@ static void transform_input(const gops_winograd_input *in)
 #include "methods/winograd/winograd_product.inc.h"
 
 /* One axis of the transform of the sums: A^T s. Vectors of s are `step` apart. */
-GOPS_INLINE void from_points(const u32_vector *s, const int step, u32_vector *to)
+GOPS_INLINE void from_points(const int m, const u32_vector *s, const int step, u32_vector *to)
 {
     const u32_vector plus = s[step] + s[2 * step], minus = s[step] - s[2 * step];
     to[0] = s[0] + plus;
-    to[1] = minus - s[3 * step];
+    if (m == 2) {
+        to[1] = minus - s[3 * step];
+        return;
+    }
+    to[1] = minus;
+    to[2] = plus - s[3 * step];
 }
 
 /* The sums are four times those of the definition. */
-static void transform_output(const gops_winograd_output *out)
+GOPS_INLINE void transform_output(const gops_winograd_output *out, const int m)
 {
-    const int64_t ld = out->vectors * LANES, pitch = out->tiles * OUTPUTS * ld;
+    const int64_t ld = out->vectors * LANES, pitch = out->tiles * m * ld;
     const uint32_t *first = out->bias;
     gops_tile_work work = {.sums = out->pixels, .bounds = out->bounds};
     for (int64_t tile = 0; tile < out->tiles; tile++) {
-        const int64_t at = tile * OUTPUTS * ld;
-        const int64_t offsets[OUTPUTS * OUTPUTS] = {at, at + ld, at + pitch, at + pitch + ld};
+        int64_t offsets[MAX_OUTPUTS * MAX_OUTPUTS];
+        for (int i = 0; i < m * m; i++) {
+            offsets[i] = (tile * m + i % m) * ld + i / m * pitch;
+        }
         work.sum_offsets = offsets;
         for (int64_t v = 0; v < out->vectors; v++) {
             const uint32_t *from = (const uint32_t *)out->sums + (tile * out->vectors + v) * LANES;
             const u32_vector begin = *(const u32_vector *)(first + v * LANES);
-            u32_vector half[OUTPUTS * POINTS]; /* [point of the columns][row] */
-            u32_vector sum[OUTPUTS * OUTPUTS];
+            u32_vector half[MAX_OUTPUTS * POINTS]; /* [point of the columns][row] */
+            u32_vector sum[MAX_OUTPUTS * MAX_OUTPUTS];
             GOPS_UNROLL
             for (int j = 0; j < POINTS; j++) {
                 u32_vector column[POINTS];
@@ -215,26 +223,46 @@ static void transform_output(const gops_winograd_output *out)
                 for (int i = 0; i < POINTS; i++) {
                     column[i] = *(const u32_vector *)(from + (i * POINTS + j) * out->sums_ld);
                 }
-                from_points(column, 1, half + j * OUTPUTS);
+                from_points(m, column, 1, half + j * m);
             }
             GOPS_UNROLL
-            for (int i = 0; i < OUTPUTS; i++) {
-                from_points(half + i, OUTPUTS, sum + i * OUTPUTS);
+            for (int i = 0; i < m; i++) {
+                from_points(m, half + i, m, sum + i * m);
             }
             GOPS_UNROLL
-            for (int i = 0; i < OUTPUTS * OUTPUTS; i++) {
+            for (int i = 0; i < m * m; i++) {
                 sum[i] = (u32_vector)((u32_signed_vector)sum[i] >> 2) + begin;
             }
-            u32_store_tile(&work, (int)v, 1, OUTPUTS * OUTPUTS, LANES, true, sum);
+            u32_store_tile(&work, (int)v, 1, m * m, LANES, true, sum);
         }
     }
+}
+
+static void input_f2(const gops_winograd_input *input)
+{
+    transform_input(input, 2);
+}
+
+static void input_f3(const gops_winograd_input *input)
+{
+    transform_input(input, 3);
+}
+
+static void output_f2(const gops_winograd_output *output)
+{
+    transform_output(output, 2);
+}
+
+static void output_f3(const gops_winograd_output *output)
+{
+    transform_output(output, 3);
 }
 
 const gops_winograd_kernels GOPS_ISA_NAME(gops_winograd_pairs) = {
     .lanes = LANES,
     .max_vectors = GOPS_WINOGRAD_MAX_VECTORS,
     .max_tiles = max_tiles,
-    .input = {transform_input},
+    .input = {[GOPS_WINOGRAD_F2] = input_f2, [GOPS_WINOGRAD_F3] = input_f3},
     .multiply = u32_multiply_all,
-    .output = {transform_output},
+    .output = {[GOPS_WINOGRAD_F2] = output_f2, [GOPS_WINOGRAD_F3] = output_f3},
 };

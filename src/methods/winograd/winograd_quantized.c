@@ -1,5 +1,6 @@
 /*
- * winograd_quantized.c: F(2,3) of quantized plans, in integers; winograd_conv.c derives it.
+ * winograd_quantized.c: F(2,3) of quantized plans, in integers; winograd_conv.c derives it, and F(3,2) of
+ * transposed ones is the same with 4 taps for 9 (winograd_deconv.c).
  *
  * The data's transform B^T has entries of 0 and +-1, that of the weights, G, also halves. So 2 G is taken,
  * and the sums are four times those of the definition. All else are additions: modulo 2^32 the result is
@@ -15,9 +16,8 @@
  *
  * Zero points are subtracted before the transforms; so padding is 0.
  */
-#include "methods/winograd/winograd_layout.h"
+#include "methods/winograd/winograd_quantized.h"
 
-#include "methods/implicit/implicit.h"
 #include "methods/implicit/lanes_run.h"
 #include "post_ops/post_ops.h"
 
@@ -46,66 +46,72 @@ static void transform_taps(const int32_t *taps, int32_t *points)
     }
 }
 
+void gops_winograd_pack_points(const gops_plan *plan, int64_t row_of_all, int64_t channel,
+                               const int32_t *points, void *packed)
+{
+    const gops_winograd_layout *p = gops_winograd_layout_of(plan);
+    const gops_winograd_row row = gops_winograd_find_row(plan, row_of_all);
+    uint16_t *to = packed;
+    for (int64_t i = 0; i < POINTS * POINTS; i++) {
+        const int64_t at = row.from + (i * p->depth + channel / PAIR) * row.width;
+        to[at * PAIR + channel % PAIR] = (uint16_t)points[i];
+    }
+}
+
 void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
                                   const int32_t *zero_points, void *packed)
 {
-    const gops_winograd_layout *p = gops_winograd_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const bool with_sign = plan->filter_type->type == GOPS_I8;
     const uint8_t *from = weights;
-    uint16_t *to = packed;
     memset(packed, 0, (size_t)plan->filter_bytes);
     for (int64_t o = 0; o < conv->groups * conv->channels_out; o++) {
-        const gops_winograd_row row = gops_winograd_find_row(plan, o);
         for (int64_t c = 0; c < conv->channels_in; c++, from += TAPS * TAPS) {
             int32_t taps[TAPS * TAPS], points[POINTS * POINTS];
             for (int64_t t = 0; t < TAPS * TAPS; t++) {
                 taps[t] = (with_sign ? (int8_t)from[t] : from[t]) - zero_points[o];
             }
             transform_taps(taps, points);
-            for (int64_t i = 0; i < POINTS * POINTS; i++) {
-                const int64_t at = row.from + (i * p->depth + c / PAIR) * row.width;
-                to[at * PAIR + c % PAIR] = (uint16_t)points[i];
-            }
+            gops_winograd_pack_points(plan, o, c, points, packed);
         }
     }
 }
 
-/* Has gops_store do all to the sums of a row of outputs, which are transposed first. */
-static void store_row(const gops_implicit_item *item, int64_t element, int64_t ld, const void *from,
-                      int64_t columns, unsigned char *transposed)
-{
-    const gops_plan *plan = item->plan;
-    const int64_t bytes = (int64_t)sizeof(uint32_t), pixels = plan->conv.output_pixels;
-    plan->kernels->lanes->tiles.transpose(transposed, columns, from, ld, item->channels, columns);
-    for (int64_t c = 0; c < item->channels; c++) {
-        gops_store(plan, item->job, item->channel_of_all + c, element + c * pixels, columns,
-                   transposed + c * columns * bytes);
-    }
-}
-
-/* Writes a row of outputs, which `from` holds as [column][ld]. */
-static void write_row(const gops_implicit_item *item, int64_t element, int64_t ld, const void *from,
-                      int64_t columns)
+/* Writes a row of outputs; or has gops_store do all to its sums, which are transposed first. */
+static void store_row(const gops_implicit_item *item, const gops_winograd_positions *positions)
 {
     const gops_plan *plan = item->plan;
     const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
-    void *to = gops_output_at(plan, item->job, element);
-    (item->result == GOPS_LANES_BYTES ? lanes->transpose_bytes : lanes->tiles.transpose)(
-        to, plan->conv.output_pixels, from, ld, item->channels, columns);
+    const int64_t bytes = (int64_t)sizeof(uint32_t), pixels = plan->conv.output_pixels;
+    const int64_t count = positions->count;
+    const int64_t element =
+        positions->element + positions->y * plan->conv.axis[1].output + positions->x;
+    if (item->result != GOPS_LANES_RAW) {
+        (item->result == GOPS_LANES_BYTES ? lanes->transpose_bytes : lanes->tiles.transpose)(
+            gops_output_at(plan, item->job, element), pixels, positions->from, positions->ld,
+            item->channels, count);
+        return;
+    }
+    lanes->tiles.transpose(positions->scratch, count, positions->from, positions->ld,
+                           item->channels, count);
+    for (int64_t c = 0; c < item->channels; c++) {
+        gops_store(plan, item->job, item->channel_of_all + c, element + c * pixels, count,
+                   positions->scratch + c * count * bytes);
+    }
 }
 
 void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
-                                   const gops_winograd_block *block, int64_t channel,
-                                   int64_t channels, int64_t vectors, unsigned char *workspace)
+                                   const gops_winograd_block *block, int64_t first, int64_t count,
+                                   int64_t vectors, unsigned char *workspace)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
-    const int64_t width = conv->axis[1].output, ld = vectors * kernels->lanes;
+    const int64_t ld = vectors * kernels->lanes;
+    const int64_t channel = block->group * conv->channels_out + first / p->repeat;
     gops_implicit_item item = {
-        .plan = plan, .job = job, .channel_of_all = channel, .channels = channels};
-    const gops_lanes_rows rows = {.channel = channel, .repeat = 1, .count = channels};
+        .plan = plan, .job = job, .channel_of_all = channel, .channels = count / p->repeat};
+    const gops_lanes_rows rows = {.channel = channel, .repeat = p->repeat, .count = count};
     gops_lanes_begin_epilogue(&item, true);
     if (item.adds) {
         gops_lanes_keep_raw(&item);
@@ -124,19 +130,19 @@ void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
         output.tiles = gops_winograd_segment(p, tile, block->last, p->output_tiles);
         output.sums =
             workspace + p->sums_from + (tile - block->first) * ld * (int64_t)sizeof(uint32_t);
-        kernels->output[GOPS_WINOGRAD_F2](&output);
-        const int64_t columns = gops_min(p->m * output.tiles, width - x);
-        for (int64_t i = 0; i < gops_min(p->m, conv->axis[0].output - y); i++) {
-            const int64_t element =
-                (block->image * conv->groups * conv->channels_out + channel) * conv->output_pixels +
-                (y + i) * width + x;
-            const unsigned char *from =
-                workspace + p->outputs_from + i * p->m * output.tiles * ld * bytes;
-            if (item.result == GOPS_LANES_RAW) {
-                store_row(&item, element, ld, from, columns, workspace + p->transposed_from);
-            } else {
-                write_row(&item, element, ld, from, columns);
-            }
+        kernels->output[p->form](&output);
+        for (int64_t i = 0; i < gops_min(p->m, p->outputs[0] - y); i++) {
+            const gops_winograd_positions positions = {
+                .element = (block->image * conv->groups * conv->channels_out + channel) *
+                           conv->output_pixels,
+                .y = y + i,
+                .x = x,
+                .count = gops_min(p->m * output.tiles, p->outputs[1] - x),
+                .from = workspace + p->outputs_from + i * p->m * output.tiles * ld * bytes,
+                .ld = ld,
+                .scratch = workspace + p->transposed_from,
+            };
+            (p->form == GOPS_WINOGRAD_F3 ? gops_winograd_interleave : store_row)(&item, &positions);
         }
     }
 }

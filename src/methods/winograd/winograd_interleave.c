@@ -1,0 +1,61 @@
+/* winograd_interleave.c: stores the outputs of a transposed convolution by Winograd's; winograd_deconv.c. */
+#include "methods/winograd/winograd_quantized.h"
+
+#include "post_ops/post_ops.h"
+
+#include <string.h>
+
+enum { MAX_STRIDE = 16 }; /* the most lanes of a vector of sums */
+
+/* Stores the outputs of a row of an output channel, of which `rows` have those of each residue. `element` is
+ * that of the first position, `begin` to `end` - 1 of the outputs exist. */
+static void interleave_row(const gops_implicit_item *item, int64_t channel, int64_t element,
+                           const void *const *rows, int64_t count, int64_t begin, int64_t end,
+                           unsigned char *scratch)
+{
+    const gops_plan *plan = item->plan;
+    const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
+    const int64_t stride = plan->conv.axis[1].stride, bytes = gops_lanes_result_bytes(item->result);
+    const bool raw = item->result == GOPS_LANES_RAW;
+    const bool whole = !raw && end - begin == count * stride;
+    (item->result == GOPS_LANES_BYTES ? lanes->interleave_bytes : lanes->tiles.interleave)(
+        whole ? gops_output_at(plan, item->job, element) : scratch, rows, stride, count);
+    if (raw) {
+        gops_store(plan, item->job, channel, element + begin, end - begin, scratch + begin * bytes);
+    } else if (!whole) {
+        memcpy(gops_output_at(plan, item->job, element + begin), scratch + begin * bytes,
+               (size_t)((end - begin) * bytes));
+    }
+}
+
+void gops_winograd_interleave(const gops_implicit_item *item,
+                              const gops_winograd_positions *positions)
+{
+    const gops_plan *plan = item->plan;
+    const gops_winograd_layout *p = gops_winograd_layout_of(plan);
+    const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
+    const gops_axis *y = &plan->conv.axis[0], *x = &plan->conv.axis[1];
+    const int64_t count = positions->count, bytes = gops_lanes_result_bytes(item->result);
+    const int64_t rows = item->channels * p->repeat;
+    /* The outputs of the first position; p->begin is what the tap before the last reads. */
+    const int64_t top = (positions->y + p->begin[0] + 1) * y->stride - y->pad_begin;
+    const int64_t left = (positions->x + p->begin[1] + 1) * x->stride - x->pad_begin;
+    const int64_t begin = gops_clamp(-left, 0, count * x->stride);
+    const int64_t end = gops_clamp(x->output - left, begin, count * x->stride);
+    unsigned char *const scratch = positions->scratch + rows * count * bytes;
+    (item->result == GOPS_LANES_BYTES ? lanes->transpose_bytes : lanes->tiles.transpose)(
+        positions->scratch, count, positions->from, positions->ld, rows, count);
+    for (int64_t row = 0; row < rows; row += x->stride) {
+        const int64_t channel = row / p->repeat, o = top + row % p->repeat / x->stride;
+        const void *residues[MAX_STRIDE];
+        for (int64_t i = 0; i < x->stride; i++) {
+            residues[i] = positions->scratch + (row + i) * count * bytes;
+        }
+        if (o >= 0 && o < y->output && begin < end) {
+            interleave_row(item, item->channel_of_all + channel,
+                           positions->element + channel * plan->conv.output_pixels + o * x->output +
+                               left,
+                           residues, count, begin, end, scratch);
+        }
+    }
+}
