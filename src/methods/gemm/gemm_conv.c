@@ -183,6 +183,9 @@ static double gemm_conv_estimate(const gops_plan *plan, const parameters *p)
     static const double NS_PER_PACKED_VALUE = 0.05, NS_PER_OUTPUT = 0.2, NS_PER_GEMM = 300;
     /* The BLAS copies the weights, which fewer pixels do not hide. */
     static const double NS_PER_PACKED_WEIGHT = 0.1, HIDING_PIXELS = 32;
+    /* A lone work item leaves all threads but one without work, and which method is chosen must not depend on
+     * how many there are. By other methods two threads take 0.55 of one's time. */
+    static const double LONE_ITEM_SLOWER = 1.15, SMALL_FLOPS = 2e6;
     const gops_conv_geometry *conv = &plan->conv;
     const double images = (double)conv->batch * (double)conv->groups;
     const double values = (double)p->k * (double)conv->output_pixels;
@@ -199,7 +202,11 @@ static double gemm_conv_estimate(const gops_plan *plan, const parameters *p)
                  NS_PER_RUN * values / (double)conv->axis[conv->axes - 1].output;
     }
     const double speed = gops_gemm_speed(&plan->gemm, plan->type->compute);
-    return (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
+    const double lone =
+        conv->batch * conv->groups * p->blocks == 1 && (double)conv->flops > SMALL_FLOPS
+            ? LONE_ITEM_SLOWER
+            : 1;
+    return lone * (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
 }
 
 static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)

@@ -23,6 +23,7 @@ enum {
     /* At least so many blocks of output channels must read a panel for a copy of it to pay: the
      * first one waits for the stores. */
     COPY_BLOCKS = 8,
+    WIDE_LANES = 16,      /* of f32, with 32 registers */
     STRADDLED_BLOCKS = 6, /* the same of a panel whose lines only straddle its vectors */
 };
 
@@ -31,6 +32,9 @@ static const double NS_PER_CYCLE = 0.26;
 static const double CYCLES_PER_TILE = 12; /* the mispredicted end of the loop */
 static const double CYCLES_PER_SUM = 1;   /* a vector of sums written */
 static const double CYCLES_PER_PANEL = 60;
+/* A tail's weights and sums have no registers left of 16: 960 -> 160 on 7x7 took AVX2 0.203 ms, and 0.144 was
+ * estimated without this (Intel Xeon, Granite Rapids class, which waits longer for them; machine.h). */
+static const double CYCLES_PER_SPILLED_TAIL = 5;
 static const double CYCLES_PER_GATHER = 4; /* a vector gathered, or what a row has less than one */
 static const double CYCLES_PER_PIXEL = 1;  /* a pixel gathered by itself */
 static const double NS_PER_ITEM = 100;
@@ -82,12 +86,15 @@ static double panel_cycles(const gops_plan *plan, const gops_pointwise_layout *p
     const double tail = p->unit > 1 ? 0 : (double)(size - kernels->vectors * kernels->lanes);
     const double depth = (double)plan->conv.channels_in;
     const double passes = (double)gops_ceil_div(plan->conv.channels_in, p->depth_block);
+    const bool spills =
+        kernels->lanes < WIDE_LANES && tail > 0 && gops_machine_has_large_l2(&plan->machine);
+    const double tail_cycles = tail / 2 + (spills ? CYCLES_PER_SPILLED_TAIL : 0);
     double cycles = CYCLES_PER_PANEL + depth * (double)(p->shared_panels ? 1 : p->block_items) *
                                            copy_cycles(plan, p, (double)(size * p->unit));
     for (int larger = 0; larger < 2; larger++) {
         const int64_t blocks = larger ? p->blocks.larger : p->blocks.count - p->blocks.larger;
         const double mr = (double)(p->blocks.size + larger);
-        cycles += (double)blocks * (depth * (step_cycles(mr, vectors) + tail / 2) +
+        cycles += (double)blocks * (depth * (step_cycles(mr, vectors) + tail_cycles) +
                                     passes * (CYCLES_PER_TILE + CYCLES_PER_SUM * mr * vectors));
     }
     return cycles;
