@@ -19,6 +19,13 @@ MIN_EPSILON, MAX_EPSILON = 2.0**-126, 2.0**126
 # The fewest weights of a layer whose data is converted from channels_last: below, calls are what takes time.
 LEAST_CONVERTED = 2**16
 
+# Pixels of an output, of all images, that are few: 14x14.
+FEW_PIXELS = 196
+
+# PyTorch 1.13 lowers the layers of one image of at most so many elements; ours pays from so many multiplications.
+LARGEST_LOWERED = 20480
+LEAST_LOWERED = 2**20
+
 # The types that PyTorch computes on every processor.
 ALWAYS = (torch.float32, torch.float64)
 
@@ -29,7 +36,7 @@ _CHANNELS_LAST = torch.channels_last
 TINY = 2**15
 
 
-def _are_dense(data, *others):
+def are_dense(data, *others):
     """Whether the tensors are dense, on the CPU, not empty, aligned, and all of one type that the
     library has."""
     dtype = data.dtype
@@ -84,23 +91,41 @@ def _is_tiny(data, weight, transposed, groups):
     )
 
 
-def _pays_converted(data, weight, strides, transposed):
+def _pays_converted(data, weight, strides):
     """Whether data and output are worth converting from and to channels_last. PyTorch brings the weights
     of its convolutions into an order of its own at each call, and we once: what is won goes with
-    the weights, what is lost with data and output. Where the weights are three times as many, of ResNet's
-    and MobileNet's last layers, PyTorch takes 1.03 to 1.8 times as long (Intel Xeon, Granite Rapids class)."""
-    filter_elements = weight.numel()
-    if transposed or data.dtype is not torch.float32 or min(strides, default=0) < 1:
+    the weights, what is lost with data and output, and both weigh less where each weight is used for many
+    pixels. Of those that are converted, PyTorch takes 1.0 to 1.8 times as long (Intel Xeon, Granite Rapids class)."""
+    if data.dtype is not torch.float32 or min(strides, default=0) < 1:
         return False
-    pixels = data.shape[2] * data.shape[3] / (strides[0] * strides[-1])
-    return filter_elements >= 3 * (data.numel() + data.shape[0] * weight.shape[0] * pixels)
+    pixels = data.shape[0] * data.shape[2] * data.shape[3] / (strides[0] * strides[-1])
+    least = 2 if pixels <= FEW_PIXELS else 3
+    return weight.numel() >= least * (data.numel() + weight.shape[0] * pixels)
 
 
-def left_at_once(data, weight, stride, transposed, groups):
+def _is_lowered(data, weight, strides, dilations, groups):
+    """Whether PyTorch 1.13 lowers the call by im2col, as it does dense layers of one small image: it takes 1.1
+    to 1.8 times as long as ours with data and output converted (Intel Xeon, Granite Rapids class)."""
+    taps = weight.shape[2:].numel()
+    return (
+        groups == 1
+        and 1 < taps <= 9
+        and data.shape[0] == 1
+        and data.numel() <= LARGEST_LOWERED
+        and max(*strides, *dilations) == 1
+        and data.dtype is torch.float32
+        and weight.numel() * data.numel() >= LEAST_LOWERED * data.shape[1]
+    )
+
+
+def left_at_once(data, weight, strides, dilations, transposed, groups):
     """Whether sizes alone tell that the call is PyTorch's: asked before all else, as the layers of a
     network of channels_last tensors wait for the answer."""
     if plainly_channels_last(data):
-        return weight.numel() < LEAST_CONVERTED or not _pays_converted(data, weight, stride, transposed)
+        return transposed or not (
+            weight.numel() >= LEAST_CONVERTED and _pays_converted(data, weight, strides)
+            or _is_lowered(data, weight, strides, dilations, groups)
+        )
     return data.dim() == weight.dim() > 2 and _is_tiny(data, weight, transposed, groups)
 
 
@@ -157,7 +182,7 @@ def _computes_convolution(dtype, axes, transposed, dilated, grouped, mkldnn):
 def convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """The lists of strides, pads, dilations and output paddings where the library serves a call that
     was not left at once; else None."""
-    if not _are_dense(data, weight, bias):
+    if not are_dense(data, weight, bias):
         return None
     if not plainly_channels_last(data) and (_channels_last(data) or _channels_last(weight)):
         return None
@@ -176,7 +201,7 @@ def convolution(data, weight, bias, stride, padding, dilation, transposed, outpu
 
 def group_norm(data, weight, bias, batch, channels, pixels, groups, epsilon):
     """Whether the library serves the call, if PyTorch has the normalization for the type."""
-    if not _are_dense(data, weight, bias):
+    if not are_dense(data, weight, bias):
         return False
     shape = data.shape
     return (

@@ -2,9 +2,9 @@
 
 A call that PyTorch's dispatcher brings to an operator written in Python takes 3 us more than one of PyTorch's
 own, and 10 us where Python finds the caches full of the layer's data. So what override.py decided for a
-module and an input of some sizes, strides and type is remembered here, and the next such call goes from the
-module straight to the library, or straight to PyTorch's operator beneath the overridden one, which makes up
-for the questions. These are few, and what they read is kept small, since caches are cold between layers.
+module and an input is remembered here, and the next such call goes from the module straight to the library,
+or straight to PyTorch's operator beneath the overridden one. A call that is PyTorch's asks as few questions as
+can be, since the code and the data of each are out of the caches too; the shorter way makes up for them.
 
 All that is out of the ordinary takes PyTorch's own forward and so comes to override.py: gradients, autocast,
 modes, subclasses of tensors, weights that are not the module's parameters.
@@ -16,70 +16,43 @@ import weakref
 import torch
 
 from groupops_torch import binding
-from groupops_torch.checks import ALWAYS
+from groupops_torch.checks import ALWAYS, plainly_channels_last
+from groupops_torch.layers import contiguous
+from groupops_torch.remembered import (
+    Call, autocast, can_be_remembered, dispatch_modes, find, function_modes, gradients, is_extraordinary, is_readable,
+)
 
-# How many calls are remembered for a module.
-CALLS = 8
+# PyTorch's classes, and how many axes their images have.
+KINDS = {torch.nn.Conv1d: 1, torch.nn.Conv2d: 2, torch.nn.Conv3d: 3}
 
-_KINDS = {torch.nn.Conv1d: 1, torch.nn.Conv2d: 2, torch.nn.Conv3d: 3}
-
-_Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
+_Tensor = torch.Tensor
 _channels_last = torch.channels_last
 _their_convolution = torch._convolution
-_gradients = torch.is_grad_enabled
-_autocast = torch.is_autocast_cpu_enabled
-_function_modes = torch._C._len_torch_function_stack
-_dispatch_modes = torch._C._len_torch_dispatch_stack
-_is_tracing = torch._C._is_tracing
 _threads = torch.get_num_threads
 
-# The dispatch keys of tensors that lie in memory as their sizes and strides say.
-_PLAIN = {str(torch._C._dispatch_keys(torch.empty(1)))}
-with torch.inference_mode():
-    _PLAIN.add(str(torch._C._dispatch_keys(torch.empty(1))))
 
-
-class _Call:
-    """What was decided for a module and an input: with an entry of packed weights (kept.py) the library
-    serves the call, without one it is PyTorch's, for all sizes of these strides."""
-
-    __slots__ = (
-        "stride", "dtype", "attributes", "next", "entry", "shape", "accuracy", "threads", "contiguous", "converted",
-        "own",
-    )
-
-    def serve(self, data, weight, bias, accuracy):
-        """The output, or None where something has changed or the library refuses."""
-        entry = self.entry
-        layer = entry.layer
-        if not (
-            layer is not None
-            and not _is_tracing()
-            and entry.weight() is weight
-            and self.threads == _threads()
-            and self.accuracy == accuracy
-            and _is_readable(data)
-            and (bias is None or _fits(bias, weight))
-            and entry.is_valid_for(weight)
-        ):
-            return None
-        if not self.contiguous:
-            data = data.contiguous()
-        try:
-            output = layer.run(data, self.shape, None, bias=bias)
-        except binding.GroupopsError:
-            return None
-        return output.contiguous(memory_format=_channels_last) if self.converted else output
-
-
-def _is_readable(data):
-    """Whether the elements lie at an address, as they are, as they did when the call was decided."""
+def _serve(call, data, weight, bias, accuracy):
+    """The output, or None where something has changed or the library refuses."""
+    entry = call.entry
+    layer = entry.layer
+    if not (
+        layer is not None
+        and entry.weight() is weight
+        and call.threads == _threads()
+        and call.accuracy == accuracy
+        and is_readable(data)
+        and (bias is None or _fits(bias, weight))
+        and entry.is_valid_for(weight)
+    ):
+        return None
+    if not call.contiguous:
+        data = contiguous(data, call.converted)
     try:
-        address = data.data_ptr()
-    except RuntimeError:  # a tensor of vmap
-        return False
-    return address != 0 and address % data.element_size() == 0 and not data.is_neg()
+        output = layer.run(data, call.shape, None, bias=bias)
+    except binding.GroupopsError:
+        return None
+    return output.contiguous(memory_format=_channels_last) if call.converted else output
 
 
 def _fits(bias, weight):
@@ -88,7 +61,7 @@ def _fits(bias, weight):
         bias.dtype is weight.dtype
         and bias.shape == weight.shape[:1]
         and bias.is_contiguous()
-        and _is_readable(bias)
+        and is_readable(bias)
     )
 
 
@@ -104,21 +77,21 @@ def _plain_parameters(own):
 class Modules:
     """The forwards, and what is remembered for each module."""
 
-    def __init__(self, decide, counts):
-        """decide(arguments of aten::convolution) says what override.py does with such a call: None where it
-        is left to PyTorch, else the entry of the packed weights, or None if they are not kept, and whether
-        data and output are converted. `counts` are the numbers of calls."""
+    def __init__(self, decide, entry_of, counts):
+        """decide(arguments of aten::convolution) gives the lists of a call that override.py serves, or None;
+        entry_of(weight, lists, groups) the entry of the weights that it packed, or None. `counts` are the
+        numbers of calls."""
         self._decide = decide
+        self._entry_of = entry_of
         self._counts = counts
-        # By the id of a module's dictionary: its first call, which holds the dictionary, so that no other
-        # one gets its id.
-        self._known = {}
+        self._known = {}  # by the id of a module's dictionary: the first of its calls
+        self._left = {}  # by the same id: the strides of the latest of these that is PyTorch's
         self._references = {}  # by the same id, to the module
         self._theirs = {}  # by class: PyTorch's forward
         self.accuracy = None  # of calls now; None while weights are packed at each call
 
     def open(self):
-        for kind in _KINDS:
+        for kind in KINDS:
             self._theirs[kind] = kind.forward
             kind.forward = self._forward(kind)
 
@@ -127,39 +100,39 @@ class Modules:
             kind.forward = theirs
         self._theirs.clear()
         self._known.clear()
+        self._left.clear()
         self._references.clear()
 
     def _forward(self, kind):
-        theirs, zeros = kind.forward, (0,) * _KINDS[kind]
-        known, counts = self._known, self._counts
+        theirs, zeros = kind.forward, (0,) * KINDS[kind]
+        known, left, counts = self._known, self._left, self._counts
 
         # TorchScript reads the source of what is wrapped.
         @functools.wraps(theirs)
         def forward(module, input):
-            if type(input) is not _Tensor or _gradients() or _autocast() or _function_modes() or _dispatch_modes():
-                return theirs(module, input)
             own = module.__dict__
-            call = known.get(id(own))
             try:
-                while call is not None and not (
-                    call.stride == input.stride()
-                    and call.dtype is input.dtype
-                    and call.attributes
-                    == (own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"])
-                    and (call.shape is None or call.shape == input.shape)
+                if (
+                    left.get(id(own)) == input.stride()
+                    and type(input) is _Tensor
+                    and own["padding_mode"] == "zeros"
+                    and not (gradients() or autocast() or function_modes() or dispatch_modes())
                 ):
-                    call = call.next
-            except RuntimeError:  # it has no strides
-                call = None
-            parameters = None if call is None else _plain_parameters(own)
-            if parameters is not None:
-                if call.entry is None:
-                    counts["left to PyTorch"] += 1
-                    stride, padding, dilation, groups, _ = call.attributes
-                    return _their_convolution(
-                        input, *parameters, stride, padding, dilation, False, zeros, groups, False, False, False, False
+                    parameters = own["_parameters"]
+                    output = _their_convolution(
+                        input, parameters["weight"], parameters["bias"], own["stride"], own["padding"], own["dilation"],
+                        False, zeros, own["groups"], False, False, False, False,
                     )
-                output = call.serve(input, *parameters, self.accuracy)
+                    counts["left to PyTorch"] += 1
+                    return output
+            except (KeyError, TypeError, RuntimeError):  # PyTorch's forward knows what to do, or how to say it
+                return theirs(module, input)
+            if is_extraordinary(input):
+                return theirs(module, input)
+            call = find(known.get(id(own)), own, input)
+            parameters = None if call is None or call.entry is None else _plain_parameters(own)
+            if parameters is not None:
+                output = _serve(call, input, *parameters, self.accuracy)
                 if output is not None:
                     counts["convolution"] += 1
                     return output
@@ -174,42 +147,24 @@ class Modules:
         """Remembers what override.py did with a call, if it would do the same again."""
         own, accuracy = module.__dict__, self.accuracy
         parameters = _plain_parameters(own)
-        if (
-            parameters is None
-            or accuracy is None
-            or own["padding_mode"] != "zeros"
-            or not isinstance(own["padding"], tuple)
-            or data.is_complex()
-            or data.dim() != len(zeros) + 2
-            or str(torch._C._dispatch_keys(data)) not in _PLAIN
-            or _is_tracing()
-        ):
+        if parameters is None or accuracy is None or not can_be_remembered(own, data, len(zeros)):
             return
-        attributes = own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"]
-        decided = self._decide(data, *parameters, *attributes[:3], False, zeros, attributes[3])
-        if decided is not None and (decided[0] is None or data.dtype not in ALWAYS):
-            return
-        call = _Call()
-        call.own = own
-        call.stride, call.dtype, call.attributes = data.stride(), data.dtype, attributes
-        call.entry, call.converted = decided or (None, False)
-        call.shape = data.shape if call.entry else None
-        call.accuracy, call.threads, call.contiguous = accuracy, _threads(), data.is_contiguous()
+        stride, padding, dilation, groups = own["stride"], own["padding"], own["dilation"], own["groups"]
+        lists = self._decide(data, *parameters, stride, padding, dilation, False, zeros, groups)
+        call = Call(own, data, lists, plainly_channels_last(data), accuracy)
+        if lists is not None:
+            call.entry = self._entry_of(parameters[0], lists, groups)
+            if call.entry is None or data.dtype not in ALWAYS:
+                return
+            if self._left.get(id(own)) == call.stride:
+                del self._left[id(own)]
+        else:
+            self._left[id(own)] = call.stride
         if id(own) not in self._references:
             self._references[id(own)] = weakref.ref(module, functools.partial(self._drop, id(own)))
-        self._known[id(own)] = self._before_others(call)
-
-    def _before_others(self, call):
-        """The call, followed by those remembered before for other inputs."""
-        others, other = [], self._known.get(id(call.own))
-        while other is not None:
-            if (other.stride, other.dtype, other.shape) != (call.stride, call.dtype, call.shape):
-                others.append(other)
-            other = other.next
-        for one, following in zip([call, *others], [*others[: CALLS - 1], None]):
-            one.next = following
-        return call
+        self._known[id(own)] = call.followed_by(self._known.get(id(own)))
 
     def _drop(self, number, _):
         self._known.pop(number, None)
+        self._left.pop(number, None)
         self._references.pop(number, None)

@@ -11,6 +11,7 @@ import torch
 from groupops_torch import binding, checks, layers
 from groupops_torch.kept import Kept
 from groupops_torch.modules import Modules
+from groupops_torch.sequences import Sequences
 
 _kept = Kept()
 _lock = threading.Lock()
@@ -42,6 +43,7 @@ def forget(weight=None):
     """Drops the packed filters of a weight, or of all weights. Needed after a write that PyTorch does
     not count and that changed only a few elements."""
     _kept.forget(weight)
+    _sequences.forget()
 
 
 def _pytorch_convolution(*arguments):
@@ -56,21 +58,24 @@ def _accuracy():
 
 
 def _decide(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    """What _convolution has just done with such a call, for modules.py."""
-    arguments = (data, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-    lists = None if checks.left_at_once(data, weight, stride, transposed, groups) else checks.convolution(*arguments)
-    if lists is None:
+    """The lists of a call that the library serves, or None."""
+    if checks.left_at_once(data, weight, stride, dilation, transposed, groups):
         return None
-    entry = _kept.entry(weight, (lists, transposed, groups, torch.get_num_threads(), _accuracy()))
-    return entry, checks.plainly_channels_last(data)
+    return checks.convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-_modules = Modules(_decide, _counts)
+def _entry_of(weight, lists, groups):
+    """What _convolution has kept of the weights of such a call."""
+    return _kept.entry(weight, (lists, False, groups, torch.get_num_threads(), _accuracy()))
+
+
+_modules = Modules(_decide, _entry_of, _counts)
+_sequences = Sequences(_decide, _counts)
 
 
 def _convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     # A trace would hold what Python does with sizes and memory here, in place of the operator.
-    if _is_tracing() or checks.left_at_once(data, weight, stride, transposed, groups):
+    if _is_tracing() or checks.left_at_once(data, weight, stride, dilation, transposed, groups):
         _counts["left to PyTorch"] += 1
         return _their_convolution(
             data, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False, False, False, False
@@ -81,7 +86,7 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
         return _pytorch_convolution(*arguments)
     accuracy = _accuracy()
     channels_last = checks.plainly_channels_last(data)
-    data = data.contiguous()
+    data = layers.contiguous(data, channels_last)
 
     def make():
         return layers.convolution(data, weight, *lists[:3], transposed, lists[3], groups, accuracy)
@@ -173,6 +178,10 @@ def _register():
     return convolutions, norms
 
 
+def _set_accuracy():
+    _modules.accuracy = _sequences.accuracy = None if _packing_each_call else _accuracy()
+
+
 @contextlib.contextmanager
 def enabled(pack_each_call=False, accuracy=None):
     """Serves the process's convolutions and group normalizations while it is open; may be nested
@@ -188,10 +197,11 @@ def enabled(pack_each_call=False, accuracy=None):
         if _open == 0:
             _registered = _register()
             _modules.open()
+            _sequences.open()
         _open += 1
         _packing_each_call += bool(pack_each_call)
         _relaxed += accuracy == "relaxed"
-        _modules.accuracy = None if _packing_each_call else _accuracy()
+        _set_accuracy()
     try:
         yield
     finally:
@@ -199,8 +209,9 @@ def enabled(pack_each_call=False, accuracy=None):
             _open -= 1
             _packing_each_call -= bool(pack_each_call)
             _relaxed -= accuracy == "relaxed"
-            _modules.accuracy = None if _packing_each_call else _accuracy()
+            _set_accuracy()
             if _open == 0:
+                _sequences.close()
                 _modules.close()
                 _registered = ()  # torch puts its own kernels back
 

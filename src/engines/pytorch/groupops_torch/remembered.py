@@ -1,0 +1,95 @@
+"""Calls of modules, and what was decided for them."""
+
+import torch
+
+# How many calls are remembered for a module.
+CALLS = 8
+
+_Tensor = torch.Tensor
+gradients = torch.is_grad_enabled
+autocast = torch.is_autocast_cpu_enabled
+function_modes = torch._C._len_torch_function_stack
+dispatch_modes = torch._C._len_torch_dispatch_stack
+_is_tracing = torch._C._is_tracing
+
+# The dispatch keys of tensors that lie in memory as their sizes and strides say.
+_PLAIN = {str(torch._C._dispatch_keys(torch.empty(1)))}
+with torch.inference_mode():
+    _PLAIN.add(str(torch._C._dispatch_keys(torch.empty(1))))
+
+
+def is_extraordinary(data):
+    """Whether a call is to take PyTorch's own way: something sees more of it than its result."""
+    return (
+        type(data) is not _Tensor or gradients() or autocast() or function_modes() or dispatch_modes() or _is_tracing()
+    )
+
+
+def is_plain(data, axes):
+    """Whether it is a batch of images, real, that lie in memory as their sizes and strides say."""
+    return data.dim() == axes + 2 and not data.is_complex() and str(torch._C._dispatch_keys(data)) in _PLAIN
+
+
+def is_readable(data):
+    """Whether the elements of a tensor that was plain lie at an address, as they are."""
+    try:
+        address = data.data_ptr()
+    except RuntimeError:  # a tensor of vmap
+        return False
+    return address != 0 and address % data.element_size() == 0 and not data.is_neg()
+
+
+class Call:
+    """What a call was decided by, and what was decided: `lists` (checks.convolution) where the library serves
+    it; without them it is PyTorch's, for all sizes of these strides. Calls for a module are a list, the
+    latest first."""
+
+    __slots__ = (
+        "stride", "dtype", "attributes", "shape", "next", "lists", "contiguous", "converted", "threads", "accuracy",
+        "own", "entry", "fold", "layer", "activation",
+    )
+
+    def __init__(self, own, data, lists, converted, accuracy):
+        self.own = own  # a module's dictionary: held, so that no other one gets its id
+        self.stride = data.stride()
+        self.dtype = data.dtype
+        self.attributes = own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"]
+        self.shape = None if lists is None else data.shape
+        self.next = None
+        self.lists = lists
+        self.contiguous = data.is_contiguous()
+        self.converted = converted
+        self.threads = torch.get_num_threads()
+        self.accuracy = accuracy
+        self.entry = self.fold = self.layer = self.activation = None
+
+    def followed_by(self, other):
+        """This call, and behind it those that were remembered for other inputs."""
+        others = []
+        while other is not None and len(others) < CALLS - 1:
+            if (other.stride, other.dtype, other.shape) != (self.stride, self.dtype, self.shape):
+                others.append(other)
+            other = other.next
+        for one, following in zip([self, *others], [*others, None]):
+            one.next = following
+        return self
+
+
+def find(call, own, data):
+    """The first of the calls that is for such data and the module's attributes as they are, or None."""
+    try:
+        while call is not None and not (
+            call.stride == data.stride()
+            and call.dtype is data.dtype
+            and call.attributes == (own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"])
+            and (call.shape is None or call.shape == data.shape)
+        ):
+            call = call.next
+    except RuntimeError:  # a tensor without strides
+        return None
+    return call
+
+
+def can_be_remembered(own, data, axes):
+    """Whether a convolution's module decides by its attributes and the data alone."""
+    return own["padding_mode"] == "zeros" and isinstance(own["padding"], tuple) and is_plain(data, axes)

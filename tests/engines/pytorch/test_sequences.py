@@ -1,0 +1,297 @@
+"""A convolution, its batch normalization and its activation as one call: the values, and when it is made anew."""
+
+import copy
+import gc
+import unittest
+import weakref
+
+import support  # before all that imports torch
+
+import torch
+from torch import nn
+
+import groupops_torch
+from groupops_torch import override, sequences
+from support import within
+
+LAYOUTS = (torch.contiguous_format, torch.channels_last)
+ACTIVATIONS = (
+    nn.ReLU(), nn.ReLU(inplace=True), nn.ReLU6(), nn.Hardtanh(-0.75, 0.5), nn.LeakyReLU(0.3), nn.Sigmoid(), nn.Hardswish(),
+    nn.SiLU(inplace=True), nn.Hardsigmoid(),
+)
+
+
+def norm(kind, channels, **settings):
+    """One that has seen values, as uneven as can be."""
+    module = kind(channels, **settings)
+    module.running_mean.uniform_(-1, 1)
+    module.running_var.uniform_(0.2, 3)
+    if module.affine:
+        nn.init.uniform_(module.weight, -2, 2)
+        nn.init.uniform_(module.bias)
+    return module
+
+
+def one_by_one(network, data):
+    for module in network:
+        data = module(data)
+    return data
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.network = nn.Sequential(
+            nn.Conv2d(6, 10, (3, 2), padding=1, groups=2), norm(nn.BatchNorm2d, 10), nn.ReLU(), nn.Conv2d(10, 7, 1)
+        ).eval()
+        self.data = torch.randn(2, 6, 7, 5)
+
+    def chain(self):
+        return override._sequences._known[id(self.network.__dict__)][2][0]
+
+    def check(self, data=None, network=None):
+        """Inside within(): the network's output, which its modules have one by one."""
+        data, network = self.data if data is None else data, network or self.network
+        with torch.no_grad():
+            before = groupops_torch.statistics()
+            got = network(data)
+            self.counted = {name: count - before[name] for name, count in groupops_torch.statistics().items()}
+            expected = one_by_one(copy.deepcopy(network).double(), data.double())
+        self.assertEqual((got.shape, got.dtype), (expected.shape, data.dtype))
+        self.assertTrue(torch.allclose(got.double(), expected, rtol=1e-4, atol=1e-4))
+        return got
+
+    def learn(self, data=None):
+        for _ in range(2):
+            self.check(data)
+        self.assertIsNotNone(self.chain().fold, "the modules were called one by one")
+
+
+class Values(Case):
+    def test_each_kind(self):
+        for activation in (None, *ACTIVATIONS):
+            for affine, bias in ((True, False), (False, True)):
+                for axes, (conv, batch_norm) in enumerate(
+                    ((nn.Conv1d, nn.BatchNorm1d), (nn.Conv2d, nn.BatchNorm2d), (nn.Conv3d, nn.BatchNorm3d)), 1
+                ):
+                    modules = [conv(6, 10, 3, stride=2, padding=1, groups=2, bias=bias), norm(batch_norm, 10, affine=affine)]
+                    self.network = nn.Sequential(*modules, *([] if activation is None else [activation])).eval()
+                    for layout in LAYOUTS if axes == 2 else LAYOUTS[:1]:
+                        data = torch.randn(2, 6, *(7, 5, 6)[:axes]).to(memory_format=layout)
+                        with self.subTest(activation=activation, axes=axes, affine=affine, layout=layout), within():
+                            self.learn(data)
+                            got = self.check(data)
+                            self.assertEqual(
+                                self.counted["convolution" if layout is LAYOUTS[0] else "left to PyTorch"], 1)
+                        self.assertEqual(got.stride(), one_by_one(self.network, data).stride())
+
+    def test_without_normalization(self):
+        self.network = nn.Sequential(nn.Conv2d(6, 10, 3, groups=2), nn.SiLU())
+        with within():
+            self.learn()
+            for layout in LAYOUTS:
+                for _ in range(3):
+                    self.check(self.data.to(memory_format=layout))
+
+    def test_converted(self):
+        self.network = nn.Sequential(nn.Conv2d(70, 130, 3, padding=1), norm(nn.BatchNorm2d, 130), nn.Hardswish()).eval()
+        data = torch.randn(1, 70, 7, 5).to(memory_format=torch.channels_last)
+        with within():
+            self.learn(data)
+            got = self.check(data)
+            self.assertEqual(self.counted["convolution"], 1)
+        self.assertEqual(got.stride(), one_by_one(self.network, data).stride())
+
+    def test_other_inputs(self):
+        inputs = [torch.randn(1 + size % 3, 6, size, 20 - size) for size in range(3, 15)]
+        inputs += [data.to(memory_format=torch.channels_last) for data in inputs]
+        inputs += [torch.randn(2, 6, 20, 38)[:, :, ::2, 1::2]]
+        with within():
+            for data in inputs + inputs[::-1] + inputs[:1] * 3:
+                self.check(data)
+
+    def test_types(self):
+        with within():
+            self.learn()
+            self.network.double()
+            for _ in range(3):
+                self.check(self.data.double())
+            self.assertEqual(self.chain().fold.bias.dtype, torch.float64)
+            self.network[0].float()
+            for _ in range(2):
+                with self.assertRaises(RuntimeError):
+                    self.check(self.data)
+
+    def test_factors_out_of_range(self):
+        """Weights that would overflow or vanish with them are not folded."""
+        for name, value in (("running_var", 1e30), ("weight", 1e20), ("weight", float("nan")), ("bias", float("inf"))):
+            self.setUp()
+            with within(), torch.no_grad(), self.subTest(name=name, value=value):
+                self.learn()
+                getattr(self.network[1], name)[3] = value
+                for _ in range(2):
+                    got = self.network(self.data)
+                    self.assertIsNone(self.chain().fold)
+                expected = one_by_one(self.network, self.data)
+                self.assertTrue(torch.allclose(got, expected, rtol=1e-4, atol=1e-4, equal_nan=True))
+
+
+class MadeAnew(Case):
+    def test_writes(self):
+        other = copy.deepcopy(self.network)
+        with torch.no_grad():
+            for p in other.parameters():
+                p.uniform_(-1, 1)
+
+        def set_data(tensor):
+            tensor.data = torch.rand(tensor.shape) + 0.1
+
+        def replace(index, module):
+            self.network[index] = module
+
+        def train():
+            self.network.train()(2 * self.data + 1)
+            self.network.eval()
+
+        for layout in LAYOUTS:
+            data = self.data.to(memory_format=layout)
+            writes = {
+                "state": lambda: self.network.load_state_dict(other.state_dict()),
+                "training": train,
+                "epsilon": lambda: setattr(self.network[1], "eps", 0.5),
+                "another norm": lambda: replace(1, norm(nn.BatchNorm2d, 10).eval()),
+                "another activation": lambda: replace(2, nn.Sigmoid()),
+                "no norm": lambda: replace(1, nn.Identity()),
+                "another weight": lambda: setattr(self.network[0], "weight", nn.Parameter(torch.randn(10, 3, 2, 2))),
+                "no bias": lambda: setattr(self.network[0], "bias", None),
+                "stride": lambda: setattr(self.network[0], "stride", (1, 2)),
+                "same": lambda: setattr(self.network[0], "padding", "same"),
+                "a module more": lambda: self.network.append(nn.Conv2d(7, 5, 1)),
+            }
+            for at, name in ((0, "weight"), (0, "bias"), (1, "weight"), (1, "bias"), (1, "running_mean"), (1, "running_var")):
+                tensor = lambda at=at, name=name: getattr(self.network[at], name)
+                writes[f"{at} {name} counted"] = lambda tensor=tensor: tensor().mul_(1.5)
+                writes[f"{at} {name} by NumPy"] = lambda tensor=tensor: tensor().detach().numpy().__imul__(1.5)
+                writes[f"{at} {name} data"] = lambda tensor=tensor: set_data(tensor())
+            for name, write in writes.items():
+                self.setUp()
+                with within(), torch.no_grad(), self.subTest(name, layout=layout):
+                    self.learn(data)
+                    write()
+                    for _ in range(3):
+                        self.check(data)
+
+    def test_activation(self):
+        self.network[2] = nn.Hardtanh(-0.5, 0.5)
+        with within():
+            self.learn()
+            self.network[2].max_val = 0.1
+            self.check()
+
+    def test_threads_and_settings(self):
+        threads = torch.get_num_threads()
+        with within():
+            for count in (1, 2):
+                torch.set_num_threads(count)
+                self.learn()
+            torch.set_num_threads(threads)
+            with within(pack_each_call=True):
+                self.check()
+            self.learn()
+            self.network[0].weight.data[0, 0, 0, 0] += 5
+            groupops_torch.forget(self.network[0].weight)
+            self.check()
+            self.learn()
+
+    def test_hooks(self):
+        seen = []
+        with within():
+            self.learn()
+            for module in self.network[:3]:
+                hook = module.register_forward_hook(lambda *given: seen.append(1))
+                with torch.no_grad():
+                    self.network(self.data)
+                hook.remove()
+            everywhere = nn.modules.module.register_module_forward_hook(lambda *given: seen.append(1))
+            with torch.no_grad():
+                self.network(self.data)
+            everywhere.remove()
+            self.check()
+        self.assertEqual(len(seen), 3 + 5)
+
+    def test_own_forward(self):
+        with within(), torch.no_grad():
+            self.learn()
+            self.network[1].forward = lambda data: data + 100
+            self.assertGreater(self.network(self.data).abs().max().item(), 10)
+
+    def test_gradients(self):
+        with within():
+            self.learn()
+            self.network(self.data).sum().backward()
+            self.assertIsNotNone(self.network[1].weight.grad)
+            self.network.zero_grad(set_to_none=True)
+            self.network.train()
+            before = self.network[1].running_mean.clone()
+            with torch.no_grad():
+                self.network(self.data)
+            self.assertFalse(torch.equal(self.network[1].running_mean, before))
+
+    def test_own_statistics(self):
+        """A normalization by the batch's own moments, in evaluation too, is not folded."""
+        self.network[1] = nn.BatchNorm2d(10, track_running_stats=False).eval()
+        with within():
+            for _ in range(3):
+                self.check()
+
+    def test_refused_inputs(self):
+        with within(), torch.no_grad():
+            self.learn()
+            for wrong in (self.data[0], self.data[:, :5], self.data.double()):
+                for _ in range(2):
+                    with self.assertRaises(Exception) as ours:
+                        self.network(wrong)
+                    with self.assertRaises(type(ours.exception)) as theirs:
+                        one_by_one(self.network, wrong)
+                    self.assertEqual(str(ours.exception), str(theirs.exception))
+
+
+class Life(Case):
+    def test_forward_is_given_back(self):
+        theirs = nn.Sequential.forward
+        with within():
+            self.assertIsNot(nn.Sequential.forward, theirs)
+        self.assertIs(nn.Sequential.forward, theirs)
+
+    def test_script(self):
+        with within(), torch.no_grad():
+            self.learn()
+            traced = torch.jit.trace(self.network, self.data, check_trace=False)
+            scripted = torch.jit.script(self.network)
+        other = torch.randn(1, 6, 9, 8)
+        for one in (traced, scripted):
+            self.assertTrue(torch.allclose(one(other), self.network(other), rtol=1e-4, atol=1e-4))
+
+    def test_freed(self):
+        with within():
+            self.learn()
+            fold = weakref.ref(self.chain().fold)
+            gone = [weakref.ref(module) for module in self.network]
+            self.network = None
+            gc.collect()
+            self.assertEqual([reference() for reference in (fold, *gone)], [None] * 5)
+            self.assertEqual(len(override._sequences._known), 0)
+
+    def test_split(self):
+        conv, batch, relu = nn.Conv2d(2, 2, 1), nn.BatchNorm2d(2), nn.ReLU()
+        for modules, sizes in (
+            ([conv, batch, relu], [3]), ([conv, relu, batch], [2, 1]), ([conv], [1]), ([relu, conv, batch, batch], [1, 2, 1]),
+            ([conv, nn.BatchNorm1d(2), relu], [1, 1, 1]), ([conv, conv, relu, relu], [1, 2, 1]),
+        ):
+            steps = sequences._split(modules, None)
+            chains = [step.modules if type(step) is sequences._Chain else (step,) for step in steps]
+            self.assertEqual([len(chain) for chain in chains], sizes)
+            self.assertEqual([module for chain in chains for module in chain], modules)
+
+
+if __name__ == "__main__":
+    support.main()
