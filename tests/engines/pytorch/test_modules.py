@@ -366,6 +366,16 @@ class OutOfTheOrdinary(Case):
 
 
 class Life(Case):
+    def test_remembered_when_opened_again(self):
+        with within():
+            self.learn()
+        self.module.weight.data.mul_(2)
+        with within():
+            self.check()
+        for _ in range(2):
+            with within(), torch.no_grad():
+                self.assertEqual(self.asked(lambda: self.module(self.data)), 0)
+
     def test_forward_is_given_back(self):
         theirs = nn.Conv2d.forward
         with within():

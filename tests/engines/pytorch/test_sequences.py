@@ -256,6 +256,17 @@ class MadeAnew(Case):
 
 
 class Life(Case):
+    def test_remembered_when_opened_again(self):
+        with within():
+            self.learn()
+            fold = self.chain().fold
+        with within():
+            self.check()
+            self.assertIs(self.chain().fold, fold)
+        self.network[1].running_mean.numpy().fill(0.5)
+        with within():
+            self.check()
+
     def test_forward_is_given_back(self):
         theirs = nn.Sequential.forward
         with within():

@@ -98,10 +98,7 @@ class Modules:
     def close(self):
         for kind, theirs in self._theirs.items():
             kind.forward = theirs
-        self._theirs.clear()
-        self._known.clear()
-        self._left.clear()
-        self._references.clear()
+        self._theirs.clear()  # what is remembered holds for the next enabled() too
 
     def _forward(self, kind):
         theirs, zeros = kind.forward, (0,) * KINDS[kind]

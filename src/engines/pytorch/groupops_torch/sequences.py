@@ -264,7 +264,8 @@ class Sequences:
     """The forward, and what is remembered for each sequence."""
 
     def __init__(self, decide, counts):
-        """decide(arguments of aten::convolution) gives the lists of a call that the library serves, or None. `counts` are the numbers of calls."""
+        """decide(arguments of aten::convolution) gives the lists of a call that the library serves, or None.
+        `counts` are the numbers of calls."""
         self.decide, self.counts = decide, counts
         self.accuracy = None  # of calls now; None while weights are packed at each call
         # By the id of a sequence's dictionary, which is held, so that no other one gets its id: the
@@ -278,8 +279,7 @@ class Sequences:
         nn.Sequential.forward = self._forward(self._theirs)
 
     def close(self):
-        nn.Sequential.forward = self._theirs
-        self.forget()
+        nn.Sequential.forward = self._theirs  # what is remembered holds for the next enabled() too
 
     def forget(self):
         self._known.clear()
