@@ -29,12 +29,12 @@ GOPS_INLINE __m512i gops_load_quarters(const uint32_t *from, int64_t ld)
                                        _mm_loadu_si128((const void *)(from + 12 * ld)));
 }
 
-/* Rows of `from` lie `ld` values apart; `to` are 16 registers, its columns. */
+/* Rows of `from` lie `ld` values apart; `to` are 16 vectors, its columns, with the alignment of values. */
 GOPS_INLINE void gops_transpose_words(void *to, const void *from, int64_t ld)
 {
-    __m512i *column = to;
+    uint32_t *column = to;
     GOPS_UNROLL
-    for (int b = 0; b < 4; b++) {
+    for (int b = 0; b < 4; b++, column += 64) {
         const uint32_t *at = (const uint32_t *)from + 4 * b;
         const __m512i row0 = gops_load_quarters(at, ld), row1 = gops_load_quarters(at + ld, ld);
         const __m512i row2 = gops_load_quarters(at + 2 * ld, ld);
@@ -43,10 +43,10 @@ GOPS_INLINE void gops_transpose_words(void *to, const void *from, int64_t ld)
         const __m512i low23 = _mm512_unpacklo_epi32(row2, row3);
         const __m512i high01 = _mm512_unpackhi_epi32(row0, row1);
         const __m512i high23 = _mm512_unpackhi_epi32(row2, row3);
-        column[4 * b] = _mm512_unpacklo_epi64(low01, low23);
-        column[4 * b + 1] = _mm512_unpackhi_epi64(low01, low23);
-        column[4 * b + 2] = _mm512_unpacklo_epi64(high01, high23);
-        column[4 * b + 3] = _mm512_unpackhi_epi64(high01, high23);
+        _mm512_storeu_si512(column, _mm512_unpacklo_epi64(low01, low23));
+        _mm512_storeu_si512(column + 16, _mm512_unpackhi_epi64(low01, low23));
+        _mm512_storeu_si512(column + 32, _mm512_unpacklo_epi64(high01, high23));
+        _mm512_storeu_si512(column + 48, _mm512_unpackhi_epi64(high01, high23));
     }
 }
 #endif

@@ -17,7 +17,7 @@
 #include "every_plan.h"
 #include "harness.h"
 
-enum { COUNT = 8400, MAX_ALGORITHMS = 16, MAX_FAILURES = 10 };
+enum { COUNT = 8400, MAX_ALGORITHMS = 32, MAX_FAILURES = 10 };
 
 /* The floating point types first: a normalization takes no others. */
 static const gops_type types[] = {GOPS_F32,    GOPS_F64, GOPS_F16, GOPS_BF16, GOPS_F8E4M3,
