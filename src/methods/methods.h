@@ -25,6 +25,7 @@ extern const gops_method gops_depthwise_masked_conv;
 extern const gops_method gops_depthwise_pairs_conv;
 extern const gops_method gops_depthwise_pairs_deconv;
 extern const gops_method gops_depthwise_permuted_conv;
+extern const gops_method gops_depthwise_permuted_deconv;
 extern const gops_method gops_norm;
 extern const gops_method gops_nonfinite_conv;
 extern const gops_method gops_nonfinite_deconv;

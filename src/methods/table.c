@@ -24,6 +24,7 @@ const gops_method *const gops_methods[] = {
     &gops_depthwise_rows_conv,
     &gops_depthwise_shuffle_deconv,
     &gops_depthwise_rows_deconv,
+    &gops_depthwise_permuted_deconv,
     &gops_depthwise_pairs_deconv,
     &gops_norm,
     NULL,

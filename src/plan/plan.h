@@ -31,6 +31,7 @@ typedef struct gops_quantized {
     const int32_t *zero_points; /* of the filter */
     const float *scales;        /* data_scale * filter_scales[o] */
     const float *multipliers;   /* the same over output_scale, or over sum_scale if that is not 0 */
+    float max_multiplier;
     float output_scale, residual_scale, sum_scale;
     int32_t data_zero, output_zero, residual_zero, sum_zero;
     /* With a sum_scale: gops_requantize_sum, the part that the filter decides. */

@@ -256,15 +256,18 @@ void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read
     float *scales = (float *)(void *)(zeros + channels);
     float *multipliers = scales + channels;
     const bool scaled = plan->output_type->type != GOPS_I32;
+    float max_multiplier = 0;
     fold_zero_points(plan, read, zeros);
     for (int64_t o = 0; o < channels; o++) {
         scales[o] = scaled ? sum_scale(read, o) : 1;
         multipliers[o] = scaled ? scales[o] / multiplier_divisor(read) : 1;
+        max_multiplier = fmaxf(max_multiplier, multipliers[o]);
     }
     *folded = (gops_quantized){
         .zero_points = zeros,
         .scales = scales,
         .multipliers = multipliers,
+        .max_multiplier = max_multiplier,
         .output_scale = or_one(read->output_scale),
         .residual_scale = or_one(read->residual_scale),
         .data_zero = read->data_zero_point,

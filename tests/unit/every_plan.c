@@ -234,6 +234,7 @@ void gops_test_check_witnesses(void)
         {GOPS_PROBLEM_DECONV, "depthwise/blocked"},
         {GOPS_PROBLEM_DECONV, "depthwise/shuffle"},
         {GOPS_PROBLEM_DECONV, "depthwise/rows"},
+        {GOPS_PROBLEM_DECONV, "depthwise/permuted"},
         {GOPS_PROBLEM_DECONV, "depthwise/pairs"},
         {GOPS_PROBLEM_NORM, "norm"},
     };

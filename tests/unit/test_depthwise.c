@@ -333,20 +333,123 @@ static void quantized_transposed(void)
                 check_quantized(p, &random);
             }
     gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise/pairs");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise/permuted");
+}
+
+/* Transposed, of 8 bits: kernels and strides of every number of taps a residue, square planes that
+ * networks have and those beside them. */
+static void quantized_transposed_planes(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 74);
+    begin();
+    for (int64_t size = 1; size <= 37; size++)
+        for (int64_t stride = 1; stride <= 4; stride++)
+            for (int64_t taps = 1; taps <= 9; taps++) {
+                const int64_t pad = gops_test_random_range(&random, 0, taps / 2);
+                gops_problem p = {
+                    .operation = GOPS_PROBLEM_DECONV,
+                    .threads = 1,
+                    .data = {GOPS_U8, 4, {1, gops_test_random_range(&random, 1, 5), size, size}},
+                    .filter = {GOPS_U8, 5, {0, 1, 1, taps, taps}},
+                    .deconv = {.strides = both(stride, stride),
+                               .pads_begin = both(pad, pad),
+                               .output_padding = both(stride - 1, stride - 1)},
+                };
+                p.filter.dims[0] = p.data.dims[1];
+                check_quantized(p, &random);
+            }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise/permuted");
+}
+
+/* The bytes of the data that differ from the zero point. */
+typedef enum marks { FIRST_COLUMN, LAST_COLUMN, FIRST_ROW, LAST_ROW, MARKS } marks;
+
+static int is_marked(marks edge, const int64_t dims[4], int64_t y, int64_t x)
+{
+    switch (edge) {
+    case FIRST_COLUMN:
+        return x == 0;
+    case LAST_COLUMN:
+        return x == dims[3] - 1;
+    case FIRST_ROW:
+        return y == 0;
+    default:
+        return y == dims[2] - 1;
+    }
+}
+
+/* Of each image only an edge differs from the padding, by 1 to 3, and no weight is 0: where vectors
+ * join the bytes of several rows or images, every byte that is taken from the wrong side of a join
+ * changes an output. Sums are small numbers, which codes of scale 1 show. */
+static void check_join(gops_problem p, marks edge, gops_type output_type, gops_test_random *random)
+{
+    static const int64_t zero = 7;
+    gops_reference_geometry geometry;
+    gops_tensor output;
+    p.filter.type = GOPS_I8;
+    p.output_type = output_type;
+    p.data_zero_point = &zero;
+    strange s = {.problem = p};
+    gops_test_check(gops_problem_reference_shape(&s.problem, &geometry, &output), "illegal");
+    s.buffers = gops_problem_buffers_create(&s.problem, &output, random);
+    const int64_t *dims = p.data.dims, plane = dims[2] * dims[3];
+    uint8_t *data = s.buffers.data.memory;
+    int8_t *weights = s.buffers.weights.memory;
+    for (int64_t i = 0; i < gops_test_elements(&p.data); i++)
+        data[i] = (uint8_t)(zero + (is_marked(edge, dims, i % plane / dims[3], i % dims[3])
+                                        ? 1 + i / plane % 3
+                                        : 0));
+    for (int64_t i = 0; i < gops_test_elements(&p.filter); i++)
+        weights[i] = (int8_t)(1 + i % 7);
+    gops_problem_reference(&s.problem, &s.buffers, &s.result);
+    gops_test_every_plan(&s.problem, run_strange, &s);
+    gops_reference_result_destroy(&s.result);
+    gops_problem_buffers_destroy(&s.buffers);
+}
+
+static void joined_bytes(void)
+{
+    static const int64_t widths[] = {1,  2,  3,  5,  7,  8,  9,  13, 14, 15, 16, 17,
+                                     19, 27, 28, 29, 31, 32, 33, 47, 56, 62, 63, 65};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 75);
+    begin();
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+        for (int edge = 0; edge < MARKS; edge++)
+            for (int64_t taps = 3; taps <= 5; taps += 2)
+                for (int64_t stride = 1; stride <= 2; stride++) {
+                    const int64_t height = gops_test_random_range(&random, 1, 15);
+                    const gops_type type = (i + (size_t)edge) % 2 == 0 ? GOPS_U8 : GOPS_I32;
+                    gops_problem p = layer(GOPS_U8, 3, height, widths[i], taps, stride, 0);
+                    check_join(p, (marks)edge, type, &random);
+                    p.operation = GOPS_PROBLEM_DECONV;
+                    p.deconv = (gops_deconv_attributes){
+                        .strides = both(stride, stride),
+                        .pads_begin = both(1, 1),
+                        .output_padding = both(stride, stride),
+                    };
+                    check_join(p, (marks)edge, type, &random);
+                }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/permuted");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/pairs");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise/permuted");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise/pairs");
 }
 
 int main(void)
 {
-    static const gops_test_case cases[] = {{"every_width", every_width},
-                                           {"every_kernel", every_kernel},
-                                           {"every_small_image", every_small_image},
-                                           {"filters_and_images", filters_and_images},
-                                           {"transposed", transposed},
-                                           {"depth_of_one", depth_of_one},
-                                           {"quantized", quantized},
-                                           {"small_planes", small_planes},
-                                           {"quantized_transposed", quantized_transposed},
-                                           {"what_is_not_finite_stays", what_is_not_finite_stays},
-                                           {NULL, NULL}};
+    static const gops_test_case cases[] = {
+        {"every_width", every_width},
+        {"every_kernel", every_kernel},
+        {"every_small_image", every_small_image},
+        {"filters_and_images", filters_and_images},
+        {"transposed", transposed},
+        {"depth_of_one", depth_of_one},
+        {"quantized", quantized},
+        {"small_planes", small_planes},
+        {"quantized_transposed", quantized_transposed},
+        {"quantized_transposed_planes", quantized_transposed_planes},
+        {"joined_bytes", joined_bytes},
+        {"what_is_not_finite_stays", what_is_not_finite_stays},
+        {NULL, NULL}};
     return gops_test_main("depthwise", cases);
 }

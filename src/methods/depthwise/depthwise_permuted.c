@@ -19,8 +19,10 @@ static_assert(sizeof(gops_permuted_plan) <= GOPS_PARAMETER_BYTES,
 enum {
     /* The work is divided into at least so many items, to spread evenly over threads. */
     MIN_ITEMS = 32,
-    /* Estimated nanoseconds of an item at least: starting one takes some tens. */
-    MIN_COST = 600,
+    /* Estimated nanoseconds of an item at least: starting one takes 30 to 90. */
+    MIN_COST = 1200,
+    /* Several items are a multiple of it, which 2 and 4 threads share evenly. */
+    EVEN_ITEMS = 4,
     /* Rows that the kernels store together, at most. */
     GROUP_ROWS = 4,
     /* More outputs in an item save no more time, and the workspace holds as many sums. */
@@ -35,8 +37,7 @@ enum {
     QUAD = GOPS_PERMUTED_QUAD,
 };
 
-/* Where the outputs of a group are in the packed vectors. */
-static void fill_order(gops_permuted_shape *shape)
+void gops_depthwise_permuted_order(gops_permuted_shape *shape)
 {
     for (int64_t i = 0; i < REGISTER; i++) {
         const int64_t row = i / shape->tile_columns, column = i % shape->tile_columns;
@@ -123,7 +124,7 @@ static bool choose_kernel(gops_permuted_shape *shape, const struct gops_depthwis
         shape->kernel = (gops_permuted_kernel)kernel;
         shape->vector_rows = kernel == GOPS_PERMUTED_JOINED ? rows : 1;
         if (serves[kernel] && kernels->serves(shape)) {
-            fill_order(shape);
+            gops_depthwise_permuted_order(shape);
             return true;
         }
     }
@@ -152,7 +153,8 @@ static bool fill_shape(const gops_plan *plan, const gops_depthwise_axis axis[3],
         .dilation_y = y->kernel > 1 ? y->dilation : 1,
         .dilation_x = x->kernel > 1 ? x->dilation : 1,
     };
-    const bool flat = z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1;
+    const bool flat = z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1 &&
+                      y->pad >= 0 && x->pad >= 0;
     if (!flat || shape->row_quads > GOPS_PERMUTED_ROW_QUADS || x->stride > MAX_DISTANCE ||
         shape->dilation_x * (row_taps - 1) > MAX_DISTANCE) {
         return false;
@@ -179,6 +181,8 @@ static double permuted_estimate(const gops_permuted_shape *shape)
         return 5.8 + groups * (5.8 + 1.05 * quads);
     case GOPS_PERMUTED_ROLLING:
         return 3.5 + groups * (1.7 * (double)shape->stride_y + 0.66 * quads);
+    case GOPS_PERMUTED_TRANSPOSED:
+        return 8 + groups * (1.6 + 2.2 * (double)shape->terms);
     default:
         return 5 + groups * (1.7 + 1.4 * quads);
     }
@@ -194,12 +198,16 @@ static void divide_work(const gops_plan *plan, gops_permuted_plan *p, double cos
     p->row_block =
         whole ? rows : gops_min(rows, gops_round_up(gops_ceil_div(rows, blocks), GROUP_ROWS));
     p->row_blocks = gops_ceil_div(rows, p->row_block);
-    p->filter_block = gops_clamp(gops_max(p->filters / MIN_ITEMS, (int64_t)(MIN_COST / cost)), 1,
-                                 GOPS_PERMUTED_FILTERS);
+    const int64_t most = gops_clamp(gops_max(p->filters / MIN_ITEMS, (int64_t)(MIN_COST / cost)), 1,
+                                    GOPS_PERMUTED_FILTERS);
+    const int64_t blocks_of_filters =
+        p->filters <= most ? 1 : gops_round_up(gops_ceil_div(p->filters, most), EVEN_ITEMS);
+    p->filter_block = gops_ceil_div(p->filters, blocks_of_filters);
     p->sum_filters = gops_clamp(CALL_SUMS / (p->row_block * p->shape.columns), 1, p->filter_block);
 }
 
-static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
+gops_status gops_depthwise_permuted_prepare(gops_plan *plan, int64_t worker_limit,
+                                            gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     gops_depthwise_axis axis[3];
@@ -209,13 +217,24 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
     if (status != GOPS_OK) {
         return status;
     }
+    p->transposed = plan->operation == GOPS_OPERATION_DECONV;
+    p->flipped = p->transposed && axis[1].stride == 1 && axis[2].stride == 1;
+    if (p->flipped) {
+        p->transposed = false;
+        for (int a = 1; a < 3; a++) {
+            axis[a].pad = (axis[a].kernel - 1) * axis[a].dilation - axis[a].pad;
+        }
+    }
     if (!plan->quantized || plan->kernels->depthwise_permuted->run == NULL ||
-        !fill_shape(plan, axis, &p->shape)) {
+        !(p->transposed ? gops_depthwise_permuted_transposed_shape(
+                              axis, plan->kernels->depthwise_permuted, &p->shape)
+                        : fill_shape(plan, axis, &p->shape))) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "depthwise/permuted serves quantized convolutions in one or two "
             "dimensions with up to %d taps along x, 4 of them within %d bytes (without "
-            "AVX512-VBMI within fewer), where the processor has AVX512-VNNI",
+            "AVX512-VBMI within fewer), transposed ones with a stride above 1 only without "
+            "dilation, where the processor has AVX512-VNNI",
             QUAD * GOPS_PERMUTED_ROW_QUADS, REGISTER);
     }
     const double cost = permuted_estimate(&p->shape);
@@ -228,13 +247,16 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
                          plan->method->name, (long long)worker_limit, (long long)p->shape.columns);
     }
     plan->worker_bytes = gops_round_up(plan->worker_bytes, GOPS_WORKSPACE_ALIGNMENT);
-    plan->filter_bytes = gops_depthwise_permuted_filter_bytes(conv);
+    p->layout = p->transposed ? gops_depthwise_permuted_transposed_layout(conv)
+                              : gops_depthwise_permuted_layout(conv);
+    plan->filter_bytes = p->layout.words * (int64_t)sizeof(int32_t);
     plan->cost = (double)p->filters * cost;
     snprintf(plan->why, sizeof plan->why,
              "quantized, one channel a group: four taps a lane, of the image where it lies, %s, "
              "%lld rows of %lld filters an item",
              p->shape.kernel == GOPS_PERMUTED_WHOLE     ? "all of it in one register"
              : p->shape.kernel == GOPS_PERMUTED_JOINED  ? "several rows of outputs a vector"
+             : p->transposed                            ? "weights by residue"
              : p->shape.kernel == GOPS_PERMUTED_ROLLING ? "each row permuted once"
                                                         : "permuted for each row of taps",
              (long long)p->row_block, (long long)p->filter_block);
@@ -244,7 +266,7 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
 const gops_method gops_depthwise_permuted_conv = {
     .name = "depthwise/permuted",
     .operation = GOPS_OPERATION_CONV,
-    .prepare = permuted_prepare,
+    .prepare = gops_depthwise_permuted_prepare,
     .pack = gops_depthwise_permuted_pack,
     .run = gops_depthwise_permuted_run,
     .quantized = true,

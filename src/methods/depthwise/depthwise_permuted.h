@@ -20,14 +20,17 @@ enum {
     GOPS_PERMUTED_PARTS = 3,
     /* Loads of a call that have masks of their own, of kernels that take several rows at once. */
     GOPS_PERMUTED_MASKS = 128,
+    /* Of a transposed convolution: quads of the rows of outputs that the same data meet. */
+    GOPS_PERMUTED_TERMS = 32,
 };
 
-/* Of those that serve a shape the last one is the fastest. */
+/* Of those that serve a convolution the last one is the fastest. */
 typedef enum gops_permuted_kernel {
     GOPS_PERMUTED_GENERAL,
     GOPS_PERMUTED_ROLLING, /* the general one serves its filters of several parts */
     GOPS_PERMUTED_JOINED,
     GOPS_PERMUTED_WHOLE,
+    GOPS_PERMUTED_TRANSPOSED, /* all of a transposed one */
 } gops_permuted_kernel;
 
 /* What all filters of a plan have in common. Lengths are in pixels. A tile is a part of the columns
@@ -45,13 +48,18 @@ typedef struct gops_permuted_shape {
     int64_t row_quads;   /* of a row of the kernel */
     int64_t whole_quads; /* of the whole kernel */
     int64_t pad_y, pad_x, stride_y, stride_x, dilation_y, dilation_x;
+    /* Of GOPS_PERMUTED_TRANSPOSED (depthwise_permuted_transposed.inc.h): */
+    bool pairs_of_rows;
+    int32_t load_vectors; /* vectors that a load serves */
+    int64_t residue_taps; /* of a residue along x, at most */
+    int64_t terms;        /* quads that meet an output */
     /* Where output i of the rows that are stored together is in the packed vectors: byte j of
      * vector v is byte j / 4 * 16 + v * 4 + j % 4. */
     uint8_t order[64];
 } gops_permuted_shape;
 
 /* Rows of outputs of some filters of an image, which follow each other. Sums are those of
- * (data - zero) * weight, if they begin with the filter's start. */
+ * (data - zero) * weight, with the bias. */
 typedef struct gops_permuted_call {
     const gops_permuted_shape *shape;
     int64_t count;
@@ -62,7 +70,10 @@ typedef struct gops_permuted_call {
     const int32_t *weights;  /* [count, weights_step], packed (depthwise_permuted_run.c) */
     int64_t weights_step;
     const int32_t *parts;
-    const uint32_t *starts;
+    /* A filter starts with its bias, if there is one, less zero times the sum of its weights. */
+    const int32_t *weight_sums;
+    const uint32_t *bias; /* or NULL */
+    uint32_t zero_of_sums;
     bool codes;          /* 8-bit outputs: rint(sum * scale) + zero; else uint32_t sums */
     const float *scales; /* of codes */
     void *output;        /* of the first filter's first row */

@@ -22,6 +22,7 @@
  * - joined: one load has the data of a row of taps for several rows of outputs, which share a
  *   vector; the last byte of the register stands for the padding at the ends of a row.
  * - whole: the image is loaded into one register, and the quads are of any taps.
+ * - transposed: see depthwise_permuted_transposed.inc.h.
  */
 
 typedef __m512i bytes;
@@ -37,6 +38,12 @@ typedef struct permuted_filter {
     uint8_t *output;
 } permuted_filter;
 
+GOPS_INLINE uint32_t start_of(const gops_permuted_call *call, int64_t i)
+{
+    const uint32_t bias = call->bias != NULL ? call->bias[i] : 0;
+    return bias - call->zero_of_sums * (uint32_t)call->weight_sums[i];
+}
+
 GOPS_INLINE permuted_filter filter_of(const gops_permuted_call *call, int64_t i)
 {
     const gops_permuted_shape *shape = call->shape;
@@ -48,7 +55,7 @@ GOPS_INLINE permuted_filter filter_of(const gops_permuted_call *call, int64_t i)
         .row_weights = weights,
         .whole_weights = weights + GOPS_PERMUTED_PARTS * shape->kernel_y * shape->row_quads,
         .parts = call->parts[i],
-        .start = call->starts[i],
+        .start = start_of(call, i),
         .scale = call->codes ? call->scales[i] : 0,
         .output = (uint8_t *)call->output + i * call->output_step,
     };
@@ -60,7 +67,7 @@ typedef struct setting {
     bytes zero, flip; /* of the data; see gops_permuted_call */
     bytes order;
     bytes middle, low, high, output_flip; /* of codes; middle is their zero point, as i16 */
-    bool flips, bounds;                   /* `flip`, or low to output_flip, do anything */
+    bool flips, shifts, bounds;           /* `flip`, `middle`, or low to output_flip, do anything */
     bool codes;                           /* gops_permuted_call.codes */
 } setting;
 
@@ -183,8 +190,12 @@ GOPS_INLINE bytes rounded(bytes sums, __m512 scale)
 /* Codes of four vectors that were rounded, in the order of gops_permuted_shape.order. */
 GOPS_INLINE bytes pack_codes(const setting *at, const bytes *numbers)
 {
-    const bytes first = _mm512_adds_epi16(_mm512_packs_epi32(numbers[0], numbers[1]), at->middle);
-    const bytes second = _mm512_adds_epi16(_mm512_packs_epi32(numbers[2], numbers[3]), at->middle);
+    bytes first = _mm512_packs_epi32(numbers[0], numbers[1]);
+    bytes second = _mm512_packs_epi32(numbers[2], numbers[3]);
+    if (at->shifts) {
+        first = _mm512_adds_epi16(first, at->middle);
+        second = _mm512_adds_epi16(second, at->middle);
+    }
     bytes codes = _mm512_packus_epi16(first, second);
     if (at->bounds) {
         codes = _mm512_min_epu8(_mm512_max_epu8(codes, at->low), at->high);

@@ -13,6 +13,7 @@
 #include "methods/depthwise/depthwise_permuted.inc.h"
 #include "methods/depthwise/depthwise_permuted_joined.inc.h"
 #include "methods/depthwise/depthwise_permuted_rolling.inc.h"
+#include "methods/depthwise/depthwise_permuted_transposed.inc.h"
 #ifdef __AVX512VBMI__
 #include "methods/depthwise/depthwise_permuted_whole.inc.h"
 #else
@@ -82,6 +83,14 @@ static bool serves(const gops_permuted_shape *shape)
         return find_rolling_quads(shape, index, row->row_quads, row->data_rows,
                                   row->vectors_of_load);
     }
+    if (shape->kernel == GOPS_PERMUTED_TRANSPOSED) {
+        bool found = true;
+        for (int64_t i = 0; i < shape->load_vectors * shape->row_quads; i++) {
+            found =
+                find_transposed(shape, i / shape->row_quads, i % shape->row_quads, index) && found;
+        }
+        return found;
+    }
 #ifdef __AVX512VBMI__
     return true;
 #else
@@ -104,6 +113,7 @@ static void run(const gops_permuted_call *call)
         .high = _mm512_set1_epi8((char)call->high),
         .output_flip = _mm512_set1_epi8((char)call->output_flip),
         .flips = call->data_flip != 0,
+        .shifts = call->zero != 0,
         .codes = call->codes,
         .bounds = call->low > 0 || call->high < UINT8_MAX || call->output_flip != 0,
     };
@@ -111,6 +121,8 @@ static void run(const gops_permuted_call *call)
         whole(&at, call);
     } else if (shape->kernel == GOPS_PERMUTED_JOINED) {
         joined(&at, call);
+    } else if (shape->kernel == GOPS_PERMUTED_TRANSPOSED) {
+        transposed(&at, call);
     } else if (shape->kernel == GOPS_PERMUTED_ROLLING) {
         const int32_t rows = rolling_rows[shape->rolling].rows;
         const bool all = rows == 0 || rows == call->rows;

@@ -25,16 +25,9 @@ enum {
     OFFSET = 128,
 };
 
-/* The sizes of packed filters, in 32-bit words. */
-typedef struct packed_layout {
-    int64_t columns; /* taps of a row of the kernel */
-    int64_t row, rows, whole, filter;
-    int64_t filters;
-} packed_layout;
-
-static packed_layout layout_of(const gops_conv_geometry *conv)
+gops_permuted_layout gops_depthwise_permuted_layout(const gops_conv_geometry *conv)
 {
-    packed_layout layout = {
+    gops_permuted_layout layout = {
         .columns = conv->axis[conv->axes - 1].kernel,
         .filters = conv->groups * conv->channels_out,
     };
@@ -42,27 +35,13 @@ static packed_layout layout_of(const gops_conv_geometry *conv)
     layout.rows = conv->taps / layout.columns * layout.row;
     layout.whole = gops_ceil_div(conv->taps, QUAD);
     layout.filter = GOPS_PERMUTED_PARTS * (layout.rows + layout.whole);
+    layout.words = layout.filters * (2 + layout.filter);
     return layout;
 }
 
-int64_t gops_depthwise_permuted_filter_bytes(const gops_conv_geometry *conv)
-{
-    const packed_layout layout = layout_of(conv);
-    return layout.filters * (2 + layout.filter) * (int64_t)sizeof(int32_t);
-}
-
-/* The i8 number `part` of those that make up a weight less its zero point. */
-static int8_t part_of(int64_t weight, int part)
-{
-    for (; part > 0; part--) {
-        weight -= gops_clamp(weight, INT8_MIN, INT8_MAX);
-    }
-    return (int8_t)gops_clamp(weight, INT8_MIN, INT8_MAX);
-}
-
 /* Packs filter number `f`. */
-static void pack_filter(const gops_plan *plan, const packed_layout *layout,
-                        const unsigned char *weights, int32_t zero_point, int64_t f,
+static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layout,
+                        const unsigned char *weights, bool flipped, int32_t zero_point, int64_t f,
                         int32_t *packed)
 {
     int32_t sum = 0, parts = 1;
@@ -70,12 +49,13 @@ static void pack_filter(const gops_plan *plan, const packed_layout *layout,
     int8_t *whole = rows + GOPS_PERMUTED_PARTS * layout->rows * QUAD;
     for (int64_t i = 0; i < plan->conv.taps; i++) {
         const int64_t row = i / layout->columns, column = i % layout->columns;
+        const int64_t from = flipped ? plan->conv.taps - 1 - i : i;
         const int32_t given =
-            plan->filter_type->type == GOPS_I8 ? ((const int8_t *)weights)[i] : weights[i];
+            plan->filter_type->type == GOPS_I8 ? ((const int8_t *)weights)[from] : weights[from];
         const int32_t weight = given - zero_point;
         sum += weight;
         for (int part = 0; part < GOPS_PERMUTED_PARTS; part++) {
-            const int8_t value = part_of(weight, part);
+            const int8_t value = gops_permuted_part(weight, part);
             rows[(part * layout->rows + row * layout->row) * QUAD + column] = value;
             whole[part * layout->whole * QUAD + i] = value;
             parts = value != 0 && part >= parts ? part + 1 : parts;
@@ -88,11 +68,11 @@ static void pack_filter(const gops_plan *plan, const packed_layout *layout,
 void gops_depthwise_permuted_pack(const gops_plan *plan, const void *weights,
                                   const int32_t *zero_points, void *packed)
 {
-    const packed_layout layout = layout_of(&plan->conv);
+    const gops_permuted_plan *p = gops_read_parameters(plan);
     memset(packed, 0, (size_t)plan->filter_bytes);
-    for (int64_t f = 0; f < layout.filters; f++) {
-        pack_filter(plan, &layout, (const unsigned char *)weights + f * plan->conv.taps,
-                    zero_points[f], f, packed);
+    for (int64_t f = 0; f < p->layout.filters; f++) {
+        pack_filter(plan, &p->layout, (const unsigned char *)weights + f * plan->conv.taps,
+                    p->flipped, zero_points[f], f, packed);
     }
 }
 
@@ -100,12 +80,10 @@ void gops_depthwise_permuted_pack(const gops_plan *plan, const void *weights,
 typedef struct permuted_work {
     const gops_plan *plan;
     const gops_job *job;
-    packed_layout layout;
     gops_permuted_call call;
-    bool codes;         /* gops_permuted_call.codes, where scales are bounded */
-    bool in_place;      /* the kernel stores i32 outputs */
-    uint32_t data_zero; /* of the data as u8 */
-    float most;         /* of a sum's magnitude, without its bias */
+    bool codes;    /* gops_permuted_call.codes, where scales are bounded */
+    bool in_place; /* the kernel stores i32 outputs */
+    float most;    /* of a sum's magnitude, without its bias */
 } permuted_work;
 
 static void read_work(const gops_plan *plan, const gops_job *job, permuted_work *w)
@@ -116,7 +94,7 @@ static void read_work(const gops_plan *plan, const gops_job *job, permuted_work 
     w->codes = applies && gops_is_8_bit(plan->output_type->type);
     w->in_place = plan->output_type->type == GOPS_I32 && job->residual == NULL &&
                   plan->activation.kind == GOPS_ACTIVATION_NONE;
-    w->data_zero = gops_wrapping_add(job->data_zero, (uint32_t)data_offset);
+    w->call.zero_of_sums = gops_wrapping_add(job->data_zero, (uint32_t)data_offset);
     w->call.data_flip = (uint8_t)data_offset;
     w->call.data_zero = (uint8_t)job->data_zero;
     w->call.output_flip = (uint8_t)offset;
@@ -138,23 +116,6 @@ static bool is_bounded(const permuted_work *w, float scale, uint32_t bias)
     return scale < 1 || scale * (w->most + fabsf((float)(int32_t)bias)) < MAX_PRODUCT;
 }
 
-/* The kernel's first sum of filters `channel` to channel + count - 1 of an image: with the bias if
- * the kernel stores outputs. */
-static void read_starts(const permuted_work *w, int64_t channel, int64_t count, bool stores,
-                        uint32_t *starts)
-{
-    const int32_t *sums = (const int32_t *)w->job->filter + channel;
-    const uint32_t *bias =
-        stores && w->job->bias != NULL ? (const uint32_t *)w->job->bias + channel : NULL;
-    for (int64_t i = 0; i < count; i++) {
-        starts[i] =
-            gops_wrapping_subtract(0, gops_wrapping_multiply(w->data_zero, (uint32_t)sums[i]));
-    }
-    for (int64_t i = 0; i < count && bias != NULL; i++) {
-        starts[i] = gops_wrapping_add(starts[i], bias[i]);
-    }
-}
-
 /* Of `count` filters, how many there are in the beginning all of whose scales are bounded, or none
  * of whose are. */
 static int64_t equal_filters(const permuted_work *w, int64_t channel, int64_t count, bool *bounded)
@@ -163,11 +124,7 @@ static int64_t equal_filters(const permuted_work *w, int64_t channel, int64_t co
     const uint32_t *bias = w->job->bias != NULL ? (const uint32_t *)w->job->bias + channel : NULL;
     /* In networks all are. */
     const float limit = bias != NULL ? 1 : fmaxf(1, MAX_PRODUCT / w->most);
-    int32_t beyond = 0;
-    for (int64_t i = 0; i < count; i++) {
-        beyond |= !(scales[i] < limit);
-    }
-    if (beyond == 0) {
+    if (w->job->quantized->max_multiplier < limit) {
         *bounded = true;
         return count;
     }
@@ -183,17 +140,17 @@ static int64_t equal_filters(const permuted_work *w, int64_t channel, int64_t co
 /* Prepares the call for the next filters, from `number` on: as many of one image as the kernel
  * stores the outputs of, or as many as the workspace has room for the sums of. Returns whether it
  * stores them. */
-static bool read_filters(permuted_work *w, int64_t number, int64_t end, uint32_t *starts,
-                         uint32_t *sums)
+static bool read_filters(permuted_work *w, int64_t number, int64_t end, uint32_t *sums)
 {
     const gops_plan *plan = w->plan;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_permuted_plan *p = gops_read_parameters(plan);
     const int64_t channels_out = conv->channels_out, plane = number / channels_out;
-    const int64_t columns = p->shape.columns, channel = number % w->layout.filters;
+    const int64_t columns = p->shape.columns, filters = p->layout.filters;
+    const int64_t channel = number % filters;
     const int32_t *packed = w->job->filter;
     gops_permuted_call *call = &w->call;
-    int64_t count = gops_min(end - number, w->layout.filters - channel);
+    int64_t count = gops_min(end - number, filters - channel);
     call->codes = w->codes;
     if (w->codes) {
         count = equal_filters(w, channel, count, &call->codes);
@@ -201,13 +158,14 @@ static bool read_filters(permuted_work *w, int64_t number, int64_t end, uint32_t
     }
     const bool stores = call->codes || w->in_place;
     count = stores ? count : gops_min(count, p->sum_filters);
-    read_starts(w, channel, count, stores, starts);
     call->count = count;
     call->data = gops_data_at(plan, w->job, plane / conv->groups, plane * conv->data_pixels);
     call->first_in_group = number % channels_out;
-    call->starts = starts;
-    call->parts = packed + w->layout.filters + channel;
-    call->weights = packed + 2 * w->layout.filters + channel * w->layout.filter;
+    call->weight_sums = packed + channel;
+    /* gops_store adds the bias to what the kernel does not store. */
+    call->bias = stores && w->job->bias != NULL ? (const uint32_t *)w->job->bias + channel : NULL;
+    call->parts = packed + filters + channel;
+    call->weights = packed + 2 * filters + channel * p->layout.filter;
     call->output = sums;
     call->output_step = call->rows * columns * (int64_t)sizeof *sums;
     if (stores) {
@@ -228,19 +186,18 @@ void gops_depthwise_permuted_run(const gops_plan *plan, const gops_job *job, int
     const int64_t outputs = rows * p->shape.columns;
     int64_t number = item / p->row_blocks * p->filter_block;
     const int64_t end = gops_min(number + p->filter_block, p->filters);
-    uint32_t starts[GOPS_PERMUTED_FILTERS];
-    permuted_work w = {.plan = plan, .job = job, .layout = layout_of(conv)};
+    permuted_work w = {.plan = plan, .job = job};
     read_work(plan, job, &w);
     w.call.shape = &p->shape;
     w.call.first_row = first_row;
     w.call.rows = rows;
     w.call.channels_out = conv->channels_out;
-    w.call.weights_step = w.layout.filter;
+    w.call.weights_step = p->layout.filter;
     for (; number < end; number += w.call.count) {
-        const bool stores = read_filters(&w, number, end, starts, workspace);
+        const bool stores = read_filters(&w, number, end, workspace);
         plan->kernels->depthwise_permuted->run(&w.call);
         for (int64_t i = 0; i < w.call.count && !stores; i++) {
-            gops_store(plan, job, (number + i) % w.layout.filters,
+            gops_store(plan, job, (number + i) % p->layout.filters,
                        (number + i) * conv->output_pixels + first_row * p->shape.columns, outputs,
                        (uint32_t *)workspace + i * outputs);
         }

@@ -64,22 +64,18 @@ typedef struct whole_taps {
 /* Those of the next quad; `row` and `column` are its first tap's, and those of the next one. */
 static whole_taps next_whole_taps(const gops_permuted_shape *shape, int64_t *row, int64_t *column)
 {
-    uint8_t y[4], x[4], at[4];
-    whole_taps taps;
-    for (int64_t t = 0; t < 4; t++) {
+    uint32_t y = 0, x = 0, at = 0;
+    for (int t = 0; t < 32; t += 8) {
         const int64_t down = *row * shape->dilation_y, right = *column * shape->dilation_x;
-        y[t] = (uint8_t)(*row < shape->kernel_y ? down : 127);
-        x[t] = (uint8_t)right;
-        at[t] = (uint8_t)(down * shape->width + right);
+        y |= (uint32_t)(uint8_t)(*row < shape->kernel_y ? down : 127) << t;
+        x |= (uint32_t)(uint8_t)right << t;
+        at |= (uint32_t)(uint8_t)(down * shape->width + right) << t;
         if (++*column == shape->kernel_x) {
             *column = 0;
             ++*row;
         }
     }
-    memcpy(&taps.y, y, sizeof y);
-    memcpy(&taps.x, x, sizeof x);
-    memcpy(&taps.at, at, sizeof at);
-    return taps;
+    return (whole_taps){(int32_t)y, (int32_t)x, (int32_t)at};
 }
 
 /* index[quad * 4 + v] are the bytes of a quad of vector v; the last byte where it reads padding. */
