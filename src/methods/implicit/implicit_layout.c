@@ -204,6 +204,14 @@ static int64_t count_items(const gops_plan *plan)
     return items;
 }
 
+/* Whether each block of channels may well copy all of the data, `data` values: a single tap reads it where the
+ * second level cache holds it beside all else. */
+static bool may_copy_again(const gops_plan *plan, const gops_implicit *p, int64_t data)
+{
+    const int64_t bytes = gops_mul_saturate(data, gops_compute_bytes(plan->type->compute));
+    return gops_lanes_are_quads(plan) && p->flat && bytes <= plan->machine.l2_bytes / 8;
+}
+
 bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit)
@@ -215,7 +223,7 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
     const int64_t weights = gops_mul_saturate(gops_mul_saturate(p->planes, channels), conv->taps);
     const int64_t data = gops_mul_saturate(conv->data_pixels, p->planes);
     p->channel_blocks = 1;
-    if (weights > data) {
+    if (weights > data || may_copy_again(plan, p, data)) {
         const int64_t blocks = gops_min(items, max_channel_blocks);
         p->channel_blocks = gops_clamp(gops_ceil_div(blocks, images), 1, units);
     }
