@@ -27,7 +27,8 @@ enum {
     /* Each block of channels copies all of the data. */
     MAX_CHANNEL_BLOCKS = 4,
     MAX_SUMS_BYTES = 32 << 10,
-    WAY_BYTES = 4096, /* addresses so far apart share a set of the first level cache */
+    COLUMNS_BEYOND_L2 = 512, /* of a block, where weights come from beyond the second level cache */
+    WAY_BYTES = 4096,        /* addresses so far apart share a set of the first level cache */
 };
 
 /* 256 -> 512, 1x1 with stride 2 on 32x32, took AVX2 1.4 times what was estimated without it, and 512 -> 128 on
@@ -43,6 +44,9 @@ static const double BEYOND_L2_SLOWER = 2.5;
 /* Of the output of a quantized plan with a single tap, by two boxes, which two threads may write: 512 -> 1024
  * with stride 2 on 28x28, in 7 boxes, lost 60 of 226 microseconds by it (Intel Xeon, Granite Rapids). */
 static const double NS_PER_SHARED_LINE = 6;
+/* Of blocked inputs with few columns for weights that come from beyond the second level cache: 1280 -> 1280,
+ * 3x3 on 16x16, took AVX-512 1.14 times as long as by direct, and was estimated at 0.98. */
+static const double FEW_COLUMNS_SLOWER = 1.1;
 
 static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 
@@ -65,6 +69,12 @@ static bool skips_pixels(const gops_plan *plan, const gops_implicit *p)
            gops_mul_saturate(p->planes * bytes, conv->data_pixels) > plan->machine.l2_bytes / 2;
 }
 
+static bool weights_beyond_l2(const gops_plan *plan, const gops_implicit *p)
+{
+    const int64_t row = plan->conv.channels_out * gops_compute_bytes(plan->type->compute);
+    return gops_mul_saturate(row, p->depth) > plan->machine.l2_bytes / 2;
+}
+
 /* Estimated nanoseconds of the plan; `padded` values are copied for each item. */
 static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64_t padded,
                             int64_t columns)
@@ -73,12 +83,17 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     const double rows = p->pixels_form ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
+    const bool blocked = p->blocked && gops_plan_tiles(plan)->blocked != NULL;
+    const bool few = blocked && columns < COLUMNS_BEYOND_L2 / 2 && weights_beyond_l2(plan, p);
+    /* Others were fitted with whole tiles for all channels. */
+    const int64_t channels =
+        blocked ? gops_min(p->channel_block, conv->channels_out) : p->channel_block;
     const double slower = (planes_conflict(plan, p) ? CONFLICT_SLOWER : 1) *
-                          (skips_pixels(plan, p) ? SKIPPING_SLOWER : 1);
-    const double item =
-        slower * gops_implicit_product_cost(plan, p, p->channel_block, columns, p->depth) +
-        gops_implicit_input_cost(plan, p, (double)padded) +
-        gops_implicit_copy_cost((double)p->depth, 0);
+                          (skips_pixels(plan, p) ? SKIPPING_SLOWER : 1) *
+                          (few ? FEW_COLUMNS_SLOWER : 1);
+    const double item = slower * gops_implicit_product_cost(plan, p, channels, columns, p->depth) +
+                        gops_implicit_input_cost(plan, p, (double)padded) +
+                        gops_implicit_copy_cost((double)p->depth, 0);
     const bool beyond_l2 =
         outputs * (double)gops_compute_bytes(plan->type->compute) > (double)plan->machine.l2_bytes;
     const double copied = plan->quantized ? 0 : outputs * (beyond_l2 ? BEYOND_L2_SLOWER : 1);
@@ -98,6 +113,21 @@ static bool has_one_axis(const gops_conv_geometry *conv)
         }
     }
     return true;
+}
+
+/* Columns at a time of a blocked input: blocks of about one size, since each reads the weights again; if
+ * there are some, they begin with a cache line of an output that does. */
+static int64_t blocked_columns(const gops_plan *plan, const gops_implicit *p, int64_t columns,
+                               int64_t nr)
+{
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t lanes = gops_plan_tiles(plan)->lanes, unit = nr / gops_gcd(nr, lanes) * lanes;
+    const int64_t wanted =
+        weights_beyond_l2(plan, p) ? COLUMNS_BEYOND_L2 : MAX_SUMS_BYTES / (p->mr * bytes);
+    const int64_t most = gops_max(unit, gops_round_up(wanted, unit));
+    const int64_t blocks = gops_max(1, gops_ceil_div(columns, most));
+    const int64_t even = gops_max(1, gops_ceil_div(columns, blocks));
+    return blocks > 1 ? gops_round_up(even, unit) : gops_round_up(even, nr);
 }
 
 /* Lays out the product for one form and tile; false where it does not fit. */
@@ -153,8 +183,9 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         gops_implicit_merge(p, axes, axis, tiles->lanes, false);
     }
     const int64_t step = pixels_form ? tiles->lanes : 1;
-    p->column_block = gops_implicit_column_block(plan, p, axes, axis, columns, tile->nr,
-                                                 MAX_SUMS_BYTES / (p->mr * step * bytes));
+    p->column_block = blocked ? blocked_columns(plan, p, columns, tile->nr)
+                              : gops_implicit_column_block(plan, p, axes, axis, columns, tile->nr,
+                                                           MAX_SUMS_BYTES / (p->mr * step * bytes));
     const int64_t padded = gops_implicit_padded_values(plan, p);
     const int64_t sums = p->mr * p->column_block * step;
     p->worker_bytes =
