@@ -63,7 +63,8 @@ static void pack_channels(const gops_plan *plan, const uint8_t *weights, int32_t
                 taps[t] = (with_sign ? (int8_t)w : w) - zero;
             }
             transform_taps(taps, points);
-            gops_winograd_pack_points(plan, row, channel, points, packed);
+            const gops_winograd_row of = gops_winograd_find_row(plan, row);
+            gops_winograd_pack_points(plan, &of, channel, points, packed);
         }
     }
 }

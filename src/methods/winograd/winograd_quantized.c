@@ -46,14 +46,13 @@ static void transform_taps(const int32_t *taps, int32_t *points)
     }
 }
 
-void gops_winograd_pack_points(const gops_plan *plan, int64_t row_of_all, int64_t channel,
+void gops_winograd_pack_points(const gops_plan *plan, const gops_winograd_row *row, int64_t channel,
                                const int32_t *points, void *packed)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
-    const gops_winograd_row row = gops_winograd_find_row(plan, row_of_all);
     uint16_t *to = packed;
     for (int64_t i = 0; i < POINTS * POINTS; i++) {
-        const int64_t at = row.from + (i * p->depth + channel / PAIR) * row.width;
+        const int64_t at = row->from + (i * p->depth + channel / PAIR) * row->width;
         to[at * PAIR + channel % PAIR] = (uint16_t)points[i];
     }
 }
@@ -66,13 +65,14 @@ void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
     const uint8_t *from = weights;
     memset(packed, 0, (size_t)plan->filter_bytes);
     for (int64_t o = 0; o < conv->groups * conv->channels_out; o++) {
+        const gops_winograd_row row = gops_winograd_find_row(plan, o);
         for (int64_t c = 0; c < conv->channels_in; c++, from += TAPS * TAPS) {
             int32_t taps[TAPS * TAPS], points[POINTS * POINTS];
             for (int64_t t = 0; t < TAPS * TAPS; t++) {
                 taps[t] = (with_sign ? (int8_t)from[t] : from[t]) - zero_points[o];
             }
             transform_taps(taps, points);
-            gops_winograd_pack_points(plan, o, c, points, packed);
+            gops_winograd_pack_points(plan, &row, c, points, packed);
         }
     }
 }
