@@ -144,7 +144,13 @@ static void store_some_pixels(const gops_tile_work *work, int row, int64_t count
     all.accumulate = false;
     store_transposed(&all, row, count, sums);
     for (int64_t i = 0; i < channels; i++) {
-        store_part(to + i * ld, (const vector *)(values + (row + i) * WIDE_ROWS), work->pixels);
+        const vector *from = (const vector *)(values + (row + i) * WIDE_ROWS);
+#if GOPS_REGISTER_BYTES == 64
+        const __mmask16 mask = (__mmask16)((1u << work->pixels) - 1);
+        _mm512_mask_storeu_epi32((void *)(to + i * ld), mask, (__m512i)*from);
+#else
+        store_part(to + i * ld, from, work->pixels);
+#endif
     }
 }
 
