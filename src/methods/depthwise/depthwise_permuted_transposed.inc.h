@@ -263,11 +263,12 @@ GOPS_INLINE void transposed_filters(const transposed_work *w, const gops_permute
     const transposed_work work = *w;
     const bool one = w->terms == 1 && w->pairs_of_rows;
     const int64_t bytes_of_tile = w->tile_columns * (CODES ? 1 : (int64_t)sizeof(int32_t));
+    const transposed_tile first = transposed_tile_at(&work, 0, NV);
     transposed_filter filter;
     for (int64_t i = 0; i < own.count; i++) {
         read_transposed(&work, &own, i, &filter);
         for (int64_t n = 0; n * work.tile_columns < work.columns; n++) {
-            transposed_tile tile = transposed_tile_at(&work, n, NV);
+            transposed_tile tile = n == 0 ? first : transposed_tile_at(&work, n, NV);
             tile.output = (uint8_t *)own.output + i * own.output_step + n * bytes_of_tile;
             if (filter.parts > 1 || !one) {
                 transposed_rows(&work, &tile, &filter, NV, false, CODES);
