@@ -17,7 +17,7 @@
  * Waiting. A call ends when the last of its threads does, so a thread that another process keeps from
  * running holds up all of them. OpenMP's threads wait by spinning, GCC's for milliseconds at a time
  * (OMP_WAIT_POLICY=passive has them sleep at once), which takes cores from the others besides. Over
- * OpenMP the library therefore works with one thread for up to 0.2 s after a call in which a thread
+ * OpenMP the library therefore works with one thread for up to 0.2 s after two calls in which a thread
  * came 0.5 ms late, and then tries all again. A host that shares its cores lends threads of its own
  * which spin for some 20 us at most and then sleep, and gives plans no more threads than there are
  * cores for them. A parallel_for may make all calls on one thread whenever it likes: the result has
