@@ -2,8 +2,12 @@
 #ifndef GOPS_ISA_REGISTER_H
 #define GOPS_ISA_REGISTER_H
 
+#include "isa/vector.h"
+
 #if defined(GOPS_EMULATED_ISA)
 /* Its vectors fit in no register. */
+#elif defined(GOPS_MEMORY_SANITIZER)
+/* It would take a vector in a register for a use of all lanes. */
 #elif defined(__AVX512F__)
 #define GOPS_VECTOR_REGISTER "v"
 #elif defined(__x86_64__)

@@ -190,5 +190,10 @@ static void make_input(const gops_padded_input *padded, const int64_t *origin, i
     }
     /* A run's last vector may read these. Their products are dropped, but memcheck and
      * MemorySanitizer do not follow each lane through the multiplications. */
-    fill_run(to + gops_ceil_div(channels, CHANNELS) * padded->plane, (LANE){0}, LANES_OF_4);
+    const int64_t gap = gops_min(padded->plane - padded->values, LANES_OF_4);
+    const int64_t planes = gops_ceil_div(channels, CHANNELS);
+    for (int64_t i = 0; gap > 0 && i < planes - 1; i++) {
+        fill_run(to + i * padded->plane + padded->values, (LANE){0}, gap);
+    }
+    fill_run(to + (planes - 1) * padded->plane + padded->values, (LANE){0}, gap + LANES_OF_4);
 }
