@@ -37,7 +37,8 @@ enum {
     QUAD = GOPS_PERMUTED_QUAD,
 };
 
-void gops_depthwise_permuted_order(gops_permuted_shape *shape)
+/* Where the outputs of a group are in the packed vectors. */
+static void find_order(gops_permuted_shape *shape)
 {
     for (int64_t i = 0; i < REGISTER; i++) {
         const int64_t row = i / shape->tile_columns, column = i % shape->tile_columns;
@@ -124,7 +125,6 @@ static bool choose_kernel(gops_permuted_shape *shape, const struct gops_depthwis
         shape->kernel = (gops_permuted_kernel)kernel;
         shape->vector_rows = kernel == GOPS_PERMUTED_JOINED ? rows : 1;
         if (serves[kernel] && kernels->serves(shape)) {
-            gops_depthwise_permuted_order(shape);
             return true;
         }
     }
@@ -206,8 +206,7 @@ static void divide_work(const gops_plan *plan, gops_permuted_plan *p, double cos
     p->sum_filters = gops_clamp(CALL_SUMS / (p->row_block * p->shape.columns), 1, p->filter_block);
 }
 
-gops_status gops_depthwise_permuted_prepare(gops_plan *plan, int64_t worker_limit,
-                                            gops_error *error)
+static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     gops_depthwise_axis axis[3];
@@ -237,6 +236,7 @@ gops_status gops_depthwise_permuted_prepare(gops_plan *plan, int64_t worker_limi
             "dilation, where the processor has AVX512-VNNI",
             QUAD * GOPS_PERMUTED_ROW_QUADS, REGISTER);
     }
+    find_order(&p->shape);
     const double cost = permuted_estimate(&p->shape);
     divide_work(plan, p, cost);
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
@@ -266,8 +266,17 @@ gops_status gops_depthwise_permuted_prepare(gops_plan *plan, int64_t worker_limi
 const gops_method gops_depthwise_permuted_conv = {
     .name = "depthwise/permuted",
     .operation = GOPS_OPERATION_CONV,
-    .prepare = gops_depthwise_permuted_prepare,
+    .prepare = permuted_prepare,
     .pack = gops_depthwise_permuted_pack,
+    .run = gops_depthwise_permuted_run,
+    .quantized = true,
+};
+
+const gops_method gops_depthwise_permuted_deconv = {
+    .name = "depthwise/permuted",
+    .operation = GOPS_OPERATION_DECONV,
+    .prepare = permuted_prepare,
+    .pack = gops_depthwise_permuted_transposed_pack,
     .run = gops_depthwise_permuted_run,
     .quantized = true,
 };

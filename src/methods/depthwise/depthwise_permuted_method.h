@@ -39,19 +39,14 @@ static inline int8_t gops_permuted_part(int64_t weight, int part)
     return (int8_t)gops_clamp(weight, INT8_MIN, INT8_MAX);
 }
 
-/* depthwise_permuted.c */
-gops_status gops_depthwise_permuted_prepare(gops_plan *plan, int64_t worker_limit,
-                                            gops_error *error);
-
-/* depthwise_permuted.c: where the outputs of a group are in the packed vectors. */
-void gops_depthwise_permuted_order(gops_permuted_shape *shape);
-
 /* depthwise_permuted_transposed.c: whether the kernels serve the axes of a transposed convolution;
  * fills in the shape. */
 bool gops_depthwise_permuted_transposed_shape(const gops_depthwise_axis axis[3],
                                               const struct gops_depthwise_permuted *kernels,
                                               gops_permuted_shape *shape);
 gops_permuted_layout gops_depthwise_permuted_transposed_layout(const gops_conv_geometry *conv);
+void gops_depthwise_permuted_transposed_pack(const gops_plan *plan, const void *weights,
+                                             const int32_t *zero_points, void *packed);
 
 /* depthwise_permuted_run.c */
 gops_permuted_layout gops_depthwise_permuted_layout(const gops_conv_geometry *conv);

@@ -100,7 +100,6 @@ bool gops_depthwise_permuted_transposed_shape(const gops_depthwise_axis axis[3],
     }
     choose_tiles(shape);
     shape->load_vectors = choose_load(shape);
-    gops_depthwise_permuted_order(shape);
     return shape->load_vectors > 0 && kernels->serves(shape);
 }
 
@@ -161,8 +160,8 @@ static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layou
     }
 }
 
-static void transposed_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
-                            void *packed)
+void gops_depthwise_permuted_transposed_pack(const gops_plan *plan, const void *weights,
+                                             const int32_t *zero_points, void *packed)
 {
     const gops_permuted_plan *p = gops_read_parameters(plan);
     const gops_permuted_layout *layout = &p->layout;
@@ -177,12 +176,3 @@ static void transposed_pack(const gops_plan *plan, const void *weights, const in
                     zero_points[f], parts + layout->filters + f * layout->filter, &parts[f]);
     }
 }
-
-const gops_method gops_depthwise_permuted_deconv = {
-    .name = "depthwise/permuted",
-    .operation = GOPS_OPERATION_DECONV,
-    .prepare = gops_depthwise_permuted_prepare,
-    .pack = transposed_pack,
-    .run = gops_depthwise_permuted_run,
-    .quantized = true,
-};
