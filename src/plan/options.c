@@ -35,9 +35,11 @@ static gops_status check_algorithm(const char *name, gops_error *error)
         return GOPS_OK;
     }
     char known[GOPS_MESSAGE_BYTES] = "auto, fastest";
-    for (int32_t i = 0; gops_algorithm_name(i) != NULL; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, ", %s", gops_algorithm_name(i));
+    const char *algorithm, *before = "";
+    for (int32_t i = 0; (algorithm = gops_algorithm_name(i)) != NULL; before = algorithm, i++) {
+        const size_t used = strlen(known), method = strcspn(algorithm, "/");
+        const bool same = strncmp(algorithm, before, method + 1) == 0; /* of the method: /form */
+        snprintf(known + used, sizeof known - used, ", %s", algorithm + (same ? method : 0));
     }
     return gops_fail(error, GOPS_INVALID,
                      "algorithm is \"%s\"; it must be one of %s, or the part of one "

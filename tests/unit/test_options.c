@@ -47,13 +47,11 @@ static void refusals(void)
     refuse(&o, GOPS_INVALID, "accuracy is 2; it must be 0, exact, or 1, relaxed");
     o = good;
     o.algorithm = "fft";
-    snprintf(message, sizeof message, "algorithm is \"fft\"; it must be one of auto, fastest");
-    for (int i = 0; gops_algorithm_name(i) != NULL; i++) {
-        strcat(message, ", ");
-        strcat(message, gops_algorithm_name(i));
-    }
-    strcat(message, ", or the part of one before its slash");
-    refuse(&o, GOPS_INVALID, message);
+    refuse(
+        &o, GOPS_INVALID,
+        "algorithm is \"fft\"; it must be one of auto, fastest, gemm, implicit, implicit/blocked, "
+        "direct, pointwise/pixels, /channels, winograd/f2, /f4, /f3, subconv, depthwise/blocked, "
+        "/shuffle, /masked, /permuted, /pairs, /rows, norm, or the part of one before its slash");
     o.algorithm = "norm";
     refuse(&o, GOPS_UNSUPPORTED, "algorithm norm does not serve this operation");
 }

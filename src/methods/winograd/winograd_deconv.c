@@ -24,28 +24,7 @@
 
 #include <string.h>
 
-enum { TAPS = 2, POINTS = 4 };
-
-/* One axis of the transform of the weights: 2 G g, for the two taps `step` apart. */
-static void transform_axis(const int32_t *g, int64_t step, int32_t *to, int64_t to_step)
-{
-    const int32_t g0 = g[0], g1 = g[step];
-    to[0] = 2 * g0;
-    to[to_step] = g0 + g1;
-    to[2 * to_step] = g0 - g1;
-    to[3 * to_step] = 2 * g1;
-}
-
-static void transform_taps(const int32_t *taps, int32_t *points)
-{
-    int32_t half[POINTS * TAPS]; /* [point of the rows][tap of the columns] */
-    for (int64_t i = 0; i < TAPS; i++) {
-        transform_axis(taps + i, TAPS, half + i, TAPS);
-    }
-    for (int64_t i = 0; i < POINTS; i++) {
-        transform_axis(half + i * TAPS, 1, points + i * POINTS, 1);
-    }
-}
+enum { TAPS = 2 };
 
 /* The weights of an input and an output channel, for all residues: rows of the filter from `row` on. */
 static void pack_channels(const gops_plan *plan, const uint8_t *weights, int32_t zero, int64_t row,
@@ -55,16 +34,15 @@ static void pack_channels(const gops_plan *plan, const uint8_t *weights, int32_t
     const bool with_sign = plan->filter_type->type == GOPS_I8;
     for (int64_t y = 0; y < axis[0].stride; y++) {
         for (int64_t x = 0; x < axis[1].stride; x++, row++) {
-            int32_t taps[TAPS * TAPS], points[POINTS * POINTS];
+            int32_t taps[TAPS * TAPS];
             for (int64_t t = 0; t < TAPS * TAPS; t++) {
                 const int64_t ky = y + (1 - t / TAPS) * axis[0].stride;
                 const uint8_t w =
                     weights[ky * axis[1].kernel + x + (1 - t % TAPS) * axis[1].stride];
                 taps[t] = (with_sign ? (int8_t)w : w) - zero;
             }
-            transform_taps(taps, points);
             const gops_winograd_row of = gops_winograd_find_row(plan, row);
-            gops_winograd_pack_points(plan, &of, channel, points, packed);
+            gops_winograd_pack_taps(plan, &of, channel, taps, TAPS, packed);
         }
     }
 }

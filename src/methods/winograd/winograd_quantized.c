@@ -25,32 +25,29 @@
 
 enum { TAPS = 3, POINTS = 4, PAIR = GOPS_LANES_PAIR };
 
-/* One axis of the transform of the weights: 2 G g, for the three taps `step` apart. */
-static void transform_axis(const int32_t *g, int64_t step, int32_t *to, int64_t to_step)
+/* One axis of the transform of the weights: 2 G g, for the 2 or 3 taps `step` apart. */
+static void transform_axis(const int32_t *g, int64_t taps, int64_t step, int32_t *to,
+                           int64_t to_step)
 {
-    const int32_t g0 = g[0], g1 = g[step], g2 = g[2 * step];
-    to[0] = 2 * g0;
-    to[to_step] = g0 + g1 + g2;
-    to[2 * to_step] = g0 - g1 + g2;
-    to[3 * to_step] = 2 * g2;
+    const int32_t last = g[(taps - 1) * step], even = taps > 2 ? g[0] + last : g[0];
+    to[0] = 2 * g[0];
+    to[to_step] = even + g[step];
+    to[2 * to_step] = even - g[step];
+    to[3 * to_step] = 2 * last;
 }
 
-static void transform_taps(const int32_t *taps, int32_t *points)
-{
-    int32_t half[POINTS * TAPS]; /* [point of the rows][tap of the columns] */
-    for (int64_t i = 0; i < TAPS; i++) {
-        transform_axis(taps + i, TAPS, half + i, TAPS);
-    }
-    for (int64_t i = 0; i < POINTS; i++) {
-        transform_axis(half + i * TAPS, 1, points + i * POINTS, 1);
-    }
-}
-
-void gops_winograd_pack_points(const gops_plan *plan, const gops_winograd_row *row, int64_t channel,
-                               const int32_t *points, void *packed)
+void gops_winograd_pack_taps(const gops_plan *plan, const gops_winograd_row *row, int64_t channel,
+                             const int32_t *taps, int64_t count, void *packed)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
+    int32_t half[POINTS * TAPS], points[POINTS * POINTS]; /* half: [point of the rows][tap] */
     uint16_t *to = packed;
+    for (int64_t i = 0; i < count; i++) {
+        transform_axis(taps + i, count, count, half + i, count);
+    }
+    for (int64_t i = 0; i < POINTS; i++) {
+        transform_axis(half + i * count, count, 1, points + i * POINTS, 1);
+    }
     for (int64_t i = 0; i < POINTS * POINTS; i++) {
         const int64_t at = row->from + (i * p->depth + channel / PAIR) * row->width;
         to[at * PAIR + channel % PAIR] = (uint16_t)points[i];
@@ -67,12 +64,11 @@ void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
     for (int64_t o = 0; o < conv->groups * conv->channels_out; o++) {
         const gops_winograd_row row = gops_winograd_find_row(plan, o);
         for (int64_t c = 0; c < conv->channels_in; c++, from += TAPS * TAPS) {
-            int32_t taps[TAPS * TAPS], points[POINTS * POINTS];
+            int32_t taps[TAPS * TAPS];
             for (int64_t t = 0; t < TAPS * TAPS; t++) {
                 taps[t] = (with_sign ? (int8_t)from[t] : from[t]) - zero_points[o];
             }
-            transform_taps(taps, points);
-            gops_winograd_pack_points(plan, &row, c, points, packed);
+            gops_winograd_pack_taps(plan, &row, c, taps, TAPS, packed);
         }
     }
 }

@@ -8,9 +8,9 @@
 void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
                                   const int32_t *zero_points, void *packed);
 
-/* Writes the transformed weights of a row and an input channel. */
-void gops_winograd_pack_points(const gops_plan *plan, const gops_winograd_row *row, int64_t channel,
-                               const int32_t *points, void *packed);
+/* Transforms `count` x `count` taps of a row and an input channel, 2 or 3 an axis, and writes them. */
+void gops_winograd_pack_taps(const gops_plan *plan, const gops_winograd_row *row, int64_t channel,
+                             const int32_t *taps, int64_t count, void *packed);
 
 /* Transforms the sums of a block of tiles and of rows first to first + count - 1 of its group, and stores
  * them. */

@@ -30,7 +30,7 @@ enum {
 };
 
 /* The size of the text that says what is wrong with a value. */
-#define GOPS_FLAG_WHY_BYTES 256
+#define GOPS_FLAG_WHY_BYTES 512
 
 typedef struct gops_flag {
     const char *name;

@@ -67,10 +67,12 @@ class SessionOptions:
         self.handle = _made("create_session_options")
 
     def add_provider_for_devices(self, devices, options):
-        if options:
-            raise ValueError("the stand-in passes no options on")
         addresses = (c_void_p * len(devices))(*(device.address for device in devices))
-        _call("append_provider", self.handle, _env, addresses, c_size_t(len(devices)), None, None, c_size_t(0))
+        keys = (c_char_p * len(options))(*(key.encode() for key in options))
+        values = (c_char_p * len(options))(*(value.encode() for value in options.values()))
+        _call(
+            "append_provider", self.handle, _env, addresses, c_size_t(len(devices)), keys, values, c_size_t(len(options))
+        )
 
     def add_session_config_entry(self, key, value):
         _call("add_session_config", self.handle, key.encode(), value.encode())
