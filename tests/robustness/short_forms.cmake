@@ -21,9 +21,9 @@ function(short_form name)
 endfunction()
 
 # Of `builds`, its other two forms at once; the inner loops, which each test program would compile again, are
-# not linked so.
+# not linked so, and compiled with less optimization, in less time.
 short_form(native_lto COMPILER ${CMAKE_C_COMPILER} TESTS random,random_quantized BUILD Release
-  FLAGS -O3 -march=native -flto=auto KERNEL_FLAGS -fno-lto
+  FLAGS -O3 -march=native -flto=auto KERNEL_FLAGS "SHELL:-fno-lto -O2"
   ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=2000)
 # The inner loops, in which UndefinedBehaviorSanitizer takes minutes, are left to the long form.
 short_form(sanitized_address COMPILER ${CMAKE_C_COMPILER} TESTS random,random_quantized,fuzz_operations
