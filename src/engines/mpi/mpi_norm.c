@@ -4,6 +4,46 @@
 #include <limits.h>
 #include <string.h>
 
+gops_status gops_mpi_plan_norm(gops_mpi_plan *plan, const gops_norm_attributes *whole,
+                               const gops_options *options, gops_error *error)
+{
+    const gops_tensor data = gops_brick_shape(&plan->data, plan->data_type);
+    const gops_tensor channels = {plan->data_type, 1, {data.dims[1]}};
+    gops_norm_attributes attributes = *whole;
+    gops_options part = *options;
+    gops_plan_info info = GOPS_PLAN_INFO_INIT;
+    gops_status status = GOPS_OK;
+    const size_t moments = (size_t)(data.dims[0] * plan->group_count) * sizeof(gops_moments);
+    plan->merges = plan->distribution->space_ranks > 1;
+    attributes.num_groups = plan->group_count;
+    part.algorithm = NULL;
+    if (plan->merges) {
+        plan->moments_begin = gops_mpi_reserve(
+            &plan->workspace_bytes, moments * (size_t)(1 + plan->distribution->space_ranks));
+    }
+    if (gops_brick_is_empty(&plan->data)) {
+        return GOPS_OK;
+    }
+    if (plan->merges) {
+        part.moments = GOPS_MOMENTS_ONLY;
+        status = gops_norm_plan_create(&data, &channels, &channels, &attributes, &part,
+                                       &plan->measure, error);
+        part.moments = GOPS_MOMENTS_GIVEN;
+    }
+    if (status == GOPS_OK) {
+        status = gops_norm_plan_create(&data, &channels, &channels, &attributes, &part,
+                                       &plan->normalize, error);
+    }
+    for (int i = 0; status == GOPS_OK && i < 2; i++) {
+        gops_plan_get_info(i == 0 && plan->measure != NULL ? plan->measure : plan->normalize, &info,
+                           NULL);
+        plan->library_bytes =
+            info.workspace_bytes > plan->library_bytes ? info.workspace_bytes : plan->library_bytes;
+    }
+    plan->library_begin = gops_mpi_reserve(&plan->workspace_bytes, plan->library_bytes);
+    return status;
+}
+
 /* Merges the moments of each group in the order of the ranks of the space into `all`, whose first
  * `count` moments are the first rank's. Ranks without elements have a count of 0. */
 static void merge(gops_moments *all, size_t count, int ranks)

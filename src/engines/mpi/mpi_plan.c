@@ -231,47 +231,6 @@ static void set_axes(const problem *given, gops_mpi_plan *plan)
     }
 }
 
-/* Plans of a normalization: of the rank's part, by its own moments or by those of all. */
-static gops_status plan_norm(const problem *given, const gops_options *options, gops_mpi_plan *plan,
-                             gops_error *error)
-{
-    const gops_tensor data = gops_brick_shape(&plan->data, plan->data_type);
-    const gops_tensor channels = {plan->data_type, 1, {data.dims[1]}};
-    gops_norm_attributes attributes = *(const gops_norm_attributes *)given->attributes;
-    gops_options part = *options;
-    gops_plan_info info = GOPS_PLAN_INFO_INIT;
-    gops_status status = GOPS_OK;
-    const size_t moments = (size_t)(data.dims[0] * plan->group_count) * sizeof(gops_moments);
-    plan->merges = plan->distribution->space_ranks > 1;
-    attributes.num_groups = plan->group_count;
-    part.algorithm = NULL;
-    if (plan->merges) {
-        plan->moments_begin = gops_mpi_reserve(
-            &plan->workspace_bytes, moments * (size_t)(1 + plan->distribution->space_ranks));
-    }
-    if (gops_brick_is_empty(&plan->data)) {
-        return GOPS_OK;
-    }
-    if (plan->merges) {
-        part.moments = GOPS_MOMENTS_ONLY;
-        status = gops_norm_plan_create(&data, &channels, &channels, &attributes, &part,
-                                       &plan->measure, error);
-        part.moments = GOPS_MOMENTS_GIVEN;
-    }
-    if (status == GOPS_OK) {
-        status = gops_norm_plan_create(&data, &channels, &channels, &attributes, &part,
-                                       &plan->normalize, error);
-    }
-    for (int i = 0; status == GOPS_OK && i < 2; i++) {
-        gops_plan_get_info(i == 0 && plan->measure != NULL ? plan->measure : plan->normalize, &info,
-                           NULL);
-        plan->library_bytes =
-            info.workspace_bytes > plan->library_bytes ? info.workspace_bytes : plan->library_bytes;
-    }
-    plan->library_begin = gops_mpi_reserve(&plan->workspace_bytes, plan->library_bytes);
-    return status;
-}
-
 /* Collective from here on. */
 static gops_status finish(const problem *given, gops_options *options, gops_mpi_plan *plan,
                           gops_error *error)
@@ -291,7 +250,8 @@ static gops_status finish(const problem *given, gops_options *options, gops_mpi_
     gops_mpi_split(plan->shape.groups, spread->grid.groups, place.groups, &plan->group_begin, &end);
     plan->group_count = end - plan->group_begin;
     if (given->operation == GOPS_MPI_NORM) {
-        return gops_mpi_agree(spread->comm, plan_norm(given, options, plan, &own), &own, error);
+        const gops_status planned = gops_mpi_plan_norm(plan, given->attributes, options, &own);
+        return gops_mpi_agree(spread->comm, planned, &own, error);
     }
     set_axes(given, plan);
     const gops_status status =

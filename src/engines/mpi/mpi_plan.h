@@ -95,7 +95,11 @@ gops_status gops_mpi_plan_pieces(gops_mpi_plan *plan, gops_error *error);
  * problem's. */
 gops_status gops_mpi_plan_messages(gops_mpi_plan *plan, const gops_tensor *data, gops_error *error);
 
-/* mpi_norm.c: the moments are found, exchanged and merged, and the part is normalized. */
+/* mpi_norm.c: plans the normalization of the rank's part, by its own moments or by those of all. */
+gops_status gops_mpi_plan_norm(gops_mpi_plan *plan, const gops_norm_attributes *whole,
+                               const gops_options *options, gops_error *error);
+
+/* The same file: the moments are found, exchanged and merged, and the part is normalized. */
 gops_status gops_mpi_execute_norm(const gops_mpi_plan *plan, const gops_arguments *arguments,
                                   unsigned char *workspace, gops_mpi_times *times,
                                   gops_error *error);

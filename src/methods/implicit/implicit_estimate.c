@@ -11,10 +11,10 @@ static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
 /* Of a blocked input of floats. */
 static const double NS_PER_BLOCKED_VALUE = 0.1, NS_PER_BLOCKED_RUN = 20;
-/* What the addresses of a step cost on Intel's servers, where the units that multiply compute them too, and
- * which are known by their caches. Blocked inputs have few; as all else was fitted without this, it makes
- * those cheaper. 128 -> 128, 3x3 on 112x112 took AVX-512 0.94
- * of the time blocked, AVX2 0.85 (Intel Xeon, Granite Rapids). */
+/* What the addresses of a step cost on Intel's servers, known by their large L2, where the units that
+ * multiply compute them too. Blocked inputs have few addresses; all else was fitted without this, so it
+ * makes those cheaper: 128 -> 128, 3x3 on 112x112 took 0.94 of the time blocked by AVX-512, 0.85 by AVX2
+ * (Intel Xeon, Granite Rapids). */
 static const double CYCLES_PER_COUNTED_STEP = 1;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
  * requantized, and bytes are transposed in the channels form. Cycles of tiles were measured on tiles by

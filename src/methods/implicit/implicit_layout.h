@@ -52,6 +52,10 @@ static inline const gops_implicit *gops_implicit_read(const gops_plan *plan)
     return gops_read_parameters(plan);
 }
 
+/* implicit_pack.c: the weights of one tile after the other; the last one is padded with zeros. */
+void gops_implicit_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                        void *packed);
+
 /* implicit_run.c: executes an item of an implicit convolution. */
 void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace);
 
