@@ -17,10 +17,17 @@ static void begin(void)
     memset(&tally, 0, sizeof tally);
 }
 
+/* The kernels take data without a sign, and flip the uppermost bit of others. */
+static gops_type data_type(gops_test_random *random)
+{
+    return gops_test_random_range(random, 0, 1) != 0 ? GOPS_I8 : GOPS_U8;
+}
+
 /* A quantized layer with random values in every form. */
 static void check(gops_problem p, gops_test_random *random)
 {
     static gops_random_quantization memory;
+    p.data.type = data_type(random);
     gops_random_quantize(&p, &memory, random);
     gops_test_check(gops_test_every_result(&p, "depthwise", random, &tally), "not legal");
 }
@@ -224,7 +231,8 @@ static void joined_bytes(void)
                 for (int64_t stride = 1; stride <= 2; stride++) {
                     const int64_t height = gops_test_random_range(&random, 1, 15);
                     const gops_type type = (i + (size_t)edge) % 2 == 0 ? GOPS_U8 : GOPS_I32;
-                    gops_problem p = layer(GOPS_U8, 3, height, widths[i], taps, stride, 0);
+                    gops_problem p =
+                        layer(data_type(&random), 3, height, widths[i], taps, stride, 0);
                     check_join(p, (marks)edge, type, &random);
                     p.operation = GOPS_PROBLEM_DECONV;
                     p.deconv = (gops_deconv_attributes){
