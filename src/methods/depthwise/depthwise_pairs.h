@@ -24,12 +24,16 @@ typedef struct gops_depthwise_pairs_call {
     int64_t pairs, count;
     int64_t step; /* 1 or 2 */
     bool apart;   /* with step 1: odd outputs count from their own i, and take the first weights */
-    uint32_t start;
     uint32_t *sums;
+    /* So many planes, and how far apart their data are, their codes, their weights, and their elements of
+     * `start`, which is NULL for zeros, and of `scale`. With sums there is one plane. */
+    int64_t planes, data_apart, codes_apart, weights_apart, channels_apart;
+    const uint32_t *start;
     /* Unless NULL, what becomes of the sums: min(sum * scale, high), rounded, + middle, as u8 not
      * below least; the XOR with flip makes the codes. */
     uint8_t *codes;
-    float scale, high;
+    const float *scale;
+    float high;
     int16_t middle;
     uint8_t least, flip;
 } gops_depthwise_pairs_call;
@@ -39,6 +43,8 @@ typedef struct gops_depthwise_pairs_rows {
     const uint8_t *from;
     void *to;
     int64_t from_step, to_step, rows, columns;
+    /* So many planes of rows, and steps between them. */
+    int64_t planes, from_plane, to_plane;
     /* Of interleave: column i is at i / ways of row i % ways of those that are `apart`. */
     int64_t ways, apart;
     /* Of widen: to = (from ^ flip) - zero. */

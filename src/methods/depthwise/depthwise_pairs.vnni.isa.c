@@ -56,17 +56,27 @@ GOPS_INLINE words add_pairs(words sum, words data, words weights)
 
 #include "methods/depthwise/depthwise_pairs_codes.inc.h"
 
+/* What is of one plane. */
+typedef struct pairs_plane {
+    const int16_t *data;
+    const int32_t *weights;
+    uint8_t *codes;
+    uint32_t start;
+    rounding by;
+} pairs_plane;
+
 /* COUNT vectors of sums: with STEP 1, even and odd outputs of each vector of data. */
-GOPS_INLINE void add_taps(const gops_depthwise_pairs_call *call, int64_t first, words *sums,
-                          const int COUNT, const int STEP, const bool APART)
+GOPS_INLINE void add_taps(const gops_depthwise_pairs_call *call, const pairs_plane *of,
+                          int64_t first, words *sums, const int COUNT, const int STEP,
+                          const bool APART)
 {
-    const int16_t *data = call->data + first * STEP;
+    const int16_t *data = of->data + first * STEP;
     const int64_t *offsets = call->offsets;
-    const int32_t *weights = call->weights;
+    const int32_t *weights = of->weights;
     words sum[SUMS];
     GOPS_UNROLL
     for (int v = 0; v < COUNT; v++) {
-        sum[v] = call->start - (words){0};
+        sum[v] = of->start - (words){0};
     }
     for (int64_t p = 0; p < call->pairs; p++, weights += 2) {
         const int16_t *from = data + offsets[p];
@@ -108,41 +118,56 @@ GOPS_INLINE void store_sums(uint32_t *to, const words *sums, const int COUNT, co
     }
 }
 
-GOPS_INLINE void run_block(const gops_depthwise_pairs_call *call, const rounding *by, int64_t first,
-                           const int COUNT, const int STEP, const bool APART)
+GOPS_INLINE void run_block(const gops_depthwise_pairs_call *call, const pairs_plane *of,
+                           int64_t first, const int COUNT, const int STEP, const bool APART)
 {
     words sums[SUMS];
-    add_taps(call, first, sums, COUNT, STEP, APART);
-    if (call->codes == NULL) {
+    add_taps(call, of, first, sums, COUNT, STEP, APART);
+    if (of->codes == NULL) {
         store_sums(call->sums + first, sums, COUNT, STEP);
         return;
     }
     GOPS_UNROLL
     for (int v = 0; v < COUNT; v += GROUP) {
-        store_codes(call->codes + first + v * LANES, sums + v, by, STEP);
+        store_codes(of->codes + first + v * LANES, sums + v, &of->by, STEP);
     }
 }
 
-GOPS_INLINE void run_blocks(const gops_depthwise_pairs_call *call, const int STEP, const bool APART)
+GOPS_INLINE void run_blocks(const gops_depthwise_pairs_call *call, const pairs_plane *of,
+                            const int STEP, const bool APART)
 {
-    const rounding by = rounding_of(call);
     int64_t i = 0;
     for (; i + GROUP * LANES < call->count; i += SUMS * LANES) {
-        run_block(call, &by, i, SUMS, STEP, APART);
+        run_block(call, of, i, SUMS, STEP, APART);
     }
     if (i < call->count) {
-        run_block(call, &by, i, GROUP, STEP, APART);
+        run_block(call, of, i, GROUP, STEP, APART);
+    }
+}
+
+GOPS_INLINE void run_planes(const gops_depthwise_pairs_call *call, const int STEP, const bool APART)
+{
+    for (int64_t i = 0; i < call->planes; i++) {
+        const int64_t channel = i * call->channels_apart;
+        const pairs_plane of = {
+            .data = call->data + i * call->data_apart,
+            .weights = call->weights + i * call->weights_apart,
+            .codes = call->codes != NULL ? call->codes + i * call->codes_apart : NULL,
+            .start = call->start != NULL ? call->start[channel] : 0,
+            .by = rounding_of(call, call->codes != NULL ? call->scale[channel] : 0),
+        };
+        run_blocks(call, &of, STEP, APART);
     }
 }
 
 static void run(const gops_depthwise_pairs_call *call)
 {
     if (call->apart) {
-        run_blocks(call, 1, true);
+        run_planes(call, 1, true);
     } else if (call->step == 1) {
-        run_blocks(call, 1, false);
+        run_planes(call, 1, false);
     } else {
-        run_blocks(call, 2, false);
+        run_planes(call, 2, false);
     }
 }
 

@@ -14,9 +14,9 @@ typedef struct rounding {
     uint8_t least, flip;
 } rounding;
 
-GOPS_INLINE rounding rounding_of(const gops_depthwise_pairs_call *call)
+GOPS_INLINE rounding rounding_of(const gops_depthwise_pairs_call *call, float scale)
 {
-    return (rounding){call->scale, call->high, call->middle, call->least, call->flip};
+    return (rounding){scale, call->high, call->middle, call->least, call->flip};
 }
 
 #if GOPS_REGISTER_BYTES == 64

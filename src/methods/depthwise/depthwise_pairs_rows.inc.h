@@ -2,7 +2,9 @@
  * depthwise_pairs_rows.inc.h: copies rows for depthwise_pairs.vnni.isa.c.
  *
  * A row is covered by pieces of N elements, the largest that fit it; the last two may overlap. So
- * all rows but those longer than the largest pieces have two.
+ * all rows but those longer than the largest pieces have two. Short rows, but for the last one of a
+ * plane, are one piece that is longer: what it has beyond the row falls on padding, which is zero, or on
+ * the next row, which replaces it.
  */
 
 /* Widens N bytes. */
@@ -43,14 +45,66 @@ GOPS_INLINE void widen_piece(int16_t *to, const uint8_t *from, uint8_t flip, int
     }
 }
 
+/* Widens a row of `columns` in N / 2 to N bytes, which can all be read; those beyond it become 0. */
+GOPS_INLINE void widen_whole(int16_t *to, const uint8_t *from, uint8_t flip, int16_t zero,
+                             int64_t columns, const int N)
+{
+#if defined(__AVX2__)
+    if (N == 16) {
+        const __m256i index =
+            _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        const __m256i inside = _mm256_cmpgt_epi16(_mm256_set1_epi16((int16_t)columns), index);
+        const __m128i bytes =
+            _mm_xor_si128(_mm_loadu_si128((const void *)from), _mm_set1_epi8((char)flip));
+        const __m256i values =
+            _mm256_sub_epi16(_mm256_cvtepu8_epi16(bytes), _mm256_set1_epi16(zero));
+        _mm256_storeu_si256((void *)to, _mm256_and_si256(values, inside));
+        return;
+    }
+#endif
+#if defined(__SSE2__)
+    if (N == 8) {
+        const __m128i index = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
+        const __m128i inside = _mm_cmpgt_epi16(_mm_set1_epi16((int16_t)columns), index);
+        const __m128i bytes =
+            _mm_xor_si128(_mm_loadl_epi64((const void *)from), _mm_set1_epi8((char)flip));
+        const __m128i values =
+            _mm_sub_epi16(_mm_unpacklo_epi8(bytes, _mm_setzero_si128()), _mm_set1_epi16(zero));
+        _mm_storeu_si128((void *)to, _mm_and_si128(values, inside));
+        return;
+    }
+#endif
+    for (int i = 0; i < N; i++) {
+        to[i] = (int16_t)(i < columns ? (from[i] ^ flip) - zero : 0);
+    }
+}
+
+GOPS_INLINE void widen_whole_rows(const gops_depthwise_pairs_rows *rows, const int N)
+{
+    const int64_t columns = rows->columns, last = columns - N / 2, count = rows->rows;
+    const int64_t from_step = rows->from_step, to_step = rows->to_step;
+    const uint8_t flip = rows->flip;
+    const int16_t zero = rows->zero;
+    for (int64_t plane = 0; plane < rows->planes; plane++) {
+        const uint8_t *from = rows->from + plane * rows->from_plane;
+        int16_t *to = (int16_t *)rows->to + plane * rows->to_plane;
+        for (int64_t row = 1; row < count; row++, from += from_step, to += to_step) {
+            widen_whole(to, from, flip, zero, columns, N);
+        }
+        widen_piece(to, from, flip, zero, N / 2);
+        widen_piece(to + last, from + last, flip, zero, N / 2);
+    }
+}
+
 /* TWO: of at most 2 * N columns. */
-GOPS_INLINE void widen_rows(const gops_depthwise_pairs_rows *rows, const int N, const bool TWO)
+GOPS_INLINE void widen_plane(const gops_depthwise_pairs_rows *rows, int64_t plane, const int N,
+                             const bool TWO)
 {
     const int64_t last = rows->columns - N, count = rows->rows;
     const int64_t from_step = rows->from_step, to_step = rows->to_step;
-    const uint8_t flip = rows->flip, *from = rows->from;
+    const uint8_t flip = rows->flip, *from = rows->from + plane * rows->from_plane;
     const int16_t zero = rows->zero;
-    int16_t *to = rows->to;
+    int16_t *to = (int16_t *)rows->to + plane * rows->to_plane;
     for (int64_t row = 0; row < count; row++, from += from_step, to += to_step) {
         if (TWO) {
             widen_piece(to, from, flip, zero, N);
@@ -63,12 +117,36 @@ GOPS_INLINE void widen_rows(const gops_depthwise_pairs_rows *rows, const int N, 
     }
 }
 
-GOPS_INLINE void copy_rows(const gops_depthwise_pairs_rows *rows, const int N, const bool TWO)
+GOPS_INLINE void widen_rows(const gops_depthwise_pairs_rows *rows, const int N, const bool TWO)
+{
+    for (int64_t plane = 0; plane < rows->planes; plane++) {
+        widen_plane(rows, plane, N, TWO);
+    }
+}
+
+/* Rows of N / 2 to N bytes, without gaps between them where they go. */
+GOPS_INLINE void copy_whole_rows(const gops_depthwise_pairs_rows *rows, const int N)
+{
+    const int64_t columns = rows->columns, last = columns - N / 2, count = rows->rows;
+    const int64_t from_step = rows->from_step;
+    for (int64_t plane = 0; plane < rows->planes; plane++) {
+        const uint8_t *from = rows->from + plane * rows->from_plane;
+        uint8_t *to = (uint8_t *)rows->to + plane * rows->to_plane;
+        for (int64_t row = 1; row < count; row++, from += from_step, to += columns) {
+            memcpy(to, from, (size_t)N);
+        }
+        memcpy(to, from, (size_t)N / 2);
+        memcpy(to + last, from + last, (size_t)N / 2);
+    }
+}
+
+GOPS_INLINE void copy_plane(const gops_depthwise_pairs_rows *rows, int64_t plane, const int N,
+                            const bool TWO)
 {
     const int64_t last = rows->columns - N, count = rows->rows;
     const int64_t from_step = rows->from_step, to_step = rows->to_step;
-    const uint8_t *from = rows->from;
-    uint8_t *to = rows->to;
+    const uint8_t *from = rows->from + plane * rows->from_plane;
+    uint8_t *to = (uint8_t *)rows->to + plane * rows->to_plane;
     for (int64_t row = 0; row < count; row++, from += from_step, to += to_step) {
         if (TWO) {
             memcpy(to, from, (size_t)N);
@@ -81,11 +159,22 @@ GOPS_INLINE void copy_rows(const gops_depthwise_pairs_rows *rows, const int N, c
     }
 }
 
+GOPS_INLINE void copy_rows(const gops_depthwise_pairs_rows *rows, const int N, const bool TWO)
+{
+    for (int64_t plane = 0; plane < rows->planes; plane++) {
+        copy_plane(rows, plane, N, TWO);
+    }
+}
+
 static void widen(const gops_depthwise_pairs_rows *rows)
 {
     enum { MOST = LANES_OF_2 };
     const int64_t columns = rows->columns;
-    if (columns > 2 * MOST) {
+    if (columns >= 4 && columns <= 8) {
+        widen_whole_rows(rows, 8);
+    } else if (columns > 8 && columns <= 16 && MOST >= 16) {
+        widen_whole_rows(rows, 16);
+    } else if (columns > 2 * MOST) {
         widen_rows(rows, MOST, false);
     } else if (columns >= 32 && MOST >= 32) {
         widen_rows(rows, 32, true);
@@ -93,8 +182,6 @@ static void widen(const gops_depthwise_pairs_rows *rows)
         widen_rows(rows, 16, true);
     } else if (columns >= 8) {
         widen_rows(rows, 8, true);
-    } else if (columns >= 4) {
-        widen_rows(rows, 4, true);
     } else {
         widen_rows(rows, 1, false);
     }
@@ -103,7 +190,14 @@ static void widen(const gops_depthwise_pairs_rows *rows)
 static void copy(const gops_depthwise_pairs_rows *rows)
 {
     const int64_t columns = rows->columns;
-    if (columns > 64) {
+    const bool gapless = rows->to_step == columns;
+    if (gapless && columns >= 4 && columns <= 8) {
+        copy_whole_rows(rows, 8);
+    } else if (gapless && columns > 8 && columns <= 16) {
+        copy_whole_rows(rows, 16);
+    } else if (gapless && columns > 16 && columns <= 32) {
+        copy_whole_rows(rows, 32);
+    } else if (columns > 64) {
         copy_rows(rows, 32, false);
     } else if (columns >= 32) {
         copy_rows(rows, 32, true);
@@ -212,7 +306,7 @@ static void interleave_bytes(const gops_depthwise_pairs_rows *rows)
     }
 }
 
-static void interleave(const gops_depthwise_pairs_rows *rows)
+static void interleave_plane(const gops_depthwise_pairs_rows *rows)
 {
     const int64_t ways = rows->ways, bytes = rows->columns / ways;
     if (ways == 2 && bytes >= 16) {
@@ -233,5 +327,15 @@ static void interleave(const gops_depthwise_pairs_rows *rows)
         interleave_rows(rows, 8, 4);
     } else {
         interleave_bytes(rows);
+    }
+}
+
+static void interleave(const gops_depthwise_pairs_rows *rows)
+{
+    gops_depthwise_pairs_rows plane = *rows;
+    for (int64_t i = 0; i < rows->planes; i++) {
+        interleave_plane(&plane);
+        plane.from += rows->from_plane;
+        plane.to = (uint8_t *)plane.to + rows->to_plane;
     }
 }

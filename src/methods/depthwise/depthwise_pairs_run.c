@@ -128,12 +128,14 @@ static void fill_rows(block *at)
         .from_step = y->step * x->data,
         .to_step = at->p->pitch,
         .columns = end - begin,
+        .from_plane = at->plan->conv.data_pixels,
+        .to_plane = at->p->copy,
         .flip = (uint8_t)offset,
         .zero = (int16_t)((int32_t)at->job->data_zero + offset),
     };
 }
 
-/* Copies rows top, top + step and so on of a plane. */
+/* Copies rows top, top + step and so on of a plane of each channel. */
 static void copy_rows(block *at, const uint8_t *plane, int16_t *copy, int64_t top)
 {
     const gops_depthwise_axis *y = &at->p->axis[1], *x = &at->p->axis[2];
@@ -146,12 +148,14 @@ static void copy_rows(block *at, const uint8_t *plane, int16_t *copy, int64_t to
     at->kernels->widen(&at->rows);
 }
 
-static void copy_channel(block *at, const uint8_t *channel, int16_t *copy)
+/* Copies `count` channels, of which `channel` is the first. */
+static void copy_channels(block *at, const uint8_t *channel, int64_t count)
 {
     const gops_pairs_plan *p = at->p;
     const gops_depthwise_axis *z_axis = &p->axis[0], *y_axis = &p->axis[1];
     const int64_t end = gops_min(at->bottom, at->top + y_axis->step);
     const int64_t step = z_axis->transposed ? 1 : z_axis->dilation;
+    at->rows.planes = count;
     for (int64_t kz = 0; kz < p->depth && at->rows.columns > 0; kz++) {
         const int64_t z = at->origin[0] + kz * step;
         if (z < 0 || z >= z_axis->data) {
@@ -160,7 +164,7 @@ static void copy_channel(block *at, const uint8_t *channel, int16_t *copy)
         for (int64_t top = at->top; top < end; top++) {
             const int64_t to =
                 y_axis->step > 1 ? row_at(p, kz, top) : kz * p->plane + top * p->pitch;
-            copy_rows(at, channel + z * y_axis->data * p->axis[2].data, copy + to, top);
+            copy_rows(at, channel + z * y_axis->data * p->axis[2].data, at->copy + to, top);
         }
     }
 }
@@ -198,22 +202,23 @@ static void store_sums(const block *at, int64_t channel, int64_t rows, int64_t f
     }
 }
 
-/* Computes sub-convolutions of one residue along z and y of a channel's copy; `channel` is group *
- * C_OUT + output channel. */
-static void run_channel(block *at, const gops_pairs_subconv *subconvs, const int16_t *copy,
-                        uint8_t *codes, int64_t channel)
+/* Computes sub-convolutions of one residue along z and y of the copies of `count` channels, or one if sums
+ * are wanted; `channel`, that of the first, is group * C_OUT + output channel. */
+static void run_channels(block *at, const gops_pairs_subconv *subconvs, const int16_t *copy,
+                         int64_t count, int64_t channel)
 {
     const gops_job *job = at->job;
     const gops_pairs_plan *p = at->p;
     gops_depthwise_pairs_call *call = &at->call;
     const int32_t *weights = (const int32_t *)job->filter + channel * p->pairs * 2;
     call->data = copy;
+    call->planes = count;
     if (at->to_codes) {
-        call->scale = job->quantized->multipliers[channel];
-        call->start = job->bias != NULL ? ((const uint32_t *)job->bias)[channel] : 0;
+        call->scale = job->quantized->multipliers + channel;
+        call->start = job->bias != NULL ? (const uint32_t *)job->bias + channel : NULL;
     }
     for (int64_t x = 0; x < p->axis[2].subconvs; x++) {
-        call->codes = at->to_codes ? codes + x * p->positions : NULL;
+        call->codes = at->to_codes ? at->codes + x * p->positions : NULL;
         call->sums = at->sums + x * p->positions;
         call->offsets = at->offsets + subconvs[x].offsets;
         call->pairs = subconvs[x].pairs;
@@ -232,7 +237,7 @@ static void run_residue(block *at, int64_t group, int64_t count, int64_t c, int6
     const gops_pairs_plan *p = at->p;
     const gops_depthwise_axis *axis = p->axis;
     const int64_t outputs = conv->channels_out * conv->output_pixels;
-    const int64_t codes = axis[2].subconvs * p->positions;
+    const int64_t channel = group * conv->channels_out + c;
     const gops_pairs_subconv *subconvs =
         at->subconvs + (z * axis[1].subconvs + y) * axis[2].subconvs;
     const int64_t rows = subconvs->rows;
@@ -244,21 +249,22 @@ static void run_residue(block *at, int64_t group, int64_t count, int64_t c, int6
     first += at->first[2] * axis[2].subconvs;
     at->call.count = (rows - 1) * at->stores.from_step + at->count[2];
     at->stores.rows = rows;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t channel = (group + i) * conv->channels_out + c;
-        run_channel(at, subconvs, at->copy + i * p->copy, at->codes + i * codes, channel);
-        if (!at->to_codes) {
-            store_sums(at, channel, rows, first + i * outputs);
-        }
+    for (int64_t i = 0; i < count && !at->to_codes; i++) {
+        const int64_t number = channel + i * conv->channels_out;
+        run_channels(at, subconvs, at->copy + i * p->copy, 1, number);
+        store_sums(at, number, rows, first + i * outputs);
     }
-    for (int64_t i = 0; i < count && at->to_codes; i++) {
-        at->stores.from = at->codes + i * codes;
-        at->stores.to = gops_output_at(at->plan, at->job, first + i * outputs);
-        if (axis[2].subconvs > 1) {
-            at->kernels->interleave(&at->stores);
-        } else {
-            at->kernels->copy(&at->stores);
-        }
+    if (!at->to_codes) {
+        return;
+    }
+    run_channels(at, subconvs, at->copy, count, channel);
+    at->stores.planes = count;
+    at->stores.from = at->codes;
+    at->stores.to = gops_output_at(at->plan, at->job, first);
+    if (axis[2].subconvs > 1) {
+        at->kernels->interleave(&at->stores);
+    } else {
+        at->kernels->copy(&at->stores);
     }
 }
 
@@ -282,14 +288,21 @@ static void fill_call(block *at)
     const gops_depthwise_axis *x = &at->p->axis[2];
     const int32_t offset = plan->output_type->type == GOPS_I8 ? OFFSET : 0;
     const gops_requantize by = gops_requantize_read(plan, at->job, 0);
+    const int64_t codes = x->subconvs * at->p->positions, channels_out = plan->conv.channels_out;
     at->call = (gops_depthwise_pairs_call){
         .step = x->step,
+        .data_apart = at->p->copy,
+        .codes_apart = codes,
+        .weights_apart = channels_out * at->p->pairs * 2,
+        .channels_apart = channels_out,
         .high = by.high,
     };
     at->stores = (gops_depthwise_pairs_rows){
         .from_step = at->p->pitch / x->step,
         .to_step = at->p->axis[1].subconvs * x->output,
         .columns = gops_min(at->count[2] * x->subconvs, x->output - at->first[2] * x->subconvs),
+        .from_plane = codes,
+        .to_plane = channels_out * plan->conv.output_pixels,
         .ways = x->subconvs,
         .apart = at->p->positions,
     };
@@ -335,10 +348,7 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
     while (plane < end) {
         const int64_t image = plane / conv->groups, group = plane % conv->groups;
         const int64_t count = gops_min(gops_min(p->batch, end - plane), conv->groups - group);
-        for (int64_t i = 0; i < count; i++) {
-            copy_channel(&at, gops_data_at(plan, job, image, (plane + i) * conv->data_pixels),
-                         at.copy + i * p->copy);
-        }
+        copy_channels(&at, gops_data_at(plan, job, image, plane * conv->data_pixels), count);
         run_planes(&at, group, count, plane * conv->channels_out * conv->output_pixels);
         plane += count;
     }
