@@ -86,7 +86,8 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
     static const double item = 47, pixel_in = 1.74, pixel_out = 1.02, tap_row = 0.12;
     enum { AVX2_BYTES = 32 };
     const bool avx2 = vector_bytes(plan) == AVX2_BYTES;
-    const bool beyond_l1 = p->layout.begin[2] > plan->machine.l1_bytes;
+    /* A few lines more do no harm: with 33 KB, of 28x28 with stride 2, Zen 4 takes 0.8 of what is estimated. */
+    const bool beyond_l1 = p->layout.begin[2] > plan->machine.l1_bytes * 17 / 16;
     const double tap = avx2 ? 0.15 : 0.24;
     const gops_conv_geometry *conv = &plan->conv;
     const double blocks = (double)(conv->batch * p->blocks),

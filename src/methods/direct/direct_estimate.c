@@ -36,6 +36,9 @@ static const double CYCLES_PER_FOUR_PIXELS = 1;
 static const double CYCLES_PER_EVICTED_LINE = 7.5;
 /* The same of a line of outputs: 64 -> 64 on 32x32 took AVX-512 1.08 times as long as by implicit. */
 static const double CYCLES_PER_EVICTED_OUTPUT = 6;
+/* The same as implicit_conv.c has: of a single tap's lines, which tiles of few pixels read again. 960 -> 160 on 7x7
+ * took AVX2 1.53 times what was estimated without it (Zen 4). */
+static const double NARROW_SLOWER = 1.25;
 
 static double larger(double a, double b)
 {
@@ -237,7 +240,11 @@ double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double
         lines *= (double)gops_min(axis->data, gops_mul_saturate(axis->output, axis->kernel));
     }
     const double groups = (double)conv->batch * (double)conv->groups;
-    const double computed = all + (double)blocks * lines * CYCLES_PER_LINE;
+    const bool again =
+        conv->taps == 1 && conv->output_pixels > 1 && plan->kernels->vector_bytes < CACHE_LINE &&
+        p->depth_block * (p->mr * bytes + CACHE_LINE) > plan->machine.l1_bytes * 3 / 4;
+    const double computed =
+        (again ? NARROW_SLOWER : 1) * all + (double)blocks * lines * CYCLES_PER_LINE;
     const int64_t weights = gops_mul_saturate(conv->groups * conv->k, conv->channels_out * bytes);
     const double streamed =
         (double)conv->k * (double)(p->padded_channels * bytes) /

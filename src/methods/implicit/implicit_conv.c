@@ -36,6 +36,10 @@ static const double CONFLICT_SLOWER = 1.3;
 /* 512 -> 1024, 1x1 with stride 2 on 28x28, took AVX2 1.6 times as long as pointwise, which gathers the pixels
  * and was estimated longer (Intel Xeon, Granite Rapids class). */
 static const double SKIPPING_SLOWER = 1.3;
+/* Vectors shorter than a cache line have tiles of few pixels, which take each line of a channel more than twice,
+ * from the second level cache where the first one does not hold the data of a block and its weights: 2048 -> 512
+ * on 7x7 took AVX2 1.38 times what was estimated without it, 512 -> 512 on 14x14 1.24 (Zen 4). */
+static const double NARROW_IN_PLACE_SLOWER = 1.2;
 /* Sums that are copied to an output that the second level cache does not hold: 3 -> 32, 3x3 with stride 2 on
  * 299x299, took AVX-512 1.17 times as long as by direct, and was estimated at 0.86. */
 static const double BEYOND_L2_SLOWER = 2.5;
@@ -68,6 +72,15 @@ static bool skips_pixels(const gops_plan *plan, const gops_implicit *p)
            gops_mul_saturate(p->planes * bytes, conv->data_pixels) > plan->machine.l2_bytes / 2;
 }
 
+/* Whether tiles of few pixels, for a single tap, read lines again that the first level cache has lost. */
+static bool reads_lines_again(const gops_plan *plan, const gops_implicit *p)
+{
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    return p->in_place && !p->pixels_form && plan->conv.taps == 1 && !plan->quantized &&
+           plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
+           p->depth_block * (p->mr + p->column_block) * bytes > plan->machine.l1_bytes;
+}
+
 static bool weights_beyond_l2(const gops_plan *plan, const gops_implicit *p)
 {
     const int64_t row = plan->conv.channels_out * gops_compute_bytes(plan->type->compute);
@@ -89,6 +102,7 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
         blocked ? gops_min(p->channel_block, conv->channels_out) : p->channel_block;
     const double slower = (planes_conflict(plan, p) ? CONFLICT_SLOWER : 1) *
                           (skips_pixels(plan, p) ? SKIPPING_SLOWER : 1) *
+                          (reads_lines_again(plan, p) ? NARROW_IN_PLACE_SLOWER : 1) *
                           (few ? FEW_COLUMNS_SLOWER : 1);
     const double item = slower * gops_implicit_product_cost(plan, p, channels, columns, p->depth) +
                         gops_implicit_input_cost(plan, p, (double)padded) +

@@ -10,7 +10,7 @@
  *
  *     for each chunk of columns:
  *         for each block of output channels:
- *             for each block of input channels:     its weights stay in the second level cache
+ *             for each block of input channels:     its weights stay in a cache
  *                 for each tile of columns: add to the sums
  *
  * The sums of a tile are neighbouring channels of each column. Where an image has one pixel, that

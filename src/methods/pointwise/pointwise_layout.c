@@ -24,6 +24,7 @@ enum {
      * first one waits for the stores. */
     COPY_BLOCKS = 8,
     WIDE_LANES = 16,      /* of f32, with 32 registers */
+    WIDE_MR = 8,          /* with 32 registers */
     STRADDLED_BLOCKS = 6, /* the same of a panel whose lines only straddle its vectors */
 };
 
@@ -35,6 +36,9 @@ static const double CYCLES_PER_PANEL = 60;
 /* A tail's weights and sums have no registers left of 16: 960 -> 160 on 7x7 took AVX2 0.203 ms, and 0.144 was
  * estimated without this (Intel Xeon, Granite Rapids class, which waits longer for them; machine.h). */
 static const double CYCLES_PER_SPILLED_TAIL = 5;
+/* With 16 registers tiles of one or two vectors have no more sums than must be waited for, and as many loads as
+ * multiplications: 2048 -> 512 on 7x7 took AVX2 1.29 times what was estimated without this (Zen 4). */
+static const double CYCLES_PER_SHORT_STEP = 1;
 static const double CYCLES_PER_GATHER = 4; /* a vector gathered, or what a row has less than one */
 static const double CYCLES_PER_PIXEL = 1;  /* a pixel gathered by itself */
 static const double NS_PER_ITEM = 100;
@@ -56,12 +60,12 @@ static void split_pixels(gops_pointwise_layout *p, const gops_pointwise *kernels
 
 /* Cycles that a tile takes for one k. Two multiplications or two loads can start in a cycle, and a
  * multiplication waits 4 cycles for the sum of the one before it. */
-static double step_cycles(double mr, double vectors)
+static double step_cycles(const gops_pointwise *kernels, double mr, double vectors)
 {
     const double multiplies = mr * vectors / 2;
     const double loads = (mr + 2 * vectors) / 2; /* a vector of pixels lies in two cache lines */
     const double most = multiplies > loads ? multiplies : loads;
-    return most > 4 ? most : 4;
+    return most > 4 ? most : kernels->mr < WIDE_MR ? 4 + CYCLES_PER_SHORT_STEP : 4;
 }
 
 /* Cycles that copying or gathering so many pixels of one input channel takes. */
@@ -94,7 +98,7 @@ static double panel_cycles(const gops_plan *plan, const gops_pointwise_layout *p
     for (int larger = 0; larger < 2; larger++) {
         const int64_t blocks = larger ? p->blocks.larger : p->blocks.count - p->blocks.larger;
         const double mr = (double)(p->blocks.size + larger);
-        cycles += (double)blocks * (depth * (step_cycles(mr, vectors) + tail_cycles) +
+        cycles += (double)blocks * (depth * (step_cycles(kernels, mr, vectors) + tail_cycles) +
                                     passes * (CYCLES_PER_TILE + CYCLES_PER_SUM * mr * vectors));
     }
     return cycles;
@@ -172,16 +176,21 @@ static bool skips_pixels(const gops_conv_geometry *conv)
     return skips;
 }
 
-/* Whether each vector of a panel lies in two cache lines, and so a panel in a third more of them than
- * its copy. Without the copy 288 -> 64 on 35x35 took 1.2 times as long, and 256 -> 1024 on 14x14 1.1
- * (Intel Xeon, Granite Rapids class). Half as long vectors lie in one line as often as in two; there
- * a copy gained nothing. */
-static bool panel_straddles(const gops_plan *plan, const gops_pointwise_layout *p)
+/* Whether a copy of a panel pays, as its vectors lie in two cache lines. Then there are more lines than
+ * the copy has, a third where each is as long as a line: without the copy 288 -> 64 on 35x35 took 1.2 times
+ * as long, and 256 -> 1024 on 14x14 1.1 (Intel Xeon, Granite Rapids class). Half as long vectors lie in one
+ * line as often as in two; there a copy pays where these lines outgrow the first level cache: 1024 -> 256 on
+ * 14x14 took AVX2 1.035 ms, and 0.966 with it (Zen 4). */
+static bool panel_straddles(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    return kernels->lanes * bytes == CACHE_LINE && p->item_blocks >= STRADDLED_BLOCKS &&
-           (p->unit % kernels->lanes != 0 || plan->conv.data_pixels * bytes % CACHE_LINE != 0);
+    const bool whole_lines = kernels->lanes * bytes == CACHE_LINE;
+    const int64_t unaligned = panel + CACHE_LINE - kernels->lanes * bytes;
+    return p->item_blocks >= STRADDLED_BLOCKS &&
+           (whole_lines
+                ? p->unit % kernels->lanes != 0 || plan->conv.data_pixels * bytes % CACHE_LINE != 0
+                : p->depth_block * unaligned > plan->machine.l1_bytes);
 }
 
 /* Whether the lines of a panel evict each other: of as much of it as the first level cache could
@@ -236,7 +245,7 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     const int64_t vectors =
         p->unit > 1 ? gops_even_size(&p->panels, 0) : kernels->vectors + kernels->max_tail;
     const int64_t panel = vectors * kernels->lanes * bytes;
-    p->copies = !p->gathers && (panel_straddles(plan, p) || panel_conflicts(plan, p, panel));
+    p->copies = !p->gathers && (panel_straddles(plan, p, panel) || panel_conflicts(plan, p, panel));
     const int64_t channels = p->item_blocks * gops_even_size(&p->blocks, 0);
     const int64_t sums = p->depth_block < conv->channels_in
                              ? gops_min(gops_mul_saturate(channels, panel), GOPS_UNLIMITED / 4)
