@@ -42,11 +42,18 @@ static void run_in_place(const gops_problem *problem, const gops_problem_buffers
                     gops_problem_describe(problem, &text), error.message);
 }
 
+/* Of every instruction set, and in place. Most have the bits of the one before, which are right: to compare
+ * ten million values with the reference takes longer than to compute them. */
 static void check(const gops_problem *problem, const gops_problem_buffers *buffers)
 {
+    const size_t bytes =
+        (size_t)gops_test_elements(&problem->data) * gops_test_type_bytes(problem->data.type);
+    void *right = calloc(bytes, 1);
+    bool has_right = false;
     gops_reference_result result;
     gops_error error = {GOPS_OK, ""};
     bool runs;
+    gops_test_check(right != NULL, "no memory");
     gops_problem_reference(problem, buffers, &result);
     for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
         for (int in_place = 0; runs && in_place <= 1; in_place++) {
@@ -57,12 +64,19 @@ static void check(const gops_problem *problem, const gops_problem_buffers *buffe
                 gops_test_check(gops_problem_run(problem, buffers, &error) == GOPS_OK, "%s",
                                 error.message);
             }
-            gops_test_check(gops_problem_compare(problem, &result, buffers->output.memory),
-                            "wrong on %s%s", gops_isa_name(i, NULL), in_place ? " in place" : "");
+            const void *output = buffers->output.memory;
+            if (has_right && memcmp(output, right, bytes) == 0) {
+                continue;
+            }
+            has_right =
+                gops_test_check(gops_problem_compare(problem, &result, output), "wrong on %s%s",
+                                gops_isa_name(i, NULL), in_place ? " in place" : "");
+            memcpy(right, output, bytes);
         }
     }
     unsetenv("GROUPOPS_ISA");
     gops_reference_result_destroy(&result);
+    free(right);
 }
 
 /* Uniformly distributed around the mean, and rounded to the type. */
