@@ -3,8 +3,9 @@
  *
  * The runtime keeps a blocked layout from one Conv to the next. What makes the difference:
  *
- * - Its dense layers in that layout, with bias, relu and an Add, take as long as ours on an AMD EPYC with
- *   Zen 5; on other x86-64 processors they are faster but for small planes: rates.
+ * - Its dense layers in that layout, with bias, relu and an Add, take about as long as ours on AMD's
+ *   processors with AVX-512; on other x86-64 processors they are faster but for small planes: ort_rates.c.
+ * - Its maxima in that layout take less than ours.
  * - Each of its nodes costs about 1 us more than a step of ours.
  * - Its layout has no grouped convolutions but depthwise ones unless the channels of a group fill its
  *   blocks: it lowers the others by im2col. Groups of one block are too few sums for its kernel.
@@ -15,18 +16,19 @@
  *   nearly as long. A hard swish it computes as part of the Conv and of a product.
  * - Where accuracy is relaxed, dense layers may be Winograd's.
  *
- * Numbers without a processor were measured on the Zen 5, one thread.
+ * Numbers without a processor were measured on an AMD EPYC with Zen 5, one thread.
  */
 #include "ort_worth.h"
 
 #include "ort_plans.h"
+#include "ort_rates.h"
 
 #include <string.h>
 
 static const double step_ns = 1000, gate_ns = 0.15, reorder_ns = 0.2;
 /* DenseNet's Concat take 0.25 ns an element of the runtime, SqueezeNet's 0.18; its batch normalizations
- * 0.06 more than ours, ours of maxima 0.05 more than its (Intel Xeon). */
-static const double concat_ns = 0.2, affine_ns = 0.06, maximum_ns = 0.05;
+ * 0.06 more than ours (Intel Xeon). */
+static const double concat_ns = 0.2, affine_ns = 0.06;
 /* A normalization over channels is five passes and a Transpose of the runtime's; behind a product there
  * may be two more. */
 static const double channel_norm_ns = 1.5, product_ns = 0.3;
@@ -34,114 +36,11 @@ static const double norm_ns = 1.2; /* on an Intel Xeon, AVX-512 and AVX2 */
 static const double lowered_flops_a_ns = 20, grouped_flops_a_ns = 80;
 static const double block_flops_a_ns = 80, our_block_flops_a_ns = 130;
 
-/* Dense layers: a network's first, others of few channels, kernels of 1, and all else by the pixels of a
- * row. */
-enum { FIRST, THIN, FEW, POINT, STRIDED, ROWS_56, ROWS_28, ROWS_13, ROWS_0, LAYERS };
-
-/* How the runtime compares on a kind of processors. */
-typedef struct rates {
-    double flops_a_ns;       /* of its dense layers; 0: they take as long as ours */
-    double gains[LAYERS];    /* what ours take less, of its time */
-    double winograd[LAYERS]; /* Winograd's */
-    double transposed_ns;    /* what a dense transposed layer takes less for a flop */
-    double depthwise_ns;     /* and a depthwise one for an output */
-    double matrix_ns;        /* and a kernel of 1 for a flop of the runtime's product by a matrix */
-    double exp_ns, hard_ns;  /* what an activation by exp, or a hard swish, takes more */
-    int64_t block;           /* channels that its layout keeps side by side */
-    bool has_slow_block;     /* groups of one block gain */
-} rates;
-
-/* Processors by their vectors, those of 512 bits by their vendor. Other vendors' with AVX2 alone have the
- * same two multipliers of 256 bits as Intel's. */
-typedef enum processor { WIDE, WIDE_INTEL, AVX2, NARROW, PROCESSORS } processor;
-
-/* On the Intel Xeon (Granite Rapids' class): means over 9 networks of torchvision, with 512 bits one
- * thread or two, whichever is less. There it was also held to AVX2 and to SSE2, by hiding the rest from
- * CPUID, with one thread: it reaches 97% of the multipliers' peak in 256 bits, ours 84%. */
-static const rates measured[PROCESSORS] = {
-    [WIDE] =
-        {
-            .transposed_ns = 0.0016,
-            .depthwise_ns = 0.08,
-            .exp_ns = 0.1,
-            .block = 16,
-            .has_slow_block = true,
-        },
-    [WIDE_INTEL] =
-        {
-            .flops_a_ns = 190,
-            .gains = {[FIRST] = -0.05,
-                      [THIN] = -0.14,
-                      [FEW] = -0.04,
-                      [POINT] = -0.08,
-                      [STRIDED] = 0.1,
-                      [ROWS_56] = -0.13,
-                      [ROWS_28] = -0.07,
-                      [ROWS_13] = 0.02,
-                      [ROWS_0] = 0.2},
-            .winograd = {[ROWS_56] = 0.36, [ROWS_28] = 0.33, [ROWS_13] = 0.08, [ROWS_0] = -0.1},
-            .transposed_ns = 0.0016,
-            .depthwise_ns = 0.08,
-            .exp_ns = 0.03,
-            .matrix_ns = 0.0014,
-            .hard_ns = 0.12,
-            .block = 16,
-        },
-    [AVX2] =
-        {
-            .flops_a_ns = 115,
-            .gains = {[FIRST] = -0.1,
-                      [THIN] = -0.27,
-                      [FEW] = -0.02,
-                      [POINT] = -0.19,
-                      [STRIDED] = -0.24,
-                      [ROWS_56] = -0.27,
-                      [ROWS_28] = -0.19,
-                      [ROWS_13] = -0.17},
-            .winograd = {[ROWS_56] = 0.55, [ROWS_28] = 0.5, [ROWS_13] = 0.33},
-            .depthwise_ns = -0.05,
-            .matrix_ns = -0.0005,
-            .exp_ns = 0.15,
-            .hard_ns = 0.1,
-            .block = 8,
-        },
-    [NARROW] =
-        {
-            .flops_a_ns = 40,
-            .gains = {[FIRST] = -0.13,
-                      [THIN] = -0.22,
-                      [FEW] = -0.22,
-                      [POINT] = -0.13,
-                      [STRIDED] = -0.14,
-                      [ROWS_56] = -0.18,
-                      [ROWS_28] = -0.22,
-                      [ROWS_13] = -0.13},
-            .depthwise_ns = 0.1,
-            .matrix_ns = -0.003,
-            .exp_ns = 0.15,
-            .block = 8,
-        },
-};
-
 enum {
     FIRST_IN = 4, /* channels in of a network's first layer, at most */
     THIN_IN = 32,
     FEW_IN = 64,
 };
-
-/* What is no x86-64 counts as a Zen 5. */
-static const rates *rates_here(void)
-{
-#if defined(__x86_64__)
-    const char *isa = gops_isa();
-    if (isa != NULL && (strncmp(isa, "avx512", 6) == 0 || strncmp(isa, "amx", 3) == 0)) {
-        return &measured[__builtin_cpu_is("intel") ? WIDE_INTEL : WIDE];
-    }
-    return &measured[isa != NULL && strncmp(isa, "avx2", 4) == 0 ? AVX2 : NARROW];
-#else
-    return &measured[WIDE];
-#endif
-}
 
 static double elements(const gops_tensor *tensor)
 {
@@ -167,20 +66,25 @@ static bool is_exponential(gops_activation_kind kind)
     }
 }
 
-static int kind_of_dense(const gops_ort_member *member, int64_t in, double taps)
+static gops_ort_dense kind_of_dense(const gops_ort_member *member, int64_t in, double taps)
 {
     const gops_list *strides = &member->claim.operation.conv.strides;
     const int64_t width = member->output.dims[member->output.rank - 1];
     if (in <= FIRST_IN) {
-        return FIRST;
+        return GOPS_ORT_FIRST;
     }
     if (taps == 1) {
-        return strides->count > 0 && strides->values[0] > 1 ? STRIDED : in < FEW_IN ? FEW : POINT;
+        return strides->count > 0 && strides->values[0] > 1 ? GOPS_ORT_STRIDED
+               : in < FEW_IN                                ? GOPS_ORT_FEW
+                                                            : GOPS_ORT_POINT;
     }
     if (in <= THIN_IN) {
-        return THIN;
+        return GOPS_ORT_THIN;
     }
-    return width >= 56 ? ROWS_56 : width >= 28 ? ROWS_28 : width >= 13 ? ROWS_13 : ROWS_0;
+    return width >= 56   ? GOPS_ORT_ROWS_56
+           : width >= 28 ? GOPS_ORT_ROWS_28
+           : width >= 13 ? GOPS_ORT_ROWS_13
+                         : GOPS_ORT_ROWS_0;
 }
 
 /* Whether the plan would be one of Winograd's. */
@@ -201,7 +105,7 @@ static bool is_winograd(const gops_ort_runtime *runtime, const gops_ort_member *
     return is;
 }
 
-static double gain_of_conv(const gops_ort_runtime *runtime, const rates *here,
+static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates *here,
                            const gops_ort_member *member)
 {
     const bool transposed = member->claim.operation.kind == GOPS_ORT_DECONV;
@@ -220,7 +124,7 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const rates *here,
         return flops * (1 / lowered_flops_a_ns - 1 / grouped_flops_a_ns);
     }
     if (groups == 1 && here->flops_a_ns > 0) {
-        const int kind = kind_of_dense(member, in, weights / (double)in);
+        const gops_ort_dense kind = kind_of_dense(member, in, weights / (double)in);
         const double *gains = is_winograd(runtime, member) ? here->winograd : here->gains;
         return gains[kind] * flops / here->flops_a_ns;
     }
@@ -238,7 +142,7 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const rates *here,
     return flops * (1 / lowered_flops_a_ns - 1 / grouped_flops_a_ns);
 }
 
-static double gain_of(const gops_ort_runtime *runtime, const rates *here,
+static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *here,
                       const gops_ort_member *member)
 {
     double gain = step_ns;
@@ -247,7 +151,7 @@ static double gain_of(const gops_ort_runtime *runtime, const rates *here,
     } else if (member->kind == GOPS_ORT_CONCAT) {
         gain += concat_ns * elements(&member->output);
     } else if (member->kind == GOPS_ORT_MAX_POOL) {
-        gain -= maximum_ns * elements(&member->data);
+        gain -= here->maximum_ns * elements(&member->output);
     } else if (member->is_affine) {
         gain += affine_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_SHUFFLE) {
@@ -269,7 +173,7 @@ static double gain_of(const gops_ort_runtime *runtime, const rates *here,
 
 double gops_ort_gain(const gops_ort_runtime *runtime, gops_ort_member *const *members, size_t count)
 {
-    const rates *here = rates_here();
+    const gops_ort_rates *here = gops_ort_rates_here();
     double gain = 0;
     for (size_t i = 0; i < count; i++) {
         gain += gain_of(runtime, here, members[i]);
@@ -327,7 +231,7 @@ static bool is_read_blocked(const gops_ort_graph *graph, const char *value)
 
 /* What else would be in blocks has to be reordered around our call, and what is not, around the
  * runtime's. */
-static double gain_of_borders(const rates *here, const gops_ort_graph *graph,
+static double gain_of_borders(const gops_ort_rates *here, const gops_ort_graph *graph,
                               const gops_ort_member *member)
 {
     const gops_ort_claim *claim = &member->claim;
@@ -381,7 +285,7 @@ ort_status *gops_ort_gain_alone(const gops_ort_runtime *runtime, const gops_ort_
         gops_ort_shape(operation, &member.data, &member.filter, &shape, NULL) != GOPS_OK) {
         return status;
     }
-    const rates *here = rates_here();
+    const gops_ort_rates *here = gops_ort_rates_here();
     member.output = shape.output;
     *known = true;
     *gain = gain_of(runtime, here, &member) - 2 * step_ns + gain_of_borders(here, graph, &member);
