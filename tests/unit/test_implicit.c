@@ -4,6 +4,7 @@
 #include "problem.h"
 #include "every_plan.h"
 #include "harness.h"
+#include "random_quantized.h"
 
 static gops_test_tally tally;
 
@@ -69,6 +70,43 @@ static void blocked_inputs(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit/blocked");
 }
 
+/* Rows of 8-bit outputs that begin or end with a tile, or fill it, or of which it holds two; taps that
+ * lie on padding at neither end, one or both. */
+static void quantized_rows(void)
+{
+    static const int64_t channels[] = {3, 16, 61, 64, 67, 128};
+    static const int64_t widths[] = {1, 3, 4, 6, 7, 8, 12, 13, 14, 15, 16, 28, 29, 42};
+    static gops_random_quantization memory;
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 16);
+    for (int i = 0; i < (int)(sizeof widths / sizeof widths[0]); i++) {
+        for (int c = 0; c < (int)(sizeof channels / sizeof channels[0]); c++) {
+            const int64_t stride = 1 + c % 2, kernel = gops_test_random_range(&random, 2, 5);
+            const int64_t begin = gops_test_random_range(&random, 0, kernel);
+            const int64_t end = gops_test_random_range(&random, 0, kernel);
+            const int64_t width = (widths[i] - 1) * stride + kernel - begin - end;
+            gops_problem p = {
+                .operation = GOPS_PROBLEM_CONV,
+                .threads = 1,
+                .data = {GOPS_U8, 4, {1, channels[c], 5, width}},
+                .filter = {GOPS_I8, 5, {1, 7 + 16 * (i % 4), channels[c], 3, kernel}},
+            };
+            if (width < 1) {
+                continue;
+            }
+            p.conv.strides = (gops_list){2, {1, stride}};
+            p.conv.pads_begin = (gops_list){2, {1, begin}};
+            p.conv.pads_end = (gops_list){2, {1, end}};
+            gops_random_quantize(&p, &memory, &random);
+            if (c % 3 > 0) { /* padding adds nothing */
+                p.data_zero_point = NULL;
+                p.quantization.data_zero_point = 0;
+            }
+            gops_test_check(gops_test_every_result(&p, "implicit", &random, &tally), "not legal");
+        }
+    }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit");
+}
+
 static void transposed(void)
 {
     sweep(GOPS_PROBLEM_DECONV, "subconv");
@@ -109,9 +147,13 @@ static void large_data(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"convolutions", convolutions}, {"blocked inputs", blocked_inputs},
-        {"transposed", transposed},     {"single taps", single_taps},
-        {"large data", large_data},     {NULL, NULL},
+        {"convolutions", convolutions},
+        {"blocked inputs", blocked_inputs},
+        {"quantized rows", quantized_rows},
+        {"transposed", transposed},
+        {"single taps", single_taps},
+        {"large data", large_data},
+        {NULL, NULL},
     };
     return gops_test_main("register tiles", cases);
 }

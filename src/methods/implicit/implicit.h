@@ -82,6 +82,13 @@ typedef struct gops_implicit_part {
 
 enum { GOPS_IMPLICIT_MAX_PARTS = 8 };
 
+/* Rows of outputs at whose ends tiles leave out taps on padding: gops_tile_work. */
+typedef struct gops_implicit_rows {
+    int64_t length; /* in columns; 0 where no tap is left out */
+    int64_t place;  /* in its row, of the first column */
+    int64_t begin, middle, end;
+} gops_implicit_rows;
+
 /* One product: a block of columns, for the channels of a tile. */
 typedef struct gops_implicit_pass {
     const gops_tile *tiles; /* the list of the form */
@@ -93,6 +100,7 @@ typedef struct gops_implicit_pass {
      * block of depth then. */
     int64_t parts;
     gops_implicit_part part[GOPS_IMPLICIT_MAX_PARTS];
+    gops_implicit_rows rows;
     gops_tile_work work; /* of all columns and all of the depth; bounds are for complete sums */
 } gops_implicit_pass;
 

@@ -17,6 +17,26 @@ const gops_tile *gops_implicit_tile(const gops_tile *tiles, int64_t mr, int64_t 
     return fit;
 }
 
+/* Has a tile of `nr` columns from number `at` on leave out what lies on padding, if they are one or two
+ * whole rows, or the beginning or the end of a row. */
+static void set_rows(const gops_implicit_pass *pass, int64_t at, int64_t nr, gops_tile_work *work)
+{
+    const gops_implicit_rows *rows = &pass->rows;
+    work->rows = 0;
+    if (rows->length == 0 || at + nr > pass->count) { /* which repeats the last column */
+        return;
+    }
+    const int64_t place = (rows->place + at) % rows->length;
+    const bool begins = place == 0, two = begins && nr == 2 * rows->length;
+    const bool ends = two || place + nr == rows->length;
+    if (two || ends || (begins && nr < rows->length)) {
+        work->rows = two ? 2 : 1;
+        work->begin = begins ? rows->begin : 0;
+        work->end = ends ? rows->end : 0;
+        work->middle = rows->begin + rows->middle + rows->end - work->begin - work->end;
+    }
+}
+
 /* The columns from number `at` on that are of one part. `ahead` to `end` is still to be prefetched. A
  * tile may compute columns of the next part, which that part computes again. */
 static const unsigned char *multiply_part(const gops_implicit_pass *pass, int64_t at,
@@ -30,7 +50,9 @@ static const unsigned char *multiply_part(const gops_implicit_pass *pass, int64_
         work->sum_offsets = pass->work.sum_offsets + at + i;
         work->ahead = ahead < end ? ahead : work->weights;
         ahead += work->depth * GOPS_CACHE_LINE;
-        (i + full->nr <= columns ? full : rest)->run(work);
+        const gops_tile *tile = i + full->nr <= columns ? full : rest;
+        set_rows(pass, at + i, tile->nr, work);
+        tile->run(work);
     }
     return ahead;
 }

@@ -191,7 +191,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     work->pixels = to_output ? gops_min(item->runs.length, item->runs.step) : item->runs.step;
     pass->mr = p->mr;
     if (plan->quantized || p->blocked) {
-        gops_lanes_find_parts(p, axis, first, item);
+        gops_lanes_find_parts(p, axis, &axis[p->padded.axes - 1], first, item);
     }
     if (item->windows) {
         gops_implicit_list_columns(p, item, first, false, item->runs.step);

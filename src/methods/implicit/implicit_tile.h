@@ -50,6 +50,10 @@ typedef struct gops_tile_work {
     const void *bias; /* one value a channel */
     /* NULL, or what the epilogue adds, laid out like the sums; in the pixels form only. */
     const void *residual;
+    /* Channels form: rows of outputs whose ends leave out steps of K. 0: none; 1: all columns are of one
+     * row; 2: they are two whole rows. K is `begin`, `middle` and `end` steps, again and again, of which
+     * the first column of a row leaves out the former and the last one the latter. */
+    int64_t rows, begin, middle, end;
 } gops_tile_work;
 
 typedef void gops_tile_run_fn(const gops_tile_work *work);

@@ -37,6 +37,8 @@
  *                     takes ports of an Intel processor that multiply.
  *   BLOCKED           int: how far apart neighbouring pixels are in blocked inputs (lanes.h); 1 if there
  *                     are none
+ *   ROWS              int: of how many columns rows of outputs are at least at whose ends a tile leaves out
+ *                     taps that lie on padding; 0 if none are
  *   WIDE_PRODUCT      optional: if defined, the list begins with the tiles of lanes_wide.inc.h
  *   GOPS_PIXEL_TILES(TILE)   TILE(mr, nr) for each size of the pixels form
  *   GOPS_CHANNEL_TILES(TILE) TILE(vectors, nr) for each size of the channels form; MR is
@@ -59,8 +61,11 @@
 #define pixels_step NAME(pixels_step)
 #define pixels_tile NAME(pixels_tile)
 #define channels_step NAME(channels_step)
+#define channels_place NAME(channels_place)
+#define channels_steps NAME(channels_steps)
 #define channels_loop NAME(channels_loop)
 #define are_runs NAME(are_runs)
+#define channels_columns NAME(channels_columns)
 #define channels_tile NAME(channels_tile)
 #define pixels_list NAME(pixels_list)
 #define channels_list NAME(channels_list)
@@ -119,10 +124,11 @@ GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int
 }
 
 /* A step of K. Columns come in runs of `run`; those of a run are equally far apart, `apart` if that is
- * not 0 and else `next`, so that a pointer for each run serves instead of one for each column. */
+ * not 0 and else `next`, so that a pointer for each run serves instead of one for each column. Those
+ * whose bit of `without` is set leave the step out. */
 GOPS_INLINE void channels_step(const C *const *from, int64_t offset, const C *weights,
                                const int vectors, const int nr, const int run, const int apart,
-                               int64_t next, vector *sum)
+                               int64_t next, const unsigned without, vector *sum)
 {
     const C *at = NULL;
     vector weight[GOPS_MAX_VECTORS];
@@ -138,6 +144,9 @@ GOPS_INLINE void channels_step(const C *const *from, int64_t offset, const C *we
             at = from[j / run] + offset;
             GOPS_OPAQUE(at); /* the others of the run are at constant distances from it */
         }
+        if (without >> j & 1) {
+            continue;
+        }
         const vector x = broadcast(apart == 0 ? *at : at[j % run * apart]);
         GOPS_UNROLL
         for (int i = 0; i < vectors; i++) {
@@ -146,9 +155,35 @@ GOPS_INLINE void channels_step(const C *const *from, int64_t offset, const C *we
     }
 }
 
-/* The loop over k of the channels form. */
+/* Where the loop over k is. */
+typedef struct NAME(channels_place) {
+    const int64_t *offsets;
+    const C *weights;
+    const char *ahead;
+} NAME(channels_place);
+
+/* `k` steps of it. */
+GOPS_INLINE void channels_steps(channels_place *at, int64_t k, const C *const *from,
+                                const int vectors, const int nr, const int run, const int apart,
+                                int64_t next, const unsigned without, vector *sum)
+{
+    const int length = vectors * LANES;
+    for (; k >= STEPS; k -= STEPS, at->offsets += STEPS, at->weights += STEPS * length) {
+        GOPS_UNROLL
+        for (int s = 0; s < STEPS; s++) {
+            prefetch_line(&at->ahead);
+            channels_step(from, at->offsets[s], at->weights + s * length, vectors, nr, run, apart,
+                          next, without, sum);
+        }
+    }
+    for (; STEPS > 1 && k > 0; k--, at->offsets++, at->weights += length) {
+        channels_step(from, *at->offsets, at->weights, vectors, nr, run, apart, next, without, sum);
+    }
+}
+
+/* The loop over k of the channels form; `rows` are those of gops_tile_work. */
 GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, const int nr,
-                               const int run, const int apart, vector *sum)
+                               const int run, const int apart, const int rows, vector *sum)
 {
     const C *from[GOPS_MAX_NR];
     GOPS_UNROLL
@@ -159,21 +194,18 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
         }
     }
     const int64_t next = apart == 0 && run > 1 ? work->columns[1] - work->columns[0] : apart;
-    const int length = vectors * LANES;
-    const int64_t *offsets = work->offsets;
-    const C *weights = work->weights;
-    const char *ahead = work->ahead;
-    int64_t k = work->depth;
-    for (; k >= STEPS; k -= STEPS, offsets += STEPS, weights += STEPS * length) {
-        GOPS_UNROLL
-        for (int s = 0; s < STEPS; s++) {
-            prefetch_line(&ahead);
-            channels_step(from, offsets[s], weights + s * length, vectors, nr, run, apart, next,
-                          sum);
-        }
+    channels_place at = {work->offsets, work->weights, work->ahead};
+    if (rows == 0) {
+        channels_steps(&at, work->depth, from, vectors, nr, run, apart, next, 0, sum);
+        return;
     }
-    for (; STEPS > 1 && k > 0; k--, offsets++, weights += length) {
-        channels_step(from, *offsets, weights, vectors, nr, run, apart, next, sum);
+    const unsigned half = rows == 2 ? 1u << nr / 2 : 0;
+    const unsigned first = 1 | half, last = 1u << (nr - 1) | half >> 1;
+    const int64_t period = work->begin + work->middle + work->end;
+    for (int64_t k = work->depth; k > 0; k -= period) {
+        channels_steps(&at, work->begin, from, vectors, nr, run, apart, next, first, sum);
+        channels_steps(&at, work->middle, from, vectors, nr, run, apart, next, 0, sum);
+        channels_steps(&at, work->end, from, vectors, nr, run, apart, next, last, sum);
     }
 }
 
@@ -188,20 +220,33 @@ GOPS_INLINE bool are_runs(const int64_t *columns, const int nr, const int run, c
     return yes;
 }
 
+GOPS_INLINE void channels_columns(const gops_tile_work *work, const int vectors, const int nr,
+                                  const int rows, vector *sum)
+{
+    const int half = (nr + 1) / 2;
+    const int64_t *columns = work->columns;
+    if (are_runs(columns, nr, half, 1)) {
+        channels_loop(work, vectors, nr, half, 1, rows, sum);
+    } else if (BLOCKED > 1 && are_runs(columns, nr, half, BLOCKED)) {
+        channels_loop(work, vectors, nr, half, BLOCKED, rows, sum);
+    } else if (nr > 2 && are_runs(columns, nr, 2, columns[1] - columns[0])) {
+        channels_loop(work, vectors, nr, 2, 0, rows, sum);
+    } else {
+        channels_loop(work, vectors, nr, 1, 0, rows, sum);
+    }
+}
+
 GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, const int nr)
 {
     vector sum[GOPS_MAX_SUMS];
-    const int half = (nr + 1) / 2;
-    const int64_t *columns = work->columns;
     start_tile(work, 0, vectors, nr, true, sum);
-    if (are_runs(columns, nr, half, 1)) {
-        channels_loop(work, vectors, nr, half, 1, sum);
-    } else if (BLOCKED > 1 && are_runs(columns, nr, half, BLOCKED)) {
-        channels_loop(work, vectors, nr, half, BLOCKED, sum);
-    } else if (nr > 2 && are_runs(columns, nr, 2, columns[1] - columns[0])) {
-        channels_loop(work, vectors, nr, 2, 0, sum);
+    const bool one = ROWS > 0 && nr >= ROWS, two = one && nr % 2 == 0 && nr / 2 >= ROWS;
+    if (one && work->rows == 1) {
+        channels_columns(work, vectors, nr, 1, sum);
+    } else if (two && work->rows == 2) {
+        channels_columns(work, vectors, nr, 2, sum);
     } else {
-        channels_loop(work, vectors, nr, 1, 0, sum);
+        channels_columns(work, vectors, nr, 0, sum);
     }
     store_tile(work, 0, vectors, nr, LANES, true, sum);
 }

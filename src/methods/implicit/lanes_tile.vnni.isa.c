@@ -105,6 +105,11 @@ GOPS_INLINE void add_quads(quad_bits *sum, const quad_bits *data, const quad_bit
 #else
 #define BLOCKED 1
 #endif
+#ifdef __AVX512VNNI__
+#define ROWS 6
+#else
+#define ROWS 0
+#endif
 #define START_AND_STORE "methods/implicit/lanes_store.inc.h"
 #include "methods/implicit/implicit_tile.inc.h"
 
