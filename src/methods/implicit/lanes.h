@@ -23,8 +23,8 @@
  *
  * Channels that only fill the last lane up have weights of 0, whatever their data.
  *
- * The order of K is [block of GOPS_LANES_BLOCK planes][tap][plane of the block], and in convolutions that
- * are not transposed, in front of these, [tap of the outermost axis] (lanes_parts.c). 16 steps, 64 bytes,
+ * The order of K is [tap of the outermost axis][block of GOPS_LANES_BLOCK planes][tap of the other
+ * axes][plane of the block]; lanes_parts.c says why. 16 steps, 64 bytes,
  * are what a tile of AMX takes at a time (lanes_wide.inc.h). For it the last block is filled up with
  * planes of zeros, and the padded input is blocked, [block of planes][position][plane of the block],
  * so that each position begins a cache line. It is, too, for tiles of single pixels with AVX512-VNNI where

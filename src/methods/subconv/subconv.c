@@ -258,19 +258,33 @@ void gops_subconv_offsets(const gops_subconv_geometry *geometry,
     }
 }
 
-/* Packs row i of a tile for one tap; `weights` is that of its first input channel. */
-static void pack_tap(const gops_plan *plan, const gops_subconv_tile *tile, int64_t i,
-                     const unsigned char *weights, int64_t tap, int64_t taps, int32_t zero)
+gops_axis gops_subconv_product_axis(const gops_subconv_geometry *geometry,
+                                    const gops_subconv_product *product, int a)
+{
+    const gops_subconv_residues *residues = &product->axis[a];
+    gops_axis axis = geometry->conv[a];
+    axis.kernel = residues->taps;
+    axis.dilation = gops_max(1, residues->step);
+    axis.pad_begin = residues->shift + (residues->taps - 1) * residues->step;
+    return axis;
+}
+
+/* Packs row i of a tile for tap number `tap` of the product; `weights` is that of its first input channel.
+ */
+static void pack_tap(const gops_plan *plan, const gops_subconv_product *product,
+                     const gops_subconv_tile *tile, int64_t i, const unsigned char *weights,
+                     int64_t tap, int32_t zero)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
-    const int64_t apart = conv->channels_out * conv->taps;
+    const int64_t apart = conv->channels_out * conv->taps, taps = product->taps;
     const int64_t bytes = gops_compute_bytes(type->compute);
     if (gops_plan_has_lanes(plan)) {
         uint32_t unused = 0;
-        const gops_lanes_panel panel = {(uint32_t *)(void *)tile->to, tile->mr, tile->planes,
-                                        tile->wide};
-        gops_lanes_pack_tap(plan, zero, weights, apart, tap, taps, &panel, i,
+        const int64_t inner = taps / product->axis[0].taps, at = taps - 1 - tap;
+        uint32_t *to = (uint32_t *)(void *)tile->to + (at - at % inner) * tile->planes * tile->mr;
+        const gops_lanes_panel panel = {to, tile->mr, tile->planes, tile->wide};
+        gops_lanes_pack_tap(plan, zero, weights, apart, at % inner, inner, &panel, i,
                             tile->sums != NULL ? &tile->sums[i] : &unused);
         return;
     }
@@ -303,7 +317,7 @@ void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *
                 const gops_subconv_axis *axis = &geometry->axis[a];
                 index = index * axis->kernel + begin[a] + tap[a] * axis->tap_step;
             }
-            pack_tap(plan, tile, i, channel + index * size, t, product->taps,
+            pack_tap(plan, product, tile, i, channel + index * size, t,
                      plan->quantized ? tile->zero_points[o] : 0);
             next_tap(geometry, product, tap);
         }

@@ -112,6 +112,10 @@ bool gops_subconv_count_kinds(const gops_subconv_geometry *geometry, gops_subcon
 /* How many sub-convolutions there are: the product of the strides. */
 int64_t gops_subconv_count(const gops_subconv_geometry *geometry);
 
+/* Axis `a` of a product with taps, as a convolution: with its taps in the order of the data. */
+gops_axis gops_subconv_product_axis(const gops_subconv_geometry *geometry,
+                                    const gops_subconv_product *product, int a);
+
 /* The offsets of the taps of a product, for the first channel. `pitch` is from one position of an
  * axis to the next in the padded input. */
 void gops_subconv_offsets(const gops_subconv_geometry *geometry,
@@ -129,7 +133,8 @@ typedef struct gops_subconv_tile {
     bool wide;      /* for AMX */
 } gops_subconv_tile;
 
-/* Packs them: [channels_in * taps][mr], or where there are lanes in the order of lanes.h. */
+/* Packs them: [channels_in * taps][mr], or where there are lanes in the order of lanes.h, with the last tap
+ * as the first. */
 void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *geometry,
                             const gops_subconv_product *product, const gops_subconv_tile *tile);
 

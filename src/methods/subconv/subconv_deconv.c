@@ -104,8 +104,11 @@ static void pack_ones(const gops_plan *plan, const gops_subconv_geometry *geomet
     gops_subconv_product product;
     gops_subconv_first_product(geometry, &product);
     do {
-        gops_lanes_pack_ones(plan, product.taps, p->planes, mr, to);
-        to += p->planes * product.taps * mr;
+        for (int64_t i = 0; i < product.axis[0].taps && product.taps > 0; i++) {
+            const int64_t inner = product.taps / product.axis[0].taps;
+            gops_lanes_pack_ones(plan, inner, p->planes, mr, to);
+            to += p->planes * inner * mr;
+        }
     } while (gops_subconv_next_product(geometry, &product));
 }
 

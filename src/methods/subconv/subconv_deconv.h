@@ -41,10 +41,11 @@ typedef struct gops_subconv_row {
     int64_t row, step;
 } gops_subconv_row;
 
-/* The size of a product with taps: its sub-convolutions, its taps and its depth. */
+/* A product with taps: its sub-convolutions, its taps and its depth. */
 typedef struct gops_subconv_product_size {
     int64_t count, taps, depth;
-    int64_t rows_before; /* the sub-convolutions of the products before it */
+    int64_t rows_before;   /* the sub-convolutions of the products before it */
+    gops_axis outer, last; /* gops_subconv_product_axis */
 } gops_subconv_product_size;
 
 /* A work item in execution. */

@@ -27,8 +27,17 @@ static void fill_offsets(const gops_subconv_work *work, const gops_subconv_produ
     int64_t *taps = gops_plan_has_lanes(plan) ? offset_tables(work) + p->panel_depth : offsets;
     gops_subconv_offsets(&work->geometry, product, p->implicit.pitch, taps);
     if (gops_plan_has_lanes(plan)) {
-        gops_lanes_offsets(taps, product->taps, p->implicit.planes, plane,
-                           gops_implicit_is_blocked(&p->implicit), offsets);
+        const int64_t inner = product->taps / product->axis[0].taps;
+        for (int64_t i = 0, j = product->taps - 1; i < j; i++, j--) {
+            const int64_t first = taps[i];
+            taps[i] = taps[j];
+            taps[j] = first;
+        }
+        for (int64_t t = 0; t < product->taps; t += inner) {
+            gops_lanes_offsets(taps + t, inner, p->implicit.planes, plane,
+                               gops_implicit_is_blocked(&p->implicit),
+                               offsets + t * p->implicit.planes);
+        }
         return;
     }
     for (int64_t i = product->taps; i < p->implicit.planes * product->taps; i++) {
@@ -63,8 +72,14 @@ static void fill_tables(const gops_subconv_work *work)
         }
         if (product.taps > 0) {
             row += p->panel_channels * product.count;
-            *size = (gops_subconv_product_size){product.count, product.taps,
-                                                p->implicit.planes * product.taps, rows_before};
+            *size = (gops_subconv_product_size){
+                .count = product.count,
+                .taps = product.taps,
+                .depth = p->implicit.planes * product.taps,
+                .rows_before = rows_before,
+                .outer = gops_subconv_product_axis(geometry, &product, 0),
+                .last = gops_subconv_product_axis(geometry, &product, geometry->axes - 1),
+            };
             rows_before += product.count;
             fill_offsets(work, &product, plane, offsets);
             offsets += size++->depth;
@@ -151,6 +166,10 @@ static void run_columns(gops_subconv_work *work, int64_t first)
         item->pass.work.offsets = offset_tables(work);
         for (int64_t i = 0; i < p->products; i++, size++) {
             item->pass.work.depth = size->depth;
+            if (item->plan->quantized) {
+                item->pass.mr = p->implicit.mr;
+                gops_lanes_find_parts(&p->implicit, &size->outer, &size->last, first, item);
+            }
             if (item->windows) {
                 gops_lanes_sum_windows(&p->implicit, item, first, ones);
                 list_columns(work, first);
