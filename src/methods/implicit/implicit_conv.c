@@ -75,8 +75,10 @@ static bool skips_pixels(const gops_plan *plan, const gops_implicit *p)
 /* Whether tiles of few pixels, for a single tap, read lines again that the first level cache has lost. */
 static bool reads_lines_again(const gops_plan *plan, const gops_implicit *p)
 {
+    const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    return p->in_place && !p->pixels_form && plan->conv.taps == 1 && !plan->quantized &&
+    return p->in_place && !p->pixels_form && conv->taps == 1 && !plan->quantized &&
+           conv->output_pixels == conv->data_pixels &&
            plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
            p->depth_block * (p->mr + p->column_block) * bytes > plan->machine.l1_bytes;
 }
