@@ -16,16 +16,10 @@
  */
 #include "ort_layout.h"
 
+#include "ort_scratch.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-enum { ALIGNMENT = 16 }; /* elements: a cache line */
-
-typedef struct buffer {
-    int64_t elements, at;
-    size_t first, last; /* steps that write and read it */
-    bool used;
-} buffer;
 
 typedef struct value {
     const char *name;
@@ -41,7 +35,7 @@ typedef struct making {
     const gops_ort_members *members;
     value *values;
     size_t value_count;
-    buffer *buffers;
+    gops_ort_buffer *buffers;
     size_t buffer_count;
     gops_ort_layout *layout;
 } making;
@@ -82,7 +76,7 @@ static void place(value *placed, size_t base)
 static void place_in_new(making *of, value *placed)
 {
     placed->buffer = of->buffer_count++;
-    of->buffers[placed->buffer] = (buffer){.elements = elements(&placed->tensor, 0)};
+    of->buffers[placed->buffer] = (gops_ort_buffer){.elements = elements(&placed->tensor, 0)};
     place(placed, GOPS_ORT_SCRATCH);
 }
 
@@ -245,7 +239,7 @@ static void use(making *of, const value *used, size_t step)
     if (used->view.base != GOPS_ORT_SCRATCH) {
         return;
     }
-    buffer *in = &of->buffers[used->buffer];
+    gops_ort_buffer *in = &of->buffers[used->buffer];
     in->first = !in->used || step < in->first ? step : in->first;
     in->last = !in->used || step > in->last ? step : in->last;
     in->used = true;
@@ -319,58 +313,6 @@ static void add_steps(making *of)
     }
 }
 
-static bool overlaps(const buffer *one, const buffer *other)
-{
-    return one->first <= other->last && other->first <= one->last;
-}
-
-static int compare_sizes(const void *left, const void *right)
-{
-    const buffer *one = *(buffer *const *)left, *other = *(buffer *const *)right;
-    return one->elements > other->elements ? -1 : one->elements < other->elements;
-}
-
-/* The lowest place beside the `count` buffers that have one already. */
-static void find_place(buffer *const *placed, size_t count, buffer *one)
-{
-    bool moved = true;
-    one->at = 0;
-    while (moved) {
-        moved = false;
-        for (size_t i = 0; i < count; i++) {
-            const buffer *other = placed[i];
-            if (overlaps(one, other) && one->at < other->at + other->elements &&
-                other->at < one->at + one->elements) {
-                one->at = (other->at + other->elements + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-                moved = true;
-            }
-        }
-    }
-}
-
-/* Gives buffers their places, the largest first. */
-static bool share_scratch(making *of)
-{
-    buffer **sorted = malloc((of->buffer_count + 1) * sizeof *sorted);
-    if (sorted == NULL) {
-        return false;
-    }
-    size_t count = 0;
-    for (size_t i = 0; i < of->buffer_count; i++) {
-        if (of->buffers[i].used) {
-            sorted[count++] = &of->buffers[i];
-        }
-    }
-    qsort(sorted, count, sizeof(void *), compare_sizes);
-    for (size_t i = 0; i < count; i++) {
-        find_place(sorted, i, sorted[i]);
-        const int64_t end = sorted[i]->at + sorted[i]->elements;
-        of->layout->scratch = of->layout->scratch < end ? end : of->layout->scratch;
-    }
-    free(sorted);
-    return true;
-}
-
 static ort_status *no_memory(const making *of)
 {
     return gops_ort_fail(of->runtime, ORT_FAIL, "groupops: no memory to lay out a graph");
@@ -384,7 +326,7 @@ static ort_status *make(making *of, const gops_ort_interface *interface)
                              "groupops: a value of a graph is neither read nor written in it");
     }
     add_steps(of);
-    if (!share_scratch(of)) {
+    if (!gops_ort_share_scratch(of->buffers, of->buffer_count, &of->layout->scratch)) {
         return no_memory(of);
     }
     for (size_t i = 0; i < of->value_count; i++) {
