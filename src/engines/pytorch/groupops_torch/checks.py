@@ -22,11 +22,6 @@ LEAST_CONVERTED = 2**16
 # Pixels of an output, of all images, that are few: 14x14.
 FEW_PIXELS = 196
 
-# The weights of a kernel of 1 that are many. Fewer take PyTorch little time to bring into its order: of layers of 7x7
-# those with 2 to 4 weights for each element converted take it 0.83 to 1.00 of our time, of 2^20 weights and more
-# 1.0 to 1.1 (AMD EPYC, Zen 4).
-MANY_WEIGHTS = 2**20
-
 # PyTorch 1.13 lowers the layers of one image of at most so many elements; ours pays from so many multiplications.
 LARGEST_LOWERED = 20480
 LEAST_LOWERED = 2**20
@@ -100,15 +95,11 @@ def _pays_converted(data, weight, strides):
     """Whether data and output are worth converting from and to channels_last. PyTorch brings the weights
     of its convolutions into an order of its own at each call, and we once: what is won goes with
     the weights, what is lost with data and output, and both weigh less where each weight is used for many
-    pixels. Of those that are converted, PyTorch takes 1.0 to 1.8 times as long (Intel Xeon, Granite Rapids class;
-    AMD EPYC, Zen 4, up to 3.3)."""
+    pixels. Of those that are converted, PyTorch takes 1.0 to 1.8 times as long (Intel Xeon, Granite Rapids class)."""
     if data.dtype is not torch.float32 or min(strides, default=0) < 1:
         return False
     pixels = data.shape[0] * data.shape[2] * data.shape[3] / (strides[0] * strides[-1])
-    if weight.numel() < MANY_WEIGHTS and weight.shape[2:].numel() == 1:
-        least = 4
-    else:
-        least = 2 if pixels <= FEW_PIXELS else 3
+    least = 2 if pixels <= FEW_PIXELS else 3
     return weight.numel() >= least * (data.numel() + weight.shape[0] * pixels)
 
 
