@@ -175,6 +175,28 @@ static void small_images(void)
     gops_test_check(compared >= ROUNDS_OF_SMALL, "few parts were compared");
 }
 
+/* More input channels than pointwise/channels reads the weights of at once, but for few columns, and parts
+ * of as few. */
+static void many_channels(void)
+{
+    static const int64_t channels[] = {331, 661, 1327, 5003};
+    enum { ROUNDS_OF_MANY = 12 };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 7);
+    int64_t compared = 0;
+    for (int i = 0; i < ROUNDS_OF_MANY; i++) {
+        const int64_t count = channels[i % 4];
+        const gops_type type = i % 3 == 0 ? GOPS_F64 : GOPS_F32;
+        gops_problem problem = {
+            .operation = GOPS_PROBLEM_CONV,
+            .data = {type, 4, {1, count, 3, 5}},
+            .filter = {type, 5, {1, 5, count, 1, 1}},
+            .threads = 1,
+        };
+        compared += check_problem(&problem, &random);
+    }
+    gops_test_check(compared >= ROUNDS_OF_MANY, "few parts were compared");
+}
+
 static void refusals(void)
 {
     const gops_tensor data = {GOPS_F32, 4, {2, 15, 19, 23}};
@@ -252,6 +274,7 @@ int main(void)
         {"quantized_deconv", quantized_deconv},
         {"pages", pages},
         {"small_images", small_images},
+        {"many_channels", many_channels},
         {"refusals", refusals},
         {"divisible", divisible},
         {NULL, NULL},

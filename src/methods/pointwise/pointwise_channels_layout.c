@@ -110,11 +110,23 @@ static void divide_into_items(const gops_plan *plan, gops_pointwise_channels_lay
     p->chunk_items = gops_ceil_div(p->chunks.count, p->item_chunks);
 }
 
+/* The input channels of a block, at most. A part adds its floats up in the blocks of the whole plan, of whose
+ * columns it may have so few that one tile takes them. */
+static int64_t depth_of_block(const gops_plan *plan, const gops_pointwise *kernels, int64_t columns)
+{
+    const int64_t channels = plan->conv.channels_in;
+    if (plan->is_part && plan->order > 0) {
+        return gops_ceil_div(channels, plan->order);
+    }
+    const int64_t bytes = kernels->column_vectors * plan->kernels->vector_bytes;
+    return columns <= kernels->max_columns ? channels
+                                           : gops_max(1, weights_in_cache(plan, kernels) / bytes);
+}
+
 static void lay_out(const gops_plan *plan, const gops_pointwise *kernels,
                     gops_pointwise_channels_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t block_bytes = kernels->column_vectors * plan->kernels->vector_bytes;
     /* What is stored for channels side by side cannot tell them apart, as slopes would need, and is
      * given the residual with the sums. */
     const bool alike = plan->activation.kind != GOPS_ACTIVATION_PRELU && !plan->residual_after;
@@ -124,10 +136,7 @@ static void lay_out(const gops_plan *plan, const gops_pointwise *kernels,
     p->blocks = gops_split_evenly(gops_ceil_div(conv->channels_out, kernels->lanes),
                                   kernels->column_vectors);
     p->chunks = gops_split_evenly(p->columns, MAX_CHUNK);
-    p->depths = gops_split_evenly(conv->channels_in,
-                                  p->columns <= kernels->max_columns
-                                      ? conv->channels_in
-                                      : gops_max(1, weights_in_cache(plan, kernels) / block_bytes));
+    p->depths = gops_split_evenly(conv->channels_in, depth_of_block(plan, kernels, p->columns));
     divide_into_items(plan, p);
 }
 
@@ -157,6 +166,7 @@ gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limi
                          "max_workspace is %lld; pointwise needs %lld for one thread",
                          (long long)worker_limit, (long long)plan->worker_bytes);
     }
+    plan->order = (int32_t)gops_min(p->depths.count, INT32_MAX);
     plan->cost = estimate(plan, p);
     plan->items =
         p->runs * p->chunk_items * p->block_items * gops_ceil_div(conv->groups, p->item_groups);
