@@ -141,15 +141,6 @@ static ort_status *run_norm(const gops_ort_compute *self, const gops_ort_taken *
     return status;
 }
 
-static int64_t count_elements(const gops_tensor *tensor)
-{
-    int64_t count = 1;
-    for (int32_t i = 0; i < tensor->rank; i++) {
-        count *= tensor->dims[i];
-    }
-    return count;
-}
-
 static int32_t zero_point_of(const gops_ort_input *input)
 {
     return input->tensor.type == GOPS_I8 ? *(const int8_t *)input->data
@@ -167,7 +158,7 @@ static ort_status *read_scales(const gops_ort_compute *self, const gops_ort_inpu
     }
     for (size_t i = 0; i < sizeof single / sizeof single[0]; i++) {
         const gops_ort_input *input = &inputs[single[i]];
-        if (count_elements(&input->tensor) != 1) {
+        if (gops_ort_elements(&input->tensor, 0) != 1) {
             return refuse_shape(self, "x_scale, y_scale and y_zero_point must have one value");
         }
         /* The library takes 0 for 1. */
@@ -179,7 +170,7 @@ static ort_status *read_scales(const gops_ort_compute *self, const gops_ort_inpu
     quantization->output_scale = *(const float *)inputs[GOPS_ORT_OUTPUT_SCALE].data;
     quantization->output_zero_point = zero_point_of(&inputs[GOPS_ORT_OUTPUT_ZERO]);
     quantization->filter_scales = filter_scales->data;
-    quantization->filter_scales_count = count_elements(&filter_scales->tensor);
+    quantization->filter_scales_count = gops_ort_elements(&filter_scales->tensor, 0);
     return NULL;
 }
 
@@ -193,7 +184,7 @@ ort_status *gops_ort_describe_packing(const gops_ort_compute *self, const gops_o
                                   operation->output_type != 0 ? quantization : NULL};
     if (zero_points->data != NULL) {
         quantization->filter_zero_points = zero_points->data;
-        quantization->filter_zero_points_count = count_elements(&zero_points->tensor);
+        quantization->filter_zero_points_count = gops_ort_elements(&zero_points->tensor, 0);
     }
     return read_scales(self, inputs, quantization);
 }
@@ -244,7 +235,7 @@ static ort_status *start_call(const gops_ort_compute *self, const gops_tensor *o
         .slopes = self->operation.activation.kind == GOPS_ACTIVATION_PRELU ? self->folded : NULL,
     };
     if (arguments->data_zero_point != NULL &&
-        count_elements(&inputs[GOPS_ORT_DATA_ZERO].tensor) != 1) {
+        gops_ort_elements(&inputs[GOPS_ORT_DATA_ZERO].tensor, 0) != 1) {
         return refuse_shape(self, "x_zero_point has not one value");
     }
     if (self->position[GOPS_ORT_RESIDUAL] != GOPS_ORT_NOT_GIVEN &&
@@ -261,7 +252,7 @@ static ort_status *run_plan(gops_ort_compute *self, const gops_ort_taken *taken,
     gops_arguments arguments;
     ort_status *status = start_call(self, &taken->output, inputs, context, &arguments);
     /* A plan with an empty output packs no filter and takes none. */
-    if (status != NULL || count_elements(&taken->output) == 0) {
+    if (status != NULL || gops_ort_elements(&taken->output, 0) == 0) {
         return status;
     }
     return self->operation.kind == GOPS_ORT_NORM
@@ -276,7 +267,7 @@ static ort_status *run_empty(const gops_ort_compute *self, const gops_tensor *ou
     gops_arguments arguments;
     gops_error error;
     ort_status *status = start_call(self, output, inputs, context, &arguments);
-    if (status != NULL || count_elements(output) == 0) {
+    if (status != NULL || gops_ort_elements(output, 0) == 0) {
         return status;
     }
     gops_ort_enter(context, NULL);

@@ -8,21 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state is the compute info itself: the runtime makes one for each claim and session. */
-static ort_status *compute_create_state(ort_compute_info *info, ort_compute_context *context,
-                                        void **state)
-{
-    (void)context;
-    *state = info;
-    return NULL;
-}
-
-static void compute_release_state(ort_compute_info *info, void *state)
-{
-    (void)info;
-    (void)state;
-}
-
 /* Reads a constant of the claim; *is is false if it is another value. */
 static ort_status *read_initializer(const gops_ort_runtime *runtime, const ort_value_info *info,
                                     gops_ort_input *input, bool *is)
@@ -118,16 +103,15 @@ ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_cl
     gops_ort_compute *self = calloc(1, sizeof *self);
     if (self == NULL || !gops_ort_plans_open(runtime, &self->operation, &self->plans)) {
         free(self);
-        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a node");
+        return gops_ort_no_memory(runtime, "a node");
     }
-    self->base = (ort_compute_info){ORT_VERSION_PLUGINS, compute_create_state, gops_ort_call,
-                                    compute_release_state};
+    self->base = gops_ort_compute_info(gops_ort_call);
     self->runtime = runtime;
     self->operation = claim->operation;
     snprintf(self->name, sizeof self->name, "%s", claim->nodes[0]->name);
     ort_status *status = find_positions(self, claim, inputs, input_count);
     if (status == NULL && !gops_ort_fold(claim, &self->operation, &self->folded, &self->bias)) {
-        status = gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a node's constants");
+        status = gops_ort_no_memory(runtime, "a node's constants");
     }
     if (status == NULL) {
         status = pack_constant(self, claim);

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static ort_status *no_memory(const gops_ort_runtime *runtime)
-{
-    return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory to read a graph");
-}
-
 static int compare_outputs(const void *left, const void *right)
 {
     return strcmp(((const gops_ort_output *)left)->value, ((const gops_ort_output *)right)->value);
@@ -54,7 +49,7 @@ static ort_status *read_values(const gops_ort_runtime *runtime, gops_ort_node *n
     }
     if (!make_values(node->input_count, &node->inputs, &node->input_names) ||
         !make_values(node->output_count, &node->outputs, &node->output_names)) {
-        return no_memory(runtime);
+        return gops_ort_no_memory(runtime, "a graph");
     }
     if ((status = api->node_inputs(node->handle, node->inputs, node->input_count)) != NULL ||
         (status = api->node_outputs(node->handle, node->outputs, node->output_count)) != NULL ||
@@ -99,7 +94,7 @@ static ort_status *read_nodes(const gops_ort_runtime *runtime, const ort_graph *
     graph->nodes = calloc(count + 1, sizeof *graph->nodes);
     if (handles == NULL || graph->nodes == NULL) {
         free(handles);
-        return no_memory(runtime);
+        return gops_ort_no_memory(runtime, "a graph");
     }
     graph->node_count = count;
     status = runtime->api->graph_nodes(from, handles, count);
@@ -127,7 +122,7 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
     gops_ort_use *uses = calloc(inputs + count + 1, sizeof *uses);
     graph->uses = graph->memory[0] = uses;
     if (uses == NULL || !make_values(count, &outputs, &names)) {
-        return no_memory(runtime);
+        return gops_ort_no_memory(runtime, "a graph");
     }
     if ((status = runtime->api->graph_outputs(from, outputs, count)) == NULL &&
         (status = gops_ort_value_names(runtime, outputs, count, names)) == NULL) {
@@ -155,7 +150,7 @@ static ort_status *sort_outputs(const gops_ort_runtime *runtime, gops_ort_graph 
     gops_ort_output *outputs = calloc(count + 1, sizeof *outputs);
     graph->outputs = graph->memory[1] = outputs;
     if (outputs == NULL) {
-        return no_memory(runtime);
+        return gops_ort_no_memory(runtime, "a graph");
     }
     for (size_t i = 0; i < graph->node_count; i++) {
         gops_ort_node *node = &graph->nodes[i];

@@ -40,15 +40,6 @@ typedef struct making {
     gops_ort_layout *layout;
 } making;
 
-static int64_t elements(const gops_tensor *tensor, int32_t from)
-{
-    int64_t count = 1;
-    for (int32_t i = from; i < tensor->rank; i++) {
-        count *= tensor->dims[i];
-    }
-    return count;
-}
-
 static value *find(const making *of, const char *name)
 {
     for (size_t i = 0; i < of->value_count; i++) {
@@ -63,7 +54,7 @@ static value *add(making *of, const char *name, const gops_tensor *tensor)
 {
     value *made = &of->values[of->value_count++];
     *made = (value){.name = name, .tensor = *tensor};
-    made->view.stride = elements(tensor, 1);
+    made->view.stride = gops_ort_elements(tensor, 1);
     return made;
 }
 
@@ -76,7 +67,8 @@ static void place(value *placed, size_t base)
 static void place_in_new(making *of, value *placed)
 {
     placed->buffer = of->buffer_count++;
-    of->buffers[placed->buffer] = (gops_ort_buffer){.elements = elements(&placed->tensor, 0)};
+    of->buffers[placed->buffer] =
+        (gops_ort_buffer){.elements = gops_ort_elements(&placed->tensor, 0)};
     place(placed, GOPS_ORT_SCRATCH);
 }
 
@@ -102,7 +94,7 @@ static bool is_view(const making *of, const gops_ort_member *concat, value *outp
         const value *operand = find(of, concat->inputs[i]);
         is = operand->placed && share(first, operand) && operand->view.at == at &&
              operand->view.stride == first->view.stride;
-        at += elements(&operand->tensor, 1);
+        at += gops_ort_elements(&operand->tensor, 1);
     }
     if (is) {
         output->view = first->view;
@@ -129,7 +121,7 @@ static void place_concat(making *of, const gops_ort_member *concat)
             operand->buffer = output->buffer;
             operand->placed = true;
         }
-        slice.at += elements(&operand->tensor, 1);
+        slice.at += gops_ort_elements(&operand->tensor, 1);
     }
 }
 
@@ -138,7 +130,7 @@ static value part_of(const value *of, int64_t channel, const gops_tensor *tensor
 {
     value part = *of;
     part.tensor = *tensor;
-    part.view.at += channel * elements(&of->tensor, 2);
+    part.view.at += channel * gops_ort_elements(&of->tensor, 2);
     return part;
 }
 
@@ -273,7 +265,7 @@ static void add_copies(making *of, gops_ort_member *member, const value *output)
     for (size_t k = 0; k < member->input_count; k++) {
         const value *from = find(of, member->inputs[k]);
         add_copy(of, member, from, output, &to);
-        to.at += elements(&from->tensor, 1);
+        to.at += gops_ort_elements(&from->tensor, 1);
     }
 }
 
@@ -288,7 +280,7 @@ static void add_groups(making *of, gops_ort_member *member, const value *output)
         const value part = part_of(data, split ? k * group.dims[1] : 0, &group);
         const value *from = &part;
         add_step(of, member, &from, 1, output, &to);
-        to.at += elements(&group, 2);
+        to.at += gops_ort_elements(&group, 2);
     }
 }
 
@@ -313,11 +305,6 @@ static void add_steps(making *of)
     }
 }
 
-static ort_status *no_memory(const making *of)
-{
-    return gops_ort_fail(of->runtime, ORT_FAIL, "groupops: no memory to lay out a graph");
-}
-
 /* Adds the places of buffers to those of values in them, in the steps. */
 static ort_status *make(making *of, const gops_ort_interface *interface)
 {
@@ -327,7 +314,7 @@ static ort_status *make(making *of, const gops_ort_interface *interface)
     }
     add_steps(of);
     if (!gops_ort_share_scratch(of->buffers, of->buffer_count, &of->layout->scratch)) {
-        return no_memory(of);
+        return gops_ort_no_memory(of->runtime, "a graph");
     }
     for (size_t i = 0; i < of->value_count; i++) {
         value *moved = &of->values[i];
@@ -361,7 +348,7 @@ ort_status *gops_ort_layout_make(const gops_ort_runtime *runtime, const gops_ort
     ort_status *status = NULL;
     if (layout->steps == NULL || layout->output_tensors == NULL || of.values == NULL ||
         of.buffers == NULL) {
-        status = no_memory(&of);
+        status = gops_ort_no_memory(runtime, "a graph");
     } else {
         status = make(&of, interface);
     }

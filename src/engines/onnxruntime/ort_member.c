@@ -115,7 +115,7 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
     }
     gops_ort_member *made = gops_ort_member_make(GOPS_ORT_PLAN, claim, &data);
     if (made == NULL) {
-        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a node");
+        return gops_ort_no_memory(runtime, "a node");
     }
     made->stands_alone = true;
     if (set_weights(made, &weights, &biases)) {
@@ -137,6 +137,30 @@ gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_
         gops_ort_member_take_inputs(made);
     }
     return made;
+}
+
+ort_status *gops_ort_member_make_depthwise(gops_ort_reading *from, int64_t taps,
+                                           gops_ort_member **member)
+{
+    gops_ort_claim *claim = &from->claim;
+    const int64_t channels = from->data.dims[1];
+    claim->operation.groups = channels;
+    gops_ort_member *made = gops_ort_member_make(GOPS_ORT_PLAN, claim, &from->data);
+    if (made != NULL) {
+        made->made = calloc((size_t)(channels * (taps + 1)), sizeof *made->made);
+    }
+    if (made == NULL || made->made == NULL) {
+        gops_ort_member_free(made);
+        return gops_ort_no_memory(from->runtime, "a node");
+    }
+    made->filter = (gops_tensor){GOPS_F32, from->data.rank + 1, {channels, 1, 1}};
+    for (int32_t i = 3; i < made->filter.rank; i++) {
+        made->filter.dims[i] = 1;
+    }
+    made->weights = made->made;
+    made->biases = made->made + channels * taps;
+    *member = made;
+    return NULL;
 }
 
 ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,

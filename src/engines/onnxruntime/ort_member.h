@@ -78,6 +78,20 @@ gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_
                                       const gops_tensor *data);
 void gops_ort_member_take_inputs(gops_ort_member *member);
 
+/* A node that is being read, with a claim of it and what its first input is. */
+typedef struct gops_ort_reading {
+    const gops_ort_runtime *runtime;
+    const gops_ort_graph *graph;
+    gops_ort_node *node;
+    gops_ort_claim claim;
+    gops_tensor data;
+} gops_ort_reading;
+
+/* Makes a member of the claim, as a convolution of each channel by `taps` weights of its own, with
+ * memory for weights and biases, which are zeros. */
+ort_status *gops_ort_member_make_depthwise(gops_ort_reading *from, int64_t taps,
+                                           gops_ort_member **member);
+
 /* Adds to a claim what gops_ort_add_post_ops does, unless what is added to it is a constant: a region
  * gets none. */
 ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
@@ -88,6 +102,13 @@ ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
 ort_status *gops_ort_member_of_mean(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_node *node, const gops_tensor *data,
                                     gops_ort_member **member);
+
+/* Reads a pool over two axes; an average is a convolution if all windows have as many elements, their
+ * padding counted or not there. */
+ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops_tensor *output,
+                                        gops_ort_member **member);
+ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,
+                                            gops_ort_member **member);
 
 /* Reads a Slice, or a Reshape that begins a shuffle; the claim has the node. */
 ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,

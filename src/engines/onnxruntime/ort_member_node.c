@@ -2,57 +2,14 @@
 #include "ort_activation.h"
 #include "ort_attributes.h"
 #include "ort_member.h"
-#include "ort_pass.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { Y, X };
-
-enum { MAX_TAPS = 1024 }; /* of an average; more is a global one, or rare */
-
-typedef struct reading {
-    const gops_ort_runtime *runtime;
-    const gops_ort_graph *graph;
-    gops_ort_node *node;
-    gops_ort_claim claim; /* of the node */
-    gops_tensor data;     /* of its first input */
-} reading;
-
-static ort_status *no_memory(const reading *from)
-{
-    return gops_ort_fail(from->runtime, ORT_FAIL, "groupops: no memory for a node");
-}
-
-static bool is(const reading *from, const char *type)
+static bool is(const gops_ort_reading *from, const char *type)
 {
     return strcmp(from->node->type, type) == 0;
-}
-
-/* Makes a member of the claim, as a convolution of each channel by `taps` weights of its own, with
- * memory for weights and biases. */
-static ort_status *make_depthwise(reading *from, int64_t taps, gops_ort_member **member)
-{
-    gops_ort_claim *claim = &from->claim;
-    const int64_t channels = from->data.dims[1];
-    claim->operation.groups = channels;
-    gops_ort_member *made = gops_ort_member_make(GOPS_ORT_PLAN, claim, &from->data);
-    if (made != NULL) {
-        made->made = calloc((size_t)(channels * (taps + 1)), sizeof *made->made);
-    }
-    if (made == NULL || made->made == NULL) {
-        gops_ort_member_free(made);
-        return no_memory(from);
-    }
-    made->filter = (gops_tensor){GOPS_F32, from->data.rank + 1, {channels, 1, 1}};
-    for (int32_t i = 3; i < made->filter.rank; i++) {
-        made->filter.dims[i] = 1;
-    }
-    made->weights = made->made;
-    made->biases = made->made + channels * taps;
-    *member = made;
-    return NULL;
 }
 
 static void set_affine(gops_ort_member *member)
@@ -63,7 +20,7 @@ static void set_affine(gops_ort_member *member)
                         (!operation->residual_after_activation || kind == GOPS_ACTIVATION_NONE);
 }
 
-static ort_status *read_batch_norm(reading *from, gops_ort_member **member)
+static ort_status *read_batch_norm(gops_ort_reading *from, gops_ort_member **member)
 {
     enum { SCALE, SHIFT, MEAN, VARIANCE, CONSTANTS };
     const gops_ort_node *node = from->node;
@@ -84,7 +41,7 @@ static ort_status *read_batch_norm(reading *from, gops_ort_member **member)
     }
     if (status != NULL || !serves ||
         (status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
-        (status = make_depthwise(from, 1, member)) != NULL) {
+        (status = gops_ort_member_make_depthwise(from, 1, member)) != NULL) {
         return status;
     }
     const float *scale = constants[SCALE].values, *shift = constants[SHIFT].values;
@@ -98,9 +55,9 @@ static ort_status *read_batch_norm(reading *from, gops_ort_member **member)
     return NULL;
 }
 
-static ort_status *make_identity(reading *from, gops_ort_member **member)
+static ort_status *make_identity(gops_ort_reading *from, gops_ort_member **member)
 {
-    ort_status *status = make_depthwise(from, 1, member);
+    ort_status *status = gops_ort_member_make_depthwise(from, 1, member);
     for (int64_t c = 0; status == NULL && c < from->data.dims[1]; c++) {
         (*member)->made[c] = 1;
     }
@@ -110,7 +67,7 @@ static ort_status *make_identity(reading *from, gops_ort_member **member)
     return status;
 }
 
-static ort_status *read_add(reading *from, gops_ort_member **member)
+static ort_status *read_add(gops_ort_reading *from, gops_ort_member **member)
 {
     const gops_ort_node *node = from->node;
     gops_tensor other;
@@ -125,7 +82,7 @@ static ort_status *read_add(reading *from, gops_ort_member **member)
     return status != NULL ? status : make_identity(from, member);
 }
 
-static ort_status *read_activation(reading *from, gops_ort_member **member)
+static ort_status *read_activation(gops_ort_reading *from, gops_ort_member **member)
 {
     bool serves;
     ort_status *status = gops_ort_read_activation(from->runtime, from->node,
@@ -144,7 +101,7 @@ static bool is_gate(const gops_tensor *data, const gops_tensor *gate)
     return is_one;
 }
 
-static ort_status *read_product(reading *from, gops_ort_member **member)
+static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member)
 {
     const gops_ort_node *node = from->node;
     gops_tensor other;
@@ -161,7 +118,7 @@ static ort_status *read_product(reading *from, gops_ort_member **member)
     }
     *member = gops_ort_member_make(GOPS_ORT_PRODUCT, &from->claim, first ? &from->data : &other);
     if (*member == NULL) {
-        return no_memory(from);
+        return gops_ort_no_memory(from->runtime, "a node");
     }
     (*member)->two_inputs[0] = node->input_names[first ? 0 : 1];
     (*member)->two_inputs[1] = node->input_names[first ? 1 : 0];
@@ -170,117 +127,8 @@ static ort_status *read_product(reading *from, gops_ort_member **member)
     return NULL;
 }
 
-static int64_t value_of(const gops_list *list, int axis, int64_t missing)
-{
-    return list->count == 0 ? missing : list->values[axis];
-}
-
-static bool has_two(const gops_list *list)
-{
-    return list->count == 0 || list->count == GOPS_ORT_WINDOW_AXES;
-}
-
-/* The window of a pool over two axes whose output is `output`: each window begins, and has an element,
- * in the data. *serves is false for all others. pads_end is what the attribute says. */
-static ort_status *read_window(const reading *from, const gops_tensor *output,
-                               gops_ort_window *window, gops_list *pads_end, bool *serves)
-{
-    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
-    gops_list kernel = {0}, strides = {0}, dilations = {0}, begin = {0};
-    gops_auto_pad auto_pad = GOPS_AUTO_PAD_EXPLICIT;
-    gops_ort_attribute_list(&attributes, "kernel_shape", &kernel);
-    gops_ort_attribute_list(&attributes, "strides", &strides);
-    gops_ort_attribute_list(&attributes, "dilations", &dilations);
-    gops_ort_attribute_pads(&attributes, "pads", &begin, pads_end);
-    gops_ort_attribute_auto_pad(&attributes, &auto_pad);
-    *serves = attributes.status == NULL && !attributes.malformed &&
-              from->data.rank == 2 + GOPS_ORT_WINDOW_AXES && output->rank == from->data.rank &&
-              output->dims[0] == from->data.dims[0] && output->dims[1] == from->data.dims[1] &&
-              kernel.count == GOPS_ORT_WINDOW_AXES && has_two(&strides) && has_two(&dilations) &&
-              has_two(&begin) && auto_pad == GOPS_AUTO_PAD_EXPLICIT;
-    for (int axis = Y; axis <= X && *serves; axis++) {
-        window->kernel[axis] = kernel.values[axis];
-        window->strides[axis] = value_of(&strides, axis, 1);
-        window->pads_begin[axis] = value_of(&begin, axis, 0);
-        const int64_t last =
-            (output->dims[2 + axis] - 1) * window->strides[axis] - window->pads_begin[axis];
-        *serves = value_of(&dilations, axis, 1) == 1 && window->kernel[axis] >= 1 &&
-                  window->strides[axis] >= 1 && window->pads_begin[axis] >= 0 &&
-                  value_of(pads_end, axis, 0) >= 0 &&
-                  window->pads_begin[axis] < window->kernel[axis] &&
-                  last < from->data.dims[2 + axis];
-    }
-    return attributes.status;
-}
-
-static ort_status *read_max_pool(reading *from, const gops_tensor *output, gops_ort_member **member)
-{
-    gops_ort_window window = {{0}, {0}, {0}};
-    gops_list pads_end = {0};
-    bool serves;
-    ort_status *status = read_window(from, output, &window, &pads_end, &serves);
-    const int64_t row = (output->dims[3] - 1) * window.strides[X] + window.kernel[X];
-    if (status != NULL || !serves || row > GOPS_ORT_MAX_ROW ||
-        from->data.dims[3] > GOPS_ORT_MAX_ROW) {
-        return status;
-    }
-    *member = gops_ort_member_make(GOPS_ORT_MAX_POOL, &from->claim, &from->data);
-    if (*member == NULL) {
-        return no_memory(from);
-    }
-    (*member)->output = *output;
-    (*member)->window = window;
-    return NULL;
-}
-
-/* Windows that all have as many elements, padding counted or not there. */
-static ort_status *read_average_pool(reading *from, const gops_tensor *output,
-                                     gops_ort_member **member)
-{
-    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
-    gops_conv_attributes *conv = &from->claim.operation.conv;
-    gops_ort_window window;
-    gops_list end = {0};
-    int64_t counts_padding = 0;
-    bool serves;
-    ort_status *status = read_window(from, output, &window, &end, &serves);
-    if (status != NULL || !serves) {
-        return status;
-    }
-    gops_ort_attribute_int(&attributes, "count_include_pad", &counts_padding);
-    serves = attributes.status == NULL && !attributes.malformed;
-    for (int axis = Y; axis <= X; axis++) {
-        const int64_t pad_end = value_of(&end, axis, 0);
-        const int64_t pads = window.pads_begin[axis] + pad_end;
-        const int64_t steps =
-            (from->data.dims[2 + axis] + pads - window.kernel[axis]) / window.strides[axis];
-        serves = serves && (pads == 0 || counts_padding != 0) && pad_end < window.kernel[axis] &&
-                 from->data.dims[2 + axis] + pads >= window.kernel[axis] &&
-                 output->dims[2 + axis] == steps + 1;
-        conv->strides.values[axis] = window.strides[axis];
-        conv->pads_begin.values[axis] = window.pads_begin[axis];
-        conv->pads_end.values[axis] = pad_end;
-    }
-    conv->strides.count = conv->pads_begin.count = conv->pads_end.count = GOPS_ORT_WINDOW_AXES;
-    const int64_t taps = window.kernel[Y] * window.kernel[X];
-    if (attributes.status != NULL || !serves || taps > MAX_TAPS) {
-        return attributes.status;
-    }
-    if ((status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
-        (status = make_depthwise(from, taps, member)) != NULL) {
-        return status;
-    }
-    for (int64_t i = 0; i < taps * from->data.dims[1]; i++) {
-        (*member)->made[i] = 1 / (float)taps;
-    }
-    (*member)->filter.dims[3] = window.kernel[Y];
-    (*member)->filter.dims[4] = window.kernel[X];
-    (*member)->output = *output;
-    return NULL;
-}
-
 /* ReduceMean whose axes are an attribute, and all spatial ones. */
-static ort_status *is_mean(const reading *from, bool *serves)
+static ort_status *is_mean(const gops_ort_reading *from, bool *serves)
 {
     gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
     gops_list axes = {0};
@@ -296,7 +144,7 @@ static ort_status *is_mean(const reading *from, bool *serves)
     return attributes.status;
 }
 
-static ort_status *read_global_average(reading *from, const gops_tensor *output,
+static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor *output,
                                        gops_ort_member **member)
 {
     bool serves = true;
@@ -309,13 +157,14 @@ static ort_status *read_global_average(reading *from, const gops_tensor *output,
     }
     *member = gops_ort_member_make(GOPS_ORT_GLOBAL_AVERAGE, &from->claim, &from->data);
     if (*member == NULL) {
-        return no_memory(from);
+        return gops_ort_no_memory(from->runtime, "a node");
     }
     (*member)->output = *output;
     return NULL;
 }
 
-static ort_status *read_concat(reading *from, const gops_tensor *output, gops_ort_member **member)
+static ort_status *read_concat(gops_ort_reading *from, const gops_tensor *output,
+                               gops_ort_member **member)
 {
     const gops_ort_node *node = from->node;
     gops_ort_attributes attributes = {from->runtime, node, NULL, false};
@@ -341,7 +190,7 @@ static ort_status *read_concat(reading *from, const gops_tensor *output, gops_or
     }
     *member = gops_ort_member_make(GOPS_ORT_CONCAT, &from->claim, &from->data);
     if (*member == NULL) {
-        return no_memory(from);
+        return gops_ort_no_memory(from->runtime, "a node");
     }
     (*member)->output = *output;
     (*member)->inputs = node->input_names;
@@ -353,7 +202,7 @@ static ort_status *read_concat(reading *from, const gops_tensor *output, gops_or
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_node *node, gops_ort_member **member)
 {
-    reading from = {.runtime = runtime, .graph = graph, .node = node};
+    gops_ort_reading from = {.runtime = runtime, .graph = graph, .node = node};
     gops_tensor output;
     bool serves = node->input_count >= 1 && node->output_count >= 1 && node->type[0] != '\0';
     *member = NULL;
@@ -382,10 +231,10 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
         return gops_ort_member_of_instance(runtime, graph, node, member);
     }
     if (is(&from, "MaxPool")) {
-        return read_max_pool(&from, &output, member);
+        return gops_ort_member_of_max_pool(&from, &output, member);
     }
     if (is(&from, "AveragePool")) {
-        return read_average_pool(&from, &output, member);
+        return gops_ort_member_of_average_pool(&from, &output, member);
     }
     if (is(&from, "GlobalAveragePool") || is(&from, "ReduceMean")) {
         return read_global_average(&from, &output, member);

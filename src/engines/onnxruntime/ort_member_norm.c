@@ -95,7 +95,7 @@ static ort_status *make(const instance *of, const gops_tensor *data, gops_ort_me
     float *values = made != NULL ? malloc((size_t)channels * 2 * sizeof *values) : NULL;
     if (values == NULL) {
         gops_ort_member_free(made);
-        return gops_ort_fail(of->runtime, ORT_FAIL, "groupops: no memory for a node");
+        return gops_ort_no_memory(of->runtime, "a node");
     }
     for (int64_t c = 0; c < channels; c++) {
         const float factor = value_for(&of->factors, c, channels, 1);

@@ -65,7 +65,7 @@ ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops
     }
     *member = gops_ort_member_make(GOPS_ORT_SLICE, claim, data);
     if (*member == NULL) {
-        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a node");
+        return gops_ort_no_memory(runtime, "a node");
     }
     (*member)->output = *output;
     (*member)->start = start;
@@ -154,7 +154,7 @@ ort_status *gops_ort_member_of_shuffle(const gops_ort_runtime *runtime, const go
     }
     *member = gops_ort_member_make(GOPS_ORT_SHUFFLE, claim, data);
     if (*member == NULL) {
-        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a node");
+        return gops_ort_no_memory(runtime, "a node");
     }
     make_shuffle(*member, nodes, 1, groups);
     return NULL;

@@ -55,7 +55,7 @@ ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_membe
             gops_ort_member **items = realloc(members->items, capacity * sizeof(void *));
             if (items == NULL) {
                 gops_ort_member_free(member);
-                return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a list of nodes");
+                return gops_ort_no_memory(runtime, "a list of nodes");
             }
             members->items = items;
             members->capacity = capacity;
@@ -170,8 +170,7 @@ ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_or
     }
     free(of.owner);
     free(of.level);
-    return has_memory ? NULL
-                      : gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory to sort a graph");
+    return has_memory ? NULL : gops_ort_no_memory(runtime, "a graph");
 }
 
 void gops_ort_members_free(gops_ort_members *members)

@@ -139,28 +139,14 @@ static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context 
     return execute(self, &work, context);
 }
 
-/* The state is the compute info itself: the runtime makes one for each claim and session. */
-static ort_status *create_state(ort_compute_info *info, ort_compute_context *context, void **state)
-{
-    (void)context;
-    *state = info;
-    return NULL;
-}
-
-static void release_state(ort_compute_info *info, void *state)
-{
-    (void)info;
-    (void)state;
-}
-
 ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool *pool, size_t input,
                                  ort_compute_info **info)
 {
     pool_compute *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a node");
+        return gops_ort_no_memory(runtime, "a node");
     }
-    made->base = (ort_compute_info){ORT_VERSION_PLUGINS, create_state, call, release_state};
+    made->base = gops_ort_compute_info(call);
     made->runtime = runtime;
     made->pool = *pool;
     made->input = input;

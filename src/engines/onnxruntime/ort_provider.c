@@ -66,7 +66,7 @@ static ort_status *claim(const gops_ort_runtime *runtime, gops_ort_node *const *
     const ort_fusion_options options = {ORT_VERSION_PLUGINS, !constants};
     const ort_node **handles = malloc((count + 1) * sizeof *handles);
     if (handles == NULL) {
-        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a list of nodes");
+        return gops_ort_no_memory(runtime, "a list of nodes");
     }
     for (size_t i = 0; i < count; i++) {
         handles[i] = nodes[i]->handle;
@@ -173,7 +173,7 @@ static ort_status *claim_level(const provider *self, const gops_ort_graph *graph
     }
     gops_ort_node **nodes = malloc(node_count * sizeof *nodes);
     if (nodes == NULL) {
-        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a list of nodes");
+        return gops_ort_no_memory(runtime, "a list of nodes");
     }
     for (size_t i = 0, k = 0; i < count; k += members[i++]->claim.node_count) {
         memcpy(nodes + k, members[i]->claim.nodes, members[i]->claim.node_count * sizeof *nodes);
@@ -269,7 +269,7 @@ static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_members
     const char **names = calloc(count + 1, sizeof *names);
     gops_tensor *tensors = calloc(counts[0] + 1, sizeof *tensors);
     if (infos == NULL || names == NULL || tensors == NULL) {
-        status = gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a graph");
+        status = gops_ort_no_memory(runtime, "a graph");
     } else if ((status = api->node_inputs(fused, infos, counts[0])) == NULL &&
                (status = api->node_outputs(fused, infos + counts[0], counts[1])) == NULL) {
         status = gops_ort_value_names(runtime, infos, count, names);
@@ -371,7 +371,7 @@ ort_status *gops_ort_provider_create(const gops_ort_runtime *runtime, const ort_
 {
     provider *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for a provider");
+        return gops_ort_no_memory(runtime, "a provider");
     }
     made->base.version = ORT_VERSION_PLUGINS;
     made->base.get_name = provider_name;

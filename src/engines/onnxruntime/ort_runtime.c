@@ -74,6 +74,11 @@ ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const 
     return runtime->api->create_status(code, message);
 }
 
+ort_status *gops_ort_no_memory(const gops_ort_runtime *runtime, const char *what)
+{
+    return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for %s", what);
+}
+
 /* The text of an option of the session; *word stays where it is not given. */
 static ort_status *read_option(const gops_ort_runtime *runtime, const ort_session_options *options,
                                const char *key, char option[16], const char **word)
@@ -332,4 +337,33 @@ bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other)
 {
     return one->rank == other->rank &&
            memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
+}
+
+int64_t gops_ort_elements(const gops_tensor *tensor, int32_t from)
+{
+    int64_t count = 1;
+    for (int32_t i = from; i < tensor->rank; i++) {
+        count *= tensor->dims[i];
+    }
+    return count;
+}
+
+/* The state is the compute info itself: the runtime makes one for each claim and session. */
+static ort_status *create_state(ort_compute_info *info, ort_compute_context *context, void **state)
+{
+    (void)context;
+    *state = info;
+    return NULL;
+}
+
+static void release_state(ort_compute_info *info, void *state)
+{
+    (void)info;
+    (void)state;
+}
+
+ort_compute_info gops_ort_compute_info(ort_status *(*compute)(ort_compute_info *info, void *state,
+                                                              ort_kernel_context *context))
+{
+    return (ort_compute_info){ORT_VERSION_PLUGINS, create_state, compute, release_state};
 }

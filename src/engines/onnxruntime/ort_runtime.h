@@ -35,6 +35,8 @@ void gops_ort_runtime_close(gops_ort_runtime *runtime);
 /* Makes a status; the message is formatted as by printf. */
 ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The status for memory that could not be had, for "a node" or another `what`. */
+ort_status *gops_ort_no_memory(const gops_ort_runtime *runtime, const char *what);
 
 /* Reads the session's options: the provider's `accuracy`, exact or relaxed, without which the
  * environment's GROUPOPS_ACCURACY counts, and `claim`, worthwhile or all; the first is the default. */
@@ -60,6 +62,12 @@ ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_val
                                   gops_tensor *tensor, bool *known);
 
 bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other);
+/* The product of the dimensions from axis `from` on. */
+int64_t gops_ort_elements(const gops_tensor *tensor, int32_t from);
+
+/* What the runtime calls for a claim or region that keeps nothing between its calls. */
+ort_compute_info gops_ort_compute_info(ort_status *(*compute)(ort_compute_info *info, void *state,
+                                                              ort_kernel_context *context));
 
 /* The runtime's thread pool and memory as hooks. A call of the runtime calls gops_ort_enter before
  * gops_execute and gops_ort_leave after it: between them memory comes from the session's arena and

@@ -269,8 +269,7 @@ gops_axis gops_subconv_product_axis(const gops_subconv_geometry *geometry,
     return axis;
 }
 
-/* Packs row i of a tile for tap number `tap` of the product; `weights` is that of its first input channel.
- */
+/* Packs row i of a tile for tap number `tap`; `weights` are those of the tap's first input channel. */
 static void pack_tap(const gops_plan *plan, const gops_subconv_product *product,
                      const gops_subconv_tile *tile, int64_t i, const unsigned char *weights,
                      int64_t tap, int32_t zero)
