@@ -1,11 +1,11 @@
 """Times whole networks of torchvision in PyTorch without and with groupops_torch, in turns.
 
-    torch_networks.py [--threads=1,2] [--seconds=6] [--channels-last] [NETWORK...]
+    torch_networks.py [--threads=1,2] [--seconds=6] [--channels-last] [--fuse] [NETWORK...]
 
 NETWORK is a name of torchvision's, for classification, segmentation (with segmentation/ in front) or
 video (with video/); none stands for the list below, all for all that torchvision has. Weights are
-random. A line for each network and number of threads: the least milliseconds without and with, and
-their ratio; then the geometric means. PYTHONPATH and GROUPOPS_LIBRARY are those of
+random. --fuse calls groupops_torch.fuse(). A line for each network and number of threads: the least milliseconds
+without and with, and their ratio; then the geometric means. PYTHONPATH and GROUPOPS_LIBRARY are those of
 src/engines/pytorch/README.md.
 """
 
@@ -94,12 +94,14 @@ def compare(run, seconds):
     return min(without), min(within)
 
 
-def measure(name, threads, seconds, channels_last):
+def measure(name, threads, seconds, channels_last, fuse):
     torch.manual_seed(0)
     model, data = make(name)
     if channels_last:
         layout = torch.channels_last_3d if data.dim() == 5 else torch.channels_last
         model, data = model.to(memory_format=layout), data.to(memory_format=layout)
+    if fuse:
+        groupops_torch.fuse(model)
     ratios = {}
     with torch.no_grad():
         for count in threads:
@@ -114,7 +116,7 @@ def measure(name, threads, seconds, channels_last):
 def main(words):
     given = dict(word[2:].partition("=")[::2] for word in words if word.startswith("--"))
     names = [word for word in words if not word.startswith("--")] or NETWORKS
-    if given.keys() - {"threads", "seconds", "channels-last"}:
+    if given.keys() - {"threads", "seconds", "channels-last", "fuse"}:
         print(__doc__.strip(), file=sys.stderr)
         return 2
     threads = [int(count) for count in given.get("threads", "1,2").split(",")]
@@ -122,7 +124,8 @@ def main(words):
     keep_memory()
     print(f"{'network':44} {'threads':>7} {'without':>10} {'with':>10} {'ratio':>7}")
     for name in list(every_network()) if names == ["all"] else names:
-        for count, ratio in measure(name, threads, float(given.get("seconds", 6)), "channels-last" in given).items():
+        ratios = measure(name, threads, float(given.get("seconds", 6)), "channels-last" in given, "fuse" in given)
+        for count, ratio in ratios.items():
             found[count].append(ratio)
     for count, ratios in found.items():
         mean = exp(sum(map(log, ratios)) / len(ratios))

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import groupops_torch
-from groupops_torch import override, sequences
+from groupops_torch import chain, override
 from support import within
 
 LAYOUTS = (torch.contiguous_format, torch.channels_last)
@@ -298,10 +298,10 @@ class Life(Case):
             ([conv, batch, relu], [3]), ([conv, relu, batch], [2, 1]), ([conv], [1]), ([relu, conv, batch, batch], [1, 2, 1]),
             ([conv, nn.BatchNorm1d(2), relu], [1, 1, 1]), ([conv, conv, relu, relu], [1, 2, 1]),
         ):
-            steps = sequences._split(modules, None)
-            chains = [step.modules if type(step) is sequences._Chain else (step,) for step in steps]
-            self.assertEqual([len(chain) for chain in chains], sizes)
-            self.assertEqual([module for chain in chains for module in chain], modules)
+            steps = chain.split(modules, None)
+            found = [step.modules if type(step) is chain.Chain else (step,) for step in steps]
+            self.assertEqual([len(one) for one in found], sizes)
+            self.assertEqual([module for one in found for module in one], modules)
 
 
 if __name__ == "__main__":

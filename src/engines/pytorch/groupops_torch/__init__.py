@@ -14,6 +14,6 @@ package's folder, or by the system's loader.
 """
 
 from groupops_torch.binding import GroupopsError, library_path
-from groupops_torch.override import enabled, forget, statistics
+from groupops_torch.override import enabled, forget, fuse, statistics
 
-__all__ = ["GroupopsError", "enabled", "forget", "library_path", "statistics"]
+__all__ = ["GroupopsError", "enabled", "forget", "fuse", "library_path", "statistics"]

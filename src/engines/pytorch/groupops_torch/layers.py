@@ -85,7 +85,7 @@ class Layer:
         binding.call("plan_get_info", plan, byref(info))
         return plan, info.shape.output.dims[: info.shape.output.rank], info.workspace_bytes
 
-    def run(self, data, dims, output_dims, scale=None, bias=None, mean=None, variance=None):
+    def run(self, data, dims, output_dims, scale=None, bias=None, mean=None, variance=None, residual=None):
         """The output for `data`, which is contiguous and has the sizes `dims`, a tuple, to the library. An
         output_dims of None takes the plan's."""
         held = self._held.get(dims)
@@ -94,12 +94,12 @@ class Layer:
             # If another thread was faster, its plan stays.
             held = prepared if self._held.setdefault(dims, prepared) is prepared else None
         try:
-            return self._execute(prepared, data, output_dims, scale, bias, mean, variance)
+            return self._execute(prepared, data, output_dims, scale, bias, mean, variance, residual)
         finally:
             if held is None:
                 binding.release("plan_cache_release", self._cache, prepared[0])
 
-    def _execute(self, prepared, data, output_dims, scale, bias, mean, variance):
+    def _execute(self, prepared, data, output_dims, scale, bias, mean, variance, residual):
         plan, plan_dims, workspace_bytes = prepared
         output = torch.empty(plan_dims if output_dims is None else output_dims, dtype=data.dtype)
         workspace, at = _workspace(workspace_bytes)
@@ -107,7 +107,7 @@ class Layer:
             plan,
             binding.ARGUMENTS.pack(
                 binding.ARGUMENTS.size, data.data_ptr(), self._filter.value or 0, _address(scale), _address(bias),
-                output.data_ptr(), 0, _address(mean), _address(variance), 0, at, workspace_bytes, 0, 0, 0,
+                output.data_ptr(), _address(residual), _address(mean), _address(variance), 0, at, workspace_bytes, 0, 0, 0,
             ),
         )
         return output

@@ -9,6 +9,8 @@ from functools import lru_cache
 import torch
 
 from groupops_torch import binding, checks, layers
+from groupops_torch.chain import Owner
+from groupops_torch.graphs import Graphs
 from groupops_torch.kept import Kept
 from groupops_torch.modules import Modules
 from groupops_torch.sequences import Sequences
@@ -46,6 +48,19 @@ def forget(weight=None):
     _sequences.forget()
 
 
+def fuse(model):
+    """Lets calls inside enabled() run convolutions of this model with what follows them as one call each, also where
+    its modules' own forwards call them. Returns how many such calls there are.
+
+    The model stays as it is, and so must what its forwards do: torch.fx records it here, so that conditions and
+    loops that do not depend on attributes of the model or sizes of tensors are as they were now. What
+    torch.fx cannot follow is tried module by module. Not to be called while other threads use models."""
+    if model.training:
+        raise ValueError("the model is in training mode; call its eval() first")
+    with _lock:
+        return _graphs.fuse(model)
+
+
 def _pytorch_convolution(*arguments):
     """PyTorch's own aten::convolution; the four flags are those for the CPU. A call by its name in
     torch.ops would take 10 us more."""
@@ -70,7 +85,9 @@ def _entry_of(weight, lists, groups):
 
 
 _modules = Modules(_decide, _entry_of, _counts)
-_sequences = Sequences(_decide, _counts)
+_chains = Owner(_decide, _counts)
+_sequences = Sequences(_chains)
+_graphs = Graphs(_chains)
 
 
 def _convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
@@ -179,7 +196,7 @@ def _register():
 
 
 def _set_accuracy():
-    _modules.accuracy = _sequences.accuracy = None if _packing_each_call else _accuracy()
+    _modules.accuracy = _chains.accuracy = None if _packing_each_call else _accuracy()
 
 
 @contextlib.contextmanager
@@ -198,6 +215,7 @@ def enabled(pack_each_call=False, accuracy=None):
             _registered = _register()
             _modules.open()
             _sequences.open()
+            _graphs.open()
         _open += 1
         _packing_each_call += bool(pack_each_call)
         _relaxed += accuracy == "relaxed"
@@ -211,6 +229,7 @@ def enabled(pack_each_call=False, accuracy=None):
             _relaxed -= accuracy == "relaxed"
             _set_accuracy()
             if _open == 0:
+                _graphs.close()
                 _sequences.close()
                 _modules.close()
                 _registered = ()  # torch puts its own kernels back

@@ -46,7 +46,7 @@ class Call:
 
     __slots__ = (
         "stride", "dtype", "attributes", "shape", "next", "lists", "contiguous", "converted", "threads", "accuracy",
-        "own", "entry", "fold", "layer", "activation",
+        "own", "entry", "fold", "layer", "activation", "output_shape",
     )
 
     def __init__(self, own, data, lists, converted, accuracy):
@@ -61,7 +61,7 @@ class Call:
         self.converted = converted
         self.threads = torch.get_num_threads()
         self.accuracy = accuracy
-        self.entry = self.fold = self.layer = self.activation = None
+        self.entry = self.fold = self.layer = self.activation = self.output_shape = None
 
     def followed_by(self, other):
         """This call, and behind it those that were remembered for other inputs."""

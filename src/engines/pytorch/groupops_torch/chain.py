@@ -1,0 +1,228 @@
+"""A convolution with what follows it, in one call: its batch normalization, a sum with another tensor, an activation.
+
+In evaluation a batch normalization is a factor and an addend for each channel. The factor goes into the
+weights, the addend into the bias, and the activation is one of the library's. A call that is PyTorch's is
+computed by PyTorch with these weights and this bias, and what is left of the chain follows. The weights
+are folded and packed once, and again when one of the tensors that they were made of has changed.
+"""
+
+import torch
+from torch import nn
+from torch.nn.modules import module as _of_modules
+
+from groupops_torch import binding, fold, layers
+from groupops_torch.checks import ALWAYS, plainly_channels_last
+from groupops_torch.modules import KINDS
+from groupops_torch.remembered import Call, can_be_remembered, find, is_extraordinary, is_readable
+
+NORMS = {nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
+
+# The library's activation, as kind, alpha and beta (gops_activation), of a module.
+ACTIVATIONS = {
+    nn.ReLU: lambda of: (1, 0.0, 0.0),
+    nn.ReLU6: lambda of: (2, 0.0, 6.0),
+    nn.Hardtanh: lambda of: (2, of.min_val, of.max_val),
+    nn.LeakyReLU: lambda of: (3, of.negative_slope, 0.0),
+    nn.Sigmoid: lambda of: (4, 0.0, 0.0),
+    nn.Hardswish: lambda of: (6, 0.0, 0.0),
+    nn.SiLU: lambda of: (7, 1.0, 0.0),
+    nn.Hardsigmoid: lambda of: (11, 1 / 6, 0.5),
+}
+_hooks = (
+    _of_modules._global_backward_hooks,
+    _of_modules._global_forward_hooks,
+    _of_modules._global_forward_pre_hooks,
+)
+
+_ZEROS = {axes: (0,) * axes for axes in KINDS.values()}
+
+_their_convolution = torch._convolution
+_threads = torch.get_num_threads
+_Parameter = nn.Parameter
+_Tensor = torch.Tensor
+
+
+class Chain:
+    """The modules, and between the normalization and the activation `add`, a function of the sum so far and another
+    tensor that PyTorch computes it by, or None."""
+
+    def __init__(self, owner, conv, norm=None, add=None, activation=None):
+        """`owner` is an Owner."""
+        self.owner, self.conv, self.norm, self.add, self.activation = owner, conv, norm, add, activation
+        self.modules = [module for module in (conv, norm, activation) if module is not None]
+        self.axes = KINDS[type(conv)]
+        self.fold = None
+        self.calls = None  # the first of those that are remembered
+
+    def __call__(self, data, residual=None):
+        output = self._as_one(data, residual)
+        if output is not None:
+            return output
+        output = self.conv(data)
+        self._remember(data, output)
+        if self.norm is not None:
+            output = self.norm(output)
+        return self._finish(output, residual)
+
+    def _finish(self, output, residual):
+        if self.add is not None:
+            output = self.add(output, residual)
+        return output if self.activation is None else self.activation(output)
+
+    def _tensors(self, own):
+        """The weights and the vectors of a fold, and epsilon; or None where they are not the modules' own."""
+        parameters = own["_parameters"]
+        weight, bias = parameters.get("weight"), parameters.get("bias", own)
+        scale = shift = mean = variance = epsilon = None
+        if self.norm is not None:
+            own = self.norm.__dict__
+            parameters, buffers, epsilon = own["_parameters"], own["_buffers"], own["eps"]
+            scale, shift = parameters.get("weight", own), parameters.get("bias", own)
+            mean, variance = buffers.get("running_mean"), buffers.get("running_var")
+            if own["training"] or type(mean) is not _Tensor or type(variance) is not _Tensor:
+                return None
+        if (
+            type(weight) is not _Parameter
+            or bias is not None and type(bias) is not _Parameter
+            or scale is not None and type(scale) is not _Parameter
+            or shift is not None and type(shift) is not _Parameter
+        ):
+            return None
+        return weight, (bias, scale, shift, mean, variance), epsilon
+
+    def _may_be_one(self):
+        """Whether nothing sees the calls of the modules one by one."""
+        for module in self.modules:
+            own = module.__dict__
+            if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or "forward" in own:
+                return False
+        return not (_hooks[0] or _hooks[1] or _hooks[2])
+
+    def _as_one(self, data, residual):
+        """The output, or None where the modules are to be called one by one."""
+        if is_extraordinary(data):
+            return None
+        own = self.conv.__dict__
+        call = find(self.calls, own, data)
+        if call is None or call.lists is None and self.norm is None or not self._may_be_one():
+            return None
+        tensors = self._tensors(own)
+        folded = None if tensors is None else self._fold(*tensors)
+        if folded is None:
+            return None
+        if call.lists is None:
+            return self._left(call, data, residual, folded, tensors[0])
+        if call.threads != _threads() or call.accuracy != self.owner.accuracy or not is_readable(data):
+            return None
+        return self._served(call, data, residual, folded, tensors[0])
+
+    def _left(self, call, data, residual, folded, weight):
+        """As _as_one(), by PyTorch's convolution."""
+        if folded.weight is None:
+            folded.weight = folded.folded(weight)
+        self.owner.counts["left to PyTorch"] += 1
+        stride, padding, dilation, groups, _ = call.attributes
+        output = _their_convolution(
+            data, folded.weight, folded.bias, stride, padding, dilation, False, _ZEROS[self.axes], groups,
+            False, False, False, False,
+        )
+        return self._finish(output, residual)
+
+    def _served(self, call, data, residual, folded, weight):
+        """As _as_one(), by the library."""
+        whole = self.add is None or not call.converted and _is_like(residual, data, call.output_shape)
+        try:
+            layer = self._layer(call, data, folded, weight, whole)
+            output = layer.run(
+                layers.contiguous(data, call.converted), call.shape, None, bias=folded.bias,
+                residual=residual if whole else None,
+            )
+        except binding.GroupopsError:
+            return None
+        self.owner.counts["convolution"] += 1
+        if call.converted:
+            output = output.contiguous(memory_format=torch.channels_last)
+        return output if whole else self._finish(output, residual)
+
+    def _layer(self, call, data, folded, weight, whole):
+        """The layer, with the activation if it is the `whole` chain."""
+        activation = ACTIVATIONS[type(self.activation)](self.activation) if whole and self.activation else None
+        if call.layer is None or call.fold is not folded or call.activation != activation:
+            groups = call.attributes[3]
+            key = call.lists, groups, call.threads, call.accuracy, activation
+            call.layer = folded.layers.get(key)
+            if call.layer is None:
+                call.layer = folded.layers[key] = layers.convolution(
+                    data, folded.folded(weight), *call.lists[:3], False, call.lists[3], groups, call.accuracy, activation
+                )
+            call.fold, call.activation = folded, activation
+        return call.layer
+
+    def _fold(self, weight, vectors, epsilon):
+        found = self.fold
+        if found is not None and found.is_made_of(weight, vectors, epsilon):
+            return found
+        self.fold = None
+        found = fold.make(weight, vectors, epsilon)
+        if found is not None and found.is_made_of(weight, vectors, epsilon):  # else they were written meanwhile
+            self.fold = found
+        return found
+
+    def _remember(self, data, output):
+        """Decides for calls like this one, whose convolution has just been computed."""
+        if is_extraordinary(data):
+            return
+        own = self.conv.__dict__
+        known = find(self.calls, own, data)
+        if known is not None and known.threads == _threads() and known.accuracy == self.owner.accuracy:
+            return
+        tensors = self._tensors(own)
+        if (
+            tensors is None
+            or self.owner.accuracy is None
+            or data.dtype not in ALWAYS
+            or not can_be_remembered(own, data, self.axes)
+        ):
+            return
+        weight, bias = tensors[0], tensors[1][0]
+        stride, padding, dilation, groups = own["stride"], own["padding"], own["dilation"], own["groups"]
+        lists = self.owner.decide(data, weight, bias, stride, padding, dilation, False, _ZEROS[self.axes], groups)
+        call = Call(own, data, lists, plainly_channels_last(data), self.owner.accuracy)
+        call.output_shape = output.shape
+        self.calls = call.followed_by(self.calls)
+
+
+def _is_like(residual, data, shape):
+    """Whether it is such a tensor as the library's output for the data."""
+    return (
+        type(residual) is _Tensor
+        and residual.dtype is data.dtype
+        and residual.shape == shape
+        and residual.is_cpu
+        and is_readable(residual)
+        and residual.is_contiguous()
+    )
+
+
+class Owner:
+    """What chains share: decide(arguments of aten::convolution), which gives the lists of a call that the library
+    serves, or None; the numbers of calls; and the accuracy of calls now, None while weights are packed at each."""
+
+    def __init__(self, decide, counts):
+        self.decide, self.counts = decide, counts
+        self.accuracy = None
+
+
+def split(modules, owner):
+    """The modules, which are called one behind the other, with chains in the place of those that can be one call."""
+    steps, at = [], 0
+    while at < len(modules):
+        end, norm, activation = at + 1, None, None
+        if type(modules[at]) in KINDS:
+            if end < len(modules) and type(modules[end]) is NORMS[type(modules[at])]:
+                norm, end = modules[end], end + 1
+            if end < len(modules) and type(modules[end]) in ACTIVATIONS:
+                activation, end = modules[end], end + 1
+        steps.append(modules[at] if end == at + 1 else Chain(owner, modules[at], norm, None, activation))
+        at = end
+    return steps

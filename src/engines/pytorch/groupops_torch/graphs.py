@@ -1,0 +1,203 @@
+"""The forward of models that fuse() was told of, while enabled() is open.
+
+In what torch.fx records of a forward, a convolution and what follows it become one call (chain.py) where nothing
+else uses what lies between. The model itself stays as it is: in its forward's place the fused record runs for as
+long as the model is what was recorded. At the first call for each kind of input, the record as it was is compared
+with the forward, to the bit; it is forgotten where they differ.
+"""
+
+import functools
+import operator
+import weakref
+
+import torch
+from torch import fx, nn
+
+from groupops_torch.chain import ACTIVATIONS, NORMS, Chain
+from groupops_torch.modules import KINDS
+from groupops_torch.record import Record
+from groupops_torch.remembered import is_extraordinary
+
+# Activations that a forward may call as functions, by the module that does the same.
+_FUNCTIONS = {
+    nn.functional.relu: nn.ReLU, torch.relu: nn.ReLU, torch.relu_: nn.ReLU, "relu": nn.ReLU, "relu_": nn.ReLU,
+    nn.functional.relu6: nn.ReLU6, nn.functional.silu: nn.SiLU, nn.functional.hardswish: nn.Hardswish,
+    nn.functional.hardsigmoid: nn.Hardsigmoid, nn.functional.sigmoid: nn.Sigmoid, torch.sigmoid: nn.Sigmoid,
+    "sigmoid": nn.Sigmoid,
+}
+_SUMS = (operator.add, operator.iadd, torch.add)
+
+# Modules that write to no tensor but their own output.
+_HARMLESS = (*KINDS, *NORMS.values())
+
+
+class _Fuser:
+    """Puts chains in the place of a graph's nodes."""
+
+    def __init__(self, graph, modules, owner):
+        self.graph, self.modules, self.owner = graph, modules, owner
+        self.nodes = list(graph.nodes)
+        self.order = {node: at for at, node in enumerate(self.nodes)}
+
+    def module(self, node):
+        """The module that the node gives a tensor to, or one that does the same; None for all else."""
+        if len(node.args) != 1 or node.kwargs.keys() - {"inplace"}:
+            return None
+        if node.op == "call_module":
+            return self.modules[node.target]
+        kind = _FUNCTIONS.get(node.target) if node.op in ("call_function", "call_method") else None
+        return kind and kind()
+
+    def next(self, members):
+        """The only user of the last member; None where one node between writes what the first one reads."""
+        user, *others = members[-1].users
+        if others or user not in self.order:
+            return None
+        between = self.nodes[self.order[members[0]] : self.order[user]]
+        return user if all(n in members or type(self.module(n)) in _HARMLESS for n in between) else None
+
+    def follow(self, members, kinds):
+        """The module behind the last member if it is of these kinds: its node then is a member."""
+        node = self.next(members)
+        module = None if node is None else self.module(node)
+        if type(module) not in kinds:
+            return None
+        members.append(node)
+        return module
+
+    def add(self, members):
+        """The tensor that is added to the last member, and a function that adds it; or two None."""
+        sum, last = self.next(members), members[-1]
+        if sum is not None and sum.op == "call_function" and sum.target in _SUMS and not sum.kwargs:
+            for at in range(1 if sum.target is operator.iadd else 2):
+                other = sum.args[1 - at]
+                if sum.args[at] is last and other is not last and isinstance(other, fx.Node):
+                    members.append(sum)
+                    function = sum.target
+                    return other, function if at == 0 else lambda one, other: function(other, one)
+        return None, None
+
+    def fuse(self, node):
+        """Whether a chain begins with this node, which then is in its place."""
+        conv = self.module(node)
+        if type(conv) not in KINDS:
+            return False
+        members = [node]
+        norm = self.follow(members, (NORMS[type(conv)],))
+        other, add = self.add(members)
+        activation = self.follow(members, ACTIVATIONS)
+        if len(members) == 1:
+            return False
+        chain = Chain(self.owner, conv, norm, add, activation)
+        with self.graph.inserting_after(members[-1]):
+            call = self.graph.call_function(chain.__call__, (node.args[0], *([] if add is None else [other])))
+        members[-1].replace_all_uses_with(call)
+        for member in reversed(members):
+            self.graph.erase_node(member)
+        return True
+
+
+class _Model:
+    """A model's record, for one and fused."""
+
+    def __init__(self, model, owner):
+        self._owner = owner
+        self._record = Record(model)
+        self._agreed = set()  # kinds of inputs
+        graph = fx.Graph()
+        graph.output(graph.graph_copy(self._record.graph, {}))
+        fuser = _Fuser(graph, dict(model.named_modules(remove_duplicate=False)), owner)
+        self.chains = sum(list(map(fuser.fuse, fuser.nodes)))
+        self._fused = fx.GraphModule(model, graph).forward
+
+    def run(self, theirs, model, inputs):
+        """The output; and whether the record is of any use."""
+        if (
+            len(inputs) != self._record.inputs
+            or self._owner.accuracy is None
+            or any(map(is_extraordinary, inputs))
+            or not self._record.is_valid()
+        ):
+            return theirs(model, *inputs), True
+        kind = tuple((data.dim(), data.dtype) for data in inputs)
+        if kind in self._agreed:
+            return self._fused(*inputs), True
+        copies = [data.clone() for data in inputs]  # a forward may write to its inputs
+        output = theirs(model, *inputs)
+        if not self._record.agrees(copies, output):
+            return output, False
+        self._agreed.add(kind)
+        return output, True
+
+
+class Graphs:
+    """The forwards of classes that have models which are known."""
+
+    def __init__(self, owner):
+        self._owner = owner  # of the chains
+        self._known = {}  # by the id of a model's dictionary, which its record holds
+        self._references = {}  # by the same id, to the model
+        self._theirs = {}  # by class: its own forward, or None where it inherits one; all that are replaced
+        self._kinds = []  # all classes of models
+        self._is_open = False
+
+    def open(self):
+        self._is_open = True
+        for kind in self._kinds:
+            self._replace(kind)
+
+    def close(self):
+        self._is_open = False
+        for kind, theirs in self._theirs.items():
+            if theirs is None:
+                del kind.forward
+            else:
+                kind.forward = theirs
+        self._theirs.clear()
+
+    def fuse(self, model):
+        """Takes a model, or those of its modules that torch.fx can follow; gives the number of chains."""
+        if isinstance(model, torch.jit.ScriptModule):
+            return 0
+        if not type(model).__module__.startswith("torch.nn."):
+            try:
+                found = _Model(model, self._owner)
+            except Exception:  # whatever Proxy objects lead a forward to
+                pass
+            else:
+                if found.chains > 0:
+                    self._keep(model, found)
+                return found.chains
+        return sum(map(self.fuse, model.children()))
+
+    def _keep(self, model, found):
+        number = id(model.__dict__)
+        self._references[number] = weakref.ref(model, functools.partial(self._drop, number))
+        self._known[number] = found
+        if type(model) not in self._kinds:
+            self._kinds.append(type(model))
+            if self._is_open:
+                self._replace(type(model))
+
+    def _drop(self, number, _=None):
+        self._known.pop(number, None)
+        self._references.pop(number, None)
+
+    def _replace(self, kind):
+        self._theirs[kind] = kind.__dict__.get("forward")
+        kind.forward = self._forward(kind, kind.forward)
+
+    def _forward(self, kind, theirs):
+        known, drop = self._known, self._drop
+
+        @functools.wraps(theirs)
+        def forward(model, *inputs, **named):
+            found = known.get(id(model.__dict__))
+            if found is None or named or type(model) is not kind:
+                return theirs(model, *inputs, **named)
+            output, of_use = found.run(theirs, model, inputs)
+            if not of_use:
+                drop(id(model.__dict__))
+            return output
+
+        return forward

@@ -1,0 +1,113 @@
+"""What torch.fx records of a model's forward, and whether it still is what the model would do."""
+
+import operator
+
+import torch
+from torch import fx
+from torch.nn.modules import module as _of_modules
+from torch.utils._pytree import tree_flatten
+
+_global_hooks = (
+    _of_modules._global_backward_hooks,
+    _of_modules._global_forward_hooks,
+    _of_modules._global_forward_pre_hooks,
+)
+
+
+class Unlike(Exception):
+    """The forward does what a record would not do."""
+
+
+def _is_hooked(own):
+    return own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"]
+
+
+def _state(own):
+    """All that a module's dictionary holds, and its parameters, buffers and modules: to be compared by identity."""
+    return [*own.values(), *own["_parameters"].values(), *own["_buffers"].values(), *own["_modules"].values()]
+
+
+class _Tracer(fx.Tracer):
+    """Notes the modules that it calls, and those that it looks into."""
+
+    def __init__(self):
+        super().__init__()
+        self.leaves, self.containers = [], []
+
+    def is_leaf_module(self, module, name):
+        return isinstance(module, torch.jit.ScriptModule) or super().is_leaf_module(module, name)
+
+    def call_module(self, module, forward, arguments, named):
+        is_leaf = self.is_leaf_module(module, self.path_of_module(module))
+        (self.leaves if is_leaf else self.containers).append(module)
+        return super().call_module(module, forward, arguments, named)
+
+    def create_arg(self, argument):
+        if isinstance(argument, dict) and type(argument) is not dict:  # an OrderedDict would become a dict
+            raise Unlike
+        return super().create_arg(argument)
+
+
+def _trace(tracer, model):
+    """The graph. A forward that writes attributes is refused, and these are as before."""
+    before = [(module.__dict__, dict(module.__dict__)) for module in model.modules()]
+    try:
+        graph = tracer.trace(model)
+    finally:
+        changed = [(own, old) for own, old in before if list(map(id, own.values())) != list(map(id, old.values()))]
+        for own, old in changed:
+            own.clear()
+            own.update(old)
+    if changed:
+        raise Unlike
+    return graph
+
+
+def _agree(output, other):
+    """Whether two results are alike to the bit."""
+    (ours, structure), (theirs, expected) = tree_flatten(output), tree_flatten(other)
+    if structure != expected:
+        return False
+    for one, another in zip(ours, theirs):
+        if type(one) is not type(another):
+            return False
+        if not isinstance(one, torch.Tensor):
+            if one is not another and one != another:
+                return False
+        elif (one.dtype, one.shape, one.stride()) != (another.dtype, another.shape, another.stride()):
+            return False
+        elif not bool(((one == another) | (one != one) & (another != another)).all()):
+            return False
+    return True
+
+
+class Record:
+    """The graph, and the state of the modules when it was made. Raises what torch.fx does, or the forward, where it
+    cannot be followed."""
+
+    def __init__(self, model):
+        tracer = _Tracer()
+        self.graph = _trace(tracer, model)
+        self.inputs = sum(node.op == "placeholder" for node in self.graph.nodes)
+        containers = {id(module): module.__dict__ for module in (model, *tracer.containers)}
+        self._states = [(own, _state(own)) for own in containers.values()]
+        self._leaves = list({id(module): module.__dict__ for module in tracer.leaves}.values())
+        self._alone = fx.GraphModule(model, self.graph).forward
+
+    def is_valid(self):
+        """Whether the forward's attributes are those that were recorded, and nothing sees the calls of modules."""
+        if any(_global_hooks):
+            return False
+        for own, state in self._states:
+            now = _state(own)
+            if _is_hooked(own) or len(now) != len(state) or not all(map(operator.is_, now, state)):
+                return False
+        return not any(map(_is_hooked, self._leaves))
+
+    def agrees(self, inputs, output):
+        """Whether it computes the output of the forward, too."""
+        with torch.random.fork_rng(devices=[]):
+            try:
+                return _agree(self._alone(*inputs), output)
+            except Exception:  # whatever the other branch of a condition does with such inputs
+                return False

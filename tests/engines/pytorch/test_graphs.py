@@ -1,0 +1,456 @@
+"""Models whose own forwards call convolutions: fused by fuse(), and when they are not."""
+
+import copy
+import gc
+import pickle
+import unittest
+import unittest.mock
+import weakref
+from collections import OrderedDict
+
+import support  # before all that imports torch
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import groupops_torch
+from groupops_torch import override
+from groupops_torch.chain import Chain
+from support import within
+
+LAYOUTS = (torch.contiguous_format, torch.channels_last)
+
+
+class Block(nn.Module):
+    """As ResNet's."""
+
+    def __init__(self, c_in=6, c_out=10, inplace=True):
+        super().__init__()
+        self.conv1 = nn.Conv2d(c_in, c_out, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(c_out)
+        self.relu = nn.ReLU(inplace)
+        self.conv2 = nn.Conv2d(c_out, c_out, (3, 2), padding=(1, 1), groups=2)
+        self.bn2 = nn.BatchNorm2d(c_out)
+        self.aside = nn.Conv2d(c_in, c_out, (1, 2), padding=(0, 1))
+        self.bn3 = nn.BatchNorm2d(c_out)
+        self.scale = 1.0
+
+    def forward(self, x):
+        out = self.conv1(x)
+        out = self.bn1(out)
+        out = self.relu(out)
+        out = self.conv2(out)
+        out = self.bn2(out)
+        out += self.bn3(self.aside(x))
+        return self.relu(out) * self.scale
+
+
+class Calls(nn.Module):
+    """A convolution, and a forward that is given."""
+
+    def __init__(self, forward, channels=10):
+        super().__init__()
+        self.conv = nn.Conv2d(6, channels, 3, padding=1)
+        self.norm = nn.BatchNorm2d(channels)
+        self.of = forward
+
+    def forward(self, x):
+        return self.of(self, x)
+
+
+class Inherits(Block):
+    pass
+
+
+class Extends(Block):
+    def forward(self, x):
+        return super().forward(x) + 5
+
+
+class Named(nn.Module):
+    """Two blocks whose own forward torch.fx cannot follow, and an output that it would change."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(6, 10), Block(10, 7 + 1)])
+        self.last = nn.Sequential(nn.Conv2d(8, 5, 1), nn.ReLU())
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+            if x.mean() > 1e9:
+                break
+        return OrderedDict(out=self.last(x))
+
+
+class ListOrTensor(nn.Module):
+    """What torch.fx follows is not what is done with a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        if isinstance(x, torch.Tensor):
+            return self.block(x)
+        return self.block(x) + 1
+
+
+class Writes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+        self.size = None
+
+    def forward(self, x):
+        self.size = x.shape
+        return self.block(x)
+
+
+def uneven(model):
+    """As if it had seen values."""
+    for module in model.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            module.running_mean.uniform_(-1, 1)
+            module.running_var.uniform_(0.2, 3)
+            nn.init.uniform_(module.weight, -2, 2)
+            nn.init.uniform_(module.bias)
+    return model.eval()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.model = uneven(Block())
+        self.data = torch.randn(2, 6, 7, 5)
+
+    def check(self, model=None, data=None):
+        """Inside within(): what the model gives, and the calls that were counted."""
+        model, data = model or self.model, self.data if data is None else data
+        before = groupops_torch.statistics()
+        with torch.no_grad():
+            got = model(data)
+            counted = {name: count - before[name] for name, count in groupops_torch.statistics().items()}
+            expected = copy.deepcopy(model).double()(data.double())
+        if isinstance(got, dict):
+            self.assertEqual(type(got), type(expected))
+            got, expected = got["out"], expected["out"]
+        self.assertEqual((got.shape, got.dtype), (expected.shape, data.dtype))
+        self.assertTrue(torch.allclose(got.double(), expected, rtol=1e-4, atol=1e-4))
+        self.assertEqual(got.stride(), expected.stride())
+        return counted
+
+    def known(self, model=None):
+        return override._graphs._known.get(id((model or self.model).__dict__))
+
+    def chains(self):
+        return [
+            node.target.__self__ for node in self.known()._fused.__self__.graph.nodes
+            if node.op == "call_function" and type(getattr(node.target, "__self__", None)) is Chain
+        ]
+
+    def learn(self, data=None):
+        """Until every chain is one call."""
+        for _ in range(3):
+            self.check(data=data)
+        with unittest.mock.patch.object(nn.BatchNorm2d, "forward", side_effect=AssertionError):
+            with torch.no_grad():
+                self.model(self.data if data is None else data)
+
+
+class Values(Case):
+    def test_block(self):
+        self.assertEqual(groupops_torch.fuse(self.model), 3)
+        with within():
+            for layout in LAYOUTS:
+                self.learn(self.data.to(memory_format=layout))
+            self.assertEqual([len(chain.modules) for chain in self.chains()], [3, 2, 3])
+
+    def test_forwards(self):
+        """The number of calls that are fused to one or more, and the values."""
+        def in_place(model, x):
+            y = model.conv(x)
+            x.mul_(0.5)
+            return model.norm(y) + x.sum()
+
+        def used_twice(model, x):
+            y = model.conv(x)
+            return model.norm(y) + y
+
+        def written(model, x):
+            y = model.norm(model.conv(x))
+            x.add_(1)
+            return F.relu(y) * x[:, :1]
+
+        for forward, modules in (
+            (lambda model, x: F.relu(model.norm(model.conv(x)), inplace=True), [3]),
+            (lambda model, x: model.norm(model.conv(x)).relu(), [3]),
+            (lambda model, x: torch.sigmoid(model.conv(x)), [2]),
+            (lambda model, x: F.silu(model.norm(model.conv(x))), [3]),
+            (lambda model, x: model.norm(torch.relu(model.conv(x))), [2]),
+            (lambda model, x: F.leaky_relu(model.norm(model.conv(x)), 0.3), [2]),
+            (lambda model, x: model.norm(model.conv(x)) + 1.5, [2]),
+            (lambda model, x: torch.add(model.norm(model.conv(x)), x[:, :1], alpha=2), [2]),
+            (lambda model, x: model.norm(model.conv(x)) + x[:, :1], [2]),
+            (lambda model, x: x[:, :1] - model.norm(model.conv(x)), [2]),
+            (lambda model, x: model.norm(model.conv(x * 2)) + model.norm(model.conv(x)), [2, 2]),
+            (used_twice, []),
+            (in_place, []),
+            (written, [2]),
+        ):
+            self.model = uneven(Calls(forward))
+            with self.subTest(forward=forward), within(), torch.no_grad():
+                data = self.data.clone()
+                self.assertEqual(groupops_torch.fuse(self.model), len(modules))
+                for _ in range(4):
+                    got = self.model(data.copy_(self.data))
+                    expected = self.model.of(copy.deepcopy(self.model).double(), self.data.double())
+                    self.assertTrue(torch.allclose(got.double(), expected, rtol=1e-4, atol=1e-4))
+                if modules:
+                    self.assertEqual([len(chain.modules) for chain in self.chains()], modules)
+
+    def test_sums(self):
+        """With tensors that the library reads, and others."""
+        sums = (lambda a, b: a + b, lambda a, b: b + a, lambda a, b: torch.add(a, b), lambda a, b: a.__iadd__(b))
+        others = [
+            torch.randn(2, 10, 7, 5), torch.randn(2, 10, 7, 5).to(memory_format=torch.channels_last), torch.randn(10, 7, 5),
+            torch.randn(2, 10, 1, 5), torch.randn(2, 10, 7, 10)[..., ::2], torch.randn(1),
+        ]
+        others += [torch.randn(3, 2, 10, 7, 5), torch.randn(2, 10, 7, 5).double()]
+        for sum in sums:
+            for other in others:
+                for layout in LAYOUTS:
+                    data = self.data.to(memory_format=layout)
+                    model = uneven(Calls(None))
+
+                    def forward(model, x, sum=sum):
+                        x, other = x
+                        return torch.relu(sum(model.norm(model.conv(x)), other))
+
+                    model = uneven(Two(forward))
+                    with self.subTest(shape=other.shape, layout=layout), torch.no_grad(), within():
+                        try:
+                            expected = model(data, other)
+                        except RuntimeError:
+                            continue
+                        self.assertEqual(groupops_torch.fuse(model), 1)
+                        for _ in range(4):
+                            got = model(data, other)
+                            self.assertTrue(torch.allclose(got, expected, rtol=1e-4, atol=1e-4))
+                            self.assertEqual((got.dtype, got.stride()), (expected.dtype, expected.stride()))
+
+    def test_other_inputs(self):
+        groupops_torch.fuse(self.model)
+        inputs = [torch.randn(1 + size % 3, 6, size, 20 - size) for size in range(3, 15)]
+        with within():
+            for data in inputs + inputs[::-1]:
+                self.check(data=data)
+            self.model.double()
+            self.check(data=self.data.double())
+            with self.assertRaises(RuntimeError):
+                self.check()
+            with torch.no_grad(), self.assertRaises(TypeError):
+                self.model(self.data, self.data)
+
+    def test_parts(self):
+        """What torch.fx cannot follow as a whole."""
+        self.model = uneven(Named())
+        self.assertEqual(groupops_torch.fuse(self.model), 6)
+        self.assertIsNone(self.known())
+        self.model = uneven(Named())
+        with within():
+            for _ in range(2):
+                self.check()
+            self.assertEqual(groupops_torch.fuse(self.model), 6)
+            for _ in range(4):
+                self.check()
+            self.assertIsNotNone(self.known(self.model.blocks[1]))
+
+    def test_what_is_not_as_recorded(self):
+        draws = Calls(lambda model, x: model.norm(model.conv(x)) + torch.rand_like(x[:, :1]))
+        for model in (uneven(ListOrTensor()), uneven(draws)):
+            self.assertGreater(groupops_torch.fuse(model), 0)
+            state = torch.random.get_rng_state()
+            with within(), torch.no_grad():
+                model(self.data)
+                self.assertIsNone(self.known(model))
+                first, second = model(self.data), model(self.data)
+            self.assertEqual(torch.equal(first, second), model is not draws)
+            torch.random.set_rng_state(state)
+
+    def test_written_attributes(self):
+        self.model = uneven(Writes())
+        self.assertEqual(groupops_torch.fuse(self.model), 3)
+        self.assertIsNone(self.model.size)
+        with within():
+            for _ in range(4):
+                self.check()
+        self.assertEqual(self.model.size, self.data.shape)
+
+    def test_networks(self):
+        import torchvision
+
+        for name in ("resnet18", "densenet121", "googlenet"):
+            model = getattr(torchvision.models, name)(**{"init_weights": False} if name == "googlenet" else {})
+            model = uneven(model)
+            data = torch.randn(1, 3, 64, 64)
+            with torch.no_grad():
+                expected = model(data)
+                self.assertGreater(groupops_torch.fuse(model), 15)
+                with within():
+                    for _ in range(3):
+                        got = model(data)
+            self.assertLess((got - expected).abs().max(), 1e-3 * expected.abs().max())
+
+
+class Two(Calls):
+    """Of two tensors."""
+
+    def forward(self, x, other):
+        return self.of(self, (x, other))
+
+
+class Changed(Case):
+    def setUp(self):
+        super().setUp()
+        groupops_torch.fuse(self.model)
+
+    def test_writes(self):
+        other = uneven(Block())
+
+        def set_data(tensor):
+            tensor.data = torch.rand(tensor.shape) + 0.1
+
+        writes = {
+            "state": lambda: self.model.load_state_dict(other.state_dict()),
+            "another module": lambda: setattr(self.model, "bn2", other.bn2),
+            "another parameter": lambda: setattr(self.model.conv2, "weight", other.conv2.weight),
+            "attribute": lambda: setattr(self.model, "scale", 3.0),
+            "stride": lambda: (setattr(self.model.conv2, "padding", (1, 0)), setattr(self.model.aside, "padding", (0, 0))),
+            "slope": lambda: setattr(self.model, "relu", nn.LeakyReLU(0.5)),
+        }
+        for at, name in (("conv1", "weight"), ("conv2", "bias"), ("bn2", "weight"), ("bn3", "running_var")):
+            tensor = lambda at=at, name=name: getattr(getattr(self.model, at), name)
+            writes[f"{at} {name} counted"] = lambda tensor=tensor: tensor().mul_(1.5)
+            writes[f"{at} {name} by NumPy"] = lambda tensor=tensor: tensor().detach().numpy().__imul__(1.5)
+            writes[f"{at} {name} data"] = lambda tensor=tensor: set_data(tensor())
+        for name, write in writes.items():
+            for layout in LAYOUTS:
+                self.setUp()
+                with within(), torch.no_grad(), self.subTest(name, layout=layout):
+                    data = self.data.to(memory_format=layout)
+                    self.learn(data)
+                    write()
+                    for _ in range(3):
+                        self.check(data=data)
+
+    def test_training(self):
+        with self.assertRaisesRegex(ValueError, "training"):
+            groupops_torch.fuse(Block())
+        with within():
+            self.learn()
+            self.model.train()
+            before = self.model.bn1.running_mean.clone()
+            self.model(self.data).sum().backward()
+            self.assertIsNotNone(self.model.bn1.weight.grad)
+            self.assertFalse(torch.equal(self.model.bn1.running_mean, before))
+            self.model.eval()
+            self.learn()
+            self.model.bn2.train()
+            before = self.model.bn2.running_mean.clone()
+            with torch.no_grad():
+                self.model(self.data)
+            self.assertFalse(torch.equal(self.model.bn2.running_mean, before))
+
+    def test_gradients(self):
+        with within():
+            self.learn()
+            self.model(self.data).sum().backward()
+            self.assertIsNotNone(self.model.conv1.weight.grad)
+
+    def test_hooks(self):
+        seen = []
+        outer = nn.Sequential(self.model, nn.ReLU())
+        with within(), torch.no_grad():
+            self.learn()
+            for module in (self.model.bn1, self.model.relu, self.model, outer):
+                hook = module.register_forward_hook(lambda *given: seen.append(1))
+                outer(self.data)
+                hook.remove()
+            self.assertEqual(len(seen), 1 + 2 + 1 + 1)
+            everywhere = nn.modules.module.register_module_forward_hook(lambda *given: seen.append(1))
+            self.model(self.data)
+            everywhere.remove()
+            self.assertEqual(len(seen), 5 + 9)
+            self.learn()
+
+    def test_settings(self):
+        threads = torch.get_num_threads()
+        with within():
+            for count in (1, 2):
+                torch.set_num_threads(count)
+                self.learn()
+            torch.set_num_threads(threads)
+            with within(pack_each_call=True):
+                self.check()
+            with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+                self.assertEqual(self.model.conv1(self.data).dtype, torch.bfloat16)
+                self.model(self.data)
+            groupops_torch.forget()
+            self.check()
+
+
+class Life(Case):
+    def test_copies(self):
+        keys = list(self.model.state_dict())
+        groupops_torch.fuse(self.model)
+        with within():
+            self.learn()
+            for other in (copy.deepcopy(self.model), pickle.loads(pickle.dumps(self.model))):
+                self.assertEqual(list(other.state_dict()), keys)
+                self.assertIsNone(self.known(other))
+                self.check(other)
+                self.assertEqual(groupops_torch.fuse(other), 3)
+                for _ in range(3):
+                    self.check(other)
+        self.assertEqual(list(self.model.state_dict()), keys)
+
+    def test_classes(self):
+        """Of each class the own forward, or none, is back when it is closed."""
+        theirs = Block.forward
+        model, other, further = self.model, uneven(Inherits()), uneven(Extends())
+        for one in (model, other, further):
+            groupops_torch.fuse(one)
+        for _ in range(2):
+            with within():
+                self.assertIsNot(Block.forward, theirs)
+                for _ in range(3):
+                    for one in (model, other, further, uneven(Block())):
+                        self.check(one)
+            self.assertIs(Block.forward, theirs)
+            self.assertNotIn("forward", vars(Inherits))
+
+    def test_freed(self):
+        groupops_torch.fuse(self.model)
+        with within():
+            self.learn()
+            gone = [weakref.ref(one) for one in (self.known(), self.model, self.model.bn1, self.chains()[0].fold)]
+            self.model = None
+            gc.collect()
+            self.assertEqual([reference() for reference in gone], [None] * 4)
+
+    def test_script(self):
+        groupops_torch.fuse(self.model)
+        with within(), torch.no_grad():
+            self.learn()
+            traced = torch.jit.trace(self.model, self.data, check_trace=False)
+            scripted = torch.jit.script(self.model)
+            recorded = torch.fx.symbolic_trace(self.model)
+            other = torch.randn(1, 6, 9, 8)
+            for one in (traced, scripted, recorded):
+                self.assertTrue(torch.allclose(one(other), self.model(other), rtol=1e-4, atol=1e-4))
+            self.assertEqual(groupops_torch.fuse(scripted), 0)
+
+
+if __name__ == "__main__":
+    support.main()
