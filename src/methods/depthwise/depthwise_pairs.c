@@ -76,7 +76,8 @@ static int64_t lay_out(gops_pairs_plan *p, int64_t *bytes)
     p->begin[3] =
         gops_reserve(&end, rows_of_subconvs * x->subconvs * (int64_t)sizeof(gops_pairs_subconv));
     const int64_t used = end;
-    p->begin[4] = gops_reserve(&end, p->positions * x->subconvs * (int64_t)sizeof(uint32_t));
+    p->begin[4] =
+        gops_reserve(&end, p->batch * p->positions * x->subconvs * (int64_t)sizeof(uint32_t));
     p->begin[5] = gops_reserve(&end, x->block * x->subconvs * (int64_t)sizeof(uint32_t));
     *bytes = end;
     return used;

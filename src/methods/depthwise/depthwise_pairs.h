@@ -25,9 +25,9 @@ typedef struct gops_depthwise_pairs_call {
     int64_t step; /* 1 or 2 */
     bool apart;   /* with step 1: odd outputs count from their own i, and take the first weights */
     uint32_t *sums;
-    /* So many planes, and how far apart their data are, their codes, their weights, and their elements of
-     * `start`, which is NULL for zeros, and of `scale`. With sums there is one plane. */
-    int64_t planes, data_apart, codes_apart, weights_apart, channels_apart;
+    /* So many planes, and how far apart their data are, their sums or codes, their weights, and their
+     * elements of `start`, which is NULL for zeros, and of `scale`. */
+    int64_t planes, data_apart, outputs_apart, weights_apart, channels_apart;
     const uint32_t *start;
     /* Unless NULL, what becomes of the sums: min(sum * scale, high), rounded, + middle, as u8 not
      * below least; the XOR with flip makes the codes. */

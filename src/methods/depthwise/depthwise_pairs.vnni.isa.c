@@ -60,7 +60,8 @@ GOPS_INLINE words add_pairs(words sum, words data, words weights)
 typedef struct pairs_plane {
     const int16_t *data;
     const int32_t *weights;
-    uint8_t *codes;
+    uint32_t *sums;
+    uint8_t *codes; /* or NULL */
     uint32_t start;
     rounding by;
 } pairs_plane;
@@ -124,7 +125,7 @@ GOPS_INLINE void run_block(const gops_depthwise_pairs_call *call, const pairs_pl
     words sums[SUMS];
     add_taps(call, of, first, sums, COUNT, STEP, APART);
     if (of->codes == NULL) {
-        store_sums(call->sums + first, sums, COUNT, STEP);
+        store_sums(of->sums + first, sums, COUNT, STEP);
         return;
     }
     GOPS_UNROLL
@@ -152,7 +153,8 @@ GOPS_INLINE void run_planes(const gops_depthwise_pairs_call *call, const int STE
         const pairs_plane of = {
             .data = call->data + i * call->data_apart,
             .weights = call->weights + i * call->weights_apart,
-            .codes = call->codes != NULL ? call->codes + i * call->codes_apart : NULL,
+            .sums = call->sums + i * call->outputs_apart,
+            .codes = call->codes != NULL ? call->codes + i * call->outputs_apart : NULL,
             .start = call->start != NULL ? call->start[channel] : 0,
             .by = rounding_of(call, call->codes != NULL ? call->scale[channel] : 0),
         };

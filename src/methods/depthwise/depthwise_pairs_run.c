@@ -34,6 +34,7 @@ typedef struct block {
     int64_t origin[3];          /* of the copy, in the data */
     int64_t top, bottom, begin; /* rows and the first column of the copy that are data */
     bool to_codes;              /* 8-bit outputs without further post-ops */
+    bool as_sums;               /* i32 outputs likewise, which are the sums */
     gops_depthwise_pairs_rows rows, stores; /* what is copied in, and out */
     gops_depthwise_pairs_call call;         /* what all channels have in common */
 } block;
@@ -169,52 +170,85 @@ static void copy_channels(block *at, const uint8_t *channel, int64_t count)
     }
 }
 
+/* Interleaves a row of the sums of all sub-convolutions along x. */
+static void interleave_sums(const block *at, const uint32_t *sums, void *to)
+{
+    const gops_depthwise_interleave interleave = {
+        .to = to,
+        .from = sums,
+        .pitch = at->p->positions,
+        .ways = at->p->axis[2].subconvs,
+        .count = at->count[2],
+        .end = at->stores.columns,
+    };
+    at->plan->kernels->depthwise->rows[GOPS_COMPUTE_U32].interleave(&interleave);
+}
+
+/* Copies the sums of `count` channels to the outputs, which they are, from number `first` on. */
+static void copy_sums(const block *at, int64_t count, int64_t first)
+{
+    enum { BYTES = sizeof(uint32_t) };
+    gops_depthwise_pairs_rows rows = at->stores;
+    rows.from = (const uint8_t *)at->sums;
+    rows.to = gops_output_at(at->plan, at->job, first);
+    rows.planes = count;
+    rows.columns *= BYTES;
+    rows.from_step *= BYTES;
+    rows.to_step *= BYTES;
+    rows.from_plane *= BYTES;
+    rows.to_plane *= BYTES;
+    if (at->p->axis[2].subconvs == 1) {
+        at->kernels->copy(&rows);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t *sums = at->sums + i * at->stores.from_plane;
+        uint8_t *to = (uint8_t *)rows.to + i * rows.to_plane;
+        for (int64_t row = 0; row < rows.rows; row++, to += rows.to_step) {
+            interleave_sums(at, sums + row * at->stores.from_step, to);
+        }
+    }
+}
+
 /* Stores the sums of `rows` rows of outputs, of which `first` is the first one in the tensor;
  * `channel` is group * C_OUT + output channel. */
-static void store_sums(const block *at, int64_t channel, int64_t rows, int64_t first)
+static void store_sums(const block *at, uint32_t *sums, int64_t channel, int64_t rows,
+                       int64_t first)
 {
     const gops_plan *plan = at->plan;
     const gops_depthwise_axis *x = &at->p->axis[2];
     const int64_t pitch = at->stores.from_step, columns = at->stores.columns;
     if (x->subconvs == 1 && columns == at->stores.to_step) {
         for (int64_t row = 1; row < rows; row++) {
-            memmove(at->sums + row * columns, at->sums + row * pitch,
-                    (size_t)columns * sizeof(uint32_t));
+            memmove(sums + row * columns, sums + row * pitch, (size_t)columns * sizeof(uint32_t));
         }
-        gops_store(plan, at->job, channel, first, rows * columns, at->sums);
+        gops_store(plan, at->job, channel, first, rows * columns, sums);
         return;
     }
-    for (int64_t row = 0; row < rows; row++) {
-        uint32_t *sums = at->sums + row * pitch;
+    for (int64_t row = 0; row < rows; row++, first += at->stores.to_step) {
+        uint32_t *of_row = sums + row * pitch;
         if (x->subconvs > 1) {
-            const gops_depthwise_interleave interleave = {
-                .to = at->row,
-                .from = sums,
-                .pitch = at->p->positions,
-                .ways = x->subconvs,
-                .count = at->count[2],
-                .end = columns,
-            };
-            plan->kernels->depthwise->rows[GOPS_COMPUTE_U32].interleave(&interleave);
-            sums = at->row;
+            interleave_sums(at, of_row, at->row);
+            of_row = at->row;
         }
-        gops_store(plan, at->job, channel, first + row * at->stores.to_step, columns, sums);
+        gops_store(plan, at->job, channel, first, columns, of_row);
     }
 }
 
-/* Computes sub-convolutions of one residue along z and y of the copies of `count` channels, or one if sums
- * are wanted; `channel`, that of the first, is group * C_OUT + output channel. */
-static void run_channels(block *at, const gops_pairs_subconv *subconvs, const int16_t *copy,
-                         int64_t count, int64_t channel)
+/* Computes sub-convolutions of one residue along z and y of the copies of `count` channels; `channel`, that
+ * of the first, is group * C_OUT + output channel. */
+static void run_channels(block *at, const gops_pairs_subconv *subconvs, int64_t count,
+                         int64_t channel)
 {
     const gops_job *job = at->job;
     const gops_pairs_plan *p = at->p;
     gops_depthwise_pairs_call *call = &at->call;
     const int32_t *weights = (const int32_t *)job->filter + channel * p->pairs * 2;
-    call->data = copy;
     call->planes = count;
     if (at->to_codes) {
         call->scale = job->quantized->multipliers + channel;
+    }
+    if (at->to_codes || at->as_sums) {
         call->start = job->bias != NULL ? (const uint32_t *)job->bias + channel : NULL;
     }
     for (int64_t x = 0; x < p->axis[2].subconvs; x++) {
@@ -249,15 +283,18 @@ static void run_residue(block *at, int64_t group, int64_t count, int64_t c, int6
     first += at->first[2] * axis[2].subconvs;
     at->call.count = (rows - 1) * at->stores.from_step + at->count[2];
     at->stores.rows = rows;
+    run_channels(at, subconvs, count, channel);
+    if (at->as_sums) {
+        copy_sums(at, count, first);
+        return;
+    }
     for (int64_t i = 0; i < count && !at->to_codes; i++) {
-        const int64_t number = channel + i * conv->channels_out;
-        run_channels(at, subconvs, at->copy + i * p->copy, 1, number);
-        store_sums(at, number, rows, first + i * outputs);
+        store_sums(at, at->sums + i * at->stores.from_plane, channel + i * conv->channels_out, rows,
+                   first + i * outputs);
     }
     if (!at->to_codes) {
         return;
     }
-    run_channels(at, subconvs, at->copy, count, channel);
     at->stores.planes = count;
     at->stores.from = at->codes;
     at->stores.to = gops_output_at(at->plan, at->job, first);
@@ -288,11 +325,12 @@ static void fill_call(block *at)
     const gops_depthwise_axis *x = &at->p->axis[2];
     const int32_t offset = plan->output_type->type == GOPS_I8 ? OFFSET : 0;
     const gops_requantize by = gops_requantize_read(plan, at->job, 0);
-    const int64_t codes = x->subconvs * at->p->positions, channels_out = plan->conv.channels_out;
+    const int64_t outputs = x->subconvs * at->p->positions, channels_out = plan->conv.channels_out;
     at->call = (gops_depthwise_pairs_call){
         .step = x->step,
+        .data = at->copy,
         .data_apart = at->p->copy,
-        .codes_apart = codes,
+        .outputs_apart = outputs,
         .weights_apart = channels_out * at->p->pairs * 2,
         .channels_apart = channels_out,
         .high = by.high,
@@ -301,7 +339,7 @@ static void fill_call(block *at)
         .from_step = at->p->pitch / x->step,
         .to_step = at->p->axis[1].subconvs * x->output,
         .columns = gops_min(at->count[2] * x->subconvs, x->output - at->first[2] * x->subconvs),
-        .from_plane = codes,
+        .from_plane = outputs,
         .to_plane = channels_out * plan->conv.output_pixels,
         .ways = x->subconvs,
         .apart = at->p->positions,
@@ -331,6 +369,8 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
         .sums = (uint32_t *)(void *)(parts + p->begin[4]),
         .row = (uint32_t *)(void *)(parts + p->begin[5]),
         .to_codes = gops_requantize_applies(plan, job) && gops_is_8_bit(plan->output_type->type),
+        .as_sums = plan->output_type->type == GOPS_I32 && job->residual == NULL &&
+                   plan->activation.kind == GOPS_ACTIVATION_NONE,
     };
     for (int a = 2; a >= 0; a--) {
         const gops_depthwise_axis *axis = &p->axis[a];
