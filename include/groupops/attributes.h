@@ -10,7 +10,7 @@
  *     attributes.strides = (gops_list){2, {2, 2}};
  *
  * The structs belong to the versions of the operations in their comments and never grow; what is
- * added later goes into gops_options (groupops/plan.h).
+ * added later goes into gops_options (groupops/options.h).
  */
 #ifndef GROUPOPS_ATTRIBUTES_H
 #define GROUPOPS_ATTRIBUTES_H
@@ -102,7 +102,9 @@ typedef struct gops_shape {
 } gops_shape;
 
 /** Shape inference: pure, allocates nothing, may be called by any thread at any time, makes no plan.
- * `attributes` NULL stands for all defaults (a normalization has required ones and refuses it).
+ * `attributes` NULL stands for all defaults (a normalization has required ones and refuses it). The
+ * output has the data's type. A quantized convolution has the same shape as any other: where its data
+ * and filter differ in type, give both the data's here.
  *
  * GOPS_INVALID: an argument is NULL; data, filter, scale and bias differ in type or do not fit
  * together; an attribute's count is not that of the spatial axes or a value is out of its range;

@@ -4,10 +4,11 @@
  *
  * Start here. An engine describes its tensors (tensor.h) and the operation's attributes
  * (attributes.h), makes a plan from them, packs its weights with the plan, and executes the plan on
- * its buffers (plan.h). It can lend the library its own threads, memory and matrix product
- * (host.h), and have algorithms measured instead of estimated (choices.h). Convolutions of 8-bit
- * integers have scales and zero points (quantization.h). Calls that can fail say how (status.h).
- * Structs that can grow begin with their size (sized.h).
+ * its buffers (plan.h). It chooses what is fused into the store, and bounds threads and memory
+ * (options.h). It can lend the library its own threads, memory and matrix product (host.h), and have
+ * algorithms measured instead of estimated (choices.h). Convolutions of 8-bit integers have scales
+ * and zero points (quantization.h). Calls that can fail say how (status.h). Structs that can grow
+ * begin with their size (sized.h).
  *
  * The operations are those of the OpenVINO operation set: GroupConvolution-1,
  * GroupConvolutionBackpropData-1 and GroupNormalization-12. A plain convolution is one group; a
@@ -21,6 +22,7 @@
 #include <groupops/attributes.h>
 #include <groupops/choices.h>
 #include <groupops/host.h>
+#include <groupops/options.h>
 #include <groupops/plan.h>
 #include <groupops/quantization.h>
 #include <groupops/sized.h>

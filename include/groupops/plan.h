@@ -68,8 +68,7 @@
 #include <stdbool.h>
 
 #include <groupops/attributes.h>
-#include <groupops/choices.h>
-#include <groupops/host.h>
+#include <groupops/options.h>
 #include <groupops/quantization.h>
 #include <groupops/sized.h>
 
@@ -79,138 +78,6 @@ extern "C" {
 
 typedef struct gops_plan gops_plan;
 typedef struct gops_packed_filter gops_packed_filter;
-
-/** What is applied to each output value before it is rounded to the output's type. */
-typedef enum gops_activation_kind {
-    GOPS_ACTIVATION_NONE = 0,
-    GOPS_ACTIVATION_RELU = 1,       /**< max(x, 0) */
-    GOPS_ACTIVATION_CLAMP = 2,      /**< min(max(x, alpha), beta); relu6: 0 and 6 */
-    GOPS_ACTIVATION_LEAKY_RELU = 3, /**< x, or alpha * x where x is negative */
-    GOPS_ACTIVATION_SIGMOID = 4,    /**< 1 / (1 + exp(-x)) */
-    GOPS_ACTIVATION_TANH = 5,
-    GOPS_ACTIVATION_HARD_SWISH = 6, /**< x * (min(max(x + 3, 0), 6) / 6) */
-    GOPS_ACTIVATION_SWISH = 7,      /**< x / (1 + exp(-alpha * x)); SiLU: alpha 1 */
-    GOPS_ACTIVATION_GELU = 8,       /**< x * (1 + erf(x / sqrt(2))) / 2 */
-    GOPS_ACTIVATION_ELU = 9,        /**< x, or alpha * (exp(x) - 1) where x is negative */
-    GOPS_ACTIVATION_MISH = 10,      /**< x * tanh(log(1 + exp(x))) */
-    /** min(max(alpha * x + beta, 0), 1). ONNX's defaults are 0.2 and 0.5, PyTorch has 1/6 and 0.5. */
-    GOPS_ACTIVATION_HARD_SIGMOID = 11,
-    /** x, or the output channel's slope times x where x is negative: gops_arguments.slopes.
-     * Convolutions that are not quantized take it. */
-    GOPS_ACTIVATION_PRELU = 12
-} gops_activation_kind;
-
-/** NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity
- * becomes NaN in hard_swish, swish, gelu and mish. Integers take none, relu and clamp; 8-bit outputs
- * of quantized plans, which stand for real numbers, take all but prelu.
- *
- * The same argument gives the same bits on every instruction set. Before it is rounded to the
- * output's type, the value is within so many units in the last place of the formula's, of f32 or,
- * for f64, of f64: 2.5 for sigmoid and hard_swish, 3 for tanh and elu, 3.5 for swish, 4.5 for mish,
- * and for gelu 8 in f32, 14 in f64. An
- * alpha of swish, which is rounded to that type, adds |alpha x| where alpha x is negative; and below
- * -131 (f64: -797) swish is 0. */
-typedef struct gops_activation {
-    gops_activation_kind kind;
-    double alpha;
-    double beta;
-} gops_activation;
-
-/** How close a result must come: the section on numbers at the head of this file. */
-typedef enum gops_accuracy {
-    GOPS_ACCURACY_EXACT = 0,
-    GOPS_ACCURACY_RELAXED = 1 /**< admits what rounds differently, or flushes denormals */
-} gops_accuracy;
-
-/** Where the means and variances of a normalization come from. */
-typedef enum gops_moments_use {
-    GOPS_MOMENTS_FOUND = 0, /**< from the data */
-    /** From the caller, in gops_arguments.moments or in mean and variance: batch normalization by
-     * moments of long ago is a group for each channel, whose moments are the same for all images. */
-    GOPS_MOMENTS_GIVEN = 1,
-    /** From the data, and nothing is normalized: scale, bias, output and residual are not read. */
-    GOPS_MOMENTS_ONLY = 2
-} gops_moments_use;
-
-/** The moments of a set of elements, for a group that lies on several machines: each finds those of
- * its part (GOPS_MOMENTS_ONLY), all merge the parts' in the same order, which fixes the last bits,
- * and each normalizes its part by them (GOPS_MOMENTS_GIVEN). The mean is center + rest, so that f64
- * loses no digits of it; the population variance is squares / count. */
-typedef struct gops_moments {
-    double count; /**< of elements, above 0 */
-    double center;
-    double rest;
-    double squares; /**< the sum of the squared distances from the mean */
-} gops_moments;
-
-/** Adds the elements of `other` to those of `moments`: the update of Chan, Golub and LeVeque
- * ("Updating formulae and a pairwise algorithm for computing sample variances", 1979). */
-static inline void gops_moments_merge(gops_moments *moments, const gops_moments *other)
-{
-    const double count = moments->count + other->count;
-    const double weight = other->count / count;
-    const double distance = (other->center - moments->center) + (other->rest - moments->rest);
-    moments->rest += distance * weight;
-    moments->squares += other->squares + distance * distance * (moments->count * weight);
-    moments->count = count;
-}
-
-/** max_workspace without a bound. */
-#define GOPS_UNLIMITED INT64_MAX
-
-/** Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
- * but the first, mean the default. Not read, and so allowed to hold anything: saturate of other
- * types than the two that it names, choices beside an algorithm's name, alpha and beta of an
- * activation without them, residual_after_activation where no residual is given. Refused by name: an
- * output_type that is none for the operation and its data. */
-typedef struct gops_options {
-    size_t size; /**< sizeof(gops_options): groupops/sized.h */
-    /** NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
-     * algorithm that serves the shape, on buffers of its own as large as the tensors and with the
-     * plan's threads, some ten times or for a millisecond each, and keeps the fastest; `choices`
-     * below keep what was measured for the next run. Else an algorithm's whole name
-     * (gops_algorithm_name), such as "gemm" or "depthwise/masked", or the part before its slash,
-     * "depthwise", of whose forms the plan then chooses by the estimate: refused with
-     * GOPS_UNSUPPORTED and the reason where none of them serves the shape. */
-    const char *algorithm;
-    /** How many threads may work on one gops_execute; 0: as many as OpenMP would use here. The
-     * result has the same bits for every number. */
-    int32_t threads;
-    /** The most bytes of workspace that one gops_execute may use, all threads together; 0: 4 MiB a
-     * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. A plan
-     * that cannot do with less than it needs for one thread is refused. */
-    int64_t max_workspace;
-    /** NULL: OpenMP, malloc and the linked CBLAS. Copied. */
-    const gops_host *host;
-    /** 0: the type of data and filter. Else, with i8 or u8 data and an i8 or u8 filter, the plan is
-     * quantized (groupops/quantization.h) and this is its output's type: GOPS_I32, GOPS_U8, GOPS_I8,
-     * GOPS_F32, GOPS_F16 or GOPS_BF16. */
-    gops_type output_type;
-    /** An f8e4m3 or f8e5m2 result beyond the largest finite value: true makes it that value, the OCP
-     * 8-bit floating point specification's saturating mode; false, its other mode, NaN for f8e4m3
-     * and infinity for f8e5m2. */
-    bool saturate;
-    gops_activation activation;
-    /** NULL, or choices that were measured before (groupops/choices.h), for "auto" and "fastest";
-     * the latter adds what it finds. Used while the plan is created, and not kept. */
-    gops_choices *choices;
-    /** Of a quantized plan: the residual's type, GOPS_U8 or GOPS_I8 where it is not the output's. 0:
-     * the output's. */
-    gops_type residual_type;
-    /** GOPS_ACCURACY_RELAXED asks for nothing where there is nothing to relax: plans of all
-     * operations and types take it. */
-    gops_accuracy accuracy;
-    /** true: the residual is added to what the activation makes, not to what it takes. Plans that are
-     * not quantized take it. */
-    bool residual_after_activation;
-    /** true: "auto" and "fastest" leave out what gops_plan_part does not serve. Plans of all
-     * operations and types take it. */
-    bool divisible;
-    /** Of a normalization; a convolution takes none but GOPS_MOMENTS_FOUND. */
-    gops_moments_use moments;
-} gops_options;
-
-#define GOPS_OPTIONS_INIT GOPS_SIZED_INIT(gops_options)
 
 /** Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
  * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option;
@@ -252,7 +119,11 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
  * of the same name, NULL for zeros, and auto_pad and output_shape are left out: where the brick ends
  * at the data's border they are the pads of `plan` there (gops_plan_info.shape), inside of the data
  * what the windows of the outputs wanted leave beyond the brick. `output_padding` is for a transposed
- * convolution. Parts with equally many groups take each other's packed filters.
+ * convolution.
+ *
+ * A part's filter is packed of the weights, scales and zero points of its groups; bias, slopes and
+ * residual are those of its outputs. Plans with equally many groups take each other's packed filters,
+ * `plan` too.
  *
  * Errors are those of making the plan. GOPS_UNSUPPORTED, besides: `plan` is a normalization, has an
  * empty output, its algorithm does not serve the part (some packings of a transposed convolution
@@ -345,6 +216,29 @@ GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_packed_filte
 
 /** NULL is allowed. */
 GOPS_API void gops_filter_destroy(gops_packed_filter *filter);
+
+/** The moments of a set of elements, for a group that lies on several machines: each finds those of
+ * its part (GOPS_MOMENTS_ONLY), all merge the parts' in the same order, which fixes the last bits,
+ * and each normalizes its part by them (GOPS_MOMENTS_GIVEN). The mean is center + rest, so that f64
+ * loses no digits of it; the population variance is squares / count. */
+typedef struct gops_moments {
+    double count; /**< of elements, above 0 */
+    double center;
+    double rest;
+    double squares; /**< the sum of the squared distances from the mean */
+} gops_moments;
+
+/** Adds the elements of `other` to those of `moments`: the update of Chan, Golub and LeVeque
+ * ("Updating formulae and a pairwise algorithm for computing sample variances", 1979). */
+static inline void gops_moments_merge(gops_moments *moments, const gops_moments *other)
+{
+    const double count = moments->count + other->count;
+    const double weight = other->count / count;
+    const double distance = (other->center - moments->center) + (other->rest - moments->rest);
+    moments->rest += distance * weight;
+    moments->squares += other->squares + distance * distance * (moments->count * weight);
+    moments->count = count;
+}
 
 /** What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
  * elements; the output must not overlap any input, except that a normalization's may be its data,

@@ -114,8 +114,11 @@ static gops_status check_types(const gops_conv_rules *rules, const gops_tensor *
     }
     if (filter->type != data->type) {
         return gops_fail(error, GOPS_INVALID,
-                         "filter is %s, data is %s; %s takes one type for both",
-                         gops_type_name(filter->type), gops_type_name(data->type), rules->name);
+                         "filter is %s, data is %s; %s takes one type for both%s",
+                         gops_type_name(filter->type), gops_type_name(data->type), rules->name,
+                         is_8_bit_integer(data->type) && is_8_bit_integer(filter->type)
+                             ? ", unless options.output_type makes it a quantized one"
+                             : "");
     }
     return GOPS_OK;
 }
