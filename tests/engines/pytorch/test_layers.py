@@ -203,9 +203,9 @@ class LeftAlone(unittest.TestCase):
         """Converted, and the output is as PyTorch has it."""
         layout = torch.channels_last
         for weight, data, settings in (
-            (torch.randn(130, 70, 3, 3), torch.randn(1, 70, 7, 5), {"padding": 1}),
+            (torch.randn(130, 70, 3, 3), torch.randn(2, 70, 7, 5), {"padding": 1}),
             (torch.randn(130, 70, 3, 3).to(memory_format=layout), torch.randn(2, 70, 7, 5), {"stride": 2}),
-            (torch.randn(515, 257, 2, 1), torch.randn(1, 257, 6, 6), {"bias": torch.randn(515)}),
+            (torch.randn(515, 257, 2, 1), torch.randn(2, 257, 6, 6), {"bias": torch.randn(515)}),
         ):
             data = data.to(memory_format=layout)
             expected = F.conv2d(data, weight, **settings)

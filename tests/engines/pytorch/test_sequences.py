@@ -94,7 +94,7 @@ class Values(Case):
 
     def test_converted(self):
         self.network = nn.Sequential(nn.Conv2d(70, 130, 3, padding=1), norm(nn.BatchNorm2d, 130), nn.Hardswish()).eval()
-        data = torch.randn(1, 70, 7, 5).to(memory_format=torch.channels_last)
+        data = torch.randn(2, 70, 7, 5).to(memory_format=torch.channels_last)
         with within():
             self.learn(data)
             got = self.check(data)

@@ -26,8 +26,8 @@ FEW_PIXELS = 196
 LARGEST_LOWERED = 20480
 LEAST_LOWERED = 2**20
 
-# Whether PyTorch computes kernels of 1 by AVX-512. With AVX2 it takes 0.6 to 1.06 times as long as ours with data and
-# output converted (AMD EPYC, Zen 3), with AVX-512 up to 3.3 times.
+# Whether PyTorch computes by AVX-512. With AVX2 it takes 0.6 to 1.06 times as long as ours with data and output converted
+# for kernels of 1, 0.67 to 0.98 times where it lowers, 1.07 to 1.8 times for all others (AMD EPYC, Zen 3).
 _WIDE = "usage: AVX512" in torch.__config__.show()
 
 # The types that PyTorch computes on every processor.
@@ -102,7 +102,7 @@ def _pays_converted(data, weight, strides):
     pixels. Of those that are converted, PyTorch takes 1.0 to 1.8 times as long (Intel Xeon, Granite Rapids class)."""
     if data.dtype is not torch.float32 or min(strides, default=0) < 1:
         return False
-    if not _WIDE and weight.shape[2:].numel() == 1:
+    if not _WIDE and (weight.shape[2:].numel() == 1 or data.shape[0] == 1 and data.numel() <= LARGEST_LOWERED):
         return False
     pixels = data.shape[0] * data.shape[2] * data.shape[3] / (strides[0] * strides[-1])
     least = 2 if pixels <= FEW_PIXELS else 3
@@ -114,7 +114,8 @@ def _is_lowered(data, weight, strides, dilations, groups):
     to 1.8 times as long as ours with data and output converted (Intel Xeon, Granite Rapids class)."""
     taps = weight.shape[2:].numel()
     return (
-        groups == 1
+        _WIDE
+        and groups == 1
         and 1 < taps <= 9
         and data.shape[0] == 1
         and data.numel() <= LARGEST_LOWERED
