@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import threading
 import unittest
 import unittest.mock
 import weakref
@@ -438,6 +439,31 @@ class Life(Case):
             self.model = None
             gc.collect()
             self.assertEqual([reference() for reference in gone], [None] * 4)
+
+    def test_threads(self):
+        """Of residuals that the library adds, and others."""
+        model = uneven(Two(lambda model, x: torch.relu(model.norm(model.conv(x[0])) + x[1])))
+        groupops_torch.fuse(model)
+        wrong = []
+
+        def work(number):
+            for size in range(200):
+                data, other = torch.randn(2, 6, 5 + size % 3, 7), torch.randn(2, 10, 5 + size % 3, 7)
+                if number % 2:
+                    other = other.to(memory_format=torch.channels_last)
+                with torch.no_grad():
+                    got, expected = model(data, other), torch.relu(model.norm(F.conv2d(
+                        data, model.conv.weight, model.conv.bias, padding=1)) + other)
+                if not torch.allclose(got, expected, rtol=1e-4, atol=1e-4):
+                    wrong.append((number, size))
+
+        with within():
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(wrong, [])
 
     def test_script(self):
         groupops_torch.fuse(self.model)

@@ -86,7 +86,7 @@ class Remembered(Case):
 
     def test_converted(self):
         module = nn.Conv2d(70, 130, 3, padding=1).eval().to(memory_format=LAYOUT)
-        data = torch.randn(1, 70, 7, 5).to(memory_format=LAYOUT)
+        data = torch.randn(2, 70, 7, 5).to(memory_format=LAYOUT)
         with torch.no_grad():
             expected = module(data)
             with within():
@@ -103,6 +103,16 @@ class Remembered(Case):
         with within():
             self.learn(data)
             self.check(data)
+
+    def test_empty(self):
+        """An empty batch has the strides of others, and changes nothing for them."""
+        with within():
+            self.check(self.data[:0])
+            self.learn()
+            self.check(self.data[:0])
+            before = left()
+            self.check()
+            self.assertEqual(left(), before)
 
     def test_other_inputs(self):
         """Of other sizes, strides and types, by turns; more than are remembered."""

@@ -109,6 +109,15 @@ class Values(Case):
             for data in inputs + inputs[::-1] + inputs[:1] * 3:
                 self.check(data)
 
+    def test_empty(self):
+        """An empty batch has the strides of others, and changes nothing for them."""
+        with within():
+            self.check(self.data[:0])
+            self.learn()
+            self.check(self.data[:0])
+            self.check()
+            self.assertEqual(self.counted["convolution"], 1)
+
     def test_types(self):
         with within():
             self.learn()

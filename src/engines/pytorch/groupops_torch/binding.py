@@ -108,7 +108,10 @@ def library_path():
 
 
 def _load():
-    library = ctypes.CDLL(library_path())
+    try:
+        library = ctypes.CDLL(library_path())
+    except OSError as failure:
+        raise OSError(f"{failure}; GROUPOPS_LIBRARY, in the environment, may give the path of libgroupops.so") from None
     plan = POINTER(c_void_p)
     error = POINTER(Error)
     for name, parameters in {

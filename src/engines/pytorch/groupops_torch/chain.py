@@ -147,16 +147,17 @@ class Chain:
     def _layer(self, call, data, folded, weight, whole):
         """The layer, with the activation if it is the `whole` chain."""
         activation = ACTIVATIONS[type(self.activation)](self.activation) if whole and self.activation else None
-        if call.layer is None or call.fold is not folded or call.activation != activation:
+        made = call.made  # read once: another thread may replace it
+        if made is None or made[1] is not folded or made[2] != activation:
             groups = call.attributes[3]
             key = call.lists, groups, call.threads, call.accuracy, activation
-            call.layer = folded.layers.get(key)
-            if call.layer is None:
-                call.layer = folded.layers[key] = layers.convolution(
+            layer = folded.layers.get(key)
+            if layer is None:
+                layer = folded.layers[key] = layers.convolution(
                     data, folded.folded(weight), *call.lists[:3], False, call.lists[3], groups, call.accuracy, activation
                 )
-            call.fold, call.activation = folded, activation
-        return call.layer
+            made = call.made = layer, folded, activation
+        return made[0]
 
     def _fold(self, weight, vectors, epsilon):
         found = self.fold

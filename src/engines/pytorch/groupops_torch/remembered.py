@@ -26,8 +26,9 @@ def is_extraordinary(data):
 
 
 def is_plain(data, axes):
-    """Whether it is a batch of images, real, that lie in memory as their sizes and strides say."""
-    return data.dim() == axes + 2 and not data.is_complex() and str(torch._C._dispatch_keys(data)) in _PLAIN
+    """Whether it is a batch of images, real, that lie in memory as their sizes and strides say. An empty batch is none:
+    what is decided for its strides would hold for other batches."""
+    return data.dim() == axes + 2 and data.numel() > 0 and not data.is_complex() and str(torch._C._dispatch_keys(data)) in _PLAIN
 
 
 def is_readable(data):
@@ -46,7 +47,7 @@ class Call:
 
     __slots__ = (
         "stride", "dtype", "attributes", "shape", "next", "lists", "contiguous", "converted", "threads", "accuracy",
-        "own", "entry", "fold", "layer", "activation", "output_shape",
+        "own", "entry", "made", "output_shape",
     )
 
     def __init__(self, own, data, lists, converted, accuracy):
@@ -61,7 +62,7 @@ class Call:
         self.converted = converted
         self.threads = torch.get_num_threads()
         self.accuracy = accuracy
-        self.entry = self.fold = self.layer = self.activation = self.output_shape = None
+        self.entry = self.made = self.output_shape = None
 
     def followed_by(self, other):
         """This call, and behind it those that were remembered for other inputs."""
