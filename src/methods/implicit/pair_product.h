@@ -17,11 +17,18 @@
 #define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
     ((sum) += (__typeof__(sum))_mm512_madd_epi16((__m512i)(data), (__m512i)(weight)))
 #elif defined(__AVX2__)
-/* Without the barrier gcc adds the products of several steps of K first, and spills. */
+#ifdef GOPS_VECTOR_REGISTER
+/* Left to itself gcc adds the products of several steps of K first, and spills; or adds into another
+ * register and moves the sum back. */
+#define GOPS_ADD_IN_PLACE(sum, products)                                                           \
+    __asm__("vpaddd %1, %0, %0" : "+" GOPS_VECTOR_REGISTER(sum) : GOPS_VECTOR_REGISTER(products))
+#else
+#define GOPS_ADD_IN_PLACE(sum, products) ((sum) += (__typeof__(sum))(products))
+#endif
 #define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
     do {                                                                                           \
-        (sum) += (__typeof__(sum))_mm256_madd_epi16((__m256i)(data), (__m256i)(weight));           \
-        GOPS_IN_REGISTER(sum);                                                                     \
+        const __m256i products = _mm256_madd_epi16((__m256i)(data), (__m256i)(weight));            \
+        GOPS_ADD_IN_PLACE(sum, products);                                                          \
     } while (0)
 #elif defined(__SSE2__)
 #define GOPS_ADD_PAIRS(sum, data, weight)                                                          \

@@ -24,9 +24,9 @@
 enum { LINE = CACHE_LINE / sizeof(C) };
 
 /* A register tile: its sums stay in registers over all input channels of a position. For each of
- * them `lines` lines from `next` on are prefetched. */
+ * them `lines` lines that lie `ahead` of its weights are prefetched. */
 GOPS_INLINE void multiply_tile(const gops_winograd_product *product, const C *points,
-                               const C *weights, C *sums, const C *next, int64_t lines,
+                               const C *weights, C *sums, int64_t ahead, int64_t lines,
                                const int vectors, const int tiles)
 {
     vector sum[GOPS_WINOGRAD_MAX_SUMS];
@@ -39,9 +39,8 @@ GOPS_INLINE void multiply_tile(const gops_winograd_product *product, const C *po
         for (const C *x = points; x < end; x++, weights += vectors * LANES) {
             vector weight[GOPS_WINOGRAD_MAX_VECTORS];
             for (int64_t i = 0; i < lines; i++) {
-                __builtin_prefetch(next + i * LINE, 0, 2);
+                __builtin_prefetch(weights + ahead + i * LINE, 0, 2);
             }
-            next += vectors * LANES;
             GOPS_UNROLL
             for (int i = 0; i < vectors; i++) {
                 weight[i] = *(const vector *)(weights + i * LANES);
@@ -67,15 +66,15 @@ GOPS_INLINE void multiply_tile(const gops_winograd_product *product, const C *po
 #define TILE_NAME(vectors, tiles) NAME(tile_##vectors##x##tiles)
 #define TILE(vectors, tiles)                                                                       \
     static void TILE_NAME(vectors, tiles)(const gops_winograd_product *product, const C *points,   \
-                                          const C *weights, C *sums, const C *next, int64_t lines) \
+                                          const C *weights, C *sums, int64_t ahead, int64_t lines) \
     {                                                                                              \
-        multiply_tile(product, points, weights, sums, next, lines, vectors, tiles);                \
+        multiply_tile(product, points, weights, sums, ahead, lines, vectors, tiles);               \
     }
 GOPS_WINOGRAD_TILES(TILE)
 #undef TILE
 #define TILE(vectors, tiles) [vectors - 1][tiles - 1] = TILE_NAME(vectors, tiles),
 static void (*const tile_table[GOPS_WINOGRAD_MAX_VECTORS][GOPS_WINOGRAD_MAX_TILES])(
-    const gops_winograd_product *product, const C *points, const C *weights, C *sums, const C *next,
+    const gops_winograd_product *product, const C *points, const C *weights, C *sums, int64_t ahead,
     int64_t lines) = {GOPS_WINOGRAD_TILES(TILE)};
 #undef TILE
 #undef TILE_NAME
@@ -84,21 +83,23 @@ static void (*const tile_table[GOPS_WINOGRAD_MAX_VECTORS][GOPS_WINOGRAD_MAX_TILE
  * prefetches some lines of what an input channel has in the next position's weights. */
 static void multiply_all(const gops_winograd_product *product)
 {
-    const int64_t vectors = product->vectors, step = vectors * LANES;
+    const int64_t vectors = product->vectors, step = vectors * LANES, size = product->depth * step;
     const int64_t lines = product->prefetches ? gops_ceil_div(step, LINE) : 0;
     const int64_t parts = gops_ceil_div(product->tiles, max_tiles[vectors - 1]);
-    const C *points = product->points, *weights = product->weights;
-    C *sums = product->sums;
-    for (int64_t position = 0; position < product->positions; position++) {
-        for (int64_t part = 0, first = 0, end; part < parts; part++, first = end) {
-            const int64_t line = lines * part / parts;
-            end = product->tiles * (part + 1) / parts;
-            tile_table[vectors - 1][end - first - 1](
-                product, points + first * LANES, weights, sums + first * step,
-                weights + product->depth * step + line * LINE, lines * (part + 1) / parts - line);
+    const int64_t tiles = product->tiles / parts, further_tiles = product->tiles % parts;
+    const int64_t each = lines / parts, further_lines = lines % parts;
+    const C *weights = product->weights;
+    for (int64_t position = 0; position < product->positions; position++, weights += size) {
+        const C *points = (const C *)product->points + position * product->points_ld;
+        C *sums = (C *)product->sums + position * product->sums_ld;
+        int64_t ahead = size;
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t of_part = tiles + (part < further_tiles);
+            const int64_t asked = each + (part < further_lines);
+            tile_table[vectors - 1][of_part - 1](product, points, weights, sums, ahead, asked);
+            points += of_part * LANES;
+            sums += of_part * step;
+            ahead += asked * LINE;
         }
-        points += product->points_ld;
-        weights += product->depth * step;
-        sums += product->sums_ld;
     }
 }
