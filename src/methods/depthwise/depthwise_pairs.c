@@ -23,7 +23,7 @@
 
 enum {
     /* The work is divided into at least so many items, to spread evenly over threads. */
-    MIN_ITEMS = 32,
+    MIN_ITEMS = 16,
     /* More channels in an item save no more time. */
     MAX_PLANES = 64,
     /* Of a batch: what is written is not read at once, which takes longer while it is on its way
