@@ -145,20 +145,21 @@ static inline int64_t gops_implicit_copied_planes(const gops_implicit *p)
     return gops_implicit_is_blocked(p) ? gops_round_up(p->planes, GOPS_LANES_BLOCK) : p->planes;
 }
 
-/* Whether the input may be blocked for tiles that are not those of AMX: for single pixels, which several
- * taps share, and half a block of planes or more. */
+/* Whether the input may be blocked for tiles that are not those of AMX: for single pixels, and half a block
+ * of planes or more. Quads are blocked only where several taps share a pixel. */
 static inline bool gops_implicit_may_block(const gops_plan *plan, bool pixels_form, int64_t planes)
 {
     return plan->quantized && plan->kernels->lanes->blocks != NULL && !pixels_form &&
-           plan->conv.taps > 1 && planes >= GOPS_LANES_BLOCK / 2;
+           (plan->conv.taps > 1 || !gops_lanes_are_quads(plan)) && planes >= GOPS_LANES_BLOCK / 2;
 }
 
-/* Whether it is then better blocked, once it is known how large it is. What the first level cache holds
- * as it is costs no more: 512 -> 512, 3x3 on 7x7 took an Intel Xeon 0.95 of the time that it took blocked. */
+/* Whether it is then better blocked, once it is known how large it is. Quads that the first level cache holds
+ * as they are cost no more: 512 -> 512, 3x3 on 7x7 took an Intel Xeon 0.95 of the time that it took blocked. */
 static inline bool gops_implicit_blocks(const gops_plan *plan, const gops_implicit *p)
 {
     return p->blocked &&
-           p->padded.plane * p->planes > plan->machine.l1_bytes / (int64_t)sizeof(uint32_t);
+           (!gops_lanes_are_quads(plan) ||
+            p->padded.plane * p->planes > plan->machine.l1_bytes / (int64_t)sizeof(uint32_t));
 }
 
 /* Begins item number `index`: finds its box, channels and input, which is copied where it must be.
@@ -199,12 +200,19 @@ static inline const gops_tiles *gops_plan_tiles(const gops_plan *plan)
 }
 
 /* Values of the padded input for each pixel, in plans with tiles of `mr` channels: AMX takes whole
- * blocks of them (lanes.h), the last of which are zeros. */
+ * blocks of them (lanes.h), and tiles of blocked pairs as many as share an entry of the offset table; the
+ * last of them are zeros. */
 static inline int64_t gops_implicit_planes(const gops_plan *plan, bool pixels_form, int64_t mr)
 {
     const int64_t planes =
         gops_ceil_div(plan->conv.channels_in, gops_plan_tiles(plan)->lane_channels);
-    return gops_tile_is_wide(pixels_form, mr) ? gops_round_up(planes, GOPS_LANES_BLOCK) : planes;
+    if (gops_tile_is_wide(pixels_form, mr)) {
+        return gops_round_up(planes, GOPS_LANES_BLOCK);
+    }
+    return gops_plan_tiles(plan)->blocked != NULL &&
+                   gops_implicit_may_block(plan, pixels_form, planes)
+               ? gops_round_up(planes, GOPS_BLOCKED_STEPS)
+               : planes;
 }
 
 /* The channels of the tile that sums windows (lanes.h). */

@@ -97,7 +97,7 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
     const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     const double rows = p->pixels_form ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
-    const bool blocked = p->blocked && gops_plan_tiles(plan)->blocked != NULL;
+    const bool blocked = p->blocked && !plan->quantized;
     const bool few = blocked && columns < COLUMNS_BEYOND_L2 / 2 && weights_beyond_l2(plan, p);
     /* Others were fitted with whole tiles for all channels. */
     const int64_t channels =
@@ -170,14 +170,15 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     p->depth = conv->channels_out > 0 ? p->planes * conv->taps : 1;
     p->depth_block = gops_implicit_depth_block(plan, p, p->mr);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
-    if (blocked) {
+    if (p->blocked && tiles->blocked != NULL) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_BLOCKED_STEPS);
     }
     if (gops_tile_is_wide(pixels_form, p->mr)) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_LANES_BLOCK);
     }
     p->flat = plan->quantized && has_one_axis(conv);
-    p->granule = p->flat ? tile->nr * (pixels_form ? tiles->lanes : 1) : 1;
+    const int64_t nr = gops_implicit_tile(gops_implicit_tiles(p, tiles), p->mr, INT64_MAX)->nr;
+    p->granule = p->flat ? nr * (pixels_form ? tiles->lanes : 1) : 1;
     gops_axis axis[GOPS_MAX_SPATIAL];
     const int axes = gops_implicit_axes(plan, p, axis);
     p->in_place = plan->type->native && !blocked &&
@@ -198,8 +199,8 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         gops_implicit_merge(p, axes, axis, tiles->lanes, false);
     }
     const int64_t step = pixels_form ? tiles->lanes : 1;
-    p->column_block = blocked ? blocked_columns(plan, p, columns, tile->nr)
-                              : gops_implicit_column_block(plan, p, axes, axis, columns, tile->nr,
+    p->column_block = blocked ? blocked_columns(plan, p, columns, nr)
+                              : gops_implicit_column_block(plan, p, axes, axis, columns, nr,
                                                            MAX_SUMS_BYTES / (p->mr * step * bytes));
     const int64_t padded = gops_implicit_padded_values(plan, p);
     const int64_t sums = p->mr * p->column_block * step;

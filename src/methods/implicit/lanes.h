@@ -28,7 +28,9 @@
  * are what a tile of AMX takes at a time (lanes_wide.inc.h). For it the last block is filled up with
  * planes of zeros, and the padded input is blocked, [block of planes][position][plane of the block],
  * so that each position begins a cache line. It is, too, for tiles of single pixels with AVX512-VNNI where
- * the first level cache does not hold it: such a tile takes a pixel of each plane of a block in turn.
+ * the first level cache does not hold it, and for those of pairs with AVX2 and less: such a tile takes a
+ * pixel of each plane of a block in turn. Pairs then have a multiple of GOPS_BLOCKED_STEPS planes, the last
+ * of which may have weights of 0.
  */
 #ifndef GOPS_IMPLICIT_LANES_H
 #define GOPS_IMPLICIT_LANES_H
@@ -101,9 +103,11 @@ extern gops_padded_input_fn GOPS_ISA_NAME(gops_lanes_blocks_bf16);
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(GOPS_EMULATED_ISA)
 #define GOPS_LANES_QUADS
 #endif
-/* There are blocked inputs. */
+/* There are blocked inputs; of pairs, which have tiles of their own (implicit_blocked.inc.h). */
 #if defined(__AVX512VNNI__) || defined(GOPS_EMULATED_ISA)
 #define GOPS_LANES_BLOCKED
+#elif !defined(GOPS_LANES_QUADS) && !defined(__AVX512F__)
+#define GOPS_PAIRS_BLOCKED
 #endif
 #endif
 

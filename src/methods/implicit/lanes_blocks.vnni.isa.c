@@ -3,21 +3,26 @@
 #include "methods/implicit/lanes.h"
 
 #include "base/checked.h"
+#include "isa/register.h"
 
 #include <string.h>
 
-#ifdef GOPS_LANES_BLOCKED
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 #define T uint8_t
+#define LANE lane_block
+#define FILLS_UP(first) (first)
+#define lane_rows block_rows
+
+#ifdef GOPS_LANES_BLOCKED
+
 #define HAS_ROW(from) true
 #define UNPACK_LOW _mm512_unpacklo_epi8
 #define UNPACK_HIGH _mm512_unpackhi_epi8
 #define MASK_LOAD(mask, from) _mm_maskz_loadu_epi8((__mmask16)(mask), from)
 #include "methods/implicit/lanes_blocks.inc.h"
-
-#define LANE lane_block
-#define FILLS_UP(first) (first)
-#define lane_rows block_rows
 #include "methods/implicit/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int64_t *origin,
@@ -33,4 +38,32 @@ void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int
     make_input(padded, origin, channels, source->data, source->apart, &rows, padding,
                (lane_block *)(void *)to);
 }
+
+#elif defined(GOPS_PAIRS_BLOCKED)
+
+enum { CHANNELS = GOPS_LANES_BLOCK * GOPS_LANES_PAIR };
+
+/* A position of a block. */
+typedef struct lane_block {
+    uint32_t lane[GOPS_LANES_BLOCK];
+} lane_block;
+
+/* The rows of bytes of its channels. */
+typedef struct block_rows {
+    const uint8_t *row[CHANNELS];
+    uint8_t flip, zero;
+} block_rows;
+
+#include "methods/implicit/lanes_blocks_pairs.inc.h"
+#include "methods/implicit/lanes_input.inc.h"
+
+void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int64_t *origin,
+                                      int64_t channels, const gops_lanes_source *source,
+                                      uint32_t *to)
+{
+    const block_rows rows = {.flip = source->flip, .zero = source->zero};
+    make_input(padded, origin, channels, source->data, source->apart, &rows, (lane_block){{0}},
+               (lane_block *)(void *)to);
+}
+
 #endif

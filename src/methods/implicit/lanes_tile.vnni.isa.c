@@ -5,6 +5,7 @@
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
+#include "methods/implicit/implicit_blocked.h"
 #include "methods/implicit/implicit_sizes.h"
 #include "methods/implicit/pair_product.h"
 #include "post_ops/requantize.h"
@@ -113,6 +114,26 @@ GOPS_INLINE void add_quads(quad_bits *sum, const quad_bits *data, const quad_bit
 #define START_AND_STORE "methods/implicit/lanes_store.inc.h"
 #include "methods/implicit/implicit_tile.inc.h"
 
+/* Tiles of blocked pairs take weights from memory where registers are too few. */
+#ifdef GOPS_PAIRS_BLOCKED
+#ifdef __SSE2__
+#undef GOPS_CHANNEL_TILES
+/* clang-format off */
+#define GOPS_CHANNEL_TILES(TILE)                                                                   \
+    TILE(3, 4) TILE(3, 1)                                                                          \
+    TILE(2, 6) TILE(2, 4) TILE(2, 2) TILE(2, 1)                                                    \
+    TILE(1, 12) TILE(1, 4) TILE(1, 2)
+/* clang-format on */
+#endif
+#ifdef GOPS_ADD_PAIRS_FROM
+#define MULTIPLY_ADD_FROM GOPS_ADD_PAIRS_FROM
+#endif
+#include "methods/implicit/implicit_blocked.inc.h"
+#define BLOCKED_LIST u32_blocked_list
+#else
+#define BLOCKED_LIST NULL
+#endif
+
 static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -142,9 +163,9 @@ static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_
 
 const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
     .tiles = {LANES_OF_4, CHANNELS_OF_A_LANE, u32_pixels_list, u32_channels_list, u32_transpose,
-              u32_interleave, WIDE_CALLS(u32), NULL, NULL},
+              u32_interleave, WIDE_CALLS(u32), BLOCKED_LIST, NULL},
     .input = GOPS_ISA_NAME(gops_lanes_input),
-#ifdef GOPS_LANES_BLOCKED
+#if defined(GOPS_LANES_BLOCKED) || defined(GOPS_PAIRS_BLOCKED)
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks),
 #endif
     .transpose_bytes = TRANSPOSE_BYTES,

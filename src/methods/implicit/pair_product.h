@@ -30,6 +30,16 @@
         const __m256i products = _mm256_madd_epi16((__m256i)(data), (__m256i)(weight));            \
         GOPS_ADD_IN_PLACE(sum, products);                                                          \
     } while (0)
+#ifndef GOPS_MEMORY_SANITIZER /* which cannot follow assembly */
+/* The same for a weight in memory, `const vector *`, which gcc would load into a register. */
+#define GOPS_ADD_PAIRS_FROM(sum, data, weight)                                                     \
+    do {                                                                                           \
+        __m256i product_;                                                                          \
+        __asm__("vpmaddwd %2, %1, %0" : "=x"(product_) : "x"(data), "m"(*(weight)));               \
+        (sum) += (__typeof__(sum))product_;                                                        \
+        GOPS_IN_REGISTER(sum);                                                                     \
+    } while (0)
+#endif
 #elif defined(__SSE2__)
 #define GOPS_ADD_PAIRS(sum, data, weight)                                                          \
     ((sum) += (__typeof__(sum))_mm_madd_epi16((__m128i)(data), (__m128i)(weight)))

@@ -202,8 +202,10 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     implicit->blocked = gops_implicit_blocks(plan, implicit);
     const int64_t columns = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, false);
     const int64_t step = pixels_form ? tiles->lanes : 1;
+    const gops_tile *list = gops_implicit_tiles(implicit, tiles);
+    const int64_t nr = gops_implicit_tile(list, implicit->mr, INT64_MAX)->nr;
     implicit->column_block =
-        gops_implicit_column_block(plan, implicit, geometry->axes, axis, columns, tile->nr,
+        gops_implicit_column_block(plan, implicit, geometry->axes, axis, columns, nr,
                                    MAX_SUMS_BYTES / (p->panel_rows * step * bytes));
     p->single_position = !pixels_form && is_single_position(geometry, kinds);
     const int64_t padded = gops_implicit_padded_values(plan, implicit);
