@@ -53,10 +53,12 @@ typedef struct gops_ort_member {
     float *made;
     bool stands_alone;            /* the provider can claim it without a region */
     int32_t level;                /* gops_ort_members_sort */
+    double gain;                  /* gops_ort_choose */
     size_t last;                  /* the number of its last node in the graph */
     bool is_affine;               /* a plan that does no more than scale, shift and perhaps relu */
     bool is_product;              /* a plan of what the model has as a product by a matrix */
     struct gops_ort_member *next; /* that was read with it, before it is in a list; NULL: none */
+    size_t chain; /* in a list: of what was read with it, from 1 up; 0: nothing was */
 } gops_ort_member;
 
 /* Makes a member of a claim of floats whose shapes and weights are known; *member is NULL where they

@@ -49,6 +49,7 @@ ort_status *gops_ort_misjudges_pools(const gops_ort_runtime *runtime, const gops
 ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_members *members,
                                  gops_ort_member *member)
 {
+    const size_t chain = member->next != NULL ? members->count + 1 : 0;
     while (member != NULL) {
         if (members->count == members->capacity) {
             const size_t capacity = members->capacity * 2 + 16;
@@ -62,6 +63,7 @@ ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_membe
         }
         gops_ort_member *next = member->next;
         member->next = NULL;
+        member->chain = chain;
         members->items[members->count++] = member;
         for (size_t i = 0; i < member->claim.node_count; i++) {
             member->claim.nodes[i]->claimed = true;

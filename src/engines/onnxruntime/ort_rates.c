@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-/* Processors by their vectors, those of 512 bits by their vendor. Other vendors' with AVX2 alone have the
- * same two multipliers of 256 bits as Intel's. */
-typedef enum processor { WIDE, WIDE_INTEL, AVX2, NARROW, PROCESSORS } processor;
+/* Processors by their vectors and their vendor. */
+typedef enum processor { WIDE, WIDE_INTEL, AVX2, AVX2_INTEL, NARROW, PROCESSORS } processor;
 
 /* Means over networks of torchvision, with one thread or two, whichever is less. WIDE: 14 networks on an
- * AMD EPYC with Zen 4; `depthwise_ns`, and that groups of a block gain, on one with Zen 5. The others: 9
- * networks on an Intel Xeon (Granite Rapids' class). It was also held to AVX2 and to SSE2, by hiding the
- * rest from CPUID, with one thread: it reaches 97% of the multipliers' peak in 256 bits, ours 84%. */
+ * AMD EPYC with Zen 4; what groups and depthwise layers gain on one with Zen 5. WIDE_INTEL, AVX2_INTEL and
+ * NARROW: 9 networks on an Intel Xeon (Granite Rapids' class), the latter two with one thread, by hiding
+ * AVX-512, or all beyond SSE2, from CPUID. AVX2: 19 networks on an AMD EPYC with Zen 3, one thread. In 256 bits
+ * the runtime reaches 95% of the multipliers' peak, ours 80 to 90%. */
 static const gops_ort_rates measured[PROCESSORS] = {
     [WIDE] =
         {
@@ -31,10 +31,17 @@ static const gops_ort_rates measured[PROCESSORS] = {
                          [GOPS_ORT_ROWS_0] = 0.35},
             .transposed_ns = 0.0016,
             .depthwise_ns = 0.08,
+            .large_depthwise_ns = 0.08,
+            .odd_depthwise_ns = 0.08,
             .exp_ns = 0.02,
             .maximum_ns = 0.5,
+            .lowered_ns = 0.0375,
+            .blocks_ns = {0.0048},
+            .gate_ns = -0.25,
+            .norm_ns = 0.8,
+            .step_ns = 1000,
+            .call_ns = 1000,
             .block = 16,
-            .has_slow_block = true,
         },
     [WIDE_INTEL] =
         {
@@ -54,13 +61,50 @@ static const gops_ort_rates measured[PROCESSORS] = {
                          [GOPS_ORT_ROWS_0] = -0.1},
             .transposed_ns = 0.0016,
             .depthwise_ns = 0.08,
+            .large_depthwise_ns = 0.08,
+            .odd_depthwise_ns = 0.08,
             .exp_ns = 0.03,
             .matrix_ns = 0.0014,
             .hard_ns = 0.12,
             .maximum_ns = 0.2,
+            .lowered_ns = 0.0375,
+            .gate_ns = -0.25,
+            .norm_ns = 0.8,
+            .step_ns = 1000,
+            .call_ns = 1000,
             .block = 16,
         },
     [AVX2] =
+        {
+            .flops_a_ns = 93,
+            .gains = {[GOPS_ORT_FIRST] = -0.12,
+                      [GOPS_ORT_THIN] = -0.2,
+                      [GOPS_ORT_FEW] = -0.25,
+                      [GOPS_ORT_POINT] = -0.14,
+                      [GOPS_ORT_STRIDED] = -0.2,
+                      [GOPS_ORT_ROWS_56] = -0.15,
+                      [GOPS_ORT_ROWS_28] = -0.13,
+                      [GOPS_ORT_ROWS_13] = -0.1,
+                      [GOPS_ORT_ROWS_0] = 0.06},
+            .winograd =
+                {[GOPS_ORT_ROWS_56] = 0.55, [GOPS_ORT_ROWS_28] = 0.5, [GOPS_ORT_ROWS_13] = 0.33},
+            .depthwise_ns = -0.35,
+            .large_depthwise_ns = 0.4,
+            .odd_depthwise_ns = 1.7,
+            .matrix_ns = -0.0006,
+            .lowered_ns = 0.031,
+            .blocks_ns = {0.0028, 0.0012, -0.001},
+            .gate_ns = 0.09,
+            .norm_ns = 0.5,
+            .average_ns = -0.57,
+            .exp_ns = 0.3,
+            .hard_ns = 0.13,
+            .maximum_ns = 0.45,
+            .step_ns = 300,
+            .call_ns = 5000,
+            .block = 8,
+        },
+    [AVX2_INTEL] =
         {
             .flops_a_ns = 115,
             .gains = {[GOPS_ORT_FIRST] = -0.1,
@@ -74,10 +118,17 @@ static const gops_ort_rates measured[PROCESSORS] = {
             .winograd =
                 {[GOPS_ORT_ROWS_56] = 0.55, [GOPS_ORT_ROWS_28] = 0.5, [GOPS_ORT_ROWS_13] = 0.33},
             .depthwise_ns = -0.05,
+            .large_depthwise_ns = -0.05,
+            .odd_depthwise_ns = -0.05,
             .matrix_ns = -0.0005,
             .exp_ns = 0.15,
             .hard_ns = 0.1,
             .maximum_ns = 0.2,
+            .lowered_ns = 0.0375,
+            .gate_ns = -0.25,
+            .norm_ns = 0.8,
+            .step_ns = 1000,
+            .call_ns = 1000,
             .block = 8,
         },
     [NARROW] =
@@ -92,9 +143,16 @@ static const gops_ort_rates measured[PROCESSORS] = {
                       [GOPS_ORT_ROWS_28] = -0.22,
                       [GOPS_ORT_ROWS_13] = -0.13},
             .depthwise_ns = 0.1,
+            .large_depthwise_ns = 0.1,
+            .odd_depthwise_ns = 0.1,
             .matrix_ns = -0.003,
             .exp_ns = 0.15,
             .maximum_ns = 0.2,
+            .lowered_ns = 0.0375,
+            .gate_ns = -0.25,
+            .norm_ns = 0.8,
+            .step_ns = 1000,
+            .call_ns = 1000,
             .block = 8,
         },
 };
@@ -106,8 +164,38 @@ const gops_ort_rates *gops_ort_rates_here(void)
     if (isa != NULL && (strncmp(isa, "avx512", 6) == 0 || strncmp(isa, "amx", 3) == 0)) {
         return &measured[__builtin_cpu_is("intel") ? WIDE_INTEL : WIDE];
     }
-    return &measured[isa != NULL && strncmp(isa, "avx2", 4) == 0 ? AVX2 : NARROW];
+    if (isa != NULL && strncmp(isa, "avx2", 4) == 0) {
+        return &measured[__builtin_cpu_is("intel") ? AVX2_INTEL : AVX2];
+    }
+    return &measured[NARROW];
 #else
     return &measured[WIDE];
 #endif
+}
+
+/* Networks of u8 on an AMD EPYC with Zen 3, one thread; `grouped_ns` from layers alone. */
+static const gops_ort_8_bit_rates pairs = {
+    .dense_ns = {[GOPS_ORT_POINT] = -0.0036,
+                 [GOPS_ORT_STRIDED] = -0.0047,
+                 [GOPS_ORT_THIN] = 0.0003,
+                 [GOPS_ORT_ROWS_56] = 0.0005,
+                 [GOPS_ORT_ROWS_28] = 0.0011,
+                 [GOPS_ORT_ROWS_13] = 0.0011,
+                 [GOPS_ORT_ROWS_0] = 0.0002},
+    .strided_ns = -0.0025,
+    .grouped_ns = {0.06, 0.035, 0.009, -0.002},
+    .transposed_ns = 0.0065,
+    .depthwise_ns = 0.19,
+    .reorder_ns = 0.3,
+};
+
+const gops_ort_8_bit_rates *gops_ort_8_bit_rates_here(void)
+{
+#if defined(__x86_64__)
+    const char *isa = gops_isa();
+    if (isa != NULL && (strcmp(isa, "avx2") == 0 || strcmp(isa, "avx512") == 0)) {
+        return &pairs;
+    }
+#endif
+    return NULL;
 }

@@ -27,14 +27,36 @@ typedef struct gops_ort_rates {
     double winograd[GOPS_ORT_DENSE_KINDS]; /* Winograd's */
     double transposed_ns;                  /* what a dense transposed layer takes less for a flop */
     double depthwise_ns;                   /* and a depthwise one for an output */
+    double large_depthwise_ns;             /* of seven taps and more an axis */
+    double odd_depthwise_ns;               /* of channels that do not fill blocks */
     double matrix_ns;       /* and a kernel of 1 for a flop of the runtime's product by a matrix */
+    double lowered_ns;      /* and groups which its layout does not have, for a flop */
+    double blocks_ns[3];    /* and groups of one, two or more blocks of channels */
+    double gate_ns;         /* and the product with a gate, for an element */
+    double norm_ns;         /* and a normalization */
+    double average_ns;      /* and an average over windows, for an output */
     double exp_ns, hard_ns; /* what an activation by exp, or a hard swish, takes more */
     double maximum_ns;      /* and a maximum for an output */
+    double step_ns;         /* what a node of the runtime costs by itself */
+    double call_ns;         /* what a value costs that enters or leaves a call */
     int64_t block;          /* channels that its layout keeps side by side */
-    bool has_slow_block;    /* groups of one block gain */
 } gops_ort_rates;
 
 /* Those of this processor. What is no x86-64 counts as an AMD EPYC with AVX-512. */
 const gops_ort_rates *gops_ort_rates_here(void);
+
+/* How the runtime's products of u8 by i8 compare, which it adds up in pairs of 16 bits that saturate. What
+ * ours take less, in ns: for an operation, or for an output of a depthwise layer. */
+typedef struct gops_ort_8_bit_rates {
+    double dense_ns[GOPS_ORT_DENSE_KINDS];
+    double strided_ns;    /* of larger kernels than 1 */
+    double grouped_ns[4]; /* of up to 7, 15, 31 and more channels */
+    double transposed_ns; /* with the conversions to floats and back */
+    double depthwise_ns;
+    double reorder_ns; /* for a value between its layout, channels last, and another */
+} gops_ort_8_bit_rates;
+
+/* NULL where ours are faster: the processor has products of four, or both add up pairs of 16 bits. */
+const gops_ort_8_bit_rates *gops_ort_8_bit_rates_here(void);
 
 #endif

@@ -6,15 +6,18 @@
  * - Its dense layers in that layout, with bias, relu and an Add, take about as long as ours on AMD's
  *   processors with AVX-512; on other x86-64 processors they are faster but for small planes: ort_rates.c.
  * - Its maxima in that layout take less than ours.
- * - Each of its nodes costs about 1 us more than a step of ours.
+ * - Each of its nodes costs something by itself, and so does each call of ours.
  * - Its layout has no grouped convolutions but depthwise ones unless the channels of a group fill its
  *   blocks: it lowers the others by im2col. Groups of one block are too few sums for its kernel.
- * - Its depthwise kernels take longer than ours.
- * - It reorders the data of a gate to the plain layout and back.
+ * - What is not in its layout is reordered before and behind: ort_choice.c. That is so of a gate, a
+ *   normalization and a transposed layer.
  * - Group normalization is several nodes.
  * - Its sigmoid and tanh are rational approximations with fewer digits than ours, and on the Intel take
  *   nearly as long. A hard swish it computes as part of the Conv and of a product.
  * - Where accuracy is relaxed, dense layers may be Winograd's.
+ * - For u8 data and i8 weights it keeps the channels last. Without VNNI it adds up products in pairs of 16
+ *   bits that saturate; ours are exact and take twice as many instructions, but Winograd's method needs
+ *   fewer products.
  *
  * Numbers without a processor were measured on an AMD EPYC with Zen 5, one thread.
  */
@@ -25,21 +28,21 @@
 
 #include <string.h>
 
-static const double step_ns = 1000, gate_ns = 0.15, reorder_ns = 0.2;
+static const double reorder_ns = 0.2;
 /* DenseNet's Concat take 0.25 ns an element of the runtime, SqueezeNet's 0.18; its batch normalizations
  * 0.06 more than ours (Intel Xeon). */
 static const double concat_ns = 0.2, affine_ns = 0.06;
 /* A normalization over channels is five passes and a Transpose of the runtime's; behind a product there
  * may be two more. */
 static const double channel_norm_ns = 1.5, product_ns = 0.3;
-static const double norm_ns = 1.2; /* on an Intel Xeon, AVX-512 and AVX2 */
-static const double lowered_flops_a_ns = 20, grouped_flops_a_ns = 80;
-static const double block_flops_a_ns = 80, our_block_flops_a_ns = 130;
 
 enum {
     FIRST_IN = 4, /* channels in of a network's first layer, at most */
     THIN_IN = 32,
     FEW_IN = 64,
+    LARGE = 7, /* taps an axis of a depthwise kernel */
+    CHANNEL_UNIT =
+        4, /* the runtime's layout has convolutions of as many channels, or fewer than a block */
 };
 
 static double elements(const gops_tensor *tensor)
@@ -105,6 +108,26 @@ static bool is_winograd(const gops_ort_runtime *runtime, const gops_ort_member *
     return is;
 }
 
+/* Of a filter, for an output. */
+static double taps_of(const gops_ort_member *member)
+{
+    double taps = 1;
+    for (int32_t i = 3; i < member->filter.rank; i++) {
+        taps *= (double)member->filter.dims[i];
+    }
+    return taps;
+}
+
+/* Each output of a convolution, each input of a transposed one, is multiplied by the weights of a channel
+ * there. */
+static double flops_of(const gops_ort_member *member)
+{
+    const bool transposed = member->claim.operation.kind == GOPS_ORT_DECONV;
+    const int64_t channels = member->filter.dims[0] * member->filter.dims[1];
+    return 2 * elements(&member->filter) / (double)channels *
+           elements(transposed ? &member->data : &member->output);
+}
+
 static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates *here,
                            const gops_ort_member *member)
 {
@@ -112,8 +135,7 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates
     const gops_tensor *filter = &member->filter;
     const int64_t groups = filter->dims[0];
     const int64_t in = filter->dims[transposed ? 1 : 2], out = filter->dims[transposed ? 2 : 1];
-    const double weights = elements(filter) / (double)(groups * (transposed ? in : out));
-    const double flops = 2 * weights * elements(transposed ? &member->data : &member->output);
+    const double flops = flops_of(member);
     if (member->is_product) {
         return here->matrix_ns * flops + product_ns * elements(&member->output);
     }
@@ -121,33 +143,61 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates
         return flops * here->transposed_ns;
     }
     if (transposed) {
-        return flops * (1 / lowered_flops_a_ns - 1 / grouped_flops_a_ns);
+        return flops * here->lowered_ns;
     }
     if (groups == 1 && here->flops_a_ns > 0) {
-        const gops_ort_dense kind = kind_of_dense(member, in, weights / (double)in);
+        const gops_ort_dense kind = kind_of_dense(member, in, taps_of(member));
         const double *gains = is_winograd(runtime, member) ? here->winograd : here->gains;
         return gains[kind] * flops / here->flops_a_ns;
     }
-    if (groups == 1 || member->made != NULL) {
+    if (member->made != NULL) {
+        return here->average_ns * elements(&member->output);
+    }
+    if (groups == 1) {
         return 0;
     }
     if (in == 1) {
-        return here->depthwise_ns * elements(&member->output);
+        const double taps = taps_of(member);
+        return elements(&member->output) * (groups * out % here->block != 0 ? here->odd_depthwise_ns
+                                            : taps >= LARGE * LARGE ? here->large_depthwise_ns
+                                                                    : here->depthwise_ns);
     }
     if (in % here->block == 0 && out % here->block == 0) {
-        return out == here->block && here->has_slow_block
-                   ? flops * (1 / block_flops_a_ns - 1 / our_block_flops_a_ns)
-                   : 0;
+        const int64_t blocks = out / here->block;
+        return flops * here->blocks_ns[blocks < 3 ? blocks - 1 : 2];
     }
-    return flops * (1 / lowered_flops_a_ns - 1 / grouped_flops_a_ns);
+    return flops * here->lowered_ns;
+}
+
+/* Of u8 data and i8 weights. */
+static double gain_of_8_bit(const gops_ort_8_bit_rates *here, const gops_ort_member *member)
+{
+    const bool transposed = member->claim.operation.kind == GOPS_ORT_DECONV;
+    const gops_list *strides = &member->claim.operation.conv.strides;
+    const gops_tensor *filter = &member->filter;
+    const int64_t groups = filter->dims[0], in = filter->dims[transposed ? 1 : 2];
+    const double ops = flops_of(member), taps = taps_of(member);
+    if (transposed) {
+        return here->transposed_ns * ops;
+    }
+    if (groups > 1 && in == 1) {
+        return here->depthwise_ns * elements(&member->output);
+    }
+    if (groups > 1) {
+        return here->grouped_ns[in < 8 ? 0 : in < 16 ? 1 : in < 32 ? 2 : 3] * ops;
+    }
+    if (taps > 1 && in > FIRST_IN && strides->count > 0 && strides->values[0] > 1) {
+        return here->strided_ns * ops;
+    }
+    return here->dense_ns[kind_of_dense(member, in, taps)] * ops;
 }
 
 static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *here,
                       const gops_ort_member *member)
 {
-    double gain = step_ns;
+    double gain = here->step_ns;
     if (member->kind == GOPS_ORT_PRODUCT) {
-        gain += gate_ns * elements(&member->data);
+        gain += here->gate_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_CONCAT) {
         gain += concat_ns * elements(&member->output);
     } else if (member->kind == GOPS_ORT_MAX_POOL) {
@@ -159,8 +209,9 @@ static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *her
     } else if (member->kind == GOPS_ORT_CHANNEL_NORM) {
         gain += channel_norm_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_PLAN) {
-        gain += member->claim.operation.kind == GOPS_ORT_NORM ? norm_ns * elements(&member->data)
-                                                              : gain_of_conv(runtime, here, member);
+        gain += member->claim.operation.kind == GOPS_ORT_NORM
+                    ? here->norm_ns * elements(&member->data)
+                    : gain_of_conv(runtime, here, member);
         if (is_exponential(member->claim.operation.activation.kind)) {
             gain -= here->exp_ns * elements(&member->output);
         }
@@ -171,123 +222,99 @@ static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *her
     return gain;
 }
 
-double gops_ort_gain(const gops_ort_runtime *runtime, gops_ort_member *const *members, size_t count)
+/* Whether the runtime keeps the layout of such nodes from one to the next. */
+static bool has_layout(const gops_ort_rates *here, const gops_ort_member *member)
 {
-    const gops_ort_rates *here = gops_ort_rates_here();
-    double gain = 0;
-    for (size_t i = 0; i < count; i++) {
-        gain += gain_of(runtime, here, members[i]);
-    }
-    return gain;
-}
-
-static bool is_one_of(const char *type, const char *const *types)
-{
-    for (; *types != NULL; types++) {
-        if (strcmp(type, *types) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_layout(const gops_ort_node *node)
-{
-    static const char *const types[] = {"Conv", "MaxPool", "AveragePool", "GlobalAveragePool",
-                                        NULL};
-    return !node->claimed && is_one_of(node->type, types);
-}
-
-static bool keeps_layout(const gops_ort_node *node)
-{
-    static const char *const types[] = {"Relu", "Clip",   "Sigmoid", "HardSigmoid",
-                                        "Add",  "Concat", NULL};
-    return !node->claimed && is_one_of(node->type, types);
-}
-
-/* Whether the runtime has a value in its blocked layout anyway. */
-static bool is_written_blocked(const gops_ort_graph *graph, const char *value)
-{
-    enum { DEPTH = 4 };
-    const gops_ort_node *writer = gops_ort_writer(graph, value);
-    for (int i = 0; i < DEPTH && writer != NULL && keeps_layout(writer); i++) {
-        writer = gops_ort_writer(graph, writer->input_names[0]);
-    }
-    return writer != NULL && has_layout(writer);
-}
-
-static bool is_read_blocked(const gops_ort_graph *graph, const char *value)
-{
-    size_t count;
-    const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (uses[i].reader != NULL &&
-            (has_layout(uses[i].reader) || keeps_layout(uses[i].reader))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What else would be in blocks has to be reordered around our call, and what is not, around the
- * runtime's. */
-static double gain_of_borders(const gops_ort_rates *here, const gops_ort_graph *graph,
-                              const gops_ort_member *member)
-{
-    const gops_ort_claim *claim = &member->claim;
     const int64_t groups = member->filter.dims[0];
     const int64_t out = member->filter.dims[1], in = member->filter.dims[2];
-    const double read = elements(&member->data), written = elements(&member->output);
-    if (claim->operation.kind != GOPS_ORT_CONV ||
-        (groups > 1 && in > 1 && (in % here->block != 0 || out % here->block != 0))) {
-        return 0;
-    }
-    return reorder_ns * ((is_written_blocked(graph, claim->inputs[GOPS_ORT_DATA]) ? -read : read) +
-                         (is_read_blocked(graph, claim->output) ? -written : written));
-}
-
-/* Gives open sizes a number. */
-static void close_sizes(gops_tensor *data)
-{
-    enum { USUAL_ROW = 28 };
-    for (int32_t i = 0; i < data->rank; i++) {
-        if (data->dims[i] < 1) {
-            data->dims[i] = i == 0 ? 1 : USUAL_ROW;
-        }
+    switch (member->kind) {
+    case GOPS_ORT_PLAN:
+        return member->claim.operation.kind == GOPS_ORT_CONV && !member->is_product &&
+               (groups == 1 ? in < here->block || in % CHANNEL_UNIT == 0
+                : in == 1   ? groups * out % here->block == 0
+                            : in % here->block == 0 && out % here->block == 0);
+    case GOPS_ORT_MAX_POOL:
+    case GOPS_ORT_GLOBAL_AVERAGE:
+    case GOPS_ORT_CONCAT:
+        return true;
+    default:
+        return false;
     }
 }
 
-ort_status *gops_ort_gain_alone(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                const gops_ort_claim *claim, double *gain, bool *known)
+static void weigh_floats(const gops_ort_runtime *runtime, const gops_ort_member *member,
+                         gops_ort_item *item)
 {
-    const gops_ort_operation *operation = &claim->operation;
-    gops_ort_member member = {.kind = GOPS_ORT_PLAN, .claim = *claim};
+    const gops_ort_rates *here = gops_ort_rates_here();
+    item->gain = gain_of(runtime, here, member);
+    item->reorder_ns = has_layout(here, member) ? reorder_ns : 0;
+}
+
+void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_member *member,
+                           gops_ort_item *item)
+{
+    *item = (gops_ort_item){.nodes = member->claim.nodes,
+                            .node_count = member->claim.node_count,
+                            .chain = member->chain};
+    weigh_floats(runtime, member, item);
+}
+
+/* The shapes of a claim as if it were of floats; *known is false where the model does not give them. */
+static ort_status *read_shapes(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                               gops_ort_member *member, bool *known)
+{
     gops_tensor weights;
     gops_shape shape;
-    bool has_data, has_weights;
-    *known = false;
-    if (operation->kind == GOPS_ORT_NORM || operation->output_type != (gops_type)0 ||
-        operation->types[GOPS_ORT_DATA] != GOPS_F32) {
-        return NULL;
-    }
+    bool has_weights;
     ort_status *status =
-        gops_ort_value_tensor(runtime, claim->infos[GOPS_ORT_DATA], &member.data, &has_data);
+        gops_ort_value_tensor(runtime, claim->infos[GOPS_ORT_DATA], &member->data, known);
     if (status == NULL) {
         status =
             gops_ort_value_tensor(runtime, claim->infos[GOPS_ORT_FILTER], &weights, &has_weights);
     }
-    if (status != NULL || !has_data || !has_weights || member.data.rank < 3 ||
-        member.data.dims[1] < 1 || !gops_ort_is_closed(&weights)) {
-        return status;
+    *known = status == NULL && *known && has_weights && member->data.rank >= 3 &&
+             member->data.dims[1] > 0;
+    if (*known) {
+        member->data.type = weights.type = GOPS_F32;
+        gops_ort_close_sizes(&member->data);
+        *known = gops_ort_is_closed(&weights) &&
+                 gops_ort_filter_tensor(&claim->operation, &weights, &member->filter) &&
+                 gops_ort_shape(&claim->operation, &member->data, &member->filter, &shape, NULL) ==
+                     GOPS_OK;
+        member->output = shape.output;
     }
-    close_sizes(&member.data);
-    if (!gops_ort_filter_tensor(operation, &weights, &member.filter) ||
-        gops_ort_shape(operation, &member.data, &member.filter, &shape, NULL) != GOPS_OK) {
-        return status;
+    return status;
+}
+
+ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                 gops_ort_item *item, bool *known)
+{
+    const gops_ort_operation *operation = &claim->operation;
+    const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
+    const bool is_8_bit = operation->output_type != (gops_type)0;
+    gops_ort_member member = {.kind = GOPS_ORT_PLAN, .claim = *claim};
+    *item = (gops_ort_item){
+        .nodes = claim->nodes, .node_count = claim->node_count, .is_8_bit = is_8_bit};
+    *known = is_8_bit
+                 ? here != NULL && operation->types[GOPS_ORT_DATA] == GOPS_U8 &&
+                       operation->types[GOPS_ORT_FILTER] == GOPS_I8
+                 : operation->kind != GOPS_ORT_NORM && operation->types[GOPS_ORT_DATA] == GOPS_F32;
+    ort_status *status = *known ? read_shapes(runtime, claim, &member, known) : NULL;
+    if (status == NULL && *known && is_8_bit) {
+        item->gain = gain_of_8_bit(here, &member) - 2 * gops_ort_rates_here()->call_ns;
+        item->reorder_ns = operation->kind == GOPS_ORT_CONV ? here->reorder_ns : 0;
+    } else if (status == NULL && *known) {
+        weigh_floats(runtime, &member, item);
     }
-    const gops_ort_rates *here = gops_ort_rates_here();
-    member.output = shape.output;
-    *known = true;
-    *gain = gain_of(runtime, here, &member) - 2 * step_ns + gain_of_borders(here, graph, &member);
-    return NULL;
+    return status;
+}
+
+bool gops_ort_weigh_pool(const gops_ort_pool *pool, gops_ort_item *item)
+{
+    const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
+    *item = (gops_ort_item){.nodes = pool->nodes,
+                            .node_count = pool->node_count,
+                            .reorder_ns = here != NULL ? here->reorder_ns : 0,
+                            .is_8_bit = true};
+    return here != NULL && pool->type == GOPS_U8;
 }
