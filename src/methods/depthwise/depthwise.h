@@ -1,6 +1,7 @@
 /* depthwise.h: the depthwise kernels, the interface between planning and what is compiled once for
  * each instruction set. Each form of the method has its own: depthwise_rows.inc.h,
- * depthwise_blocked.inc.h, depthwise_masked.inc.h and depthwise_shuffle.isa.c derive them. */
+ * depthwise_blocked.inc.h, depthwise_masked.inc.h (AVX-512), depthwise_rolling.inc.h (AVX2) and
+ * depthwise_shuffle.isa.c derive them. */
 #ifndef GOPS_DEPTHWISE_H
 #define GOPS_DEPTHWISE_H
 
@@ -147,6 +148,7 @@ typedef struct gops_depthwise_kernels {
 struct gops_depthwise_forms {
     const gops_depthwise_kernels *rows;
     gops_depthwise_image_fn *const *masked; /* NULL where not offered */
+    bool masked_any_width;                  /* masked serves kernels that are not square too */
     const gops_depthwise_shuffle_kernels *shuffle;
 };
 

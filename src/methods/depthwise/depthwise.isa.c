@@ -45,5 +45,8 @@ static const gops_depthwise_kernels rows[GOPS_COMPUTES] = {
 const struct gops_depthwise_forms GOPS_ISA_NAME(gops_depthwise_forms) = {
     .rows = rows,
     .masked = GOPS_ISA_NAME(gops_depthwise_masked_table),
+#if defined(__AVX512F__)
+    .masked_any_width = true,
+#endif
     .shuffle = GOPS_ISA_NAME(gops_depthwise_shuffle_table),
 };

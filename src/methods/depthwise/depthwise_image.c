@@ -5,7 +5,8 @@
  *
  * - depthwise/shuffle loads each row once and shuffles lanes (depthwise_shuffle.isa.c). It serves
  *   the usual square kernels, and the transposed form with stride 2.
- * - depthwise/masked loads again for each tap (depthwise_masked.inc.h), and serves more shapes.
+ * - depthwise/masked loads again for each tap (depthwise_masked.inc.h, and with AVX2
+ *   depthwise_rolling.inc.h), and serves more shapes.
  *
  * A work item is some output channels (filters), or some rows of one where channels are few. It
  * needs workspace in two cases. Where the residual is the output tensor, sums go to the workspace,
@@ -71,10 +72,12 @@ static gops_depthwise_image_fn *choose_masked(const gops_plan *plan, const image
 {
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
     const bool taps = y->kernel == 3 || y->kernel == 5 || y->kernel == 7;
-    const bool by_1 = y->stride == 1 && x->stride == 1;
-    const bool by_2 = y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1 &&
-                      y->kernel == x->kernel;
-    return taps && (by_1 || by_2) ? plan->kernels->depthwise->masked[plan->type->compute] : NULL;
+    const struct gops_depthwise_forms *forms = plan->kernels->depthwise;
+    const bool square = y->kernel == x->kernel;
+    const bool by_1 = y->stride == 1 && x->stride == 1 && (square || forms->masked_any_width);
+    const bool by_2 =
+        y->stride == 2 && x->stride == 2 && y->dilation == 1 && x->dilation == 1 && square;
+    return taps && (by_1 || by_2) ? forms->masked[plan->type->compute] : NULL;
 }
 
 static gops_depthwise_image_fn *choose_shuffle(const gops_plan *plan, const image_plan *p)
@@ -120,11 +123,27 @@ static double vectors_of(const gops_plan *plan, const image_plan *p)
     return (double)p->axis[1].output * (double)gops_ceil_div(p->axis[2].output, lanes);
 }
 
-/* Estimated nanoseconds of a filter on one thread. The constants were fitted to 12 layers of f32 of
- * 7 to 112 columns on a Zen 5 with AVX-512, and meet their times within 15%, dilated ones within
+/* Estimated nanoseconds of a filter by depthwise_rolling.inc.h, whose tiles are one vector wide. The
+ * constants were fitted to 41 layers of 4 to 112 columns on a Zen 3, whose times they meet within
  * 30%. */
+static double estimate_rolling(const gops_plan *plan, const image_plan *p)
+{
+    static const double filter = 2, tile = 8, tile_tap = 0.19, vector[] = {0.5, 1.8},
+                        tap[] = {0.145, 0.24}; /* by stride */
+    const bool by_2 = p->axis[2].stride == 2;
+    const double taps = (double)plan->conv.taps, vectors = vectors_of(plan, p);
+    return filter + vectors / (double)p->axis[1].output * (tile + taps * tile_tap) +
+           vectors * (vector[by_2] + taps * tap[by_2]);
+}
+
+/* The same by depthwise_masked.inc.h. The constants were fitted to 12 layers of f32 of 7 to 112
+ * columns on a Zen 5 with AVX-512, and meet their times within 15%, dilated ones within 30%. */
 static double estimate_masked(const gops_plan *plan, const image_plan *p)
 {
+    enum { AVX2_BYTES = 32 };
+    if (plan->kernels->vector_bytes == AVX2_BYTES) {
+        return estimate_rolling(plan, p);
+    }
     static const double filter = 8, vector[] = {0.8, 2.0}, tap[] = {0.12, 0.18}; /* by stride */
     const bool by_2 = p->axis[2].stride == 2;
     return filter + vectors_of(plan, p) * (vector[by_2] + (double)plan->conv.taps * tap[by_2]);
@@ -257,7 +276,8 @@ static gops_status prepare_masked(gops_plan *plan, int64_t worker_limit, gops_er
 {
     return image_prepare(
         plan, worker_limit, error, choose_masked, estimate_masked,
-        "depthwise/masked serves f32 in two dimensions with 3, 5 or 7 taps along y",
+        "depthwise/masked serves f32 in two dimensions with 3, 5 or 7 taps along y, with AVX2 "
+        "as many along x",
         "padding masked off");
 }
 

@@ -1,0 +1,293 @@
+/*
+ * depthwise_rolling.inc.h: a depthwise convolution of the image where it lies, for few registers.
+ *
+ * A tile is NR vectors of columns wide and all rows high, and rolls down the image. With kernels of
+ * K x K and stride S, a row of data adds to at most OPEN = ceil(K / S) rows of outputs. Their sums
+ * are in registers; after S rows of data the uppermost is complete and stored, and the others move
+ * up. So each row of data is loaded once for each tap along x, and there is nothing else to do but
+ * the multiplications. Rows outside the image are left out.
+ *
+ * Along x, tap kx is the row shifted by kx columns, an unaligned load. Tiles at the edge of the
+ * image mask off the lanes outside it: they become 0, as in a padded copy, and no memory is touched
+ * there. With stride 2, two loads hold the data of taps kx and kx + 1 in their even and odd lanes.
+ * EVEN_LANES and ODD_LANES bring these together, in whatever order one instruction can, and
+ * IN_ORDER puts the sums in order.
+ *
+ * Every output sums its taps from the first row to the last, so that tiles may overlap: the last
+ * tile along x begins within the one before it. With dilation D only every D-th row shares data,
+ * and an image is D images.
+ *
+ * Parameters: C, LANES and NAME of isa/each_compute.inc.h, and
+ *
+ *   NAME(lane_set)                   type: a set of the lanes of a vector
+ *   NAME(lanes_between)(begin, end)  the lanes begin to end - 1; both may lie outside of it
+ *   NAME(load_lanes)(from, set)      loads the lanes of a set, the others are 0
+ *   NAME(store_first)(to, count, value)
+ *                                    stores the first `count` lanes; it may be more than LANES
+ *   EVEN_LANES, ODD_LANES, IN_ORDER  lists of LANES indices for __builtin_shufflevector
+ */
+#include "isa/vectors.inc.h"
+#include "post_ops/epilogue.inc.h"
+
+#define lane_set NAME(lane_set)
+#define row_lanes NAME(row_lanes)
+#define add_row NAME(add_row)
+#define finish_row NAME(finish_row)
+#define roll NAME(roll)
+#define roll_filters NAME(roll_filters)
+#define tile_columns NAME(tile_columns)
+#define rolling_tile NAME(rolling_tile)
+#define rolling_fn NAME(rolling_fn)
+#define all_columns NAME(all_columns)
+#define all_bands NAME(all_bands)
+
+enum {
+    MAX_TAPS = 7, /* along an axis */
+    MAX_NR = 2,
+    /* Of the data that tiles go through together. */
+    CACHED_BYTES = 1 << 14,
+    /* Each tile prefetches the one after the next. */
+    PREFETCH = 2,
+    /* A band has at least so many times the rows of the kernel, of which its neighbour too reads
+     * all but one. */
+    MIN_BAND = 4,
+};
+
+/* The lanes inside the image, of the loads of a row: by tap, or pair of taps with stride 2. */
+typedef struct row_lanes {
+    lane_set set[MAX_TAPS][MAX_NR * 2];
+} row_lanes;
+
+/* A tile of columns, of some filters. */
+typedef struct rolling_tile {
+    gops_depthwise_image image;
+    row_lanes within;
+    int64_t column;
+} rolling_tile;
+
+typedef void rolling_fn(const rolling_tile *);
+
+/* Adds a row of data, whose row of the kernel is q + S * m for the m-th of the open rows of
+ * outputs. */
+GOPS_INLINE void add_row(const rolling_tile *a, const C *row, int64_t dilation,
+                         const vector *weight, vector (*sum)[MAX_NR], const int q, const int K,
+                         const int S, const int NR, const int EDGE)
+{
+    GOPS_UNROLL
+    for (int kx = 0; kx < K; kx += S) {
+        GOPS_UNROLL
+        for (int v = 0; v < NR; v++) {
+            vector x[2];
+            GOPS_UNROLL
+            for (int i = 0; i < S; i++) {
+                const C *from = row + kx * dilation + (v * S + i) * LANES;
+                if (EDGE) {
+                    x[i] = NAME(load_lanes)(from, a->within.set[kx / S][v * S + i]);
+                } else {
+                    x[i] = *(const vector *)(const void *)from;
+                }
+                GOPS_IN_REGISTER(x[i]);
+            }
+            if (S == 2) {
+                const vector odd = __builtin_shufflevector(x[0], x[1], ODD_LANES);
+                x[0] = __builtin_shufflevector(x[0], x[1], EVEN_LANES);
+                x[1] = odd;
+            }
+            GOPS_UNROLL
+            for (int i = 0; i < gops_min(S, K - kx); i++) {
+                GOPS_UNROLL
+                for (int m = 0; q + S * m < K; m++) {
+                    sum[m][v] += x[i] * weight[(q + S * m) * K + kx + i];
+                }
+            }
+        }
+    }
+}
+
+/* Stores a row of outputs. */
+GOPS_INLINE void finish_row(const gops_depthwise_image *a, C *output, vector *sum, const int S,
+                            const int NR, const int EDGE)
+{
+    if (a->bounds != NULL) {
+        NAME(epilogue_all)(sum, NR, a->bounds, broadcast(*(const C *)a->bias));
+    }
+    GOPS_UNROLL
+    for (int v = 0; v < NR; v++) {
+        if (S == 2) {
+            sum[v] = __builtin_shufflevector(sum[v], sum[v], IN_ORDER);
+        }
+        if (EDGE && NR == 1) {
+            NAME(store_first)(output, a->columns, sum[v]);
+        } else {
+            *(vector *)(void *)(output + v * LANES) = sum[v];
+        }
+    }
+}
+
+/* Computes `rows` rows of outputs of a filter, dilation_y apart, from row `first` on, in NR vectors
+ * of columns. DX is the dilation along x, 0 for any. */
+GOPS_INLINE void roll(const rolling_tile *at, const gops_depthwise_image *a, int64_t first,
+                      int64_t rows, const int K, const int S, const int DX, const int NR,
+                      const int EDGE)
+{
+    const int OPEN = (K + S - 1) / S;
+    const int64_t dilation_y = DX == 1 ? 1 : a->dilation_y,
+                  dilation_x = DX == 1 ? 1 : a->dilation_x;
+    const int64_t pitch = dilation_y * a->width, output_pitch = dilation_y * a->columns;
+    const int64_t height = a->height;
+    int64_t y = first * S - a->pad_y;
+    const C *row = (const C *)a->data + y * a->width + at->column * S - a->pad_x;
+    C *output =
+        (C *)a->output + (first - a->first_row - (OPEN - 1) * dilation_y) * a->columns + at->column;
+    vector weight[MAX_TAPS * MAX_TAPS], sum[MAX_TAPS][MAX_NR];
+    GOPS_UNROLL
+    for (int i = 0; i < K * K; i++) {
+        weight[i] = broadcast(((const C *)a->weights)[i]);
+    }
+    GOPS_UNROLL
+    for (int i = 0; i < OPEN * NR; i++) {
+        sum[i / NR][i % NR] = (vector){0};
+    }
+    for (int64_t i = 1 - OPEN; i < rows; i++, output += output_pitch) {
+        GOPS_UNROLL
+        for (int q = 0; q < S; q++, y += dilation_y, row += pitch) {
+            __builtin_prefetch(row + PREFETCH * S * NR * LANES);
+            if (y >= 0 && y < height) {
+                add_row(at, row, dilation_x, weight, sum, q, K, S, NR, EDGE);
+            }
+        }
+        __builtin_prefetch(output + PREFETCH * NR * LANES, 1);
+        if (i >= 0) {
+            finish_row(a, output, sum[OPEN - 1], S, NR, EDGE);
+        }
+        GOPS_UNROLL
+        for (int m = OPEN - 1; m >= 0; m--) {
+            GOPS_UNROLL
+            for (int v = 0; v < NR; v++) {
+                sum[m][v] = m > 0 ? sum[m - 1][v] : (vector){0};
+            }
+        }
+    }
+}
+
+/* Computes the tile of all filters. */
+GOPS_INLINE void roll_filters(const rolling_tile *at, const int K, const int S, const int DX,
+                              const int NR, const int EDGE)
+{
+    GOPS_EACH_FILTER(one, &at->image, C)
+    {
+        if (DX == 1) {
+            roll(at, &one, one.first_row, one.rows, K, S, DX, NR, EDGE);
+            continue;
+        }
+        for (int64_t residue = 0; residue < gops_min(one.dilation_y, one.rows); residue++) {
+            roll(at, &one, one.first_row + residue,
+                 gops_ceil_div(one.rows - residue, one.dilation_y), K, S, DX, NR, EDGE);
+        }
+    }
+}
+
+/* Computes NR vectors of columns from `column` on. */
+GOPS_INLINE void tile_columns(rolling_tile *at, int64_t column, const int K, const int S,
+                              const int NR, rolling_fn *const kernels[2])
+{
+    const gops_depthwise_image *a = &at->image;
+    const int64_t x = column * S - a->pad_x, step = S * a->dilation_x;
+    const int64_t end = x + (K - 1) / S * step + S * NR * LANES;
+    const bool edge = x < 0 || end > a->width;
+    at->column = column;
+    for (int i = 0; edge && i < (K + S - 1) / S; i++) {
+        GOPS_UNROLL
+        for (int v = 0; v < S * NR; v++) {
+            const int64_t from = x + i * step + v * LANES;
+            at->within.set[i][v] = NAME(lanes_between)(-from, a->width - from);
+        }
+    }
+    kernels[edge](at);
+}
+
+/* Computes all columns, two vectors at a time where there are kernels for that. */
+GOPS_INLINE void all_columns(rolling_tile *at, const int K, const int S,
+                             rolling_fn *const kernels[2], rolling_fn *const wide[2])
+{
+    const int64_t columns = at->image.columns;
+    int64_t column = 0;
+    for (; wide != NULL && columns - column >= MAX_NR * LANES; column += MAX_NR * LANES) {
+        tile_columns(at, column, K, S, MAX_NR, wide);
+    }
+    for (; column < columns; column += LANES) {
+        tile_columns(at, gops_clamp(columns - LANES, 0, column), K, S, 1, kernels);
+    }
+}
+
+/* Divides images into bands, or takes several of them together, so that their data stay in the
+ * first level cache while one tile after the other goes through them. */
+GOPS_INLINE void all_bands(const gops_depthwise_image *a, const int K, const int S,
+                           rolling_fn *const kernels[2], rolling_fn *const wide[2])
+{
+    const int64_t bytes = a->width * (int64_t)sizeof(C) * S;
+    const int64_t together = gops_max(1, CACHED_BYTES / (bytes * a->rows));
+    const int64_t band = gops_max(MIN_BAND * K, CACHED_BYTES / bytes);
+    gops_depthwise_image next = *a;
+    for (int64_t filter = 0; filter < a->filters; filter += together) {
+        for (int64_t row = 0; row < a->rows; row += band) {
+            rolling_tile at = {.image = next};
+            at.image.filters = gops_min(together, a->filters - filter);
+            at.image.output = (C *)next.output + row * a->columns;
+            at.image.first_row = a->first_row + row;
+            at.image.rows = gops_min(band, a->rows - row);
+            all_columns(&at, K, S, kernels, wide);
+        }
+        for (int64_t i = 0; i < together; i++) {
+            gops_depthwise_image_next(&next, (int64_t)sizeof(C));
+        }
+    }
+}
+
+#define GOPS_ROLLING_TILE(name, K, S, DX, NR, EDGE)                                                \
+    static void NAME(name)(const rolling_tile *a)                                                  \
+    {                                                                                              \
+        roll_filters(a, K, S, DX, NR, EDGE);                                                       \
+    }
+
+#define GOPS_ROLLING_KERNEL(name, K, S, DX)                                                        \
+    GOPS_ROLLING_TILE(name##_inside, K, S, DX, 1, 0)                                               \
+    GOPS_ROLLING_TILE(name##_edge, K, S, DX, 1, 1)                                                 \
+    static void NAME(name)(const gops_depthwise_image *a)                                          \
+    {                                                                                              \
+        static rolling_fn *const kernels[2] = {NAME(name##_inside), NAME(name##_edge)};            \
+        all_bands(a, K, S, kernels, NULL);                                                         \
+    }
+
+GOPS_ROLLING_KERNEL(of5, 5, 1, 1)
+GOPS_ROLLING_KERNEL(of7, 7, 1, 1)
+GOPS_ROLLING_KERNEL(of3_by2, 3, 2, 1)
+GOPS_ROLLING_KERNEL(of5_by2, 5, 2, 1)
+GOPS_ROLLING_KERNEL(of7_by2, 7, 2, 1)
+GOPS_ROLLING_KERNEL(of3_dilated, 3, 1, 0)
+GOPS_ROLLING_KERNEL(of5_dilated, 5, 1, 0)
+GOPS_ROLLING_KERNEL(of7_dilated, 7, 1, 0)
+
+/* The weights of 3 x 3 and the sums of two vectors are in registers all the time. */
+GOPS_ROLLING_TILE(of3_inside, 3, 1, 1, 1, 0)
+GOPS_ROLLING_TILE(of3_edge, 3, 1, 1, 1, 1)
+GOPS_ROLLING_TILE(of3_inside_2, 3, 1, 1, 2, 0)
+GOPS_ROLLING_TILE(of3_edge_2, 3, 1, 1, 2, 1)
+static void NAME(of3)(const gops_depthwise_image *a)
+{
+    static rolling_fn *const kernels[] = {NAME(of3_inside), NAME(of3_edge)};
+    static rolling_fn *const wide[] = {NAME(of3_inside_2), NAME(of3_edge_2)};
+    all_bands(a, 3, 1, kernels, wide);
+}
+
+static void NAME(masked)(const gops_depthwise_image *a)
+{
+    /* By the kernel's size: dense, with stride 2, dilated. */
+    static gops_depthwise_image_fn *const kernels[][3] = {
+        [3] = {NAME(of3), NAME(of3_by2), NAME(of3_dilated)},
+        [5] = {NAME(of5), NAME(of5_by2), NAME(of5_dilated)},
+        [7] = {NAME(of7), NAME(of7_by2), NAME(of7_dilated)},
+    };
+    const bool dilated = a->dilation_y > 1 || a->dilation_x > 1;
+    kernels[a->kernel_y][a->stride == 2 ? 1 : dilated ? 2 : 0](a);
+}
