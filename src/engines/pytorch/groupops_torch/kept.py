@@ -45,7 +45,7 @@ class _Fingerprint:
         view = memory.cast("B").cast(FORMATS[width])
         # The last element is sampled too: it tells an unfinished write from a finished one.
         first = (elements - 1) % step
-        if weight.is_contiguous():
+        if extent == elements:  # in whichever order
             self.read = view[first::step].tobytes
         else:
             at = _offsets(weight, range(first, elements, step))
