@@ -114,7 +114,7 @@ static bool draw(gops_whole *of, const gops_shape *shape, brick *out, brick *in,
 }
 
 /* Packs the rows of the filter that belong to the part's groups. */
-static gops_status pack(const gops_whole *of, const gops_plan *part, int64_t group,
+static gops_status pack(const gops_whole *of, const gops_plan *packer, int64_t group,
                         const brick *out, gops_packed_filter **filter, gops_error *error)
 {
     const gops_problem *p = of->problem;
@@ -125,7 +125,7 @@ static gops_status pack(const gops_whole *of, const gops_plan *part, int64_t gro
     const char *weights = (const char *)of->buffers->weights.memory +
                           (size_t)(group * each) * gops_test_type_bytes(p->filter.type);
     const gops_status status = gops_filter_create(
-        part, weights,
+        packer, weights,
         gops_problem_quantization_of(p, zeros, out->begin[1], out->end[1] - out->begin[1], &own),
         filter, error);
     free(zeros);
@@ -139,18 +139,19 @@ static const void *at_channel(const gops_test_guarded *buffer, gops_type type, i
                : (const char *)buffer->memory + (size_t)channel * gops_test_type_bytes(type);
 }
 
-/* Executes the part; the outputs, and the residual there before it, are at `output`. */
-static gops_status run_part(const gops_whole *of, const gops_plan *part, const brick *in,
-                            const brick *out, void *output, gops_error *error)
+/* Executes the part of `plan`; the outputs, and the residual there before it, are at `output`. */
+static gops_status run_part(const gops_whole *of, const gops_plan *plan, const gops_plan *part,
+                            const brick *in, const brick *out, void *output, gops_error *error)
 {
     const gops_problem *p = of->problem;
+    const bool all_groups = in->end[1] - in->begin[1] == p->data.dims[1];
     const int64_t group = in->begin[1] / (p->data.dims[1] / p->filter.dims[0]);
     const gops_tensor residual = gops_problem_residual(p, &of->output);
     const gops_tensor bias = gops_problem_bias(p, &of->output);
     gops_packed_filter *filter = NULL;
     uint64_t zero_point;
     void *data = cut_out(&p->data, of->buffers->data.memory, in), *added = NULL;
-    gops_status status = pack(of, part, group, out, &filter, error);
+    gops_status status = pack(of, all_groups ? plan : part, group, out, &filter, error);
     gops_arguments arguments = {
         .size = sizeof arguments, .data = data, .filter = filter, .output = output};
     arguments.bias = at_channel(&of->buffers->bias, bias.type, out->begin[1]);
@@ -209,7 +210,7 @@ int gops_compare_part(gops_whole *of, const gops_plan *plan)
     void *expected = cut_out(&of->output, of->buffers->output.memory, &out);
     void *computed = gops_test_allocate(bytes);
     memset(computed, 0xff, bytes);
-    const gops_status status = run_part(of, part, &in, &out, computed, &error);
+    const gops_status status = run_part(of, plan, part, &in, &out, computed, &error);
     const int same = status == GOPS_OK && memcmp(computed, expected, bytes) == 0;
     if (!same)
         describe(of, &out, &info, &error);

@@ -20,30 +20,24 @@ static gops_brick common(const gops_mpi_distribution *from, const gops_mpi_distr
     return gops_brick_common(&has, &gets);
 }
 
+/* Whether what the rank has and what it gets are parts of the tensor, and not too large. */
 static gops_status check(const gops_mpi_distribution *source, const gops_mpi_distribution *target,
                          const gops_tensor *tensor, int64_t groups, gops_error *error)
 {
-    gops_mpi_part part;
-    size_t bytes;
-    gops_status status = gops_mpi_part_of(source, tensor, groups, source->rank, &part, error);
-    if (status == GOPS_OK) {
-        status = gops_tensor_bytes(&part.shape, &bytes, error);
-    }
-    if (status == GOPS_OK && bytes > INT_MAX) {
-        return gops_mpi_fail(error, GOPS_TOO_LARGE,
-                             "the rank's part has %zu bytes; MPI_Alltoallv takes %d", bytes,
-                             INT_MAX);
-    }
-    if (status == GOPS_OK) {
-        status = gops_mpi_part_of(target, tensor, groups, source->rank, &part, error);
-    }
-    if (status == GOPS_OK) {
-        status = gops_tensor_bytes(&part.shape, &bytes, error);
-    }
-    if (status == GOPS_OK && bytes > INT_MAX) {
-        return gops_mpi_fail(error, GOPS_TOO_LARGE,
-                             "the rank's part has %zu bytes; MPI_Alltoallv takes %d", bytes,
-                             INT_MAX);
+    const gops_mpi_distribution *const distributions[] = {source, target};
+    gops_status status = GOPS_OK;
+    for (int i = 0; i < 2 && status == GOPS_OK; i++) {
+        gops_mpi_part part;
+        size_t bytes = 0;
+        status = gops_mpi_part_of(distributions[i], tensor, groups, source->rank, &part, error);
+        if (status == GOPS_OK) {
+            status = gops_tensor_bytes(&part.shape, &bytes, error);
+        }
+        if (status == GOPS_OK && bytes > INT_MAX) {
+            status = gops_mpi_fail(error, GOPS_TOO_LARGE,
+                                   "the rank's part has %zu bytes; MPI_Alltoallv takes %d", bytes,
+                                   INT_MAX);
+        }
     }
     return status;
 }
