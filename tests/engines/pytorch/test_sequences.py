@@ -109,6 +109,23 @@ class Values(Case):
             for data in inputs + inputs[::-1] + inputs[:1] * 3:
                 self.check(data)
 
+    def test_heirs(self):
+        """Of a class of PyTorch's, with its forward or one of their own."""
+        class Heir(nn.Conv2d):
+            pass
+
+        class Other(nn.Conv2d):
+            def forward(self, data):
+                return super().forward(2 * data)
+
+        for kind, chains in ((Heir, 1), (Other, 0)):
+            self.network = nn.Sequential(kind(6, 10, 3), norm(nn.BatchNorm2d, 10), nn.ReLU()).eval()
+            with within():
+                for _ in range(3):
+                    self.check()
+                found = override._sequences._known[id(self.network.__dict__)][2] or []
+            self.assertEqual(sum(type(step) is chain.Chain for step in found), chains)
+
     def test_empty(self):
         """An empty batch has the strides of others, and changes nothing for them."""
         with within():

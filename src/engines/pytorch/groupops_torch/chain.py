@@ -12,7 +12,7 @@ from torch.nn.modules import module as _of_modules
 
 from groupops_torch import binding, fold, layers
 from groupops_torch.checks import ALWAYS, plainly_channels_last
-from groupops_torch.modules import KINDS
+from groupops_torch.modules import KINDS, kind_of
 from groupops_torch.remembered import Call, can_be_remembered, find, is_extraordinary, is_readable
 
 NORMS = {nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
@@ -50,7 +50,7 @@ class Chain:
         """`owner` is an Owner."""
         self.owner, self.conv, self.norm, self.add, self.activation = owner, conv, norm, add, activation
         self.modules = [module for module in (conv, norm, activation) if module is not None]
-        self.axes = KINDS[type(conv)]
+        self.axes = KINDS[kind_of(conv)]
         self.fold = None
         self.calls = None  # the first of those that are remembered
 
@@ -219,8 +219,9 @@ def split(modules, owner):
     steps, at = [], 0
     while at < len(modules):
         end, norm, activation = at + 1, None, None
-        if type(modules[at]) in KINDS:
-            if end < len(modules) and type(modules[end]) is NORMS[type(modules[at])]:
+        kind = kind_of(modules[at])
+        if kind is not None:
+            if end < len(modules) and type(modules[end]) is NORMS[kind]:
                 norm, end = modules[end], end + 1
             if end < len(modules) and type(modules[end]) in ACTIVATIONS:
                 activation, end = modules[end], end + 1

@@ -14,7 +14,7 @@ import torch
 from torch import fx, nn
 
 from groupops_torch.chain import ACTIVATIONS, NORMS, Chain
-from groupops_torch.modules import KINDS
+from groupops_torch.modules import kind_of
 from groupops_torch.record import Record
 from groupops_torch.remembered import is_extraordinary
 
@@ -27,8 +27,10 @@ _FUNCTIONS = {
 }
 _SUMS = (operator.add, operator.iadd, torch.add)
 
-# Modules that write to no tensor but their own output.
-_HARMLESS = (*KINDS, *NORMS.values())
+
+def _is_harmless(module):
+    """Whether it writes to no tensor but its output."""
+    return kind_of(module) is not None or type(module) in NORMS.values()
 
 
 class _Fuser:
@@ -54,7 +56,7 @@ class _Fuser:
         if others or user not in self.order:
             return None
         between = self.nodes[self.order[members[0]] : self.order[user]]
-        return user if all(n in members or type(self.module(n)) in _HARMLESS for n in between) else None
+        return user if all(node in members or _is_harmless(self.module(node)) for node in between) else None
 
     def follow(self, members, kinds):
         """The module behind the last member if it is of these kinds: its node then is a member."""
@@ -80,10 +82,11 @@ class _Fuser:
     def fuse(self, node):
         """Whether a chain begins with this node, which then is in its place."""
         conv = self.module(node)
-        if type(conv) not in KINDS:
+        kind = kind_of(conv)
+        if kind is None:
             return False
         members = [node]
-        norm = self.follow(members, (NORMS[type(conv)],))
+        norm = self.follow(members, (NORMS[kind],))
         other, add = self.add(members)
         activation = self.follow(members, ACTIVATIONS)
         if len(members) == 1:

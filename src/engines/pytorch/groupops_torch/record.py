@@ -7,6 +7,8 @@ from torch import fx
 from torch.nn.modules import module as _of_modules
 from torch.utils._pytree import tree_flatten
 
+from groupops_torch.modules import kind_of
+
 _global_hooks = (
     _of_modules._global_backward_hooks,
     _of_modules._global_forward_hooks,
@@ -35,7 +37,7 @@ class _Tracer(fx.Tracer):
         self.leaves, self.containers = [], []
 
     def is_leaf_module(self, module, name):
-        return isinstance(module, torch.jit.ScriptModule) or super().is_leaf_module(module, name)
+        return isinstance(module, torch.jit.ScriptModule) or kind_of(module) is not None or super().is_leaf_module(module, name)
 
     def call_module(self, module, forward, arguments, named):
         is_leaf = self.is_leaf_module(module, self.path_of_module(module))
