@@ -70,6 +70,30 @@ static void blocked_inputs(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit/blocked");
 }
 
+/* Blocked inputs of a single tap: columns that tiles split evenly, pixels that are stepped over, K in several
+ * blocks, and inputs that several items share. */
+static void blocked_single_taps(void)
+{
+    static const int64_t channels[] = {1, 5, 17, 67, 331};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 17);
+    for (int i = 0; i < (int)(sizeof channels / sizeof channels[0]); i++) {
+        for (int64_t width = 1; width <= 17; width += 2) {
+            const int64_t groups = 1 + i % 3, stride = 1 + (width + i) % 3;
+            gops_problem p = {
+                .operation = GOPS_PROBLEM_CONV,
+                .threads = 2,
+                .data = {GOPS_F32, 4, {2, groups * channels[i], 7, width}},
+                .filter = {GOPS_F32, 5, {groups, 7 + 31 * i, channels[i], 1, 1}},
+            };
+            p.conv.strides = (gops_list){2, {1 + i % 2, stride}};
+            p.conv.pads_end = (gops_list){2, {0, i % 2}};
+            gops_test_check(gops_test_every_result(&p, "implicit/blocked", &random, &tally),
+                            "not legal");
+        }
+    }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit/blocked");
+}
+
 /* Rows of 8-bit outputs that begin or end with a tile, or fill it, or of which it holds two; taps that
  * lie on padding at neither end, one or both. */
 static void quantized_rows(void)
@@ -149,6 +173,7 @@ int main(void)
     static const gops_test_case cases[] = {
         {"convolutions", convolutions},
         {"blocked inputs", blocked_inputs},
+        {"blocked inputs of single taps", blocked_single_taps},
         {"quantized rows", quantized_rows},
         {"transposed", transposed},
         {"single taps", single_taps},

@@ -55,6 +55,9 @@ typedef struct gops_implicit {
                             vector ends where its run ends, and depth is one block */
     bool dense;          /* a run has no gaps; if not, it includes the gaps between rows */
     int32_t merged;      /* how many of the last axes a run spans */
+    /* Several items read each padded input: items before a barrier make each once, in the shared
+     * workspace, so many bytes each; 0: each item makes its own. */
+    int64_t shared_bytes;
     /* Where the parts of the workspace begin, in bytes; the padded input comes first. */
     int64_t offsets_begin, columns_begin, sum_offsets_begin, sums_begin;
     int64_t transpose_begin; /* sums of a block of columns, before or after their transpose */
@@ -169,6 +172,10 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
                          const gops_job *job, int64_t index, void *workspace,
                          gops_implicit_item *item);
 
+/* An item before the barrier: makes padded input number `index`. */
+void gops_implicit_share(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
+                         const gops_job *job, int64_t index);
+
 /* Ends it, after its last product. */
 void gops_implicit_end(const gops_implicit *p, const gops_implicit_item *item);
 
@@ -184,6 +191,12 @@ void gops_implicit_multiply(const gops_implicit_pass *pass);
 /* The tile of `mr` channels for the `left` columns that are left: the largest that they fill, or
  * else the smallest that holds them. */
 const gops_tile *gops_implicit_tile(const gops_tile *tiles, int64_t mr, int64_t left);
+
+/* Whether there are smaller tiles of every size, so that columns can be split evenly. */
+static inline bool gops_implicit_splits_evenly(const gops_tile *full)
+{
+    return full[1].mr == full->mr && full[1].nr == full->nr - 1;
+}
 
 /* The MR of the tile for the next channels, of which `left` are left; `mr` is the plan's. */
 int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, int64_t left);

@@ -201,8 +201,8 @@ GOPS_INLINE void blocked_tile(const gops_tile_work *work, const int vectors, con
     {                                                                                              \
         blocked_tile(work, vectors, nr);                                                           \
     }
-GOPS_CHANNEL_TILES(TILE)
+GOPS_BLOCKED_TILES(TILE)
 #undef TILE
 
 #define TILE(vectors, nr) {vectors * LANES, nr, blocked_##vectors##x##nr},
-const gops_tile GOPS_ISA_NAME(gops_implicit_blocked)[] = {GOPS_CHANNEL_TILES(TILE){0, 0, NULL}};
+const gops_tile GOPS_ISA_NAME(gops_implicit_blocked)[] = {GOPS_BLOCKED_TILES(TILE){0, 0, NULL}};

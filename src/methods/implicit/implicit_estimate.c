@@ -11,6 +11,11 @@ static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
 /* Of a blocked input of floats. */
 static const double NS_PER_BLOCKED_VALUE = 0.1, NS_PER_BLOCKED_RUN = 20;
+/* What these take more for a single tap, which multiplies a value so few times that it is felt: where the
+ * second level cache does not hold the data, where these are skipped, and for each vector of sums that is
+ * transposed, also where planes are few: 4 -> 320, 3x3 on 64x64, took 1.22 times as long as not blocked. Measured
+ * by AVX2 on a Zen 3. */
+static const double NS_PER_FAR_VALUE = 0.4, NS_PER_GATHERED_VALUE = 0.5, CYCLES_PER_TRANSPOSED = 5;
 /* What the addresses of a step cost on Intel's servers, known by their large L2, where the units that
  * multiply compute them too. Blocked inputs have few addresses; all else was fitted without this, so it
  * makes those cheaper: 128 -> 128, 3x3 on 112x112 took 0.94 of the time blocked by AVX-512, 0.85 by AVX2
@@ -79,9 +84,9 @@ static double lanes_step(const gops_plan *plan, const gops_implicit *p, const go
     return waits ? (wait > compute ? wait : compute) + wait / 14 : compute;
 }
 
-/* Of one tile, in a block of `columns` columns. */
+/* Of one tile of `nr` columns, in a block of `columns`. */
 static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
-                          int64_t depth, int64_t columns)
+                          double nr, int64_t depth, int64_t columns)
 {
     const bool pixels_form = p->pixels_form;
     if (gops_tile_is_wide(pixels_form, tile->mr)) {
@@ -94,21 +99,24 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
     const double multiplies = (pairs    ? PAIRS_SLOWER
                                : narrow ? BF16_BESIDE_AMX_SLOWER
                                         : 1) *
-                              vectors * tile->nr / MULTIPLIES_PER_CYCLE;
+                              vectors * nr / MULTIPLIES_PER_CYCLE;
     /* Most vectors of pixels lie across two cache lines and cost two loads. */
-    const double loads = ((pixels_form ? 2 : 1) * (double)tile->nr + vectors) / LOADS_PER_CYCLE;
+    const double loads = ((pixels_form ? 2 : 1) * nr + vectors) / LOADS_PER_CYCLE;
     double compute = multiplies > loads ? multiplies : loads;
     if (p->blocked && !gops_plan_has_lanes(plan) && gops_machine_has_large_l2(&plan->machine)) {
         compute *= compute / (compute + CYCLES_PER_COUNTED_STEP);
     }
     if (!plan->quantized) {
-        return (double)depth * compute + CYCLES_PER_TILE + vectors * tile->nr * CYCLES_PER_SUM;
+        const bool transposes = p->blocked && plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
+                                (plan->conv.taps == 1 || p->planes < GOPS_LANES_BLOCK);
+        return (double)depth * compute + CYCLES_PER_TILE +
+               vectors * nr * (CYCLES_PER_SUM + (transposes ? CYCLES_PER_TRANSPOSED : 0));
     }
     const double transposed = gops_is_8_bit(plan->output_type->type) ? CYCLES_PER_TRANSPOSED_BYTE
                                                                      : CYCLES_PER_TRANSPOSED_WORD;
     const double sum = CYCLES_PER_REQUANTIZED + (pixels_form ? 0 : lanes * transposed);
     return (double)depth * lanes_step(plan, p, tile, depth, columns, compute, loads) +
-           CYCLES_PER_LANES_TILE + vectors * tile->nr * sum;
+           CYCLES_PER_LANES_TILE + vectors * nr * sum;
 }
 
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
@@ -128,10 +136,15 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
         const int64_t rest = plan->quantized ? columns % tile->nr : 0;
         const int64_t calls = rest > 0 ? columns / tile->nr : gops_ceil_div(columns, tile->nr);
         const double rows = plan->quantized ? CYCLES_PER_LANES_ROWS : 0;
-        double pass = (double)calls * tile_cycles(plan, p, tile, depth, block) +
+        /* Others were fitted with whole tiles for all columns. */
+        const bool even = plan->conv.taps == 1 && !plan->quantized && calls > 1 &&
+                          gops_implicit_splits_evenly(tile);
+        const double nr = even ? (double)columns / (double)calls : (double)tile->nr;
+        double pass = (double)calls * tile_cycles(plan, p, tile, nr, depth, block) +
                       (double)gops_ceil_div(columns, block) * rows;
         if (rest > 0) {
-            pass += tile_cycles(plan, p, gops_implicit_tile(list, mr, rest), depth, block);
+            const gops_tile *last = gops_implicit_tile(list, mr, rest);
+            pass += tile_cycles(plan, p, last, (double)last->nr, depth, block);
         }
         cycles += (double)gops_max(1, blocks) * pass;
         c += gops_max(1, blocks) * mr;
@@ -148,7 +161,13 @@ double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, d
 {
     double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
     if (p->blocked && !gops_plan_has_lanes(plan)) {
-        return values * NS_PER_BLOCKED_VALUE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
+        const gops_conv_geometry *conv = &plan->conv;
+        const int64_t data = conv->channels_in * gops_compute_bytes(plan->type->compute);
+        const bool far = gops_mul_saturate(data, conv->data_pixels) > plan->machine.l2_bytes / 2;
+        const bool skips = conv->axis[conv->axes - 1].stride > 1;
+        const double more = (far ? NS_PER_FAR_VALUE : 0) + (skips ? NS_PER_GATHERED_VALUE : 0);
+        return values * (NS_PER_BLOCKED_VALUE + (conv->taps == 1 ? more : 0)) +
+               runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
     }
     if (gops_implicit_is_blocked(p)) {
         return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_LANES_RUN;

@@ -324,8 +324,8 @@ int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p,
     /* Sums of lanes that are complete need not go through memory. AMX takes whole blocks of planes.
      */
     const int64_t cache = plan->machine.l2_bytes / 4 / bytes / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
-    return gops_max(
-        64, gops_plan_has_lanes(plan) || p->blocked ? cache : plan->machine.l1_bytes / 2 / bytes);
+    const bool from_l2 = gops_plan_has_lanes(plan) || (p->blocked && plan->conv.taps > 1);
+    return gops_max(64, from_l2 ? cache : plan->machine.l1_bytes / 2 / bytes);
 }
 
 int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,

@@ -43,14 +43,23 @@ static const unsigned char *multiply_part(const gops_implicit_pass *pass, int64_
                                           int64_t columns, const unsigned char *ahead,
                                           const unsigned char *end, gops_tile_work *work)
 {
-    const gops_tile *full = gops_implicit_tile(pass->tiles, pass->mr, INT64_MAX);
-    const gops_tile *rest = gops_implicit_tile(pass->tiles, pass->mr, columns % full->nr);
-    for (int64_t i = 0; i < columns; i += full->nr) {
+    const gops_tile *larger = gops_implicit_tile(pass->tiles, pass->mr, INT64_MAX);
+    const gops_tile *smaller = gops_implicit_tile(pass->tiles, pass->mr, columns % larger->nr),
+                    *tile;
+    int64_t larger_calls = columns / larger->nr;
+    if (columns > 0 &&
+        gops_implicit_splits_evenly(larger)) { /* with 6 at most, 49 are 4 x 6 and 5 x 5 */
+        const int64_t calls = gops_ceil_div(columns, larger->nr), size = columns / calls;
+        larger = gops_implicit_tile(pass->tiles, pass->mr, size + 1);
+        smaller = gops_implicit_tile(pass->tiles, pass->mr, size);
+        larger_calls = columns % calls;
+    }
+    for (int64_t i = 0, call = 0; i < columns; i += tile->nr, call++) {
+        tile = call < larger_calls ? larger : smaller;
         work->columns = pass->work.columns + at + i;
         work->sum_offsets = pass->work.sum_offsets + at + i;
         work->ahead = ahead < end ? ahead : work->weights;
         ahead += work->depth * GOPS_CACHE_LINE;
-        const gops_tile *tile = i + full->nr <= columns ? full : rest;
         set_rows(pass, at + i, tile->nr, work);
         tile->run(work);
     }
@@ -190,35 +199,66 @@ static void find_box(const gops_implicit *p, const gops_axis *axis, int64_t numb
     }
 }
 
-/* The input of the item's box: the data itself or its padded copy, which is made in the workspace.
- */
-static const void *find_input(const gops_implicit *p, const gops_axis *axis,
-                              const gops_implicit_item *item, const unsigned char *data)
+/* Where the data of an image and group lies. */
+static const void *find_data(const gops_plan *plan, const gops_job *job, int64_t image_group)
 {
-    const gops_plan *plan = item->plan;
-    int64_t origin[GOPS_MAX_SPATIAL], start = 0;
+    const gops_conv_geometry *conv = &plan->conv;
+    return gops_data_at(plan, job, image_group / conv->groups,
+                        image_group * conv->channels_in * conv->data_pixels);
+}
+
+/* Makes the padded copy of what a box reads. */
+static void copy_input(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
+                       const gops_box *box, const gops_job *job, const void *data, void *to)
+{
+    int64_t origin[GOPS_MAX_SPATIAL];
     for (int a = 0; a < p->padded.axes; a++) {
-        origin[a] = item->box.begin[a] * axis[a].stride - axis[a].pad_begin;
-        start += item->box.begin[a] * p->pitch[a];
-    }
-    if (p->in_place) {
-        return data + start * plan->type->bytes;
+        origin[a] = box->begin[a] * axis[a].stride - axis[a].pad_begin;
     }
     const bool blocked = gops_implicit_is_blocked(p);
     if (plan->quantized) {
-        const gops_lanes_source source = gops_lanes_data(plan, item->job, data);
+        const gops_lanes_source source = gops_lanes_data(plan, job, data);
         const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
         (blocked ? lanes->blocks : lanes->input)(&p->padded, origin, plan->conv.channels_in,
-                                                 &source, (uint32_t *)(void *)item->workspace);
+                                                 &source, to);
     } else {
         const struct gops_bf16_kernels *bf16 = plan->kernels->bf16;
         gops_padded_input_fn *const input =
             gops_plan_takes_bf16(plan) ? (blocked ? bf16->blocks : bf16->input)
             : blocked                  ? gops_plan_tiles(plan)->blocks
                                        : plan->kernels->implicit->padded_input[plan->type->index];
-        input(&p->padded, origin, plan->conv.channels_in, data, item->workspace);
+        input(&p->padded, origin, plan->conv.channels_in, data, to);
     }
+}
+
+/* The input of the item's box: the data itself; or its padded copy, which an item before the barrier has
+ * made, or which is made in the workspace. */
+static const void *find_input(const gops_implicit *p, const gops_axis *axis,
+                              const gops_implicit_item *item, int64_t image_group, int64_t box)
+{
+    const unsigned char *data = find_data(item->plan, item->job, image_group);
+    int64_t start = 0;
+    for (int a = 0; a < p->padded.axes; a++) {
+        start += item->box.begin[a] * p->pitch[a];
+    }
+    if (p->in_place) {
+        return data + start * item->plan->type->bytes;
+    }
+    if (p->shared_bytes > 0) {
+        return (const unsigned char *)item->job->shared +
+               (image_group * p->boxes + box) * p->shared_bytes;
+    }
+    copy_input(item->plan, p, axis, &item->box, item->job, data, item->workspace);
     return item->workspace;
+}
+
+void gops_implicit_share(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
+                         const gops_job *job, int64_t index)
+{
+    gops_box box;
+    find_box(p, axis, index % p->boxes, &box);
+    copy_input(plan, p, axis, &box, job, find_data(plan, job, index / p->boxes),
+               (unsigned char *)job->shared + index * p->shared_bytes);
 }
 
 void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
@@ -249,10 +289,7 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
         .bytes = gops_compute_bytes(plan->type->compute),
         .work =
             {
-                .input =
-                    find_input(p, axis, item,
-                               gops_data_at(plan, job, image_group / conv->groups,
-                                            image_group * conv->channels_in * conv->data_pixels)),
+                .input = find_input(p, axis, item, image_group, index % p->boxes),
                 .columns = (const int64_t *)(void *)(item->workspace + p->columns_begin),
                 .sum_offsets = (const int64_t *)(void *)(item->workspace + p->sum_offsets_begin),
             },

@@ -17,6 +17,7 @@
     TILE(2, 14) TILE(2, 7) TILE(2, 3)                                                              \
     TILE(1, 14) TILE(1, 7) TILE(1, 3)
 /* clang-format on */
+#define GOPS_BLOCKED_TILES(TILE) GOPS_CHANNEL_TILES(TILE)
 enum { GOPS_MAX_SUMS = 28, GOPS_MAX_VECTORS = 4 };
 #else
 /* clang-format off */
@@ -27,6 +28,11 @@ enum { GOPS_MAX_SUMS = 28, GOPS_MAX_VECTORS = 4 };
 #define GOPS_CHANNEL_TILES(TILE)                                                                   \
     TILE(3, 4) TILE(3, 1)                                                                          \
     TILE(2, 6) TILE(2, 3) TILE(2, 1)                                                               \
+    TILE(1, 12) TILE(1, 6) TILE(1, 2)
+/* Of every size, so that columns are split evenly: 49 are four times 6 and five times 5. */
+#define GOPS_BLOCKED_TILES(TILE)                                                                   \
+    TILE(3, 4) TILE(3, 3) TILE(3, 2) TILE(3, 1)                                                    \
+    TILE(2, 6) TILE(2, 5) TILE(2, 4) TILE(2, 3) TILE(2, 2) TILE(2, 1)                              \
     TILE(1, 12) TILE(1, 6) TILE(1, 2)
 /* clang-format on */
 enum { GOPS_MAX_SUMS = 12, GOPS_MAX_VECTORS = 3 };

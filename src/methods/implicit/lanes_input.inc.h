@@ -39,13 +39,18 @@ static void gather(const T *from, int64_t stride, T *to, int64_t count)
 {
     int64_t i = 0;
 #ifdef __SSE2__
-    /* The second load ends with the last byte that is needed. */
+    /* The second load ends with the last element that is needed. */
     for (; sizeof(T) == 1 && stride == 2 && i + 16 <= count; i += 16) {
         const __m128i low = _mm_loadu_si128((const void *)(from + 2 * i));
         const __m128i high = _mm_loadu_si128((const void *)(from + 2 * i + 15));
         _mm_storeu_si128(
             (void *)(to + i),
             _mm_packus_epi16(_mm_and_si128(low, _mm_set1_epi16(0xff)), _mm_srli_epi16(high, 8)));
+    }
+    for (; sizeof(T) == 4 && stride == 2 && i + 4 <= count; i += 4) {
+        const __m128 low = _mm_loadu_ps((const void *)(from + 2 * i));
+        const __m128 high = _mm_loadu_ps((const void *)(from + 2 * i + 3));
+        _mm_storeu_ps((void *)(to + i), _mm_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 2, 0)));
     }
 #endif
     for (; i < count; i++) {
