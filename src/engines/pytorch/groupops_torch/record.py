@@ -3,7 +3,7 @@
 import operator
 
 import torch
-from torch import fx
+from torch import fx, nn
 from torch.nn.modules import module as _of_modules
 from torch.utils._pytree import tree_flatten
 
@@ -18,10 +18,6 @@ _global_hooks = (
 
 class Unlike(Exception):
     """The forward does what a record would not do."""
-
-
-def _is_hooked(own):
-    return own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"]
 
 
 def _state(own):
@@ -91,20 +87,29 @@ class Record:
         tracer = _Tracer()
         self.graph = _trace(tracer, model)
         self.inputs = sum(node.op == "placeholder" for node in self.graph.nodes)
-        containers = {id(module): module.__dict__ for module in (model, *tracer.containers)}
-        self._states = [(own, _state(own)) for own in containers.values()]
-        self._leaves = list({id(module): module.__dict__ for module in tracer.leaves}.values())
+        containers = list({id(module): module for module in (model, *tracer.containers)}.values())
+        # The forward of a sequence depends on its modules alone.
+        plain = [module for module in containers if type(module).forward is nn.Sequential.forward]
+        self._sequences = [(one.__dict__, len(one.__dict__), (*one._modules.values(),)) for one in plain]
+        self._states = [(one.__dict__, _state(one.__dict__)) for one in containers if one not in plain]
+        self._hooks = [
+            hooks for one in {*containers, *tracer.leaves}
+            for hooks in (one._forward_hooks, one._forward_pre_hooks, one._backward_hooks)
+        ]
         self._alone = fx.GraphModule(model, self.graph).forward
 
     def is_valid(self):
         """Whether the forward's attributes are those that were recorded, and nothing sees the calls of modules."""
-        if any(_global_hooks):
+        if any(_global_hooks) or any(self._hooks):
             return False
+        for own, size, modules in self._sequences:
+            if len(own) != size or (*own["_modules"].values(),) != modules:
+                return False
         for own, state in self._states:
             now = _state(own)
-            if _is_hooked(own) or len(now) != len(state) or not all(map(operator.is_, now, state)):
+            if len(now) != len(state) or not all(map(operator.is_, now, state)):
                 return False
-        return not any(map(_is_hooked, self._leaves))
+        return True
 
     def agrees(self, inputs, output):
         """Whether it computes the output of the forward, too."""
