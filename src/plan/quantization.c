@@ -25,14 +25,15 @@ static bool is_scale(float scale)
     return scale > 0 && isfinite(scale);
 }
 
-static gops_status check_scale(const char *name, float scale, gops_error *error)
+/* `zero` is what 0 stands for. */
+static gops_status check_scale(const char *name, float scale, const char *zero, gops_error *error)
 {
     if (scale == 0 || is_scale(scale)) {
         return GOPS_OK;
     }
     return gops_fail(error, GOPS_INVALID,
-                     "quantization.%s is %g; it must be finite and positive, or 0 for 1", name,
-                     (double)scale);
+                     "quantization.%s is %g; it must be finite and positive, or 0 for %s", name,
+                     (double)scale, zero);
 }
 
 /* Whether the zero point is a value of the type; of types that have none it is not read. */
@@ -109,7 +110,7 @@ static gops_status check_sum(const gops_plan *plan, const gops_quantization *giv
                          "residual alike, here %s and %s, and activation 0 or 1, here %d",
                          output->name, plan->residual_type->name, (int)plan->activation.kind);
     }
-    GOPS_TRY(check_scale("sum_scale", given->sum_scale, error));
+    GOPS_TRY(check_scale("sum_scale", given->sum_scale, "no such sum", error));
     return check_zero_point("sum_zero_point", given->sum_zero_point, output, error);
 }
 
@@ -212,11 +213,11 @@ gops_status gops_quantization_read(const gops_plan *plan, const gops_quantizatio
         check_zero_point("output_zero_point", read->output_zero_point, plan->output_type, error));
     GOPS_TRY(check_zero_point("residual_zero_point", read->residual_zero_point, plan->residual_type,
                               error));
-    GOPS_TRY(check_scale("data_scale", read->data_scale, error));
+    GOPS_TRY(check_scale("data_scale", read->data_scale, "1", error));
     if (gops_is_8_bit(plan->output_type->type)) {
-        GOPS_TRY(check_scale("output_scale", read->output_scale, error));
+        GOPS_TRY(check_scale("output_scale", read->output_scale, "1", error));
     }
-    GOPS_TRY(check_scale("residual_scale", read->residual_scale, error));
+    GOPS_TRY(check_scale("residual_scale", read->residual_scale, "1", error));
     GOPS_TRY(check_sum(plan, read, error));
     return check_filter_scales(plan, read, error);
 }

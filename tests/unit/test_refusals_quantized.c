@@ -56,8 +56,8 @@ static void scales(void)
         q[0].data_scale = q[1].output_scale = q[2].residual_scale = q[3].sum_scale = bad[i].value;
         for (int n = 0; n < 4; n++) {
             snprintf(message, sizeof message,
-                     "quantization.%s is %s; it must be finite and positive, or 0 for 1", names[n],
-                     bad[i].text);
+                     "quantization.%s is %s; it must be finite and positive, or 0 for %s", names[n],
+                     bad[i].text, n < 3 ? "1" : "no such sum");
             refuse(&s, &q[n], GOPS_INVALID, message);
         }
         const float of_filter[] = {1, 2, bad[i].value};
