@@ -111,17 +111,43 @@ GOPS_WIDEN_U16(gops_widen_u8_u16, uint8_t, cvtepu8_epi16)
 #define GOPS_NARROW_16(to, from, store, convert)
 #endif
 
-#define GOPS_NARROW(name, T, store, convert)                                                       \
+#ifdef __AVX2__
+
+/* The low bits of 8 values, those of `mask`, as 16 bits each. */
+static inline __attribute__((always_inline)) __m128i gops_narrow_8(const uint32_t *from,
+                                                                   int32_t mask)
+{
+    const __m256i low =
+        _mm256_and_si256(_mm256_loadu_si256((const void *)from), _mm256_set1_epi32(mask));
+    return _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+}
+
+#define GOPS_NARROW_BLOCKS(to, from, mask, store)                                                  \
+    if (length >= 8) {                                                                             \
+        for (int i = 0; i < length; i += 8) {                                                      \
+            store((void *)(to + i), gops_narrow_8(from + i, mask));                                \
+        }                                                                                          \
+        return;                                                                                    \
+    }
+#define GOPS_STORE_BYTES(to, values) _mm_storel_epi64(to, _mm_packus_epi16(values, values))
+
+#else
+#define GOPS_NARROW_BLOCKS(to, from, mask, store)
+#endif
+
+#define GOPS_NARROW(name, T, mask, store_8, store_16, convert)                                     \
     static inline __attribute__((always_inline)) void name(T *to, const uint32_t *from,            \
                                                            int length)                             \
     {                                                                                              \
-        GOPS_NARROW_16(to, from, store, convert)                                                   \
+        GOPS_NARROW_16(to, from, store_16, convert)                                                \
+        GOPS_NARROW_BLOCKS(to, from, mask, store_8)                                                \
         for (int i = 0; i < length; i++) {                                                         \
             to[i] = (T)from[i];                                                                    \
         }                                                                                          \
     }
 
-GOPS_NARROW(gops_narrow_u8, uint8_t, _mm_storeu_si128, cvtepi32_epi8)
-GOPS_NARROW(gops_narrow_u16, uint16_t, _mm256_storeu_si256, cvtepi32_epi16)
+GOPS_NARROW(gops_narrow_u8, uint8_t, UINT8_MAX, GOPS_STORE_BYTES, _mm_storeu_si128, cvtepi32_epi8)
+GOPS_NARROW(gops_narrow_u16, uint16_t, UINT16_MAX, _mm_storeu_si128, _mm256_storeu_si256,
+            cvtepi32_epi16)
 
 #endif
