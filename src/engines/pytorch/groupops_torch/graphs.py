@@ -39,6 +39,7 @@ class _Fuser:
     def __init__(self, graph, modules, owner):
         self.graph, self.modules, self.owner = graph, modules, owner
         self.nodes = list(graph.nodes)
+        self.chains = []
         self.order = {node: at for at, node in enumerate(self.nodes)}
 
     def module(self, node):
@@ -80,24 +81,24 @@ class _Fuser:
         return None, None
 
     def fuse(self, node):
-        """Whether a chain begins with this node, which then is in its place."""
+        """Puts a chain in the place of one that begins with this node."""
         conv = self.module(node)
         kind = kind_of(conv)
         if kind is None:
-            return False
+            return
         members = [node]
         norm = self.follow(members, (NORMS[kind],))
         other, add = self.add(members)
         activation = self.follow(members, ACTIVATIONS)
         if len(members) == 1:
-            return False
+            return
         chain = Chain(self.owner, conv, norm, add, activation)
         with self.graph.inserting_after(members[-1]):
             call = self.graph.call_function(chain.__call__, (node.args[0], *([] if add is None else [other])))
         members[-1].replace_all_uses_with(call)
         for member in reversed(members):
             self.graph.erase_node(member)
-        return True
+        self.chains.append(chain)
 
 
 class _Model:
@@ -110,7 +111,9 @@ class _Model:
         graph = fx.Graph()
         graph.output(graph.graph_copy(self._record.graph, {}))
         fuser = _Fuser(graph, dict(model.named_modules(remove_duplicate=False)), owner)
-        self.chains = sum(list(map(fuser.fuse, fuser.nodes)))
+        for node in fuser.nodes:
+            fuser.fuse(node)
+        self.chains = fuser.chains
         self._fused = fx.GraphModule(model, graph).forward
 
     def run(self, theirs, model, inputs):
@@ -158,6 +161,12 @@ class Graphs:
                 kind.forward = theirs
         self._theirs.clear()
 
+    def forget(self):
+        """Drops what was made of weights."""
+        for found in [*self._known.values()]:
+            for chain in found.chains:
+                chain.fold = None
+
     def fuse(self, model):
         """Takes a model, or those of its modules that torch.fx can follow; gives the number of chains."""
         if isinstance(model, torch.jit.ScriptModule):
@@ -168,9 +177,9 @@ class Graphs:
             except Exception:  # whatever Proxy objects lead a forward to
                 pass
             else:
-                if found.chains > 0:
+                if found.chains:
                     self._keep(model, found)
-                return found.chains
+                return len(found.chains)
         return sum(map(self.fuse, model.children()))
 
     def _keep(self, model, found):

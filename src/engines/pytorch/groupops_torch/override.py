@@ -46,6 +46,7 @@ def forget(weight=None):
     not count and that changed only a few elements."""
     _kept.forget(weight)
     _sequences.forget()
+    _graphs.forget()
 
 
 def fuse(model):
