@@ -128,8 +128,8 @@ static double vectors_of(const gops_plan *plan, const image_plan *p)
  * 30%. */
 static double estimate_rolling(const gops_plan *plan, const image_plan *p)
 {
-    static const double filter = 2, tile = 8, tile_tap = 0.19, vector[] = {0.5, 1.8},
-                        tap[] = {0.145, 0.24}; /* by stride */
+    static const double filter = 1.7, tile = 5.5, tile_tap = 0.25, vector[] = {0.42, 1.5},
+                        tap[] = {0.123, 0.23}; /* by stride */
     const bool by_2 = p->axis[2].stride == 2;
     const double taps = (double)plan->conv.taps, vectors = vectors_of(plan, p);
     return filter + vectors / (double)p->axis[1].output * (tile + taps * tile_tap) +
