@@ -103,6 +103,7 @@ static const gops_ort_rates measured[PROCESSORS] = {
             .step_ns = 300,
             .call_ns = 5000,
             .block = 8,
+            .takes_parts = true,
         },
     [AVX2_INTEL] =
         {

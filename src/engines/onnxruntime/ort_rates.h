@@ -40,6 +40,7 @@ typedef struct gops_ort_rates {
     double step_ns;         /* what a node of the runtime costs by itself */
     double call_ns;         /* what a value costs that enters or leaves a call */
     int64_t block;          /* channels that its layout keeps side by side */
+    bool takes_parts;       /* regions are taken in part; else, not measured so, whole or not */
 } gops_ort_rates;
 
 /* Those of this processor. What is no x86-64 counts as an AMD EPYC with AVX-512. */

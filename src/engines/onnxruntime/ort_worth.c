@@ -255,7 +255,8 @@ void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_membe
 {
     *item = (gops_ort_item){.nodes = member->claim.nodes,
                             .node_count = member->claim.node_count,
-                            .chain = member->chain};
+                            .chain = gops_ort_rates_here()->takes_parts ? member->chain
+                                                                        : (size_t)member->level};
     weigh_floats(runtime, member, item);
 }
 
