@@ -1,5 +1,5 @@
 /* lanes_blocks.vnni.isa.c: makes the blocked padded input of a quantized plan (lanes.h). Channels beyond
- * the last one repeat the first of the block: their weights are 0. */
+ * the last one have weights of 0; they repeat the first of the block, or lie where nothing reads them. */
 #include "methods/implicit/lanes.h"
 
 #include "base/checked.h"
@@ -13,7 +13,6 @@
 
 #define T uint8_t
 #define LANE lane_block
-#define FILLS_UP(first) (first)
 #define lane_rows block_rows
 
 #ifdef GOPS_LANES_BLOCKED
@@ -23,6 +22,8 @@
 #define UNPACK_HIGH _mm512_unpackhi_epi8
 #define MASK_LOAD(mask, from) _mm_maskz_loadu_epi8((__mmask16)(mask), from)
 #include "methods/implicit/lanes_blocks.inc.h"
+
+#define FILLS_UP(first) (first)
 #include "methods/implicit/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int64_t *origin,
@@ -55,6 +56,8 @@ typedef struct block_rows {
 } block_rows;
 
 #include "methods/implicit/lanes_blocks_pairs.inc.h"
+
+#define FILLS_UP(first) NULL
 #include "methods/implicit/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int64_t *origin,

@@ -66,35 +66,48 @@ GOPS_INLINE void interleave_channels(const block_rows *rows, const int first, in
     }
 }
 
-/* The last pixels end where the run ends. */
-GOPS_INLINE void interleave_pixels(const block_rows *rows, lane_block *to, int64_t count,
-                                   const int length)
+/* The first `channels` of a position, CHANNELS or half of them. The last pixels end where the run ends. */
+GOPS_INLINE void interleave_pixels(const block_rows *rows, int channels, lane_block *to,
+                                   int64_t count, const int length)
 {
     for (int64_t i = 0; i < count; i += length) {
         const int64_t at = gops_min(i, count - length);
         interleave_channels(rows, 0, at, length, to);
-        interleave_channels(rows, CHANNELS / 2, at, length, to);
+        if (channels == CHANNELS) {
+            interleave_channels(rows, CHANNELS / 2, at, length, to);
+        }
     }
 }
 
 #endif
 
-static void interleave(const block_rows *rows, lane_block *to, int64_t count)
+/* Rows that are NULL have weights of 0; where these are all of the second half, no step of K takes them. */
+static void interleave(const block_rows *some, lane_block *to, int64_t count)
 {
+    const int channels = some->row[CHANNELS / 2] != NULL ? CHANNELS : CHANNELS / 2;
+    const block_rows *rows = some;
+    block_rows all;
+    if (some->row[channels - 1] == NULL) {
+        all = *some;
+        rows = &all;
+        for (int c = 0; c < channels; c++) {
+            all.row[c] = some->row[c] != NULL ? some->row[c] : some->row[0];
+        }
+    }
 #ifdef __SSE2__
     if (count >= 4) {
         if (count >= 16) {
-            interleave_pixels(rows, to, count, 16);
+            interleave_pixels(rows, channels, to, count, 16);
         } else if (count >= 8) {
-            interleave_pixels(rows, to, count, 8);
+            interleave_pixels(rows, channels, to, count, 8);
         } else {
-            interleave_pixels(rows, to, count, 4);
+            interleave_pixels(rows, channels, to, count, 4);
         }
         return;
     }
 #endif
     for (int64_t i = 0; i < count; i++) {
-        for (int c = 0; c < CHANNELS; c += GOPS_LANES_PAIR) {
+        for (int c = 0; c < channels; c += GOPS_LANES_PAIR) {
             const int32_t low = (rows->row[c][i] ^ rows->flip) - rows->zero;
             const int32_t high = (rows->row[c + 1][i] ^ rows->flip) - rows->zero;
             to[i].lane[c / GOPS_LANES_PAIR] = ((uint32_t)low & 0xffff) | (uint32_t)high << 16;
