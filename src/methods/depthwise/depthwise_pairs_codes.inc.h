@@ -46,7 +46,7 @@ GOPS_INLINE void store_codes(uint8_t *to, const words *sums, const rounding *by,
     }
     _mm512_storeu_si512(to, codes);
 }
-#elif GOPS_REGISTER_BYTES == 32
+#elif GOPS_VECTOR_BYTES == 32
 GOPS_INLINE void store_codes(uint8_t *to, const words *sums, const rounding *by, const int STEP)
 {
     const __m256 scale = _mm256_set1_ps(by->scale), high = _mm256_set1_ps(by->high);

@@ -91,7 +91,7 @@ enum { NARROWED_VECTORS = 4 };
 typedef __m512i NAME(byte_register);
 #define NARROW(operation) _mm512_##operation
 #define NARROW_BITS(operation) _mm512_##operation##_si512
-#elif GOPS_REGISTER_BYTES == 32
+#elif GOPS_VECTOR_BYTES == 32
 enum { NARROWED_VECTORS = 4 };
 typedef __m256i NAME(byte_register);
 #define NARROW(operation) _mm256_##operation
@@ -180,7 +180,7 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
     _mm_storeu_si128((void *)to[1], _mm512_extracti32x4_epi32(bytes, 1));
     _mm_storeu_si128((void *)to[2], _mm512_extracti32x4_epi32(bytes, 2));
     _mm_storeu_si128((void *)to[3], _mm512_extracti32x4_epi32(bytes, 3));
-#elif GOPS_REGISTER_BYTES == 32
+#elif GOPS_VECTOR_BYTES == 32
     const __m256i bytes = _mm256_permutevar8x32_epi32(narrow(real, by, plain),
                                                       _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     if (joined) {
