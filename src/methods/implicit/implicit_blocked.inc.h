@@ -14,7 +14,6 @@
  */
 #define blocked_step NAME(blocked_step)
 #define blocked_loop NAME(blocked_loop)
-#define are_blocked_runs NAME(are_blocked_runs)
 #define blocked_tile NAME(blocked_tile)
 #define blocked_list NAME(blocked_list)
 
@@ -84,26 +83,14 @@ GOPS_INLINE void blocked_loop(const gops_tile_work *work, const int vectors, con
     }
 }
 
-/* Whether the columns come in runs of `run`, `apart` from each other. */
-GOPS_INLINE bool are_blocked_runs(const int64_t *columns, const int nr, const int run,
-                                  const int64_t apart)
-{
-    bool yes = true;
-    GOPS_UNROLL
-    for (int j = 1; j < nr; j++) {
-        yes &= j % run == 0 || columns[j] - columns[j - 1] == apart;
-    }
-    return yes;
-}
-
 GOPS_INLINE void blocked_tile(const gops_tile_work *work, const int vectors, const int nr)
 {
     vector sum[GOPS_MAX_SUMS];
     const int half = (nr + 1) / 2;
     NAME(start_tile)(work, 0, vectors, nr, true, sum);
-    if (are_blocked_runs(work->columns, nr, half, GOPS_LANES_BLOCK)) {
+    if (gops_are_runs(work->columns, nr, half, GOPS_LANES_BLOCK)) {
         blocked_loop(work, vectors, nr, half, GOPS_LANES_BLOCK, sum);
-    } else if (are_blocked_runs(work->columns, nr, half, 2 * GOPS_LANES_BLOCK)) {
+    } else if (gops_are_runs(work->columns, nr, half, 2 * GOPS_LANES_BLOCK)) {
         blocked_loop(work, vectors, nr, half, 2 * GOPS_LANES_BLOCK, sum);
     } else {
         blocked_loop(work, vectors, nr, 1, 0, sum);

@@ -170,25 +170,14 @@ GOPS_INLINE void blocked_loop(const gops_tile_work *work, const int vectors, con
     }
 }
 
-/* Whether the columns come in runs of `run`, `apart` from each other. */
-GOPS_INLINE bool are_runs(const int64_t *columns, const int nr, const int run, const int64_t apart)
-{
-    bool yes = true;
-    GOPS_UNROLL
-    for (int j = 1; j < nr; j++) {
-        yes &= j % run == 0 || columns[j] - columns[j - 1] == apart;
-    }
-    return yes;
-}
-
 GOPS_INLINE void blocked_tile(const gops_tile_work *work, const int vectors, const int nr)
 {
     f32_vector sum[GOPS_MAX_SUMS];
     const int half = (nr + 1) / 2;
     f32_start_tile(work, 0, vectors, nr, true, sum);
-    if (are_runs(work->columns, nr, half, PLANES)) {
+    if (gops_are_runs(work->columns, nr, half, PLANES)) {
         blocked_loop(work, vectors, nr, half, PLANES, sum);
-    } else if (are_runs(work->columns, nr, half, 2 * PLANES)) {
+    } else if (gops_are_runs(work->columns, nr, half, 2 * PLANES)) {
         blocked_loop(work, vectors, nr, half, 2 * PLANES, sum);
     } else {
         blocked_loop(work, vectors, nr, 1, 0, sum);

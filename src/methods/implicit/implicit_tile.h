@@ -25,6 +25,7 @@
 #ifndef GOPS_IMPLICIT_TILE_H
 #define GOPS_IMPLICIT_TILE_H
 
+#include "isa/register.h"
 #include "methods/implicit/padded_input.h"
 #include "types/types.h"
 
@@ -95,6 +96,18 @@ typedef struct gops_tiles {
     const gops_tile *blocked;
     gops_padded_input_fn *blocks;
 } gops_tiles;
+
+/* Whether columns come in runs of `run`, `apart` from each other. The last column may be repeated. */
+GOPS_INLINE bool gops_are_runs(const int64_t *columns, const int nr, const int run,
+                               const int64_t apart)
+{
+    bool yes = run > 1;
+    GOPS_UNROLL
+    for (int j = 1; j < nr; j++) {
+        yes &= j % run == 0 || columns[j] - columns[j - 1] == apart;
+    }
+    return yes;
+}
 
 /* A panel lacks fewer channels than that of its tile: in the pixels form other tiles take the rest,
  * but for AMX. */

@@ -64,7 +64,6 @@
 #define channels_place NAME(channels_place)
 #define channels_steps NAME(channels_steps)
 #define channels_loop NAME(channels_loop)
-#define are_runs NAME(are_runs)
 #define channels_columns NAME(channels_columns)
 #define channels_tile NAME(channels_tile)
 #define pixels_list NAME(pixels_list)
@@ -209,27 +208,16 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
     }
 }
 
-/* Whether the columns come in runs of `run`, `apart` from each other. The last column may be repeated. */
-GOPS_INLINE bool are_runs(const int64_t *columns, const int nr, const int run, const int64_t apart)
-{
-    bool yes = run > 1;
-    GOPS_UNROLL
-    for (int j = 1; j < nr; j++) {
-        yes &= j % run == 0 || columns[j] - columns[j - 1] == apart;
-    }
-    return yes;
-}
-
 GOPS_INLINE void channels_columns(const gops_tile_work *work, const int vectors, const int nr,
                                   const int rows, vector *sum)
 {
     const int half = (nr + 1) / 2;
     const int64_t *columns = work->columns;
-    if (are_runs(columns, nr, half, 1)) {
+    if (gops_are_runs(columns, nr, half, 1)) {
         channels_loop(work, vectors, nr, half, 1, rows, sum);
-    } else if (BLOCKED > 1 && are_runs(columns, nr, half, BLOCKED)) {
+    } else if (BLOCKED > 1 && gops_are_runs(columns, nr, half, BLOCKED)) {
         channels_loop(work, vectors, nr, half, BLOCKED, rows, sum);
-    } else if (nr > 2 && are_runs(columns, nr, 2, columns[1] - columns[0])) {
+    } else if (nr > 2 && gops_are_runs(columns, nr, 2, columns[1] - columns[0])) {
         channels_loop(work, vectors, nr, 2, 0, rows, sum);
     } else {
         channels_loop(work, vectors, nr, 1, 0, rows, sum);

@@ -4,12 +4,9 @@
 
 #include "base/checked.h"
 #include "isa/register.h"
+#include "methods/implicit/lanes_bytes.h"
 
 #include <string.h>
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #define T uint8_t
 #define LANE lane_block

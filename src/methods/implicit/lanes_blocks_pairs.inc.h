@@ -10,43 +10,15 @@
 
 #ifdef __SSE2__
 
-/* The bytes of a register that are loaded from rows of `length` pixels. */
-GOPS_INLINE __m128i load_bytes(const uint8_t *from, const int length, uint8_t flip)
-{
-    int32_t four;
-    __m128i bytes;
-    if (length == 16) {
-        bytes = _mm_loadu_si128((const void *)from);
-    } else if (length == 8) {
-        bytes = _mm_loadl_epi64((const void *)from);
-    } else {
-        memcpy(&four, from, sizeof four);
-        bytes = _mm_cvtsi32_si128(four);
-    }
-    return _mm_xor_si128(bytes, _mm_set1_epi8((char)flip));
-}
-
-/* 16 channels of a pixel. */
-GOPS_INLINE void store_channels(uint32_t *to, __m128i bytes, uint8_t zero)
-{
-#ifdef __AVX2__
-    const __m256i wide = _mm256_cvtepu8_epi16(bytes);
-    _mm256_storeu_si256((void *)to, _mm256_sub_epi16(wide, _mm256_set1_epi16(zero)));
-#else
-    const __m128i none = _mm_setzero_si128(), subtracted = _mm_set1_epi16(zero);
-    _mm_storeu_si128((void *)to, _mm_sub_epi16(_mm_unpacklo_epi8(bytes, none), subtracted));
-    _mm_storeu_si128((void *)(to + 4), _mm_sub_epi16(_mm_unpackhi_epi8(bytes, none), subtracted));
-#endif
-}
-
 /* `length` pixels, 16, 8 or 4, of channels `first` to first + 15 of the block. */
 GOPS_INLINE void interleave_channels(const block_rows *rows, const int first, int64_t at,
                                      const int length, lane_block *to)
 {
+    const __m128i flip = _mm_set1_epi8((char)rows->flip);
     __m128i bytes[16], next[16];
     GOPS_UNROLL
     for (int i = 0; i < 16; i++) {
-        bytes[i] = load_bytes(rows->row[first + i] + at, length, rows->flip);
+        bytes[i] = _mm_xor_si128(gops_load_bytes(rows->row[first + i] + at, length), flip);
     }
     GOPS_UNROLL
     for (int bits = 1; bits < 16; bits *= 2) {
@@ -62,7 +34,7 @@ GOPS_INLINE void interleave_channels(const block_rows *rows, const int first, in
     }
     GOPS_UNROLL
     for (int i = 0; i < length; i++) {
-        store_channels(to[at + i].lane + first / GOPS_LANES_PAIR, bytes[i], rows->zero);
+        gops_store_pairs(to[at + i].lane + first / GOPS_LANES_PAIR, bytes[i], rows->zero);
     }
 }
 
@@ -108,9 +80,8 @@ static void interleave(const block_rows *some, lane_block *to, int64_t count)
 #endif
     for (int64_t i = 0; i < count; i++) {
         for (int c = 0; c < channels; c += GOPS_LANES_PAIR) {
-            const int32_t low = (rows->row[c][i] ^ rows->flip) - rows->zero;
-            const int32_t high = (rows->row[c + 1][i] ^ rows->flip) - rows->zero;
-            to[i].lane[c / GOPS_LANES_PAIR] = ((uint32_t)low & 0xffff) | (uint32_t)high << 16;
+            to[i].lane[c / GOPS_LANES_PAIR] = gops_pair_of(
+                rows->row[c][i] ^ rows->flip, rows->row[c + 1][i] ^ rows->flip, rows->zero);
         }
     }
 }

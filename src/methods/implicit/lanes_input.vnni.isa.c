@@ -9,12 +9,9 @@
 #include "base/checked.h"
 #include "isa/register.h"
 #include "isa/vector.h"
+#include "methods/implicit/lanes_bytes.h"
 
 #include <string.h>
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #ifdef GOPS_LANES_QUADS
 enum { CHANNELS = 4 };
@@ -32,6 +29,43 @@ typedef struct byte_rows {
 #include "methods/implicit/lanes_quads.inc.h"
 #else
 #include "methods/implicit/lanes_pairs.inc.h"
+#endif
+
+#ifndef GOPS_LANES_ROWS
+#ifdef HAS_BLOCKS
+
+/* The last block ends where the run ends. */
+GOPS_INLINE void interleave_blocks(const byte_rows *rows, uint32_t *to, int64_t count,
+                                   const int length)
+{
+    for (int64_t i = 0; i < count; i += length) {
+        interleave_block(rows, gops_min(i, count - length), length, to);
+    }
+}
+
+#endif
+
+static void interleave(const byte_rows *rows, uint32_t *to, int64_t count)
+{
+#ifdef HAS_BLOCKS
+    if (count >= 16) {
+        interleave_blocks(rows, to, count, 16);
+        return;
+    }
+    if (count >= 8) {
+        interleave_blocks(rows, to, count, 8);
+        return;
+    }
+    if (count >= 4) {
+        interleave_blocks(rows, to, count, 4);
+        return;
+    }
+#endif
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = lane_of(rows, i);
+    }
+}
+
 #endif
 
 /* What a pixel of padding is, in all channels: the zero point. */

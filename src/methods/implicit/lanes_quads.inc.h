@@ -6,9 +6,12 @@
  * that each result is made of neighbours.
  *
  * Parameter: byte_rows
+ *
+ * Defines lane_of and, where GOPS_LANES_ROWS is defined, interleave_row; where HAS_BLOCKS is defined,
+ * interleave_block.
  */
 
-GOPS_INLINE uint32_t quad_of(const byte_rows *rows, int64_t at)
+GOPS_INLINE uint32_t lane_of(const byte_rows *rows, int64_t at)
 {
     uint32_t quad = 0;
     for (int c = 0; c < GOPS_LANES_QUAD; c++) {
@@ -17,16 +20,7 @@ GOPS_INLINE uint32_t quad_of(const byte_rows *rows, int64_t at)
     return quad;
 }
 
-#ifdef GOPS_EMULATED_ISA
-
-static void interleave(const byte_rows *rows, uint32_t *to, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        to[i] = quad_of(rows, i);
-    }
-}
-
-#else
+#ifndef GOPS_EMULATED_ISA
 
 /* The quads of 16 bytes of each row. */
 GOPS_INLINE void quads_of_16(const __m128i row[4], __m128i quads[4])
@@ -157,25 +151,13 @@ GOPS_INLINE void interleave_row(const byte_rows *rows, const gops_lanes_row *row
     } else {
         for (int64_t i = 0; i < row->length; i++) {
             const int64_t pixel = (i - row->first) * row->stride;
-            to[i] = i >= row->first && i < row->last ? quad_of(rows, pixel) : padding;
+            to[i] = i >= row->first && i < row->last ? lane_of(rows, pixel) : padding;
         }
     }
 }
 
 #else
-
-GOPS_INLINE __m128i load_bytes(const uint8_t *from, int length)
-{
-    int32_t four;
-    if (length == 16) {
-        return _mm_loadu_si128((const void *)from);
-    }
-    if (length == 8) {
-        return _mm_loadl_epi64((const void *)from);
-    }
-    memcpy(&four, from, sizeof four);
-    return _mm_cvtsi32_si128(four);
-}
+#define HAS_BLOCKS
 
 /* 16, 8 or 4 pixels. */
 GOPS_INLINE void interleave_block(const byte_rows *rows, int64_t at, const int length, uint32_t *to)
@@ -184,36 +166,12 @@ GOPS_INLINE void interleave_block(const byte_rows *rows, int64_t at, const int l
     __m128i row[4], quads[4];
     GOPS_UNROLL
     for (int c = 0; c < 4; c++) {
-        row[c] = _mm_xor_si128(load_bytes(rows->row[c] + at, length), flip);
+        row[c] = _mm_xor_si128(gops_load_bytes(rows->row[c] + at, length), flip);
     }
     quads_of_16(row, quads);
     GOPS_UNROLL
     for (int i = 0; i < length / 4; i++) {
         _mm_storeu_si128((void *)(to + at + 4 * i), quads[i]);
-    }
-}
-
-/* The last block ends where the run ends. */
-GOPS_INLINE void interleave_blocks(const byte_rows *rows, uint32_t *to, int64_t count,
-                                   const int length)
-{
-    for (int64_t i = 0; i < count; i += length) {
-        interleave_block(rows, gops_min(i, count - length), length, to);
-    }
-}
-
-static void interleave(const byte_rows *rows, uint32_t *to, int64_t count)
-{
-    if (count >= 16) {
-        interleave_blocks(rows, to, count, 16);
-    } else if (count >= 8) {
-        interleave_blocks(rows, to, count, 8);
-    } else if (count >= 4) {
-        interleave_blocks(rows, to, count, 4);
-    } else {
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = quad_of(rows, i);
-        }
     }
 }
 
