@@ -9,13 +9,13 @@
  *   MULTIPLY_ADD_FROM(sum, data, weight)
  *                     optional: the same for a weight in memory, `const vector *`, which takes no register.
  *                     A tile whose sums leave no register for its last vector of weights takes that so.
- *   GOPS_CHANNEL_TILES, GOPS_MAX_SUMS, GOPS_MAX_VECTORS
- *                     those of implicit_tile.inc.h
+ *   GOPS_BLOCKED_TILES, GOPS_MAX_SUMS, GOPS_MAX_VECTORS
+ *                     those of implicit_sizes.h
+ *   BLOCKED_LIST      declares the list of the tiles, `const gops_tile []`
  */
 #define blocked_step NAME(blocked_step)
 #define blocked_loop NAME(blocked_loop)
 #define blocked_tile NAME(blocked_tile)
-#define blocked_list NAME(blocked_list)
 
 /* A step of K: columns come in runs of `run`, `apart` from each other, which begin at at[j]. */
 GOPS_INLINE void blocked_step(const C *const *at, const C *weights, const int vectors, const int nr,
@@ -103,9 +103,9 @@ GOPS_INLINE void blocked_tile(const gops_tile_work *work, const int vectors, con
     {                                                                                              \
         blocked_tile(work, vectors, nr);                                                           \
     }
-GOPS_CHANNEL_TILES(TILE)
+GOPS_BLOCKED_TILES(TILE)
 #undef TILE
 
 #define TILE(vectors, nr) {vectors * LANES, nr, NAME(blocked_##vectors##x##nr)},
-static const gops_tile blocked_list[] = {GOPS_CHANNEL_TILES(TILE){0, 0, NULL}};
+BLOCKED_LIST = {GOPS_BLOCKED_TILES(TILE){0, 0, NULL}};
 #undef TILE

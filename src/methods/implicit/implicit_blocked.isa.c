@@ -37,7 +37,7 @@
 #include "isa/transpose.inc.h"
 #include "methods/implicit/implicit_store.inc.h"
 
-enum { PLANES = GOPS_LANES_BLOCK, STEPS = GOPS_BLOCKED_STEPS };
+enum { PLANES = GOPS_LANES_BLOCK };
 
 /* A position of a block. */
 typedef struct position {
@@ -127,71 +127,6 @@ GOPS_INLINE void multiply_add(f32_vector *sum, f32_vector a, f32_vector b)
 #endif
 }
 
-/* The loop over k. Columns come in runs of `run`, `apart` from each other. */
-GOPS_INLINE void blocked_loop(const gops_tile_work *work, const int vectors, const int nr,
-                              const int run, const int apart, f32_vector *sum)
-{
-    enum { LINE = GOPS_CACHE_LINE };
-    const float *from[GOPS_MAX_NR], *weights = work->weights;
-    const int64_t *offsets = work->offsets;
-    const char *ahead = work->ahead;
-    const int step = vectors * LANES;
-    GOPS_UNROLL
-    for (int j = 0; j < nr; j += run) {
-        from[j / run] = (const float *)work->input + work->columns[j];
-        GOPS_OPAQUE(from[j / run]);
-    }
-    for (int64_t k = work->depth; k > 0; k -= STEPS, offsets += STEPS, weights += STEPS * step) {
-        const float *at[GOPS_MAX_NR];
-        GOPS_UNROLL
-        for (int j = 0; j < nr; j += run) {
-            at[j / run] = from[j / run] + *offsets;
-            if (nr <= 2 * run) {
-                GOPS_OPAQUE(at[j / run]);
-            }
-        }
-        GOPS_UNROLL
-        for (int s = 0; s < STEPS; s++, ahead += LINE) {
-            f32_vector weight[GOPS_MAX_VECTORS];
-            __builtin_prefetch(ahead, 0, 2);
-            GOPS_UNROLL
-            for (int i = 0; i < vectors; i++) {
-                weight[i] = *(const f32_vector *)(weights + s * step + i * LANES);
-            }
-            GOPS_UNROLL
-            for (int j = 0; j < nr; j++) {
-                const f32_vector x = f32_broadcast(at[j / run][j % run * apart + s]);
-                GOPS_UNROLL
-                for (int i = 0; i < vectors; i++) {
-                    multiply_add(&sum[i * nr + j], x, weight[i]);
-                }
-            }
-        }
-    }
-}
-
-GOPS_INLINE void blocked_tile(const gops_tile_work *work, const int vectors, const int nr)
-{
-    f32_vector sum[GOPS_MAX_SUMS];
-    const int half = (nr + 1) / 2;
-    f32_start_tile(work, 0, vectors, nr, true, sum);
-    if (gops_are_runs(work->columns, nr, half, PLANES)) {
-        blocked_loop(work, vectors, nr, half, PLANES, sum);
-    } else if (gops_are_runs(work->columns, nr, half, 2 * PLANES)) {
-        blocked_loop(work, vectors, nr, half, 2 * PLANES, sum);
-    } else {
-        blocked_loop(work, vectors, nr, 1, 0, sum);
-    }
-    f32_store_tile(work, 0, vectors, nr, LANES, true, sum);
-}
-
-#define TILE(vectors, nr)                                                                          \
-    static void blocked_##vectors##x##nr(const gops_tile_work *work)                               \
-    {                                                                                              \
-        blocked_tile(work, vectors, nr);                                                           \
-    }
-GOPS_BLOCKED_TILES(TILE)
-#undef TILE
-
-#define TILE(vectors, nr) {vectors * LANES, nr, blocked_##vectors##x##nr},
-const gops_tile GOPS_ISA_NAME(gops_implicit_blocked)[] = {GOPS_BLOCKED_TILES(TILE){0, 0, NULL}};
+#define MULTIPLY_ADD(sum, data, weight) multiply_add(&(sum), data, weight)
+#define BLOCKED_LIST const gops_tile GOPS_ISA_NAME(gops_implicit_blocked)[]
+#include "methods/implicit/implicit_blocked.inc.h"

@@ -117,9 +117,9 @@ GOPS_INLINE void add_quads(quad_bits *sum, const quad_bits *data, const quad_bit
 /* Tiles of blocked pairs take weights from memory where registers are too few. */
 #ifdef GOPS_PAIRS_BLOCKED
 #ifdef __SSE2__
-#undef GOPS_CHANNEL_TILES
+#undef GOPS_BLOCKED_TILES
 /* clang-format off */
-#define GOPS_CHANNEL_TILES(TILE)                                                                   \
+#define GOPS_BLOCKED_TILES(TILE)                                                                   \
     TILE(3, 4) TILE(3, 1)                                                                          \
     TILE(2, 6) TILE(2, 4) TILE(2, 2) TILE(2, 1)                                                    \
     TILE(1, 12) TILE(1, 4) TILE(1, 2)
@@ -128,10 +128,11 @@ GOPS_INLINE void add_quads(quad_bits *sum, const quad_bits *data, const quad_bit
 #ifdef GOPS_ADD_PAIRS_FROM
 #define MULTIPLY_ADD_FROM GOPS_ADD_PAIRS_FROM
 #endif
+#define BLOCKED_LIST static const gops_tile u32_blocked_list[]
 #include "methods/implicit/implicit_blocked.inc.h"
-#define BLOCKED_LIST u32_blocked_list
+#define BLOCKED_TILES u32_blocked_list
 #else
-#define BLOCKED_LIST NULL
+#define BLOCKED_TILES NULL
 #endif
 
 static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_t count)
@@ -163,7 +164,7 @@ static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_
 
 const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
     .tiles = {LANES_OF_4, CHANNELS_OF_A_LANE, u32_pixels_list, u32_channels_list, u32_transpose,
-              u32_interleave, WIDE_CALLS(u32), BLOCKED_LIST, NULL},
+              u32_interleave, WIDE_CALLS(u32), BLOCKED_TILES, NULL},
     .input = GOPS_ISA_NAME(gops_lanes_input),
 #if defined(GOPS_LANES_BLOCKED) || defined(GOPS_PAIRS_BLOCKED)
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks),
