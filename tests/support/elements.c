@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const gops_type gops_test_reals[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
+                                     GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
+
 typedef struct format {
     const char *name;
     int bytes;

@@ -5,7 +5,11 @@
 
 #include <groupops/tensor.h>
 
-/* As design.md writes it: "f32". */
+/* The floating point types. */
+enum { GOPS_TEST_REALS = 6 };
+extern const gops_type gops_test_reals[GOPS_TEST_REALS];
+
+/* As the command writes it: "f32". */
 const char *gops_test_type_name(gops_type type);
 
 /* 1 for the floating point types, 0 for the integers. */

@@ -11,6 +11,14 @@
 #include "elements.h"
 #include "harness.h"
 
+gops_problem gops_problem_of_norm(gops_type type, int64_t batch, int64_t channels, int64_t pixels,
+                                  int64_t groups, double epsilon)
+{
+    return (gops_problem){.operation = GOPS_PROBLEM_NORM,
+                          .data = GOPS_TEST_TENSOR(type, batch, channels, pixels),
+                          .norm = {groups, epsilon}};
+}
+
 gops_tensor gops_problem_coefficients(const gops_problem *problem)
 {
     return GOPS_TEST_TENSOR(problem->data.type, problem->data.dims[1]);
@@ -29,14 +37,15 @@ gops_status gops_problem_shape(const gops_problem *problem, gops_shape *shape, g
     }
 }
 
-gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error)
+gops_options gops_problem_options(const gops_problem *problem)
 {
-    gops_options options = {
-        .size = sizeof options,
+    return (gops_options){
+        .size = sizeof(gops_options),
         .algorithm = problem->algorithm,
         .choices = problem->choices,
         .threads = problem->threads,
         .max_workspace = problem->max_workspace,
+        .divisible = problem->divisible,
         .host = problem->host,
         .output_type = problem->output_type,
         .saturate = problem->saturate,
@@ -45,7 +54,12 @@ gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gop
         .activation = problem->activation,
         .residual_after_activation = problem->residual_after,
     };
-    gops_tensor c = gops_problem_coefficients(problem);
+}
+
+gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error)
+{
+    const gops_options options = gops_problem_options(problem);
+    const gops_tensor c = gops_problem_coefficients(problem);
     switch (problem->operation) {
     case GOPS_PROBLEM_CONV:
         return gops_conv_plan_create(&problem->data, &problem->filter, &problem->conv, &options,

@@ -36,6 +36,7 @@ typedef struct gops_problem {
     const char *algorithm;
     int32_t threads;
     int64_t max_workspace;
+    bool divisible;
     const gops_host *host;
     gops_choices *choices;
     gops_type output_type;
@@ -82,8 +83,14 @@ typedef struct gops_problem_text {
 } gops_problem_text;
 const char *gops_problem_describe(const gops_problem *problem, gops_problem_text *text);
 
+/* GroupNormalization-12 of [batch, channels, pixels]. */
+gops_problem gops_problem_of_norm(gops_type type, int64_t batch, int64_t channels, int64_t pixels,
+                                  int64_t groups, double epsilon);
+
 /* A descriptor [C] of the type of the data. */
 gops_tensor gops_problem_coefficients(const gops_problem *problem);
+
+gops_options gops_problem_options(const gops_problem *problem);
 
 gops_status gops_problem_shape(const gops_problem *problem, gops_shape *shape, gops_error *error);
 gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error);

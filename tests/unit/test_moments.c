@@ -9,18 +9,6 @@
 #include "harness.h"
 #include "refusal.h"
 
-static const gops_type types[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
-                                  GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
-enum { TYPES = sizeof types / sizeof types[0] };
-
-static gops_problem problem_of(gops_type type, int64_t batch, int64_t channels, int64_t pixels,
-                               int64_t groups, double epsilon)
-{
-    return (gops_problem){.operation = GOPS_PROBLEM_NORM,
-                          .data = GOPS_TEST_TENSOR(type, batch, channels, pixels),
-                          .norm = {groups, epsilon}};
-}
-
 /* The mean and variance of group `g` from the data, two passes in long double. */
 static void moments_of(const gops_tensor *data, const void *values, int64_t g, int64_t size,
                        long double *mean, long double *variance)
@@ -42,7 +30,7 @@ static void moments_of(const gops_tensor *data, const void *values, int64_t g, i
 static void check_moments(gops_type type, int64_t channels, int64_t pixels)
 {
     enum { BATCH = 2, GROUPS = 3 };
-    gops_problem p = problem_of(type, BATCH, channels, pixels, GROUPS, 1e-5);
+    gops_problem p = gops_problem_of_norm(type, BATCH, channels, pixels, GROUPS, 1e-5);
     gops_test_random random = gops_test_random_start(gops_test_seed(), 65);
     gops_problem_buffers b = gops_problem_buffers_create(&p, &p.data, &random);
     gops_plan *plan;
@@ -83,9 +71,9 @@ static void moments(void)
 {
     if (!gops_test_long_double_is_wide())
         gops_test_skip("long double is no wider than double here, as under valgrind");
-    for (int t = 0; t < TYPES; t++) {
-        check_moments(types[t], 15, 41);
-        check_moments(types[t], 3, 70001); /* groups that are cut into pieces */
+    for (int t = 0; t < GOPS_TEST_REALS; t++) {
+        check_moments(gops_test_reals[t], 15, 41);
+        check_moments(gops_test_reals[t], 3, 70001); /* groups that are cut into pieces */
     }
 }
 
@@ -95,9 +83,10 @@ enum { GROUPS = 3, CHANNELS = 5, PIXELS = 4099, CUT = 2 };
  * group of all of them has; each part is normalized by it. */
 static void moments_of_parts(void)
 {
-    for (int t = 0; t < TYPES; t++) {
-        const gops_problem problem = problem_of(types[t], 1, CHANNELS, PIXELS, 1, 1e-5);
-        const size_t bytes = gops_test_type_bytes(types[t]);
+    for (int t = 0; t < GOPS_TEST_REALS; t++) {
+        const gops_problem problem =
+            gops_problem_of_norm(gops_test_reals[t], 1, CHANNELS, PIXELS, 1, 1e-5);
+        const size_t bytes = gops_test_type_bytes(gops_test_reals[t]);
         gops_test_random random = gops_test_random_start(gops_test_seed(), 62);
         gops_problem_buffers buffers =
             gops_problem_buffers_create(&problem, &problem.data, &random);
@@ -107,8 +96,8 @@ static void moments_of_parts(void)
             for (int i = 0; i < 2; i++) {
                 const int64_t first = i == 0 ? 0 : CUT, channels = i == 0 ? CUT : CHANNELS - CUT;
                 const size_t skipped = (size_t)first * bytes, before = skipped * PIXELS;
-                const gops_tensor data = GOPS_TEST_TENSOR(types[t], 1, channels, PIXELS);
-                const gops_tensor c = GOPS_TEST_TENSOR(types[t], channels);
+                const gops_tensor data = GOPS_TEST_TENSOR(gops_test_reals[t], 1, channels, PIXELS);
+                const gops_tensor c = GOPS_TEST_TENSOR(gops_test_reals[t], channels);
                 const gops_options options = {.size = sizeof options,
                                               .moments = (gops_moments_use)use};
                 gops_plan *plan = NULL;
@@ -133,7 +122,7 @@ static void moments_of_parts(void)
         gops_problem_reference(&problem, &buffers, &result);
         gops_test_check(all.count == CHANNELS * PIXELS, "%g elements", all.count);
         gops_test_check(gops_problem_compare(&problem, &result, buffers.output.memory),
-                        "%s: wrong values", gops_test_type_name(types[t]));
+                        "%s: wrong values", gops_test_type_name(gops_test_reals[t]));
         gops_reference_result_destroy(&result);
         gops_problem_buffers_destroy(&buffers);
     }
@@ -186,7 +175,7 @@ static void moments_found(void)
     static const int64_t pixels[] = {7, PIXELS, 100003};
     for (int i = 0; i < 3; i++) {
         const gops_problem problem =
-            problem_of(GOPS_F64, 2, CHANNELS * GROUPS, pixels[i], GROUPS, 1);
+            gops_problem_of_norm(GOPS_F64, 2, CHANNELS * GROUPS, pixels[i], GROUPS, 1);
         const gops_tensor c = gops_problem_coefficients(&problem);
         gops_test_random random = gops_test_random_start(gops_test_seed(), 64);
         gops_problem_buffers buffers =

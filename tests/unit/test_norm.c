@@ -10,18 +10,6 @@
 #include "harness.h"
 #include "refusal.h"
 
-static const gops_type types[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
-                                  GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
-enum { TYPES = sizeof types / sizeof types[0] };
-
-static gops_problem problem_of(gops_type type, int64_t batch, int64_t channels, int64_t pixels,
-                               int64_t groups, double epsilon)
-{
-    return (gops_problem){.operation = GOPS_PROBLEM_NORM,
-                          .data = GOPS_TEST_TENSOR(type, batch, channels, pixels),
-                          .norm = {groups, epsilon}};
-}
-
 /* Executes on the buffers as they are, in place too, and compares. */
 static void check(const gops_problem *problem, gops_problem_buffers *buffers)
 {
@@ -64,9 +52,9 @@ static void large_mean(void)
 {
     /* 256: the piece in which a residual is kept that lies in the output. */
     static const int64_t pixels[] = {1, 7, 97, 256, 4099};
-    for (int t = 0; t < TYPES; t++)
+    for (int t = 0; t < GOPS_TEST_REALS; t++)
         for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++) {
-            gops_problem p = problem_of(types[t], 2, 15, pixels[i], 5, 1e-5);
+            gops_problem p = gops_problem_of_norm(gops_test_reals[t], 2, 15, pixels[i], 5, 1e-5);
             with_mean(p, 1e4L, 1);
             with_mean(p, -1e4L, 1);
             with_mean(p, 1e4L, 1e-2L);
@@ -80,14 +68,14 @@ static void large_mean(void)
 static void ten_million_elements(void)
 {
     for (int t = 0; t < 3; t++) /* f64, f32, f16 */
-        with_mean(problem_of(types[t], 1, 10, 1000003, 1, 1e-5), 1e4L, 1);
+        with_mean(gops_problem_of_norm(gops_test_reals[t], 1, 10, 1000003, 1, 1e-5), 1e4L, 1);
 }
 
 /* Larger than the caches, in groups that fit into them: memory of outputs is asked for early. */
 static void many_groups(void)
 {
-    with_mean(problem_of(GOPS_F32, 3, 61, 30011, 61, 1e-5), 3, 1);
-    with_mean(problem_of(GOPS_BF16, 3, 61, 30011, 61, 1e-5), 3, 1);
+    with_mean(gops_problem_of_norm(GOPS_F32, 3, 61, 30011, 61, 1e-5), 3, 1);
+    with_mean(gops_problem_of_norm(GOPS_BF16, 3, 61, 30011, 61, 1e-5), 3, 1);
 }
 
 enum { GAP_BYTE = 0x5a };
@@ -121,7 +109,7 @@ static void past_the_caches(void)
     for (int64_t pixels = 16000; pixels <= 16008; pixels += 8) {
         const int64_t elements = CHANNELS * pixels, stride = (elements + 15) / 16 * 16;
         const int64_t images = 33 * MAX_L2_BYTES / (stride * (int64_t)sizeof(float)) + 1;
-        gops_problem p = problem_of(GOPS_F32, 1, CHANNELS, pixels, CHANNELS, 1e-5);
+        gops_problem p = gops_problem_of_norm(GOPS_F32, 1, CHANNELS, pixels, CHANNELS, 1e-5);
         gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
         gops_problem_buffers one = gops_problem_buffers_create(&p, &p.data, &random);
         float *data = aligned_alloc(64, (size_t)(images * stride) * sizeof(float));
@@ -153,8 +141,8 @@ static void past_the_caches(void)
 
 static void huge_and_tiny_values(void)
 {
-    for (int t = 0; t < TYPES; t++) {
-        gops_problem p = problem_of(types[t], 3, 14, 101, 2, 1e-5);
+    for (int t = 0; t < GOPS_TEST_REALS; t++) {
+        gops_problem p = gops_problem_of_norm(gops_test_reals[t], 3, 14, 101, 2, 1e-5);
         with_mean(p, 0, 1e30L);
         with_mean(p, 1e30L, 1e30L);
         with_mean(p, -1e30L, 1e27L);
@@ -169,13 +157,13 @@ static void huge_and_tiny_values(void)
 /* One value far away from all others, first or last. */
 static void one_far_away(void)
 {
-    for (int t = 0; t < TYPES; t++)
+    for (int t = 0; t < GOPS_TEST_REALS; t++)
         for (int last = 0; last <= 1; last++) {
             gops_test_random random = gops_test_random_start(gops_test_seed(), 62);
-            gops_problem p = problem_of(types[t], 1, 3, 10007, 1, 1e-5);
+            gops_problem p = gops_problem_of_norm(gops_test_reals[t], 1, 3, 10007, 1, 1e-5);
             gops_problem_buffers b = gops_problem_buffers_create(&p, &p.data, &random);
-            gops_test_set_real(types[t], b.data.memory, last ? gops_test_elements(&p.data) - 1 : 0,
-                               1e7L);
+            gops_test_set_real(gops_test_reals[t], b.data.memory,
+                               last ? gops_test_elements(&p.data) - 1 : 0, 1e7L);
             check(&p, &b);
             gops_problem_buffers_destroy(&b);
         }
@@ -206,14 +194,17 @@ static void nothing_but_the_mean(gops_problem problem, long double value)
 
 static void one_element_or_equal_ones(void)
 {
-    for (int t = 0; t < TYPES; t++)
+    for (int t = 0; t < GOPS_TEST_REALS; t++)
         for (int i = 0; i < 4; i++) {
             long double value = (const long double[]){0.1L, 1e4L, -1e30L, 0}[i];
-            if (types[t] != GOPS_F64 && types[t] != GOPS_F32 && types[t] != GOPS_BF16)
+            if (gops_test_reals[t] != GOPS_F64 && gops_test_reals[t] != GOPS_F32 &&
+                gops_test_reals[t] != GOPS_BF16)
                 value = (const long double[]){0.1L, 17, -3, 0}[i];
-            nothing_but_the_mean(problem_of(types[t], 2, 7, 1, 7, 1e-5), value);
-            nothing_but_the_mean(problem_of(types[t], 2, 14, 41, 2, 1e-5), value);
-            nothing_but_the_mean(problem_of(types[t], 1, 3, 1009, 1, 1e-12), value);
+            nothing_but_the_mean(gops_problem_of_norm(gops_test_reals[t], 2, 7, 1, 7, 1e-5), value);
+            nothing_but_the_mean(gops_problem_of_norm(gops_test_reals[t], 2, 14, 41, 2, 1e-5),
+                                 value);
+            nothing_but_the_mean(gops_problem_of_norm(gops_test_reals[t], 1, 3, 1009, 1, 1e-12),
+                                 value);
         }
 }
 
@@ -221,10 +212,10 @@ static void one_element_or_equal_ones(void)
 static void ranks(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 64);
-    for (int t = 0; t < TYPES; t++)
+    for (int t = 0; t < GOPS_TEST_REALS; t++)
         for (int32_t rank = 2; rank <= 8; rank++) {
             gops_problem p = {.operation = GOPS_PROBLEM_NORM,
-                              .data = {types[t], rank, {3, 35, 2, 5, 1, 3, 2, 7}},
+                              .data = {gops_test_reals[t], rank, {3, 35, 2, 5, 1, 3, 2, 7}},
                               .norm = {7, 1e-3}};
             gops_problem_check(&p, &random);
         }

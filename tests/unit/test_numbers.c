@@ -16,10 +16,6 @@
 #include "every_plan.h"
 #include "harness.h"
 
-static const gops_type types[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
-                                  GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
-enum { TYPES = sizeof types / sizeof types[0] };
-
 /* What the special values are. */
 static const long double specials[] = {NAN, INFINITY, -INFINITY, -0.0L, 0};
 enum { NANS = 1, INFINITIES = 3, SPECIALS = 5 };
@@ -158,8 +154,8 @@ static void check_shapes(int data_per_mille, int filter_per_mille, int first, in
     gops_test_random random = gops_test_random_start(gops_test_seed(), 71);
     int64_t checks = 0;
     for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++)
-        for (int t = 0; t < TYPES; t++) {
-            gops_problem problem = shape_of(i, types[t]);
+        for (int t = 0; t < GOPS_TEST_REALS; t++) {
+            gops_problem problem = shape_of(i, gops_test_reals[t]);
             problem.threads = 2;
             problem.data_gap = i % 2 * 13; /* slices of larger tensors, too */
             problem.output_gap = i % 3 * 7;
@@ -202,7 +198,7 @@ static void fused(void)
     gops_test_random random = gops_test_random_start(gops_test_seed(), 72);
     for (int kind = GOPS_ACTIVATION_NONE; kind <= GOPS_ACTIVATION_PRELU; kind++)
         for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++) {
-            gops_problem problem = shape_of(i, types[(i + kind) % TYPES]);
+            gops_problem problem = shape_of(i, gops_test_reals[(i + kind) % GOPS_TEST_REALS]);
             problem.activation = (gops_activation){(gops_activation_kind)kind, 0.25, 2};
             problem.with_bias = problem.with_residual = 1;
             problem.residual_after = (i / 2 + kind) % 2;
@@ -226,9 +222,9 @@ static void normalization(void)
     need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 73);
     int64_t checks = 0;
-    for (int t = 0; t < TYPES; t++)
+    for (int t = 0; t < GOPS_TEST_REALS; t++)
         for (int turn = 0; turn < 4; turn++) {
-            gops_problem problem = norm_of(types[t]);
+            gops_problem problem = norm_of(gops_test_reals[t]);
             checks += check_problem(&problem, turn < 2 ? 1 : 0, turn > 0 ? 100 : 0, 0, SPECIALS - 1,
                                     &random);
         }
@@ -283,15 +279,15 @@ static void signed_zeros(void)
     gops_test_random random = gops_test_random_start(gops_test_seed(), 75);
     int64_t checks = 0;
     for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++)
-        for (int t = 0; t < TYPES; t++) {
-            gops_problem problem = shape_of(i, types[t]);
+        for (int t = 0; t < GOPS_TEST_REALS; t++) {
+            gops_problem problem = shape_of(i, gops_test_reals[t]);
             gops_reference_geometry g;
             gops_tensor output;
             gops_problem_reference_shape(&problem, &g, &output);
             state s = {.problem = &problem};
             s.buffers = gops_problem_buffers_create(&problem, &output, &random);
-            sprinkle(types[t], s.buffers.data.memory, gops_test_elements(&problem.data), 1000,
-                     INFINITIES, SPECIALS - 1, &random);
+            sprinkle(gops_test_reals[t], s.buffers.data.memory, gops_test_elements(&problem.data),
+                     1000, INFINITIES, SPECIALS - 1, &random);
             gops_test_every_plan(&problem, all_positive_zeros, &s);
             gops_problem_buffers_destroy(&s.buffers);
             checks += s.checks;
@@ -306,12 +302,12 @@ static void denormals(void)
     gops_test_random random = gops_test_random_start(gops_test_seed(), 76);
     int64_t checks = 0;
     for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++)
-        for (int t = 0; t < TYPES; t++) {
+        for (int t = 0; t < GOPS_TEST_REALS; t++) {
             /* f32 and bf16 products near 2^-140, f64 near 2^-1060; the smallest numbers of the
              * other types. */
-            const int exponents[TYPES] = {-1030, -100, -20, -100, -8, -15};
-            const int filter_exponents[TYPES] = {-30, -40, 0, -30, 0, 0};
-            gops_problem problem = shape_of(i, types[t]);
+            const int exponents[GOPS_TEST_REALS] = {-1030, -100, -20, -100, -8, -15};
+            const int filter_exponents[GOPS_TEST_REALS] = {-30, -40, 0, -30, 0, 0};
+            gops_problem problem = shape_of(i, gops_test_reals[t]);
             gops_reference_geometry g;
             gops_tensor output;
             state s = {.problem = &problem};
@@ -322,8 +318,8 @@ static void denormals(void)
                                       gops_test_elements(&problem.filter)};
             for (int b = 0; b < 2; b++)
                 for (int64_t j = 0; j < counts[b]; j++)
-                    gops_test_set_real(types[t], both[b], j,
-                                       ldexpl(gops_test_get_real(types[t], both[b], j),
+                    gops_test_set_real(gops_test_reals[t], both[b], j,
+                                       ldexpl(gops_test_get_real(gops_test_reals[t], both[b], j),
                                               b == 0 ? exponents[t] : filter_exponents[t]));
             gops_problem_reference(&problem, &s.buffers, &s.result);
             gops_test_every_plan(&problem, check_one, &s);
@@ -351,13 +347,13 @@ static int is_bias(void *context, const gops_plan *plan)
 static void least_epsilon(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 77);
-    for (int t = 0; t < TYPES; t++) {
-        gops_problem problem = norm_of(types[t]);
+    for (int t = 0; t < GOPS_TEST_REALS; t++) {
+        gops_problem problem = norm_of(gops_test_reals[t]);
         problem.norm.epsilon = 0x1p-1074;
         state s = {.problem = &problem,
                    .buffers = gops_problem_buffers_create(&problem, &problem.data, &random)};
         for (int64_t i = 0; i < gops_test_elements(&problem.data); i++)
-            gops_test_set_real(types[t], s.buffers.data.memory, i, 0.75L);
+            gops_test_set_real(gops_test_reals[t], s.buffers.data.memory, i, 0.75L);
         gops_test_every_plan(&problem, is_bias, &s);
         gops_problem_buffers_destroy(&s.buffers);
     }

@@ -27,43 +27,10 @@ static int rounds(void)
     return text != NULL ? atoi(text) / 4 + 1 : 90;
 }
 
-static gops_options options_of(const gops_problem *problem)
-{
-    return (gops_options){
-        .size = sizeof(gops_options),
-        .algorithm = problem->algorithm,
-        .threads = 1,
-        .max_workspace = problem->max_workspace,
-        .output_type = problem->output_type,
-        .saturate = problem->saturate,
-        .accuracy = problem->accuracy,
-        .residual_type = problem->residual_type,
-        .activation = problem->activation,
-        .residual_after_activation = problem->residual_after,
-        .divisible = true,
-    };
-}
-
-static gops_status one_plan(const gops_problem *problem, gops_plan **plan, gops_error *error)
-{
-    const gops_options options = options_of(problem);
-    const gops_tensor c = gops_problem_coefficients(problem);
-    switch (problem->operation) {
-    case GOPS_PROBLEM_CONV:
-        return gops_conv_plan_create(&problem->data, &problem->filter, &problem->conv, &options,
-                                     plan, error);
-    case GOPS_PROBLEM_DECONV:
-        return gops_deconv_plan_create(&problem->data, &problem->filter, &problem->deconv, &options,
-                                       plan, error);
-    default:
-        return gops_norm_plan_create(&problem->data, &c, &c, &problem->norm, &options, plan, error);
-    }
-}
-
 static gops_status many_plan(const gops_problem *problem, const gops_mpi_distribution *distribution,
                              gops_mpi_plan **plan, gops_error *error)
 {
-    const gops_options options = options_of(problem);
+    const gops_options options = gops_problem_options(problem);
     const gops_tensor c = gops_problem_coefficients(problem);
     switch (problem->operation) {
     case GOPS_PROBLEM_CONV:
@@ -284,10 +251,12 @@ static int run_both(subject *s, gops_test_random *random)
     gops_error error = {GOPS_OK, ""}, refusal = {GOPS_OK, ""};
     gops_reference_geometry g;
     gops_problem *p = &s->problem;
+    p->threads = 1;
+    p->divisible = true;
     if (!gops_problem_reference_shape(p, &g, &s->output))
         return 0;
     const gops_mpi_distribution *distribution = distribution_of(&s->grid);
-    gops_status status = one_plan(p, &one, &error);
+    gops_status status = gops_problem_plan(p, &one, &error);
     const gops_status over = many_plan(p, distribution, &many, &refusal);
     mpi_check(status == over, "%s: %s, in one process %s", describe(s), refusal.message,
               error.message);

@@ -170,6 +170,20 @@ void tool_expect(const char *line, int exit_code, const char *err)
                     "groupops %s: standard error is\n%sinstead of\n%s", line, result.err, err);
 }
 
+void tool_expect_refusal(const char *line, int exit_code, const char *part)
+{
+    tool_result result;
+    tool_run(&result, line, NULL);
+    const char *newline = strchr(result.err, '\n');
+    gops_test_check(result.exit_code == exit_code, "groupops %s: exit code %d instead of %d (%s)",
+                    line, result.exit_code, exit_code, result.err);
+    gops_test_check(strncmp(result.err, "groupops: ", 10) == 0 && newline != NULL &&
+                        newline[1] == '\0' && strstr(result.err, part) != NULL,
+                    "groupops %s: standard error is not one line with \"%s\" but\n%s", line, part,
+                    result.err);
+    gops_test_check(result.out[0] == '\0', "groupops %s printed %s", line, result.out);
+}
+
 void tool_folder_enter(void)
 {
     if (mkdtemp(folder) == NULL || chdir(folder) != 0)

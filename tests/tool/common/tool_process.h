@@ -28,6 +28,10 @@ void tool_run(tool_result *result, const char *line, const tool_surroundings *su
 /* Runs it, and asserts the exit code and the whole of standard error. */
 void tool_expect(const char *line, int exit_code, const char *err);
 
+/* Runs it, and asserts the exit code, that it printed nothing, and that standard error is one line with
+ * `part` in it. */
+void tool_expect_refusal(const char *line, int exit_code, const char *part);
+
 /* Makes an empty folder for this program and works in it from then on. */
 void tool_folder_enter(void);
 /* Removes it with all that is in it. */

@@ -267,14 +267,7 @@ static void refused(void)
         tool_npy_write(files[i].path, files[i].dtype, &files[i].tensor, files[i].elements);
     remove("y.npy");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        tool_result result;
-        tool_run(&result, cases[i].words, NULL);
-        gops_test_check(result.exit_code == cases[i].exit_code &&
-                            strncmp(result.err, "groupops: ", 10) == 0 &&
-                            strstr(result.err, cases[i].part) != NULL &&
-                            strchr(result.err, '\n') == result.err + strlen(result.err) - 1,
-                        "groupops %s: %d, no line with \"%s\" but\n%s", cases[i].words,
-                        result.exit_code, cases[i].part, result.err);
+        tool_expect_refusal(cases[i].words, cases[i].exit_code, cases[i].part);
         gops_test_check(access("y.npy", F_OK) != 0, "%s: there is an output", cases[i].words);
     }
 }

@@ -127,19 +127,8 @@ static void refused_by_library(void)
         {PLAN_NORM " --type=i32", "i32"},
         {PLAN_CONV " --max-workspace=1", "max_workspace"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        tool_result result;
-        tool_run(&result, cases[i].words, NULL);
-        gops_test_check(result.exit_code == 1, "groupops %s: exit code %d", cases[i].words,
-                        result.exit_code);
-        gops_test_check(strncmp(result.err, "groupops: ", 10) == 0 &&
-                            strstr(result.err, cases[i].part) != NULL &&
-                            strchr(result.err, '\n') == result.err + strlen(result.err) - 1,
-                        "groupops %s: standard error is not one line with \"%s\" but\n%s",
-                        cases[i].words, cases[i].part, result.err);
-        gops_test_check(result.out[0] == '\0', "groupops %s printed %s", cases[i].words,
-                        result.out);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        tool_expect_refusal(cases[i].words, 1, cases[i].part);
 }
 
 static void expect_help(const char *words, const char *const *parts)
