@@ -1,6 +1,6 @@
 /*
- * depthwise_image.c: plans and runs the forms that read the image where it lies, without a padded
- * copy: depthwise convolutions in two dimensions and floating point, strides of 1 or 2, where the
+ * depthwise_image.c: plans the forms that read the image where it lies, without a padded copy:
+ * depthwise convolutions in two dimensions and floating point, strides of 1 or 2, where the
  * instruction set has masked loads.
  *
  * - depthwise/shuffle loads each row once and shuffles lanes (depthwise_shuffle.isa.c). It serves
@@ -19,7 +19,6 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "methods/depthwise/depthwise.h"
-#include "post_ops/post_ops.h"
 #include "post_ops/epilogue.h"
 
 #include <assert.h>
@@ -43,16 +42,7 @@ enum {
     MAX_OUTPUTS = 1 << 16,
 };
 
-typedef struct image_plan {
-    gops_depthwise_axis axis[3];
-    gops_depthwise_image_fn *kernel;
-    int64_t row_block, row_blocks; /* rows of outputs of an item; blocks of an image */
-    int64_t filters;               /* output channels of the whole batch */
-    int64_t filter_block;          /* filters of an item */
-    int64_t call_filters;          /* of a call of the kernel */
-    bool converts;                 /* the data type is not its own compute type */
-    int64_t copy_bytes; /* of the converted data, which lie in the workspace before the sums */
-} image_plan;
+typedef gops_depthwise_image_plan image_plan;
 
 static_assert(sizeof(image_plan) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 static_assert((int)MAX_FILTERS <= (int)GOPS_EPILOGUE_CHANNELS,
@@ -61,11 +51,6 @@ static_assert((int)MAX_FILTERS <= (int)GOPS_EPILOGUE_CHANNELS,
 static const image_plan *image_read(const gops_plan *plan)
 {
     return gops_read_parameters(plan);
-}
-
-static bool is_flat(const gops_depthwise_axis *z)
-{
-    return z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1;
 }
 
 static gops_depthwise_image_fn *choose_masked(const gops_plan *plan, const image_plan *p)
@@ -245,7 +230,7 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     if (status != GOPS_OK) {
         return status;
     }
-    if (is_flat(&p->axis[0]) && is_offered(plan, p)) {
+    if (gops_depthwise_is_flat(&p->axis[0]) && is_offered(plan, p)) {
         p->kernel = choose(plan, p);
     }
     if (p->kernel == NULL) {
@@ -305,97 +290,12 @@ static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t worker_limit,
         "every second output in a vector, and two such interleaved");
 }
 
-/* Applies what post-ops are left and stores the sums. An activation alone is the same for all
- * channels. */
-static void image_store(const gops_plan *plan, const gops_job *job,
-                        const gops_depthwise_image *image, bool activates_alone, int64_t channel,
-                        int64_t start, unsigned char *sums)
-{
-    const int64_t pixels = plan->conv.output_pixels, rows = image->rows * image->columns;
-    const int64_t size = gops_compute_bytes(plan->type->compute);
-    if ((!job->fused || activates_alone) && rows == pixels) {
-        gops_store(plan, job, channel, start, image->filters * pixels, sums);
-        return;
-    }
-    for (int64_t i = 0; i < image->filters; i++) {
-        gops_store(plan, job, channel + i, start + i * pixels, rows, sums + i * pixels * size);
-    }
-}
-
-static void image_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
-{
-    const image_plan *p = image_read(plan);
-    const gops_conv_geometry *conv = &plan->conv;
-    const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
-    const bool by_channel = job->residual != NULL || plan->residual_after ||
-                            plan->activation.kind == GOPS_ACTIVATION_PRELU;
-    const gops_epilogue epilogue = by_channel
-                                       ? gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL)
-                                       : gops_epilogue_read_sums(plan, job);
-    const gops_job *rest = epilogue.applies ? &epilogue.rest : job;
-    const bool activates_alone = epilogue.applies && rest->fused;
-    const bool to_workspace = gops_adds_in_place(job) || p->converts;
-    const int64_t size = gops_compute_bytes(plan->type->compute);
-    unsigned char *sums = (unsigned char *)workspace + p->copy_bytes;
-    gops_epilogue_values bias;
-    gops_depthwise_image image = {
-        .filters_per_group = conv->channels_out,
-        .height = y->data,
-        .width = x->data,
-        .first_row = item % p->row_blocks * p->row_block,
-        .columns = x->output,
-        .image_rows = y->output,
-        .kernel_y = y->kernel,
-        .kernel_x = x->kernel,
-        .pad_y = y->pad,
-        .pad_x = x->pad,
-        .dilation_y = y->dilation,
-        .dilation_x = x->dilation,
-        .stride = x->stride,
-        .bounds = epilogue.applies ? &epilogue.bounds : NULL,
-        .bias = &bias,
-    };
-    image.rows = gops_min(p->row_block, y->output - image.first_row);
-    const int64_t channels = conv->groups * conv->channels_out;
-    /* Few filters a call where post-ops are left, which then find the outputs in the cache. */
-    const int64_t cached =
-        activates_alone ? plan->machine.l1_bytes / 4 / (image.rows * image.columns * size) : 1;
-    const int64_t call_filters =
-        rest->fused && !p->converts ? gops_clamp(cached, 1, p->call_filters) : p->call_filters;
-    int64_t filter = item / p->row_blocks * p->filter_block;
-    const int64_t end = gops_min(filter + p->filter_block, p->filters);
-    for (; filter < end; filter += image.filters) {
-        const int64_t plane = filter / conv->channels_out;
-        const int64_t channel = filter % channels;
-        const int64_t start = filter * conv->output_pixels + image.first_row * image.columns;
-        /* Only the filters of one image of the batch follow each other in memory. */
-        image.filters = gops_min(gops_min(end - filter, call_filters), channels - channel);
-        image.filter_in_group = filter % conv->channels_out;
-        image.data = gops_data_at(plan, job, plane / conv->groups, plane * conv->data_pixels);
-        image.weights = (const char *)job->filter + channel * conv->taps * size;
-        if (epilogue.applies) {
-            gops_epilogue_bias(plan, job, channel, 1, image.filters, image.filters, &bias);
-        }
-        if (p->converts) {
-            const int64_t planes =
-                gops_ceil_div(image.filter_in_group + image.filters, conv->channels_out);
-            plan->type->load(workspace, image.data, planes * conv->data_pixels);
-            image.data = workspace;
-        }
-        image.output = to_workspace ? sums : gops_output_at(plan, job, start);
-        p->kernel(&image);
-        if (rest->fused || p->converts) {
-            image_store(plan, rest, &image, activates_alone, channel, start, image.output);
-        }
-    }
-}
-
 const gops_method gops_depthwise_masked_conv = {
     .name = "depthwise/masked",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_masked,
     .pack = gops_depthwise_pack,
-    .run = image_run,
+    .run = gops_depthwise_image_run,
 };
 
 const gops_method gops_depthwise_shuffle_conv = {
@@ -403,7 +303,7 @@ const gops_method gops_depthwise_shuffle_conv = {
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_shuffle,
     .pack = gops_depthwise_pack,
-    .run = image_run,
+    .run = gops_depthwise_image_run,
 };
 
 const gops_method gops_depthwise_shuffle_deconv = {
@@ -411,5 +311,5 @@ const gops_method gops_depthwise_shuffle_deconv = {
     .operation = GOPS_OPERATION_DECONV,
     .prepare = prepare_shuffle_deconv,
     .pack = gops_depthwise_pack,
-    .run = image_run,
+    .run = gops_depthwise_image_run,
 };

@@ -49,6 +49,12 @@ typedef struct gops_depthwise_axis {
 gops_status gops_depthwise_axes(const gops_plan *plan, gops_depthwise_axis axis[3],
                                 gops_error *error);
 
+/* Whether there is but one image along Z. */
+static inline bool gops_depthwise_is_flat(const gops_depthwise_axis *z)
+{
+    return z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1;
+}
+
 /* Positions of a block along an axis. */
 typedef struct gops_depthwise_range {
     int64_t first, count;
@@ -123,6 +129,22 @@ typedef struct gops_depthwise_rows_plan {
 /* depthwise_rows_run.c */
 void gops_depthwise_rows_run(const gops_plan *plan, const gops_job *job, int64_t item,
                              void *workspace);
+
+/* The parameters of the forms that read the image where it lies. */
+typedef struct gops_depthwise_image_plan {
+    gops_depthwise_axis axis[3];
+    gops_depthwise_image_fn *kernel;
+    int64_t row_block, row_blocks; /* rows of outputs of an item; blocks of an image */
+    int64_t filters;               /* output channels of the whole batch */
+    int64_t filter_block;          /* filters of an item */
+    int64_t call_filters;          /* of a call of the kernel */
+    bool converts;                 /* the data type is not its own compute type */
+    int64_t copy_bytes; /* of the converted data, which lie in the workspace before the sums */
+} gops_depthwise_image_plan;
+
+/* depthwise_image_run.c */
+void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_t item,
+                              void *workspace);
 
 /* depthwise_pack.c: the weights twice, so that one packed filter serves every form: in their own
  * order, and from byte gops_depthwise_blocked_offset on as [blocks, C_OUT, taps, lanes]. */

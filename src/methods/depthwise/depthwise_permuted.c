@@ -135,27 +135,13 @@ static bool choose_kernel(gops_permuted_shape *shape, const struct gops_depthwis
 static bool fill_shape(const gops_plan *plan, const gops_depthwise_axis axis[3],
                        gops_permuted_shape *shape)
 {
-    const gops_depthwise_axis *z = &axis[0], *y = &axis[1], *x = &axis[2];
+    const gops_depthwise_axis *y = &axis[1], *x = &axis[2];
     const int64_t row_taps = gops_min(x->kernel, QUAD);
-    *shape = (gops_permuted_shape){
-        .height = y->data,
-        .width = x->data,
-        .rows = y->output,
-        .columns = x->output,
-        .kernel_y = y->kernel,
-        .kernel_x = x->kernel,
-        .row_quads = gops_ceil_div(x->kernel, QUAD),
-        .whole_quads = gops_ceil_div(gops_mul_saturate(x->kernel, y->kernel), QUAD),
-        .pad_y = y->pad,
-        .pad_x = x->pad,
-        .stride_y = y->stride,
-        .stride_x = x->stride,
-        .dilation_y = y->kernel > 1 ? y->dilation : 1,
-        .dilation_x = x->kernel > 1 ? x->dilation : 1,
-    };
-    const bool flat = z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1 &&
-                      y->pad >= 0 && x->pad >= 0;
-    if (!flat || shape->row_quads > GOPS_PERMUTED_ROW_QUADS || x->stride > MAX_DISTANCE ||
+    *shape = gops_permuted_shape_of(axis);
+    shape->row_quads = gops_ceil_div(x->kernel, QUAD);
+    shape->whole_quads = gops_ceil_div(gops_mul_saturate(x->kernel, y->kernel), QUAD);
+    if (!gops_depthwise_is_flat(&axis[0]) || y->pad < 0 || x->pad < 0 ||
+        shape->row_quads > GOPS_PERMUTED_ROW_QUADS || x->stride > MAX_DISTANCE ||
         shape->dilation_x * (row_taps - 1) > MAX_DISTANCE) {
         return false;
     }

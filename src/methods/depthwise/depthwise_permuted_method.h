@@ -39,6 +39,26 @@ static inline int8_t gops_permuted_part(int64_t weight, int part)
     return (int8_t)gops_clamp(weight, INT8_MIN, INT8_MAX);
 }
 
+/* What a shape takes from the axes. */
+static inline gops_permuted_shape gops_permuted_shape_of(const gops_depthwise_axis axis[3])
+{
+    const gops_depthwise_axis *y = &axis[1], *x = &axis[2];
+    return (gops_permuted_shape){
+        .height = y->data,
+        .width = x->data,
+        .rows = y->output,
+        .columns = x->output,
+        .kernel_y = y->kernel,
+        .kernel_x = x->kernel,
+        .pad_y = y->pad,
+        .pad_x = x->pad,
+        .stride_y = y->stride,
+        .stride_x = x->stride,
+        .dilation_y = y->kernel > 1 ? y->dilation : 1,
+        .dilation_x = x->kernel > 1 ? x->dilation : 1,
+    };
+}
+
 /* depthwise_permuted_transposed.c: whether the kernels serve the axes of a transposed convolution;
  * fills in the shape. */
 bool gops_depthwise_permuted_transposed_shape(const gops_depthwise_axis axis[3],

@@ -70,31 +70,18 @@ bool gops_depthwise_permuted_transposed_shape(const gops_depthwise_axis axis[3],
                                               const struct gops_depthwise_permuted *kernels,
                                               gops_permuted_shape *shape)
 {
-    const gops_depthwise_axis *z = &axis[0], *y = &axis[1], *x = &axis[2];
+    const gops_depthwise_axis *y = &axis[1], *x = &axis[2];
     const residue_quads quads = find_residue_quads(y->kernel, x->kernel, y->stride, x->stride);
-    *shape = (gops_permuted_shape){
-        .kernel = GOPS_PERMUTED_TRANSPOSED,
-        .vector_rows = 1,
-        .height = y->data,
-        .width = x->data,
-        .rows = y->output,
-        .columns = x->output,
-        .kernel_y = y->kernel,
-        .kernel_x = x->kernel,
-        .row_quads = quads.row_quads,
-        .pad_y = y->pad,
-        .pad_x = x->pad,
-        .stride_y = y->stride,
-        .stride_x = x->stride,
-        .dilation_y = 1,
-        .dilation_x = 1,
-        .pairs_of_rows = quads.pairs_of_rows,
-        .residue_taps = quads.taps_x,
-        .terms = quads.terms,
-    };
-    const bool flat = z->data == 1 && z->pad == 0 && z->output == 1 && z->kernel == 1;
-    const bool dense = (y->kernel == 1 || y->dilation == 1) && (x->kernel == 1 || x->dilation == 1);
-    if (!flat || !dense || x->stride > LANES || quads.row_quads > GOPS_PERMUTED_ROW_QUADS ||
+    *shape = gops_permuted_shape_of(axis);
+    shape->kernel = GOPS_PERMUTED_TRANSPOSED;
+    shape->vector_rows = 1;
+    shape->row_quads = quads.row_quads;
+    shape->pairs_of_rows = quads.pairs_of_rows;
+    shape->residue_taps = quads.taps_x;
+    shape->terms = quads.terms;
+    const bool dense = shape->dilation_y == 1 && shape->dilation_x == 1;
+    if (!gops_depthwise_is_flat(&axis[0]) || !dense || x->stride > LANES ||
+        quads.row_quads > GOPS_PERMUTED_ROW_QUADS ||
         gops_mul_saturate(quads.terms, y->stride) > GOPS_PERMUTED_TERMS) {
         return false;
     }
