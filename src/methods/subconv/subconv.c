@@ -287,9 +287,14 @@ static void pack_tap(const gops_plan *plan, const gops_subconv_product *product,
                             tile->sums != NULL ? &tile->sums[i] : &unused);
         return;
     }
+    const int64_t inner = taps / product->axis[0].taps, at = taps - 1 - tap;
     for (int64_t c = 0; c < conv->channels_in; c++) {
-        type->load(tile->to + ((c * taps + tap) * tile->mr + i) * bytes,
-                   weights + c * apart * type->bytes, 1);
+        const int64_t block = c / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
+        const int64_t width = gops_min(GOPS_LANES_BLOCK, tile->planes - block);
+        const int64_t in_blocks =
+            (at - at % inner) * tile->planes + block * inner + at % inner * width + c - block;
+        const int64_t k = tile->in_blocks ? in_blocks : c * taps + tap;
+        type->load(tile->to + (k * tile->mr + i) * bytes, weights + c * apart * type->bytes, 1);
     }
 }
 

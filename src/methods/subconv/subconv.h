@@ -131,9 +131,10 @@ typedef struct gops_subconv_tile {
     uint32_t *sums; /* quads: of the weights of each row, to which they are added; else NULL */
     int64_t planes; /* of the padded input */
     bool wide;      /* for AMX */
+    bool in_blocks; /* K is in the order of lanes.h, though there are none */
 } gops_subconv_tile;
 
-/* Packs them: [channels_in * taps][mr], or where there are lanes in the order of lanes.h, with the last tap
+/* Packs them: [channels_in * taps][mr], or for lanes and blocked inputs in the order of lanes.h, with the last tap
  * as the first. */
 void gops_subconv_pack_tile(const gops_plan *plan, const gops_subconv_geometry *geometry,
                             const gops_subconv_product *product, const gops_subconv_tile *tile);

@@ -119,7 +119,9 @@ static void subconv_pack(const gops_plan *plan, const void *weights, const int32
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;
     gops_subconv_geometry geometry;
-    gops_subconv_tile tile = {.to = packed, .planes = p->implicit.planes};
+    gops_subconv_tile tile = {.to = packed,
+                              .planes = p->implicit.planes,
+                              .in_blocks = p->implicit.blocked && !gops_plan_has_lanes(plan)};
     gops_subconv_split_axes(conv, p->split, &geometry);
     if (plan->quantized) {
         const int64_t rows = conv->groups * conv->channels_out * p->subconvs;

@@ -16,6 +16,10 @@ enum {
     MAX_PRODUCTS = 4096,
 };
 
+/* What a tile holds: vectors of channels, of pixels, or of channels from a blocked input of floats
+ * (implicit_blocked.h). */
+typedef enum gops_subconv_form { CHANNELS, PIXELS, BLOCKED, FORMS } gops_subconv_form;
+
 int64_t gops_subconv_panel_weights(const gops_plan *plan, const gops_subconv_parameters *p,
                                    const gops_subconv_kinds *kinds, int64_t channels)
 {
@@ -170,12 +174,14 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
 /* Lays out one split, one form and one tile; false where it does not fit. */
 static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *geometry,
                             const gops_subconv_kinds *kinds, const gops_tile *tile,
-                            bool pixels_form, int64_t worker_limit, gops_subconv_parameters *p)
+                            gops_subconv_form form, int64_t worker_limit,
+                            gops_subconv_parameters *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = gops_max(1, conv->channels_out);
+    const bool pixels_form = form == PIXELS, blocked = form == BLOCKED;
     const gops_axis *axis = geometry->conv;
     gops_implicit *implicit = &p->implicit;
     int64_t positions = 1;
@@ -189,17 +195,22 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
         .pixels_form = pixels_form,
         .residues = pixels_form,
         .aligned = pixels_form && !gops_plan_has_lanes(plan) && kinds->taps == kinds->products,
-        .in_place = plan->type->native && !pixels_form && gops_implicit_unpadded(conv->axes, axis),
+        .in_place =
+            plan->type->native && form == CHANNELS && gops_implicit_unpadded(conv->axes, axis),
     };
-    implicit->blocked = gops_implicit_may_block(plan, pixels_form, implicit->planes);
+    implicit->blocked = blocked || gops_implicit_may_block(plan, pixels_form, implicit->planes);
+    if (blocked) {
+        implicit->planes = gops_round_up(implicit->planes, GOPS_BLOCKED_STEPS);
+    }
     implicit->depth = implicit->planes * gops_ceil_div(kinds->taps, kinds->products);
-    implicit->depth_block = gops_implicit_depth_block(plan, implicit, implicit->mr);
+    implicit->depth_block = gops_round_up(gops_implicit_depth_block(plan, implicit, implicit->mr),
+                                          blocked ? GOPS_BLOCKED_STEPS : 1);
     choose_panel(plan, kinds, channels, positions, p);
     if (!gops_implicit_divide(plan, implicit, conv->axes, axis, channels, p->panel_channels,
                               INT64_MAX, worker_limit)) {
         return false;
     }
-    implicit->blocked = gops_implicit_blocks(plan, implicit);
+    implicit->blocked = blocked || gops_implicit_blocks(plan, implicit);
     const int64_t columns = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, false);
     const int64_t step = pixels_form ? tiles->lanes : 1;
     const gops_tile *list = gops_implicit_tiles(implicit, tiles);
@@ -217,12 +228,12 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
 /* What the packing depends on besides the shape of the filter, in one number; -1 where 64 bits are
  * too few for it. */
 static int64_t filter_variant(const gops_conv_geometry *conv, const gops_subconv_geometry *geometry,
-                              int64_t mr, bool pixels_form)
+                              int64_t mr, gops_subconv_form form)
 {
     enum { BITS = 48 };
     const int fields = geometry->split == GOPS_SUBCONV_BY_OUTPUT ? 3 : 2;
     const int bits = BITS / fields / conv->axes;
-    int64_t code = (mr * 2 + pixels_form) * GOPS_SUBCONV_SPLITS + geometry->split;
+    int64_t code = (mr * FORMS + (int64_t)form) * GOPS_SUBCONV_SPLITS + geometry->split;
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
         const int64_t dilation = axis->kernel > 1 ? axis->dilation : 1;
@@ -242,11 +253,12 @@ static int64_t filter_variant(const gops_conv_geometry *conv, const gops_subconv
 /* Lays out the best tile of one split and one form, and keeps it where it costs less than what was
  * `found` before. Returns whether any was found. */
 static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
-                      const gops_subconv_kinds *kinds, bool pixels_form, bool found,
+                      const gops_subconv_kinds *kinds, gops_subconv_form form, bool found,
                       int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
+    const bool pixels_form = form == PIXELS;
     const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
     gops_subconv_parameters *p = gops_parameters(plan);
     for (int64_t mr = 0; tile->mr != 0; tile++) {
@@ -256,11 +268,11 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
             continue;
         }
         mr = tile->mr;
-        const int64_t variant = filter_variant(conv, geometry, mr, pixels_form);
+        const int64_t variant = filter_variant(conv, geometry, mr, form);
         if (variant < 0 || (plan->wanted_variant != 0 && plan->wanted_variant != variant)) {
             continue;
         }
-        if (subconv_lay_out(plan, geometry, kinds, tile, pixels_form, worker_limit, &candidate) &&
+        if (subconv_lay_out(plan, geometry, kinds, tile, form, worker_limit, &candidate) &&
             (!found || candidate.implicit.cost < p->implicit.cost)) {
             *p = candidate;
             plan->filter_variant = variant;
@@ -272,14 +284,18 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
 
 bool gops_subconv_plan(gops_plan *plan, int64_t worker_limit)
 {
+    const bool blocks =
+        gops_plan_tiles(plan)->blocked != NULL && !gops_plan_has_lanes(plan) && plan->type->native;
     bool found = false;
     for (int split = 0; split < GOPS_SUBCONV_SPLITS; split++) {
         gops_subconv_geometry geometry;
         gops_subconv_kinds kinds;
         if (gops_subconv_split_axes(&plan->conv, (gops_subconv_split)split, &geometry) &&
             gops_subconv_count_kinds(&geometry, &kinds) && kinds.products <= MAX_PRODUCTS) {
-            found = find_tile(plan, &geometry, &kinds, false, found, worker_limit);
-            found = find_tile(plan, &geometry, &kinds, true, found, worker_limit);
+            for (int form = 0; form < (blocks ? FORMS : BLOCKED); form++) {
+                found = find_tile(plan, &geometry, &kinds, (gops_subconv_form)form, found,
+                                  worker_limit);
+            }
         }
     }
     return found;

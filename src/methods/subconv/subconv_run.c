@@ -23,10 +23,11 @@ static void fill_offsets(const gops_subconv_work *work, const gops_subconv_produ
 {
     const gops_plan *plan = work->item.plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
+    const bool in_blocks = gops_plan_has_lanes(plan) || p->implicit.blocked;
     /* Those of the taps lie behind all tables while those of lanes are made. */
-    int64_t *taps = gops_plan_has_lanes(plan) ? offset_tables(work) + p->panel_depth : offsets;
+    int64_t *taps = in_blocks ? offset_tables(work) + p->panel_depth : offsets;
     gops_subconv_offsets(&work->geometry, product, p->implicit.pitch, taps);
-    if (gops_plan_has_lanes(plan)) {
+    if (in_blocks) {
         const int64_t inner = product->taps / product->axis[0].taps;
         for (int64_t i = 0, j = product->taps - 1; i < j; i++, j--) {
             const int64_t first = taps[i];
@@ -166,7 +167,7 @@ static void run_columns(gops_subconv_work *work, int64_t first)
         item->pass.work.offsets = offset_tables(work);
         for (int64_t i = 0; i < p->products; i++, size++) {
             item->pass.work.depth = size->depth;
-            if (item->plan->quantized) {
+            if (item->plan->quantized || p->implicit.blocked) {
                 item->pass.mr = p->implicit.mr;
                 gops_lanes_find_parts(&p->implicit, &size->outer, &size->last, first, item);
             }
