@@ -32,7 +32,9 @@ extern const gops_kernels gops_kernels_avx512bf16;
 #ifdef GOPS_HAVE_ISA_AMX
 extern const gops_kernels gops_kernels_amx;
 #endif
+#ifdef GOPS_HAVE_ISA_AMX_EMULATED
 extern const gops_kernels gops_kernels_amx_emulated;
+#endif
 
 static bool runs_always(void)
 {
@@ -140,7 +142,9 @@ typedef struct isa_row {
 /* Best last, but for what is never chosen. */
 static const isa_row sets[] = {
     {&gops_kernels_portable, runs_always, false},
+#ifdef GOPS_HAVE_ISA_AMX_EMULATED
     {&gops_kernels_amx_emulated, runs_always, true},
+#endif
 #ifdef GOPS_HAVE_ISA_AVX2
     {&gops_kernels_avx2, runs_avx2, false},
 #endif

@@ -1,5 +1,6 @@
 # The short form of what takes a build of its own: builds the library and the test programs TESTS in
-# BINARY by COMPILER (through LAUNCHER), or for the processor CROSS, as BUILD with the FLAGS, and runs them.
+# BINARY by COMPILER (through LAUNCHER), or for the processor CROSS, as BUILD with the FLAGS and the
+# instruction sets ISAS, and runs them.
 # Without the compiler, or without what ./cmake/dev cross has fetched for the processor, it is skipped.
 set(how "")
 if(LAUNCHER)
@@ -43,7 +44,7 @@ endfunction()
 
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BINARY} -G Ninja ${how} -DCMAKE_BUILD_TYPE=${BUILD}
     -DGROUPOPS_BLAS=${BLAS} -DGROUPOPS_HARDEN=OFF -DGROUPOPS_TOOL=OFF -DGROUPOPS_ORT=OFF
-    -DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS} "-DCMAKE_C_FLAGS=${flags}")
+    -DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS} -DGROUPOPS_ISAS=${ISAS} "-DCMAKE_C_FLAGS=${flags}")
 run(${CMAKE_COMMAND} --build ${BINARY} --parallel 2 --target ${targets})
 run(${CMAKE_CTEST_COMMAND} --test-dir ${BINARY} --output-on-failure -R "^(${pattern})$")
 message("${output}")

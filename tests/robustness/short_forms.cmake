@@ -3,18 +3,21 @@
 # too.
 
 # short_form(NAME COMPILER|CROSS name TESTS name,... [BUILD type] [FLAGS flag...] [KERNEL_FLAGS flag]
-#            [ENVIRONMENT variable...]): see built_again.cmake.
+#            [ISAS sets] [ENVIRONMENT variable...]): see built_again.cmake.
 function(short_form name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMPILER;CROSS;TESTS;BUILD;KERNEL_FLAGS"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMPILER;CROSS;TESTS;BUILD;KERNEL_FLAGS;ISAS"
                         "FLAGS;ENVIRONMENT")
   if(NOT arg_BUILD)
     set(arg_BUILD Debug)
+  endif()
+  if(NOT arg_ISAS)
+    set(arg_ISAS all)
   endif()
   list(JOIN arg_FLAGS "\\;" flags)
   add_test(NAME ${name}
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBINARY=${PROJECT_BINARY_DIR}/${name}
             -DCOMPILER=${arg_COMPILER} -DCROSS=${arg_CROSS} -DTESTS=${arg_TESTS} -DFLAGS=${flags}
-            -DBUILD=${arg_BUILD} -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
+            -DBUILD=${arg_BUILD} -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DISAS=${arg_ISAS} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
             -DBLAS=${GROUPOPS_BLAS} -P ${CMAKE_CURRENT_SOURCE_DIR}/built_again.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1500 LABELS short_form ENVIRONMENT "${arg_ENVIRONMENT}"
                        SKIP_REGULAR_EXPRESSION "^skipped, because")
@@ -31,8 +34,8 @@ short_form(sanitized_address COMPILER ${CMAKE_C_COMPILER} TESTS random,random_qu
   ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=1400
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
 # gcc's OpenMP is not built for ThreadSanitizer, which does not see its barriers: where a test is about
-# the library's own threads there is one of them.
-short_form(sanitized_threads COMPILER ${CMAKE_C_COMPILER} TESTS storm,host_hooks FLAGS -fsanitize=thread
+# the library's own threads there is one of them. One instruction set will do.
+short_form(sanitized_threads COMPILER ${CMAKE_C_COMPILER} TESTS storm,host_hooks FLAGS -fsanitize=thread ISAS portable
   ENVIRONMENT GROUPOPS_TEST_HOST=threads TSAN_OPTIONS=ignore_noninstrumented_modules=1
     OMP_THREAD_LIMIT=1 GROUPOPS_TEST_STORM_SECONDS=3)
 # Of `msan` and of `clang`.

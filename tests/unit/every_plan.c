@@ -25,6 +25,15 @@ static int64_t every_algorithm(gops_problem *problem, gops_test_each *each, void
     return plans;
 }
 
+bool gops_test_isa_runs(const char *isa)
+{
+    bool runs = false;
+    for (int i = 0; gops_isa_name(i, NULL) != NULL; i++)
+        if (strcmp(gops_isa_name(i, NULL), isa) == 0)
+            gops_isa_name(i, &runs);
+    return runs;
+}
+
 bool gops_test_every_isa(void (*run)(void *context), void *context)
 {
     bool runs, all = true;
@@ -193,11 +202,7 @@ static bool find_all_served(gops_test_tally *by, bool quantized)
             gops_test_every_isa(find_quantized, &s);
         memcpy(by->times[i], s.by.times[i], sizeof by->times[i]);
     }
-    bool runs = false;
-    for (int i = 0; gops_isa_name(i, NULL) != NULL; i++)
-        if (strcmp(gops_isa_name(i, NULL), "avx512vbmi") == 0)
-            gops_isa_name(i, &runs);
-    return all && runs;
+    return all && gops_test_isa_runs("avx512vbmi");
 }
 
 static bool is_counted(const gops_test_tally *by, int algorithm)

@@ -32,6 +32,9 @@ typedef struct gops_test_tally {
 int gops_test_algorithm(const char *name);
 int gops_test_isa(void);
 
+/* Whether the library has that instruction set, and it runs here. */
+bool gops_test_isa_runs(const char *isa);
+
 /* Adds one for the plan, which was made for the problem by the instruction set in use. */
 void gops_test_count(gops_test_tally *tally, const gops_problem *problem, const gops_plan *plan);
 

@@ -8,6 +8,7 @@
 
 #include "compare.h"
 #include "elements.h"
+#include "every_plan.h"
 #include "harness.h"
 #include "problem.h"
 #include "random_quantized.h"
@@ -37,15 +38,6 @@ typedef struct subject {
 } subject;
 static const subject amx_tiles = {"AMX", isas, 0, 5};
 static const subject blocked_inputs = {"blocked", vnni, 31, 1000};
-
-static bool runs_here(const char *isa)
-{
-    bool runs = false;
-    for (int i = 0; gops_isa_name(i, NULL) != NULL; i++)
-        if (strcmp(gops_isa_name(i, NULL), isa) == 0)
-            gops_isa_name(i, &runs);
-    return runs;
-}
 
 /* The layer, with other sizes each time; what it spans is small. */
 static gops_problem layer(gops_problem_operation operation, int out, int in,
@@ -114,7 +106,7 @@ static void compare_quantized(gops_problem_operation operation, const char *algo
         const size_t bytes =
             (size_t)gops_test_elements(&output) * gops_test_type_bytes(output.type);
         for (int i = 0; i < 2; i++) {
-            if (!runs_here(s->isas[i]))
+            if (!gops_test_isa_runs(s->isas[i]))
                 continue;
             setenv("GROUPOPS_ISA", s->isas[i], 1);
             void *expected = run(p, "gemm", &buffers, bytes, &other);
@@ -172,7 +164,7 @@ static void relaxed(void)
             (size_t)gops_test_elements(&output) * gops_test_type_bytes(output.type);
         gops_problem_reference(&p, &buffers, &expected);
         for (int i = 0; i < 2; i++) {
-            if (!runs_here(isas[i]))
+            if (!gops_test_isa_runs(isas[i]))
                 continue;
             setenv("GROUPOPS_ISA", isas[i], 1);
             free(run(p, conv ? "implicit" : "subconv", &buffers, bytes, &of));
