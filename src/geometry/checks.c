@@ -124,14 +124,15 @@ static gops_status check_types(const gops_conv_rules *rules, const gops_tensor *
 }
 
 static gops_status check_channels(const gops_tensor *data, const gops_conv_geometry *geometry,
-                                  gops_error *error)
+                                  int filter_in, gops_error *error)
 {
     int64_t channels;
     if (geometry->groups == 0) {
         return gops_fail(error, GOPS_INVALID, "filter has 0 GROUPS (axis 0); at least 1 is needed");
     }
     if (geometry->channels_in == 0) {
-        return gops_fail(error, GOPS_INVALID, "filter has C_IN 0; at least 1 is needed");
+        return gops_fail(error, GOPS_INVALID, "filter has C_IN 0 (axis %d); at least 1 is needed",
+                         filter_in);
     }
     if (!gops_mul(geometry->groups, geometry->channels_in, &channels)) {
         return gops_fail(
@@ -164,7 +165,7 @@ gops_status gops_resolve_tensors(const gops_conv_rules *rules, const gops_tensor
         .channels_in = filter->dims[rules->filter_in],
         .channels_out = filter->dims[rules->filter_out],
     };
-    GOPS_TRY(check_channels(data, geometry, error));
+    GOPS_TRY(check_channels(data, geometry, rules->filter_in, error));
     for (int i = 0; i < geometry->axes; i++) {
         gops_axis *axis = &geometry->axis[i];
         axis->data = data->dims[i + 2];

@@ -114,9 +114,7 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
     if (given->filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "arguments.filter is NULL");
     }
-    if (memcmp(&given->filter->layout, &plan->layout, sizeof plan->layout) != 0) {
-        return gops_fail(error, GOPS_INVALID, "arguments.filter was packed for another layout");
-    }
+    GOPS_TRY(gops_check_layout("arguments.filter", given->filter, plan, error));
     return plan->quantized && given->filter->quantized.sum_scale != 0
                ? check_sum(plan, given->residual, error)
                : GOPS_OK;
@@ -155,8 +153,11 @@ static gops_status read_stride(const char *name, int64_t stride, int64_t image, 
                          name, (long long)stride, (long long)image);
     }
     if (!gops_mul(stride, batch, &last) || last > PTRDIFF_MAX / size) {
-        return gops_fail(error, GOPS_TOO_LARGE, "arguments.%s is %lld for %lld images", name,
-                         (long long)stride, (long long)batch);
+        return gops_fail(error, GOPS_TOO_LARGE,
+                         "arguments.%s is %lld for %lld images of %lld bytes an element; the "
+                         "tensor is above %lld bytes",
+                         name, (long long)stride, (long long)batch, (long long)size,
+                         (long long)PTRDIFF_MAX);
     }
     *gap = batch > 1 ? stride - image : 0;
     return GOPS_OK;

@@ -71,42 +71,23 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
  * into it (rows and planes times strides, channels and bytes) do not overflow. */
 static const int64_t max_span = INT64_C(1) << 52;
 
-/* Prepares `candidate`, a copy of the plan so far, by the method. */
-static gops_status consider(gops_plan *candidate, const gops_method *method,
-                            const gops_request *wanted, gops_error *refusal)
+/* What is refused before a method looks at the shape. */
+static gops_status check_kind(const gops_plan *plan, const gops_method *method,
+                              const gops_request *wanted, gops_error *refusal)
 {
-    if (!method->any_span && candidate->conv.span > max_span) {
+    const char *name = wanted->algorithm != NULL ? wanted->algorithm : method->name;
+    if (!method->any_span && plan->conv.span > max_span) {
         return gops_fail(refusal, GOPS_UNSUPPORTED,
                          "algorithm %s serves up to %lld pixels with their padding; here the "
                          "attributes span %lld",
-                         method->name, (long long)max_span, (long long)candidate->conv.span);
+                         name, (long long)max_span, (long long)plan->conv.span);
     }
-    if (candidate->quantized && !method->quantized) {
+    if (plan->quantized && !method->quantized) {
         return gops_fail(refusal, GOPS_UNSUPPORTED,
                          "algorithm %s serves no quantized convolutions; here output_type is %s",
-                         method->name, gops_type_name(candidate->output_type->type));
+                         name, gops_type_name(plan->output_type->type));
     }
-    return choose_prepare(candidate, method, wanted, refusal);
-}
-
-static void fill_layout(gops_plan *plan)
-{
-    memset(&plan->layout, 0, sizeof plan->layout);
-    plan->layout.pack = plan->method->pack;
-    plan->layout.kernels = plan->kernels;
-    plan->layout.groups = plan->conv.groups;
-    plan->layout.channels_in = plan->conv.channels_in;
-    plan->layout.channels_out = plan->conv.channels_out;
-    plan->layout.axes = plan->conv.axes;
-    plan->layout.data_type = plan->type->type;
-    plan->layout.filter_type = plan->filter_type->type;
-    plan->layout.output_type = plan->output_type->type;
-    plan->layout.quantized = plan->quantized;
-    plan->layout.relaxed = plan->relaxed;
-    plan->layout.variant = plan->filter_variant;
-    for (int i = 0; i < plan->conv.axes; i++) {
-        plan->layout.kernel[i] = plan->conv.axis[i].kernel;
-    }
+    return GOPS_OK;
 }
 
 /* The state of a search for methods that serve a plan. */
@@ -116,15 +97,22 @@ typedef struct search {
     const char *only; /* a name; NULL: any */
     const gops_method *const *next;
     /* Why no method served. It is not the caller's error, which must stay as it is if another
-     * method serves. Of several refusals it is one that the caller can mend, if there is one. */
+     * method serves. Of several refusals it is one that the caller can mend, if there is one, else the
+     * last of a method that looked at the shape (`by_shape`). */
     gops_error refusal;
+    bool by_shape;
 } search;
 
 static search begin_search(const gops_plan *plan, const gops_request *wanted, const char *only)
 {
+    static const char *const names[] = {
+        [GOPS_OPERATION_CONV] = "convolutions",
+        [GOPS_OPERATION_DECONV] = "transposed convolutions",
+        [GOPS_OPERATION_NORM] = "normalizations",
+    };
     search made = {.plan = plan, .wanted = wanted, .only = only, .next = gops_methods};
-    gops_fail(&made.refusal, GOPS_UNSUPPORTED, "algorithm %s does not serve this operation",
-              wanted->algorithm != NULL ? wanted->algorithm : "auto");
+    gops_fail(&made.refusal, GOPS_UNSUPPORTED, "algorithm %s serves no %s",
+              wanted->algorithm != NULL ? wanted->algorithm : "auto", names[plan->operation]);
     return made;
 }
 
@@ -153,13 +141,15 @@ static bool find_next(search *at, gops_plan *candidate)
             continue;
         }
         *candidate = *at->plan;
-        if (consider(candidate, *at->next, at->wanted, &last) == GOPS_OK) {
-            fill_layout(candidate);
+        const bool fits = check_kind(candidate, *at->next, at->wanted, &last) == GOPS_OK;
+        if (fits && choose_prepare(candidate, *at->next, at->wanted, &last) == GOPS_OK) {
+            gops_fill_layout(candidate);
             at->next++;
             return true;
         }
-        if (at->refusal.status == GOPS_UNSUPPORTED) {
+        if (at->refusal.status == GOPS_UNSUPPORTED && fits >= at->by_shape) {
             at->refusal = last;
+            at->by_shape = fits;
         }
     }
     return false;

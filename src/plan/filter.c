@@ -188,9 +188,7 @@ gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter
     if (filter == NULL) {
         return gops_fail(error, GOPS_INVALID, "filter is NULL");
     }
-    if (memcmp(&filter->layout, &plan->layout, sizeof plan->layout) != 0) {
-        return gops_fail(error, GOPS_INVALID, "filter was packed for another layout");
-    }
+    GOPS_TRY(gops_check_layout("filter", filter, plan, error));
     return filter_pack(plan, weights, &read, filter, error);
 }
 

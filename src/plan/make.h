@@ -41,6 +41,9 @@ gops_status gops_check_activation(const gops_plan *plan, gops_error *error);
  * besides: GOPS_OUT_OF_MEMORY, GOPS_HOST_FAILED. */
 gops_status gops_choose(gops_plan *plan, const gops_request *wanted, gops_error *error);
 
+/* filter_layout.c: fills in the plan's layout, of the method that was prepared. */
+void gops_fill_layout(gops_plan *plan);
+
 /* fastest.c */
 
 typedef struct gops_trial {

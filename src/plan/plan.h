@@ -263,6 +263,11 @@ struct gops_packed_filter {
     gops_quantized quantized; /* its arrays lie between this struct and `packed` */
 };
 
+/* plan/filter_layout.c: GOPS_INVALID, with what differs, where the filter was packed for another layout than
+ * the plan's. `name` is the argument's. */
+gops_status gops_check_layout(const char *name, const gops_packed_filter *filter,
+                              const gops_plan *plan, gops_error *error);
+
 /* quantization.c: what a quantized plan's filter has besides its weights. */
 
 /* The bytes of the arrays of gops_quantized; 0 unless the plan is quantized. */

@@ -122,6 +122,22 @@ gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_reques
     return GOPS_OK;
 }
 
+static gops_status refuse_isa(gops_error *error)
+{
+    char known[GOPS_MESSAGE_BYTES] = "";
+    const char *isa;
+    bool runs;
+    for (int32_t i = 0; (isa = gops_isa_name(i, &runs)) != NULL; i++) {
+        if (runs) {
+            const size_t used = strlen(known);
+            snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", isa);
+        }
+    }
+    return gops_fail(error, GOPS_UNSUPPORTED,
+                     "GROUPOPS_ISA is \"%s\"; the instruction sets that run here are %s",
+                     getenv("GROUPOPS_ISA"), known);
+}
+
 /* The rest of plan creation, the same for all operations; `draft` has its geometry and shape, and
  * of its origin the descriptor and the attributes. */
 static gops_status create(gops_plan *draft, gops_type data, const gops_options *options,
@@ -131,9 +147,7 @@ static gops_status create(gops_plan *draft, gops_type data, const gops_options *
     GOPS_TRY(gops_read_options(options, draft, &wanted, error));
     draft->kernels = gops_kernels_select();
     if (draft->kernels == NULL) {
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "GROUPOPS_ISA is \"%s\"; it must name an instruction set that runs here",
-                         getenv("GROUPOPS_ISA"));
+        return refuse_isa(error);
     }
     draft->origin.threads = wanted.threads;
     draft->origin.max_workspace = wanted.max_workspace;

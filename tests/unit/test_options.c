@@ -53,7 +53,7 @@ static void refusals(void)
         "direct, pointwise/pixels, /channels, winograd/f2, /f4, /f3, subconv, depthwise/blocked, "
         "/shuffle, /masked, /permuted, /pairs, /rows, norm, or the part of one before its slash");
     o.algorithm = "norm";
-    refuse(&o, GOPS_UNSUPPORTED, "algorithm norm does not serve this operation");
+    refuse(&o, GOPS_UNSUPPORTED, "algorithm norm serves no convolutions");
 }
 
 static int no_parallel(void *context, void (*task)(void *argument, int64_t index), void *argument,
@@ -257,8 +257,12 @@ static void instruction_sets(void)
     setenv("GROUPOPS_ISA", "6502", 1);
     gops_options o = {.size = sizeof o};
     gops_test_check(gops_isa() == NULL, "%s instead of none", gops_isa());
-    refuse(&o, GOPS_UNSUPPORTED,
-           "GROUPOPS_ISA is \"6502\"; it must name an instruction set that runs here");
+    char message[GOPS_MESSAGE_BYTES] =
+        "GROUPOPS_ISA is \"6502\"; the instruction sets that run here are ";
+    for (int i = 0; gops_isa_name(i, &runs) != NULL; i++)
+        if (runs)
+            strcat(strcat(message, i > 0 ? ", " : ""), gops_isa_name(i, NULL));
+    refuse(&o, GOPS_UNSUPPORTED, message);
     unsetenv("GROUPOPS_ISA");
     gops_test_check(gops_isa() != NULL, "no instruction set");
     if (saved != NULL)

@@ -257,10 +257,11 @@ static void filter_layouts(void)
     fixture c = start(&p);
     c.arguments.filter = a.filter;
     gops_check_refusal("another kernel", gops_execute(c.plan, &c.arguments, &error), &error,
-                       GOPS_INVALID, "arguments.filter was packed for another layout");
+                       GOPS_INVALID,
+                       "arguments.filter was packed with kernel[1] 2; the plan's is 1");
     gops_check_refusal("update",
                        gops_filter_update(c.plan, a.filter, c.buffers.weights.memory, NULL, &error),
-                       &error, GOPS_INVALID, "filter was packed for another layout");
+                       &error, GOPS_INVALID, "filter was packed with kernel[1] 2; the plan's is 1");
     finish(&a);
     finish(&b);
     finish(&c);

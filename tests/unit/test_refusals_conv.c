@@ -96,7 +96,8 @@ static void dimensions(void)
                                "filter has 0 GROUPS (axis 0); at least 1 is needed");
     p = legal();
     p.filter.dims[2] = p.data.dims[1] = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID, "filter has C_IN 0; at least 1 is needed");
+    gops_check_problem_refusal(&p, GOPS_INVALID,
+                               "filter has C_IN 0 (axis 2); at least 1 is needed");
     p = legal();
     p.data.dims[1] = 14;
     gops_check_problem_refusal(&p, GOPS_INVALID,

@@ -67,7 +67,8 @@ static void descriptors(void)
                                "filter has 0 GROUPS (axis 0); at least 1 is needed");
     p = legal();
     p.filter.dims[1] = p.data.dims[1] = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID, "filter has C_IN 0; at least 1 is needed");
+    gops_check_problem_refusal(&p, GOPS_INVALID,
+                               "filter has C_IN 0 (axis 1); at least 1 is needed");
     p = legal();
     p.filter.dims[1] = 4;
     gops_check_problem_refusal(&p, GOPS_INVALID,

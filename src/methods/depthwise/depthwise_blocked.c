@@ -120,9 +120,12 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
         plan->worker_bytes > worker_limit) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
-            "depthwise/blocked takes blocks of %lld channels only where there are as many, and "
-            "their images stay in the cache",
-            (long long)p->lanes);
+            "depthwise/blocked takes blocks of %lld channels where at least %lld fill one and half "
+            "of "
+            "the second level cache, %lld bytes, holds their images; here are %lld of %lld bytes",
+            (long long)p->lanes, (long long)gops_ceil_div(p->lanes, MIN_BLOCK_FILL),
+            (long long)plan->machine.l2_bytes / 2, (long long)conv->groups,
+            (long long)p->layout.begin[2]);
     }
     const int64_t all = conv->batch * p->blocks;
     p->item_blocks = gops_clamp(all / MIN_ITEMS, 1, MAX_ITEM_BLOCKS);

@@ -244,8 +244,11 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
     plan->worker_bytes = workspace_bytes(plan, p);
     if (plan->worker_bytes > worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "%s has room for %lld bytes of %lld columns",
-                         plan->method->name, (long long)worker_limit, (long long)p->axis[2].output);
+        return gops_fail(
+            error, GOPS_UNSUPPORTED,
+            "%s needs %lld bytes of workspace for a thread; max_workspace leaves it %lld",
+            plan->method->name, (long long)(plan->worker_bytes + 2 * GOPS_WORKSPACE_ALIGNMENT),
+            (long long)worker_limit);
     }
     plan->worker_bytes = gops_round_up(plan->worker_bytes, GOPS_WORKSPACE_ALIGNMENT);
     plan->filter_bytes = gops_depthwise_filter_bytes(plan);

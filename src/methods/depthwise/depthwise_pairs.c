@@ -141,14 +141,15 @@ static gops_status pairs_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     if (!plan->quantized || p->axis[2].step > MAX_STRIDE) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
-            "depthwise/pairs serves quantized convolutions with a stride of at most %d "
-            "along x",
-            MAX_STRIDE);
+            "depthwise/pairs serves quantized convolutions with a stride of at most %d along the "
+            "last axis, not %lld of %s",
+            MAX_STRIDE, (long long)p->axis[2].step, plan->type->name);
     }
     plan->worker_bytes = choose_blocks(p, plan->machine.l1_bytes, worker_limit);
     if (plan->worker_bytes > worker_limit) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "depthwise/pairs needs %lld bytes for one thread; there are %lld",
+                         "depthwise/pairs needs %lld bytes of workspace for a thread; "
+                         "max_workspace leaves it %lld",
                          (long long)plan->worker_bytes, (long long)worker_limit);
     }
     const int64_t blocks = p->axis[0].blocks * p->axis[1].blocks * p->axis[2].blocks;

@@ -229,8 +229,11 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
     plan->worker_bytes =
         p->sum_filters * p->row_block * p->shape.columns * (int64_t)sizeof(uint32_t);
     if (plan->worker_bytes > worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "%s has room for %lld bytes of %lld columns",
-                         plan->method->name, (long long)worker_limit, (long long)p->shape.columns);
+        return gops_fail(
+            error, GOPS_UNSUPPORTED,
+            "%s needs %lld bytes of workspace for a thread; max_workspace leaves it %lld",
+            plan->method->name, (long long)(plan->worker_bytes + 2 * GOPS_WORKSPACE_ALIGNMENT),
+            (long long)worker_limit);
     }
     plan->worker_bytes = gops_round_up(plan->worker_bytes, GOPS_WORKSPACE_ALIGNMENT);
     p->layout = p->transposed ? gops_depthwise_permuted_transposed_layout(conv)

@@ -344,7 +344,8 @@ static gops_status implicit_prepare_blocked(gops_plan *plan, int64_t worker_limi
     /* With 32 registers pointwise has tiles of as many columns. */
     if (plan->conv.taps == 1 && plan->kernels->vector_bytes >= GOPS_CACHE_LINE) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "implicit/blocked serves kernels of 1 only without AVX-512");
+                         "implicit/blocked serves kernels of 1 only without AVX-512, not by %s",
+                         plan->kernels->isa);
     }
     return find_and_describe(plan, true, worker_limit, error);
 }

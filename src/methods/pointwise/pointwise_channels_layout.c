@@ -146,13 +146,7 @@ gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limi
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     gops_pointwise_channels_layout *p = gops_parameters(plan);
-    if (kernels == NULL || !plan->type->native || plan->output_type != plan->type) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
-                         plan->type->name);
-    }
-    if (!gops_pointwise_serves(conv)) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves kernels of 1 without pads");
-    }
+    GOPS_TRY(gops_pointwise_check(plan, error));
     const int64_t vector_bytes = plan->kernels->vector_bytes;
     plan->filter_bytes = gops_ceil_div(conv->channels_out, kernels->lanes) * vector_bytes *
                          conv->groups * conv->channels_in;

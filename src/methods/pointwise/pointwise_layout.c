@@ -134,16 +134,27 @@ static void divide_into_items(const gops_plan *plan, gops_pointwise_layout *p)
     p->block_items = gops_ceil_div(p->blocks.count, p->item_blocks);
 }
 
-bool gops_pointwise_serves(const gops_conv_geometry *conv)
+gops_status gops_pointwise_check(const gops_plan *plan, gops_error *error)
 {
+    const gops_conv_geometry *conv = &plan->conv;
+    if (plan->kernels->pointwise[plan->type->compute] == NULL || !plan->type->native ||
+        plan->output_type != plan->type) {
+        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
+                         plan->type->name);
+    }
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
         if (axis->kernel != 1 || axis->pad_begin != 0 ||
             axis->output > gops_ceil_div(axis->data, axis->stride)) {
-            return false;
+            return gops_fail(
+                error, GOPS_UNSUPPORTED,
+                "pointwise serves kernels of 1 of which no output lies on padding; axis "
+                "%d has a kernel of %lld, pads of %lld and %lld, stride %lld",
+                a, (long long)axis->kernel, (long long)axis->pad_begin, (long long)axis->pad_end,
+                (long long)axis->stride);
         }
     }
-    return conv->channels_out > 0;
+    return GOPS_OK;
 }
 
 int64_t gops_pointwise_list_rows(const gops_conv_geometry *conv, int64_t pixel, int64_t count,
@@ -223,13 +234,7 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_pointwise_layout *p = gops_parameters(plan);
-    if (kernels == NULL || !plan->type->native || plan->output_type != plan->type) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
-                         plan->type->name);
-    }
-    if (!gops_pointwise_serves(conv)) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves kernels of 1 without pads");
-    }
+    GOPS_TRY(gops_pointwise_check(plan, error));
     *p = (gops_pointwise_layout){
         .blocks = gops_split_evenly(conv->channels_out, kernels->mr),
     };
@@ -272,7 +277,10 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     plan->cost = estimate(plan, p);
     plan->filter_variant = p->depth_block;
     if (plan->wanted_variant != 0 && plan->wanted_variant != plan->filter_variant) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "pointwise packs filters otherwise");
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "%s packs filters for blocks of %lld input channels, not of %lld",
+                         plan->method->name, (long long)plan->filter_variant,
+                         (long long)plan->wanted_variant);
     }
     plan->items = plan->barrier + conv->batch * gops_ceil_div(conv->groups, p->item_groups) *
                                       p->block_items * p->panel_items;

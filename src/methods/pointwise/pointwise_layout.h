@@ -79,8 +79,8 @@ static inline int64_t gops_even_begin(const gops_even_split *split, int64_t i)
 /* Channels whose outputs lie in the workspace at a time, where gops_store applies the post-ops. */
 enum { GOPS_POINTWISE_STORE_CHANNELS = 32 };
 
-/* Whether kernels are of 1, and no output lies on padding. */
-bool gops_pointwise_serves(const gops_conv_geometry *conv);
+/* Refuses types, kernels other than 1 and outputs on padding. */
+gops_status gops_pointwise_check(const gops_plan *plan, gops_error *error);
 
 /* Lists the data pixels that `count` output pixels from `pixel` on read, by rows; their number. */
 int64_t gops_pointwise_list_rows(const gops_conv_geometry *conv, int64_t pixel, int64_t count,

@@ -1,0 +1,97 @@
+/* plan/filter_layout.c: what a packed filter depends on, filled in and compared. */
+#include "plan/make.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void gops_fill_layout(gops_plan *plan)
+{
+    memset(&plan->layout, 0, sizeof plan->layout);
+    plan->layout.pack = plan->method->pack;
+    plan->layout.kernels = plan->kernels;
+    plan->layout.groups = plan->conv.groups;
+    plan->layout.channels_in = plan->conv.channels_in;
+    plan->layout.channels_out = plan->conv.channels_out;
+    plan->layout.axes = plan->conv.axes;
+    plan->layout.data_type = plan->type->type;
+    plan->layout.filter_type = plan->filter_type->type;
+    plan->layout.output_type = plan->output_type->type;
+    plan->layout.quantized = plan->quantized;
+    plan->layout.relaxed = plan->relaxed;
+    plan->layout.variant = plan->filter_variant;
+    for (int i = 0; i < plan->conv.axes; i++) {
+        plan->layout.kernel[i] = plan->conv.axis[i].kernel;
+    }
+}
+
+/* The first method that packs so. */
+static const char *packing_name(gops_pack_fn *pack)
+{
+    int i = 0;
+    while (gops_methods[i] != NULL && gops_methods[i]->pack != pack) {
+        i++;
+    }
+    return gops_methods[i] != NULL ? gops_methods[i]->name : "";
+}
+
+static const char *type_name(int64_t type)
+{
+    return gops_type_name((gops_type)type);
+}
+
+static gops_status refuse_number(const char *name, const char *what, int64_t packed, int64_t own,
+                                 gops_error *error)
+{
+    return packed == own
+               ? GOPS_OK
+               : gops_fail(error, GOPS_INVALID, "%s was packed with %s %lld; the plan's is %lld",
+                           name, what, (long long)packed, (long long)own);
+}
+
+static gops_status refuse_word(const char *name, const char *what, const char *packed,
+                               const char *own, gops_error *error)
+{
+    return strcmp(packed, own) == 0
+               ? GOPS_OK
+               : gops_fail(error, GOPS_INVALID, "%s was packed with %s %s; the plan's is %s", name,
+                           what, packed, own);
+}
+
+gops_status gops_check_layout(const char *name, const gops_packed_filter *filter,
+                              const gops_plan *plan, gops_error *error)
+{
+    static const char *const accuracies[] = {"exact", "relaxed"};
+    const gops_filter_layout *packed = &filter->layout, *own = &plan->layout;
+    if (memcmp(packed, own, sizeof *own) == 0) {
+        return GOPS_OK;
+    }
+    GOPS_TRY(refuse_number(name, "GROUPS", packed->groups, own->groups, error));
+    GOPS_TRY(refuse_number(name, "C_OUT", packed->channels_out, own->channels_out, error));
+    GOPS_TRY(refuse_number(name, "C_IN", packed->channels_in, own->channels_in, error));
+    GOPS_TRY(refuse_number(name, "number of spatial axes", packed->axes, own->axes, error));
+    for (int i = 0; i < own->axes; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "kernel[%d]", i);
+        GOPS_TRY(refuse_number(name, what, packed->kernel[i], own->kernel[i], error));
+    }
+    GOPS_TRY(refuse_word(name, "data type", type_name(packed->data_type), type_name(own->data_type),
+                         error));
+    GOPS_TRY(refuse_word(name, "filter type", type_name(packed->filter_type),
+                         type_name(own->filter_type), error));
+    GOPS_TRY(refuse_word(name, "output type", type_name(packed->output_type),
+                         type_name(own->output_type), error));
+    GOPS_TRY(refuse_number(name, "quantization", packed->quantized, own->quantized, error));
+    GOPS_TRY(refuse_word(name, "accuracy", accuracies[packed->relaxed], accuracies[own->relaxed],
+                         error));
+    GOPS_TRY(refuse_word(name, "instruction set", packed->kernels->isa, own->kernels->isa, error));
+    GOPS_TRY(
+        refuse_word(name, "algorithm", packing_name(packed->pack), packing_name(own->pack), error));
+    return gops_fail(
+        error, GOPS_INVALID,
+        "%s was packed for another shape or stride, whose plan of algorithm %s orders "
+        "weights in another way (%lld; this plan: %lld); gops_plan_reshape makes plans "
+        "that share a filter",
+        name, plan->method->name, (long long)packed->variant, (long long)own->variant);
+}
