@@ -48,6 +48,9 @@ typedef struct gops_fuzz_case {
 
 void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c);
 
+/* fuzz_edits.c: replaces up to 8 numbers of the case by what the bytes that are left say. */
+void gops_fuzz_edit(gops_fuzz_bytes *bytes, gops_fuzz_case *c);
+
 /* Whether the descriptors and attributes are such that shape inference must accept them, from the
  * contract in groupops/attributes.h. *is_huge tells that some size does not fit 63 bits, for which
  * they must be refused all the same. The reference's geometry is filled in where it is legal. */

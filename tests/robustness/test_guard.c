@@ -1,10 +1,9 @@
 /*
  * Every buffer of an execution against an unmapped page, at its end and at its beginning:
  * operations by algorithms (all their forms) by types by instruction sets, with plain tensors, with
- * slices of larger ones, with the residual in place, and with reshaped plans. Inputs cannot be
- * written; what lies between a buffer and the other page must stay as it was; the results must be
- * right. Besides random problems, the witnesses of every_plan.h go through each cell of that
- * product that the library serves, and none of those may be left empty.
+ * slices of larger ones, with the residual in place, and with reshaped plans. Inputs cannot be written;
+ * what lies between a buffer and the other page must stay as it was; the results must be right. Besides
+ * random problems, the witnesses of every_plan.h go through each cell that the library serves.
  *
  * GROUPOPS_TEST_GUARD_COUNT: random problems for each operation and type; `./cmake/dev guard`.
  */

@@ -59,8 +59,7 @@ static const field arguments_fields[] = {
 };
 enum { ARGUMENTS = sizeof arguments_fields / sizeof arguments_fields[0] };
 
-/* Of a plan for f32 by an algorithm's name, with an activation that takes neither alpha nor beta.
- */
+/* Of a plan for f32 by an algorithm's name, with an activation that takes neither alpha nor beta. */
 static const field options_fields[] = {
     OPTION(size, USED, USED, USED),
     OPTION(algorithm, USED, USED, USED),
@@ -153,21 +152,6 @@ typedef struct subject {
     char name[64];
 } subject;
 
-static gops_status make_plan(const subject *s, const gops_options *options, gops_plan **plan,
-                             gops_error *error)
-{
-    const gops_problem *p = &s->problem;
-    const gops_tensor c = gops_problem_coefficients(p);
-    switch (p->operation) {
-    case GOPS_PROBLEM_CONV:
-        return gops_conv_plan_create(&p->data, &p->filter, &p->conv, options, plan, error);
-    case GOPS_PROBLEM_DECONV:
-        return gops_deconv_plan_create(&p->data, &p->filter, &p->deconv, options, plan, error);
-    default:
-        return gops_norm_plan_create(&p->data, &c, &c, &p->norm, options, plan, error);
-    }
-}
-
 static gops_problem describe(int operation)
 {
     gops_problem p = {.operation = (gops_problem_operation)operation,
@@ -194,17 +178,12 @@ static int start(subject *s, int operation, const char *algorithm, gops_activati
     s->problem = describe(operation);
     s->problem.algorithm = algorithm;
     s->problem.activation = (gops_activation){kind, 0.5, 1.5};
-    s->options = (gops_options){.size = sizeof s->options,
-                                .algorithm = algorithm,
-                                .threads = 1,
-                                .activation = s->problem.activation};
-    if (make_plan(s, &s->options, &s->plan, NULL) != GOPS_OK)
+    s->options = gops_problem_options(&s->problem);
+    if (gops_problem_plan_with(&s->problem, &s->options, &s->plan, NULL) != GOPS_OK)
         return 0;
     snprintf(s->name, sizeof s->name, "operation %d by %s, activation %d", operation, algorithm,
              (int)kind);
     gops_problem_reference_shape(&s->problem, &g, &output);
-    if (operation == GOPS_PROBLEM_NORM)
-        output = s->problem.data;
     s->buffers = gops_problem_buffers_create(&s->problem, &output, &random);
     s->bytes = (size_t)gops_test_elements(&output) * sizeof(float);
     s->arguments = (gops_arguments){.size = sizeof s->arguments,
@@ -301,7 +280,7 @@ static void try_options(const subject *s)
             if (r == USED || takes(o.activation.kind, f->name))
                 continue;
             fill(&o, f, list.bits[i]);
-            const gops_status got = make_plan(s, &o, &plan, &error);
+            const gops_status got = gops_problem_plan_with(&s->problem, &o, &plan, &error);
             if (r == REFUSED) {
                 expect_refused(s, f, got, &error);
             } else if (gops_test_check(got == GOPS_OK, "%s, %s: refused: %s", s->name, f->name,
@@ -368,8 +347,8 @@ static void try_beyond(const subject *s)
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         pollute_list(lists[i]);
     gops_error error = gops_fresh_error();
-    if (!gops_test_check(make_plan(&p, &p.options, &p.plan, &error) == GOPS_OK, "%s: %s", s->name,
-                         error.message))
+    if (!gops_test_check(gops_problem_plan_with(&p.problem, &p.options, &p.plan, &error) == GOPS_OK,
+                         "%s: %s", s->name, error.message))
         return;
     expect_same(s, p.plan, &s->arguments, "beyond counts and ranks");
     gops_test_check(

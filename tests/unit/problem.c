@@ -56,20 +56,26 @@ gops_options gops_problem_options(const gops_problem *problem)
     };
 }
 
-gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error)
+gops_status gops_problem_plan_with(const gops_problem *problem, const gops_options *options,
+                                   gops_plan **plan, gops_error *error)
 {
-    const gops_options options = gops_problem_options(problem);
     const gops_tensor c = gops_problem_coefficients(problem);
     switch (problem->operation) {
     case GOPS_PROBLEM_CONV:
-        return gops_conv_plan_create(&problem->data, &problem->filter, &problem->conv, &options,
+        return gops_conv_plan_create(&problem->data, &problem->filter, &problem->conv, options,
                                      plan, error);
     case GOPS_PROBLEM_DECONV:
-        return gops_deconv_plan_create(&problem->data, &problem->filter, &problem->deconv, &options,
+        return gops_deconv_plan_create(&problem->data, &problem->filter, &problem->deconv, options,
                                        plan, error);
     default:
-        return gops_norm_plan_create(&problem->data, &c, &c, &problem->norm, &options, plan, error);
+        return gops_norm_plan_create(&problem->data, &c, &c, &problem->norm, options, plan, error);
     }
+}
+
+gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error)
+{
+    const gops_options options = gops_problem_options(problem);
+    return gops_problem_plan_with(problem, &options, plan, error);
 }
 
 int gops_problem_reference_shape(const gops_problem *problem, gops_reference_geometry *geometry,

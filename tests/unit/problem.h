@@ -94,6 +94,9 @@ gops_options gops_problem_options(const gops_problem *problem);
 
 gops_status gops_problem_shape(const gops_problem *problem, gops_shape *shape, gops_error *error);
 gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error);
+/* With these options in place of the problem's; NULL: the defaults. */
+gops_status gops_problem_plan_with(const gops_problem *problem, const gops_options *options,
+                                   gops_plan **plan, gops_error *error);
 
 /* The reference's shape: 1, or 0 where the problem is to be refused. A normalization's is that of
  * its data. `geometry` is filled in for convolutions. */

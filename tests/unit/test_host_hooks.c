@@ -1,15 +1,15 @@
 /*
- * What a host lends: matrix products, threads, memory, a log.
+ * What a host lends: threads, memory, a log (and matrix products: test_host_gemm.c).
  *
  * The linker sends the calls of malloc and its kin in this program, the library's included, through
  * the functions below (CMakeLists.txt), so that an allocation past the host's allocator shows.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "counted_gemm.h"
 #include "refusal.h"
 #include "elements.h"
 #include "lent_host.h"
@@ -29,49 +29,6 @@ COUNTED(malloc, (size_t bytes), (bytes))
 COUNTED(calloc, (size_t count, size_t bytes), (count, bytes))
 COUNTED(realloc, (void *memory, size_t bytes), (memory, bytes))
 COUNTED(aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes))
-
-/* The products that the library asked for. */
-typedef struct products {
-    pthread_mutex_t lock;
-    int64_t calls;
-    int64_t multiplications; /* the sum of m n k */
-    int32_t m, n, k;         /* of the last one */
-    const void *b;
-    const void *lowest_b, *highest_b;
-} products;
-
-static void note(products *p, int32_t m, int32_t n, int32_t k, const void *b)
-{
-    pthread_mutex_lock(&p->lock);
-    p->calls++;
-    p->multiplications += (int64_t)m * n * k;
-    p->m = m;
-    p->n = n;
-    p->k = k;
-    p->b = b;
-    if (p->lowest_b == NULL || b < p->lowest_b)
-        p->lowest_b = b;
-    if (p->highest_b == NULL || b > p->highest_b)
-        p->highest_b = b;
-    pthread_mutex_unlock(&p->lock);
-}
-
-/* Both GEMMs by the definition in groupops/host.h. */
-#define PLAIN_GEMM(name, type)                                                                     \
-    static void name(void *context, int32_t m, int32_t n, int32_t k, const type *a, int32_t lda,   \
-                     const type *b, int32_t ldb, type beta, type *c, int32_t ldc)                  \
-    {                                                                                              \
-        note(context, m, n, k, b);                                                                 \
-        for (int64_t i = 0; i < m; i++)                                                            \
-            for (int64_t j = 0; j < n; j++) {                                                      \
-                type sum = beta != 0 ? c[i * ldc + j] : 0;                                         \
-                for (int64_t l = 0; l < k; l++)                                                    \
-                    sum += a[i * lda + l] * b[l * ldb + j];                                        \
-                c[i * ldc + j] = sum;                                                              \
-            }                                                                                      \
-    }
-PLAIN_GEMM(plain_sgemm, float)
-PLAIN_GEMM(plain_dgemm, double)
 
 static gops_problem conv_problem(gops_type type)
 {
@@ -99,93 +56,6 @@ static gops_problem norm_problem(void)
                           .data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 59, 61),
                           .norm = {3, 1e-5},
                           .threads = 2};
-}
-
-/* Runs the problem with the counting GEMMs; `data`, unless NULL, gets the address of the data. */
-static products count_products(gops_problem problem, const void **data)
-{
-    gops_test_random random = gops_test_random_start(gops_test_seed(), 51);
-    products seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    gops_gemm gemm = {sizeof gemm, plain_sgemm, plain_dgemm, &seen};
-    gops_host host = {.size = sizeof host, .gemm = &gemm};
-    gops_reference_geometry g;
-    gops_tensor output;
-    gops_reference_result result;
-    gops_problem_text text;
-    gops_error error = {GOPS_OK, ""};
-    problem.host = &host;
-    gops_problem_reference_shape(&problem, &g, &output);
-    gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &output, &random);
-    gops_test_check(gops_problem_run(&problem, &buffers, &error) == GOPS_OK, "%s: %s",
-                    gops_problem_describe(&problem, &text), error.message);
-    gops_problem_reference(&problem, &buffers, &result);
-    gops_test_check(gops_problem_compare(&problem, &result, buffers.output.memory),
-                    "wrong values with the host's GEMM");
-    gops_reference_result_destroy(&result);
-    if (data != NULL)
-        *data = buffers.data.memory;
-    gops_problem_buffers_destroy(&buffers);
-    return seen;
-}
-
-/* GOPS_UNLIMITED: one GEMM for each of 2 images and 3 groups, of the sizes of the definition. */
-static void one_gemm_per_group_and_image(void)
-{
-    static const gops_type types[] = {GOPS_F32, GOPS_F64};
-    for (int i = 0; i < 2; i++) {
-        gops_problem c = conv_problem(types[i]), d = deconv_problem(types[i]);
-        c.max_workspace = d.max_workspace = GOPS_UNLIMITED;
-        products p = count_products(c, NULL);
-        gops_test_check(p.calls == 6 && p.m == 7 && p.n == 14 * 30 && p.k == 5 * 6,
-                        "conv: %lld calls, the last of M %d, N %d, K %d", (long long)p.calls, p.m,
-                        p.n, p.k);
-        p = count_products(d, NULL);
-        gops_test_check(p.calls == 6 && p.m == 7 * 6 && p.n == 11 * 13 && p.k == 5,
-                        "deconv: %lld calls, the last of M %d, N %d, K %d", (long long)p.calls, p.m,
-                        p.n, p.k);
-    }
-}
-
-/* Whatever the budget, the blocks together multiply what the definition does, and nothing twice. */
-static void blocks_multiply_once(void)
-{
-    static const int64_t budgets[] = {700, 3000, 20000, 200000, 0};
-    for (int i = 0; i < 5; i++) {
-        gops_problem c = conv_problem(GOPS_F32), d = deconv_problem(GOPS_F64);
-        c.max_workspace = d.max_workspace = budgets[i];
-        products p = count_products(c, NULL);
-        gops_test_check(p.multiplications == 6LL * 7 * 14 * 30 * 5 * 6,
-                        "conv, budget %lld: %lld multiplications", (long long)budgets[i],
-                        (long long)p.multiplications);
-        gops_test_check(budgets[i] != 700 || p.calls > 6, "conv: %lld calls", (long long)p.calls);
-        p = count_products(d, NULL);
-        gops_test_check(p.multiplications == 6LL * 7 * 6 * 11 * 13 * 5,
-                        "deconv, budget %lld: %lld multiplications", (long long)budgets[i],
-                        (long long)p.multiplications);
-        gops_test_check(budgets[i] != 700 || p.calls > 6, "deconv: %lld calls", (long long)p.calls);
-    }
-}
-
-/* A 1x1 kernel, stride 1, no pads: B is the input itself, group by group, and no workspace. */
-static void pointwise_reads_the_input(void)
-{
-    gops_problem p = conv_problem(GOPS_F32);
-    const void *data;
-    gops_plan *plan;
-    gops_plan_info info = {.size = sizeof info};
-    p.conv = (gops_conv_attributes){.dilations = LIST(3, 2)};
-    p.filter.dims[3] = p.filter.dims[4] = 1;
-    p.max_workspace = GOPS_UNLIMITED;
-    products seen = count_products(p, &data);
-    gops_test_check(seen.calls == 6 && seen.lowest_b == data &&
-                        seen.highest_b == (const float *)data + 5 * 5 * 29 * 31,
-                    "%lld calls, B from byte %lld to byte %lld of the input", (long long)seen.calls,
-                    (long long)((const char *)seen.lowest_b - (const char *)data),
-                    (long long)((const char *)seen.highest_b - (const char *)data));
-    gops_test_check(gops_problem_plan(&p, &plan, NULL) == GOPS_OK, "plan");
-    gops_plan_get_info(plan, &info, NULL);
-    gops_test_check(info.workspace_bytes == 0, "%zu bytes of workspace", info.workspace_bytes);
-    gops_plan_destroy(plan);
 }
 
 typedef struct lent_threads {
@@ -354,14 +224,14 @@ static void default_host(void)
     gops_test_heap heap, other;
     gops_problem problem = conv_problem(GOPS_F32);
     gops_test_random random = gops_test_random_start(gops_test_seed(), 55);
-    products seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    gops_test_products seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
     lent_threads lent = {.calls = 0};
     gops_test_heap_start(&heap);
     gops_test_heap_start(&other);
     gops_host host = gops_test_heap_host(&heap), own = gops_test_heap_host(&other);
     gops_error error = gops_fresh_error();
     {
-        gops_gemm gemm = {sizeof gemm, plain_sgemm, plain_dgemm, &seen};
+        gops_gemm gemm = gops_test_counted_gemm(&seen);
         host.gemm = &gemm;
         gops_test_check(gops_set_default_host(&host, NULL) == GOPS_OK, "refused");
     }
@@ -396,9 +266,6 @@ static void default_host(void)
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"one_gemm_per_group_and_image", one_gemm_per_group_and_image},
-        {"blocks_multiply_once", blocks_multiply_once},
-        {"pointwise_reads_the_input", pointwise_reads_the_input},
         {"lent_parallel_for", lent_parallel_for},
         {"out_of_memory", out_of_memory},
         {"execution_allocates_nothing", execution_allocates_nothing},
