@@ -176,14 +176,35 @@ bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_plan_info 
 {
     const int64_t channels = gops_operation_channels(info);
     int64_t rest = channels;
+    double elements = 1; /* in a message only */
     bool fits = true;
+    for (int32_t i = 0; i < dims->rank; i++) {
+        elements *= (double)dims->dims[i];
+    }
     for (int32_t i = 0; i < dims->rank && rest != 0; i++) {
         fits = fits && dims->dims[i] > 0 && rest % dims->dims[i] == 0;
         rest /= dims->dims[i] > 0 ? dims->dims[i] : 1;
     }
     return (fits && rest <= 1) ||
            gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                            "bias does not have one element for each of the %" PRId64
+                            "bias has %.0f elements; there must be one for each of the %" PRId64
                             " output channels",
-                            channels);
+                            elements, channels);
+}
+
+bool gops_operation_check_residual(const char *path, const gops_tensor *residual,
+                                   const gops_tensor *output, gops_tool_error *error)
+{
+    if (residual->rank != output->rank) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: residual has rank %d, the output %d",
+                                path, (int)residual->rank, (int)output->rank);
+    }
+    for (int32_t i = 0; i < output->rank; i++) {
+        if (residual->dims[i] != output->dims[i]) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                    "%s: residual has %" PRId64 " on axis %d, the output %" PRId64,
+                                    path, residual->dims[i], (int)i, output->dims[i]);
+        }
+    }
+    return true;
 }

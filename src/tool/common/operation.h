@@ -61,4 +61,8 @@ bool gops_operation_is_quantized(const gops_settings *settings, const gops_tenso
 bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_plan_info *info,
                                gops_tool_error *error);
 
+/* Whether the residual, of that file, has the output's shape. */
+bool gops_operation_check_residual(const char *path, const gops_tensor *residual,
+                                   const gops_tensor *output, gops_tool_error *error);
+
 #endif

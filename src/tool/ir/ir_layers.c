@@ -82,8 +82,10 @@ static bool prepare_layer(gops_ir_run *run, int index, gops_tool_error *error)
     if (layer->inputs < layer_types[kind].min_inputs ||
         layer->inputs > layer_types[kind].max_inputs ||
         layer->outputs != layer_types[kind].outputs) {
-        return gops_ir_refuse(run, index, error, "it has %d inputs and %d outputs", layer->inputs,
-                              layer->outputs);
+        return gops_ir_refuse(run, index, error,
+                              "it has %d inputs and %d outputs; this type has %d to %d and %d",
+                              layer->inputs, layer->outputs, layer_types[kind].min_inputs,
+                              layer_types[kind].max_inputs, layer_types[kind].outputs);
     }
     for (int i = 0; i < layer->inputs; i++) {
         if (!check_stated(run, index, &layer->input[i], gops_ir_input(run, index, i), "input",

@@ -57,7 +57,9 @@ static bool read_filter(const gops_ir_run *run, int index, bool group, gops_tens
         return true;
     }
     if (filter->rank == GOPS_MAX_RANK) {
-        return gops_ir_refuse(run, index, error, "the filter's rank is %d", GOPS_MAX_RANK);
+        return gops_ir_refuse(run, index, error,
+                              "the filter has rank %d; a Convolution's is at most %d",
+                              (int)filter->rank, GOPS_MAX_RANK - 1);
     }
     memmove(filter->dims + 1, filter->dims, (size_t)filter->rank * sizeof *filter->dims);
     filter->dims[0] = 1;
@@ -128,7 +130,10 @@ static bool read_output_shape(const gops_ir_run *run, int index, gops_list *list
     }
     const int count = gops_ir_constant_input(run, index, 2, "output_shape", values, error);
     if (count > GOPS_MAX_SPATIAL || count == 0) {
-        return gops_ir_refuse(run, index, error, "output_shape has %d numbers", count);
+        return gops_ir_refuse(
+            run, index, error,
+            "output_shape has %d numbers; it has one for each of 1 to %d spatial axes", count,
+            GOPS_MAX_SPATIAL);
     }
     for (int i = 0; i < count; i++) {
         list->values[i] = values[i];
@@ -180,11 +185,13 @@ bool gops_ir_prepare_norm(gops_ir_run *run, int index, gops_tool_error *error)
     gops_norm_attributes *attributes = &step->problem.attributes.norm;
     step->problem = (gops_ir_problem){.operation = GOPS_IR_NORM};
     if (groups == NULL || gops_ir_integers(groups, 1, &attributes->num_groups) != 1) {
-        return gops_ir_refuse(run, index, error, "num_groups is not a number");
+        return gops_ir_refuse(run, index, error, "num_groups \"%.40s\" is not a number",
+                              groups != NULL ? groups : "");
     }
     attributes->epsilon = epsilon != NULL ? strtod(epsilon, &end) : NAN;
     if (end == NULL || end == epsilon || *end != '\0') {
-        return gops_ir_refuse(run, index, error, "epsilon is not a number");
+        return gops_ir_refuse(run, index, error, "epsilon \"%.40s\" is not a number",
+                              epsilon != NULL ? epsilon : "");
     }
     step->scale = gops_ir_source(run, index, 1);
     step->bias = gops_ir_source(run, index, 2);

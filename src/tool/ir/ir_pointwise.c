@@ -38,7 +38,7 @@ static bool plan_step(gops_ir_run *run, int index, gops_tool_error *error)
     int64_t count, biases = 1;
     if (!gops_ir_count(&step->held.shape, &count) ||
         (bias != NULL && !gops_ir_count(bias, &biases))) {
-        return gops_ir_refuse(run, index, error, "it has too many elements");
+        return gops_ir_refuse(run, index, error, "its shape has more elements than 64 bits count");
     }
     if (count == 0) {
         return true;
@@ -93,7 +93,7 @@ bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error
     const char *zero = gops_ir_attribute_value(&run->model->layer[index], "special_zero");
     const bool special = zero != NULL && (strcmp(zero, "true") == 0 || strcmp(zero, "True") == 0 ||
                                           strcmp(zero, "1") == 0);
-    gops_ir_text text;
+    gops_ir_text text, shape;
     int64_t count = 0;
     int unknown = -1;
     bool fine = gops_ir_count(input, &count);
@@ -103,6 +103,7 @@ bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error
     }
     step->output.type = input->type;
     step->output.rank = (int32_t)rank;
+    const gops_tensor asked = step->output;
     step->data = gops_ir_source(run, index, 0);
     step->constant = run->step[step->data].constant;
     step->algorithm = step->constant ? "folded" : "-";
@@ -119,6 +120,6 @@ bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error
         }
     }
     return (fine && resolve_unknown(&step->output, unknown, count)) ||
-           gops_ir_refuse(run, index, error, "the shape does not go with the input, %s",
-                          gops_ir_call_tensor(input, &text));
+           gops_ir_refuse(run, index, error, "the shape, %s, does not go with the input, %s",
+                          gops_ir_call_tensor(&asked, &shape), gops_ir_call_tensor(input, &text));
 }

@@ -102,12 +102,7 @@ static bool check_extras(run_state *state, gops_tool_error *error)
         }
     }
     return state->residual.file.descriptor < 0 ||
-           (residual->rank == output->rank &&
-            memcmp(residual->dims, output->dims, (size_t)output->rank * sizeof output->dims[0]) ==
-                0) ||
-           gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                            "%s: the residual does not have the shape of the output",
-                            state->residual.file.path);
+           gops_operation_check_residual(state->residual.file.path, residual, output, error);
 }
 
 static bool make_plan(run_state *state, gops_tool_error *error)

@@ -83,7 +83,9 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
         return false;
     }
     if (!verbs[verb].has_operation && command.files[0] == NULL) {
-        return gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s needs a model", verbs[verb].name);
+        return gops_tool_refuse(error, GOPS_EXIT_USAGE,
+                                "%s needs a model: groupops-mpi %s MODEL.xml", verbs[verb].name,
+                                verbs[verb].name);
     }
     gops_mpi_progress(world, "beginning");
     return verbs[verb].execute(world, &command, error);

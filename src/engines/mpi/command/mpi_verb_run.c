@@ -79,14 +79,10 @@ static bool check_extras(run_state *state, gops_tool_error *error)
         }
         state->bias.tensor = wanted; /* one axis, in the same order */
     }
-    const gops_tensor *residual = &state->residual.tensor;
     if (state->residual.descriptor >= 0 &&
-        (residual->rank != output->rank ||
-         memcmp(residual->dims, output->dims, (size_t)output->rank * sizeof output->dims[0]) !=
-             0)) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                "%s: the residual does not have the shape of the output",
-                                state->residual.path);
+        !gops_operation_check_residual(state->residual.path, &state->residual.tensor, output,
+                                       error)) {
+        return false;
     }
     return gops_mpi_extras_read(&state->settings, state->inputs, &state->info, &state->extras,
                                 error);
