@@ -3,11 +3,9 @@
 import copy
 import gc
 import pickle
-import threading
 import unittest
 import unittest.mock
 import weakref
-from collections import OrderedDict
 
 import support  # before all that imports torch
 
@@ -16,113 +14,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import groupops_torch
+from graph_models import Block, Calls, Extends, Inherits, ListOrTensor, Named, Two, Writes, uneven
 from groupops_torch import override
-from support import within
-
-LAYOUTS = (torch.contiguous_format, torch.channels_last)
-
-
-class Block(nn.Module):
-    """As ResNet's."""
-
-    def __init__(self, c_in=6, c_out=10, inplace=True):
-        super().__init__()
-        self.conv1 = nn.Conv2d(c_in, c_out, 3, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(c_out)
-        self.relu = nn.ReLU(inplace)
-        self.conv2 = nn.Conv2d(c_out, c_out, (3, 2), padding=(1, 1), groups=2)
-        self.bn2 = nn.BatchNorm2d(c_out)
-        self.aside = nn.Conv2d(c_in, c_out, (1, 2), padding=(0, 1))
-        self.bn3 = nn.BatchNorm2d(c_out)
-        self.scale = 1.0
-
-    def forward(self, x):
-        out = self.conv1(x)
-        out = self.bn1(out)
-        out = self.relu(out)
-        out = self.conv2(out)
-        out = self.bn2(out)
-        out += self.bn3(self.aside(x))
-        return self.relu(out) * self.scale
-
-
-class Calls(nn.Module):
-    """A convolution, and a forward that is given."""
-
-    def __init__(self, forward, channels=10):
-        super().__init__()
-        self.conv = nn.Conv2d(6, channels, 3, padding=1)
-        self.norm = nn.BatchNorm2d(channels)
-        self.of = forward
-
-    def forward(self, x):
-        return self.of(self, x)
-
-
-class Conv(nn.Conv2d):
-    """As torchvision's video networks have them."""
-
-
-class Inherits(Block):
-    def __init__(self):
-        super().__init__()
-        self.conv1 = Conv(6, 10, 3, padding=1)
-
-
-class Extends(Block):
-    def forward(self, x):
-        return super().forward(x) + 5
-
-
-class Named(nn.Module):
-    """Two blocks whose own forward torch.fx cannot follow, and an output that it would change."""
-
-    def __init__(self):
-        super().__init__()
-        self.blocks = nn.ModuleList([Block(6, 10), Block(10, 7 + 1)])
-        self.last = nn.Sequential(nn.Conv2d(8, 5, 1), nn.ReLU())
-
-    def forward(self, x):
-        for block in self.blocks:
-            x = block(x)
-            if x.mean() > 1e9:
-                break
-        return OrderedDict(out=self.last(x))
-
-
-class ListOrTensor(nn.Module):
-    """What torch.fx follows is not what is done with a tensor."""
-
-    def __init__(self):
-        super().__init__()
-        self.block = Block()
-
-    def forward(self, x):
-        if isinstance(x, torch.Tensor):
-            return self.block(x)
-        return self.block(x) + 1
-
-
-class Writes(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.block = Block()
-        self.size = None
-
-    def forward(self, x):
-        self.size = x.shape
-        return self.block(x)
-
-
-def uneven(model):
-    """As if it had seen values."""
-    for module in model.modules():
-        if isinstance(module, nn.modules.batchnorm._BatchNorm):
-            module.running_mean.uniform_(-1, 1)
-            module.running_var.uniform_(0.2, 3)
-            nn.init.uniform_(module.weight, -2, 2)
-            nn.init.uniform_(module.bias)
-    return model.eval()
+from support import LAYOUTS, within
 
 
 class Case(unittest.TestCase):
@@ -131,12 +25,10 @@ class Case(unittest.TestCase):
         self.data = torch.randn(2, 6, 7, 5)
 
     def check(self, model=None, data=None):
-        """Inside within(): what the model gives, and the calls that were counted."""
+        """Inside within(): what the model gives."""
         model, data = model or self.model, self.data if data is None else data
-        before = groupops_torch.statistics()
         with torch.no_grad():
             got = model(data)
-            counted = {name: count - before[name] for name, count in groupops_torch.statistics().items()}
             expected = copy.deepcopy(model).double()(data.double())
         if isinstance(got, dict):
             self.assertEqual(type(got), type(expected))
@@ -144,7 +36,6 @@ class Case(unittest.TestCase):
         self.assertEqual((got.shape, got.dtype), (expected.shape, data.dtype))
         self.assertTrue(torch.allclose(got.double(), expected, rtol=1e-4, atol=1e-4))
         self.assertEqual(got.stride(), expected.stride())
-        return counted
 
     def known(self, model=None):
         return override._graphs._known.get(id((model or self.model).__dict__))
@@ -306,13 +197,6 @@ class Values(Case):
             self.assertLess((got - expected).abs().max(), 1e-3 * expected.abs().max())
 
 
-class Two(Calls):
-    """Of two tensors."""
-
-    def forward(self, x, other):
-        return self.of(self, (x, other))
-
-
 class Changed(Case):
     def setUp(self):
         super().setUp()
@@ -320,10 +204,6 @@ class Changed(Case):
 
     def test_writes(self):
         other = uneven(Block())
-
-        def set_data(tensor):
-            tensor.data = torch.rand(tensor.shape) + 0.1
-
         writes = {
             "state": lambda: self.model.load_state_dict(other.state_dict()),
             "another module": lambda: setattr(self.model, "bn2", other.bn2),
@@ -333,10 +213,8 @@ class Changed(Case):
             "slope": lambda: setattr(self.model, "relu", nn.LeakyReLU(0.5)),
         }
         for at, name in (("conv1", "weight"), ("conv2", "bias"), ("bn2", "weight"), ("bn3", "running_var")):
-            tensor = lambda at=at, name=name: getattr(getattr(self.model, at), name)
-            writes[f"{at} {name} counted"] = lambda tensor=tensor: tensor().mul_(1.5)
-            writes[f"{at} {name} by NumPy"] = lambda tensor=tensor: tensor().detach().numpy().__imul__(1.5)
-            writes[f"{at} {name} data"] = lambda tensor=tensor: set_data(tensor())
+            writes.update(
+                support.writes(f"{at} {name}", lambda at=at, name=name: getattr(getattr(self.model, at), name)))
         for name, write in writes.items():
             for layout in LAYOUTS:
                 self.setUp()
@@ -448,7 +326,6 @@ class Life(Case):
         """Of residuals that the library adds, and others."""
         model = uneven(Two(lambda model, x: torch.relu(model.norm(model.conv(x[0])) + x[1])))
         groupops_torch.fuse(model)
-        wrong = []
 
         def work(number):
             for size in range(200):
@@ -458,16 +335,10 @@ class Life(Case):
                 with torch.no_grad():
                     got, expected = model(data, other), torch.relu(model.norm(F.conv2d(
                         data, model.conv.weight, model.conv.bias, padding=1)) + other)
-                if not torch.allclose(got, expected, rtol=1e-4, atol=1e-4):
-                    wrong.append((number, size))
+                self.assertTrue(torch.allclose(got, expected, rtol=1e-4, atol=1e-4), size)
 
         with within():
-            threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        self.assertEqual(wrong, [])
+            self.assertEqual(support.in_threads(work, 4), [])
 
     def test_script(self):
         groupops_torch.fuse(self.model)

@@ -3,58 +3,21 @@
 import copy
 import gc
 import io
-import threading
-import unittest
 import weakref
-from unittest import mock
 
 import support  # before all that imports torch
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import groupops_torch
-from groupops_torch import checks, override
+from groupops_torch import override
+from module_case import LAYOUT, Case
 from support import served, within
-
-LAYOUT = torch.channels_last
 
 
 def left():
     return groupops_torch.statistics()["left to PyTorch"]
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        # Served where it is contiguous, left where it is channels_last.
-        self.module = nn.Conv2d(6, 10, (3, 2), padding=1, groups=2).eval()
-        self.data = torch.randn(2, 6, 7, 5)
-
-    def asked(self, run):
-        """How many decisions run() asked for."""
-        with mock.patch.object(checks, "left_at_once", side_effect=checks.left_at_once) as asking:
-            run()
-        return asking.call_count
-
-    def check(self, data=None, module=None, rtol=1e-4):
-        """Inside within(): the module's output, which PyTorch has without us."""
-        data, module = self.data if data is None else data, module or self.module
-        with torch.no_grad():
-            got = module(data)
-            expected = nn.functional.conv2d(
-                data.double(), module.weight.double(), None if module.bias is None else module.bias.double(),
-                module.stride, module.padding, module.dilation, module.groups)
-        self.assertEqual(got.shape, expected.shape)
-        self.assertEqual(got.dtype, data.dtype)
-        self.assertTrue(torch.allclose(got.double(), expected, rtol=rtol, atol=rtol))
-
-    def learn(self, data=None):
-        """Two calls, of which the second is remembered."""
-        data = self.data if data is None else data
-        with torch.no_grad():
-            self.module(data)
-            self.assertEqual(self.asked(lambda: self.module(data)), 0)
 
 
 class Remembered(Case):
@@ -245,134 +208,12 @@ class Remembered(Case):
                 self.assertEqual(self.module(self.data).requires_grad, context is torch.enable_grad)
 
     def test_many_threads_of_python(self):
-        wrong = []
-
         def run(size):
-            try:
-                for turn in range(60):
-                    self.check(torch.randn(1, 6, 5 + size, 4 + turn % 5))
-            except Exception as failure:
-                wrong.append(failure)
+            for turn in range(60):
+                self.check(torch.randn(1, 6, 5 + size, 4 + turn % 5))
 
         with within():
-            threads = [threading.Thread(target=run, args=(size,)) for size in range(5)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        self.assertEqual(wrong, [])
-
-
-class OutOfTheOrdinary(Case):
-    """What sees more of a call than its result."""
-
-    def test_autocast(self):
-        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-            expected = self.module(self.data)
-        self.assertEqual(expected.dtype, torch.bfloat16)
-        for data in (self.data, self.data.to(memory_format=LAYOUT)):
-            with within(), torch.no_grad():
-                self.learn(data)
-                with torch.autocast("cpu", dtype=torch.bfloat16):
-                    got = self.module(data)
-            self.assertEqual(got.dtype, torch.bfloat16)
-            self.assertTrue(torch.allclose(got, expected, rtol=0.02, atol=0.02))
-
-    def test_modes(self):
-        class Seen(TorchDispatchMode):
-            def __torch_dispatch__(self, function, types, given=(), named=None):
-                seen.append(str(function))
-                return function(*given, **(named or {}))
-
-        for data in (self.data, self.data.to(memory_format=LAYOUT)):
-            seen = []
-            with within(), torch.no_grad():
-                self.learn(data)
-                with Seen():
-                    self.module(data)
-            self.assertEqual(seen, ["aten.convolution.default"])
-
-    def test_subclass(self):
-        class Named(torch.Tensor):
-            pass
-
-        with within(), torch.no_grad():
-            self.learn()
-            self.assertIs(type(self.module(self.data.as_subclass(Named))), Named)
-
-    def test_vmap(self):
-        many = torch.stack([self.data, self.data + 1, self.data - 1])
-        for layout in (torch.contiguous_format, LAYOUT):
-            data = self.data.to(memory_format=layout)
-            with within(), torch.no_grad():
-                self.learn(data)
-                got = torch._vmap_internals._vmap(self.module)(many)
-            for one, other in zip(got, many):
-                self.assertTrue(torch.allclose(one, self.module(other), rtol=1e-4, atol=1e-4))
-
-    def test_negative_view(self):
-        with within(), torch.no_grad():
-            self.learn()
-            self.check(torch._neg_view(self.data))
-            self.check(self.data)
-
-    def test_trace_and_script(self):
-        for data in (self.data, self.data.to(memory_format=LAYOUT)):
-            with within(), torch.no_grad():
-                self.learn(data)
-                traced = torch.jit.trace(self.module, data, check_trace=False)
-                scripted = torch.jit.script(nn.Sequential(self.module, nn.ReLU()))
-            other = torch.randn(1, 6, 9, 8)
-            expected = self.module(other)
-            self.assertIn("aten::_convolution", str(traced.graph))
-            self.assertTrue(torch.allclose(traced(other), expected, rtol=1e-4, atol=1e-4))
-            self.assertTrue(torch.allclose(scripted(other), expected.relu(), rtol=1e-4, atol=1e-4))
-
-    def test_hooks(self):
-        seen = []
-        with within():
-            self.learn()
-            hook = self.module.register_forward_hook(lambda module, given, output: seen.append(output.shape))
-            self.check()
-            hook.remove()
-            self.check()
-        self.assertEqual(len(seen), 1)
-
-    def test_weight_norm(self):
-        with within():
-            self.learn()
-            nn.utils.weight_norm(self.module)
-            for _ in range(3):
-                self.check()
-                self.module.weight_g.data.mul_(2)
-            nn.utils.remove_weight_norm(self.module)
-            self.check()
-
-    def test_parametrized(self):
-        class Doubled(nn.Module):
-            def forward(self, weight):
-                return 2 * weight
-
-        for name in ("weight", "bias"):
-            with within():
-                self.learn()
-                nn.utils.parametrize.register_parametrization(self.module, name, Doubled())
-                self.check()
-                self.check()
-                nn.utils.parametrize.remove_parametrizations(self.module, name)
-                self.learn()
-
-    def test_own_forward(self):
-        class Negative(nn.Conv2d):
-            def _conv_forward(self, input, weight, bias):
-                return -super()._conv_forward(input, weight, bias)
-
-        module = Negative(6, 10, 3)
-        with torch.no_grad():
-            expected = module(self.data)
-            with within():
-                for _ in range(3):
-                    self.assertTrue(torch.allclose(module(self.data), expected, rtol=1e-4, atol=1e-4))
+            self.assertEqual(support.in_threads(run, 5), [])
 
 
 class Life(Case):

@@ -11,25 +11,14 @@ import torch
 from torch import nn
 
 import groupops_torch
+from graph_models import uneven
 from groupops_torch import chain, override
-from support import within
+from support import LAYOUTS, within
 
-LAYOUTS = (torch.contiguous_format, torch.channels_last)
 ACTIVATIONS = (
     nn.ReLU(), nn.ReLU(inplace=True), nn.ReLU6(), nn.Hardtanh(-0.75, 0.5), nn.LeakyReLU(0.3), nn.Sigmoid(), nn.Hardswish(),
     nn.SiLU(inplace=True), nn.Hardsigmoid(),
 )
-
-
-def norm(kind, channels, **settings):
-    """One that has seen values, as uneven as can be."""
-    module = kind(channels, **settings)
-    module.running_mean.uniform_(-1, 1)
-    module.running_var.uniform_(0.2, 3)
-    if module.affine:
-        nn.init.uniform_(module.weight, -2, 2)
-        nn.init.uniform_(module.bias)
-    return module
 
 
 def one_by_one(network, data):
@@ -41,7 +30,7 @@ def one_by_one(network, data):
 class Case(unittest.TestCase):
     def setUp(self):
         self.network = nn.Sequential(
-            nn.Conv2d(6, 10, (3, 2), padding=1, groups=2), norm(nn.BatchNorm2d, 10), nn.ReLU(), nn.Conv2d(10, 7, 1)
+            nn.Conv2d(6, 10, (3, 2), padding=1, groups=2), uneven(nn.BatchNorm2d(10)), nn.ReLU(), nn.Conv2d(10, 7, 1)
         ).eval()
         self.data = torch.randn(2, 6, 7, 5)
 
@@ -52,9 +41,9 @@ class Case(unittest.TestCase):
         """Inside within(): the network's output, which its modules have one by one."""
         data, network = self.data if data is None else data, network or self.network
         with torch.no_grad():
-            before = groupops_torch.statistics()
+            counts = support.counted()
             got = network(data)
-            self.counted = {name: count - before[name] for name, count in groupops_torch.statistics().items()}
+            self.counted = counts()
             expected = one_by_one(copy.deepcopy(network).double(), data.double())
         self.assertEqual((got.shape, got.dtype), (expected.shape, data.dtype))
         self.assertTrue(torch.allclose(got.double(), expected, rtol=1e-4, atol=1e-4))
@@ -73,7 +62,7 @@ class Values(Case):
                 for axes, (conv, batch_norm) in enumerate(
                     ((nn.Conv1d, nn.BatchNorm1d), (nn.Conv2d, nn.BatchNorm2d), (nn.Conv3d, nn.BatchNorm3d)), 1
                 ):
-                    modules = [conv(6, 10, 3, stride=2, padding=1, groups=2, bias=bias), norm(batch_norm, 10, affine=affine)]
+                    modules = [conv(6, 10, 3, stride=2, padding=1, groups=2, bias=bias), uneven(batch_norm(10, affine=affine))]
                     self.network = nn.Sequential(*modules, *([] if activation is None else [activation])).eval()
                     for layout in LAYOUTS if axes == 2 else LAYOUTS[:1]:
                         data = torch.randn(2, 6, *(7, 5, 6)[:axes]).to(memory_format=layout)
@@ -93,7 +82,7 @@ class Values(Case):
                     self.check(self.data.to(memory_format=layout))
 
     def test_converted(self):
-        self.network = nn.Sequential(nn.Conv2d(70, 130, 3, padding=1), norm(nn.BatchNorm2d, 130), nn.Hardswish()).eval()
+        self.network = nn.Sequential(nn.Conv2d(70, 130, 3, padding=1), uneven(nn.BatchNorm2d(130)), nn.Hardswish()).eval()
         data = torch.randn(2, 70, 7, 5).to(memory_format=torch.channels_last)
         with within():
             self.learn(data)
@@ -119,7 +108,7 @@ class Values(Case):
                 return super().forward(2 * data)
 
         for kind, chains in ((Heir, 1), (Other, 0)):
-            self.network = nn.Sequential(kind(6, 10, 3), norm(nn.BatchNorm2d, 10), nn.ReLU()).eval()
+            self.network = nn.Sequential(kind(6, 10, 3), uneven(nn.BatchNorm2d(10)), nn.ReLU()).eval()
             with within():
                 for _ in range(3):
                     self.check()
@@ -168,9 +157,6 @@ class MadeAnew(Case):
             for p in other.parameters():
                 p.uniform_(-1, 1)
 
-        def set_data(tensor):
-            tensor.data = torch.rand(tensor.shape) + 0.1
-
         def replace(index, module):
             self.network[index] = module
 
@@ -184,7 +170,7 @@ class MadeAnew(Case):
                 "state": lambda: self.network.load_state_dict(other.state_dict()),
                 "training": train,
                 "epsilon": lambda: setattr(self.network[1], "eps", 0.5),
-                "another norm": lambda: replace(1, norm(nn.BatchNorm2d, 10).eval()),
+                "another norm": lambda: replace(1, uneven(nn.BatchNorm2d(10))),
                 "another activation": lambda: replace(2, nn.Sigmoid()),
                 "no norm": lambda: replace(1, nn.Identity()),
                 "another weight": lambda: setattr(self.network[0], "weight", nn.Parameter(torch.randn(10, 3, 2, 2))),
@@ -194,10 +180,8 @@ class MadeAnew(Case):
                 "a module more": lambda: self.network.append(nn.Conv2d(7, 5, 1)),
             }
             for at, name in ((0, "weight"), (0, "bias"), (1, "weight"), (1, "bias"), (1, "running_mean"), (1, "running_var")):
-                tensor = lambda at=at, name=name: getattr(self.network[at], name)
-                writes[f"{at} {name} counted"] = lambda tensor=tensor: tensor().mul_(1.5)
-                writes[f"{at} {name} by NumPy"] = lambda tensor=tensor: tensor().detach().numpy().__imul__(1.5)
-                writes[f"{at} {name} data"] = lambda tensor=tensor: set_data(tensor())
+                writes.update(
+                    support.writes(f"{at} {name}", lambda at=at, name=name: getattr(self.network[at], name)))
             for name, write in writes.items():
                 self.setUp()
                 with within(), torch.no_grad(), self.subTest(name, layout=layout):

@@ -1,0 +1,124 @@
+"""Calls of modules that something sees more of than their results: they take PyTorch's own way."""
+
+import support  # before all that imports torch
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from module_case import LAYOUT, Case
+from support import within
+
+
+class Observed(Case):
+    def test_autocast(self):
+        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+            expected = self.module(self.data)
+        self.assertEqual(expected.dtype, torch.bfloat16)
+        for data in (self.data, self.data.to(memory_format=LAYOUT)):
+            with within(), torch.no_grad():
+                self.learn(data)
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    got = self.module(data)
+            self.assertEqual(got.dtype, torch.bfloat16)
+            self.assertTrue(torch.allclose(got, expected, rtol=0.02, atol=0.02))
+
+    def test_modes(self):
+        class Seen(TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, given=(), named=None):
+                seen.append(str(function))
+                return function(*given, **(named or {}))
+
+        for data in (self.data, self.data.to(memory_format=LAYOUT)):
+            seen = []
+            with within(), torch.no_grad():
+                self.learn(data)
+                with Seen():
+                    self.module(data)
+            self.assertEqual(seen, ["aten.convolution.default"])
+
+    def test_subclass(self):
+        class Named(torch.Tensor):
+            pass
+
+        with within(), torch.no_grad():
+            self.learn()
+            self.assertIs(type(self.module(self.data.as_subclass(Named))), Named)
+
+    def test_vmap(self):
+        many = torch.stack([self.data, self.data + 1, self.data - 1])
+        for layout in (torch.contiguous_format, LAYOUT):
+            data = self.data.to(memory_format=layout)
+            with within(), torch.no_grad():
+                self.learn(data)
+                got = torch._vmap_internals._vmap(self.module)(many)
+            for one, other in zip(got, many):
+                self.assertTrue(torch.allclose(one, self.module(other), rtol=1e-4, atol=1e-4))
+
+    def test_negative_view(self):
+        with within(), torch.no_grad():
+            self.learn()
+            self.check(torch._neg_view(self.data))
+            self.check(self.data)
+
+    def test_trace_and_script(self):
+        for data in (self.data, self.data.to(memory_format=LAYOUT)):
+            with within(), torch.no_grad():
+                self.learn(data)
+                traced = torch.jit.trace(self.module, data, check_trace=False)
+                scripted = torch.jit.script(nn.Sequential(self.module, nn.ReLU()))
+            other = torch.randn(1, 6, 9, 8)
+            expected = self.module(other)
+            self.assertIn("aten::_convolution", str(traced.graph))
+            self.assertTrue(torch.allclose(traced(other), expected, rtol=1e-4, atol=1e-4))
+            self.assertTrue(torch.allclose(scripted(other), expected.relu(), rtol=1e-4, atol=1e-4))
+
+    def test_hooks(self):
+        seen = []
+        with within():
+            self.learn()
+            hook = self.module.register_forward_hook(lambda module, given, output: seen.append(output.shape))
+            self.check()
+            hook.remove()
+            self.check()
+        self.assertEqual(len(seen), 1)
+
+    def test_weight_norm(self):
+        with within():
+            self.learn()
+            nn.utils.weight_norm(self.module)
+            for _ in range(3):
+                self.check()
+                self.module.weight_g.data.mul_(2)
+            nn.utils.remove_weight_norm(self.module)
+            self.check()
+
+    def test_parametrized(self):
+        class Doubled(nn.Module):
+            def forward(self, weight):
+                return 2 * weight
+
+        for name in ("weight", "bias"):
+            with within():
+                self.learn()
+                nn.utils.parametrize.register_parametrization(self.module, name, Doubled())
+                self.check()
+                self.check()
+                nn.utils.parametrize.remove_parametrizations(self.module, name)
+                self.learn()
+
+    def test_own_forward(self):
+        class Negative(nn.Conv2d):
+            def _conv_forward(self, input, weight, bias):
+                return -super()._conv_forward(input, weight, bias)
+
+        module = Negative(6, 10, 3)
+        with torch.no_grad():
+            expected = module(self.data)
+            with within():
+                for _ in range(3):
+                    self.assertTrue(torch.allclose(module(self.data), expected, rtol=1e-4, atol=1e-4))
+
+
+if __name__ == "__main__":
+    support.main()
