@@ -77,6 +77,19 @@ class Remembered(Case):
             self.check()
             self.assertEqual(left(), before)
 
+    def test_batches(self):
+        """A layer that is too small for one image is none for several."""
+        inputs = [torch.randn(count, 60, 3, 3) for count in (1, 5)]
+        for first, second in (inputs, inputs[::-1]):
+            self.module = nn.Conv2d(60, 40, 1).eval()
+            with within():
+                for data in (first, first, second, second, first, second):
+                    self.check(data)
+                    before = served()
+                    with torch.no_grad():
+                        self.module(data)
+                    self.assertEqual(served() - before, int(data is inputs[1]))
+
     def test_other_inputs(self):
         """Of other sizes, strides and types, by turns; more than are remembered."""
         inputs = [torch.randn(1 + size % 3, 6, size, 20 - size) for size in range(3, 17)]

@@ -98,6 +98,15 @@ class Values(Case):
             for data in inputs + inputs[::-1] + inputs[:1] * 3:
                 self.check(data)
 
+    def test_batches(self):
+        """A layer that is too small for one image is none for several."""
+        self.network = nn.Sequential(nn.Conv2d(60, 40, 1), uneven(nn.BatchNorm2d(40)), nn.ReLU()).eval()
+        inputs = [torch.randn(count, 60, 3, 3) for count in (1, 5)]
+        with within():
+            for data in (*inputs, *inputs, *inputs[::-1]):
+                self.check(data)
+                self.assertEqual(self.counted["convolution"], int(data is inputs[1]))
+
     def test_heirs(self):
         """Of a class of PyTorch's, with its forward or one of their own."""
         class Heir(nn.Conv2d):

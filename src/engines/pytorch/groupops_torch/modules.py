@@ -20,6 +20,7 @@ from groupops_torch.checks import ALWAYS, plainly_channels_last
 from groupops_torch.layers import contiguous
 from groupops_torch.remembered import (
     Call, autocast, can_be_remembered, dispatch_modes, find, function_modes, gradients, is_extraordinary, is_readable,
+    is_tracing,
 )
 
 # PyTorch's classes, and how many axes their images have.
@@ -94,7 +95,7 @@ class Modules:
         self._entry_of = entry_of
         self._counts = counts
         self._known = {}  # by the id of a module's dictionary: the first of its calls
-        self._left = {}  # by the same id: the strides of the latest of these that is PyTorch's
+        self._left = {}  # by the same id: sizes and strides of the latest of these that is PyTorch's
         self._references = {}  # by the same id, to the module
         self._theirs = {}  # by class: PyTorch's forward
         self.accuracy = None  # of calls now; None while weights are packed at each call
@@ -119,10 +120,11 @@ class Modules:
             own = module.__dict__
             try:
                 if (
-                    left.get(id(own)) == input.stride()
+                    id(own) in left
                     and type(input) is _Tensor
                     and own["padding_mode"] == "zeros"
-                    and not (gradients() or autocast() or function_modes() or dispatch_modes())
+                    and not (gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing())
+                    and left[id(own)] == (input.shape, input.stride())
                 ):
                     parameters = own["_parameters"]
                     output = _their_convolution(
@@ -162,10 +164,10 @@ class Modules:
             call.entry = self._entry_of(parameters[0], lists, groups)
             if call.entry is None or data.dtype not in ALWAYS:
                 return
-            if self._left.get(id(own)) == call.stride:
+            if self._left.get(id(own)) == (call.shape, call.stride):
                 del self._left[id(own)]
         else:
-            self._left[id(own)] = call.stride
+            self._left[id(own)] = call.shape, call.stride
         if id(own) not in self._references:
             self._references[id(own)] = weakref.ref(module, functools.partial(self._drop, id(own)))
         self._known[id(own)] = call.followed_by(self._known.get(id(own)))

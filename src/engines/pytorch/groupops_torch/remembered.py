@@ -10,7 +10,7 @@ gradients = torch.is_grad_enabled
 autocast = torch.is_autocast_cpu_enabled
 function_modes = torch._C._len_torch_function_stack
 dispatch_modes = torch._C._len_torch_dispatch_stack
-_is_tracing = torch._C._is_tracing
+is_tracing = torch._C._is_tracing
 
 # The dispatch keys of tensors that lie in memory as their sizes and strides say.
 _PLAIN = {str(torch._C._dispatch_keys(torch.empty(1)))}
@@ -21,14 +21,13 @@ with torch.inference_mode():
 def is_extraordinary(data):
     """Whether a call is to take PyTorch's own way: something sees more of it than its result."""
     return (
-        type(data) is not _Tensor or gradients() or autocast() or function_modes() or dispatch_modes() or _is_tracing()
+        type(data) is not _Tensor or gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing()
     )
 
 
 def is_plain(data, axes):
-    """Whether it is a batch of images, real, that lie in memory as their sizes and strides say. An empty batch is none:
-    what is decided for its strides would hold for other batches."""
-    return data.dim() == axes + 2 and data.numel() > 0 and not data.is_complex() and str(torch._C._dispatch_keys(data)) in _PLAIN
+    """Whether it is a batch of images, real, that lie in memory as their sizes and strides say."""
+    return data.dim() == axes + 2 and not data.is_complex() and str(torch._C._dispatch_keys(data)) in _PLAIN
 
 
 def is_readable(data):
@@ -42,8 +41,7 @@ def is_readable(data):
 
 class Call:
     """What a call was decided by, and what was decided: `lists` (checks.convolution) where the library serves
-    it; without them it is PyTorch's, for all sizes of these strides. Calls for a module are a list, the
-    latest first."""
+    it; without them it is PyTorch's. Calls for a module are a list, the latest first."""
 
     __slots__ = (
         "stride", "dtype", "attributes", "shape", "next", "lists", "contiguous", "converted", "threads", "accuracy",
@@ -55,7 +53,7 @@ class Call:
         self.stride = data.stride()
         self.dtype = data.dtype
         self.attributes = own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"]
-        self.shape = None if lists is None else data.shape
+        self.shape = data.shape
         self.next = None
         self.lists = lists
         self.contiguous = data.is_contiguous()
@@ -80,10 +78,10 @@ def find(call, own, data):
     """The first of the calls that is for such data and the module's attributes as they are, or None."""
     try:
         while call is not None and not (
-            call.stride == data.stride()
+            call.shape == data.shape
+            and call.stride == data.stride()
             and call.dtype is data.dtype
             and call.attributes == (own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"])
-            and (call.shape is None or call.shape == data.shape)
         ):
             call = call.next
     except RuntimeError:  # a tensor without strides
