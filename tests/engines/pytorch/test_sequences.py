@@ -3,6 +3,7 @@
 import copy
 import gc
 import unittest
+import unittest.mock
 import weakref
 
 import support  # before all that imports torch
@@ -14,6 +15,8 @@ import groupops_torch
 from graph_models import uneven
 from groupops_torch import chain, override
 from support import LAYOUTS, within
+
+chain.LEAST_FOLDED = 0  # so that the small outputs of tests are folded, too
 
 ACTIVATIONS = (
     nn.ReLU(), nn.ReLU(inplace=True), nn.ReLU6(), nn.Hardtanh(-0.75, 0.5), nn.LeakyReLU(0.3), nn.Sigmoid(), nn.Hardswish(),
@@ -106,6 +109,17 @@ class Values(Case):
             for data in (*inputs, *inputs, *inputs[::-1]):
                 self.check(data)
                 self.assertEqual(self.counted["convolution"], int(data is inputs[1]))
+
+    def test_small_outputs(self):
+        """Those of PyTorch's are not worth folding."""
+        with within(), unittest.mock.patch.object(chain, "LEAST_FOLDED", 2 * 10 * 9 * 7 + 1):
+            for layout, folded in zip(LAYOUTS, (True, False)):
+                self.setUp()
+                for _ in range(3):
+                    self.check(self.data.to(memory_format=layout))
+                self.assertEqual(self.chain().fold is not None, folded)
+            self.setUp()
+            self.learn(torch.cat([self.data] * 2).to(memory_format=LAYOUTS[1]))
 
     def test_heirs(self):
         """Of a class of PyTorch's, with its forward or one of their own."""
