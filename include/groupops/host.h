@@ -58,8 +58,8 @@ typedef struct gops_gemm {
 /** A parallel version of
  *     for (int64_t i = 0; i < count; i++) task(argument, i);
  * that returns 0 when every call was made, in any order, on any threads, one after another or at
- * once, and has returned; anything else when that could not be done. count is at most the plan's
- * threads. */
+ * once, and has returned; anything else when that could not be done: no call may be running then
+ * either, and gops_execute returns GOPS_HOST_FAILED. count is at most the plan's threads. */
 typedef int gops_parallel_for_fn(void *context, void (*task)(void *argument, int64_t index),
                                  void *argument, int64_t count);
 
@@ -73,8 +73,10 @@ typedef void gops_release_fn(void *context, void *memory);
 typedef void gops_log_fn(void *context, const char *line);
 
 typedef struct gops_host {
-    size_t size;                        /**< sizeof(gops_host): groupops/sized.h */
-    const gops_gemm *gemm;              /**< NULL: the CBLAS that the library was linked with */
+    size_t size; /**< sizeof(gops_host): groupops/sized.h */
+    /** NULL: the CBLAS that the library was linked with. The algorithm `gemm` multiplies by it; all
+     * others have kernels of their own. */
+    const gops_gemm *gemm;
     gops_parallel_for_fn *parallel_for; /**< NULL: OpenMP; the section on waiting above */
     gops_allocate_fn *allocate;         /**< NULL: the C library; given together with release */
     gops_release_fn *release;

@@ -92,8 +92,9 @@ typedef struct gops_options {
      * "depthwise", of whose forms the plan then chooses by the estimate: refused with
      * GOPS_UNSUPPORTED and the reason where none of them serves the shape. */
     const char *algorithm;
-    /** How many threads may work on one gops_execute; 0: as many as OpenMP would use here. The
-     * result has the same bits for every number. */
+    /** How many threads may work on one gops_execute; 0: as many as OpenMP would use here, also where
+     * the host lends a parallel_for, which cannot say how many it has. The result has the same bits
+     * for every number. */
     int32_t threads;
     /** The most bytes of workspace that one gops_execute may use, all threads together; 0: 4 MiB a
      * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. A plan

@@ -186,9 +186,11 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
                                         gops_error *error);
 
 /** Packs the weights of a convolution into a filter that gops_execute takes. It serves the plan it
- * was made with, and every plan with an equal filter layout. `weights` has the shape of the plan's
- * filter descriptor and is read only during the call. *filter is NULL after a failure. May be
- * called for one plan by many threads at once. `quantization` is for a quantized plan; NULL
+ * was made with, those that gops_plan_reshape and gops_plan_cache_get make of it, and those of
+ * gops_plan_part with as many groups. Any other plan may pack otherwise, even one of the same
+ * descriptors: gops_execute then refuses the filter and says what differs. `weights` has the shape of
+ * the plan's filter descriptor and is read only during the call. *filter is NULL after a failure. May
+ * be called for one plan by many threads at once. `quantization` is for a quantized plan; NULL
  * there means scales of 1 and zero points of 0. For a floating point plan it is NULL or has
  * filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
  * misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not finite

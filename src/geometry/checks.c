@@ -80,7 +80,7 @@ static gops_status check_ranks(const gops_conv_rules *rules, const gops_tensor *
     if (filter->rank != data->rank + 1) {
         return gops_fail(error, GOPS_INVALID,
                          "filter has rank %d, data has rank %d; a filter of %s has one axis more "
-                         "than its data",
+                         "than its data: GROUPS, the first",
                          (int)filter->rank, (int)data->rank, rules->name);
     }
     return GOPS_OK;

@@ -73,7 +73,7 @@ static void descriptors(void)
     p.filter.dims[5] = 1;
     gops_check_problem_refusal(&p, GOPS_INVALID,
                                "filter has rank 6, data has rank 4; a filter of GroupConvolution "
-                               "has one axis more than its data");
+                               "has one axis more than its data: GROUPS, the first");
     p.data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 3, 3, 3, 3);
     p.filter = GOPS_TEST_TENSOR(GOPS_F32, 3, 7, 5, 2, 2, 2, 2);
     gops_check_problem_refusal(&p, GOPS_UNSUPPORTED,

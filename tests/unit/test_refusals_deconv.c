@@ -60,7 +60,7 @@ static void descriptors(void)
     p.filter.rank = 4;
     gops_check_problem_refusal(&p, GOPS_INVALID,
                                "filter has rank 4, data has rank 4; a filter of " NAME
-                               " has one axis more than its data");
+                               " has one axis more than its data: GROUPS, the first");
     p = legal();
     p.filter.dims[0] = 0;
     gops_check_problem_refusal(&p, GOPS_INVALID,
