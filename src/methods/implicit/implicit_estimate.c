@@ -19,8 +19,8 @@ static const double NS_PER_FAR_VALUE = 0.4, NS_PER_GATHERED_VALUE = 0.5, CYCLES_
 /* What the addresses of a step cost on Intel's servers, known by their large L2, where the units that
  * multiply compute them too. Blocked inputs have few addresses; all else was fitted without this, so it
  * makes those cheaper: 128 -> 128, 3x3 on 112x112 took 0.94 of the time blocked by AVX-512 (Intel Xeon, Granite
- * Rapids). Shorter vectors have their factors (methods/table.c) from blocked inputs themselves. */
-static const double CYCLES_PER_COUNTED_STEP = 1;
+ * Rapids). For shorter vectors most of it is in their factors (methods/table.c), which were fitted with these. */
+static const double CYCLES_PER_COUNTED_STEP = 1, CYCLES_PER_SHORTER_STEP = 0.25;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
  * requantized, and bytes are transposed in the channels form. Cycles of tiles were measured on tiles by
  * themselves, the others set by hand to meet the times of layers. A blocked run is that of a block of planes. */
@@ -107,10 +107,10 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
     /* Most vectors of pixels lie across two cache lines and cost two loads. */
     const double loads = ((pixels_form ? 2 : 1) * nr + vectors) / LOADS_PER_CYCLE;
     double compute = multiplies > loads ? multiplies : loads;
-    const bool counted = plan->kernels->vector_bytes == GOPS_CACHE_LINE;
-    if (p->blocked && counted && !gops_plan_has_lanes(plan) &&
-        gops_machine_has_large_l2(&plan->machine)) {
-        compute *= compute / (compute + CYCLES_PER_COUNTED_STEP);
+    if (p->blocked && !gops_plan_has_lanes(plan) && gops_machine_has_large_l2(&plan->machine)) {
+        const bool shorter = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
+        compute *=
+            compute / (compute + (shorter ? CYCLES_PER_SHORTER_STEP : CYCLES_PER_COUNTED_STEP));
     }
     if (!plan->quantized) {
         const bool transposes = p->blocked && plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
