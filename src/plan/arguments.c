@@ -154,10 +154,8 @@ static gops_status read_stride(const char *name, int64_t stride, int64_t image, 
     }
     if (!gops_mul(stride, batch, &last) || last > PTRDIFF_MAX / size) {
         return gops_fail(error, GOPS_TOO_LARGE,
-                         "arguments.%s is %lld for %lld images of %lld bytes an element; the "
-                         "tensor is above %lld bytes",
-                         name, (long long)stride, (long long)batch, (long long)size,
-                         (long long)PTRDIFF_MAX);
+                         "arguments.%s is %lld for %lld images of %lld bytes an element", name,
+                         (long long)stride, (long long)batch, (long long)size);
     }
     *gap = batch > 1 ? stride - image : 0;
     return GOPS_OK;

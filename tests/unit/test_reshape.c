@@ -121,7 +121,7 @@ static void strides_refused(void)
            "arguments.output_stride is -1; an image has 7854 elements");
     arguments.output_stride = INT64_MAX / 4;
     expect(gops_execute(plan, &arguments, &error), &error, GOPS_TOO_LARGE,
-           "arguments.output_stride is 2305843009213693951 for 2 images");
+           "arguments.output_stride is 2305843009213693951 for 2 images of 4 bytes an element");
     arguments.output_stride = 7855;
     arguments.residual = y;
     expect(gops_execute(plan, &arguments, &error), &error, GOPS_INVALID,
