@@ -30,22 +30,27 @@ typedef struct tally {
     int64_t plans, wide;
 } tally;
 
-/* What plans are to have, on which instruction sets, and how many rows and columns more that takes. */
+/* The layer of case number n, with other sizes each time; what it spans is small. */
+typedef gops_problem layer_fn(gops_problem_operation operation, int n, gops_test_random *random);
+static layer_fn layer, few_channels;
+
+/* What plans are to have, on which instruction sets, of what layers, and how many rows and columns more that
+ * takes. */
 typedef struct subject {
     const char *word;
     const char *const *isas;
+    layer_fn *layer;
     int64_t more, share; /* more plans than one in so many have them */
 } subject;
-static const subject amx_tiles = {"AMX", isas, 0, 5};
-static const subject blocked_inputs = {"blocked", vnni, 31, 1000};
+static const subject amx_tiles = {"AMX", isas, layer, 0, 5};
+static const subject blocked_inputs = {"blocked", vnni, layer, 31, 1000};
+static const subject joined_taps = {"taps joined", isas, few_channels, 0, 40};
 
-/* The layer, with other sizes each time; what it spans is small. */
-static gops_problem layer(gops_problem_operation operation, int out, int in,
-                          gops_test_random *random)
+static gops_problem layer(gops_problem_operation operation, int n, gops_test_random *random)
 {
     const bool conv = operation == GOPS_PROBLEM_CONV;
-    const int64_t kernel = gops_test_random_range(random, 1, 3), o = channels_out[out];
-    const int64_t groups = gops_test_random_range(random, 1, 2), i = channels_in[in];
+    const int64_t kernel = gops_test_random_range(random, 1, 3), o = channels_out[n % OUTS];
+    const int64_t groups = gops_test_random_range(random, 1, 2), i = channels_in[n / OUTS % INS];
     gops_problem p = {.operation = operation, .threads = 1};
     p.data = (gops_tensor){GOPS_U8,
                            4,
@@ -57,6 +62,39 @@ static gops_problem layer(gops_problem_operation operation, int out, int in,
         2, {1, gops_test_random_chance(random, 60) ? 1 : gops_test_random_range(random, 2, 3)}};
     p.conv.pads_begin = (gops_list){2, {1, 2}};
     p.conv.pads_end = (gops_list){2, {1, 1}};
+    return p;
+}
+
+/* One to three axes, the last with a long row at times, and strides, dilations and pads on all of them; or
+ * outputs of the size of the data, whose rows can be copied together. */
+static gops_problem few_channels(gops_problem_operation operation, int n, gops_test_random *random)
+{
+    const int axes = n % 5 == 1 ? 1 : n % 5 == 2 ? 3 : 2;
+    const bool same = gops_test_random_chance(random, 50);
+    const int64_t groups = gops_test_random_range(random, 1, 3);
+    const int64_t in = gops_test_random_range(random, 1, 41);
+    gops_problem p = {.operation = operation, .threads = 1};
+    p.data = (gops_tensor){GOPS_U8, axes + 2, {gops_test_random_range(random, 1, 2), groups * in}};
+    p.filter =
+        (gops_tensor){GOPS_I8, axes + 3, {groups, gops_test_random_range(random, 1, 41), in}};
+    p.conv.strides.count = p.conv.dilations.count = (int32_t)axes;
+    p.conv.pads_begin.count = p.conv.pads_end.count = (int32_t)axes;
+    for (int a = 0; a < axes; a++) {
+        const bool last = a == axes - 1;
+        const int64_t half = gops_test_random_range(random, last, 3);
+        const int64_t kernel =
+            same ? 2 * half + 1 : gops_test_random_range(random, 1 + last, axes > 2 ? 4 : 7);
+        const int64_t dilation = gops_test_random_range(random, 1, 2);
+        const int64_t reach = (kernel - 1) * dilation, most = axes > 2 ? 5 : 23;
+        p.filter.dims[3 + a] = kernel;
+        p.data.dims[2 + a] = reach + gops_test_random_range(random, 1, most);
+        if (last && n % 16 == 0)
+            p.data.dims[2 + a] += gops_test_random_range(random, 257, 613);
+        p.conv.dilations.values[a] = dilation;
+        p.conv.strides.values[a] = same ? 1 : gops_test_random_range(random, 1, 3);
+        p.conv.pads_begin.values[a] = same ? reach / 2 : gops_test_random_range(random, 0, reach);
+        p.conv.pads_end.values[a] = same ? reach / 2 : gops_test_random_range(random, 0, reach);
+    }
     return p;
 }
 
@@ -92,9 +130,9 @@ static void compare_quantized(gops_problem_operation operation, const char *algo
     gops_test_random random = gops_test_random_start(gops_test_seed(), 10 + operation);
     tally of = {s->word, 0, 0}, other = of;
     for (int n = 0; n < OUTS * INS; n++) {
-        gops_problem p = layer(operation, n % OUTS, n / OUTS, &random);
-        p.data.dims[2] += s->more;
-        p.data.dims[3] += s->more;
+        gops_problem p = s->layer(operation, n, &random);
+        for (int a = 2; a < p.data.rank; a++)
+            p.data.dims[a] += s->more;
         p.data.type = n % 2 == 0 ? GOPS_U8 : GOPS_I8;
         gops_random_quantization memory;
         gops_reference_geometry g;
@@ -144,14 +182,18 @@ static void blocked_transposed(void)
     compare_quantized(GOPS_PROBLEM_DECONV, "subconv", &blocked_inputs);
 }
 
-static void relaxed(void)
+static void joined_convolutions(void)
 {
-    gops_test_random random = gops_test_random_start(gops_test_seed(), 20);
-    tally of = {"AMX", 0, 0};
+    compare_quantized(GOPS_PROBLEM_CONV, "implicit", &joined_taps);
+}
+
+static void compare_relaxed(const subject *s, bool deconvs)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 20 + !deconvs);
+    tally of = {s->word, 0, 0};
     for (int n = 0; n < 2 * OUTS * INS; n++) {
-        const bool conv = n % 2 == 0;
-        gops_problem p = layer(conv ? GOPS_PROBLEM_CONV : GOPS_PROBLEM_DECONV, n / 2 % OUTS,
-                               n / 2 / OUTS, &random);
+        const bool conv = n % 2 == 0 || !deconvs;
+        gops_problem p = s->layer(conv ? GOPS_PROBLEM_CONV : GOPS_PROBLEM_DECONV, n / 2, &random);
         gops_reference_geometry g;
         gops_reference_result expected;
         gops_tensor output;
@@ -175,8 +217,18 @@ static void relaxed(void)
         gops_reference_result_destroy(&expected);
         gops_problem_buffers_destroy(&buffers);
     }
-    gops_test_check(of.plans == 0 || of.wide > of.plans / 5, "%lld of %lld plans have tiles of AMX",
-                    (long long)of.wide, (long long)of.plans);
+    gops_test_check(of.plans == 0 || of.wide > of.plans / s->share, "%lld of %lld plans have %s",
+                    (long long)of.wide, (long long)of.plans, s->word);
+}
+
+static void relaxed(void)
+{
+    compare_relaxed(&amx_tiles, true);
+}
+
+static void joined_relaxed(void)
+{
+    compare_relaxed(&joined_taps, false);
 }
 
 int main(void)
@@ -184,6 +236,8 @@ int main(void)
     static const gops_test_case cases[] = {{"convolutions", convolutions},
                                            {"transposed", transposed},
                                            {"relaxed", relaxed},
+                                           {"joined_convolutions", joined_convolutions},
+                                           {"joined_relaxed", joined_relaxed},
                                            {"blocked_convolutions", blocked_convolutions},
                                            {"blocked_transposed", blocked_transposed},
                                            {NULL, NULL}};

@@ -54,6 +54,7 @@ typedef struct gops_implicit {
     bool writes_outputs; /* tiles can write the output: each column is within a run, the last
                             vector ends where its run ends, and depth is one block */
     bool dense;          /* a run has no gaps; if not, it includes the gaps between rows */
+    bool joined;         /* taps are, for AMX: lanes.h; axes are then those of gops_implicit_axes */
     int32_t merged;      /* how many of the last axes a run spans */
     /* Several items read each padded input: items before a barrier make each once, in the shared
      * workspace, so many bytes each; 0: each item makes its own. */
@@ -127,6 +128,10 @@ typedef struct gops_implicit_item {
     unsigned char *workspace;
     gops_implicit_pass pass;
 } gops_implicit_item;
+
+/* implicit_join.c: joins taps of the convolution (lanes.h) for tiles of AMX; false where there is nothing to
+ * join. */
+bool gops_implicit_join(const gops_plan *plan, gops_lanes_join *join);
 
 /* implicit_product.c */
 

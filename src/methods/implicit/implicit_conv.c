@@ -170,9 +170,11 @@ static int64_t shared_input(const gops_plan *plan, const gops_implicit *p, int64
 
 /* Lays out the product for one form and tile; false where it does not fit. */
 static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                             bool blocked, int64_t max_blocks, int64_t worker_limit,
+                             bool blocked, bool joined, int64_t max_blocks, int64_t worker_limit,
                              gops_implicit *p)
 {
+    gops_axis axis[GOPS_MAX_SPATIAL];
+    gops_lanes_join join;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
@@ -190,7 +192,17 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     if (blocked) {
         p->planes = gops_round_up(p->planes, GOPS_BLOCKED_STEPS);
     }
-    p->depth = conv->channels_out > 0 ? p->planes * conv->taps : 1;
+    if (joined && gops_implicit_join(plan, &join)) {
+        p->joined = true;
+        p->planes = gops_round_up(join.rows * join.taps * join.planes, GOPS_LANES_BLOCK);
+    }
+    p->flat = plan->quantized && has_one_axis(conv);
+    const int axes = gops_implicit_axes(plan, p, axis);
+    int64_t taps = 1;
+    for (int a = 0; a < axes; a++) {
+        taps *= axis[a].kernel;
+    }
+    p->depth = conv->channels_out > 0 ? p->planes * taps : 1;
     p->depth_block = gops_implicit_depth_block(plan, p, p->mr);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
     if (p->blocked && tiles->blocked != NULL) {
@@ -199,11 +211,8 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     if (gops_tile_is_wide(pixels_form, p->mr)) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_LANES_BLOCK);
     }
-    p->flat = plan->quantized && has_one_axis(conv);
     const int64_t nr = gops_implicit_tile(gops_implicit_tiles(p, tiles), p->mr, INT64_MAX)->nr;
     p->granule = p->flat ? nr * (pixels_form ? tiles->lanes : 1) : 1;
-    gops_axis axis[GOPS_MAX_SPATIAL];
-    const int axes = gops_implicit_axes(plan, p, axis);
     p->in_place = plan->type->native && !blocked &&
                   gops_implicit_unpadded(conv->axes, conv->axis) &&
                   (!pixels_form || conv->axis[conv->axes - 1].stride == 1);
@@ -235,25 +244,27 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
 }
 
 /* What the packing depends on besides the shape of the filter. */
-static int64_t filter_variant(int64_t mr, bool pixels_form)
+static int64_t filter_variant(int64_t mr, bool pixels_form, bool joined)
 {
-    return mr * 2 + pixels_form;
+    return mr * 4 + pixels_form * 2 + joined;
 }
 
 /* Lays out one form and tile, and keeps it where it costs less than *best; `found` says whether there is
  * one. Returns whether there is one now. */
 static bool implicit_try(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                         bool blocked, int64_t worker_limit, bool found, gops_implicit *best)
+                         bool blocked, bool joined, int64_t worker_limit, bool found,
+                         gops_implicit *best)
 {
     /* With lanes, copying for each block of channels may cost more than small boxes. */
     const int64_t least = plan->quantized ? 1 : MAX_CHANNEL_BLOCKS;
     gops_implicit candidate;
     if (plan->wanted_variant != 0 &&
-        plan->wanted_variant != filter_variant(tile->mr, pixels_form)) {
+        plan->wanted_variant != filter_variant(tile->mr, pixels_form, joined)) {
         return found;
     }
     for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
-        if (implicit_lay_out(plan, tile, pixels_form, blocked, blocks, worker_limit, &candidate) &&
+        if (implicit_lay_out(plan, tile, pixels_form, blocked, joined, blocks, worker_limit,
+                             &candidate) &&
             (!found || candidate.cost < best->cost)) {
             *best = candidate;
             found = true;
@@ -268,6 +279,7 @@ static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_lim
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     gops_implicit *best = gops_parameters(plan);
+    gops_lanes_join join;
     bool found = false;
     for (int form = 0; form < (blocked ? 1 : 2); form++) {
         const bool pixels_form = form == 1;
@@ -285,7 +297,12 @@ static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_lim
             if (pixels_form && mr == 3 && conv->channels_out > 3) {
                 continue;
             }
-            found = implicit_try(plan, tile, pixels_form, blocked, worker_limit, found, best);
+            found =
+                implicit_try(plan, tile, pixels_form, blocked, false, worker_limit, found, best);
+            if (gops_tile_is_wide(pixels_form, mr) && gops_implicit_join(plan, &join)) {
+                found =
+                    implicit_try(plan, tile, pixels_form, blocked, true, worker_limit, found, best);
+            }
         }
     }
     return found;
@@ -306,7 +323,7 @@ static gops_status find_and_describe(gops_plan *plan, bool blocked, int64_t work
     plan->barrier = p->shared_bytes > 0 ? count_inputs(plan, p) : 0;
     plan->shared_bytes = plan->barrier * p->shared_bytes;
     plan->items = plan->barrier + conv->batch * conv->groups * p->channel_blocks * p->boxes;
-    plan->filter_variant = filter_variant(p->mr, p->pixels_form);
+    plan->filter_variant = filter_variant(p->mr, p->pixels_form, p->joined);
     plan->filter_bytes = conv->groups *
                          gops_implicit_padded_channels(p, tiles, conv->channels_out) * p->depth *
                          gops_compute_bytes(plan->type->compute);
@@ -322,6 +339,7 @@ static gops_status find_and_describe(gops_plan *plan, bool blocked, int64_t work
         gops_tile_is_wide(p->pixels_form, p->mr) ? "AMX " : "", (long long)p->mr,
         p->pixels_form ? "vectors of pixels" : "single pixels",
         p->in_place  ? "the input where it lies"
+        : p->joined  ? "the input copied once with its padding, taps joined"
         : p->blocked ? "the input copied once with its padding, blocked"
                      : "the input copied once with its padding",
         (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);

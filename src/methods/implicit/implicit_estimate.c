@@ -26,6 +26,9 @@ static const double CYCLES_PER_COUNTED_STEP = 1, CYCLES_PER_SHORTER_STEP = 0.25;
  * themselves, the others set by hand to meet the times of layers. A blocked run is that of a block of planes. */
 static const double NS_PER_COPIED_LANE = 0.06, NS_PER_LANES_RUN = 8;
 static const double NS_PER_BLOCKED_LANE = 0.12, NS_PER_BLOCKED_LANES_RUN = 80;
+/* Of joined taps, fitted to 21 layers on an Intel Xeon (Granite Rapids class). */
+static const double NS_PER_JOINED_LANE = 0.2, NS_PER_JOINED_ITEM = 150;
+static const double NS_PER_WHOLE_LINE = 27, NS_PER_GATHERED_LINE = 120, NS_PER_GATHERED = 2;
 static const double STREAMED_WEIGHTS_PER_CYCLE = 128, STREAMED_PIXELS_PER_CYCLE = 64;
 static const double L2_BYTES_PER_CYCLE = 28;
 /* Loads across two lines delay the multiplications of an Intel Xeon (Granite Rapids class), if not those
@@ -163,6 +166,17 @@ double gops_implicit_copy_cost(double values, double runs)
     return values * NS_PER_COPIED_VALUE + runs * NS_PER_RUN;
 }
 
+/* Of a copy with joined taps: lanes_joined.inc.h gathers rows where the output has not those of the data. */
+static double joined_cost(const gops_plan *plan, const gops_implicit *p, double values)
+{
+    const gops_axis *last = &plan->conv.axis[plan->conv.axes - 1];
+    const double length = (double)p->padded.axis[p->padded.axes - 1].length;
+    const bool whole = last->stride == 1 && last->output == last->data;
+    const double lines = values / GOPS_LANES_BLOCK / length;
+    const double line = whole ? NS_PER_WHOLE_LINE : NS_PER_GATHERED_LINE + length * NS_PER_GATHERED;
+    return values * NS_PER_JOINED_LANE + lines * line + NS_PER_JOINED_ITEM;
+}
+
 double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values)
 {
     double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
@@ -174,6 +188,9 @@ double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, d
         const double more = (far ? NS_PER_FAR_VALUE : 0) + (skips ? NS_PER_GATHERED_VALUE : 0);
         return values * (NS_PER_BLOCKED_VALUE + (conv->taps == 1 ? more : 0)) +
                runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
+    }
+    if (p->joined) {
+        return joined_cost(plan, p, values);
     }
     if (gops_implicit_is_blocked(p)) {
         return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_LANES_RUN;

@@ -10,9 +10,16 @@
 bool gops_implicit_unpadded(int axes, const gops_axis *axis);
 
 /* The axes of boxes: those of the convolution, or with p->flat one that has all of its pixels, which
- * serves kernels of 1 without strides and pads. Returns how many. */
+ * serves kernels of 1 without strides and pads. Where taps are joined, the last axis has one tap of an input
+ * like its outputs, and the axis before it those taps that are left. Returns how many. */
 int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
                        gops_axis axis[GOPS_MAX_SPATIAL]);
+
+/* implicit_join.c: where a tap of the filter lies in K: its number among the taps of gops_implicit_axes, and its first plane. */
+typedef struct gops_implicit_place {
+    int64_t tap, plane;
+} gops_implicit_place;
+gops_implicit_place gops_implicit_find_tap(const gops_plan *plan, int64_t tap);
 
 /* Divides the work into items and fills in the padded input, pitch, cut, cut_pixels, boxes,
  * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided

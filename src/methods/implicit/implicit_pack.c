@@ -13,28 +13,34 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tile *list = gops_implicit_tiles(p, gops_plan_tiles(plan));
     const int64_t rows = conv->groups * conv->channels_out;
-    const int64_t size = plan->filter_type->bytes, inner = conv->taps / conv->axis[0].kernel;
-    const int64_t ones_mr = gops_implicit_ones_mr(plan, p);
+    const int64_t size = plan->filter_type->bytes, ones_mr = gops_implicit_ones_mr(plan, p);
     const gops_lanes_filter filter = gops_lanes_filter_of(plan, to, p->depth, ones_mr, rows);
+    gops_axis axis[GOPS_MAX_SPATIAL];
+    gops_implicit_axes(plan, p, axis);
+    const int64_t inner = p->depth / p->planes / axis[0].kernel;
     memset(to, 0, (size_t)plan->filter_bytes);
-    if (filter.ones != NULL) {
-        for (int64_t tap = 0; tap < conv->taps; tap += inner) {
-            gops_lanes_pack_ones(plan, inner, p->planes, ones_mr,
-                                 filter.ones + tap * p->planes * ones_mr);
-        }
+    for (int64_t tap = 0; filter.ones != NULL && tap < conv->taps; tap++) {
+        const gops_implicit_place place = gops_implicit_find_tap(plan, tap);
+        const int64_t at = place.tap % inner;
+        gops_lanes_panel panel = {.mr = ones_mr, .planes = p->planes, .first = place.plane};
+        panel.to = filter.ones + (place.tap - at) * p->planes * ones_mr;
+        gops_lanes_pack_ones(plan, at, inner, &panel);
     }
     for (int64_t o = 0, count; o < rows; o += count) {
         const int64_t left = conv->channels_out - o % conv->channels_out;
         const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, left);
-        gops_lanes_panel panel = {to, mr, p->planes, gops_tile_is_wide(p->pixels_form, mr)};
+        gops_lanes_panel panel = {to, mr, p->planes, gops_tile_is_wide(p->pixels_form, mr), 0};
         count = gops_min(mr, left);
         for (int64_t i = 0; i < count; i++) {
             uint32_t unused, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;
             for (int64_t tap = 0; tap < conv->taps; tap++) {
-                panel.to = to + (tap - tap % inner) * p->planes * mr;
+                const gops_implicit_place place = gops_implicit_find_tap(plan, tap);
+                const int64_t at = place.tap % inner;
+                panel.to = to + (place.tap - at) * p->planes * mr;
+                panel.first = place.plane;
                 gops_lanes_pack_tap(plan, plan->quantized ? zero_points[o + i] : 0,
-                                    weights + ((o + i) * conv->k + tap) * size, conv->taps,
-                                    tap % inner, inner, &panel, i, sum);
+                                    weights + ((o + i) * conv->k + tap) * size, conv->taps, at,
+                                    inner, &panel, i, sum);
             }
         }
         to += p->depth * mr;

@@ -216,7 +216,15 @@ static void copy_input(const gops_plan *plan, const gops_implicit *p, const gops
         origin[a] = box->begin[a] * axis[a].stride - axis[a].pad_begin;
     }
     const bool blocked = gops_implicit_is_blocked(p);
-    if (plan->quantized) {
+    gops_lanes_join join;
+    if (p->joined && gops_implicit_join(plan, &join)) {
+        const bool bf16 = !plan->quantized;
+        const gops_lanes_source source =
+            bf16 ? (gops_lanes_source){.data = data, .apart = plan->conv.data_pixels}
+                 : gops_lanes_data(plan, job, data);
+        (bf16 ? plan->kernels->bf16->joined : plan->kernels->lanes->joined)(
+            &p->padded, &join, origin, plan->conv.channels_in, &source, to);
+    } else if (plan->quantized) {
         const gops_lanes_source source = gops_lanes_data(plan, job, data);
         const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
         (blocked ? lanes->blocks : lanes->input)(&p->padded, origin, plan->conv.channels_in,

@@ -15,38 +15,42 @@
 static void fill_offsets(const gops_plan *plan, int64_t *offsets)
 {
     const gops_implicit *p = gops_implicit_read(plan);
-    const gops_conv_geometry *conv = &plan->conv;
-    int64_t tap[GOPS_MAX_SPATIAL] = {0};
-    const int64_t plane = p->in_place ? conv->data_pixels : p->padded.plane;
+    gops_axis axis[GOPS_MAX_SPATIAL];
+    const int axes = gops_implicit_axes(plan, p, axis);
+    int64_t tap[GOPS_MAX_SPATIAL] = {0}, count = 1;
+    const int64_t plane = p->in_place ? plan->conv.data_pixels : p->padded.plane;
     const bool in_blocks = gops_plan_has_lanes(plan) || p->blocked; /* the order of K: lanes.h */
     int64_t *const taps = in_blocks ? offsets + p->depth : offsets;
-    for (int64_t t = 0; t < conv->taps; t++) {
+    for (int a = 0; a < axes; a++) {
+        count *= axis[a].kernel;
+    }
+    for (int64_t t = 0; t < count; t++) {
         int64_t offset = 0, residue = 0;
-        for (int a = 0; a < conv->axes && !p->flat; a++) {
-            const int64_t reach = tap[a] * conv->axis[a].dilation;
+        for (int a = 0; a < axes; a++) {
+            const int64_t reach = tap[a] * axis[a].dilation;
             if (p->in_place || !p->residues) {
-                offset += reach * (p->pitch[a] / conv->axis[a].stride);
+                offset += reach * (p->pitch[a] / axis[a].stride);
             } else {
                 const int64_t residues = p->padded.axis[a].residues;
-                offset += reach / conv->axis[a].stride * p->pitch[a];
+                offset += reach / axis[a].stride * p->pitch[a];
                 residue = residue * residues + tap[a] % residues;
             }
         }
         taps[t] = offset + residue * p->padded.positions;
-        for (int a = conv->axes - 1; a >= 0 && ++tap[a] == conv->axis[a].kernel; a--) {
+        for (int a = axes - 1; a >= 0 && ++tap[a] == axis[a].kernel; a--) {
             tap[a] = 0;
         }
     }
     if (in_blocks) {
-        const int64_t inner = conv->taps / conv->axis[0].kernel;
-        for (int64_t t = 0; t < conv->taps; t += inner) {
+        const int64_t inner = count / axis[0].kernel;
+        for (int64_t t = 0; t < count; t += inner) {
             gops_lanes_offsets(taps + t, inner, p->planes, plane, gops_implicit_is_blocked(p),
                                offsets + t * p->planes);
         }
         return;
     }
-    for (int64_t i = conv->taps; i < p->depth; i++) {
-        offsets[i] = offsets[i - conv->taps] + plane;
+    for (int64_t i = count; i < p->depth; i++) {
+        offsets[i] = offsets[i - count] + plane;
     }
 }
 

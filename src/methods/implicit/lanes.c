@@ -65,21 +65,28 @@ static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned ch
     return lane;
 }
 
+/* Where the weight of plane q of a tap, of `taps`, and of a row lies in the panel. */
+static int64_t place_of(const gops_lanes_panel *panel, int64_t tap, int64_t taps, int64_t q,
+                        int64_t row)
+{
+    const int64_t mr = panel->mr, plane = panel->first + q;
+    const int64_t block = plane / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
+    const int64_t width = gops_min(GOPS_LANES_BLOCK, panel->planes - block);
+    const int64_t step = (block * taps + tap * width) * mr;
+    const int64_t wide = row / GOPS_WIDE_MR * GOPS_WIDE_MR;
+    return panel->wide ? step + wide * width + (plane - block) * GOPS_WIDE_MR + row - wide
+                       : step + (plane - block) * mr + row;
+}
+
 void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned char *weights,
                          int64_t apart, int64_t tap, int64_t taps, const gops_lanes_panel *panel,
                          int64_t row, uint32_t *sum)
 {
-    const int64_t channels = plan->conv.channels_in, mr = panel->mr;
+    const int64_t channels = plan->conv.channels_in;
     const int64_t lane = lane_channels(plan), planes = gops_ceil_div(channels, lane);
     const int64_t size = plan->filter_type->bytes;
     for (int64_t q = 0; q < planes; q++) {
-        const int64_t block = q / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
-        const int64_t width = gops_min(GOPS_LANES_BLOCK, panel->planes - block);
-        const int64_t k = block * taps + tap * width + q - block;
-        const int64_t wide = row / GOPS_WIDE_MR * GOPS_WIDE_MR;
-        const int64_t at = panel->wide ? (block * taps + tap * width) * mr + wide * width +
-                                             (q - block) * GOPS_WIDE_MR + row - wide
-                                       : k * mr + row;
+        const int64_t at = place_of(panel, tap, taps, q, row);
         const unsigned char *from = weights + q * lane * apart * size;
         panel->to[at] = plan->quantized
                             ? pack_lane(plan, zero, from, apart, channels - q * lane, sum)
@@ -87,16 +94,15 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
     }
 }
 
-void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t planes, int64_t mr,
-                          uint32_t *to)
+void gops_lanes_pack_ones(const gops_plan *plan, int64_t tap, int64_t taps,
+                          const gops_lanes_panel *panel)
 {
     static const uint32_t ones[GOPS_LANES_QUAD + 1] = {0, 0x01, 0x0101, 0x010101, 0x01010101};
     const int64_t channels = plan->conv.channels_in;
-    for (int64_t block = 0; block < planes; block += GOPS_LANES_BLOCK) {
-        const int64_t width = gops_min(GOPS_LANES_BLOCK, planes - block);
-        for (int64_t i = 0; i < taps * width * mr; i++, to++) {
-            const int64_t before = (block + i / mr % width) * GOPS_LANES_QUAD;
-            *to = ones[gops_clamp(channels - before, 0, GOPS_LANES_QUAD)];
+    for (int64_t q = 0; q * GOPS_LANES_QUAD < channels; q++) {
+        for (int64_t row = 0; row < panel->mr; row++) {
+            panel->to[place_of(panel, tap, taps, q, row)] =
+                ones[gops_min(channels - q * GOPS_LANES_QUAD, GOPS_LANES_QUAD)];
         }
     }
 }

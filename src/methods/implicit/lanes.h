@@ -31,6 +31,11 @@
  * the first level cache does not hold it, and for those of pairs with AVX2 and less: such a tile takes a
  * pixel of each plane of a block in turn. Pairs then have a multiple of GOPS_BLOCKED_STEPS planes, the last
  * of which may have weights of 0.
+ *
+ * Few channels leave most of a block empty. So for AMX taps may be joined (gops_lanes_join): a position is then
+ * one of an output along the last axis, and its planes are those of all taps of that axis, and of several taps
+ * of the axis before it where they fit into a block: [tap][tap][plane of the data]. 3 x 3 taps of 32 channels take
+ * 3 x 2 blocks where they took 9, of 16 channels 3, of 4 channels one.
  */
 #ifndef GOPS_IMPLICIT_LANES_H
 #define GOPS_IMPLICIT_LANES_H
@@ -73,12 +78,28 @@ typedef struct gops_lanes_row {
 typedef void gops_lanes_input_fn(const gops_padded_input *padded, const int64_t *origin,
                                  int64_t channels, const gops_lanes_source *source, uint32_t *to);
 
+/* Joined taps. Along the last axis neither strides nor padding are left. */
+typedef struct gops_lanes_join {
+    int64_t taps; /* of the last axis, each in every position; 0: none are joined */
+    int64_t
+        rows; /* so many taps of the axis before it are in a position, `row_dilation` pixels apart */
+    int64_t planes; /* of the data: of one tap */
+    int64_t row_dilation;
+    int64_t data, stride, dilation, pad; /* of the last axis */
+} gops_lanes_join;
+
+/* Makes the blocked padded input of joined taps; the origin of the last axis is the first output. */
+typedef void gops_lanes_joined_fn(const gops_padded_input *padded, const gops_lanes_join *join,
+                                  const int64_t *origin, int64_t channels,
+                                  const gops_lanes_source *source, uint32_t *to);
+
 /* One instruction set has one kind of lanes. */
 struct gops_lanes_kernels {
     /* sum_offsets and sums_ld count what is stored: values of 32 bits or bytes. `bias`, unless NULL,
      * is what the sums begin with, `bounds` the epilogue. */
     gops_tiles tiles;
     gops_lanes_input_fn *input, *blocks; /* makes it blocked; NULL where there is none */
+    gops_lanes_joined_fn *joined;        /* with AMX alone */
     /* Those of gops_tiles for bytes. The transpose may read 15 bytes behind the last row. */
     void (*transpose_bytes)(void *to, int64_t to_ld, const void *from, int64_t from_ld,
                             int64_t channels, int64_t pixels);
@@ -91,6 +112,7 @@ struct gops_lanes_kernels {
 struct gops_bf16_kernels {
     gops_tiles tiles; /* sums and epilogue are those of f32 */
     gops_padded_input_fn *input, *blocks;
+    gops_lanes_joined_fn *joined;
 };
 
 #ifdef GOPS_ISA
@@ -98,6 +120,8 @@ extern gops_lanes_input_fn GOPS_ISA_NAME(gops_lanes_input);
 extern gops_padded_input_fn GOPS_ISA_NAME(gops_lanes_input_bf16);
 extern gops_lanes_input_fn GOPS_ISA_NAME(gops_lanes_blocks);
 extern gops_padded_input_fn GOPS_ISA_NAME(gops_lanes_blocks_bf16);
+extern gops_lanes_joined_fn GOPS_ISA_NAME(gops_lanes_joined);
+extern gops_lanes_joined_fn GOPS_ISA_NAME(gops_lanes_joined_bf16);
 
 /* Lanes are quads; if not, pairs. */
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(GOPS_EMULATED_ISA)

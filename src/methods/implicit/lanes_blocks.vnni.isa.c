@@ -37,6 +37,16 @@ void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int
                (lane_block *)(void *)to);
 }
 
+#ifdef GOPS_HAS_AMX
+#define JOINED gops_lanes_joined
+#define LOAD_128(mask, padding, from) _mm_mask_loadu_epi8(padding, (__mmask16)(mask), from)
+#define LOAD_256(mask, padding, from) _mm256_mask_loadu_epi8(padding, (__mmask32)(mask), from)
+#define LOAD_512(mask, padding, from) _mm512_mask_loadu_epi8(padding, (__mmask64)(mask), from)
+#define FILL_512(value) _mm512_set1_epi8((char)(value))
+#define EVEN_256 _mm256_cvtepi16_epi8
+#include "methods/implicit/lanes_joined.inc.h"
+#endif
+
 #elif defined(GOPS_PAIRS_BLOCKED)
 
 enum { CHANNELS = GOPS_LANES_BLOCK * GOPS_LANES_PAIR };

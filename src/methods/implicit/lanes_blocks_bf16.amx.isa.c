@@ -27,3 +27,11 @@ void GOPS_ISA_NAME(gops_lanes_blocks_bf16)(const gops_padded_input *padded, cons
                              .apart = padded->data_pixels};
     make_input(padded, origin, channels, data, padded->data_pixels, &rows, (lane_block){{0}}, to);
 }
+
+#define JOINED gops_lanes_joined_bf16
+#define LOAD_128(mask, padding, from) _mm_mask_loadu_epi16(padding, (__mmask8)(mask), from)
+#define LOAD_256(mask, padding, from) _mm256_mask_loadu_epi16(padding, (__mmask16)(mask), from)
+#define LOAD_512(mask, padding, from) _mm512_mask_loadu_epi16(padding, (__mmask32)(mask), from)
+#define FILL_512(value) _mm512_set1_epi16((short)(value))
+#define EVEN_256 _mm256_cvtepi32_epi16
+#include "methods/implicit/lanes_joined.inc.h"

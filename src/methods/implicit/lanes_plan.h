@@ -60,6 +60,7 @@ typedef struct gops_lanes_panel {
     int64_t mr;
     int64_t planes; /* of the padded input */
     bool wide;      /* for AMX */
+    int64_t first;  /* plane of the tap: 0, but where taps are joined */
 } gops_lanes_panel;
 
 /* Writes the weights of a row for one tap of `taps`: those of all steps of that tap. `weights` is
@@ -70,9 +71,9 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
                          int64_t apart, int64_t tap, int64_t taps, const gops_lanes_panel *panel,
                          int64_t row, uint32_t *sum);
 
-/* Writes weights of 1 for all of `taps` taps of `planes` planes, [step][mr]. */
-void gops_lanes_pack_ones(const gops_plan *plan, int64_t taps, int64_t planes, int64_t mr,
-                          uint32_t *to);
+/* The same with weights of 1 for all rows of the tile, one vector of channels or, for AMX, one register. */
+void gops_lanes_pack_ones(const gops_plan *plan, int64_t tap, int64_t taps,
+                          const gops_lanes_panel *panel);
 
 /* The offset table of these steps: tap[t] + plane * pitch, or for AMX what that is where the padded
  * input is blocked. */

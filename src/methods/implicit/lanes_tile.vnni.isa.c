@@ -169,6 +169,9 @@ const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
 #if defined(GOPS_LANES_BLOCKED) || defined(GOPS_PAIRS_BLOCKED)
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks),
 #endif
+#ifdef GOPS_HAS_AMX
+    .joined = GOPS_ISA_NAME(gops_lanes_joined),
+#endif
     .transpose_bytes = TRANSPOSE_BYTES,
     .interleave_bytes = u8_interleave,
     .subtract = subtract,

@@ -57,5 +57,6 @@ const struct gops_bf16_kernels GOPS_ISA_NAME(gops_bf16_kernels) = {
     .input = GOPS_ISA_NAME(gops_lanes_input_bf16),
 #ifdef GOPS_HAS_AMX
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks_bf16),
+    .joined = GOPS_ISA_NAME(gops_lanes_joined_bf16),
 #endif
 };

@@ -112,7 +112,10 @@ static void pack_ones(const gops_plan *plan, const gops_subconv_geometry *geomet
     do {
         for (int64_t i = 0; i < product.axis[0].taps && product.taps > 0; i++) {
             const int64_t inner = product.taps / product.axis[0].taps;
-            gops_lanes_pack_ones(plan, inner, p->planes, mr, to);
+            const gops_lanes_panel panel = {.to = to, .mr = mr, .planes = p->planes};
+            for (int64_t tap = 0; tap < inner; tap++) {
+                gops_lanes_pack_ones(plan, tap, inner, &panel);
+            }
             to += p->planes * inner * mr;
         }
     } while (gops_subconv_next_product(geometry, &product));
@@ -131,11 +134,11 @@ static void subconv_pack(const gops_plan *plan, const void *weights, const int32
     gops_subconv_split_axes(conv, p->split, &geometry);
     if (plan->quantized) {
         const int64_t rows = conv->groups * conv->channels_out * p->subconvs;
-        const gops_lanes_filter filter = gops_lanes_filter_of(
-            plan, packed, p->panel_depth, gops_implicit_ones_mr(plan, &p->implicit), rows);
+        const int64_t mr = gops_implicit_ones_mr(plan, &p->implicit), depth = p->panel_depth;
+        const gops_lanes_filter filter = gops_lanes_filter_of(plan, packed, depth, mr, rows);
         if (filter.ones != NULL) {
+            memset(filter.ones, 0, (size_t)gops_lanes_filter_bytes(plan, depth, mr, rows));
             pack_ones(plan, &geometry, filter.ones);
-            memset(filter.sums, 0, (size_t)rows * sizeof *filter.sums);
             tile.sums = filter.sums;
         }
     }
