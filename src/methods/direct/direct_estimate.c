@@ -39,6 +39,9 @@ static const double CYCLES_PER_EVICTED_OUTPUT = 6;
 /* The same as implicit_conv.c has: of a single tap's lines, which tiles of few pixels read again. 960 -> 160 on 7x7
  * took AVX2 1.53 times what was estimated without it (Zen 4). */
 static const double NARROW_SLOWER = 1.25;
+/* Of a kernel of 1 on a single pixel, whose sums are a vector at a time. 64 -> 1536 takes 2.1 times as long, and in a
+ * network, where weights come from beyond the second level cache, 4 (Intel Xeon, Granite Rapids class). */
+static const double PIXEL_SLOWER = 2;
 
 static double larger(double a, double b)
 {
@@ -243,8 +246,12 @@ double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double
     const bool again =
         conv->taps == 1 && conv->output_pixels > 1 && plan->kernels->vector_bytes < CACHE_LINE &&
         p->depth_block * (p->mr * bytes + CACHE_LINE) > plan->machine.l1_bytes * 3 / 4;
-    const double computed =
-        (again ? NARROW_SLOWER : 1) * all + (double)blocks * lines * CYCLES_PER_LINE;
+    const bool single = conv->taps == 1 && conv->output_pixels == 1;
+    const double computed = (single  ? PIXEL_SLOWER
+                             : again ? NARROW_SLOWER
+                                     : 1) *
+                                all +
+                            (double)blocks * lines * CYCLES_PER_LINE;
     const int64_t weights = gops_mul_saturate(conv->groups * conv->k, conv->channels_out * bytes);
     const double streamed =
         (double)conv->k * (double)(p->padded_channels * bytes) /
