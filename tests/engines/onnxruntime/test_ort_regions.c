@@ -274,6 +274,29 @@ typedef struct pool {
     bool taken;
 } pool;
 
+/* A pool behind two convolutions, and behind it what may become part of an average, or may not. */
+static void check_pool(const pool *of, int64_t width, bool relu)
+{
+    builder graph;
+    start(&graph, 8, 13, 2, 3, 11, width);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
+    gops_ort_graph_conv(&graph, "b", "a", 5, 4, 1, 1);
+    gops_ort_graph_node(&graph, of->type, "p", FROM("b"));
+    gops_ort_graph_ints(&graph, "kernel_shape", 2, of->kernel[0], of->kernel[1], 0, 0);
+    gops_ort_graph_ints(&graph, "strides", 2, of->strides[0], of->strides[1], 0, 0);
+    gops_ort_graph_ints(&graph, "pads", 4, of->pads[0], of->pads[1], of->pads[2], of->pads[3]);
+    if (of->attribute != NULL) {
+        gops_onnx_build_int(&graph.builder, of->attribute, 1);
+    }
+    if (relu) {
+        gops_ort_graph_node(&graph, "Relu", "y", FROM("p"));
+    } else {
+        gops_ort_graph_conv(&graph, "y", "p", 4, 3, 1, 1);
+    }
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, of->type, of->taken ? 4 : relu ? 2 : 3, of->taken || relu ? 1 : 2);
+}
+
 static void pools(void)
 {
     static const pool all[] = {
@@ -283,28 +306,29 @@ static void pools(void)
         {"MaxPool", {1, 1}, {3, 2}, {0, 0, 0, 0}, NULL, true},
         {"MaxPool", {11, 13}, {1, 1}, {0, 0, 0, 0}, NULL, true},
         {"MaxPool", {3, 3}, {2, 2}, {1, 1, 1, 1}, "ceil_mode", true},
+        {"MaxPool", {3, 3}, {1, 1}, {1, 1, 1, 1}, NULL, true},
         {"AveragePool", {3, 2}, {2, 1}, {0, 0, 0, 0}, NULL, true},
+        {"AveragePool", {2, 2}, {2, 2}, {0, 0, 0, 0}, NULL, true},
+        {"AveragePool", {2, 3}, {3, 2}, {1, 1, 1, 1}, "count_include_pad", true},
         {"AveragePool", {3, 3}, {1, 1}, {1, 1, 1, 1}, "count_include_pad", true},
         {"AveragePool", {3, 3}, {1, 1}, {1, 1, 1, 1}, NULL, false},
+    };
+    /* With 13 columns: rounded up, the last windows of the first are whole, of the second they are not. */
+    static const pool rounded[] = {
         {"AveragePool", {3, 2}, {2, 1}, {0, 0, 0, 0}, "ceil_mode", true},
         {"AveragePool", {2, 2}, {2, 2}, {0, 0, 0, 0}, "ceil_mode", false},
     };
+    static const int64_t widths[] = {3, 6, 13, 83}; /* fewer than vectors have, and more */
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        const pool *of = &all[i];
-        builder graph;
-        start(&graph, 8, 13, 2, 3, 11, 13);
-        gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
-        gops_ort_graph_conv(&graph, "b", "a", 5, 4, 1, 1);
-        gops_ort_graph_node(&graph, of->type, "p", FROM("b"));
-        gops_ort_graph_ints(&graph, "kernel_shape", 2, of->kernel[0], of->kernel[1], 0, 0);
-        gops_ort_graph_ints(&graph, "strides", 2, of->strides[0], of->strides[1], 0, 0);
-        gops_ort_graph_ints(&graph, "pads", 4, of->pads[0], of->pads[1], of->pads[2], of->pads[3]);
-        if (of->attribute != NULL) {
-            gops_onnx_build_int(&graph.builder, of->attribute, 1);
+        for (size_t k = 0; k < sizeof widths / sizeof widths[0]; k++) {
+            if (all[i].kernel[1] <= widths[k]) {
+                check_pool(&all[i], widths[k], true);
+                check_pool(&all[i], widths[k], false);
+            }
         }
-        gops_ort_graph_node(&graph, "Relu", "y", FROM("p"));
-        gops_ort_graph_output(&graph, "y");
-        gops_ort_graph_check(&graph, of->type, of->taken ? 4 : 2, 1);
+    }
+    for (size_t i = 0; i < sizeof rounded / sizeof rounded[0]; i++) {
+        check_pool(&rounded[i], 13, true);
     }
 }
 
@@ -475,25 +499,25 @@ static void grouped_conv(builder *graph, const char *to, const char *from, const
     gops_onnx_build_int(&graph->builder, "group", 3);
 }
 
-/* A region that would take longer than the runtime does is left to it. Groups of three channels its layout
- * has not. */
+/* A region that would take longer than the runtime does is left to it, on all processors one of dense layers of few
+ * channels on large planes. Groups of three channels its layout has not. */
 static void worth(void)
 {
     static const char *const activations[] = {"Relu", "Sigmoid"};
     gops_ort_set_claim(NULL);
     for (int i = 0; i < 2; i++) {
         builder graph;
-        start(&graph, 14, 13, 1, i == 0 ? 15 : 3, i == 0 ? 41 : 83, i == 0 ? 37 : 79);
+        start(&graph, 14, 13, 1, i == 0 ? 15 : 7, i == 0 ? 41 : 61, i == 0 ? 37 : 59);
         if (i == 0) {
             grouped_conv(&graph, "a", "x", "v", 15, 9);
         } else {
-            gops_ort_graph_conv(&graph, "a", "x", 3, 8, 1, 1);
+            gops_ort_graph_conv(&graph, "a", "x", 7, 11, 3, 1);
         }
         gops_ort_graph_node(&graph, activations[i], "b", FROM("a"));
         if (i == 0) {
             grouped_conv(&graph, "c", "b", "w", 9, 21);
         } else {
-            gops_ort_graph_conv(&graph, "c", "b", 8, 8, 1, 1);
+            gops_ort_graph_conv(&graph, "c", "b", 11, 13, 3, 1);
         }
         gops_ort_graph_node(&graph, activations[i], "y", FROM("c"));
         gops_ort_graph_output(&graph, "y");
