@@ -7,7 +7,7 @@
  *
  * Operators that are no convolutions in ONNX become one where the library's is as good: a batch
  * normalization, an Add of two tensors and an activation are a convolution of each channel by one
- * weight, with post-ops; an average over windows has equal weights.
+ * weight, with post-ops; an average over windows that has post-ops has equal weights.
  */
 #ifndef GROUPOPS_ENGINES_ORT_MEMBER_H
 #define GROUPOPS_ENGINES_ORT_MEMBER_H
@@ -17,6 +17,7 @@
 typedef enum gops_ort_member_kind {
     GOPS_ORT_PLAN,           /* the claim */
     GOPS_ORT_MAX_POOL,       /* over two axes */
+    GOPS_ORT_AVERAGE_POOL,   /* likewise; all windows divide by the same count */
     GOPS_ORT_GLOBAL_AVERAGE, /* over all spatial axes */
     GOPS_ORT_PRODUCT,        /* of two tensors, or of one with a number for each plane */
     GOPS_ORT_CONCAT,         /* of channels */
@@ -105,8 +106,8 @@ ort_status *gops_ort_member_of_mean(const gops_ort_runtime *runtime, const gops_
                                     gops_ort_node *node, const gops_tensor *data,
                                     gops_ort_member **member);
 
-/* Reads a pool over two axes; an average is a convolution if all windows have as many elements, their
- * padding counted or not there. */
+/* Reads a pool over two axes; an average is one if all windows have as many elements, their padding
+ * counted or not there, and with what follows it a convolution. */
 ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops_tensor *output,
                                         gops_ort_member **member);
 ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,

@@ -50,6 +50,27 @@ static ort_status *read_window(const gops_ort_reading *from, const gops_tensor *
     return attributes.status;
 }
 
+/* Rows of windows are no longer than those that a pass has room for. */
+static bool fits_pass(const gops_ort_reading *from, const gops_tensor *output,
+                      const gops_ort_window *window)
+{
+    const int64_t row = (output->dims[3] - 1) * window->strides[X] + window->kernel[X];
+    return row <= GOPS_ORT_MAX_ROW && from->data.dims[3] <= GOPS_ORT_MAX_ROW;
+}
+
+static ort_status *make_pool(const gops_ort_reading *from, gops_ort_member_kind kind,
+                             const gops_tensor *output, const gops_ort_window *window,
+                             gops_ort_member **member)
+{
+    *member = gops_ort_member_make(kind, &from->claim, &from->data);
+    if (*member == NULL) {
+        return gops_ort_no_memory(from->runtime, "a node");
+    }
+    (*member)->output = *output;
+    (*member)->window = *window;
+    return NULL;
+}
+
 ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops_tensor *output,
                                         gops_ort_member **member)
 {
@@ -57,18 +78,9 @@ ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops
     gops_list pads_end = {0};
     bool serves;
     ort_status *status = read_window(from, output, &window, &pads_end, &serves);
-    const int64_t row = (output->dims[3] - 1) * window.strides[X] + window.kernel[X];
-    if (status != NULL || !serves || row > GOPS_ORT_MAX_ROW ||
-        from->data.dims[3] > GOPS_ORT_MAX_ROW) {
-        return status;
-    }
-    *member = gops_ort_member_make(GOPS_ORT_MAX_POOL, &from->claim, &from->data);
-    if (*member == NULL) {
-        return gops_ort_no_memory(from->runtime, "a node");
-    }
-    (*member)->output = *output;
-    (*member)->window = window;
-    return NULL;
+    return status != NULL || !serves || !fits_pass(from, output, &window)
+               ? status
+               : make_pool(from, GOPS_ORT_MAX_POOL, output, &window, member);
 }
 
 ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,
@@ -103,8 +115,11 @@ ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_t
     if (attributes.status != NULL || !serves || taps > MAX_TAPS) {
         return attributes.status;
     }
-    if ((status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
-        (status = gops_ort_member_make_depthwise(from, taps, member)) != NULL) {
+    status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim);
+    if (status == NULL && from->claim.node_count == 1 && fits_pass(from, output, &window)) {
+        return make_pool(from, GOPS_ORT_AVERAGE_POOL, output, &window, member);
+    }
+    if (status != NULL || (status = gops_ort_member_make_depthwise(from, taps, member)) != NULL) {
         return status;
     }
     for (int64_t i = 0; i < taps * from->data.dims[1]; i++) {

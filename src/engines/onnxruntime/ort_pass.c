@@ -1,10 +1,10 @@
 /* ort_pass.c: passes over planes of f32, by AVX2 where the processor has it. */
 #include "ort_pass.h"
 
+#include "ort_pass_window.h"
+
 #include <math.h>
 #include <string.h>
-
-enum { Y, X };
 
 /* Pixels that are normalized together: of large planes, which lie far apart, whole kilobytes of each
  * channel took 0.6 of the time of 256 bytes; of small ones there would be too few blocks to share. */
@@ -36,6 +36,10 @@ int64_t gops_ort_pass_units(const gops_ort_pass *pass)
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last)
 {
+    if (pass->kind == GOPS_ORT_PASS_MAX || pass->kind == GOPS_ORT_PASS_SUM) {
+        gops_ort_pass_windows(pass, operands, first, last);
+        return;
+    }
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx2")) {
         avx2_run(pass, operands, first, last);

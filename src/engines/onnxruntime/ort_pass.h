@@ -9,7 +9,8 @@ typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_AFFINE, /* data * factor + summand (+ other), then relu: of the plane's channel */
     GOPS_ORT_PASS_SCALE,  /* data * the plane's number in other */
     GOPS_ORT_PASS_PRODUCT, /* data * other */
-    GOPS_ORT_PASS_MAX,
+    GOPS_ORT_PASS_MAX,     /* of each window, times `factor`, which is 1 */
+    GOPS_ORT_PASS_SUM,     /* of each window, times `factor` */
     GOPS_ORT_PASS_AVERAGE, /* of a plane */
     GOPS_ORT_PASS_NORM,    /* each pixel over its channels, times factors, plus summands */
 } gops_ort_pass_kind;
@@ -23,7 +24,7 @@ typedef struct gops_ort_pass {
     int64_t step;
     const float *factors, *summands;
     bool relu;
-    float epsilon;
+    float epsilon, factor;
     gops_ort_window window;
     int64_t in[GOPS_ORT_WINDOW_AXES], out[GOPS_ORT_WINDOW_AXES];
 } gops_ort_pass;
@@ -42,7 +43,7 @@ int64_t gops_ort_pass_units(const gops_ort_pass *pass);
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last);
 
-/* Rows of a maximum may not be longer. */
+/* Rows of windows may not be longer. */
 enum { GOPS_ORT_MAX_ROW = 4096 };
 
 #endif

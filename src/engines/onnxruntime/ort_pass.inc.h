@@ -75,97 +75,6 @@ TARGET static float NAME(average)(const float *from, int64_t count)
     return (low + high + rest) / (float)count;
 }
 
-TARGET static void NAME(take_larger)(float *restrict to, const float *restrict from, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        to[i] = to[i] > from[i] ? to[i] : from[i];
-    }
-}
-
-TARGET static void NAME(take_largest_of_three)(float *restrict to, const float *first,
-                                               const float *second, const float *third,
-                                               int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        const float larger = first[i] > second[i] ? first[i] : second[i];
-        to[i] = larger > third[i] ? larger : third[i];
-    }
-}
-
-/* For kernels of 2 and 3 with stride 2. */
-TARGET static void NAME(take_pairs)(float *restrict to, const float *restrict columns, bool three,
-                                    int64_t count)
-{
-    for (int64_t i = 0; i < count && three; i++) {
-        const float pair =
-            columns[2 * i] > columns[2 * i + 1] ? columns[2 * i] : columns[2 * i + 1];
-        to[i] = pair > columns[2 * i + 2] ? pair : columns[2 * i + 2];
-    }
-    for (int64_t i = 0; i < count && !three; i++) {
-        to[i] = columns[2 * i] > columns[2 * i + 1] ? columns[2 * i] : columns[2 * i + 1];
-    }
-}
-
-/* The largest of each output's columns, which are `step` apart. */
-TARGET static void NAME(take_columns)(float *restrict to, const float *restrict columns,
-                                      int64_t kernel, int64_t step, int64_t count)
-{
-    const int64_t span = (count - 1) * step + 1;
-    float all[GOPS_ORT_MAX_ROW];
-    float *largest = step == 1 ? to : all;
-    if (step == 2 && (kernel == 2 || kernel == 3)) {
-        NAME(take_pairs)(to, columns, kernel == 3, count);
-        return;
-    }
-    if (kernel == 3) {
-        NAME(take_largest_of_three)(largest, columns, columns + 1, columns + 2, span);
-    } else {
-        memcpy(largest, columns, (size_t)span * sizeof *largest);
-        for (int64_t x = 1; x < kernel; x++) {
-            NAME(take_larger)(largest, columns + x, span);
-        }
-    }
-    for (int64_t i = 0; i < count && step > 1; i++) {
-        to[i] = largest[i * step];
-    }
-}
-
-/* The largest of rows y to end - 1. */
-TARGET static void NAME(take_rows)(float *to, const float *plane, int64_t width, int64_t y,
-                                   int64_t end, int64_t count)
-{
-    if (end - y == 3) {
-        NAME(take_largest_of_three)
-        (to, plane + y * width, plane + (y + 1) * width, plane + (y + 2) * width, count);
-        return;
-    }
-    memcpy(to, plane + y * width, (size_t)count * sizeof *to);
-    for (y++; y < end; y++) {
-        NAME(take_larger)(to, plane + y * width, count);
-    }
-}
-
-/* The largest of each column first, with padding that is below all numbers. */
-TARGET static void NAME(max_plane)(const gops_ort_pass *pass, float *to, const float *plane)
-{
-    const gops_ort_window *window = &pass->window;
-    const int64_t width = pass->in[X], begin = window->pads_begin[X];
-    const int64_t span = (pass->out[X] - 1) * window->strides[X] + window->kernel[X];
-    const int64_t covered = span - begin < width ? span - begin : width;
-    float columns[GOPS_ORT_MAX_ROW];
-    for (int64_t i = 0; i < span; i++) {
-        columns[i] = -INFINITY;
-    }
-    for (int64_t row = 0; row < pass->out[Y]; row++) {
-        const int64_t first = row * window->strides[Y] - window->pads_begin[Y];
-        const int64_t end =
-            first + window->kernel[Y] < pass->in[Y] ? first + window->kernel[Y] : pass->in[Y];
-        NAME(take_rows)(columns + begin, plane, width, first > 0 ? first : 0, end, covered);
-        NAME(take_columns)
-        (to + row * pass->out[X], columns, window->kernel[X], window->strides[X], pass->out[X]);
-    }
-}
-
 /* Some pixels: means first, then the means of squared distances from them. */
 TARGET static void NAME(normalize)(const gops_ort_pass *pass, float *to, const float *from,
                                    int64_t count)
@@ -215,9 +124,7 @@ TARGET static void NAME(normalize_all)(const gops_ort_pass *pass,
 TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                              int64_t first, int64_t last)
 {
-    const int64_t out = pass->kind == GOPS_ORT_PASS_MAX       ? pass->out[Y] * pass->out[X]
-                        : pass->kind == GOPS_ORT_PASS_AVERAGE ? 1
-                                                              : pass->plane;
+    const int64_t out = pass->kind == GOPS_ORT_PASS_AVERAGE ? 1 : pass->plane;
     const int64_t others = pass->kind == GOPS_ORT_PASS_SCALE ? 1 : pass->plane;
     if (pass->kind == GOPS_ORT_PASS_NORM) {
         NAME(normalize_all)(pass, operands, first, last);
@@ -245,13 +152,12 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
         case GOPS_ORT_PASS_PRODUCT:
             NAME(multiply)(to, from, other, pass->plane);
             break;
-        case GOPS_ORT_PASS_MAX:
-            NAME(max_plane)(pass, to, from);
-            break;
         case GOPS_ORT_PASS_AVERAGE:
             *to = NAME(average)(from, pass->plane);
             break;
         case GOPS_ORT_PASS_NORM:
+        case GOPS_ORT_PASS_MAX:
+        case GOPS_ORT_PASS_SUM:
             break;
         }
     }

@@ -109,9 +109,11 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         pass->kind = GOPS_ORT_PASS_AVERAGE;
     } else if (member->kind == GOPS_ORT_PRODUCT) {
         pass->kind = member->is_gate ? GOPS_ORT_PASS_SCALE : GOPS_ORT_PASS_PRODUCT;
-    } else if (member->kind == GOPS_ORT_MAX_POOL) {
-        pass->kind = GOPS_ORT_PASS_MAX;
+    } else if (member->kind == GOPS_ORT_MAX_POOL || member->kind == GOPS_ORT_AVERAGE_POOL) {
+        const bool averages = member->kind == GOPS_ORT_AVERAGE_POOL;
+        pass->kind = averages ? GOPS_ORT_PASS_SUM : GOPS_ORT_PASS_MAX;
         pass->window = member->window;
+        pass->factor = averages ? 1 / (float)(pass->window.kernel[0] * pass->window.kernel[1]) : 1;
         for (int i = 0; i < GOPS_ORT_WINDOW_AXES; i++) {
             pass->in[i] = data->dims[2 + i];
             pass->out[i] = member->output.dims[2 + i];

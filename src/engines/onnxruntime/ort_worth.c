@@ -202,6 +202,8 @@ static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *her
         gain += concat_ns * elements(&member->output);
     } else if (member->kind == GOPS_ORT_MAX_POOL) {
         gain -= here->maximum_ns * elements(&member->output);
+    } else if (member->kind == GOPS_ORT_AVERAGE_POOL) {
+        gain += here->average_ns * elements(&member->output);
     } else if (member->is_affine) {
         gain += affine_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_SHUFFLE) {
@@ -234,6 +236,7 @@ static bool has_layout(const gops_ort_rates *here, const gops_ort_member *member
                 : in == 1   ? groups * out % here->block == 0
                             : in % here->block == 0 && out % here->block == 0);
     case GOPS_ORT_MAX_POOL:
+    case GOPS_ORT_AVERAGE_POOL:
     case GOPS_ORT_GLOBAL_AVERAGE:
     case GOPS_ORT_CONCAT:
         return true;
