@@ -153,8 +153,8 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "depthwise/blocked takes blocks of %lld channels where at least %lld fill one and half "
-            "of "
-            "the second level cache, %lld bytes, holds their images; here are %lld of %lld bytes",
+            "of the second level cache, %lld bytes, holds their images; here are %lld of %lld "
+            "bytes",
             (long long)p->lanes, (long long)gops_ceil_div(p->lanes, MIN_BLOCK_FILL),
             (long long)plan->machine.l2_bytes / 2, (long long)conv->groups,
             (long long)p->layout.begin[2]);
