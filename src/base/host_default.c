@@ -36,21 +36,28 @@ static atomic_bool waited_before;
 
 enum { LONG_NS = 500000 }; /* beyond it a thread has not come late by chance */
 
-/* How long to work alone after a call that took so long. */
+/* How many times as long as the last call that waited the library then works alone. */
+static atomic_int alone_times = 1;
+
+/* Works alone for a while after a call that took so long: twice as often each time that the call tried after it
+ * waits, too. */
 static void rest(int64_t end, int64_t took)
 {
-    enum { TIMES = 20, MOST_NS = 200000000 };
-    atomic_store_explicit(&alone_until, end + gops_min(TIMES * took, MOST_NS),
+    enum { MOST_TIMES = 16, MOST_NS = 200000000 };
+    const int times = atomic_load_explicit(&alone_times, memory_order_relaxed);
+    atomic_store_explicit(&alone_until, end + gops_min(times * took, MOST_NS),
                           memory_order_relaxed);
+    atomic_store_explicit(&alone_times, (int)gops_min(2 * times, MOST_TIMES), memory_order_relaxed);
 }
 
 /* OpenMP's threads wait for each other by spinning, GCC's for milliseconds. Where another process has
  * a core, a thread may wait for its turn much longer than a call takes, and all others for it: a
  * layer of 0.2 ms took 12 to 32. If a thread began late, or the calling thread waited longer than it
  * worked, though threads take work from each other, in two calls behind each other, it works alone for a while,
- * in which the others go to sleep. Then they are tried again: one call in some twenty is lost at most. A
- * single call may wait for what has just ended: the threads of another library spin on for a
- * millisecond. Working alone for that took layers of 0.1 to 7 ms twice their time. The result is the same. */
+ * in which the others go to sleep. Then they are tried again: where they always wait, one call in some sixteen is
+ * lost. A few calls may wait for what has just ended: the threads of another library spin on for a
+ * millisecond. So the library begins with short whiles, as working alone takes layers twice their time. The
+ * result is the same. */
 static int openmp_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
                       int64_t count)
 {
@@ -77,6 +84,11 @@ static int openmp_for(void *context, void (*task)(void *argument, int64_t index)
                            (waited > LONG_NS && waited > done - start);
         if (atomic_exchange_explicit(&waited_before, waits, memory_order_relaxed) && waits) {
             rest(end, end - start);
+        } else if (!waits) {
+            const int times = atomic_load_explicit(&alone_times, memory_order_relaxed);
+            if (times > 1) {
+                atomic_store_explicit(&alone_times, times / 2, memory_order_relaxed);
+            }
         }
     }
     return 0;
