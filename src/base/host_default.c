@@ -36,11 +36,10 @@ static atomic_bool waited_before;
 
 enum { LONG_NS = 500000 }; /* beyond it a thread has not come late by chance */
 
-/* How many times as long as the last call that waited the library then works alone. */
+/* For how many times as long as the last call that waited the library works alone. */
 static atomic_int alone_times = 1;
 
-/* Works alone for a while after a call that took so long: twice as often each time that the call tried after it
- * waits, too. */
+/* Works alone after a call that took so long, and for twice as long each time that the next try waits, too. */
 static void rest(int64_t end, int64_t took)
 {
     enum { MOST_TIMES = 16, MOST_NS = 200000000 };
