@@ -1,6 +1,8 @@
 /* counted_gemm.c: a GEMM that notes what the library asks it for. */
 #include "counted_gemm.h"
 
+#include "elements.h"
+
 #include <stddef.h>
 
 static void note(gops_test_products *p, int32_t m, int32_t n, int32_t k, const void *b)
@@ -38,4 +40,24 @@ PLAIN_GEMM(plain_dgemm, double)
 gops_gemm gops_test_counted_gemm(gops_test_products *products)
 {
     return (gops_gemm){sizeof(gops_gemm), plain_sgemm, plain_dgemm, products};
+}
+
+gops_problem gops_test_gemm_conv(gops_type type)
+{
+    return (gops_problem){.operation = GOPS_PROBLEM_CONV,
+                          .data = GOPS_TEST_TENSOR(type, 2, 15, 29, 31),
+                          .filter = GOPS_TEST_TENSOR(type, 3, 7, 5, 3, 2),
+                          .conv = {.strides = LIST(2, 1), .pads_begin = LIST(1, 0)},
+                          .algorithm = "gemm",
+                          .threads = 2};
+}
+
+gops_problem gops_test_gemm_deconv(gops_type type)
+{
+    return (gops_problem){.operation = GOPS_PROBLEM_DECONV,
+                          .data = GOPS_TEST_TENSOR(type, 2, 15, 11, 13),
+                          .filter = GOPS_TEST_TENSOR(type, 3, 5, 7, 3, 2),
+                          .deconv = {.strides = LIST(2, 3), .pads_end = LIST(1, 0)},
+                          .algorithm = "gemm",
+                          .threads = 2};
 }

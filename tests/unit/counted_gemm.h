@@ -1,6 +1,8 @@
-/* counted_gemm.h: a GEMM that notes what the library asks it for. */
+/* counted_gemm.h: a GEMM that notes what the library asks it for, and problems for it. */
 #ifndef GROUPOPS_TEST_COUNTED_GEMM_H
 #define GROUPOPS_TEST_COUNTED_GEMM_H
+
+#include "problem.h"
 
 #include <groupops/host.h>
 
@@ -19,5 +21,9 @@ typedef struct gops_test_products {
 
 /* Plain loops by the definition in groupops/host.h, which write to *products. */
 gops_gemm gops_test_counted_gemm(gops_test_products *products);
+
+/* Problems for the algorithm gemm and two threads. */
+gops_problem gops_test_gemm_conv(gops_type type);
+gops_problem gops_test_gemm_deconv(gops_type type);
 
 #endif

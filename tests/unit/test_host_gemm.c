@@ -4,26 +4,6 @@
 #include "harness.h"
 #include "problem.h"
 
-static gops_problem conv_problem(gops_type type)
-{
-    return (gops_problem){.operation = GOPS_PROBLEM_CONV,
-                          .data = GOPS_TEST_TENSOR(type, 2, 15, 29, 31),
-                          .filter = GOPS_TEST_TENSOR(type, 3, 7, 5, 3, 2),
-                          .conv = {.strides = LIST(2, 1), .pads_begin = LIST(1, 0)},
-                          .algorithm = "gemm",
-                          .threads = 2};
-}
-
-static gops_problem deconv_problem(gops_type type)
-{
-    return (gops_problem){.operation = GOPS_PROBLEM_DECONV,
-                          .data = GOPS_TEST_TENSOR(type, 2, 15, 11, 13),
-                          .filter = GOPS_TEST_TENSOR(type, 3, 5, 7, 3, 2),
-                          .deconv = {.strides = LIST(2, 3), .pads_end = LIST(1, 0)},
-                          .algorithm = "gemm",
-                          .threads = 2};
-}
-
 /* Runs the problem with the counting GEMMs; `data`, unless NULL, gets the address of the data. */
 static gops_test_products count_products(gops_problem problem, const void **data)
 {
@@ -56,7 +36,7 @@ static void one_gemm_per_group_and_image(void)
 {
     static const gops_type types[] = {GOPS_F32, GOPS_F64};
     for (int i = 0; i < 2; i++) {
-        gops_problem c = conv_problem(types[i]), d = deconv_problem(types[i]);
+        gops_problem c = gops_test_gemm_conv(types[i]), d = gops_test_gemm_deconv(types[i]);
         c.max_workspace = d.max_workspace = GOPS_UNLIMITED;
         gops_test_products p = count_products(c, NULL);
         gops_test_check(p.calls == 6 && p.m == 7 && p.n == 14 * 30 && p.k == 5 * 6,
@@ -74,7 +54,7 @@ static void blocks_multiply_once(void)
 {
     static const int64_t budgets[] = {700, 3000, 20000, 200000, 0};
     for (int i = 0; i < 5; i++) {
-        gops_problem c = conv_problem(GOPS_F32), d = deconv_problem(GOPS_F64);
+        gops_problem c = gops_test_gemm_conv(GOPS_F32), d = gops_test_gemm_deconv(GOPS_F64);
         c.max_workspace = d.max_workspace = budgets[i];
         gops_test_products p = count_products(c, NULL);
         gops_test_check(p.multiplications == 6LL * 7 * 14 * 30 * 5 * 6,
@@ -92,7 +72,7 @@ static void blocks_multiply_once(void)
 /* A 1x1 kernel, stride 1, no pads: B is the input itself, group by group, and no workspace. */
 static void pointwise_reads_the_input(void)
 {
-    gops_problem p = conv_problem(GOPS_F32);
+    gops_problem p = gops_test_gemm_conv(GOPS_F32);
     const void *data;
     gops_plan *plan;
     gops_plan_info info = {.size = sizeof info};

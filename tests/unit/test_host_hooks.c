@@ -30,26 +30,6 @@ COUNTED(calloc, (size_t count, size_t bytes), (count, bytes))
 COUNTED(realloc, (void *memory, size_t bytes), (memory, bytes))
 COUNTED(aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes))
 
-static gops_problem conv_problem(gops_type type)
-{
-    return (gops_problem){.operation = GOPS_PROBLEM_CONV,
-                          .data = GOPS_TEST_TENSOR(type, 2, 15, 29, 31),
-                          .filter = GOPS_TEST_TENSOR(type, 3, 7, 5, 3, 2),
-                          .conv = {.strides = LIST(2, 1), .pads_begin = LIST(1, 0)},
-                          .algorithm = "gemm",
-                          .threads = 2};
-}
-
-static gops_problem deconv_problem(gops_type type)
-{
-    return (gops_problem){.operation = GOPS_PROBLEM_DECONV,
-                          .data = GOPS_TEST_TENSOR(type, 2, 15, 11, 13),
-                          .filter = GOPS_TEST_TENSOR(type, 3, 5, 7, 3, 2),
-                          .deconv = {.strides = LIST(2, 3), .pads_end = LIST(1, 0)},
-                          .algorithm = "gemm",
-                          .threads = 2};
-}
-
 static gops_problem norm_problem(void)
 {
     return (gops_problem){.operation = GOPS_PROBLEM_NORM,
@@ -88,7 +68,8 @@ static void keep_line(void *context, const char *line)
 
 static void lent_parallel_for(void)
 {
-    gops_problem problems[] = {conv_problem(GOPS_F32), deconv_problem(GOPS_F64), norm_problem()};
+    gops_problem problems[] = {gops_test_gemm_conv(GOPS_F32), gops_test_gemm_deconv(GOPS_F64),
+                               norm_problem()};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 52);
     for (int i = 0; i < 3; i++) {
         lent_threads lent = {.calls = 0};
@@ -147,8 +128,8 @@ static void every_allocation_fails(gops_problem problem)
 
 static void out_of_memory(void)
 {
-    every_allocation_fails(conv_problem(GOPS_F32));
-    every_allocation_fails(deconv_problem(GOPS_F64));
+    every_allocation_fails(gops_test_gemm_conv(GOPS_F32));
+    every_allocation_fails(gops_test_gemm_deconv(GOPS_F64));
     every_allocation_fails(norm_problem());
 }
 
@@ -208,7 +189,7 @@ static void allocates_nothing(gops_problem problem)
 
 static void execution_allocates_nothing(void)
 {
-    gops_problem c = conv_problem(GOPS_F32), d = deconv_problem(GOPS_F64);
+    gops_problem c = gops_test_gemm_conv(GOPS_F32), d = gops_test_gemm_deconv(GOPS_F64);
     allocates_nothing(c);
     allocates_nothing(d);
     c.algorithm = d.algorithm = NULL;
@@ -222,7 +203,7 @@ static void execution_allocates_nothing(void)
 static void default_host(void)
 {
     gops_test_heap heap, other;
-    gops_problem problem = conv_problem(GOPS_F32);
+    gops_problem problem = gops_test_gemm_conv(GOPS_F32);
     gops_test_random random = gops_test_random_start(gops_test_seed(), 55);
     gops_test_products seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
     lent_threads lent = {.calls = 0};
