@@ -3,7 +3,8 @@
 Of each Markdown file of the repository: every link within it leads to a file, and its anchor to a
 heading there; every block of C that begins with an #include compiles; blocks of Python and shell parse;
 the words of every line of code that runs groupops, and of groupops(1), are words that TOOL takes;
-./cmake/dev has the commands that are named. Of each page below SITE: every link and picture leads to a
+./cmake/dev has the commands that are named; no line of prose is longer than 120 characters, no cell of a
+table longer than 260. Of each page below SITE: every link and picture leads to a
 file in it, and every anchor to an id.
 """
 
@@ -104,6 +105,16 @@ def check_manual(path, tool):
     return lines
 
 
+def check_widths(where, prose):
+    for line in prose.split("\n"):
+        if line.startswith("|"):
+            for cell in line.split("|"):
+                if len(cell.strip()) > 260:
+                    say(f"{where}: a cell of {len(cell.strip())} characters: {cell.strip()[:60]}...")
+        elif len(line) > 120:
+            say(f"{where}: a line of {len(line)} characters: {line[:60]}...")
+
+
 def check_markdown(root, tool):
     commands = re.findall(r"^command_(\w+)\(\)", (root / "cmake/dev").read_text(), re.M)
     paths = [path for path in sorted(root.rglob("*.md"))
@@ -115,6 +126,7 @@ def check_markdown(root, tool):
     links = lines = programs = 0
     for path in paths:
         name = path.relative_to(root)
+        check_widths(name, prose[path])
         # A link's text may go on in the next line.
         for link in re.findall(r"\]\(([^()\s]+)\)", prose[path]) + \
                 re.findall(r"^\[[^]]+\]: +(\S+)$", prose[path], re.M):
