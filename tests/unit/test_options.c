@@ -170,28 +170,39 @@ static void least_budgets(void)
     }
 }
 
+/* The number of bytes that a refusal for max_workspace names; 0 where there is none. */
+static long long named_budget(const gops_error *error)
+{
+    const char *number = strstr(error->message, " needs ");
+    while (number != NULL && *number != '\0' && (*number < '0' || *number > '9'))
+        number++;
+    return number != NULL ? strtoll(number, NULL, 10) : 0;
+}
+
 /* Every budget is either kept or refused with the number that would do; that number does. */
 static void budgets(void)
 {
-    gops_problem problems[] = {
-        conv_problem(),
-        {.operation = GOPS_PROBLEM_DECONV,
-         .data = GOPS_TEST_TENSOR(GOPS_F64, 1, 15, 29, 31),
-         .filter = GOPS_TEST_TENSOR(GOPS_F64, 3, 5, 7, 3, 2)},
+    const gops_problem conv = conv_problem();
+    const gops_problem deconv = {.operation = GOPS_PROBLEM_DECONV,
+                                 .data = GOPS_TEST_TENSOR(GOPS_F64, 1, 15, 29, 31),
+                                 .filter = GOPS_TEST_TENSOR(GOPS_F64, 3, 5, 7, 3, 2),
+                                 .deconv = {.strides = LIST(2, 2)}};
+    const struct {
+        const char *algorithm;
+        gops_problem problem;
+    } cases[] = {
+        {"gemm", conv}, {"direct", conv}, {"implicit", conv}, {"gemm", deconv}, {"subconv", deconv},
     };
-    for (int i = 0; i < 2; i++) {
-        gops_problem p = problems[i];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gops_problem p = cases[i].problem;
         gops_plan *plan;
         gops_error error = {GOPS_OK, ""};
-        long long needed = 0;
-        p.algorithm = "gemm";
+        p.algorithm = cases[i].algorithm;
         p.max_workspace = 1;
         gops_status status = gops_problem_plan(&p, &plan, &error);
         gops_test_check(status == GOPS_INVALID && plan == NULL, "a plan with 1 byte of workspace");
-        int read =
-            sscanf(error.message,
-                   "max_workspace is 1; gemm needs at least %lld bytes for one thread", &needed);
-        gops_test_check(read == 1 && strstr(error.message, "bytes for one thread") != NULL, "%s",
+        const long long needed = named_budget(&error);
+        gops_test_check(needed > 1 && strncmp(error.message, "max_workspace is 1; ", 20) == 0, "%s",
                         error.message);
         for (int64_t budget = needed; budget < 1 << 22 && budget > 0; budget = budget * 5 / 3 + 1) {
             gops_plan_info info = {.size = sizeof info};

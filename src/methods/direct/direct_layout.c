@@ -174,7 +174,8 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
     const gops_direct_kernels *kernels = plan->kernels->direct[plan->type->compute];
     const int64_t stride = conv->axis[conv->axes - 1].stride;
     gops_direct_layout *own = gops_parameters(plan);
-    bool found = false, too_large = false;
+    int64_t needed = INT64_MAX; /* of the tiles that serve, but take too much */
+    bool found = false;
     if (kernels == NULL || !plan->type->native || plan->output_type != plan->type) {
         return gops_fail(error, GOPS_UNSUPPORTED, "direct serves f32 and f64, not %s",
                          plan->type->name);
@@ -200,7 +201,7 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
             ((tile->size.vectors * 8 + p.last_tile->size.vectors) * 8 + tile->size.per_vector) * 2 +
             fills_pages(plan);
         if (p.worker_bytes > worker_limit) {
-            too_large = true;
+            needed = gops_min(needed, p.worker_bytes);
         } else if ((!found || p.cost < own->cost) &&
                    (plan->wanted_variant == 0 || plan->wanted_variant == variant)) {
             *own = p;
@@ -208,10 +209,10 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
             plan->filter_variant = variant;
         }
     }
-    if (!found && too_large) {
+    if (!found && needed < INT64_MAX) {
         return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; direct needs more for one thread",
-                         (long long)worker_limit);
+                         "max_workspace is %lld; direct needs at least %lld bytes for one thread",
+                         (long long)worker_limit, (long long)needed);
     }
     if (!found) {
         return gops_fail(error, GOPS_UNSUPPORTED,

@@ -308,15 +308,22 @@ static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_lim
     return found;
 }
 
-static gops_status find_and_describe(gops_plan *plan, bool blocked, int64_t worker_limit,
-                                     gops_error *error)
+static bool find_plain(gops_plan *plan, int64_t worker_limit)
+{
+    return implicit_find_best(plan, false, worker_limit);
+}
+
+static bool find_blocked(gops_plan *plan, int64_t worker_limit)
+{
+    return implicit_find_best(plan, true, worker_limit);
+}
+
+static gops_status find_and_describe(gops_plan *plan, gops_implicit_find *find,
+                                     int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
-    if (!implicit_find_best(plan, blocked, worker_limit)) {
-        const bool fits_unlimited = implicit_find_best(plan, blocked, GOPS_UNLIMITED);
-        return gops_implicit_refuse(plan, worker_limit, fits_unlimited, error);
-    }
+    GOPS_TRY(gops_implicit_fit(plan, find, worker_limit, error));
     const gops_implicit *p = gops_implicit_read(plan);
     plan->worker_bytes = p->worker_bytes;
     plan->cost = p->cost;
@@ -348,7 +355,7 @@ static gops_status find_and_describe(gops_plan *plan, bool blocked, int64_t work
 
 static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
-    return find_and_describe(plan, false, worker_limit, error);
+    return find_and_describe(plan, find_plain, worker_limit, error);
 }
 
 static gops_status implicit_prepare_blocked(gops_plan *plan, int64_t worker_limit,
@@ -365,7 +372,7 @@ static gops_status implicit_prepare_blocked(gops_plan *plan, int64_t worker_limi
                          "implicit/blocked serves kernels of 1 only without AVX-512, not by %s",
                          plan->kernels->isa);
     }
-    return find_and_describe(plan, true, worker_limit, error);
+    return find_and_describe(plan, find_blocked, worker_limit, error);
 }
 
 /* Plans of methods with one way of packing share packed filters. */

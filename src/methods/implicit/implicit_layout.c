@@ -359,12 +359,30 @@ int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t
     return end;
 }
 
-gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, bool fits_unlimited,
-                                 gops_error *error)
+gops_status gops_implicit_fit(gops_plan *plan, gops_implicit_find *find, int64_t worker_limit,
+                              gops_error *error)
 {
-    if (fits_unlimited) {
-        return gops_fail(error, GOPS_INVALID, "max_workspace is %lld; %s needs more for one thread",
-                         (long long)worker_limit, plan->method->name);
+    enum { MIN_BUDGET = 512 };
+    if (find(plan, worker_limit)) {
+        return GOPS_OK;
+    }
+    int64_t limit = MIN_BUDGET;
+    while (limit < worker_limit / 2) {
+        limit *= 2;
+    }
+    for (; limit >= MIN_BUDGET; limit /= 2) {
+        if (limit < worker_limit && find(plan, limit)) {
+            return GOPS_OK;
+        }
+    }
+    if (find(plan, GOPS_UNLIMITED)) {
+        int64_t enough = MIN_BUDGET;
+        while (enough <= worker_limit || !find(plan, enough)) {
+            enough = gops_mul_saturate(enough, 2);
+        }
+        return gops_fail(error, GOPS_INVALID,
+                         "max_workspace is %lld; %s needs more for one thread, %lld bytes suffice",
+                         (long long)worker_limit, plan->method->name, (long long)enough);
     }
     return gops_fail(error, GOPS_UNSUPPORTED,
                      "%s does not serve C_IN %lld with %lld taps: what one output pixel reads is "

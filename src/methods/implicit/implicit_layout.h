@@ -49,10 +49,14 @@ int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p,
 int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
                                 int64_t offsets, int64_t sums, int64_t transpose);
 
-/* Refuses a plan whose product cannot be laid out: for its budget where it could be laid out
- * without one (`fits_unlimited`). */
-gops_status gops_implicit_refuse(const gops_plan *plan, int64_t worker_limit, bool fits_unlimited,
-                                 gops_error *error);
+/* Lays out the best product that a budget allows; false where there is none. */
+typedef bool gops_implicit_find(gops_plan *plan, int64_t worker_limit);
+
+/* Lays out a product by `find`. Boxes as large as a budget allows may leave too little of it for the sums: then
+ * those of the next power of two below it are tried, down to MIN_BUDGET, so that what suffices for a plan does
+ * so in every larger budget. Refuses with a budget that suffices, if there is any. */
+gops_status gops_implicit_fit(gops_plan *plan, gops_implicit_find *find, int64_t worker_limit,
+                              gops_error *error);
 
 static inline const gops_implicit *gops_implicit_read(const gops_plan *plan)
 {

@@ -40,10 +40,11 @@ static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     const gops_conv_geometry *conv = &plan->conv;
     gops_subconv_geometry geometry;
     gops_subconv_kinds kinds;
-    if (!gops_subconv_plan(plan, worker_limit)) {
-        if (gops_subconv_plan(plan, GOPS_UNLIMITED)) {
-            return gops_implicit_refuse(plan, worker_limit, true, error);
-        }
+    const gops_status fit = gops_implicit_fit(plan, gops_subconv_plan, worker_limit, error);
+    if (fit == GOPS_INVALID) {
+        return fit;
+    }
+    if (fit != GOPS_OK) {
         int64_t strides = 1;
         for (int a = 0; a < conv->axes; a++) {
             strides = gops_mul_saturate(strides, conv->axis[a].stride);
