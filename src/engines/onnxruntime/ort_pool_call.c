@@ -126,9 +126,11 @@ static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context 
     }
     if (data.type != pool->type || data.rank != 4 || data.dims[2] != pool->data[Y] ||
         data.dims[3] != pool->data[X]) {
-        return gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
-                             "groupops: MaxPool of %lldx%lld gets other data than the model says",
-                             (long long)pool->data[Y], (long long)pool->data[X]);
+        return gops_ort_fail(
+            self->runtime, ORT_INVALID_ARGUMENT,
+            "groupops: the data of a MaxPool is %s; the model says %s {N,C,%lld,%lld}",
+            gops_ort_name_tensor(&data).text, gops_type_name(pool->type), (long long)pool->data[Y],
+            (long long)pool->data[X]);
     }
     const int64_t dims[] = {data.dims[0], data.dims[1], pool->output[Y], pool->output[X]};
     if ((status = api->context_output(context, 0, dims, 4, &made)) != NULL || made == NULL ||

@@ -61,12 +61,16 @@ static ort_status *find_bases(const region *self, ort_kernel_context *context, f
         if (status == NULL && value != NULL) {
             status = gops_ort_read_value(self->runtime, value, &input);
         }
-        if (status == NULL && (value == NULL || input.tensor.type != GOPS_F32 ||
+        if (status == NULL && value == NULL) {
+            status = gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
+                                   "groupops, node \"%s\": input %zu is missing", self->name, i);
+        }
+        if (status == NULL && (input.tensor.type != GOPS_F32 ||
                                !gops_ort_same_shape(&input.tensor, &self->inputs[i]))) {
             status = gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
-                                   "groupops, node \"%s\": input %zu has another shape than the "
-                                   "model says",
-                                   self->name, i);
+                                   "groupops, node \"%s\": input %zu is %s; the model says %s",
+                                   self->name, i, gops_ort_name_tensor(&input.tensor).text,
+                                   gops_ort_name_tensor(&self->inputs[i]).text);
         }
         bases[1 + i] = status == NULL ? (float *)(uintptr_t)input.data : NULL;
     }

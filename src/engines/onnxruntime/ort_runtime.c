@@ -339,6 +339,18 @@ bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other)
            memcmp(one->dims, other->dims, (size_t)one->rank * sizeof one->dims[0]) == 0;
 }
 
+gops_ort_words gops_ort_name_tensor(const gops_tensor *tensor)
+{
+    gops_ort_words words;
+    int length = snprintf(words.text, sizeof words.text, "%s {", gops_type_name(tensor->type));
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        length += snprintf(words.text + length, sizeof words.text - (size_t)length, "%s%lld",
+                           i > 0 ? "," : "", (long long)tensor->dims[i]);
+    }
+    snprintf(words.text + length, sizeof words.text - (size_t)length, "}");
+    return words;
+}
+
 int64_t gops_ort_elements(const gops_tensor *tensor, int32_t from)
 {
     int64_t count = 1;

@@ -62,6 +62,11 @@ ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_val
                                   gops_tensor *tensor, bool *known);
 
 bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other);
+/* Type and shape for a message: f32 {1,3,224,224}. */
+typedef struct gops_ort_words {
+    char text[256];
+} gops_ort_words;
+gops_ort_words gops_ort_name_tensor(const gops_tensor *tensor);
 /* The product of the dimensions from axis `from` on. */
 int64_t gops_ort_elements(const gops_tensor *tensor, int32_t from);
 
