@@ -16,6 +16,7 @@
  */
 #include "ort_layout.h"
 
+#include "ort_chunks.h"
 #include "ort_scratch.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ typedef struct value {
     gops_tensor tensor;
     gops_ort_view view;
     size_t buffer; /* of those in scratch memory */
+    int64_t elements;
     bool placed;
     bool may_be_replaced; /* nothing but values that follow each other are in its buffer */
 } value;
@@ -53,7 +55,7 @@ static value *find(const making *of, const char *name)
 static value *add(making *of, const char *name, const gops_tensor *tensor)
 {
     value *made = &of->values[of->value_count++];
-    *made = (value){.name = name, .tensor = *tensor};
+    *made = (value){.name = name, .tensor = *tensor, .elements = gops_ort_elements(tensor, 0)};
     made->view.stride = gops_ort_elements(tensor, 1);
     return made;
 }
@@ -67,8 +69,7 @@ static void place(value *placed, size_t base)
 static void place_in_new(making *of, value *placed)
 {
     placed->buffer = of->buffer_count++;
-    of->buffers[placed->buffer] =
-        (gops_ort_buffer){.elements = gops_ort_elements(&placed->tensor, 0)};
+    of->buffers[placed->buffer] = (gops_ort_buffer){.elements = placed->elements};
     place(placed, GOPS_ORT_SCRATCH);
 }
 
@@ -188,7 +189,11 @@ static bool place_all(making *of, const gops_ort_interface *interface)
         place(add(of, interface->inputs[i], &interface->input_tensors[i]), 1 + i);
     }
     for (size_t i = 0; i < members->count; i++) {
-        add(of, members->items[i]->claim.output, &members->items[i]->output);
+        const gops_ort_member *member = members->items[i];
+        value *output = add(of, member->claim.output, &member->output);
+        if (member->chunk > 0) {
+            output->elements = gops_ort_chunk_elements(member) * gops_ort_chunk_threads();
+        }
     }
     for (size_t i = 0; i < members->count; i++) { /* all are known now */
         for (size_t k = 0; k < members->items[i]->input_count; k++) {
@@ -284,12 +289,27 @@ static void add_groups(making *of, gops_ort_member *member, const value *output)
     }
 }
 
+/* The member and the next one. */
+static void add_chunks(making *of, size_t number)
+{
+    gops_ort_member *member = of->members->items[number], *second = of->members->items[number + 1];
+    gops_ort_placed_step *step = &of->layout->steps[of->layout->step_count];
+    const value *data = find(of, member->inputs[0]), *between = find(of, member->claim.output);
+    const value *output = find(of, second->claim.output);
+    use(of, between, of->layout->step_count);
+    add_step(of, member, &data, 1, output, &output->view);
+    step->second = second;
+    step->between = between->view;
+}
+
 static void add_steps(making *of)
 {
     for (size_t i = 0; i < of->members->count; i++) {
         gops_ort_member *member = of->members->items[i];
         const value *output = find(of, member->claim.output), *inputs[2] = {NULL, NULL};
-        if (member->kind == GOPS_ORT_CONCAT) {
+        if (member->chunk > 0) {
+            add_chunks(of, i++);
+        } else if (member->kind == GOPS_ORT_CONCAT) {
             add_copies(of, member, output);
         } else if (member->kind == GOPS_ORT_SHUFFLE) {
             add_groups(of, member, output);
@@ -346,6 +366,7 @@ ort_status *gops_ort_layout_make(const gops_ort_runtime *runtime, const gops_ort
     of.values = calloc(values + 1, sizeof *of.values);
     of.buffers = calloc(values + 1, sizeof *of.buffers);
     ort_status *status = NULL;
+    gops_ort_find_chunks(members, interface);
     if (layout->steps == NULL || layout->output_tensors == NULL || of.values == NULL ||
         of.buffers == NULL) {
         status = gops_ort_no_memory(runtime, "a graph");

@@ -2,7 +2,9 @@
 #include "ort_region.h"
 
 #include "ort_call.h"
+#include "ort_chunked_step.h"
 #include "ort_layout.h"
+#include "ort_plans.h"
 #include "ort_step.h"
 #include "ort_team.h"
 
@@ -45,8 +47,12 @@ static void run_steps(void *argument)
     call *of = argument;
     const region *self = of->self;
     for (size_t i = 0; i < self->step_count && of->status == NULL; i++) {
+        const gops_ort_step *step = &self->steps[i];
         of->status =
-            gops_ort_step_run(self->runtime, self->name, &self->steps[i], of->bases, of->workspace);
+            step->chunks != NULL
+                ? gops_ort_chunked_step_run(self->runtime, self->name, step, of->bases,
+                                            of->workspace)
+                : gops_ort_step_run(self->runtime, self->name, step, of->bases, of->workspace);
     }
 }
 
@@ -134,7 +140,11 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
     self->scratch_bytes = round_up((size_t)layout->scratch * sizeof(float));
     ort_status *status = NULL;
     for (size_t i = 0; i < layout->step_count && status == NULL; i++) {
-        status = gops_ort_step_make(self->runtime, &layout->steps[i], &self->steps[i]);
+        const gops_ort_placed_step *placed = &layout->steps[i];
+        status =
+            placed->second != NULL
+                ? gops_ort_chunked_step_make(self->runtime, placed, &self->steps[i])
+                : gops_ort_step_make(self->runtime, placed, gops_ort_processors(), &self->steps[i]);
         self->step_count++;
         if (self->steps[i].threads > 1 && self->runtime->may_spin) {
             self->team_bytes = round_up(gops_ort_team_bytes());
@@ -179,6 +189,7 @@ void gops_ort_region_destroy(ort_compute_info *info)
 {
     region *self = (region *)(void *)info;
     for (size_t i = 0; i < self->step_count; i++) {
+        gops_ort_chunks_free(self->steps[i].chunks);
         gops_ort_step_free(&self->steps[i]);
     }
     free(self->steps);

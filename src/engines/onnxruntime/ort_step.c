@@ -19,7 +19,7 @@ static int32_t worth_threads(const gops_ort_runtime *runtime, double flops, doub
 }
 
 static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member *member,
-                               gops_ort_step *made, gops_error *error)
+                               int32_t most, gops_ort_step *made, gops_error *error)
 {
     const gops_ort_operation *operation = &member->claim.operation;
     const gops_host host = gops_ort_host(runtime);
@@ -32,8 +32,8 @@ static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member 
             ? output * weights / (double)gops_ort_channels(operation, &member->filter)
         : operation->kind == GOPS_ORT_DECONV ? data * weights / (double)member->data.dims[1]
                                              : 0;
-    made->threads = worth_threads(runtime, 2 * macs, 4 * (data + output + weights));
-    options.threads = made->threads;
+    const int32_t worth = worth_threads(runtime, 2 * macs, 4 * (data + output + weights));
+    options.threads = made->threads = worth < most ? worth : most;
     switch (operation->kind) {
     case GOPS_ORT_CONV:
         return gops_conv_plan_create(&member->data, &member->filter, &operation->conv, &options,
@@ -66,14 +66,14 @@ static bool keep_constants(gops_ort_member *member, gops_ort_step *made)
     return true;
 }
 
-static ort_status *make_plan(gops_ort_runtime *runtime, gops_ort_member *member,
+static ort_status *make_plan(gops_ort_runtime *runtime, gops_ort_member *member, int32_t most,
                              gops_ort_step *made)
 {
     gops_plan_info info = {.size = sizeof info};
     gops_ort_operation folded = member->claim.operation;
     const int32_t *bias;
     gops_error error;
-    gops_status status = create_plan(runtime, member, made, &error);
+    gops_status status = create_plan(runtime, member, most, made, &error);
     if (status == GOPS_OK) {
         status = gops_plan_get_info(made->plan, &info, &error);
     }
@@ -132,7 +132,7 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
 }
 
 ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
-                               gops_ort_step *made)
+                               int32_t most, gops_ort_step *made)
 {
     gops_ort_member *member = placed->member;
     made->data = placed->inputs[0];
@@ -141,7 +141,7 @@ ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_
     made->has_other = (member->kind == GOPS_ORT_PLAN || member->kind == GOPS_ORT_PRODUCT) &&
                       member->input_count == 2;
     if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
-        return make_plan(runtime, member, made);
+        return make_plan(runtime, member, most, made);
     }
     make_pass(runtime, placed, made);
     return NULL;

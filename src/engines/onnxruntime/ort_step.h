@@ -5,8 +5,11 @@
 #include "ort_layout.h"
 #include "ort_pass.h"
 
+typedef struct gops_ort_chunks gops_ort_chunks;
+
 typedef struct gops_ort_step {
-    gops_plan *plan; /* NULL: a pass */
+    gops_ort_chunks *chunks; /* ort_chunked_step.h; NULL: it has none */
+    gops_plan *plan;         /* NULL: a pass */
     gops_packed_filter *filter;
     float *made; /* scales, biases: what follows points into it */
     const float *scales, *biases;
@@ -18,10 +21,10 @@ typedef struct gops_ort_step {
     bool has_other;
 } gops_ort_step;
 
-/* Makes the step that was placed, of a *made of zeros; what its member made, the step takes over. To
- * be freed after a failure too. */
+/* Makes the step that was placed, of a *made of zeros, for `most` threads and fewer; what its member
+ * made, the step takes over. To be freed after a failure too. */
 ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
-                               gops_ort_step *made);
+                               int32_t most, gops_ort_step *made);
 void gops_ort_step_free(gops_ort_step *step);
 
 /* Runs the step. Bases are those of the call (gops_ort_view); the workspace has at least

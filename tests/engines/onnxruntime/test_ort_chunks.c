@@ -1,0 +1,227 @@
+/* Pairs of convolutions that a region computes by chunks: with the provider and without, and that they are
+ * one step where what lies between is larger than the cache, and two where it is not. */
+#include "ort_counting.h"
+#include "ort_graphs.h"
+
+#include "elements.h"
+#include "guarded_memory.h"
+#include "harness.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef gops_ort_graph_builder builder;
+
+#define FROM(...)                                                                                  \
+    (const char *[])                                                                               \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+enum { CHANNELS_IN = 5, CHANNELS = 67, HEIGHT = 31, WIDTH = 29, THIN = 3, MANY = 127 };
+
+static int64_t processors(void)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 1 ? count : 1;
+}
+
+/* As the provider reads it. */
+static int64_t cache_bytes(void)
+{
+    enum { LEAST = 256 << 10, MOST = 4 << 20 };
+    int64_t bytes = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    return bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
+}
+
+/* The least number of images whose CHANNELS channels do not fit the cache twice, a multiple of the
+ * threads. */
+static int64_t many_images(void)
+{
+    const int64_t image = (int64_t)CHANNELS * HEIGHT * WIDTH * (int64_t)sizeof(float);
+    return (2 * cache_bytes() / (image * processors()) + 1) * processors();
+}
+
+/* Checks the graph where each step asks for threads by itself, so that their number is seen. */
+static void check(builder *graph, const char *what, int claimed, int steps)
+{
+    enum { RUNS = 16 }; /* of gops_ort_graph_check */
+    void *library = dlopen(GROUPOPS_ORT_COUNTING, RTLD_NOW | RTLD_NOLOAD);
+    const gops_ort_counts *seen = library != NULL ? dlsym(library, GOPS_ORT_COUNTS) : NULL;
+    if (!gops_test_check(seen != NULL, "the counting library is not loaded")) {
+        return;
+    }
+    const long long before = seen->parallel_fors;
+    gops_ort_set_spinning(false);
+    gops_ort_graph_check(graph, what, claimed, 1);
+    const long long loops = seen->parallel_fors - before;
+    gops_test_check(processors() == 1 || loops == (long long)RUNS * steps,
+                    "%s: %lld parallel loops in %d runs of %d steps", what, loops, RUNS, steps);
+}
+
+static void start(builder *graph, uint64_t stream, int64_t images)
+{
+    const int64_t dims[] = {images, CHANNELS_IN, HEIGHT, WIDTH};
+    gops_ort_load();
+    gops_ort_graph_start(graph, stream, 16, dims, 4);
+}
+
+/* A Conv of `groups` groups without bias, `factor` output channels for each input channel. */
+static void grouped(builder *graph, const char *to, const char *from, int64_t channels,
+                    int64_t groups, int64_t factor, int64_t kernel, int64_t stride)
+{
+    const int64_t dims[] = {channels * factor, channels / groups, kernel, kernel};
+    const double spread = sqrt(3.0 / (double)(channels / groups * kernel * kernel));
+    char weights[32];
+    snprintf(weights, sizeof weights, "w%d", graph->constants++);
+    gops_ort_graph_constant(graph, weights, 4, dims, -spread, spread);
+    gops_ort_graph_node(graph, "Conv", to, FROM(from, weights));
+    gops_onnx_build_int(&graph->builder, "group", groups);
+    gops_ort_graph_ints(graph, "strides", 2, stride, stride, 0, 0);
+    gops_ort_graph_ints(graph, "pads", 4, kernel / 2 - 1, kernel / 2, kernel / 2 + 1, kernel / 2);
+}
+
+static void prelu(builder *graph, const char *to, const char *from, int64_t channels)
+{
+    const int64_t dims[] = {channels, 1, 1};
+    char slopes[32];
+    snprintf(slopes, sizeof slopes, "s%d", graph->constants++);
+    gops_ort_graph_constant(graph, slopes, 3, dims, -0.5, 0.5);
+    gops_ort_graph_node(graph, "PRelu", to, FROM(from, slopes));
+}
+
+/* Images in turn, with as many as do not fit the cache and with as many fewer as there are threads. */
+static void images(void)
+{
+    for (int fits = 0; fits < 2; fits++) {
+        const int64_t all = many_images() - (fits ? processors() : 0);
+        builder graph;
+        start(&graph, 1, all > 1 ? all : 1);
+        gops_ort_graph_conv(&graph, "a", "x", CHANNELS_IN, CHANNELS, 1, 1);
+        gops_ort_graph_node(&graph, "Relu", "b", FROM("a"));
+        grouped(&graph, "c", "b", CHANNELS, CHANNELS, 1, 3, 2);
+        gops_ort_graph_node(&graph, "HardSwish", "d", FROM("c"));
+        gops_ort_graph_conv(&graph, "y", "d", CHANNELS, 7, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        check(&graph, fits ? "fewer images" : "images", 5, fits ? 3 : 2);
+    }
+}
+
+/* Chunks of one image, of which the last is smaller, with slopes for each channel and a depthwise
+ * convolution that has twice as many outputs as inputs; data and output lie in one Concat. With more
+ * than two threads there may be no chunks. */
+static void channels(void)
+{
+    const int64_t plane = cache_bytes() / (int64_t)sizeof(float) / 60,
+                  width = (int64_t)sqrt((double)plane);
+    const int64_t dims[] = {1, THIN, plane / width, width};
+    builder graph;
+    gops_ort_load();
+    gops_ort_graph_start(&graph, 3, 16, dims, 4);
+    gops_ort_graph_conv(&graph, "a", "x", THIN, THIN, 3, 1);
+    gops_ort_graph_conv(&graph, "b", "a", THIN, MANY, 1, 1);
+    prelu(&graph, "c", "b", MANY);
+    grouped(&graph, "d", "c", MANY, MANY, 2, 3, 1);
+    prelu(&graph, "e", "d", 2 * MANY);
+    gops_ort_graph_node(&graph, "Concat", "f", FROM("a", "e"));
+    gops_onnx_build_int(&graph.builder, "axis", 1);
+    gops_ort_graph_conv(&graph, "y", "f", THIN + 2 * MANY, 5, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    if (processors() <= 2) {
+        check(&graph, "channels", 7, 3);
+    } else {
+        gops_ort_graph_check(&graph, "channels", 7, 1);
+    }
+}
+
+/* With one thread, which takes all chunks, and with two: the same bits. */
+static void bits(void)
+{
+    gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
+    const int64_t dims[] = {many_images(), CHANNELS_IN, HEIGHT, WIDTH};
+    const int64_t count = dims[0] * CHANNELS_IN * HEIGHT * WIDTH;
+    float *data = gops_test_allocate((size_t)count * sizeof *data);
+    const gops_ort_tensor input = {"x", ORT_FLOAT, 4, dims, data};
+    ort_value *outputs[2] = {NULL, NULL};
+    gops_onnx_buffer model = {0};
+    gops_tensor tensor;
+    builder graph;
+    start(&graph, 9, dims[0]);
+    gops_ort_graph_conv(&graph, "a", "x", CHANNELS_IN, CHANNELS, 1, 1);
+    grouped(&graph, "y", "a", CHANNELS, CHANNELS, 1, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_test_random_fill(&graph.random, GOPS_F32, data, count);
+    bool works =
+        gops_test_check(gops_onnx_build_end(&graph.builder, &model), "no memory for a model");
+    for (int i = 0; i < 2 && works; i++) {
+        ort_session *session = NULL;
+        settings.threads = 1 + i;
+        works = gops_ort_works(gops_ort_open(&model, &settings, &session), "bits") &&
+                gops_ort_works(gops_ort_run(session, &input, 1, &outputs[i]), "bits");
+        gops_ort_load()->release_session(session);
+    }
+    if (works) {
+        const void *one = gops_ort_values(outputs[0], &tensor);
+        const void *two = gops_ort_values(outputs[1], &tensor);
+        const size_t bytes = (size_t)gops_test_elements(&tensor) * sizeof(float);
+        gops_test_check(memcmp(one, two, bytes) == 0, "two threads make other bits than one");
+    }
+    gops_ort_load()->release_value(outputs[0]);
+    gops_ort_load()->release_value(outputs[1]);
+    free(model.bytes);
+    free(data);
+}
+
+/* What must not be: another reads what lies between, groups of more than a channel, a kernel of 3, a
+ * residual. */
+static void others(void)
+{
+    enum { READ_TWICE, GIVEN_OUT, GROUPED, LARGE, ADDED, CASES };
+    static const char *const names[] = {"read twice", "given out", "grouped", "large", "added"};
+    for (int i = 0; i < CASES; i++) {
+        builder graph;
+        const int64_t count = i == GROUPED ? CHANNELS + 1 : CHANNELS;
+        start(&graph, 4 + (uint64_t)i, many_images());
+        if (i == ADDED) {
+            gops_ort_graph_conv(&graph, "r", "x", CHANNELS_IN, count, 1, 2);
+        }
+        gops_ort_graph_conv(&graph, "a", "x", CHANNELS_IN, count, i == LARGE ? 3 : 1, 1);
+        grouped(&graph, "b", "a", count, i == GROUPED ? count / 2 : count, 1, 3, 2);
+        if (i == ADDED) {
+            gops_ort_graph_node(&graph, "Add", "c", FROM("b", "r"));
+        }
+        gops_ort_graph_conv(&graph, "y", i == ADDED ? "c" : "b", count, 7, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        if (i == READ_TWICE) {
+            gops_ort_graph_conv(&graph, "z", "a", count, 3, 1, 1);
+            gops_ort_graph_output(&graph, "z");
+        } else if (i == GIVEN_OUT) {
+            gops_ort_graph_output(&graph, "a");
+        }
+        check(&graph, names[i],
+              i == ADDED        ? 5
+              : i == READ_TWICE ? 4
+                                : 3,
+              i == ADDED || i == READ_TWICE ? 4 : 3);
+    }
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {{"images", images},
+                                    {"channels", channels},
+                                    {"bits", bits},
+                                    {"others", others},
+                                    {NULL, NULL}};
+    gops_ort_use(GROUPOPS_ORT_COUNTING);
+    const int status = gops_test_main("ONNX Runtime, chunks", cases);
+    gops_ort_unload();
+    return status;
+}
