@@ -1,5 +1,5 @@
 /*
- * amx.h: the tile instructions of AMX, and the same in plain C where the compiler has none.
+ * amx.h: the tile instructions of AMX, and for the set amx_emulated the same in plain C.
  *
  * A processor with AMX has eight registers, tiles, of up to 16 rows of up to 64 bytes. A product
  * adds to a tile of 32-bit sums, M rows by N, what rows of M x K and of K x N make, where each of
@@ -23,8 +23,7 @@
 
 #include "isa/amx_config.h"
 
-#if !defined(GOPS_EMULATED_ISA) && defined(__AMX_TILE__) && defined(__AMX_INT8__) &&               \
-    defined(__AMX_BF16__)
+#ifndef GOPS_EMULATED_ISA
 #include <immintrin.h>
 
 typedef struct gops_amx_tiles {
