@@ -20,6 +20,14 @@ void gops_ort_graph_start(gops_ort_graph_builder *graph, uint64_t stream, int op
     gops_onnx_build_input(&graph->builder, "x", GOPS_ONNX_FLOAT, rank, dims);
 }
 
+void gops_ort_graph_images(gops_ort_graph_builder *graph, uint64_t stream, int opset, int64_t batch,
+                           int64_t channels, int64_t height, int64_t width)
+{
+    const int64_t dims[] = {batch, channels, height, width};
+    gops_ort_load();
+    gops_ort_graph_start(graph, stream, opset, dims, 4);
+}
+
 void gops_ort_graph_node(gops_ort_graph_builder *graph, const char *type, const char *to,
                          const char *const *from)
 {

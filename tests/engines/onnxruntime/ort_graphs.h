@@ -20,6 +20,16 @@ typedef struct gops_ort_graph_builder {
 
 void gops_ort_graph_start(gops_ort_graph_builder *graph, uint64_t stream, int opset,
                           const int64_t *dims, int rank);
+/* Loads the runtime and starts a graph of images. */
+void gops_ort_graph_images(gops_ort_graph_builder *graph, uint64_t stream, int opset, int64_t batch,
+                           int64_t channels, int64_t height, int64_t width);
+
+/* The names of a node's inputs. */
+#define GOPS_ORT_FROM(...)                                                                         \
+    (const char *[])                                                                               \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 /* A node of up to six inputs, ended by NULL. */
 void gops_ort_graph_node(gops_ort_graph_builder *graph, const char *type, const char *to,

@@ -8,11 +8,7 @@
 
 typedef gops_ort_graph_builder builder;
 
-#define FROM(...)                                                                                  \
-    (const char *[])                                                                               \
-    {                                                                                              \
-        __VA_ARGS__, NULL                                                                          \
-    }
+#define FROM(...) GOPS_ORT_FROM(__VA_ARGS__)
 
 enum { BATCH = 2, IN = 5, CHANNELS = 7, WIDE = 11 };
 

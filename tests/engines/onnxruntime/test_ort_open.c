@@ -1,7 +1,7 @@
 /* Models that leave shapes open, run with many of them: those that the library refuses (nothing to
  * sum, nothing to write), those that the runtime refuses, and ordinary ones between them. What the
  * runtime's own provider makes of a shape is what a session with ours must make of it. */
-#include "ort_layer.h"
+#include "ort_drawn_layer.h"
 
 #include "compare.h"
 #include "elements.h"
@@ -33,28 +33,6 @@ static int64_t draw_size(gops_test_random *random)
     return one_of(random, sizes, sizeof sizes / sizeof sizes[0]);
 }
 
-static void draw_numbers(gops_test_random *random, int percent, int64_t low, int64_t high,
-                         gops_ort_numbers *numbers)
-{
-    numbers->given = gops_test_random_chance(random, percent);
-    for (int i = 0; i < GOPS_ORT_AXES; i++) {
-        numbers->values[i] = numbers->given ? gops_test_random_range(random, low, high) : low;
-    }
-}
-
-static void draw_pads(gops_test_random *random, gops_ort_layer *layer)
-{
-    static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
-    if (gops_test_random_chance(random, 50)) {
-        layer->auto_pad = auto_pads[gops_test_random_range(random, 0, 3)];
-    }
-    if (layer->auto_pad == NULL || strcmp(layer->auto_pad, "NOTSET") == 0) {
-        draw_numbers(random, 70, 0, 3, &layer->pads_begin);
-        draw_numbers(random, 100, 0, 3, &layer->pads_end);
-        layer->pads_end.given = layer->pads_begin.given;
-    }
-}
-
 static gops_ort_layer draw_layer(gops_test_random *random, const char *type)
 {
     static const char *const activations[] = {NULL, NULL, "Relu", "Sigmoid", "Swish"};
@@ -79,12 +57,12 @@ static gops_ort_layer draw_layer(gops_test_random *random, const char *type)
         layer.kernel[i] = gops_test_random_range(random, 1, 4);
         layer.data[i] = 5;
     }
-    draw_numbers(random, 60, 1, 3, &layer.strides);
-    draw_numbers(random, 40, 1, 2, &layer.dilations);
-    draw_pads(random, &layer);
+    gops_ort_draw_numbers(random, layer.axes, 60, 1, 3, &layer.strides);
+    gops_ort_draw_numbers(random, layer.axes, 40, 1, 2, &layer.dilations);
+    gops_ort_draw_pads(random, 3, &layer);
     if (strcmp(type, "ConvTranspose") == 0) {
-        draw_numbers(random, 30, 0, 2, &layer.output_padding);
-        draw_numbers(random, 25, 0, 9, &layer.output_shape);
+        gops_ort_draw_numbers(random, layer.axes, 30, 0, 2, &layer.output_padding);
+        gops_ort_draw_numbers(random, layer.axes, 25, 0, 9, &layer.output_shape);
     } else if (strcmp(type, "GroupNormalization") == 0) {
         layer.bias = true;
         /* Writes an epsilon that keeps what is divided by away from 0. */

@@ -1,6 +1,6 @@
 /* The provider against the runtime's own one, on models of one operator with random attributes:
  * over every level of graph optimization, with one thread and two. */
-#include "ort_layer.h"
+#include "ort_drawn_layer.h"
 
 #include "compare.h"
 #include "elements.h"
@@ -192,55 +192,6 @@ static bool check_layer(const gops_ort_layer *layer, gops_test_random *random, i
     return right && expected.output != NULL;
 }
 
-static void draw_numbers(gops_test_random *random, const gops_ort_layer *layer, int percent,
-                         int64_t low, int64_t high, gops_ort_numbers *numbers)
-{
-    numbers->given = gops_test_random_chance(random, percent);
-    for (int i = 0; i < layer->axes; i++) {
-        numbers->values[i] = numbers->given ? gops_test_random_range(random, low, high) : low;
-    }
-}
-
-static gops_ort_layer draw_conv(gops_test_random *random, const char *type)
-{
-    static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
-    static const int opsets[] = {8, 11, 21};
-    gops_ort_layer layer = {
-        .type = type,
-        .opset = opsets[gops_test_random_range(random, 0, 2)],
-        .element = GOPS_F32,
-        .axes = (int)gops_test_random_range(random, 1, 3),
-        .batch = gops_test_random_range(random, 1, 3),
-        .groups = gops_test_random_range(random, 1, 5),
-        .channels_in = gops_test_random_range(random, 1, 5),
-        .channels_out = gops_test_random_range(random, 1, 5),
-        .says_kernel = gops_test_random_chance(random, 50),
-        .bias = gops_test_random_chance(random, 50),
-        .fed_weights = gops_test_random_chance(random, 25),
-        .open = gops_test_random_chance(random, 25),
-    };
-    for (int i = 0; i < layer.axes; i++) {
-        layer.kernel[i] = gops_test_random_range(random, 1, 4);
-        layer.data[i] = gops_test_random_range(random, 7, 13);
-    }
-    draw_numbers(random, &layer, 60, 1, 3, &layer.strides);
-    draw_numbers(random, &layer, 40, 1, 2, &layer.dilations);
-    if (gops_test_random_chance(random, 50)) {
-        layer.auto_pad = auto_pads[gops_test_random_range(random, 0, 3)];
-        /* The oracle refuses the two together. */
-        layer.dilations.given = layer.dilations.given && layer.auto_pad[0] != 'S';
-        if (!layer.dilations.given) {
-            layer.dilations = (gops_ort_numbers){false, {1, 1, 1}};
-        }
-    }
-    if (layer.auto_pad == NULL || strcmp(layer.auto_pad, "NOTSET") == 0) {
-        draw_numbers(random, &layer, 70, 0, 2, &layer.pads_begin);
-        draw_numbers(random, &layer, 100, 0, 2, &layer.pads_end);
-        layer.pads_end.given = layer.pads_begin.given;
-    }
-    return layer;
-}
-
 enum { CASES = 80 };
 
 static void conv(void)
@@ -248,34 +199,11 @@ static void conv(void)
     gops_ort_load();
     for (int i = 0; i < CASES; i++) {
         gops_test_random random = gops_test_random_start(gops_test_seed(), (uint64_t)i);
-        const gops_ort_layer layer = draw_conv(&random, "Conv");
+        const gops_ort_layer layer = gops_ort_draw_conv(&random, "Conv");
         if (!check_layer(&layer, &random, i < 10 ? -1 : i)) {
             return;
         }
     }
-}
-
-static gops_ort_layer draw_deconv(gops_test_random *random)
-{
-    gops_ort_layer layer = draw_conv(random, "ConvTranspose");
-    if (gops_test_random_chance(random, 30)) {
-        /* Smaller than the stride or the dilation, as the operator wants it. */
-        layer.output_padding.given = layer.strides.given;
-        for (int i = 0; i < layer.axes; i++) {
-            layer.output_padding.values[i] =
-                gops_test_random_range(random, 0, layer.strides.values[i] - 1);
-        }
-    }
-    if (gops_test_random_chance(random, 30)) {
-        layer.output_shape.given = true;
-        for (int i = 0; i < layer.axes; i++) {
-            const int64_t full = layer.strides.values[i] * (layer.data[i] - 1) +
-                                 (layer.kernel[i] - 1) * layer.dilations.values[i] + 1;
-            layer.output_shape.values[i] = full - gops_test_random_range(random, 0, 3);
-        }
-        layer.pads_begin.given = layer.pads_end.given = false;
-    }
-    return layer;
 }
 
 static void deconv(void)
@@ -283,33 +211,11 @@ static void deconv(void)
     gops_ort_load();
     for (int i = 0; i < CASES; i++) {
         gops_test_random random = gops_test_random_start(gops_test_seed(), 1000 + (uint64_t)i);
-        const gops_ort_layer layer = draw_deconv(&random);
+        const gops_ort_layer layer = gops_ort_draw_deconv(&random);
         if (!check_layer(&layer, &random, i < 10 ? -1 : i)) {
             return;
         }
     }
-}
-
-static gops_ort_layer draw_norm(gops_test_random *random)
-{
-    gops_ort_layer layer = {
-        .type = "GroupNormalization",
-        .opset = gops_test_random_chance(random, 50) ? 18 : 21,
-        .element = GOPS_F32,
-        .axes = (int)gops_test_random_range(random, 1, 3),
-        .batch = gops_test_random_range(random, 1, 3),
-        .groups = gops_test_random_range(random, 1, 5),
-        .channels_in = gops_test_random_range(random, 1, 7),
-        .bias = true,
-        .fed_weights = gops_test_random_chance(random, 25),
-        .open = gops_test_random_chance(random, 25),
-        .strides = {gops_test_random_chance(random, 50), {0}},
-    };
-    layer.channels_out = layer.channels_in;
-    for (int i = 0; i < layer.axes; i++) {
-        layer.data[i] = gops_test_random_range(random, 3, 11);
-    }
-    return layer;
 }
 
 static void norm(void)
@@ -317,7 +223,7 @@ static void norm(void)
     gops_ort_load();
     for (int i = 0; i < CASES; i++) {
         gops_test_random random = gops_test_random_start(gops_test_seed(), 2000 + (uint64_t)i);
-        const gops_ort_layer layer = draw_norm(&random);
+        const gops_ort_layer layer = gops_ort_draw_norm(&random);
         if (!check_layer(&layer, &random, i < 10 ? -1 : i)) {
             return;
         }
@@ -331,9 +237,9 @@ static void types(void)
     gops_ort_load();
     for (int i = 0; i < 60; i++) {
         gops_test_random random = gops_test_random_start(gops_test_seed(), 3000 + (uint64_t)i);
-        gops_ort_layer layer = i % 3 == 0   ? draw_conv(&random, "Conv")
-                               : i % 3 == 1 ? draw_deconv(&random)
-                                            : draw_norm(&random);
+        gops_ort_layer layer = i % 3 == 0   ? gops_ort_draw_conv(&random, "Conv")
+                               : i % 3 == 1 ? gops_ort_draw_deconv(&random)
+                                            : gops_ort_draw_norm(&random);
         layer.element = elements[i % 2];
         if (!check_layer(&layer, &random, i)) {
             return;
@@ -350,9 +256,9 @@ static void fused(void)
     gops_ort_load();
     for (int i = 0; i < 9 * KINDS; i++) {
         gops_test_random random = gops_test_random_start(gops_test_seed(), 4000 + (uint64_t)i);
-        gops_ort_layer layer = i / KINDS % 3 == 0   ? draw_conv(&random, "Conv")
-                               : i / KINDS % 3 == 1 ? draw_deconv(&random)
-                                                    : draw_norm(&random);
+        gops_ort_layer layer = i / KINDS % 3 == 0   ? gops_ort_draw_conv(&random, "Conv")
+                               : i / KINDS % 3 == 1 ? gops_ort_draw_deconv(&random)
+                                                    : gops_ort_draw_norm(&random);
         layer.opset = 21;
         layer.activation = activations[i % KINDS];
         layer.residual = i / KINDS % 2 == 1 || i / KINDS >= 6;
@@ -380,9 +286,9 @@ static void shapes(void)
     const ort_api *api = gops_ort_load();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 5000);
     for (int kind = 0; kind < 3; kind++) {
-        gops_ort_layer layer = kind == 0   ? draw_conv(&random, "Conv")
-                               : kind == 1 ? draw_deconv(&random)
-                                           : draw_norm(&random);
+        gops_ort_layer layer = kind == 0   ? gops_ort_draw_conv(&random, "Conv")
+                               : kind == 1 ? gops_ort_draw_deconv(&random)
+                                           : gops_ort_draw_norm(&random);
         gops_ort_values_of_layer values;
         gops_onnx_buffer model;
         ort_session *session = NULL;

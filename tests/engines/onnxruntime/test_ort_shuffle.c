@@ -9,19 +9,13 @@
 
 typedef gops_ort_graph_builder builder;
 
-#define FROM(...)                                                                                  \
-    (const char *[])                                                                               \
-    {                                                                                              \
-        __VA_ARGS__, NULL                                                                          \
-    }
+#define FROM(...) GOPS_ORT_FROM(__VA_ARGS__)
 
 enum { BATCH = 2, IN = 5, HALF = 6, ALL = 2 * HALF, HEIGHT = 13, WIDTH = 11 };
 
 static void start(builder *graph, uint64_t stream)
 {
-    const int64_t dims[] = {BATCH, IN, HEIGHT, WIDTH};
-    gops_ort_load();
-    gops_ort_graph_start(graph, stream, 13, dims, 4);
+    gops_ort_graph_images(graph, stream, 13, BATCH, IN, HEIGHT, WIDTH);
 }
 
 static void numbers(builder *graph, const char *name, int64_t count, const int64_t *values)

@@ -330,14 +330,14 @@ class Switch(unittest.TestCase):
 
 
 class Accuracy(unittest.TestCase):
-    """Relaxed takes another algorithm for such a layer: other bits, nearly the same values."""
+    """Relaxed takes another algorithm for such a layer, in portable code, too: other bits, nearly the same values."""
 
     def setUp(self):
-        self.data, self.weight = torch.randn(1, 64, 28, 28), torch.randn(64, 64, 3, 3)
+        self.data, self.weight = torch.randn(1, 64, 28, 28), torch.randn(64, 16, 3, 3)
 
     def run_layer(self, **options):
         with torch.no_grad(), within(**options):
-            return F.conv2d(self.data, self.weight)
+            return F.conv2d(self.data, self.weight, groups=4)
 
     def test_accuracy(self):
         exact = self.run_layer()

@@ -153,15 +153,16 @@ static void random_inputs(void)
                     "all elements are equal");
 }
 
-/* The accuracy counts for each layer: relaxed admits Winograd's method. */
+/* The accuracy counts for each layer: relaxed admits Winograd's method. In groups as small as these it is the
+ * fastest in portable code as well, which leaves dense layers to a BLAS. */
 static void relaxed(void)
 {
     static const char layer[] =
         "<layer id=\"1\" name=\"l\" type=\"GroupConvolution\">\n"
         "<data strides=\"1,1\" pads_begin=\"1,1\" pads_end=\"1,1\" dilations=\"1,1\"/>\n"
         "<input><port id=\"0\"><dim>1</dim><dim>64</dim><dim>28</dim><dim>29</dim></port>\n"
-        "<port id=\"1\"><dim>1</dim><dim>61</dim><dim>64</dim><dim>3</dim><dim>3</dim></port>"
-        "</input>\n<output><port id=\"2\" precision=\"FP32\"><dim>1</dim><dim>61</dim><dim>28</dim>"
+        "<port id=\"1\"><dim>4</dim><dim>16</dim><dim>16</dim><dim>3</dim><dim>3</dim></port>"
+        "</input>\n<output><port id=\"2\" precision=\"FP32\"><dim>1</dim><dim>64</dim><dim>28</dim>"
         "<dim>29</dim></port></output></layer>\n";
     static const char *const words[] = {"ir page.xml", "ir page.xml --accuracy=exact",
                                         "ir page.xml --accuracy=relaxed"};

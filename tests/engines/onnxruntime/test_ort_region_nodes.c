@@ -1,0 +1,224 @@
+/* Nodes that become part of a region, or of one in it, and the forms of them that must not: pools, means,
+ * normalizations, slopes, gates. */
+#include "ort_graphs.h"
+
+#include "harness.h"
+
+typedef gops_ort_graph_builder builder;
+
+#define FROM(...) GOPS_ORT_FROM(__VA_ARGS__)
+
+typedef struct pool {
+    const char *type;
+    int64_t kernel[2], strides[2], pads[4];
+    const char *attribute; /* set to 1 */
+    bool taken;
+} pool;
+
+/* A pool behind two convolutions, and behind it what may become part of an average, or may not. */
+static void check_pool(const pool *of, int64_t width, bool relu)
+{
+    builder graph;
+    gops_ort_graph_images(&graph, 8, 13, 2, 3, 11, width);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
+    gops_ort_graph_conv(&graph, "b", "a", 5, 4, 1, 1);
+    gops_ort_graph_node(&graph, of->type, "p", FROM("b"));
+    gops_ort_graph_ints(&graph, "kernel_shape", 2, of->kernel[0], of->kernel[1], 0, 0);
+    gops_ort_graph_ints(&graph, "strides", 2, of->strides[0], of->strides[1], 0, 0);
+    gops_ort_graph_ints(&graph, "pads", 4, of->pads[0], of->pads[1], of->pads[2], of->pads[3]);
+    if (of->attribute != NULL) {
+        gops_onnx_build_int(&graph.builder, of->attribute, 1);
+    }
+    if (relu) {
+        gops_ort_graph_node(&graph, "Relu", "y", FROM("p"));
+    } else {
+        gops_ort_graph_conv(&graph, "y", "p", 4, 3, 1, 1);
+    }
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, of->type, of->taken ? 4 : relu ? 2 : 3, of->taken || relu ? 1 : 2);
+}
+
+static void pools(void)
+{
+    static const pool all[] = {
+        {"MaxPool", {3, 2}, {2, 1}, {1, 0, 1, 1}, NULL, true},
+        {"MaxPool", {2, 2}, {2, 2}, {0, 0, 0, 0}, "ceil_mode", true},
+        {"MaxPool", {5, 3}, {1, 3}, {4, 2, 4, 2}, NULL, true},
+        {"MaxPool", {1, 1}, {3, 2}, {0, 0, 0, 0}, NULL, true},
+        {"MaxPool", {11, 13}, {1, 1}, {0, 0, 0, 0}, NULL, true},
+        {"MaxPool", {3, 3}, {2, 2}, {1, 1, 1, 1}, "ceil_mode", true},
+        {"MaxPool", {3, 3}, {1, 1}, {1, 1, 1, 1}, NULL, true},
+        {"AveragePool", {3, 2}, {2, 1}, {0, 0, 0, 0}, NULL, true},
+        {"AveragePool", {2, 2}, {2, 2}, {0, 0, 0, 0}, NULL, true},
+        {"AveragePool", {2, 3}, {3, 2}, {1, 1, 1, 1}, "count_include_pad", true},
+        {"AveragePool", {3, 3}, {1, 1}, {1, 1, 1, 1}, "count_include_pad", true},
+        {"AveragePool", {3, 3}, {1, 1}, {1, 1, 1, 1}, NULL, false},
+    };
+    /* With 13 columns: rounded up, the last windows of the first are whole, of the second they are not. */
+    static const pool rounded[] = {
+        {"AveragePool", {3, 2}, {2, 1}, {0, 0, 0, 0}, "ceil_mode", true},
+        {"AveragePool", {2, 2}, {2, 2}, {0, 0, 0, 0}, "ceil_mode", false},
+    };
+    static const int64_t widths[] = {3, 6, 13, 83}; /* fewer than vectors have, and more */
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        for (size_t k = 0; k < sizeof widths / sizeof widths[0]; k++) {
+            if (all[i].kernel[1] <= widths[k]) {
+                check_pool(&all[i], widths[k], true);
+                check_pool(&all[i], widths[k], false);
+            }
+        }
+    }
+    for (size_t i = 0; i < sizeof rounded / sizeof rounded[0]; i++) {
+        check_pool(&rounded[i], 13, true);
+    }
+}
+
+/* The runtime infers 4 rows of a pool that computes 3. */
+static void misjudged_pool(void)
+{
+    builder graph;
+    gops_ort_graph_images(&graph, 17, 13, 2, 3, 6, 4);
+    gops_ort_graph_node(&graph, "MaxPool", "p", FROM("x"));
+    gops_ort_graph_ints(&graph, "kernel_shape", 2, 2, 1, 0, 0);
+    gops_ort_graph_ints(&graph, "strides", 2, 2, 1, 0, 0);
+    gops_ort_graph_ints(&graph, "pads", 4, 0, 0, 1, 0);
+    gops_onnx_build_int(&graph.builder, "ceil_mode", 1);
+    gops_ort_graph_node(&graph, "Relu", "r", FROM("p"));
+    gops_ort_graph_conv(&graph, "a", "r", 3, 4, 1, 1);
+    gops_ort_graph_conv(&graph, "y", "a", 4, 4, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "a pool of another shape", 2, 2);
+}
+
+static void means(void)
+{
+    static const struct {
+        int64_t axes[2], keepdims;
+        int count;
+        bool taken;
+    } all[] = {
+        {{2, 3}, 1, 2, true}, {{-1, -2}, 0, 2, true}, {{3, 3}, 1, 1, false}, {{1, 2}, 1, 2, false}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        builder graph;
+        gops_ort_graph_images(&graph, 9, 13, 2, 3, 11, 13);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
+        gops_ort_graph_conv(&graph, "b", "a", 5, 4, 3, 2);
+        gops_ort_graph_node(&graph, "ReduceMean", "y", FROM("b"));
+        gops_ort_graph_ints(&graph, "axes", all[i].count, all[i].axes[0], all[i].axes[1], 0, 0);
+        gops_onnx_build_int(&graph.builder, "keepdims", all[i].keepdims);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "ReduceMean", all[i].taken ? 3 : 2, 1);
+    }
+}
+
+/* A group normalization as it is exported below opset 18, and forms that are none. */
+static void group_norm(void)
+{
+    enum { WHOLE, NO_SHIFT, OF_ROWS, READ_TWICE, MOVED, ALONE, LIKE_DATA, FORMS };
+    static const char *const names[FORMS] = {"a group normalization",
+                                             "one without scale and shift",
+                                             "one with a scale for each row",
+                                             "one that is read in between",
+                                             "one that ends in another shape",
+                                             "an instance normalization",
+                                             "one that ends in the data's shape"};
+    /* MOVED: Neg and what is normalized are the runtime's, and there is one Conv. LIKE_DATA: a Shape
+     * gives the shape. */
+    static const int taken[FORMS] = {8, 6, 6, 6, 1, 4, 3}, parts[FORMS] = {1, 1, 2, 2, 1, 1, 2};
+    const int64_t groups = 3, channels[] = {6, 1, 1}, width[] = {13};
+    const int64_t to[] = {0, 3, -1}, back[] = {2, 6, 11, 13}, moved[] = {2, 11, 6, 13};
+    for (int form = 0; form < FORMS; form++) {
+        builder graph;
+        const int64_t three = 3, four = 4, count = form == ALONE ? 6 : groups;
+        gops_ort_graph_images(&graph, 10, 13, 2, 5, 11, 13);
+        gops_ort_graph_conv(&graph, "c", "x", 5, 6, 3, 1);
+        gops_ort_graph_constant(&graph, "ones", 1, &count, 0.5, 1.5);
+        gops_ort_graph_constant(&graph, "zeros", 1, &count, -0.5, 0.5);
+        gops_onnx_build_constant(&graph.builder, "to", GOPS_ONNX_INT64, 1, &three, to, sizeof to);
+        gops_onnx_build_constant(&graph.builder, "back", GOPS_ONNX_INT64, 1, &four,
+                                 form == MOVED ? moved : back, sizeof back);
+        gops_ort_graph_constant(&graph, "scale", form == OF_ROWS ? 1 : 3,
+                                form == OF_ROWS ? width : channels, 0.5, 1.5);
+        gops_ort_graph_constant(&graph, "shift", 3, channels, -1, 1);
+        if (form == ALONE) {
+            gops_ort_graph_node(&graph, "InstanceNormalization", "m", FROM("c", "ones", "zeros"));
+        } else {
+            gops_ort_graph_node(&graph, "Reshape", "g", FROM("c", "to"));
+            gops_ort_graph_node(&graph, "InstanceNormalization", "i", FROM("g", "ones", "zeros"));
+            if (form == LIKE_DATA) {
+                gops_ort_graph_node(&graph, "Shape", "shape", FROM("c"));
+            }
+            gops_ort_graph_node(&graph, "Reshape", "n",
+                                FROM("i", form == LIKE_DATA ? "shape" : "back"));
+            if (form == WHOLE || form == OF_ROWS || form == READ_TWICE) {
+                gops_ort_graph_node(&graph, "Mul", "m", FROM("scale", "n"));
+            }
+        }
+        const char *normal = form == NO_SHIFT || form == MOVED || form == LIKE_DATA ? "n" : "m";
+        if (form == WHOLE) {
+            gops_ort_graph_node(&graph, "Add", "s", FROM("m", "shift"));
+            normal = "s";
+        }
+        if (form == MOVED) {
+            gops_ort_graph_node(&graph, "Neg", "y", FROM(normal));
+        } else {
+            gops_ort_graph_node(&graph, "Relu", "r", FROM(normal));
+            gops_ort_graph_conv(&graph, "y", "r", 6, 4, 1, 1);
+        }
+        gops_ort_graph_output(&graph, "y");
+        if (form == READ_TWICE) {
+            gops_ort_graph_output(&graph, "n");
+        }
+        gops_ort_graph_check(&graph, names[form], taken[form], parts[form]);
+    }
+}
+
+/* Slopes of rows, which are no channels, and slopes of channels for a batch normalization. */
+static void slopes(void)
+{
+    const int64_t rows[] = {9}, channels[] = {5, 1, 1}, all[] = {1, 5, 1, 1}, one[] = {1};
+    const struct {
+        int rank;
+        const int64_t *dims;
+        int taken;
+    } forms[] = {{1, rows, 2}, {3, channels, 3}, {4, all, 3}, {1, one, 3}};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        builder graph;
+        gops_ort_graph_images(&graph, 11, 16, 2, 3, 7, 9);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 4, 1, 1);
+        gops_ort_graph_conv(&graph, "b", "a", 4, 5, 3, 1);
+        gops_ort_graph_constant(&graph, "slopes", forms[i].rank, forms[i].dims, -1, 1);
+        gops_ort_graph_node(&graph, "PRelu", "y", FROM("b", "slopes"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "PRelu", forms[i].taken, 1);
+    }
+}
+
+/* x * HardSigmoid(x) with another alpha than hard_swish has. */
+static void other_gates(void)
+{
+    builder graph;
+    gops_ort_graph_images(&graph, 12, 13, 1, 3, 7, 9);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 4, 1, 1);
+    gops_ort_graph_node(&graph, "HardSigmoid", "h", FROM("a")); /* alpha is 0.2 */
+    gops_ort_graph_node(&graph, "Mul", "m", FROM("h", "a"));
+    gops_ort_graph_conv(&graph, "b", "m", 4, 5, 3, 1);
+    gops_ort_graph_node(&graph, "Sigmoid", "s", FROM("b"));
+    gops_ort_graph_node(&graph, "Mul", "n", FROM("s", "s"));
+    gops_ort_graph_node(&graph, "Add", "y", FROM("n", "n"));
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "other gates", 7, 1);
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {
+        {"pools", pools},   {"misjudged_pool", misjudged_pool},
+        {"means", means},   {"group_norm", group_norm},
+        {"slopes", slopes}, {"other_gates", other_gates},
+        {NULL, NULL},
+    };
+    const int status = gops_test_main("ONNX Runtime, nodes of regions", cases);
+    gops_ort_unload();
+    return status;
+}

@@ -1,0 +1,141 @@
+/* What the provider leaves to the runtime by its estimate. */
+#include "ort_graphs.h"
+
+#include "harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef gops_ort_graph_builder builder;
+
+#define FROM(...) GOPS_ORT_FROM(__VA_ARGS__)
+
+static void grouped_conv(builder *graph, const char *to, const char *from, const char *weights,
+                         int64_t channels_in, int64_t channels_out)
+{
+    const int64_t dims[] = {channels_out, channels_in / 3, 3, 3};
+    gops_ort_graph_constant(graph, weights, 4, dims, -1, 1);
+    gops_ort_graph_node(graph, "Conv", to, FROM(from, weights));
+    gops_onnx_build_int(&graph->builder, "group", 3);
+}
+
+/* A region that would take longer than the runtime does is left to it, on all processors one of dense layers of few
+ * channels on large planes. Groups of three channels its layout has not. */
+static void worth(void)
+{
+    static const char *const activations[] = {"Relu", "Sigmoid"};
+    gops_ort_set_claim(NULL);
+    for (int i = 0; i < 2; i++) {
+        builder graph;
+        gops_ort_graph_images(&graph, 14, 13, 1, i == 0 ? 15 : 7, i == 0 ? 41 : 61,
+                              i == 0 ? 37 : 59);
+        if (i == 0) {
+            grouped_conv(&graph, "a", "x", "v", 15, 9);
+        } else {
+            gops_ort_graph_conv(&graph, "a", "x", 7, 11, 3, 1);
+        }
+        gops_ort_graph_node(&graph, activations[i], "b", FROM("a"));
+        if (i == 0) {
+            grouped_conv(&graph, "c", "b", "w", 9, 21);
+        } else {
+            gops_ort_graph_conv(&graph, "c", "b", 11, 13, 3, 1);
+        }
+        gops_ort_graph_node(&graph, activations[i], "y", FROM("c"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, activations[i], i == 0 ? 4 : 0, i == 0 ? 1 : 0);
+        const char *said = i == 0 ? "groupops takes 4 nodes" : "groupops leaves 4 nodes";
+        gops_test_check(strncmp(gops_ort_heard(), said, strlen(said)) == 0,
+                        "the log has \"%s\", not \"%s\"", gops_ort_heard(), said);
+    }
+    gops_ort_set_claim("all");
+}
+
+/* Of a network, the part that gains is taken: between dense layers the groups, and what follows them. */
+static void worth_in_part(void)
+{
+    builder graph;
+    gops_ort_set_claim(NULL);
+    gops_ort_graph_images(&graph, 25, 13, 1, 16, 61, 59);
+    gops_ort_graph_conv(&graph, "a", "x", 16, 33, 3, 1);
+    gops_ort_graph_node(&graph, "Sigmoid", "b", FROM("a"));
+    grouped_conv(&graph, "c", "b", "v", 33, 39);
+    gops_ort_graph_node(&graph, "Relu", "d", FROM("c"));
+    grouped_conv(&graph, "e", "d", "w", 39, 48);
+    gops_ort_graph_conv(&graph, "f", "e", 48, 64, 3, 1);
+    gops_ort_graph_node(&graph, "Sigmoid", "g", FROM("f"));
+    gops_ort_graph_conv(&graph, "y", "g", 64, 16, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "in part", -1, -1);
+    gops_ort_set_claim("all");
+}
+
+/* So is one of dense layers of few channels on large planes, where the runtime's are faster. */
+static void worth_dense(void)
+{
+    builder graph;
+    gops_ort_set_claim("worthwhile");
+    gops_ort_graph_images(&graph, 22, 13, 1, 7, 61, 59);
+    gops_ort_graph_conv(&graph, "a", "x", 7, 11, 3, 1);
+    gops_ort_graph_node(&graph, "Relu", "b", FROM("a"));
+    gops_ort_graph_conv(&graph, "y", "b", 11, 13, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "dense layers", 0, 0);
+    gops_ort_set_claim("all");
+}
+
+/* A layer by itself is estimated too, of a closed shape and an open one: one that is not grouped may have
+ * to be reordered, and gains less than a call costs. The option decides without the estimate. */
+static void worth_alone(void)
+{
+    static const char *const claims[] = {NULL, "all"};
+    for (int i = 0; i < 8; i++) {
+        const bool grouped = i % 2 != 0, open = i / 2 % 2 != 0, all = i / 4 != 0;
+        const int64_t dims[] = {open ? -1 : 1, 15, 37, 31}, weights[] = {9, grouped ? 5 : 15, 3, 3};
+        builder graph;
+        gops_ort_load();
+        gops_ort_graph_start(&graph, 24, 13, dims, 4);
+        graph.x[0] = open ? 2 : 1;
+        gops_ort_set_claim(claims[all]);
+        gops_ort_graph_constant(&graph, "w", 4, weights, -1, 1);
+        gops_ort_graph_node(&graph, "Conv", "y", FROM("x", "w"));
+        gops_onnx_build_int(&graph.builder, "group", grouped ? 3 : 1);
+        gops_ort_graph_output(&graph, "y");
+        const int taken = grouped || all;
+        gops_ort_graph_check(&graph, open ? "open, alone" : "alone", taken, taken);
+    }
+}
+
+/* What Winograd's method wins is counted where the environment admits it. Portable code is held to
+ * SSE2, the BLAS is not, so that there a GEMM is chosen. */
+static void worth_relaxed(void)
+{
+    const char *isa = getenv("GROUPOPS_ISA");
+    const bool vectors = isa == NULL || strncmp(isa, "avx", 3) == 0 || strcmp(isa, "amx") == 0;
+    setenv("GROUPOPS_ACCURACY", "relaxed", 1);
+    gops_ort_set_claim(NULL);
+    builder graph;
+    gops_ort_graph_images(&graph, 23, 13, 1, 67, 61, 59);
+    gops_ort_graph_conv(&graph, "a", "x", 67, 71, 3, 1);
+    gops_ort_graph_node(&graph, "Relu", "b", FROM("a"));
+    gops_ort_graph_conv(&graph, "y", "b", 71, 73, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "relaxed layers", vectors ? 3 : -1, 1);
+    unsetenv("GROUPOPS_ACCURACY");
+    gops_ort_set_claim("all");
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {
+        {"worth", worth},
+        {"worth_in_part", worth_in_part},
+        {"worth_dense", worth_dense},
+        {"worth_alone", worth_alone},
+        {"worth_relaxed", worth_relaxed},
+        {NULL, NULL},
+    };
+    gops_ort_listen();
+    const int status = gops_test_main("ONNX Runtime, what is worth it", cases);
+    gops_ort_unload();
+    return status;
+}
