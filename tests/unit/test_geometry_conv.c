@@ -1,7 +1,7 @@
 /* GroupConvolution: output shapes and pads worked out by hand. */
 #include <string.h>
 
-#include "problem.h"
+#include "checked_axis.h"
 #include "elements.h"
 #include "harness.h"
 
@@ -70,35 +70,20 @@ static const axis_case axis_cases[] = {
 
 enum { AXIS_CASES = sizeof axis_cases / sizeof axis_cases[0] };
 
-static gops_list one(int64_t value)
-{
-    return (gops_list){1, {value}};
-}
-
 static void check_axis(const axis_case *c, int number)
 {
     gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, c->data);
     gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 5, 7, 3, c->kernel);
-    gops_conv_attributes attributes = {.strides = one(c->stride),
-                                       .pads_begin = one(c->given_begin),
-                                       .pads_end = one(c->given_end),
-                                       .dilations = one(c->dilation),
+    gops_conv_attributes attributes = {.strides = gops_one(c->stride),
+                                       .pads_begin = gops_one(c->given_begin),
+                                       .pads_end = gops_one(c->given_end),
+                                       .dilations = gops_one(c->dilation),
                                        .auto_pad = c->auto_pad};
     gops_shape s;
     gops_error error = {GOPS_OK, ""};
     gops_status status = gops_conv_shape(&data, &filter, &attributes, &s, &error);
-    if (!gops_test_check(status == GOPS_OK, "axis case %d: %s", number, error.message))
-        return;
-    gops_test_check(s.output.rank == 3 && s.output.type == GOPS_F32 && s.output.dims[0] == 2 &&
-                        s.output.dims[1] == 35 && s.groups == 5,
-                    "axis case %d: wrong batch, channels or groups", number);
-    gops_test_check(s.output.dims[2] == c->output && s.pads_begin.count == 1 &&
-                        s.pads_begin.values[0] == c->begin && s.pads_end.count == 1 &&
-                        s.pads_end.values[0] == c->end,
-                    "axis case %d: output %lld with pads %lld %lld, expected %lld with %lld %lld",
-                    number, (long long)s.output.dims[2], (long long)s.pads_begin.values[0],
-                    (long long)s.pads_end.values[0], (long long)c->output, (long long)c->begin,
-                    (long long)c->end);
+    gops_check_only_axis(status, &error, &s, (gops_checked_axis){c->output, c->begin, c->end},
+                         number);
 }
 
 static void every_axis_alone(void)
@@ -133,10 +118,8 @@ static void every_axis_beside_others(void)
         gops_status status = gops_conv_shape(&data, &filter, &attributes, &s, &error);
         int good = gops_test_check(status == GOPS_OK, "case %d: %s", i, error.message);
         for (int j = 0; good && j < spatial; j++)
-            good = gops_test_check(s.output.dims[2 + j] == axes[j]->output &&
-                                       s.pads_begin.values[j] == axes[j]->begin &&
-                                       s.pads_end.values[j] == axes[j]->end,
-                                   "case %d, axis %d", i, j);
+            good = gops_check_axis(
+                &s, j, (gops_checked_axis){axes[j]->output, axes[j]->begin, axes[j]->end}, i);
     }
 }
 
@@ -147,10 +130,11 @@ static void values(gops_auto_pad auto_pad, int64_t begin, int64_t end, int64_t s
     float numbers[4] = {1, 2, 3, 4};
     float weights[2] = {1, 10};
     float output[8] = {0};
-    gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
-                            .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 4),
-                            .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 1, 2),
-                            .conv = {one(stride), one(begin), one(end), {0}, auto_pad}};
+    gops_problem problem = {
+        .operation = GOPS_PROBLEM_CONV,
+        .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 4),
+        .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 1, 2),
+        .conv = {gops_one(stride), gops_one(begin), gops_one(end), {0}, auto_pad}};
     gops_problem_buffers buffers = {
         .data.memory = numbers, .weights.memory = weights, .output.memory = output};
     gops_error error = {GOPS_OK, ""};

@@ -7,11 +7,11 @@
 #include "random_numbers.h"
 #include "reference.h"
 #include "reference_fusion.h"
+#include "tool_layer.h"
 #include "tool_npy.h"
 #include "tool_process.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,96 +29,62 @@ static const struct float_type {
 enum { LEFT_OUT, AS_NUMBER, AS_FILE, AS_SINGLE_FILE, HOWS };
 
 typedef struct fused_run {
-    gops_test_random random;
+    tool_layer layer;
     struct float_type of;
-    int transposed;
-    gops_tensor data, filter;
-    gops_reference_geometry geometry;
     int64_t channels;
     void *x, *w;
     gops_reference_operands operands;
     void *bias, *residual, *slopes;
-    char line[1024];
 } fused_run;
-
-__attribute__((format(printf, 2, 3))) static void add_words(fused_run *run, const char *format, ...)
-{
-    const size_t used = strlen(run->line);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(run->line + used, sizeof run->line - used, format, arguments);
-    va_end(arguments);
-}
 
 static void *draw_tensor(fused_run *run, const char *flag, const gops_tensor *tensor)
 {
-    char path[32];
-    const int64_t count = gops_test_elements(tensor);
-    void *elements = gops_test_allocate((size_t)count * gops_test_type_bytes(tensor->type));
-    gops_test_random_fill(&run->random, tensor->type, elements, count);
-    snprintf(path, sizeof path, "%s.npy", flag);
-    tool_npy_write(path, run->of.dtype, tensor, elements);
-    add_words(run, " --%s=%s", flag, path);
-    return elements;
+    return tool_layer_tensor(&run->layer, flag, run->of.dtype, tensor);
 }
 
 static void draw_shapes(fused_run *run)
 {
-    static const gops_conv_attributes conv = {
-        .strides = {2, {2, 1}}, .pads_begin = {2, {1, 0}}, .pads_end = {2, {0, 2}}};
-    static const gops_deconv_attributes deconv = {.strides = {2, {2, 3}}, .pads_end = {2, {1, 0}}};
-    const gops_type type = run->of.type;
-    if (run->transposed) {
-        run->data = GOPS_TEST_TENSOR(type, 2, 6, 5, 3);
-        run->filter = GOPS_TEST_TENSOR(type, 3, 2, 5, 3, 2);
-        gops_reference_deconv_geometry(&run->data, &run->filter, &deconv, &run->geometry);
-        add_words(run, "run deconv --output=y.npy --strides=2,3 --pads-end=1,0");
-    } else {
-        run->data = GOPS_TEST_TENSOR(type, 2, 6, 7, 11);
-        run->filter = GOPS_TEST_TENSOR(type, 2, 5, 3, 3, 2);
-        gops_reference_conv_geometry(&run->data, &run->filter, &conv, &run->geometry);
-        add_words(run, "run conv --output=y.npy --strides=2,1 --pads-begin=1,0 --pads-end=0,2");
-    }
-    add_words(run, " --type=%s", gops_test_type_name(type));
-    run->channels = run->geometry.output.dims[1];
-    run->x = draw_tensor(run, "data", &run->data);
-    run->w = draw_tensor(run, "filter", &run->filter);
+    tool_layer_draw(&run->layer, run->of.type, run->of.type);
+    tool_layer_add(&run->layer, " --type=%s", gops_test_type_name(run->of.type));
+    run->channels = run->layer.geometry.output.dims[1];
+    run->x = draw_tensor(run, "data", &run->layer.data);
+    run->w = draw_tensor(run, "filter", &run->layer.filter);
 }
 
 /* The channel of weight i in the specification's order. */
 static int64_t channel_of(const fused_run *run, int64_t i)
 {
-    const int64_t *dims = run->filter.dims;
+    const int64_t *dims = run->layer.filter.dims;
     const int64_t taps = dims[3] * dims[4];
-    return run->transposed ? i / (dims[1] * dims[2] * taps) * dims[2] + i / taps % dims[2]
-                           : i / (dims[2] * taps);
+    return run->layer.transposed ? i / (dims[1] * dims[2] * taps) * dims[2] + i / taps % dims[2]
+                                 : i / (dims[2] * taps);
 }
 
 /* Multiplies the weights that the reference gets by scales of both signs and 0, which the command is
  * given. A product is rounded to the accumulator's type, then to the filter's. */
 static void draw_filter_scales(fused_run *run)
 {
-    const int64_t how = gops_test_random_range(&run->random, 0, HOWS - 1);
+    const int64_t how = gops_test_random_range(&run->layer.random, 0, HOWS - 1);
     const int is_f64 = run->of.type == GOPS_F64;
     const int64_t count = how == AS_FILE ? run->channels : 1;
     /* Of f64 a file of f4 is taken as well, and of the others one of f8. */
-    const gops_type in_file = gops_test_random_chance(&run->random, 50) ? GOPS_F64 : GOPS_F32;
+    const gops_type in_file = gops_test_random_chance(&run->layer.random, 50) ? GOPS_F64 : GOPS_F32;
     const gops_tensor tensor = GOPS_TEST_TENSOR(in_file, count);
     double scales[16], stored[16];
     if (how == LEFT_OUT)
         return;
     for (int64_t o = 0; o < count; o++) {
-        const double drawn = o == 4 ? 0 : 1.3 * gops_test_random_real(&run->random);
+        const double drawn = o == 4 ? 0 : 1.3 * gops_test_random_real(&run->layer.random);
         scales[o] = is_f64 && (how == AS_NUMBER || in_file == GOPS_F64) ? drawn : (float)drawn;
         gops_test_set_real(in_file, stored, o, scales[o]);
     }
     if (how == AS_NUMBER)
-        add_words(run, " --filter-scales=%.17g", scales[0]);
+        tool_layer_add(&run->layer, " --filter-scales=%.17g", scales[0]);
     else {
         tool_npy_write("scales.npy", in_file == GOPS_F64 ? "f8" : "f4", &tensor, stored);
-        add_words(run, " --filter-scales=scales.npy");
+        tool_layer_add(&run->layer, " --filter-scales=scales.npy");
     }
-    for (int64_t i = 0; i < gops_test_elements(&run->filter); i++) {
+    for (int64_t i = 0; i < gops_test_elements(&run->layer.filter); i++) {
         const double weight = (double)gops_test_get_real(run->of.type, run->w, i);
         const double product = weight * scales[count == 1 ? 0 : channel_of(run, i)];
         gops_test_set_real(run->of.type, run->w, i, is_f64 ? product : (float)product);
@@ -128,14 +94,14 @@ static void draw_filter_scales(fused_run *run)
 /* A number is rounded to the output's type. */
 static void draw_slopes(fused_run *run)
 {
-    const int64_t how = gops_test_random_range(&run->random, AS_NUMBER, HOWS - 1);
+    const int64_t how = gops_test_random_range(&run->layer.random, AS_NUMBER, HOWS - 1);
     const gops_tensor each = GOPS_TEST_TENSOR(run->of.type, how == AS_FILE ? run->channels : 1);
-    add_words(run, " --activation=prelu");
+    tool_layer_add(&run->layer, " --activation=prelu");
     run->slopes = gops_test_allocate((size_t)run->channels * sizeof(double));
     run->operands.slopes = run->slopes;
     if (how == AS_NUMBER) {
-        const double slope = (float)(2 * gops_test_random_real(&run->random));
-        add_words(run, " --slopes=%.17g", slope);
+        const double slope = (float)(2 * gops_test_random_real(&run->layer.random));
+        tool_layer_add(&run->layer, " --slopes=%.17g", slope);
         gops_test_set_real(run->of.type, run->slopes, 0, slope);
     } else {
         void *drawn = draw_tensor(run, "slopes", &each);
@@ -150,14 +116,14 @@ static void draw_slopes(fused_run *run)
 static void draw_operands(fused_run *run)
 {
     const gops_tensor each = GOPS_TEST_TENSOR(run->of.type, run->channels);
-    if (gops_test_random_chance(&run->random, 60))
+    if (gops_test_random_chance(&run->layer.random, 60))
         run->operands.bias = run->bias = draw_tensor(run, "bias", &each);
-    if (gops_test_random_chance(&run->random, 60)) {
+    if (gops_test_random_chance(&run->layer.random, 60)) {
         run->operands.residual = run->residual =
-            draw_tensor(run, "residual", &run->geometry.output);
-        run->operands.residual_after = gops_test_random_chance(&run->random, 50);
+            draw_tensor(run, "residual", &run->layer.geometry.output);
+        run->operands.residual_after = gops_test_random_chance(&run->layer.random, 50);
         if (run->operands.residual_after)
-            add_words(run, " --residual-after-activation");
+            tool_layer_add(&run->layer, " --residual-after-activation");
     }
 }
 
@@ -166,18 +132,18 @@ static void compare_run(const fused_run *run, const gops_activation *activation)
     gops_reference_result expected;
     tool_result *result = gops_test_allocate(sizeof *result);
     const gops_type type = run->of.type;
-    if (run->transposed)
-        gops_reference_deconv(&run->geometry, type, run->x, type, run->w, NULL, &expected);
+    if (run->layer.transposed)
+        gops_reference_deconv(&run->layer.geometry, type, run->x, type, run->w, NULL, &expected);
     else
-        gops_reference_conv(&run->geometry, type, run->x, type, run->w, NULL, &expected);
+        gops_reference_conv(&run->layer.geometry, type, run->x, type, run->w, NULL, &expected);
     gops_reference_fuse(&expected, &run->operands, activation);
-    tool_run(result, run->line, NULL);
-    gops_test_check(result->exit_code == 0 && result->err[0] == '\0', "%s: %d %s", run->line,
+    tool_run(result, run->layer.line, NULL);
+    gops_test_check(result->exit_code == 0 && result->err[0] == '\0', "%s: %d %s", run->layer.line,
                     result->exit_code, result->err);
     void *got = tool_npy_read("y.npy", run->of.dtype, &expected.tensor);
-    gops_test_check(got != NULL && gops_test_compare(run->line, &expected.tensor, got,
+    gops_test_check(got != NULL && gops_test_compare(run->layer.line, &expected.tensor, got,
                                                      expected.value, expected.bound),
-                    "%s: see the lines above", run->line);
+                    "%s: see the lines above", run->layer.line);
     free(got);
     free(result);
     gops_reference_result_destroy(&expected);
@@ -189,9 +155,9 @@ static void values(void)
     for (uint64_t draw = 0; draw < 16 * count; draw++) {
         fused_run *run = gops_test_allocate(sizeof *run);
         memset(run, 0, sizeof *run);
-        run->random = gops_test_random_start(gops_test_seed(), draw);
+        run->layer.random = gops_test_random_start(gops_test_seed(), draw);
         run->of = types[draw % count];
-        run->transposed = (int)(draw / count % 2);
+        run->layer.transposed = (int)(draw / count % 2);
         draw_shapes(run);
         draw_filter_scales(run);
         draw_operands(run);

@@ -6,10 +6,10 @@
 #include "harness.h"
 #include "guarded_memory.h"
 #include "random_numbers.h"
+#include "tool_layer.h"
 #include "tool_npy.h"
 #include "tool_process.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,29 +26,16 @@ static const char *dtype(gops_type type)
 }
 
 typedef struct quantized_run {
-    gops_test_random random;
-    int transposed;
-    gops_tensor data, filter, output; /* output: its descriptor */
+    tool_layer layer;
+    gops_tensor output; /* its descriptor */
     int64_t channels;
-    gops_reference_geometry geometry;
     void *x, *w, *residual;
     int32_t *bias;
     float *scales; /* one for each channel */
     int64_t *zeros;
     gops_reference_quantization quantization;
     gops_activation activation;
-    char line[1024];
 } quantized_run;
-
-__attribute__((format(printf, 2, 3))) static void add_words(quantized_run *run, const char *format,
-                                                            ...)
-{
-    const size_t used = strlen(run->line);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(run->line + used, sizeof run->line - used, format, arguments);
-    va_end(arguments);
-}
 
 static gops_type draw_type(gops_test_random *random)
 {
@@ -62,58 +49,38 @@ static int64_t draw_zero(gops_test_random *random, gops_type type)
 
 static void *draw_tensor(quantized_run *run, const char *flag, const gops_tensor *tensor)
 {
-    char path[32];
-    const int64_t count = gops_test_elements(tensor);
-    void *elements = gops_test_allocate((size_t)count * gops_test_type_bytes(tensor->type));
-    gops_test_random_fill(&run->random, tensor->type, elements, count);
-    snprintf(path, sizeof path, "%s.npy", flag);
-    tool_npy_write(path, dtype(tensor->type), tensor, elements);
-    add_words(run, " --%s=%s", flag, path);
-    return elements;
+    return tool_layer_tensor(&run->layer, flag, dtype(tensor->type), tensor);
 }
 
 static void draw_shapes(quantized_run *run, gops_type output)
 {
-    static const gops_conv_attributes conv = {
-        .strides = {2, {2, 1}}, .pads_begin = {2, {1, 0}}, .pads_end = {2, {0, 2}}};
-    static const gops_deconv_attributes deconv = {.strides = {2, {2, 3}}, .pads_end = {2, {1, 0}}};
-    const gops_type data = draw_type(&run->random), filter = draw_type(&run->random);
-    if (run->transposed) {
-        run->data = GOPS_TEST_TENSOR(data, 2, 6, 5, 3);
-        run->filter = GOPS_TEST_TENSOR(filter, 3, 2, 5, 3, 2);
-        gops_reference_deconv_geometry(&run->data, &run->filter, &deconv, &run->geometry);
-        add_words(run, "run deconv --output=y.npy --strides=2,3 --pads-end=1,0");
-    } else {
-        run->data = GOPS_TEST_TENSOR(data, 2, 6, 7, 11);
-        run->filter = GOPS_TEST_TENSOR(filter, 2, 5, 3, 3, 2);
-        gops_reference_conv_geometry(&run->data, &run->filter, &conv, &run->geometry);
-        add_words(run, "run conv --output=y.npy --strides=2,1 --pads-begin=1,0 --pads-end=0,2");
-    }
-    run->geometry.output.type = GOPS_I32;
-    run->output = run->geometry.output;
+    const gops_type data = draw_type(&run->layer.random), filter = draw_type(&run->layer.random);
+    tool_layer_draw(&run->layer, data, filter);
+    run->layer.geometry.output.type = GOPS_I32;
+    run->output = run->layer.geometry.output;
     run->output.type = output;
     run->channels = run->output.dims[1];
-    add_words(run, " --output-type=%s", gops_test_type_name(output));
-    run->x = draw_tensor(run, "data", &run->data);
-    run->w = draw_tensor(run, "filter", &run->filter);
+    tool_layer_add(&run->layer, " --output-type=%s", gops_test_type_name(output));
+    run->x = draw_tensor(run, "data", &run->layer.data);
+    run->w = draw_tensor(run, "filter", &run->layer.filter);
 }
 
 /* A scale near `middle`, or nothing said of it. */
 static float draw_scale(quantized_run *run, const char *flag, double middle)
 {
-    if (gops_test_random_chance(&run->random, 20))
+    if (gops_test_random_chance(&run->layer.random, 20))
         return 1;
-    const float scale = (float)(middle * (1 + 0.9 * gops_test_random_real(&run->random)));
-    add_words(run, " --%s=%.9g", flag, (double)scale);
+    const float scale = (float)(middle * (1 + 0.9 * gops_test_random_real(&run->layer.random)));
+    tool_layer_add(&run->layer, " --%s=%.9g", flag, (double)scale);
     return scale;
 }
 
 static int64_t draw_zero_point(quantized_run *run, const char *flag, gops_type type)
 {
-    if (gops_test_random_chance(&run->random, 20))
+    if (gops_test_random_chance(&run->layer.random, 20))
         return 0;
-    const int64_t zero = draw_zero(&run->random, type);
-    add_words(run, " --%s=%d", flag, (int)zero);
+    const int64_t zero = draw_zero(&run->layer.random, type);
+    tool_layer_add(&run->layer, " --%s=%d", flag, (int)zero);
     return zero;
 }
 
@@ -121,59 +88,59 @@ static int64_t draw_zero_point(quantized_run *run, const char *flag, gops_type t
 static void draw_filter_scales(quantized_run *run)
 {
     const gops_tensor each = GOPS_TEST_TENSOR(GOPS_F32, run->channels);
-    const int64_t how = gops_test_random_range(&run->random, 0, 3);
+    const int64_t how = gops_test_random_range(&run->layer.random, 0, 3);
     double *wide = gops_test_allocate((size_t)run->channels * sizeof *wide);
     run->scales = gops_test_allocate((size_t)run->channels * sizeof *run->scales);
     for (int64_t o = 0; o < run->channels; o++) {
-        run->scales[o] = (float)(0.02 * (1.1 + gops_test_random_real(&run->random)));
+        run->scales[o] = (float)(0.02 * (1.1 + gops_test_random_real(&run->layer.random)));
         if (how < 2)
             run->scales[o] = how == 0 ? 1 : run->scales[0];
         wide[o] = (double)run->scales[o];
     }
     if (how == 1)
-        add_words(run, " --filter-scales=%.9g", (double)run->scales[0]);
+        tool_layer_add(&run->layer, " --filter-scales=%.9g", (double)run->scales[0]);
     if (how == 2)
         tool_npy_write("scales.npy", "f4", &each, run->scales);
     if (how == 3)
         tool_npy_write("scales.npy", "f8", &each, wide);
     if (how > 1)
-        add_words(run, " --filter-scales=scales.npy");
+        tool_layer_add(&run->layer, " --filter-scales=scales.npy");
     free(wide);
 }
 
 static void draw_filter_zero_points(quantized_run *run)
 {
-    const gops_tensor each = GOPS_TEST_TENSOR(run->filter.type, run->channels);
-    const int64_t how = gops_test_random_range(&run->random, 0, 3);
+    const gops_tensor each = GOPS_TEST_TENSOR(run->layer.filter.type, run->channels);
+    const int64_t how = gops_test_random_range(&run->layer.random, 0, 3);
     signed char *codes = gops_test_allocate((size_t)run->channels);
     run->zeros = gops_test_allocate((size_t)run->channels * sizeof *run->zeros);
     for (int64_t o = 0; o < run->channels; o++) {
-        run->zeros[o] = draw_zero(&run->random, run->filter.type);
+        run->zeros[o] = draw_zero(&run->layer.random, run->layer.filter.type);
         if (how < 2)
             run->zeros[o] = how == 0 ? 0 : run->zeros[0];
-        gops_test_set_integer(run->filter.type, codes, o, (uint64_t)run->zeros[o]);
+        gops_test_set_integer(run->layer.filter.type, codes, o, (uint64_t)run->zeros[o]);
     }
     if (how == 1)
-        add_words(run, " --filter-zero-points=%d", (int)run->zeros[0]);
+        tool_layer_add(&run->layer, " --filter-zero-points=%d", (int)run->zeros[0]);
     if (how == 2)
-        tool_npy_write("zeros.npy", dtype(run->filter.type), &each, codes);
+        tool_npy_write("zeros.npy", dtype(run->layer.filter.type), &each, codes);
     if (how == 3)
         tool_npy_write("zeros.npy", "i8", &each, run->zeros);
     if (how > 1)
-        add_words(run, " --filter-zero-points=zeros.npy");
+        tool_layer_add(&run->layer, " --filter-zero-points=zeros.npy");
     free(codes);
 }
 
 static void draw_bias(quantized_run *run)
 {
     const gops_tensor tensor = GOPS_TEST_TENSOR(GOPS_I32, run->channels);
-    if (gops_test_random_chance(&run->random, 30))
+    if (gops_test_random_chance(&run->layer.random, 30))
         return;
     run->bias = gops_test_allocate((size_t)run->channels * sizeof *run->bias);
     for (int64_t o = 0; o < run->channels; o++)
-        run->bias[o] = (int32_t)gops_test_random_range(&run->random, -40000, 40000);
+        run->bias[o] = (int32_t)gops_test_random_range(&run->layer.random, -40000, 40000);
     tool_npy_write("bias.npy", "i4", &tensor, run->bias);
-    add_words(run, " --bias=bias.npy");
+    tool_layer_add(&run->layer, " --bias=bias.npy");
 }
 
 static void draw_residual(quantized_run *run)
@@ -181,10 +148,10 @@ static void draw_residual(quantized_run *run)
     gops_tensor residual = run->output;
     run->quantization.residual_type = run->output.type;
     run->quantization.residual_scale = 1;
-    if (gops_test_random_chance(&run->random, 50))
+    if (gops_test_random_chance(&run->layer.random, 50))
         return;
-    if (run->output.type != GOPS_I32 && gops_test_random_chance(&run->random, 70))
-        residual.type = draw_type(&run->random);
+    if (run->output.type != GOPS_I32 && gops_test_random_chance(&run->layer.random, 70))
+        residual.type = draw_type(&run->layer.random);
     run->quantization.residual_type = residual.type;
     run->residual = draw_tensor(run, "residual", &residual);
     if (run->output.type != GOPS_I32)
@@ -210,10 +177,10 @@ static void draw_activation(quantized_run *run)
         {"hard_sigmoid:0.03,0.5", {GOPS_ACTIVATION_HARD_SIGMOID, 0.03, 0.5}},
     };
     const int64_t at =
-        gops_test_random_range(&run->random, 0, run->output.type == GOPS_I32 ? 2 : 6);
+        gops_test_random_range(&run->layer.random, 0, run->output.type == GOPS_I32 ? 2 : 6);
     run->activation = all[at].activation;
-    if (at != 0 || gops_test_random_chance(&run->random, 50))
-        add_words(run, " --activation=%s", all[at].text);
+    if (at != 0 || gops_test_random_chance(&run->layer.random, 50))
+        tool_layer_add(&run->layer, " --activation=%s", all[at].text);
 }
 
 static void compare_run(const quantized_run *run)
@@ -223,21 +190,22 @@ static void compare_run(const quantized_run *run)
     void (*const reference)(const gops_reference_geometry *, gops_type, const void *, gops_type,
                             const void *, const gops_reference_zero_points *,
                             gops_reference_result *) =
-        run->transposed ? gops_reference_deconv : gops_reference_conv;
-    reference(&run->geometry, run->data.type, run->x, run->filter.type, run->w,
+        run->layer.transposed ? gops_reference_deconv : gops_reference_conv;
+    reference(&run->layer.geometry, run->layer.data.type, run->x, run->layer.filter.type, run->w,
               &run->quantization.zero_points, &expected);
     gops_reference_quantize(&expected, run->output.type, &run->quantization, run->bias,
                             run->residual, &run->activation);
-    tool_run(result, run->line, NULL);
-    gops_test_check(result->exit_code == 0 && result->err[0] == '\0', "%s: %d %s", run->line,
+    tool_run(result, run->layer.line, NULL);
+    gops_test_check(result->exit_code == 0 && result->err[0] == '\0', "%s: %d %s", run->layer.line,
                     result->exit_code, result->err);
     void *got = tool_npy_read("y.npy", dtype(run->output.type), &run->output);
     const int is_real = gops_test_type_is_real(run->output.type);
     gops_test_check(
         got != NULL &&
-            (is_real ? gops_test_compare_exact(run->line, &run->output, got, expected.value)
-                     : gops_test_compare_integers(run->line, &run->output, got, expected.integer)),
-        "%s: see the lines above", run->line);
+            (is_real ? gops_test_compare_exact(run->layer.line, &run->output, got, expected.value)
+                     : gops_test_compare_integers(run->layer.line, &run->output, got,
+                                                  expected.integer)),
+        "%s: see the lines above", run->layer.line);
     free(got);
     free(result);
     gops_reference_result_destroy(&expected);
@@ -247,12 +215,13 @@ static void check_drawn(uint64_t stream, int transposed, gops_type output)
 {
     quantized_run *run = gops_test_allocate(sizeof *run);
     memset(run, 0, sizeof *run);
-    run->random = gops_test_random_start(gops_test_seed(), stream);
-    run->transposed = transposed;
+    run->layer.random = gops_test_random_start(gops_test_seed(), stream);
+    run->layer.transposed = transposed;
     draw_shapes(run, output);
     const int scaled = output != GOPS_I32;
     run->quantization.data_scale = scaled ? draw_scale(run, "data-scale", 0.03) : 1;
-    run->quantization.zero_points.data = draw_zero_point(run, "data-zero-point", run->data.type);
+    run->quantization.zero_points.data =
+        draw_zero_point(run, "data-zero-point", run->layer.data.type);
     draw_filter_scales(run);
     run->quantization.filter_scales = run->scales;
     draw_filter_zero_points(run);
