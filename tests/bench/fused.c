@@ -1,10 +1,9 @@
 /* fused.c: what bias and relu cost when they are fused into the store: the same layer with and
  * without them, in turns. */
 #include "clock.h"
-#include "peer_problem.h"
+#include "suites.h"
 
 #include "common/blas_threads.h"
-#include "bench/suite.h"
 
 #include <groupops/plan.h>
 
@@ -68,8 +67,19 @@ static void end_way(way *w)
     gops_plan_destroy(w->plan);
 }
 
-static bool time_layer(const gops_peer_problem *problem, double *log_sum, gops_tool_error *error)
+/* Of the ratios of all layers. */
+typedef struct means {
+    double log_sum;
+    int layers;
+} means;
+
+/* A normalization has no filter, and is left out. */
+static bool time_layer(const gops_peer_problem *problem, void *context, gops_tool_error *error)
 {
+    means *of = context;
+    if (problem->operation->inputs != 2) {
+        return true;
+    }
     const gops_activation none = {GOPS_ACTIVATION_NONE, 0, 0}, relu = {GOPS_ACTIVATION_RELU, 0, 0};
     const size_t channels = (size_t)problem->output.dims[1];
     float *bias = gops_peer_floats(channels), *output = gops_peer_floats(problem->output_elements);
@@ -88,7 +98,8 @@ static bool time_layer(const gops_peer_problem *problem, double *log_sum, gops_t
         }
         printf("%-34s %10.1f %10.1f %8.3f\n", problem->name, plain.least_us, fused.least_us,
                fused.least_us / plain.least_us);
-        *log_sum += log(fused.least_us / plain.least_us);
+        of->log_sum += log(fused.least_us / plain.least_us);
+        of->layers++;
         end_way(&plain);
         end_way(&fused);
     }
@@ -99,35 +110,17 @@ static bool time_layer(const gops_peer_problem *problem, double *log_sum, gops_t
 
 int main(int count, char **words)
 {
-    gops_tool_error error;
-    double log_sum = 0;
-    int layers = 0;
+    means of = {0, 0};
     if (count < 2) {
         fputs("usage: fused SUITE.txt...\n", stderr);
         return GOPS_EXIT_USAGE;
     }
     gops_blas_one_thread();
     printf("%-34s %10s %10s %8s\n", "layer", "plain us", "fused us", "ratio");
-    for (int word = 1; word < count; word++) {
-        gops_suite suite;
-        bool done = gops_suite_read(words[word], &suite, &error);
-        for (size_t i = 0; done && i < suite.count; i++) {
-            gops_peer_problem problem;
-            done = gops_peer_problem_create(&suite.layers[i], 0, false, &problem, &error);
-            if (done && problem.operation->inputs == 2) {
-                done = time_layer(&problem, &log_sum, &error);
-                layers++;
-            }
-            if (done) {
-                gops_peer_problem_destroy(&problem);
-            }
-        }
-        gops_suite_release(&suite);
-        if (!done) {
-            gops_tool_print_error(&error);
-            return error.exit_code;
-        }
+    const int status = gops_peer_time_suites(count, words, time_layer, &of);
+    if (status == GOPS_EXIT_DONE) {
+        printf("geometric mean of %d layers: %.3f\n", of.layers,
+               exp(of.log_sum / fmax(1, of.layers)));
     }
-    printf("geometric mean of %d layers: %.3f\n", layers, exp(log_sum / fmax(1, layers)));
-    return GOPS_EXIT_DONE;
+    return status;
 }

@@ -1,10 +1,9 @@
 /* overhead.c: what a layer costs besides its arithmetic: making the plan, packing the filter, and
  * executing layers with next to nothing to compute. */
 #include "clock.h"
-#include "peer_problem.h"
+#include "suites.h"
 
 #include "common/blas_threads.h"
-#include "bench/suite.h"
 
 #include <groupops/plan.h>
 
@@ -123,40 +122,24 @@ static void print_row(const char *name, const costs *found)
            found->execute_us);
 }
 
-static bool time_suite(const char *path, gops_tool_error *error)
+static bool time_layer(const gops_peer_problem *problem, void *context, gops_tool_error *error)
 {
-    gops_suite suite;
-    bool done = gops_suite_read(path, &suite, error);
-    for (size_t i = 0; done && i < suite.count; i++) {
-        gops_peer_problem problem;
-        costs found = {"", NAN, NAN, NAN};
-        done = gops_peer_problem_create(&suite.layers[i], 0, false, &problem, error);
-        if (done) {
-            done = time_all(&problem, &found, error);
-            gops_peer_problem_destroy(&problem);
-        }
-        if (done) {
-            print_row(suite.layers[i].name, &found);
-        }
+    costs found = {"", NAN, NAN, NAN};
+    (void)context;
+    const bool done = time_all(problem, &found, error);
+    if (done) {
+        print_row(problem->name, &found);
     }
-    gops_suite_release(&suite);
     return done;
 }
 
 int main(int count, char **words)
 {
-    gops_tool_error error;
     if (count < 2) {
         fputs("usage: overhead SUITE.txt...\n", stderr);
         return GOPS_EXIT_USAGE;
     }
     gops_blas_one_thread();
     printf("%-34s %-9s %9s %9s %12s\n", "layer", "algorithm", "plan us", "filter us", "execute us");
-    for (int word = 1; word < count; word++) {
-        if (!time_suite(words[word], &error)) {
-            gops_tool_print_error(&error);
-            return error.exit_code;
-        }
-    }
-    return GOPS_EXIT_DONE;
+    return gops_peer_time_suites(count, words, time_layer, NULL);
 }

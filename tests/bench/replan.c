@@ -1,9 +1,7 @@
 /* replan.c: what a new shape costs an engine: a plan for each of a thousand other batches and sizes
  * from one plan, whose filter they share. */
 #include "clock.h"
-#include "peer_problem.h"
-
-#include "bench/suite.h"
+#include "suites.h"
 
 #include <groupops/plan.h>
 
@@ -29,8 +27,9 @@ static gops_tensor other_shape(const gops_tensor *data, int i)
     return other;
 }
 
-static bool time_layer(const gops_peer_problem *problem, gops_tool_error *error)
+static bool time_layer(const gops_peer_problem *problem, void *context, gops_tool_error *error)
 {
+    (void)context;
     double us[SHAPES];
     gops_plan *plan;
     gops_plan_info info;
@@ -56,29 +55,11 @@ static bool time_layer(const gops_peer_problem *problem, gops_tool_error *error)
 
 int main(int count, char **words)
 {
-    gops_tool_error error;
     if (count < 2) {
         fputs("usage: replan SUITE.txt...\n", stderr);
         return GOPS_EXIT_USAGE;
     }
     printf("%-34s %-17s %9s %9s %9s\n", "layer, 1000 shapes", "algorithm", "median us", "99th us",
            "refused");
-    for (int word = 1; word < count; word++) {
-        gops_suite suite;
-        bool done = gops_suite_read(words[word], &suite, &error);
-        for (size_t i = 0; done && i < suite.count; i++) {
-            gops_peer_problem problem;
-            done = gops_peer_problem_create(&suite.layers[i], 0, false, &problem, &error);
-            if (done) {
-                done = time_layer(&problem, &error);
-                gops_peer_problem_destroy(&problem);
-            }
-        }
-        gops_suite_release(&suite);
-        if (!done) {
-            gops_tool_print_error(&error);
-            return error.exit_code;
-        }
-    }
-    return GOPS_EXIT_DONE;
+    return gops_peer_time_suites(count, words, time_layer, NULL);
 }
