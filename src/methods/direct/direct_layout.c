@@ -26,6 +26,20 @@ enum {
     MAX_NARROW_PAGES = 32,
 };
 
+/* In how many parts the tile rows are cut where blocks of output channels are. Threads share a few blocks of an odd
+ * number unevenly, and one not at all. Each part reads the weights again, and with few pixels its products take no
+ * longer than that: with two threads 128 -> 32 takes 0.041 ms on 14x14 in place of 0.076; on 7x7, behind layers that
+ * evict the weights, it would take 0.026 in place of 0.024 (Intel Xeon, Granite Rapids class). */
+static int64_t row_parts(const gops_plan *plan, const gops_direct_layout *p, int64_t blocks)
+{
+    enum { FEW_BLOCKS = 8, PART_PIXELS = 64 };
+    const int64_t most = gops_min(plan->conv.output_pixels / PART_PIXELS, p->tile_rows);
+    if (blocks > FEW_BLOCKS || blocks % 2 == 0 || most < 2) {
+        return 1;
+    }
+    return blocks == 1 && most >= 4 && p->tile_rows % 4 == 0 ? 4 : 2;
+}
+
 /* Work items: images and groups; then tile rows, or, where the weights are more than the data or
  * there are few tile rows (one, with one axis), blocks of output channels. */
 static void divide_into_items(const gops_plan *plan, gops_direct_layout *p)
@@ -42,6 +56,8 @@ static void divide_into_items(const gops_plan *plan, gops_direct_layout *p)
             gops_mul_saturate(conv->data_pixels, conv->channels_in) ||
         p->tile_rows <= gops_min(wanted, blocks) / 2) {
         p->item_blocks = gops_ceil_div(blocks, gops_min(wanted, blocks));
+        p->item_tile_rows =
+            gops_ceil_div(p->tile_rows, gops_min(row_parts(plan, p, blocks), wanted));
     } else {
         p->item_tile_rows = gops_ceil_div(p->tile_rows, gops_min(wanted, p->tile_rows));
     }
