@@ -2,7 +2,6 @@
 #include "ort_capability.h"
 
 #include "ort_candidates.h"
-#include "ort_rates.h"
 #include "ort_worth.h"
 
 #include <stdio.h>
@@ -136,8 +135,7 @@ static ort_status *decide(claiming *of, gops_ort_item *items)
     }
     ort_status *status = weigh_alone(of, items, &count);
     if (status == NULL) {
-        status =
-            gops_ort_choose(of->runtime, of->graph, gops_ort_rates_here()->call_ns, items, count);
+        status = gops_ort_choose(of->runtime, of->graph, gops_ort_rates_here(), items, count);
     }
     for (size_t i = 0; i < count && status == NULL; i++) {
         items[i].is_taken = items[i].is_taken || of->runtime->claims_all;

@@ -16,11 +16,13 @@ typedef struct weighing {
     const gops_ort_runtime *runtime;
     const gops_ort_graph *graph;
     gops_ort_item *items;
-    double call_ns; /* for each value that enters or leaves a call */
-    size_t *owner;  /* of each node: its item's number and 1; 0: none */
+    const gops_ort_rates *rates;
+    size_t *owner; /* of each node: its item's number and 1; 0: none */
     gops_ort_border *borders;
     size_t border_count;
 } weighing;
+
+static const double never = 1e15; /* what no choice costs or gains */
 
 static bool is_one_of(const char *type, const char *const *types)
 {
@@ -105,7 +107,7 @@ static ort_status *weigh_fed(const weighing *of, gops_ort_item *item, const ort_
 {
     bool is = true;
     ort_status *status = info != NULL ? of->runtime->api->is_constant_initializer(info, &is) : NULL;
-    item->gain -= is ? 0 : of->call_ns;
+    item->gain -= is ? 0 : of->rates->call_ns;
     return status;
 }
 
@@ -126,11 +128,11 @@ static ort_status *weigh_input(weighing *of, size_t number, const gops_ort_node 
     }
     if (*owner == 0) {
         const bool blocked = !item->is_8_bit && is_written_blocked(of->graph, writer);
-        item->gain += count * (blocked ? -item->reorder_ns : item->reorder_ns) - of->call_ns;
+        item->gain += count * (blocked ? -item->reorder_ns : item->reorder_ns) - of->rates->call_ns;
         return NULL;
     }
     gops_ort_item *other = &of->items[*owner - 1];
-    gops_ort_border border = {number, *owner - 1, of->call_ns};
+    gops_ort_border border = {number, *owner - 1, of->rates->call_ns};
     if (item->reorder_ns > 0 && other->reorder_ns > 0) {
         border.cost += count * item->reorder_ns * fan_out(node);
     } else { /* whichever has a layout saves to leave it, whether the other is taken or not */
@@ -159,7 +161,7 @@ static ort_status *weigh_output(weighing *of, size_t number, const gops_ort_node
         return NULL;
     }
     ort_status *status = count_elements(of->runtime, node->outputs[output], &elements);
-    item->gain += elements * (blocked ? -item->reorder_ns : item->reorder_ns) - of->call_ns;
+    item->gain += elements * (blocked ? -item->reorder_ns : item->reorder_ns) - of->rates->call_ns;
     return status;
 }
 
@@ -179,33 +181,63 @@ static ort_status *weigh(weighing *of, size_t number)
     return status;
 }
 
-static void join_chain(weighing *of, size_t number, size_t count)
+static size_t group_of(const gops_ort_item *item, bool whole)
 {
-    const double never = 1e15;
-    for (size_t next = number + 1; of->items[number].chain != 0 && next < count; next++) {
-        if (of->items[next].chain == of->items[number].chain) {
-            of->borders[of->border_count++] = (gops_ort_border){number, next, never};
-            return;
-        }
-    }
+    return whole ? item->region : item->chain;
 }
 
-static ort_status *choose(weighing *of, size_t count, double *gains, bool *taken)
+/* Joins each item to the next of its region, or of its chain. Returns the number of borders with these. */
+static size_t join(const weighing *of, size_t count, bool whole)
 {
+    size_t borders = of->border_count;
+    for (size_t i = 0; i < count; i++) {
+        const size_t group = group_of(&of->items[i], whole);
+        for (size_t next = i + 1; group != 0 && next < count; next++) {
+            if (group_of(&of->items[next], whole) == group) {
+                of->borders[borders++] = (gops_ort_border){i, next, never};
+                break;
+            }
+        }
+    }
+    return borders;
+}
+
+/* Chooses among whole regions, or among their parts. *worth is the sum of what counts. */
+static bool cut(weighing *of, size_t count, bool whole, double *gains, bool *taken, double *worth)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double gain = of->items[i].gain;
+        gains[i] = whole || gain < 0 ? gain : gain * of->rates->part;
+    }
+    if (!gops_ort_cut(gains, count, of->borders, join(of, count, whole), taken)) {
+        return false;
+    }
+    *worth = 0;
+    for (size_t i = 0; i < count; i++) {
+        *worth += taken[i] ? gains[i] : 0;
+    }
+    for (size_t i = 0; i < of->border_count; i++) {
+        const gops_ort_border *border = &of->borders[i];
+        *worth -= taken[border->one] != taken[border->other] ? border->cost : 0;
+    }
+    return true;
+}
+
+static ort_status *choose(weighing *of, size_t count, double *gains, bool *whole, bool *part)
+{
+    double worth, worth_in_part = 0;
     ort_status *status = NULL;
     for (size_t i = 0; i < count && status == NULL; i++) {
         status = weigh(of, i);
-        join_chain(of, i, count);
     }
     if (status != NULL) {
         return status;
     }
-    for (size_t i = 0; i < count; i++) {
-        gains[i] = of->items[i].gain;
-    }
-    if (!gops_ort_cut(gains, count, of->borders, of->border_count, taken)) {
+    if (!cut(of, count, true, gains, whole, &worth) ||
+        (of->rates->part > 0 && !cut(of, count, false, gains, part, &worth_in_part))) {
         return gops_ort_no_memory(of->runtime, "a list of nodes");
     }
+    const bool *taken = worth_in_part > worth ? part : whole;
     for (size_t i = 0; i < count; i++) {
         of->items[i].is_taken = taken[i];
     }
@@ -219,7 +251,7 @@ static ort_status *choose(weighing *of, size_t count, double *gains, bool *taken
 }
 
 ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                            double call_ns, gops_ort_item *items, size_t count)
+                            const gops_ort_rates *rates, gops_ort_item *items, size_t count)
 {
     size_t borders = count;
     for (size_t i = 0; i < count; i++) {
@@ -230,11 +262,11 @@ ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_grap
     weighing of = {.runtime = runtime,
                    .graph = graph,
                    .items = items,
-                   .call_ns = call_ns,
+                   .rates = rates,
                    .owner = calloc(graph->node_count + 1, sizeof *of.owner),
                    .borders = calloc(borders + 1, sizeof *of.borders)};
     double *gains = calloc(count + 1, sizeof *gains);
-    bool *taken = calloc(count + 1, sizeof *taken);
+    bool *taken = calloc(2 * count + 1, sizeof *taken);
     ort_status *status = NULL;
     if (of.owner == NULL || of.borders == NULL || gains == NULL || taken == NULL) {
         status = gops_ort_no_memory(runtime, "a list of nodes");
@@ -244,7 +276,7 @@ ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_grap
                 of.owner[items[i].nodes[k] - graph->nodes] = i + 1;
             }
         }
-        status = choose(&of, count, gains, taken);
+        status = choose(&of, count, gains, taken, taken + count);
     }
     free(of.owner);
     free(of.borders);

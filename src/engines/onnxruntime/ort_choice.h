@@ -3,6 +3,7 @@
 #define GROUPOPS_ENGINES_ORT_CHOICE_H
 
 #include "ort_graph.h"
+#include "ort_rates.h"
 
 /* Nodes that are taken or left together, all marked as claimed. */
 typedef struct gops_ort_item {
@@ -15,14 +16,15 @@ typedef struct gops_ort_item {
      * back; 0: it has none for them. */
     double reorder_ns;
     bool is_8_bit;
-    size_t chain; /* what has one number, unless it is 0, is taken or left together */
+    size_t region; /* what has one number, unless it is 0, can be one call */
+    size_t chain;  /* what has one number, unless it is 0, is taken or left together */
     bool is_taken;
 } gops_ort_item;
 
-/* Sets is_taken so that the sum of the gains is the largest. Each value that enters or leaves a call costs
- * call_ns. */
+/* Sets is_taken so that the sum of the gains is the largest: among whole regions or among parts of them, of whose
+ * gains a share counts, whichever is more. Each value that enters or leaves a call costs something. */
 ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                            double call_ns, gops_ort_item *items, size_t count);
+                            const gops_ort_rates *rates, gops_ort_item *items, size_t count);
 
 /* Gives sizes that the model leaves open usual ones: one image, rows of 28. */
 void gops_ort_close_sizes(gops_tensor *data);

@@ -9,8 +9,8 @@
 typedef enum processor { WIDE, WIDE_INTEL, AVX2, AVX2_INTEL, NARROW, PROCESSORS } processor;
 
 /* Means over networks of torchvision, with one thread or two, whichever is less. WIDE: 14 networks on an
- * AMD EPYC with Zen 4; what groups and depthwise layers gain on one with Zen 5. WIDE_INTEL, AVX2_INTEL and
- * NARROW: 9 networks on an Intel Xeon (Granite Rapids' class), the latter two with one thread, by hiding
+ * AMD EPYC with Zen 4; what groups and depthwise layers gain on one with Zen 5. WIDE_INTEL: 13 networks on an Intel
+ * Xeon (Granite Rapids' class). AVX2_INTEL and NARROW: 9 there, with one thread, by hiding
  * AVX-512, or all beyond SSE2, from CPUID. AVX2: 19 networks on an AMD EPYC with Zen 3, one thread. In 256 bits
  * the runtime reaches 95% of the multipliers' peak, ours 80 to 90%. */
 static const gops_ort_rates measured[PROCESSORS] = {
@@ -46,15 +46,19 @@ static const gops_ort_rates measured[PROCESSORS] = {
     [WIDE_INTEL] =
         {
             .flops_a_ns = 190,
-            .gains = {[GOPS_ORT_FIRST] = -0.05,
-                      [GOPS_ORT_THIN] = -0.14,
+            .gains = {[GOPS_ORT_FIRST] = -0.08,
+                      [GOPS_ORT_THIN] = -0.18,
                       [GOPS_ORT_FEW] = -0.04,
-                      [GOPS_ORT_POINT] = -0.08,
-                      [GOPS_ORT_STRIDED] = 0.1,
-                      [GOPS_ORT_ROWS_56] = -0.13,
-                      [GOPS_ORT_ROWS_28] = -0.07,
+                      [GOPS_ORT_DEEP] = -0.1,
+                      [GOPS_ORT_POINT_56] = -0.15,
+                      [GOPS_ORT_POINT_28] = -0.05,
+                      [GOPS_ORT_POINT_13] = -0.04,
+                      [GOPS_ORT_POINT_0] = 0.02,
+                      [GOPS_ORT_STRIDED] = 0.04,
+                      [GOPS_ORT_ROWS_56] = -0.12,
+                      [GOPS_ORT_ROWS_28] = -0.06,
                       [GOPS_ORT_ROWS_13] = 0.02,
-                      [GOPS_ORT_ROWS_0] = 0.2},
+                      [GOPS_ORT_ROWS_0] = 0.19},
             .winograd = {[GOPS_ORT_ROWS_56] = 0.36,
                          [GOPS_ORT_ROWS_28] = 0.33,
                          [GOPS_ORT_ROWS_13] = 0.08,
@@ -70,9 +74,10 @@ static const gops_ort_rates measured[PROCESSORS] = {
             .lowered_ns = 0.0375,
             .gate_ns = -0.25,
             .norm_ns = 0.8,
-            .step_ns = 1000,
-            .call_ns = 1000,
+            .step_ns = 500,
+            .call_ns = 10000,
             .block = 16,
+            .part = 0.5,
         },
     [AVX2] =
         {
@@ -80,7 +85,11 @@ static const gops_ort_rates measured[PROCESSORS] = {
             .gains = {[GOPS_ORT_FIRST] = -0.12,
                       [GOPS_ORT_THIN] = -0.2,
                       [GOPS_ORT_FEW] = -0.25,
-                      [GOPS_ORT_POINT] = -0.14,
+                      [GOPS_ORT_DEEP] = -0.14,
+                      [GOPS_ORT_POINT_56] = -0.14,
+                      [GOPS_ORT_POINT_28] = -0.14,
+                      [GOPS_ORT_POINT_13] = -0.14,
+                      [GOPS_ORT_POINT_0] = -0.14,
                       [GOPS_ORT_STRIDED] = -0.2,
                       [GOPS_ORT_ROWS_56] = -0.15,
                       [GOPS_ORT_ROWS_28] = -0.13,
@@ -103,7 +112,7 @@ static const gops_ort_rates measured[PROCESSORS] = {
             .step_ns = 300,
             .call_ns = 5000,
             .block = 8,
-            .takes_parts = true,
+            .part = 1,
         },
     [AVX2_INTEL] =
         {
@@ -111,7 +120,11 @@ static const gops_ort_rates measured[PROCESSORS] = {
             .gains = {[GOPS_ORT_FIRST] = -0.1,
                       [GOPS_ORT_THIN] = -0.27,
                       [GOPS_ORT_FEW] = -0.02,
-                      [GOPS_ORT_POINT] = -0.19,
+                      [GOPS_ORT_DEEP] = -0.19,
+                      [GOPS_ORT_POINT_56] = -0.19,
+                      [GOPS_ORT_POINT_28] = -0.19,
+                      [GOPS_ORT_POINT_13] = -0.19,
+                      [GOPS_ORT_POINT_0] = -0.19,
                       [GOPS_ORT_STRIDED] = -0.24,
                       [GOPS_ORT_ROWS_56] = -0.27,
                       [GOPS_ORT_ROWS_28] = -0.19,
@@ -138,7 +151,11 @@ static const gops_ort_rates measured[PROCESSORS] = {
             .gains = {[GOPS_ORT_FIRST] = -0.13,
                       [GOPS_ORT_THIN] = -0.22,
                       [GOPS_ORT_FEW] = -0.22,
-                      [GOPS_ORT_POINT] = -0.13,
+                      [GOPS_ORT_DEEP] = -0.13,
+                      [GOPS_ORT_POINT_56] = -0.13,
+                      [GOPS_ORT_POINT_28] = -0.13,
+                      [GOPS_ORT_POINT_13] = -0.13,
+                      [GOPS_ORT_POINT_0] = -0.13,
                       [GOPS_ORT_STRIDED] = -0.14,
                       [GOPS_ORT_ROWS_56] = -0.18,
                       [GOPS_ORT_ROWS_28] = -0.22,
@@ -176,7 +193,11 @@ const gops_ort_rates *gops_ort_rates_here(void)
 
 /* Networks of u8 on an AMD EPYC with Zen 3, one thread; `grouped_ns` from layers alone. */
 static const gops_ort_8_bit_rates pairs = {
-    .dense_ns = {[GOPS_ORT_POINT] = -0.0036,
+    .dense_ns = {[GOPS_ORT_DEEP] = -0.0036,
+                 [GOPS_ORT_POINT_56] = -0.0036,
+                 [GOPS_ORT_POINT_28] = -0.0036,
+                 [GOPS_ORT_POINT_13] = -0.0036,
+                 [GOPS_ORT_POINT_0] = -0.0036,
                  [GOPS_ORT_STRIDED] = -0.0047,
                  [GOPS_ORT_THIN] = 0.0003,
                  [GOPS_ORT_ROWS_56] = 0.0005,

@@ -2,17 +2,20 @@
 #ifndef GROUPOPS_ENGINES_ORT_RATES_H
 #define GROUPOPS_ENGINES_ORT_RATES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-/* Dense layers: a network's first, others of few channels, kernels of 1, and all else by the pixels of a
- * row. */
+/* Dense layers: a network's first, others of few channels, kernels of 1 with few channels, with strides, with many
+ * channels on small planes, and by the pixels of a row, and all else by these. */
 typedef enum gops_ort_dense {
     GOPS_ORT_FIRST,
     GOPS_ORT_THIN,
     GOPS_ORT_FEW,
-    GOPS_ORT_POINT,
     GOPS_ORT_STRIDED,
+    GOPS_ORT_DEEP,
+    GOPS_ORT_POINT_56,
+    GOPS_ORT_POINT_28,
+    GOPS_ORT_POINT_13,
+    GOPS_ORT_POINT_0,
     GOPS_ORT_ROWS_56,
     GOPS_ORT_ROWS_28,
     GOPS_ORT_ROWS_13,
@@ -40,7 +43,9 @@ typedef struct gops_ort_rates {
     double step_ns;         /* what a node of the runtime costs by itself */
     double call_ns;         /* what a value costs that enters or leaves a call */
     int64_t block;          /* channels that its layout keeps side by side */
-    bool takes_parts;       /* regions are taken in part; else, not measured so, whole or not */
+    /* What counts of a node's gain where regions are taken in part; 0: they are whole or not. An estimate that
+     * stands out in its region is too high more often than too low. */
+    double part;
 } gops_ort_rates;
 
 /* Those of this processor. What is no x86-64 counts as an AMD EPYC with AVX-512. */

@@ -40,6 +40,7 @@ enum {
     FIRST_IN = 4, /* channels in of a network's first layer, at most */
     THIN_IN = 32,
     FEW_IN = 64,
+    DEEP_IN = 512,
     LARGE = 7, /* taps an axis of a depthwise kernel */
     CHANNEL_UNIT =
         4, /* the runtime's layout has convolutions of as many channels, or fewer than a block */
@@ -76,15 +77,19 @@ static gops_ort_dense kind_of_dense(const gops_ort_member *member, int64_t in, d
     if (in <= FIRST_IN) {
         return GOPS_ORT_FIRST;
     }
+    if (taps == 1 && strides->count > 0 && strides->values[0] > 1) {
+        return GOPS_ORT_STRIDED;
+    }
     if (taps == 1) {
-        return strides->count > 0 && strides->values[0] > 1 ? GOPS_ORT_STRIDED
-               : in < FEW_IN                                ? GOPS_ORT_FEW
-                                                            : GOPS_ORT_POINT;
+        return in < FEW_IN    ? GOPS_ORT_FEW
+               : width >= 56  ? GOPS_ORT_POINT_56
+               : width >= 28  ? GOPS_ORT_POINT_28
+               : in > DEEP_IN ? GOPS_ORT_DEEP
+               : width >= 13  ? GOPS_ORT_POINT_13
+                              : GOPS_ORT_POINT_0;
     }
-    if (in <= THIN_IN) {
-        return GOPS_ORT_THIN;
-    }
-    return width >= 56   ? GOPS_ORT_ROWS_56
+    return in <= THIN_IN ? GOPS_ORT_THIN
+           : width >= 56 ? GOPS_ORT_ROWS_56
            : width >= 28 ? GOPS_ORT_ROWS_28
            : width >= 13 ? GOPS_ORT_ROWS_13
                          : GOPS_ORT_ROWS_0;
@@ -258,8 +263,8 @@ void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_membe
 {
     *item = (gops_ort_item){.nodes = member->claim.nodes,
                             .node_count = member->claim.node_count,
-                            .chain = gops_ort_rates_here()->takes_parts ? member->chain
-                                                                        : (size_t)member->level};
+                            .region = (size_t)member->level,
+                            .chain = member->chain};
     weigh_floats(runtime, member, item);
 }
 
