@@ -1,8 +1,6 @@
 /* ort_team.c: threads of the session that stay with one call until it ends. */
 #include "ort_team.h"
 
-#include "ort_plans.h"
-
 #include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -27,14 +25,14 @@ struct gops_ort_team {
     const ort_kernel_context *context;
     void (*lead)(void *argument);
     void *argument;
-    int size;                                /* slots */
+    int32_t size;                            /* slots */
     _Alignas(CACHE_LINE) atomic_int arrived; /* threads so far; the first leads */
     slot slots[];                            /* the leader's is not used */
 };
 
-size_t gops_ort_team_bytes(void)
+size_t gops_ort_team_bytes(int32_t threads)
 {
-    return sizeof(gops_ort_team) + (size_t)gops_ort_processors() * sizeof(slot);
+    return sizeof(gops_ort_team) + (size_t)threads * sizeof(slot);
 }
 
 /* Until a slot has another state than these two. Whoever waits long lets others run: the thread for
@@ -98,13 +96,13 @@ static void join(void *argument, size_t index)
 }
 
 void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
-                       void (*leads)(void *argument), void *argument, void *memory)
+                       int32_t threads, void (*leads)(void *argument), void *argument, void *memory)
 {
     gops_ort_team *team = memory;
     team->context = context;
     team->lead = leads;
     team->argument = argument;
-    team->size = gops_ort_processors();
+    team->size = threads;
     atomic_init(&team->arrived, 0);
     for (int i = 0; i < team->size; i++) {
         atomic_init(&team->slots[i].state, IDLE);

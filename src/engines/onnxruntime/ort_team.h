@@ -11,13 +11,13 @@
 
 #include "ort_runtime.h"
 
-/* Bytes of memory for a team, at a multiple of GOPS_WORKSPACE_ALIGNMENT. */
-size_t gops_ort_team_bytes(void);
+/* Bytes of memory for a team of so many threads, at a multiple of GOPS_WORKSPACE_ALIGNMENT. */
+size_t gops_ort_team_bytes(int32_t threads);
 
 /* Runs lead(argument) once, on a thread of the session or the calling one, between gops_ort_enter
- * with the team and gops_ort_leave. `memory` is for the team. */
+ * with the team and gops_ort_leave. `memory` is for a team of at least so many threads. */
 void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
-                       void (*lead)(void *argument), void *argument, void *memory);
+                       int32_t threads, void (*lead)(void *argument), void *argument, void *memory);
 
 /* Calls the task with 0 to count - 1, for the leader, and returns when all calls have. */
 void gops_ort_team_for(gops_ort_team *team, void (*task)(void *argument, int64_t index),
