@@ -9,11 +9,13 @@
  * Parameters:
  *   NAME(symbol)  puts the type's name in front of a symbol
  *   NAME(vector)  type: a vector
+ *   C             type: its elements
  *   LANES         int: its elements
  *   LOW, HIGH     indices for __builtin_shufflevector that interleave the lower halves and the
  *                 upper halves of two vectors
  */
 #include "isa/register.h"
+#include "isa/transpose_words.h"
 
 #if defined(__AVX2__) && !defined(__AVX512F__) && (LANES == 4 || LANES == 8)
 /* A vector of AVX2 is two halves; instructions that move nothing from one to the other interleave
@@ -73,3 +75,26 @@ GOPS_INLINE void NAME(rotate_address)(NAME(vector) * rows, const int count)
     }
 }
 #undef GOPS_TRANSPOSES_HALVES
+
+/* Loads LANES rows, which lie `ld` apart, and transposes them. */
+GOPS_INLINE void NAME(load_rotated)(void *to, const void *from, int64_t ld)
+{
+    NAME(vector) *rows = to;
+    GOPS_UNROLL
+    for (int i = 0; i < LANES; i++) {
+        rows[i] = *(const NAME(vector) *)(const void *)((const C *)from + i * ld);
+    }
+    NAME(rotate_address)(rows, LANES);
+}
+
+GOPS_INLINE void NAME(load_transposed)(NAME(vector) * rows, const C *from, int64_t ld)
+{
+#ifdef GOPS_TRANSPOSES_WORDS
+    _Generic(*from, float
+             : gops_transpose_words, uint32_t
+             : gops_transpose_words, default
+             : NAME(load_rotated))(rows, from, ld);
+#else
+    NAME(load_rotated)(rows, from, ld);
+#endif
+}

@@ -1,9 +1,10 @@
 /*
- * transpose_words.h: transposes 16 x 16 values of 32 bits on their way from memory to registers.
+ * transpose_words.h: transposes as many vectors of 32-bit values as one has lanes, on their way from memory to
+ * registers.
  *
- * Rotating addresses (isa/transpose.inc.h) takes 64 shuffles of whole registers, which an Intel
- * processor has one unit for. Here loads bring four rows' parts of 128 bits together: to where they
- * belong, by a mask, which takes no shuffle. Within 128 bits 32 shuffles are left.
+ * Rotating addresses (isa/transpose.inc.h) takes shuffles of whole registers, which an Intel processor has one unit
+ * for: 64 with AVX-512, with AVX2 8 of 24. Here loads bring the rows' parts of 128 bits together, to where they belong,
+ * which takes no shuffle. Within 128 bits 32 and 16 shuffles are left.
  */
 #ifndef GOPS_ISA_TRANSPOSE_WORDS_H
 #define GOPS_ISA_TRANSPOSE_WORDS_H
@@ -47,6 +48,44 @@ GOPS_INLINE void gops_transpose_words(void *to, const void *from, int64_t ld)
         _mm512_storeu_si512(column + 16, _mm512_unpackhi_epi64(low01, low23));
         _mm512_storeu_si512(column + 32, _mm512_unpacklo_epi64(high01, high23));
         _mm512_storeu_si512(column + 48, _mm512_unpackhi_epi64(high01, high23));
+    }
+}
+#elif GOPS_REGISTER_BYTES == 32
+#define GOPS_TRANSPOSES_WORDS
+
+/* Columns 4 * b to 4 * b + 3 of rows j and j + 4. */
+GOPS_INLINE __m256 gops_load_halves(const float *from, int64_t ld)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from)),
+                                _mm_loadu_ps(from + 4 * ld), 1);
+}
+
+GOPS_INLINE __m256 gops_low_pairs(__m256 a, __m256 b)
+{
+    return _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
+}
+
+GOPS_INLINE __m256 gops_high_pairs(__m256 a, __m256 b)
+{
+    return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
+}
+
+GOPS_INLINE void gops_transpose_words(void *to, const void *from, int64_t ld)
+{
+    float *column = to;
+    GOPS_UNROLL
+    for (int b = 0; b < 2; b++, column += 32) {
+        const float *at = (const float *)from + 4 * b;
+        const __m256 row0 = gops_load_halves(at, ld), row1 = gops_load_halves(at + ld, ld);
+        const __m256 row2 = gops_load_halves(at + 2 * ld, ld);
+        const __m256 row3 = gops_load_halves(at + 3 * ld, ld);
+        const __m256 low01 = _mm256_unpacklo_ps(row0, row1), low23 = _mm256_unpacklo_ps(row2, row3);
+        const __m256 high01 = _mm256_unpackhi_ps(row0, row1),
+                     high23 = _mm256_unpackhi_ps(row2, row3);
+        _mm256_storeu_ps(column, gops_low_pairs(low01, low23));
+        _mm256_storeu_ps(column + 8, gops_high_pairs(low01, low23));
+        _mm256_storeu_ps(column + 16, gops_low_pairs(high01, high23));
+        _mm256_storeu_ps(column + 24, gops_high_pairs(high01, high23));
     }
 }
 #endif

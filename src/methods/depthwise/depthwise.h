@@ -48,6 +48,21 @@ typedef struct gops_depthwise_rows {
     const void *bounds, *bias;
 } gops_depthwise_rows;
 
+/* A plane of outputs of depthwise/blocked from the data without padding, stride * width columns of it for `width`
+ * columns of outputs. It counts vectors; the kernel is square in each of its planes. Taps outside the data are left
+ * out. */
+typedef struct gops_depthwise_plane {
+    const void *data;    /* the first plane that taps read: [height][stride * width] */
+    const void *weights; /* of that plane: [planes][K][K] */
+    void *output;        /* [rows][width] */
+    int64_t planes, plane_pitch;
+    int64_t height, rows;      /* of the data; of the outputs */
+    int64_t pad;               /* along y; along x it is K / 2 */
+    const void *bounds, *bias; /* as gops_depthwise_rows */
+} gops_depthwise_plane;
+
+typedef void gops_depthwise_plane_fn(const gops_depthwise_plane *plane);
+
 /* Copies rows into the padded copy, deinterleaved into their residues modulo `stride`. Columns
  * begin to end - 1 of row r are at from[r * from_pitch]; column i goes to
  *
@@ -135,8 +150,11 @@ typedef struct gops_depthwise_kernels {
     void (*interleave)(const gops_depthwise_interleave *interleave);
     int64_t lanes; /* channels of a block */
     void (*blocked_rows)(const gops_depthwise_rows *rows);
-    /* copy[positions[i]] = pixel i of `channels` channels, which are `pitch` elements apart; lanes
-     * without a channel hold a copy of the first one. */
+    /* NULL, or what finds the kernel for outputs `width` columns wide and `kernel` taps along x and y, dilation 1;
+     * that is NULL where not offered. */
+    gops_depthwise_plane_fn *(*find_plane)(int64_t width, int64_t kernel, int64_t stride);
+    /* copy[positions[i]], or copy[i] where positions are NULL, = pixel i of `channels` channels, which are `pitch`
+     * elements apart; lanes without a channel hold a copy of the first one. */
     void (*to_blocked)(void *copy, const int64_t *positions, const void *from, int64_t pitch,
                        int64_t channels, int64_t pixels);
     /* Pixel i of `channels` channels, which are `pitch` elements apart = sums[i]. */

@@ -26,20 +26,33 @@ enum {
 #define EACH_COMPUTE "methods/depthwise/depthwise_blocked.inc.h"
 #include "isa/each_compute.inc.h"
 
-#define GOPS_DEPTHWISE_KERNELS(name)                                                               \
+#undef EACH_COMPUTE
+
+#if defined(__AVX2__)
+#define EACH_COMPUTE "methods/depthwise/depthwise_plane.inc.h"
+#define C float
+#define LANES LANES_OF_4
+#define NAME(symbol) f32_##symbol
+#include "isa/one_compute.inc.h"
+#define GOPS_FIND_PLANE .find_plane = f32_find_plane
+#else
+#define GOPS_FIND_PLANE .find_plane = NULL
+#endif
+
+#define GOPS_DEPTHWISE_KERNELS(name, ...)                                                          \
     {                                                                                              \
         .rows = name##_rows, .copy = name##_copy, .interleave = name##_interleave,                 \
         .lanes = sizeof(name##_vector) / sizeof(((name##_vector){0})[0]),                          \
         .blocked_rows = name##_blocked_rows, .to_blocked = name##_to_blocked,                      \
-        .from_blocked = name##_from_blocked                                                        \
+        .from_blocked = name##_from_blocked, __VA_ARGS__                                           \
     }
 
 static const gops_depthwise_kernels rows[GOPS_COMPUTES] = {
-    [GOPS_COMPUTE_F32] = GOPS_DEPTHWISE_KERNELS(f32),
-    [GOPS_COMPUTE_F64] = GOPS_DEPTHWISE_KERNELS(f64),
-    [GOPS_COMPUTE_U16] = GOPS_DEPTHWISE_KERNELS(u16),
-    [GOPS_COMPUTE_U32] = GOPS_DEPTHWISE_KERNELS(u32),
-    [GOPS_COMPUTE_U64] = GOPS_DEPTHWISE_KERNELS(u64),
+    [GOPS_COMPUTE_F32] = GOPS_DEPTHWISE_KERNELS(f32, GOPS_FIND_PLANE),
+    [GOPS_COMPUTE_F64] = GOPS_DEPTHWISE_KERNELS(f64, .find_plane = NULL),
+    [GOPS_COMPUTE_U16] = GOPS_DEPTHWISE_KERNELS(u16, .find_plane = NULL),
+    [GOPS_COMPUTE_U32] = GOPS_DEPTHWISE_KERNELS(u32, .find_plane = NULL),
+    [GOPS_COMPUTE_U64] = GOPS_DEPTHWISE_KERNELS(u64, .find_plane = NULL),
 };
 
 const struct gops_depthwise_forms GOPS_ISA_NAME(gops_depthwise_forms) = {

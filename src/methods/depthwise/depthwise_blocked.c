@@ -28,10 +28,13 @@ enum {
     MIN_ITEMS = 16,
     /* More blocks in an item save no more time. */
     MAX_ITEM_BLOCKS = 16,
+    AVX2_BYTES = 32, /* of a vector */
 };
 
 typedef struct blocked_plan {
     gops_depthwise_layout layout;
+    gops_depthwise_plane_fn
+        *plane; /* NULL where the copy is padded and rows are computed one by one */
     int64_t lanes;
     int64_t blocks;      /* of channels of one image */
     int64_t item_blocks; /* blocks of an item */
@@ -62,64 +65,71 @@ static int64_t copy_pixels(const gops_depthwise_layout *layout)
 }
 
 /* Sets pitches and sizes; returns the bytes of the workspace. */
-static int64_t set_layout(const gops_plan *plan, gops_depthwise_layout *layout)
+static int64_t set_layout(const gops_plan *plan, blocked_plan *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t vector = vector_bytes(plan);
+    gops_depthwise_layout *layout = &p->layout;
+    const int64_t sums = conv->output_pixels * vector;
+    const int64_t staging = gops_max(conv->data_pixels, conv->output_pixels) * vector;
+    if (p->plane != NULL) {
+        return gops_depthwise_lay_out(layout, conv->data_pixels * vector, sums, staging, 0);
+    }
     layout->stride = layout->residues = 1;
     layout->row_pitch = gops_depthwise_extent(&layout->axis[2]);
     layout->plane_pitch = gops_depthwise_extent(&layout->axis[1]) * layout->row_pitch;
     /* One pixel more takes all data that no window reads. */
-    return gops_depthwise_lay_out(layout, (copy_pixels(layout) + 1) * vector,
-                                  conv->output_pixels * vector,
-                                  gops_max(conv->data_pixels, conv->output_pixels) * vector,
+    return gops_depthwise_lay_out(layout, (copy_pixels(layout) + 1) * vector, sums, staging,
                                   conv->data_pixels * (int64_t)sizeof(int64_t));
 }
 
-/* Rows of a filter: `count` of them from `first` on. */
-typedef struct tap_rows {
-    int64_t first, count;
-} tap_rows;
-
-/* How many taps lie before a distance. It is asked for each row, so without a division where it can be. */
-static int64_t taps_before(int64_t distance, int64_t dilation)
+/* The part of the taps along an axis of all outputs that lie inside the data. */
+static double part_inside(const gops_depthwise_axis *axis)
 {
-    return distance <= 0 ? 0 : dilation == 1 ? distance : gops_ceil_div(distance, dilation);
-}
-
-/* The rows of the filter that read data in row `y` of the outputs of a convolution; the others lie on padding and add
- * nothing. Filters with several planes take all, as their taps are in one list. */
-static tap_rows find_tap_rows(const gops_depthwise_axis axis[3], int64_t y)
-{
-    const int64_t at = y * axis[1].stride - axis[1].pad, dilation = axis[1].dilation;
-    const int64_t end = gops_min(taps_before(axis[1].data - at, dilation), axis[1].kernel);
-    const int64_t first = gops_min(taps_before(-at, dilation), end);
-    return axis[0].kernel > 1 ? (tap_rows){0, axis[1].kernel} : (tap_rows){first, end - first};
-}
-
-/* The part of all taps of all outputs that the kernels compute. */
-static double part_of_taps(const gops_depthwise_axis axis[3])
-{
-    int64_t rows = 0;
-    for (int64_t y = 0; y < axis[1].output && !axis[1].transposed; y++) {
-        rows += find_tap_rows(axis, y).count;
+    int64_t taps = 0;
+    for (int64_t at = 0; at < axis->output; at++) {
+        taps += gops_depthwise_find_inside(axis, at).count;
     }
-    return axis[1].transposed ? 1 : (double)rows / (double)(axis[1].output * axis[1].kernel);
+    return (double)taps / (double)(axis->output * axis->kernel);
 }
 
-/* Estimated nanoseconds on one thread. The constants were fitted to 23 layers of f32 of 7 to 56
- * columns on a Zen 5 with AVX-512, and meet their times within 20%; the transposed form is 20% to
- * 40% slower than estimated. Those of AVX2's vectors, of which a processor loads more in a cycle, and of
- * their copies beyond the first level cache were fitted to 87 layers on an Intel Xeon: choosing by them
- * took 1.6% longer than the faster one of `rows` and `blocked`, by the others 3%. */
+/* The part of all taps of all outputs that the kernels compute. Rows of filters with several planes take all rows of
+ * taps, as those are in one list. */
+static double part_of_taps(const blocked_plan *p)
+{
+    const gops_depthwise_axis *axis = p->layout.axis;
+    if (axis[1].transposed) {
+        return 1;
+    }
+    return part_inside(&axis[0]) *
+           (p->plane != NULL || axis[0].kernel == 1 ? part_inside(&axis[1]) : 1) *
+           (p->plane != NULL ? part_inside(&axis[2]) : 1);
+}
+
+/* Nanoseconds of a block of channels: for a pixel copied, an output stored and a tap of an output. */
+typedef struct block_cost {
+    double in, out, tap;
+} block_cost;
+
+/* Those of padded copies were fitted to 23 layers of f32 of 7 to 56 columns on a Zen 5 with AVX-512, whose times they
+ * meet within 20%; the transposed form is 20% to 40% slower. All others were fitted on an Intel Xeon, then reduced to
+ * how far the estimates of `rows` and `masked` fall short of their times there: to 0.86 and 0.73 with AVX2, 0.62 with
+ * AVX-512. */
+static block_cost find_cost(const gops_plan *plan, const blocked_plan *p)
+{
+    if (vector_bytes(plan) == AVX2_BYTES) {
+        return p->plane != NULL ? (block_cost){0.6, 1.4, 0.13} : (block_cost){1.25, 1.05, 0.23};
+    }
+    return p->plane != NULL ? (block_cost){1.05, 2.15, 0.11} : (block_cost){1.74, 1.02, 0.24};
+}
+
+/* Estimated nanoseconds on one thread. */
 static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
 {
-    static const double item = 47, pixel_in = 1.74, pixel_out = 1.02, tap_row = 0.12;
-    enum { AVX2_BYTES = 32 };
-    const bool avx2 = vector_bytes(plan) == AVX2_BYTES;
+    static const double item = 47, tap_row = 0.12;
     /* A few lines more do no harm: with 33 KB, of 28x28 with stride 2, Zen 4 takes 0.8 of what is estimated. */
     const bool beyond_l1 = p->layout.begin[2] > plan->machine.l1_bytes * 17 / 16;
-    const double tap = avx2 ? 0.15 : 0.24;
+    const block_cost cost = find_cost(plan, p);
     const gops_conv_geometry *conv = &plan->conv;
     const double blocks = (double)(conv->batch * p->blocks),
                  conversion = plan->type->native ? 1 : 3;
@@ -128,11 +138,12 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
     const double rows = outputs / (double)axis[2].output;
     const double taps =
         (double)conv->taps / (double)(axis[0].subconvs * axis[1].subconvs * axis[2].subconvs);
-    const double move = avx2 && beyond_l1 ? 1.5 * conversion : conversion;
-    return (double)plan->items * item + blocks * move * pixel_in * (double)conv->data_pixels +
+    const double move =
+        vector_bytes(plan) == AVX2_BYTES && beyond_l1 ? 1.5 * conversion : conversion;
+    return (double)plan->items * item + blocks * move * cost.in * (double)conv->data_pixels +
            blocks * (double)conv->channels_out *
-               (outputs * pixel_out * move +
-                part_of_taps(axis) * taps * (outputs * tap + rows * tap_row));
+               (outputs * cost.out * move +
+                part_of_taps(p) * taps * (outputs * cost.tap + rows * tap_row));
 }
 
 static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
@@ -144,8 +155,9 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     if (status != GOPS_OK) {
         return status;
     }
+    p->plane = gops_depthwise_find_plane(blocked_kernels(plan), p->layout.axis);
     p->blocks = gops_ceil_div(conv->groups, p->lanes);
-    plan->worker_bytes = set_layout(plan, &p->layout);
+    plan->worker_bytes = set_layout(plan, p);
     /* The copy and the sums are what lies before the staging. */
     if (p->layout.begin[2] > plan->machine.l2_bytes / 2 ||
         (!plan->is_part && conv->groups * MIN_BLOCK_FILL < p->lanes) ||
@@ -203,27 +215,35 @@ static void fill_positions(const gops_depthwise_layout *layout, int64_t *positio
     }
 }
 
-/* Runs the kernel over rows of outputs; those of a convolution without taps on padding. */
-static void run_rows(const gops_plan *plan, const gops_depthwise_rows *all)
+/* Runs the kernel over rows of outputs; those of a convolution with the taps `inside` along z, and without those on
+ * padding along y. */
+static void run_rows(const gops_plan *plan, const gops_depthwise_rows *all,
+                     gops_depthwise_inside inside)
 {
     const gops_depthwise_axis *axis = blocked_read(plan)->layout.axis;
-    const int64_t vector = vector_bytes(plan);
+    const int64_t vector = vector_bytes(plan), row = axis[2].kernel;
     gops_depthwise_rows some = *all;
     if (axis[1].transposed) {
         blocked_kernels(plan)->blocked_rows(all);
         return;
     }
-    tap_rows next = find_tap_rows(axis, 0);
+    if (axis[0].kernel > 1) {
+        some.taps = all->taps + inside.first * axis[1].kernel * row;
+        some.single_taps = inside.count * axis[1].kernel * row;
+        blocked_kernels(plan)->blocked_rows(&some);
+        return;
+    }
+    gops_depthwise_inside next = gops_depthwise_find_inside(&axis[1], 0);
     for (int64_t y = 0; y < all->rows; y += some.rows) {
-        const tap_rows of = next;
+        const gops_depthwise_inside of = next;
         some.rows = 0;
         do {
-            next = find_tap_rows(axis, y + ++some.rows);
+            next = gops_depthwise_find_inside(&axis[1], y + ++some.rows);
         } while (y + some.rows < all->rows && next.first == of.first && next.count == of.count);
         some.data = (const unsigned char *)all->data + y * all->step * vector;
         some.output = (unsigned char *)all->output + y * all->output_pitch * vector;
-        some.taps = all->taps + of.first * axis[2].kernel;
-        some.single_taps = of.count * axis[0].kernel * axis[2].kernel;
+        some.taps = all->taps + of.first * row;
+        some.single_taps = of.count * row;
         blocked_kernels(plan)->blocked_rows(&some);
     }
 }
@@ -240,6 +260,7 @@ static void blocked_run_subconv(const gops_plan *plan, const blocked_work *at,
         return;
     }
     for (int64_t z = 0; z < subconv->count[0]; z++) {
+        const gops_depthwise_inside inside = gops_depthwise_find_inside(&axis[0], z);
         const int64_t plane = z * axis[0].subconvs + residue[0];
         const int64_t to = (plane * axis[1].output + residue[1]) * axis[2].output + residue[2];
         const gops_depthwise_rows rows = {
@@ -257,7 +278,7 @@ static void blocked_run_subconv(const gops_plan *plan, const blocked_work *at,
             .bounds = at->bounds,
             .bias = &at->bias,
         };
-        run_rows(plan, &rows);
+        run_rows(plan, &rows, inside);
     }
 }
 
@@ -304,12 +325,42 @@ static void blocked_run_block(const gops_plan *plan, const gops_job *job, blocke
             gops_epilogue_bias(plan, at->whole, group * filters + m, filters, channels, p->lanes,
                                &at->bias);
         }
-        for (int64_t i = 0; i < subconvs; i++) {
-            blocked_run_subconv(plan, at, &at->ws.subconvs[i], weights + m * filter_bytes);
+        if (p->plane != NULL) {
+            gops_depthwise_run_planes(p->plane, axis,
+                                      &(gops_depthwise_planes){
+                                          .data = at->ws.copy,
+                                          .weights = weights + m * filter_bytes,
+                                          .output = at->ws.sums,
+                                          .vector_bytes = vector_bytes(plan),
+                                          .bounds = at->bounds,
+                                          .bias = &at->bias,
+                                      });
+        } else {
+            for (int64_t i = 0; i < subconvs; i++) {
+                blocked_run_subconv(plan, at, &at->ws.subconvs[i], weights + m * filter_bytes);
+            }
         }
         store_channels(plan, job, at, group * filters + m, channels,
                        (plane * filters + m) * conv->output_pixels);
     }
+}
+
+/* Divides the workspace of an item, and fills in what all of its blocks use. */
+static gops_depthwise_workspace divide_workspace(const blocked_plan *p, void *workspace)
+{
+    const gops_depthwise_axis *axis = p->layout.axis;
+    const int64_t *begin = p->layout.begin;
+    if (p->plane != NULL) {
+        unsigned char *at = workspace;
+        return (gops_depthwise_workspace){
+            .copy = at + begin[0], .sums = at + begin[1], .staging = at + begin[2]};
+    }
+    const gops_depthwise_range whole[3] = {
+        {0, axis[0].count}, {0, axis[1].count}, {0, axis[2].count}};
+    const gops_depthwise_workspace ws = gops_depthwise_divide(&p->layout, whole, workspace);
+    memset(ws.copy, 0, (size_t)(ws.sums - ws.copy));
+    fill_positions(&p->layout, ws.last);
+    return ws;
 }
 
 static void blocked_run(const gops_plan *plan, const gops_job *job, int64_t item, void *workspace)
@@ -317,17 +368,12 @@ static void blocked_run(const gops_plan *plan, const gops_job *job, int64_t item
     const blocked_plan *p = blocked_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
-    const gops_depthwise_axis *axis = p->layout.axis;
-    const gops_depthwise_range whole[3] = {
-        {0, axis[0].count}, {0, axis[1].count}, {0, axis[2].count}};
-    blocked_work at = {.ws = gops_depthwise_divide(&p->layout, whole, workspace), .whole = job};
+    blocked_work at = {.ws = divide_workspace(p, workspace), .whole = job};
     const int64_t end = gops_min((item + 1) * p->item_blocks, conv->batch * p->blocks);
     if (epilogue.applies) {
         at.bounds = &epilogue.bounds;
         job = &epilogue.rest;
     }
-    memset(at.ws.copy, 0, (size_t)(at.ws.sums - at.ws.copy));
-    fill_positions(&p->layout, at.ws.last);
     for (int64_t i = item * p->item_blocks; i < end; i++) {
         const int64_t group = i % p->blocks * p->lanes;
         blocked_run_block(plan, job, &at, i / p->blocks, group,

@@ -8,46 +8,57 @@
  * transposed back.
  *
  * Parameters: C, LANES and NAME of isa/each_compute.inc.h, with the vector and the epilogue of
- * depthwise_rows.inc.h and NAME(rotate_address) of isa/transpose.inc.h
+ * depthwise_rows.inc.h, and NAME(rotate_address) and NAME(load_transposed) of isa/transpose.inc.h
  */
 
 #define block_vector NAME(block_vector)
+#define copy_pixels NAME(copy_pixels)
 #define blocked_tile NAME(blocked_tile)
 #define blocked_row NAME(blocked_row)
 
 /* A pixel of a block, aligned: so portable code multiplies by it where it lies. */
 typedef C block_vector __attribute__((vector_size(LANES * sizeof(C))));
 
-/* Transposes LANES pixels of LANES channels at a time, as gops_depthwise_kernels.to_blocked
- * says. */
-static void NAME(to_blocked)(void *copy, const int64_t *positions, const void *from, int64_t pitch,
-                             int64_t channels, int64_t pixels)
+/* Transposes LANES pixels of LANES channels at a time. */
+GOPS_INLINE void copy_pixels(block_vector *to, const int64_t *positions, const C *data,
+                             int64_t pitch, int64_t channels, int64_t pixels)
 {
-    const C *data = from;
-    block_vector *to = copy;
-    vector rows[LANES];
-    if (pixels < LANES) {
-        for (int64_t i = 0; i < pixels; i++) {
-            C *pixel = (C *)(to + positions[i]);
-            for (int64_t c = 0; c < LANES; c++) {
-                pixel[c] = data[(c < channels ? c : 0) * pitch + i];
-            }
-        }
-        return;
-    }
     for (int64_t i = 0; i < pixels; i += LANES) {
         /* The last pixels overlap those before them. */
         const int64_t first = gops_min(i, pixels - LANES);
+        vector rows[LANES];
+        if (channels == LANES) {
+            NAME(load_transposed)(rows, data + first, pitch);
+        } else {
+            GOPS_UNROLL
+            for (int c = 0; c < LANES; c++) {
+                const C *channel = data + (c < channels ? c : 0) * pitch + first;
+                rows[c] = *(const vector *)(const void *)channel;
+            }
+            NAME(rotate_address)(rows, LANES);
+        }
         GOPS_UNROLL
         for (int c = 0; c < LANES; c++) {
-            const C *channel = data + (c < channels ? c : 0) * pitch + first;
-            rows[c] = *(const vector *)(const void *)channel;
+            to[positions != NULL ? positions[first + c] : first + c] = rows[c];
         }
-        NAME(rotate_address)(rows, LANES);
-        GOPS_UNROLL
-        for (int c = 0; c < LANES; c++) {
-            to[positions[first + c]] = rows[c];
+    }
+}
+
+/* As gops_depthwise_kernels.to_blocked says. */
+static void NAME(to_blocked)(void *copy, const int64_t *positions, const void *from, int64_t pitch,
+                             int64_t channels, int64_t pixels)
+{
+    if (pixels < LANES) {
+        for (int64_t i = 0; i < pixels; i++) {
+            C *pixel = (C *)((block_vector *)copy + (positions != NULL ? positions[i] : i));
+            for (int64_t c = 0; c < LANES; c++) {
+                pixel[c] = ((const C *)from)[(c < channels ? c : 0) * pitch + i];
+            }
         }
+    } else if (positions != NULL) {
+        copy_pixels(copy, positions, from, pitch, channels, pixels);
+    } else {
+        copy_pixels(copy, NULL, from, pitch, channels, pixels);
     }
 }
 
@@ -68,11 +79,7 @@ static void NAME(from_blocked)(void *to, int64_t pitch, const void *sums, int64_
     }
     for (int64_t i = 0; i < pixels; i += LANES) {
         const int64_t first = gops_min(i, pixels - LANES);
-        GOPS_UNROLL
-        for (int c = 0; c < LANES; c++) {
-            rows[c] = from[first + c];
-        }
-        NAME(rotate_address)(rows, LANES);
+        NAME(load_transposed)(rows, (const C *)(from + first), LANES);
         if (channels == LANES) {
             GOPS_UNROLL
             for (int c = 0; c < LANES; c++) {

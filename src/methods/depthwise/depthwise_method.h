@@ -60,6 +60,28 @@ typedef struct gops_depthwise_range {
     int64_t first, count;
 } gops_depthwise_range;
 
+/* How many taps lie before a distance. It is asked for each row, so without a division where it can be. */
+static inline int64_t gops_depthwise_taps_before(int64_t distance, int64_t dilation)
+{
+    return distance <= 0 ? 0 : dilation == 1 ? distance : gops_ceil_div(distance, dilation);
+}
+
+/* The taps along an axis of a convolution that read data for an output: `count` of them from `first` on. The others lie
+ * on padding and add nothing. */
+typedef struct gops_depthwise_inside {
+    int64_t first, count;
+} gops_depthwise_inside;
+
+static inline gops_depthwise_inside gops_depthwise_find_inside(const gops_depthwise_axis *axis,
+                                                               int64_t output)
+{
+    const int64_t at = output * axis->stride - axis->pad, dilation = axis->dilation;
+    const int64_t end =
+        gops_min(gops_depthwise_taps_before(axis->data - at, dilation), axis->kernel);
+    const int64_t first = gops_min(gops_depthwise_taps_before(-at, dilation), end);
+    return (gops_depthwise_inside){first, end - first};
+}
+
 /* A sub-convolution along an axis. Its taps are in the order of their data: tap first + i * step is
  * at position + i * spacing of the copy. */
 typedef struct gops_depthwise_taps {
@@ -117,6 +139,20 @@ int64_t gops_depthwise_lay_out(gops_depthwise_layout *layout, int64_t copy, int6
 gops_depthwise_workspace gops_depthwise_divide(const gops_depthwise_layout *layout,
                                                const gops_depthwise_range block[3],
                                                void *workspace);
+
+/* A block of channels of depthwise/blocked whose data are copied without padding. */
+typedef struct gops_depthwise_planes {
+    const void *data, *weights;
+    void *output;
+    int64_t vector_bytes;
+    const void *bounds, *bias; /* as gops_depthwise_rows */
+} gops_depthwise_planes;
+
+/* depthwise_plane.c: the kernel for such a block, or NULL where the copy must be padded; and all outputs by it. */
+gops_depthwise_plane_fn *gops_depthwise_find_plane(const gops_depthwise_kernels *kernels,
+                                                   const gops_depthwise_axis axis[3]);
+void gops_depthwise_run_planes(gops_depthwise_plane_fn *kernel, const gops_depthwise_axis axis[3],
+                               const gops_depthwise_planes *planes);
 
 /* The parameters of depthwise/rows. */
 typedef struct gops_depthwise_rows_plan {

@@ -11,10 +11,8 @@
  * Parameters: C, LANES, LOW, HIGH and NAME of isa/each_compute.inc.h
  */
 #include "isa/transpose.inc.h"
-#include "isa/transpose_words.h"
 
 #define rotate_address NAME(rotate_address)
-#define load_rotated NAME(load_rotated)
 #define load_transposed NAME(load_transposed)
 #define store_part NAME(store_part)
 #define transpose_all NAME(transpose_all)
@@ -22,29 +20,6 @@
 #define transpose NAME(transpose)
 #define interleave_row NAME(interleave_row)
 #define interleave NAME(interleave)
-
-#ifndef GOPS_TRANSPOSES_WORDS
-#define gops_transpose_words load_rotated
-#endif
-
-/* Transposes LANES rows of `from`, which lie `ld` apart. */
-GOPS_INLINE void load_rotated(void *to, const void *from, int64_t ld)
-{
-    vector *rows = to;
-    GOPS_UNROLL
-    for (int j = 0; j < LANES; j++) {
-        rows[j] = *(const vector *)((const C *)from + j * ld);
-    }
-    rotate_address(rows, LANES);
-}
-
-GOPS_INLINE void load_transposed(vector *rows, const C *from, int64_t ld)
-{
-    _Generic(*from, float
-             : gops_transpose_words, uint32_t
-             : gops_transpose_words, default
-             : load_rotated)(rows, from, ld);
-}
 
 /* LANES pixels of as many channels. */
 GOPS_INLINE void transpose_all(C *to, int64_t to_ld, const C *from, int64_t from_ld)
