@@ -20,6 +20,7 @@
     TILE(3, 1, 7, stride, 1)                                                                       \
     TILE(3, 1, 4, stride, 1)                                                                       \
     TILE(2, 2, 7, stride, 1)                                                                       \
+    TILE(2, 2, 4, stride, 1)                                                                       \
     TILE(2, 1, 14, stride, 1)                                                                      \
     TILE(2, 1, 7, stride, 1)                                                                       \
     TILE(2, 1, 4, stride, 1)                                                                       \

@@ -197,12 +197,15 @@ static void find_rows(direct_item *item, int64_t tile_row)
 static void prefetch_weights(direct_item *item, const unsigned char *next, int64_t tiles)
 {
     const gops_conv_geometry *conv = &item->plan->conv;
-    const int64_t size = item->work.channels_in * conv->taps * item->step_bytes;
-    const int64_t left = gops_min(size, item->weights_end - next);
+    const int64_t tap_bytes = item->work.channels_in * item->step_bytes;
+    int64_t first;
+    const int64_t taps = gops_direct_used_taps(conv, &first);
+    const unsigned char *from = next + first * tap_bytes;
+    const int64_t left = gops_clamp(item->weights_end - from, 0, taps * tap_bytes);
     const int64_t lines =
         conv->taps > 1 && item->weights_are_new ? gops_ceil_div(left, GOPS_DIRECT_CACHE_LINE) : 0;
     item->prefetch[GOPS_DIRECT_PREFETCH_WEIGHTS] = (gops_direct_prefetch){
-        next, GOPS_DIRECT_CACHE_LINE, gops_ceil_div(lines, tiles * conv->taps), lines};
+        from, GOPS_DIRECT_CACHE_LINE, gops_ceil_div(lines, tiles * taps), lines};
 }
 
 /* Has a tile prefetch the row below its own, in each channel, and its outputs. Without

@@ -73,7 +73,9 @@ static bool planes_conflict(const gops_plan *plan, int64_t pixels, int64_t chann
 static bool weights_beyond_l1(const gops_plan *plan, const gops_direct_layout *p,
                               const gops_direct_tile *tile)
 {
-    return p->depth_block * plan->conv.taps * tile->size.vectors * plan->kernels->vector_bytes >
+    int64_t first;
+    return p->depth_block * gops_direct_used_taps(&plan->conv, &first) * tile->size.vectors *
+               plan->kernels->vector_bytes >
            plan->machine.l1_bytes / 2;
 }
 
@@ -252,9 +254,11 @@ double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double
                                      : 1) *
                                 all +
                             (double)blocks * lines * CYCLES_PER_LINE;
-    const int64_t weights = gops_mul_saturate(conv->groups * conv->k, conv->channels_out * bytes);
+    int64_t first;
+    const int64_t depth = gops_direct_used_taps(conv, &first) * conv->channels_in;
+    const int64_t weights = gops_mul_saturate(conv->groups * depth, conv->channels_out * bytes);
     const double streamed =
-        (double)conv->k * (double)(p->padded_channels * bytes) /
+        (double)depth * (double)(p->padded_channels * bytes) /
         (weights <= plan->machine.l2_bytes ? L2_BYTES_PER_CYCLE : BYTES_PER_CYCLE);
     return groups * larger(computed, streamed) * NS_PER_CYCLE + NS_PER_ITEM * (double)p->row_items *
                                                                     (double)p->block_items *

@@ -99,8 +99,18 @@ static const gops_direct_tile *find_last_tile(const gops_direct_kernels *kernels
     return last;
 }
 
-/* Whether a plane fills a page. A plan for other data and the same packed filter takes what the filter
- * was packed for, as blocks are as deep as that says. */
+/* What the depth of blocks depends on beside the tile: whether a plane fills a page, and how many taps are read. A plan
+ * for other data and the same packed filter takes what the filter was packed for. */
+enum { USED_TAPS = MAX_TAPS * MAX_TAPS * MAX_TAPS + 1 };
+
+static int64_t used_taps(const gops_plan *plan)
+{
+    int64_t first;
+    return plan->wanted_variant != 0
+               ? plan->wanted_variant / 2 % USED_TAPS
+               : gops_min(gops_direct_used_taps(&plan->conv, &first), USED_TAPS - 1);
+}
+
 static bool fills_pages(const gops_plan *plan)
 {
     return plan->wanted_variant != 0
@@ -118,7 +128,8 @@ static int64_t choose_depth(const gops_plan *plan, const gops_direct_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t channel = gops_mul_saturate(conv->taps, p->mr * p->tile->size.per_vector * bytes);
+    const int64_t channel =
+        gops_mul_saturate(used_taps(plan), p->mr * p->tile->size.per_vector * bytes);
     const int64_t weights = gops_machine_has_large_l2(&plan->machine) ? plan->machine.l1_bytes
                                                                       : plan->machine.l2_bytes / 8;
     const bool narrow = plan->kernels->vector_bytes < CACHE_LINE;
@@ -214,7 +225,10 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
         /* Packed weights do not depend on the rows of a tile, and how deep their blocks are follows
          * from what is in the variant. */
         const int64_t variant =
-            ((tile->size.vectors * 8 + p.last_tile->size.vectors) * 8 + tile->size.per_vector) * 2 +
+            (((tile->size.vectors * 8 + p.last_tile->size.vectors) * 8 + tile->size.per_vector) *
+                 (int64_t)USED_TAPS +
+             used_taps(plan)) *
+                2 +
             fills_pages(plan);
         if (p.worker_bytes > worker_limit) {
             needed = gops_min(needed, p.worker_bytes);
