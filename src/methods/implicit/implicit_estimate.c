@@ -39,10 +39,15 @@ static const double ONE_VECTOR_OF_LANES_SLOWER = 1.15;
 static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 120;
 static const double CYCLES_PER_REQUANTIZED = 1.4;
 static const double CYCLES_PER_TRANSPOSED_BYTE = 0.38, CYCLES_PER_TRANSPOSED_WORD = 0.8;
-/* A pair's product and its sum are two instructions. In vectors of pixels, tiles have 8 sums where those of a
- * blocked input have 12: 64 -> 64 on 56x56 took AVX2 1.19 times what was estimated by 1.5, 64 -> 384 on 14x14
- * 1.17, 1024 -> 256 on 14x14 1.16, and blocked 1.07, 1.05 and 1.03 (Zen 3). */
-static const double PAIRS_SLOWER = 1.5, PAIRS_OF_PIXELS_SLOWER = 1.75;
+/* A pair's product and its sum are two instructions. A step of vectors of pixels takes some cycles besides, which fewer
+ * sums share: tiles of 4 x 2 by themselves took 7.1 to 7.5 cycles for a step, of 6 x 2 9.4 to 10 (Intel Xeon, Granite
+ * Rapids class). */
+static const double PAIRS_SLOWER = 1.5, PAIRS_OF_PIXELS_SLOWER = 1.2;
+static const double CYCLES_PER_PAIRS_OF_PIXELS = 2.3;
+/* Bytes are transposed by so many channels, those of a tile of 24 as if they were 32: by AVX2 32 -> 192 on 28x28 took
+ * 1.13 times as long by such tiles as by tiles of 16, 40 -> 240 1.11 times. Of quads they are no slower. */
+enum { TRANSPOSED_CHANNELS = 16 };
+static const double TRANSPOSED_IN_PART_SLOWER = 1.33;
 /* Processors with AMX do not hurry with VDPBF16PS: its steps took 3.6 times as long as those of f32
  * (Intel Xeon, Granite Rapids), on Zen 5 as long. */
 static const double BF16_BESIDE_AMX_SLOWER = 3.6;
@@ -110,6 +115,9 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
     /* Most vectors of pixels lie across two cache lines and cost two loads. */
     const double loads = ((pixels_form ? 2 : 1) * nr + vectors) / LOADS_PER_CYCLE;
     double compute = multiplies > loads ? multiplies : loads;
+    if (of_pixels && pixels_form) {
+        compute += CYCLES_PER_PAIRS_OF_PIXELS;
+    }
     if (p->blocked && !gops_plan_has_lanes(plan) && gops_machine_has_large_l2(&plan->machine)) {
         const bool shorter = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
         compute *=
@@ -121,8 +129,12 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
         return (double)depth * compute + CYCLES_PER_TILE +
                vectors * nr * (CYCLES_PER_SUM + (transposes ? CYCLES_PER_TRANSPOSED : 0));
     }
-    const double transposed = gops_is_8_bit(plan->output_type->type) ? CYCLES_PER_TRANSPOSED_BYTE
-                                                                     : CYCLES_PER_TRANSPOSED_WORD;
+    const bool in_part =
+        pairs && tile->mr > TRANSPOSED_CHANNELS && tile->mr % TRANSPOSED_CHANNELS != 0;
+    const double transposed =
+        gops_is_8_bit(plan->output_type->type)
+            ? CYCLES_PER_TRANSPOSED_BYTE * (in_part ? TRANSPOSED_IN_PART_SLOWER : 1)
+            : CYCLES_PER_TRANSPOSED_WORD;
     const double sum = CYCLES_PER_REQUANTIZED + (pixels_form ? 0 : lanes * transposed);
     return (double)depth * lanes_step(plan, p, tile, depth, columns, compute, loads) +
            CYCLES_PER_LANES_TILE + vectors * nr * sum;
