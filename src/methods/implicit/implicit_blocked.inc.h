@@ -55,7 +55,7 @@ GOPS_INLINE void blocked_loop(const gops_tile_work *work, const int vectors, con
     enum { STEPS_OF_ENTRY = GOPS_BLOCKED_STEPS, LINE = GOPS_CACHE_LINE };
     const C *from[GOPS_MAX_NR], *weights = work->weights;
     const int64_t *offsets = work->offsets;
-    const char *ahead = work->ahead;
+    const char *ahead = gops_tile_ahead(work);
     const int length = vectors * LANES;
     GOPS_UNROLL
     for (int j = 0; j < nr; j += run) {
@@ -99,9 +99,11 @@ GOPS_INLINE void blocked_tile(const gops_tile_work *work, const int vectors, con
 }
 
 #define TILE(vectors, nr)                                                                          \
-    static void NAME(blocked_##vectors##x##nr)(const gops_tile_work *work)                         \
+    static void NAME(blocked_##vectors##x##nr)(gops_tile_work * work)                              \
     {                                                                                              \
-        blocked_tile(work, vectors, nr);                                                           \
+        for (int64_t tile = work->tiles; tile > 0; tile--, gops_tile_move(work, nr)) {             \
+            blocked_tile(work, vectors, nr);                                                       \
+        }                                                                                          \
     }
 GOPS_BLOCKED_TILES(TILE)
 #undef TILE

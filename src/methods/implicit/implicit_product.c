@@ -37,11 +37,10 @@ static void set_rows(const gops_implicit_pass *pass, int64_t at, int64_t nr, gop
     }
 }
 
-/* The columns from number `at` on that are of one part. `ahead` to `end` is still to be prefetched. A
- * tile may compute columns of the next part, which that part computes again. */
-static const unsigned char *multiply_part(const gops_implicit_pass *pass, int64_t at,
-                                          int64_t columns, const unsigned char *ahead,
-                                          const unsigned char *end, gops_tile_work *work)
+/* The columns from number `at` on that are of one part. A tile may compute columns of the next part, which
+ * that part computes again. */
+static void multiply_part(const gops_implicit_pass *pass, int64_t at, int64_t columns,
+                          gops_tile_work *work)
 {
     const gops_tile *larger = gops_implicit_tile(pass->tiles, pass->mr, INT64_MAX);
     const gops_tile *smaller = gops_implicit_tile(pass->tiles, pass->mr, columns % larger->nr),
@@ -54,16 +53,16 @@ static const unsigned char *multiply_part(const gops_implicit_pass *pass, int64_
         smaller = gops_implicit_tile(pass->tiles, pass->mr, size);
         larger_calls = columns % calls;
     }
-    for (int64_t i = 0, call = 0; i < columns; i += tile->nr, call++) {
-        tile = call < larger_calls ? larger : smaller;
-        work->columns = pass->work.columns + at + i;
-        work->sum_offsets = pass->work.sum_offsets + at + i;
-        work->ahead = ahead < end ? ahead : work->weights;
-        ahead += work->depth * GOPS_CACHE_LINE;
+    work->columns = pass->work.columns + at;
+    work->sum_offsets = pass->work.sum_offsets + at;
+    for (int64_t i = 0, done = 0; i < columns; i += work->tiles * tile->nr, done += work->tiles) {
+        tile = done < larger_calls ? larger : smaller;
+        work->tiles = pass->rows.length > 0 ? 1
+                      : done < larger_calls ? larger_calls - done
+                                            : gops_ceil_div(columns - i, tile->nr);
         set_rows(pass, at + i, tile->nr, work);
         tile->run(work);
     }
-    return ahead;
 }
 
 void gops_implicit_multiply(const gops_implicit_pass *pass)
@@ -77,15 +76,15 @@ void gops_implicit_multiply(const gops_implicit_pass *pass)
         work.accumulate = k > 0;
         work.bounds = k + depth == all->depth ? all->bounds : NULL;
         /* The weights behind these are what comes next, and may be in no cache. */
-        const unsigned char *ahead = (const unsigned char *)all->weights + (k + depth) * step_bytes;
-        const unsigned char *const end = ahead + depth * step_bytes;
+        work.ahead = (const unsigned char *)all->weights + (k + depth) * step_bytes;
+        work.ahead_end = work.ahead + depth * step_bytes;
         int64_t at = 0;
         for (int64_t i = 0; i < gops_max(1, pass->parts); i++) {
             const gops_implicit_part *part = pass->parts > 0 ? &pass->part[i] : &one;
             work.offsets = all->offsets + k + part->first;
             work.weights = (const unsigned char *)all->weights + (k + part->first) * step_bytes;
             work.depth = pass->parts > 0 ? part->depth : depth;
-            ahead = multiply_part(pass, at, part->columns, ahead, end, &work);
+            multiply_part(pass, at, part->columns, &work);
             at += part->columns;
         }
     }

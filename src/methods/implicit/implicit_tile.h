@@ -38,7 +38,8 @@ typedef struct gops_tile_work {
     const int64_t *offsets; /* the offset table: one entry for each k */
     int64_t depth;          /* how many k */
     const void *weights;
-    const void *ahead; /* what to prefetch: a cache line for each k; any address */
+    /* What is to be prefetched, a cache line for each k, by one tile after the other. */
+    const unsigned char *ahead, *ahead_end;
     void *sums;
     const int64_t *sum_offsets;
     int64_t sums_ld;
@@ -55,9 +56,11 @@ typedef struct gops_tile_work {
      * row; 2: they are two whole rows. K is `begin`, `middle` and `end` steps, again and again, of which
      * the first column of a row leaves out the former and the last one the latter. */
     int64_t rows, begin, middle, end;
+    int64_t tiles; /* of a call */
 } gops_tile_work;
 
-typedef void gops_tile_run_fn(const gops_tile_work *work);
+/* Computes `tiles` tiles, one after the other, and moves columns, sum_offsets and ahead behind them. */
+typedef void gops_tile_run_fn(gops_tile_work *work);
 
 typedef struct gops_tile {
     int32_t mr; /* channels */
@@ -96,6 +99,20 @@ typedef struct gops_tiles {
     const gops_tile *blocked;
     gops_padded_input_fn *blocks;
 } gops_tiles;
+
+/* What a tile prefetches: weights that are in the cache, where nothing is left. */
+GOPS_INLINE const char *gops_tile_ahead(const gops_tile_work *work)
+{
+    return work->ahead < work->ahead_end ? (const void *)work->ahead : work->weights;
+}
+
+/* To the tile behind this one, of `nr` columns. */
+GOPS_INLINE void gops_tile_move(gops_tile_work *work, const int nr)
+{
+    work->columns += nr;
+    work->sum_offsets += nr;
+    work->ahead += work->depth * GOPS_CACHE_LINE;
+}
 
 /* Whether columns come in runs of `run`, `apart` from each other. The last column may be repeated. */
 GOPS_INLINE bool gops_are_runs(const int64_t *columns, const int nr, const int run,

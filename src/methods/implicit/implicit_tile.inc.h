@@ -95,31 +95,33 @@ GOPS_INLINE void pixels_step(const C *const *from, int64_t offset, const C *weig
     }
 }
 
-GOPS_INLINE void pixels_tile(const gops_tile_work *work, const int mr, const int nr)
+GOPS_INLINE void pixels_tile(gops_tile_work *work, const int mr, const int nr)
 {
     const C *const input = work->input;
-    const C *from[GOPS_MAX_NR];
-    vector sum[GOPS_MAX_SUMS];
-    GOPS_UNROLL
-    for (int j = 0; j < nr; j++) {
-        from[j] = input + work->columns[j];
-    }
-    start_tile(work, 0, mr, nr, false, sum);
-    const int64_t *offsets = work->offsets;
-    const C *weights = work->weights;
-    const char *ahead = work->ahead;
-    int64_t k = work->depth;
-    for (; k >= STEPS; k -= STEPS, offsets += STEPS, weights += STEPS * mr) {
+    for (int64_t tile = work->tiles; tile > 0; tile--, gops_tile_move(work, nr)) {
+        const C *from[GOPS_MAX_NR];
+        vector sum[GOPS_MAX_SUMS];
         GOPS_UNROLL
-        for (int s = 0; s < STEPS; s++) {
-            prefetch_line(&ahead);
-            pixels_step(from, offsets[s], weights + s * mr, mr, nr, sum);
+        for (int j = 0; j < nr; j++) {
+            from[j] = input + work->columns[j];
         }
+        start_tile(work, 0, mr, nr, false, sum);
+        const int64_t *offsets = work->offsets;
+        const C *weights = work->weights;
+        const char *ahead = gops_tile_ahead(work);
+        int64_t k = work->depth;
+        for (; k >= STEPS; k -= STEPS, offsets += STEPS, weights += STEPS * mr) {
+            GOPS_UNROLL
+            for (int s = 0; s < STEPS; s++) {
+                prefetch_line(&ahead);
+                pixels_step(from, offsets[s], weights + s * mr, mr, nr, sum);
+            }
+        }
+        for (; STEPS > 1 && k > 0; k--, offsets++, weights += mr) {
+            pixels_step(from, *offsets, weights, mr, nr, sum);
+        }
+        store_tile(work, 0, mr, nr, work->sums_ld, false, sum);
     }
-    for (; STEPS > 1 && k > 0; k--, offsets++, weights += mr) {
-        pixels_step(from, *offsets, weights, mr, nr, sum);
-    }
-    store_tile(work, 0, mr, nr, work->sums_ld, false, sum);
 }
 
 /* A step of K. Columns come in runs of `run`; those of a run are equally far apart, `apart` if that is
@@ -193,7 +195,7 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
         }
     }
     const int64_t next = apart == 0 && run > 1 ? work->columns[1] - work->columns[0] : apart;
-    channels_place at = {work->offsets, work->weights, work->ahead};
+    channels_place at = {work->offsets, work->weights, gops_tile_ahead(work)};
     if (rows == 0) {
         channels_steps(&at, work->depth, from, vectors, nr, run, apart, next, 0, sum);
         return;
@@ -240,14 +242,16 @@ GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, co
 }
 
 #define PIXELS(mr, nr)                                                                             \
-    static void NAME(pixels_##mr##x##nr)(const gops_tile_work *work)                               \
+    static void NAME(pixels_##mr##x##nr)(gops_tile_work * work)                                    \
     {                                                                                              \
         pixels_tile(work, mr, nr);                                                                 \
     }
 #define CHANNELS(vectors, nr)                                                                      \
-    static void NAME(channels_##vectors##x##nr)(const gops_tile_work *work)                        \
+    static void NAME(channels_##vectors##x##nr)(gops_tile_work * work)                             \
     {                                                                                              \
-        channels_tile(work, vectors, nr);                                                          \
+        for (int64_t tile = work->tiles; tile > 0; tile--, gops_tile_move(work, nr)) {             \
+            channels_tile(work, vectors, nr);                                                      \
+        }                                                                                          \
     }
 GOPS_PIXEL_TILES(PIXELS)
 GOPS_CHANNEL_TILES(CHANNELS)

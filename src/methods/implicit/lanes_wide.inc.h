@@ -182,9 +182,11 @@ GOPS_INLINE void wide_tile(const gops_tile_work *work, const int mr, const int n
 }
 
 #define WIDE(mr, nr)                                                                               \
-    static void NAME(wide_##mr##x##nr)(const gops_tile_work *work)                                 \
+    static void NAME(wide_##mr##x##nr)(gops_tile_work * work)                                      \
     {                                                                                              \
-        wide_tile(work, mr, nr);                                                                   \
+        for (int64_t tile = work->tiles; tile > 0; tile--, gops_tile_move(work, nr)) {             \
+            wide_tile(work, mr, nr);                                                               \
+        }                                                                                          \
     }
 WIDE(32, 2)
 WIDE(32, 1)
