@@ -96,6 +96,11 @@ enum { NARROWED_VECTORS = 4 };
 typedef __m256i NAME(byte_register);
 #define NARROW(operation) _mm256_##operation
 #define NARROW_BITS(operation) _mm256_##operation##_si256
+#elif GOPS_VECTOR_BYTES == 16 && defined(__SSE2__)
+enum { NARROWED_VECTORS = 4 };
+typedef __m128i NAME(byte_register);
+#define NARROW(operation) _mm_##operation
+#define NARROW_BITS(operation) _mm_##operation##_si128
 #else
 enum { NARROWED_VECTORS = 1 };
 #endif
@@ -193,6 +198,17 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
     _mm_storeh_pd((void *)to[1], low);
     _mm_storel_pd((void *)to[2], high);
     _mm_storeh_pd((void *)to[3], high);
+#elif defined(NARROW)
+    const __m128i bytes = narrow(real, by, plain);
+    if (joined) {
+        _mm_storeu_si128((void *)to[0], bytes);
+        return;
+    }
+    GOPS_UNROLL
+    for (int v = 0; v < NARROWED_VECTORS; v++) {
+        const uint32_t four = ((vector)bytes)[v];
+        memcpy(to[v], &four, sizeof four);
+    }
 #else
     (void)joined;
     (void)plain;
