@@ -25,6 +25,13 @@
 #define lanes_within NAME(lanes_within)
 #define load_masked NAME(load_masked)
 
+/* clang takes a product out of its branch, and then fuses it with no sum: some tiles would round twice. */
+#ifdef __clang__
+#define STAYS_IN_BRANCH(x) GOPS_IN_REGISTER(x)
+#else
+#define STAYS_IN_BRANCH(x) (void)0
+#endif
+
 /* The lanes inside the image, of a vector of data whose first lane is column x. */
 GOPS_INLINE unsigned lanes_within(int64_t x, int64_t width)
 {
@@ -87,6 +94,7 @@ GOPS_INLINE void tile(const gops_depthwise_image *a, int64_t first, int64_t colu
             GOPS_UNROLL
             for (int r = 0; r < MR; r++) {
                 if (pair && j - r * STRIDE >= 0 && j - r * STRIDE < KY) {
+                    STAYS_IN_BRANCH(odd);
                     sum[r] += odd * second[j - r * STRIDE];
                 }
             }
