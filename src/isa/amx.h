@@ -22,8 +22,10 @@
 #define GOPS_ISA_AMX_H
 
 #include "isa/amx_config.h"
+#include "isa/vector.h"
 
-#ifndef GOPS_EMULATED_ISA
+/* The MemorySanitizer does not see what the instructions write: it checks the emulation. */
+#if !defined(GOPS_EMULATED_ISA) && !defined(GOPS_MEMORY_SANITIZER)
 #include <immintrin.h>
 
 typedef struct gops_amx_tiles {
