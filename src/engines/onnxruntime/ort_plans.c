@@ -1,6 +1,7 @@
 /* ort_plans.c: looks up the plan for a shape, and makes what is new. */
 #include "ort_plans.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -51,8 +52,16 @@ void gops_ort_plans_close(gops_ort_plans *plans)
 
 int32_t gops_ort_processors(void)
 {
-    const long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > GOPS_ORT_MAX_THREADS ? GOPS_ORT_MAX_THREADS : count > 0 ? (int32_t)count : 1;
+    static _Atomic int32_t first; /* of all calls: memory is laid out for as many threads */
+    int32_t known = atomic_load(&first);
+    if (known == 0) {
+        const long count = sysconf(_SC_NPROCESSORS_ONLN);
+        const int32_t now = count > GOPS_ORT_MAX_THREADS ? GOPS_ORT_MAX_THREADS
+                            : count > 0                  ? (int32_t)count
+                                                         : 1;
+        known = atomic_compare_exchange_strong(&first, &known, now) ? now : known;
+    }
+    return known;
 }
 
 gops_options gops_ort_options(const gops_ort_runtime *runtime, const gops_ort_operation *operation,

@@ -49,7 +49,7 @@ typedef struct gops_ort_weights {
 } gops_ort_weights;
 
 /* The threads that plans are made for. The runtime does not tell how many a session has; a plan for
- * more than there are has the same work items. */
+ * more than there are has the same work items. Every call returns what the first did. */
 enum { GOPS_ORT_MAX_THREADS = 1024 };
 int32_t gops_ort_processors(void);
 
