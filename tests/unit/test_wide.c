@@ -19,6 +19,7 @@ static const int64_t channels_in[] = {9, 32, 37, 63, 64, 65, 131};
 enum {
     OUTS = sizeof channels_out / sizeof channels_out[0],
     INS = sizeof channels_in / sizeof channels_in[0],
+    MOST_PRODUCTS = 50000000, /* with those of padding, at strides of one */
 };
 
 static const char *const isas[] = {"amx_emulated", "amx"};
@@ -32,19 +33,18 @@ typedef struct tally {
 
 /* The layer of case number n, with other sizes each time; what it spans is small. */
 typedef gops_problem layer_fn(gops_problem_operation operation, int n, gops_test_random *random);
-static layer_fn layer, few_channels;
+static layer_fn layer, large, few_channels;
 
-/* What plans are to have, on which instruction sets, of what layers, and how many rows and columns more that
- * takes. */
+/* What plans are to have, on which instruction sets, and of what layers. */
 typedef struct subject {
     const char *word;
     const char *const *isas;
     layer_fn *layer;
-    int64_t more, share; /* more plans than one in so many have them */
+    int64_t share; /* more plans than one in so many have them */
 } subject;
-static const subject amx_tiles = {"AMX", isas, layer, 0, 5};
-static const subject blocked_inputs = {"blocked", vnni, layer, 31, 1000};
-static const subject joined_taps = {"taps joined", isas, few_channels, 0, 40};
+static const subject amx_tiles = {"AMX", isas, layer, 5};
+static const subject blocked_inputs = {"blocked", vnni, large, 10};
+static const subject joined_taps = {"taps joined", isas, few_channels, 30};
 
 static gops_problem layer(gops_problem_operation operation, int n, gops_test_random *random)
 {
@@ -65,14 +65,31 @@ static gops_problem layer(gops_problem_operation operation, int n, gops_test_ran
     return p;
 }
 
+/* Of so many channels, taps and pixels that the first level cache does not hold the input. */
+static gops_problem large(gops_problem_operation operation, int n, gops_test_random *random)
+{
+    gops_problem p = layer(operation, n, random);
+    const int64_t least = 64, groups = p.filter.dims[0];
+    int64_t *in = &p.filter.dims[operation == GOPS_PROBLEM_CONV ? 2 : 1];
+    *in += least;
+    p.data.dims[1] = groups * *in;
+    for (int a = 2; a < 4; a++) {
+        p.data.dims[a] += 31;
+        p.filter.dims[1 + a] = gops_test_random_range(random, 3, 4);
+    }
+    return p;
+}
+
 /* One to three axes, the last with a long row at times, and strides, dilations and pads on all of them; or
  * outputs of the size of the data, whose rows can be copied together. */
-static gops_problem few_channels(gops_problem_operation operation, int n, gops_test_random *random)
+static gops_problem any_few_channels(gops_problem_operation operation, int n,
+                                     gops_test_random *random)
 {
     const int axes = n % 5 == 1 ? 1 : n % 5 == 2 ? 3 : 2;
     const bool same = gops_test_random_chance(random, 50);
     const int64_t groups = gops_test_random_range(random, 1, 3);
-    const int64_t in = gops_test_random_range(random, 1, 41);
+    const int64_t in =
+        gops_test_random_range(random, 1, gops_test_random_chance(random, 60) ? 12 : 41);
     gops_problem p = {.operation = operation, .threads = 1};
     p.data = (gops_tensor){GOPS_U8, axes + 2, {gops_test_random_range(random, 1, 2), groups * in}};
     p.filter =
@@ -96,6 +113,17 @@ static gops_problem few_channels(gops_problem_operation operation, int n, gops_t
         p.conv.pads_end.values[a] = same ? reach / 2 : gops_test_random_range(random, 0, reach);
     }
     return p;
+}
+
+/* Of those, one that the reference computes soon: a long row on three axes can take it minutes. */
+static gops_problem few_channels(gops_problem_operation operation, int n, gops_test_random *random)
+{
+    for (;;) {
+        const gops_problem p = any_few_channels(operation, n, random);
+        const int64_t channels = p.data.dims[1];
+        if (gops_test_elements(&p.data) / channels * gops_test_elements(&p.filter) <= MOST_PRODUCTS)
+            return p;
+    }
 }
 
 /* Runs the problem by the algorithm; returns the output, to be freed. */
@@ -131,8 +159,6 @@ static void compare_quantized(gops_problem_operation operation, const char *algo
     tally of = {s->word, 0, 0}, other = of;
     for (int n = 0; n < OUTS * INS; n++) {
         gops_problem p = s->layer(operation, n, &random);
-        for (int a = 2; a < p.data.rank; a++)
-            p.data.dims[a] += s->more;
         p.data.type = n % 2 == 0 ? GOPS_U8 : GOPS_I8;
         gops_random_quantization memory;
         gops_reference_geometry g;
