@@ -47,11 +47,11 @@ typedef enum gops_activation_kind {
  * of quantized plans, which stand for real numbers, take all but prelu.
  *
  * The same argument gives the same bits on every instruction set. Before it is rounded to the
- * output's type, the value is within so many units in the last place of the formula's, of f32 or,
- * for f64, of f64: 2.5 for sigmoid and hard_swish, 3 for tanh and elu, 3.5 for swish, 4.5 for mish,
- * and for gelu 8 in f32, 14 in f64. An
- * alpha of swish, which is rounded to that type, adds |alpha x| where alpha x is negative; and below
- * -131 (f64: -797) swish is 0. */
+ * output's type, the value is within so many units in the last place of the formula's. Of f32, for
+ * all types but f64: 2.5 for sigmoid and hard_swish, 3 for tanh, elu and swish, 4.5 for mish, 8 for
+ * gelu. Of f64, for f64: 3 for elu and hard_swish, 3.5 for sigmoid and tanh, 4.5 for swish, 7.5 for
+ * mish, 18 for gelu. An alpha of swish, which is rounded to that type, adds |alpha x| where alpha x
+ * is negative; and below -131 (f64: -797) swish is 0. */
 typedef struct gops_activation {
     gops_activation_kind kind;
     double alpha;

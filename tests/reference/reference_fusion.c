@@ -30,21 +30,21 @@ static evaluated evaluate(const gops_activation *a, long double x)
     case GOPS_ACTIVATION_LEAKY_RELU: /* the slope is rounded too */
         return (evaluated){x < 0 ? alpha * x : x, fmaxl(1, fabsl(alpha)), 2, 0};
     case GOPS_ACTIVATION_SIGMOID:
-        return (evaluated){1 / (1 + expl(-x)), 0.25L, 5, 0};
+        return (evaluated){1 / (1 + expl(-x)), 0.25L, 7, 0};
     case GOPS_ACTIVATION_TANH:
-        return (evaluated){tanhl(x), 1, 6, 0};
+        return (evaluated){tanhl(x), 1, 7, 0};
     case GOPS_ACTIVATION_HARD_SWISH: /* |2 x + 3| / 6 at x = 3; x + 3 is rounded */
         return (evaluated){x * raised / 6, 1.5L, 4, 0};
     case GOPS_ACTIVATION_SWISH: /* alpha and alpha x are rounded, which counts |alpha x| times where
                                    exp is not added to more than it */
         return (evaluated){x / (1 + expl(-alpha * x)), 1.1L,
-                           7 + (alpha * x > 0 ? 1 : 2 * fabsl(alpha * x)), 0};
+                           9 + (alpha * x > 0 ? 1 : 2 * fabsl(alpha * x)), 0};
     case GOPS_ACTIVATION_ELU: /* alpha is rounded */
         return (evaluated){x < 0 ? alpha * expm1l(x) : x, fmaxl(1, fabsl(alpha)), 8, 0};
     case GOPS_ACTIVATION_MISH: {
         const long double e = expl(-fabsl(x)), e2 = e * (2 + e);
         const long double share = x < 0 ? e2 / (2 + e2) : (1 + 2 * e) / (1 + 2 * e + 2 * e * e);
-        return (evaluated){x * share, 1.1L, 9, 0};
+        return (evaluated){x * share, 1.1L, 15, 0};
     }
     case GOPS_ACTIVATION_HARD_SIGMOID: { /* alpha, beta, product and sum; no more than 1 away */
         const long double line = alpha * x + a->beta;
@@ -56,7 +56,7 @@ static evaluated evaluate(const gops_activation *a, long double x)
     case GOPS_ACTIVATION_PRELU: /* its slope is leaky_relu's */
         break;
     case GOPS_ACTIVATION_GELU:
-        return (evaluated){x * erfcl(-x / sqrtl(2)) / 2, 1.13L, 28, 0};
+        return (evaluated){x * erfcl(-x / sqrtl(2)) / 2, 1.13L, 36, 0};
     }
     return (evaluated){x, 1, 0, 0};
 }

@@ -17,8 +17,10 @@
 enum { COUNT = 4093, MAX_ISAS = 16 };
 
 /* A unit in the last place is the distance between the two numbers of the type that are around the
- * exact value, or the least denormal. The errors are the largest over all floats, and over 10^9
- * doubles, rounded up. */
+ * exact value, or the least denormal. The errors are the largest over all floats, rounded up. Doubles
+ * are too many: the largest found among 10^7 to 10^8 of them, drawn where a function is just below a
+ * power of two (sigmoid 2.7, tanh 2.5, swish 3.6, gelu 13.5, mish 5.8), and a quarter or more beyond.
+ * That of hard_swish, from three roundings and that of 1/6, is exact. */
 typedef struct function {
     gops_activation activation;
     const char *name;
@@ -26,15 +28,15 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    {{GOPS_ACTIVATION_SIGMOID, 0, 0}, "sigmoid", 2.5, 2.5},
-    {{GOPS_ACTIVATION_TANH, 0, 0}, "tanh", 3, 3},
-    {{GOPS_ACTIVATION_SWISH, 1, 0}, "swish", 3, 3.5},
-    {{GOPS_ACTIVATION_SWISH, (double)1.702f, 0}, "swish 1.702", 3, 3.5},
-    {{GOPS_ACTIVATION_SWISH, -0.25, 0}, "swish -0.25", 3, 3.5},
-    {{GOPS_ACTIVATION_GELU, 0, 0}, "gelu", 8, 14},
+    {{GOPS_ACTIVATION_SIGMOID, 0, 0}, "sigmoid", 2.5, 3.5},
+    {{GOPS_ACTIVATION_TANH, 0, 0}, "tanh", 3, 3.5},
+    {{GOPS_ACTIVATION_SWISH, 1, 0}, "swish", 3, 4.5},
+    {{GOPS_ACTIVATION_SWISH, (double)1.702f, 0}, "swish 1.702", 3, 4.5},
+    {{GOPS_ACTIVATION_SWISH, -0.25, 0}, "swish -0.25", 3, 4.5},
+    {{GOPS_ACTIVATION_GELU, 0, 0}, "gelu", 8, 18},
     {{GOPS_ACTIVATION_ELU, 1, 0}, "elu", 3, 3},
-    {{GOPS_ACTIVATION_MISH, 0, 0}, "mish", 4.5, 4.5},
-    {{GOPS_ACTIVATION_HARD_SWISH, 0, 0}, "hard_swish", 2.5, 2.5},
+    {{GOPS_ACTIVATION_MISH, 0, 0}, "mish", 4.5, 7.5},
+    {{GOPS_ACTIVATION_HARD_SWISH, 0, 0}, "hard_swish", 2.5, 3},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
