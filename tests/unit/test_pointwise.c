@@ -118,6 +118,26 @@ static void pages(void)
     }
 }
 
+/* Outputs that exceed a second level cache of 2 MB, of which several panels are computed at a time; the last one is
+ * cut off, or has a tail. */
+static void beyond_the_cache(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 8);
+    gops_problem problem = shape(GOPS_F64, 1, 1, 33, 67, 89, 93);
+    problem.with_bias = 1;
+    problem.with_residual = 1;
+    problem.activation.kind = GOPS_ACTIVATION_RELU;
+    memset(&tally, 0, sizeof tally);
+    gops_test_check(gops_test_every_result(&problem, "pointwise/pixels", &random, &tally),
+                    "not legal");
+    problem = shape(GOPS_F32, 1, 1, 37, 149, 1, 48 * 149 + 2);
+    problem.threads = 2;
+    problem.activation.kind = GOPS_ACTIVATION_SIGMOID;
+    gops_test_check(gops_test_every_result(&problem, "pointwise/pixels", &random, &tally),
+                    "not legal");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "pointwise/pixels");
+}
+
 /* Images of one pixel, which share tiles: a tile, several, more than a chunk of them; channels that
  * fill a block, that leave lanes empty, that are more than a block; input channels about the number
  * whose sums are kept apart. */
@@ -176,6 +196,7 @@ int main(void)
                                            {"strides", strides},
                                            {"pages", pages},
                                            {"shared_panels", shared_panels},
+                                           {"beyond_the_cache", beyond_the_cache},
                                            {"fused", fused},
                                            {"one_pixel", one_pixel},
                                            {NULL, NULL}};

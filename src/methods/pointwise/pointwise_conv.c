@@ -69,33 +69,41 @@ typedef struct pointwise_item {
     int64_t first_block, end_block;
     unsigned char *workspace;
     int64_t image_group;
-    /* The panel: its first pixel, how many there are, and the tile for them. */
-    int64_t panel, pixel, count, vectors, tail;
 } pointwise_item;
 
-/* Sets the panel, its pixels and the tile for them. */
-static void set_panel(pointwise_item *item, int64_t panel)
+/* A panel: its first pixel, how many there are, the tile for them, and where a copy goes. A call of a
+ * kernel changes some of `work`, one by one: a copy of all of it would read in one piece what was written in
+ * several, which waits until all outputs before it are in the cache. */
+typedef struct pointwise_panel {
+    int64_t index, pixel, count, vectors, tail;
+    unsigned char *copy;
+    const unsigned char *weights; /* of the input channels at a time */
+    gops_pointwise_work work;
+} pointwise_panel;
+
+/* Sets the panel's pixels and the tile for them. */
+static void set_panel(const gops_plan *plan, int64_t index, pointwise_panel *panel)
 {
-    const gops_pointwise_layout *p = gops_pointwise_layout_of(item->plan);
-    const gops_pointwise *kernels = item->plan->kernels->pointwise[item->plan->type->compute];
-    const int64_t size = gops_even_size(&p->panels, panel);
-    item->panel = panel;
-    item->pixel = gops_even_begin(&p->panels, panel) * p->unit;
-    item->count = gops_min(size * p->unit, item->plan->conv.output_pixels - item->pixel);
-    item->vectors = p->unit > 1 ? size : kernels->vectors;
-    item->tail = p->unit > 1 ? 0 : size - kernels->vectors * kernels->lanes;
+    const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
+    const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
+    const int64_t size = gops_even_size(&p->panels, index);
+    panel->index = index;
+    panel->pixel = gops_even_begin(&p->panels, index) * p->unit;
+    panel->count = gops_min(size * p->unit, plan->conv.output_pixels - panel->pixel);
+    panel->vectors = p->unit > 1 ? size : kernels->vectors;
+    panel->tail = p->unit > 1 ? 0 : size - kernels->vectors * kernels->lanes;
 }
 
 /* From one k to the next in a copy of the panel. */
-static int64_t copy_ld(const pointwise_item *item)
+static int64_t copy_ld(const gops_plan *plan, const pointwise_panel *panel)
 {
-    const gops_plan *plan = item->plan;
-    return (item->vectors + (item->tail > 0)) *
+    return (panel->vectors + (panel->tail > 0)) *
            plan->kernels->pointwise[plan->type->compute]->lanes;
 }
 
 /* Gathers or copies `depth` input channels of the panel from c on. */
-static void copy_panel(const pointwise_item *item, int64_t c, int64_t depth, void *to)
+static void copy_panel(const pointwise_item *item, const pointwise_panel *panel, int64_t c,
+                       int64_t depth, void *to)
 {
     const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
@@ -105,58 +113,60 @@ static void copy_panel(const pointwise_item *item, int64_t c, int64_t depth, voi
     const unsigned char *channel = item->data + c * conv->data_pixels * bytes;
     if (p->gathers) {
         gops_pointwise_row rows[GOPS_POINTWISE_MAX_PIXELS];
-        const gops_pointwise_panel panel = {
+        const gops_pointwise_panel gathered = {
             .rows = rows,
-            .row_count = gops_pointwise_list_rows(conv, item->pixel, item->count, rows),
+            .row_count = gops_pointwise_list_rows(conv, panel->pixel, panel->count, rows),
             .stride = conv->axis[conv->axes - 1].stride,
-            .ld = copy_ld(item),
+            .ld = copy_ld(plan, panel),
         };
-        kernels->gather_panel(to, &panel, channel, conv->data_pixels, depth);
+        kernels->gather_panel(to, &gathered, channel, conv->data_pixels, depth);
     } else {
-        kernels->copy_panel(to, item->vectors, channel + item->pixel * bytes, conv->data_pixels,
-                            depth, item->count);
+        kernels->copy_panel(to, panel->vectors, channel + panel->pixel * bytes, conv->data_pixels,
+                            depth, panel->count);
     }
 }
 
 /* Where the shared workspace has the panel. */
-static unsigned char *shared_panel(const pointwise_item *item)
+static unsigned char *shared_panel(const pointwise_item *item, const pointwise_panel *panel)
 {
     const gops_pointwise_layout *p = gops_pointwise_layout_of(item->plan);
     return (unsigned char *)item->job->shared +
-           (item->image_group * p->panels.count + item->panel) * p->panel_bytes;
+           (item->image_group * p->panels.count + panel->index) * p->panel_bytes;
 }
 
 /* A panel of `depth` input channels from c on, and its ld: where it lies; or a copy, where its
  * pixels do not lie together, where its vectors would reach beyond the data, or where its lines
  * would not stay in the cache. */
-static const void *find_panel(const pointwise_item *item, int64_t c, int64_t depth, int64_t *ld)
+static const void *find_panel(const pointwise_item *item, const pointwise_panel *panel, int64_t c,
+                              int64_t depth, int64_t *ld)
 {
     const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    *ld = copy_ld(item);
+    *ld = copy_ld(plan, panel);
     if (p->shared_panels) {
-        return shared_panel(item) + c * *ld * bytes;
+        return shared_panel(item, panel) + c * *ld * bytes;
     }
-    if (p->gathers || item->count < item->vectors * kernels->lanes) {
-        copy_panel(item, c, depth, item->workspace);
-        return item->workspace;
+    if (p->gathers || panel->count < panel->vectors * kernels->lanes) {
+        copy_panel(item, panel, c, depth, panel->copy);
+        return panel->copy;
     }
     *ld = conv->data_pixels;
-    return item->data + (c * conv->data_pixels + item->pixel) * bytes;
+    return item->data + (c * conv->data_pixels + panel->pixel) * bytes;
 }
 
 /* Stores outputs that need more than the epilogue. Where that is an activation alone, one call stores
  * all of them: a call for each run of pixels would cost as much as the activation. */
-static void store_channels(const pointwise_item *item, int64_t channel, int64_t channels,
-                           const gops_pointwise_work *work)
+static void store_channels(const pointwise_item *item, const pointwise_panel *panel,
+                           int64_t channel, int64_t channels)
 {
+    const gops_pointwise_work *work = &panel->work;
     const gops_plan *plan = item->plan;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t pixels = plan->conv.output_pixels;
-    const int64_t element = item->element + channel * pixels + item->pixel;
+    const int64_t element = item->element + channel * pixels + panel->pixel;
     if (item->epilogue->applies) {
         gops_activate(plan, &(gops_activate_rows){
                                 .from = work->output,
@@ -192,7 +202,7 @@ static void set_epilogue(const pointwise_item *item, int64_t channel, int64_t el
 }
 
 /* Computes blocks `first` to end - 1, all with the same number of channels. */
-static void run_blocks(const pointwise_item *item, gops_pointwise_work *panel_work, int64_t first,
+static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64_t first,
                        int64_t end, bool last_depth)
 {
     const gops_plan *plan = item->plan;
@@ -200,8 +210,8 @@ static void run_blocks(const pointwise_item *item, gops_pointwise_work *panel_wo
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = gops_even_size(&p->blocks, first);
-    const int64_t vector_sums = item->vectors * kernels->lanes,
-                  tail_sums = item->tail * kernels->mr;
+    const int64_t vector_sums = panel->vectors * kernels->lanes,
+                  tail_sums = panel->tail * kernels->mr;
     const int64_t block_sums = channels * vector_sums + tail_sums;
     /* The blocks before `first` may be larger ones. */
     const int64_t first_sums =
@@ -209,68 +219,98 @@ static void run_blocks(const pointwise_item *item, gops_pointwise_work *panel_wo
     const bool stores = last_depth && item->rest->fused;
     const int64_t step = stores ? GOPS_POINTWISE_STORE_CHANNELS / channels : end - first;
     gops_pointwise_tile_fn *const tile =
-        kernels->tiles[(channels - 1) * (kernels->vectors + kernels->max_tail) + item->vectors +
-                       item->tail - 1];
+        kernels->tiles[(channels - 1) * (kernels->vectors + kernels->max_tail) + panel->vectors +
+                       panel->tail - 1];
+    gops_pointwise_work *work = &panel->work;
     for (int64_t b = first; b < end; b += step) {
         const int64_t channel = gops_even_begin(&p->blocks, b);
-        const int64_t element = item->element + channel * plan->conv.output_pixels + item->pixel;
-        gops_pointwise_work work = *panel_work;
-        work.blocks = gops_min(step, end - b);
-        work.weights = (const unsigned char *)work.weights + channel * work.depth * bytes;
-        work.sums =
+        const int64_t element = item->element + channel * plan->conv.output_pixels + panel->pixel;
+        work->blocks = gops_min(step, end - b);
+        work->weights = panel->weights + channel * work->depth * bytes;
+        work->sums =
             item->workspace + p->sums_from + (first_sums + (b - first) * block_sums) * bytes;
+        work->output = NULL;
         if (stores) {
-            work.output = item->workspace + p->outputs_from;
-            work.output_ld = (item->vectors + (item->tail > 0)) * kernels->lanes;
+            work->output = item->workspace + p->outputs_from;
+            work->output_ld = copy_ld(plan, panel);
         } else if (last_depth) {
-            work.output = gops_output_at(plan, item->rest, element);
-            work.output_ld = plan->conv.output_pixels;
+            work->output = gops_output_at(plan, item->rest, element);
+            work->output_ld = plan->conv.output_pixels;
         }
+        work->bounds = NULL;
         if (last_depth && item->epilogue->applies) {
-            set_epilogue(item, channel, element, &work);
+            set_epilogue(item, channel, element, work);
         }
-        tile(&work);
-        if (work.copy != NULL) {
-            panel_work->data = work.copy;
-            panel_work->data_ld = copy_ld(item);
-            panel_work->copy = NULL;
+        tile(work);
+        if (work->copy != NULL) {
+            work->data = work->copy;
+            work->data_ld = copy_ld(plan, panel);
+            work->copy = NULL;
         }
         if (stores) {
-            store_channels(item, channel, work.blocks * channels, &work);
+            store_channels(item, panel, channel, work->blocks * channels);
         }
     }
 }
 
-static void run_panel(pointwise_item *item, int64_t panel)
+/* Has the next block prefetch line `line` of the next panel, of which each block prefetches one. */
+static void set_next_line(const pointwise_item *item, pointwise_panel *panel, int64_t line)
+{
+    const gops_plan *plan = item->plan;
+    gops_pointwise_work *work = &panel->work;
+    if (work->next != NULL) {
+        const int64_t bytes = gops_compute_bytes(plan->type->compute) *
+                              plan->kernels->pointwise[plan->type->compute]->lanes;
+        work->next = line <= panel->vectors ? (const unsigned char *)work->next + bytes : NULL;
+    }
+}
+
+/* Computes `count` panels from the first one on. Of several, each block of output channels computes all: so
+ * a channel's outputs are written in longer runs. */
+static void run_panels(const pointwise_item *item, pointwise_panel *panels, int64_t first,
+                       int64_t count)
 {
     const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t larger = gops_clamp(p->blocks.larger, item->first_block, item->end_block);
-    set_panel(item, panel);
-    gops_pointwise_work work = {.count = item->count};
+    for (int64_t i = 0; i < count; i++) {
+        set_panel(plan, first + i, &panels[i]);
+    }
+    const int64_t end_pixel = panels[count - 1].pixel + panels[count - 1].count;
+    /* With other threads half of the data is in the caches of their cores. */
+    const bool prefetches =
+        (p->data_beyond_l2 || plan->workers > 1) && !p->gathers && !p->shared_panels;
     for (int64_t c = 0; c < conv->channels_in; c += p->depth_block) {
         const bool last_depth = c + p->depth_block >= conv->channels_in;
-        work.depth = gops_min(p->depth_block, conv->channels_in - c);
-        work.data = find_panel(item, c, work.depth, &work.data_ld);
-        work.copy = p->copies && work.data != item->workspace ? item->workspace : NULL;
-        work.next = NULL;
-        /* With other threads half of the data is in the caches of their cores. */
-        if ((p->data_beyond_l2 || plan->workers > 1) && !p->gathers && !p->shared_panels) {
-            const int64_t next = last_depth
-                                     ? item->pixel + item->count
-                                     : (c + p->depth_block) * conv->data_pixels + item->pixel;
-            work.next = item->data + next * bytes;
-            work.next_ld = conv->data_pixels;
+        for (int64_t i = 0; i < count; i++) {
+            pointwise_panel *panel = &panels[i];
+            gops_pointwise_work *work = &panel->work;
+            work->count = panel->count;
+            work->depth = gops_min(p->depth_block, conv->channels_in - c);
+            work->data = find_panel(item, panel, c, work->depth, &work->data_ld);
+            work->copy = p->copies && work->data != panel->copy ? panel->copy : NULL;
+            work->next = NULL;
+            if (prefetches) {
+                const int64_t next = last_depth
+                                         ? panel->pixel - panels[0].pixel + end_pixel
+                                         : (c + p->depth_block) * conv->data_pixels + panel->pixel;
+                work->next = item->data + next * bytes;
+                work->next_ld = conv->data_pixels;
+            }
+            panel->weights = item->weights + c * conv->channels_out * bytes;
+            work->accumulate = c > 0;
         }
-        work.weights = item->weights + c * conv->channels_out * bytes;
-        work.accumulate = c > 0;
-        if (larger > item->first_block) {
-            run_blocks(item, &work, item->first_block, larger, last_depth);
-        }
-        if (larger < item->end_block) {
-            run_blocks(item, &work, larger, item->end_block, last_depth);
+        int64_t end;
+        for (int64_t b = item->first_block; b < item->end_block; b = end) {
+            end = count > 1 ? b + 1 : b < larger ? larger : item->end_block;
+            for (int64_t i = 0; i < count; i++) {
+                run_blocks(item, &panels[i], b, end, last_depth);
+                if (count > 1) {
+                    set_next_line(item, &panels[i], b + 1 - item->first_block);
+                }
+            }
         }
     }
 }
@@ -289,9 +329,10 @@ static void run_copy(const gops_plan *plan, const gops_job *job, int64_t index)
 {
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     pointwise_item item = {.plan = plan, .job = job};
+    pointwise_panel panel;
     set_group(&item, index / p->panels.count);
-    set_panel(&item, index % p->panels.count);
-    copy_panel(&item, 0, plan->conv.channels_in, shared_panel(&item));
+    set_panel(plan, index % p->panels.count, &panel);
+    copy_panel(&item, &panel, 0, plan->conv.channels_in, shared_panel(&item, &panel));
 }
 
 static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t index,
@@ -328,6 +369,11 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
         .end_block = gops_min(first_block + p->item_blocks, p->blocks.count),
         .workspace = workspace,
     };
+    pointwise_panel panels[GOPS_POINTWISE_ROW_PANELS];
+    for (int64_t i = 0; i < p->row_panels; i++) {
+        panels[i].copy = (unsigned char *)workspace + i * p->copy_bytes;
+        panels[i].work = (gops_pointwise_work){.bias_step = 0};
+    }
     for (int64_t group = first_group; group < end_group; group++) {
         const int64_t image_group = image * conv->groups + group;
         set_group(&item, image_group);
@@ -335,8 +381,8 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
                        group * conv->channels_out * conv->channels_in * bytes;
         item.channel = group * conv->channels_out;
         item.element = image_group * conv->channels_out * conv->output_pixels;
-        for (int64_t panel = first_panel; panel < end_panel; panel++) {
-            run_panel(&item, panel);
+        for (int64_t panel = first_panel; panel < end_panel; panel += p->row_panels) {
+            run_panels(&item, panels, panel, gops_min(p->row_panels, end_panel - panel));
         }
     }
 }

@@ -239,6 +239,28 @@ static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p
            p->depth_block * panel > plan->machine.l1_bytes * 3 / 4;
 }
 
+/* How many panels each block of output channels computes before the next one does. Outputs that exceed the second level
+ * cache are written in longer runs so, which the processor fetches ahead, and there are fewer streams of them: 128 ->
+ * 512 on 3999 pixels took 0.67 to 0.79 of the time where other work had emptied the caches (Intel Xeon, Granite Rapids
+ * class), and as long as before where not. Copies of the panels wait in the second level cache, a store for each input
+ * channel. Vectors of half a cache line lost, as did layers with as many input channels as output channels. */
+static int64_t panels_at_a_time(const gops_plan *plan, const gops_pointwise_layout *p,
+                                int64_t worker_limit)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t outputs = gops_mul_saturate(conv->channels_out * bytes, conv->output_pixels);
+    const int64_t room = gops_min(plan->machine.l2_bytes / 8, worker_limit / 4);
+    const int64_t max = gops_clamp(room / p->copy_bytes, 1, GOPS_POINTWISE_ROW_PANELS);
+    if (plan->kernels->pointwise[plan->type->compute]->lanes * bytes < CACHE_LINE ||
+        !gops_machine_has_large_l2(&plan->machine) || outputs <= 2 * plan->machine.l2_bytes ||
+        conv->channels_out < 2 * conv->channels_in || p->item_blocks < COPY_BLOCKS ||
+        p->depth_block < conv->channels_in || p->copy_bytes <= plan->machine.l1_bytes / 8) {
+        return 1;
+    }
+    return gops_ceil_div(p->item_panels, gops_ceil_div(p->item_panels, max));
+}
+
 gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
@@ -278,7 +300,11 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     plan->shared_bytes = p->shared_panels ? shared : 0;
     plan->barrier = p->shared_panels ? images * p->panels.count : 0;
     plan->worker_bytes = 0;
-    gops_reserve(&plan->worker_bytes, p->depth_block * panel + kernels->lanes * bytes);
+    p->copy_bytes =
+        gops_round_up(p->depth_block * panel + kernels->lanes * bytes, GOPS_WORKSPACE_ALIGNMENT);
+    p->row_panels = panels_at_a_time(plan, p, worker_limit);
+    p->copies |= p->row_panels > 1 && !p->gathers;
+    gops_reserve(&plan->worker_bytes, p->row_panels * p->copy_bytes);
     p->sums_from = gops_reserve(&plan->worker_bytes, sums);
     p->outputs_from = gops_reserve(&plan->worker_bytes, stored);
     if (plan->worker_bytes > worker_limit - plan->shared_bytes) {

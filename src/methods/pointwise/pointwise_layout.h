@@ -24,11 +24,12 @@ typedef struct gops_pointwise_layout {
      * shared workspace, panel_bytes each. */
     bool shared_panels;
     int64_t panel_bytes;
-    /* How many groups, blocks and panels one work item has. */
-    int64_t item_groups, item_blocks, item_panels;
+    /* How many groups, blocks and panels one work item has; how many panels at a time. */
+    int64_t item_groups, item_blocks, item_panels, row_panels;
+    int64_t copy_bytes; /* the workspace of a worker begins with copies of row_panels panels */
     /* How many work items the blocks of a group, and its panels, are cut into. */
     int64_t block_items, panel_items;
-    /* The workspace of a worker: a panel, then these. */
+    /* After them in the workspace. */
     int64_t sums_from, outputs_from;
 } gops_pointwise_layout;
 
@@ -75,6 +76,8 @@ static inline int64_t gops_even_begin(const gops_even_split *split, int64_t i)
 {
     return i * split->size + (i < split->larger ? i : split->larger);
 }
+
+enum { GOPS_POINTWISE_ROW_PANELS = 16 }; /* the most panels at a time */
 
 /* Channels whose outputs lie in the workspace at a time, where gops_store applies the post-ops. */
 enum { GOPS_POINTWISE_STORE_CHANNELS = 32 };
