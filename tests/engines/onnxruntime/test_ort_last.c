@@ -95,7 +95,8 @@ static void norm(builder *graph, const form *of)
         transpose(graph, "dt", "d", true);
     }
     number(graph, "two", of->exponent > 0 ? (double)of->exponent : 2);
-    number(graph, "epsilon", 0.01);
+    /* Cubes cancel: their mean may be next to 0, off by more than it is. */
+    number(graph, "epsilon", of->exponent > 0 ? 1 : 0.01);
     gops_ort_graph_constant(graph, "scale", of->first ? 3 : 1, channels, 0.5, 1.5);
     gops_ort_graph_constant(graph, "shift", of->first ? 3 : 1, channels, -1, 1);
     gops_ort_graph_node(graph, "Pow", "p", FROM(centred, "two"));
