@@ -162,7 +162,7 @@ static bool check_session(const gops_ort_graph_builder *graph, const gops_onnx_b
     return right;
 }
 
-void gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts)
+bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts)
 {
     enum { LEVELS = 4, NAME_BYTES = 256 };
     static const int levels[LEVELS] = {ORT_OPTIMIZE_NONE, 1, 2, ORT_OPTIMIZE_ALL};
@@ -196,4 +196,5 @@ void gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int c
     }
     free(model.bytes);
     free(data);
+    return right;
 }

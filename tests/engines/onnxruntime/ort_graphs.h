@@ -52,7 +52,8 @@ void gops_ort_graph_output(gops_ort_graph_builder *graph, const char *name);
 
 /* Ends the graph. It is run at all levels of optimization, with one thread and two, with the provider
  * and, at level 0, without: outputs must not differ by more than rounding. `claimed`, unless it is
- * negative, is how many nodes the provider takes at level 0, and `regions` in how many parts. */
-void gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts);
+ * negative, is how many nodes the provider takes at level 0, and `parts` in how many parts. Returns whether all
+ * of it held. */
+bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts);
 
 #endif
