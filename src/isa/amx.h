@@ -14,6 +14,7 @@
  *   gops_amx_load(amx, tile, from, ld)     rows that begin `ld` bytes apart
  *   gops_amx_store(amx, tile, to, ld)
  *   gops_amx_quads(amx, sums, a, b)        sums += a * b: u8 times i8, modulo 2^32
+ *   gops_amx_signed_quads(amx, sums, a, b) the same of i8 times u8
  *   gops_amx_pairs(amx, sums, a, b)        sums += a * b: bf16, sums of f32
  *
  * Any other code may run in between; calls of functions leave the tiles as they are.
@@ -43,6 +44,7 @@ typedef struct gops_amx_tiles {
     } while (0)
 #define gops_amx_store(amx, tile, to, ld) _tile_stored(tile, to, ld)
 #define gops_amx_quads(amx, sums, a, b) _tile_dpbusd(sums, a, b)
+#define gops_amx_signed_quads(amx, sums, a, b) _tile_dpbsud(sums, a, b)
 #define gops_amx_pairs(amx, sums, a, b) _tile_dpbf16ps(sums, a, b)
 #else
 #include "isa/amx_emulated.h"
@@ -54,6 +56,7 @@ typedef gops_amx_emulated gops_amx_tiles;
 #define gops_amx_load gops_amx_emulated_load
 #define gops_amx_store gops_amx_emulated_store
 #define gops_amx_quads gops_amx_emulated_quads
+#define gops_amx_signed_quads gops_amx_emulated_signed_quads
 #define gops_amx_pairs gops_amx_emulated_pairs
 #endif
 

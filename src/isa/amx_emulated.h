@@ -87,7 +87,9 @@ static inline uint32_t gops_amx_value(const uint8_t *row, int at)
     return value;
 }
 
-static inline void gops_amx_emulated_quads(gops_amx_emulated *amx, int sums, int a, int b)
+/* The bytes of `a` have a sign, or those of b. */
+static inline void gops_amx_emulated_bytes(gops_amx_emulated *amx, int sums, int a, int b,
+                                           int a_signed)
 {
     const gops_amx_sizes sizes = gops_amx_emulated_sizes(amx, sums, a, b);
     for (int m = 0; m < sizes.m; m++) {
@@ -96,11 +98,22 @@ static inline void gops_amx_emulated_quads(gops_amx_emulated *amx, int sums, int
             for (int k = 0; k < sizes.k * 4; k++) {
                 const uint32_t left = gops_amx_value(amx->tile[a][m], k / 4) >> (k % 4 * 8);
                 const uint32_t right = gops_amx_value(amx->tile[b][k / 4], n) >> (k % 4 * 8);
-                sum += (uint32_t)((uint8_t)left * (int8_t)right);
+                sum += (uint32_t)(a_signed ? (int8_t)left * (uint8_t)right
+                                           : (uint8_t)left * (int8_t)right);
             }
             memcpy(amx->tile[sums][m] + n * 4, &sum, sizeof sum);
         }
     }
+}
+
+static inline void gops_amx_emulated_quads(gops_amx_emulated *amx, int sums, int a, int b)
+{
+    gops_amx_emulated_bytes(amx, sums, a, b, 0);
+}
+
+static inline void gops_amx_emulated_signed_quads(gops_amx_emulated *amx, int sums, int a, int b)
+{
+    gops_amx_emulated_bytes(amx, sums, a, b, 1);
 }
 
 /* The products of lower and of upper halves are summed up apart, over all of K, then together, then

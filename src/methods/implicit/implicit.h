@@ -54,6 +54,7 @@ typedef struct gops_implicit {
     bool writes_outputs; /* tiles can write the output: each column is within a run, the last
                             vector ends where its run ends, and depth is one block */
     bool dense;          /* a run has no gaps; if not, it includes the gaps between rows */
+    bool by_planes;      /* tiles of AMX read planes, not blocks: lanes_wide_planes.inc.h */
     bool joined;         /* taps are, for AMX: lanes.h; axes are then those of gops_implicit_axes */
     int32_t merged;      /* how many of the last axes a run spans */
     /* Several items read each padded input: items before a barrier make each once, in the shared
@@ -144,7 +145,7 @@ static inline bool gops_implicit_is_wide(const gops_implicit *p)
 /* Whether the padded input is blocked (lanes.h). */
 static inline bool gops_implicit_is_blocked(const gops_implicit *p)
 {
-    return p->blocked || gops_implicit_is_wide(p);
+    return p->blocked || (gops_implicit_is_wide(p) && !p->by_planes);
 }
 
 /* Planes that a blocked input has room for. */
@@ -190,6 +191,10 @@ void gops_implicit_end(const gops_implicit *p, const gops_implicit_item *item);
  */
 void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item *item,
                                 int64_t first, bool to_output, int64_t apart);
+
+/* What tiles of AMX are told of `pixels`. */
+int64_t gops_implicit_stored_pixels(const gops_implicit *p, const gops_pixel_runs *runs,
+                                    bool to_output);
 
 void gops_implicit_multiply(const gops_implicit_pass *pass);
 
@@ -254,7 +259,8 @@ static inline int64_t gops_implicit_padded_values(const gops_plan *plan, const g
 
 static inline const gops_tile *gops_implicit_tiles(const gops_implicit *p, const gops_tiles *tiles)
 {
-    return p->pixels_form                         ? tiles->pixels
+    return p->by_planes                           ? tiles->planes
+           : p->pixels_form                       ? tiles->pixels
            : p->blocked && tiles->blocked != NULL ? tiles->blocked
                                                   : tiles->channels;
 }

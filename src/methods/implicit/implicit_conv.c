@@ -123,18 +123,6 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
            (item * (double)(p->boxes * p->channel_blocks) + input + store + shared);
 }
 
-/* All of its pixels may be taken as those of one axis. */
-static bool has_one_axis(const gops_conv_geometry *conv)
-{
-    for (int a = 0; a < conv->axes; a++) {
-        if (conv->axis[a].kernel != 1 || conv->axis[a].stride != 1 ||
-            conv->axis[a].output != conv->axis[a].data) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Columns at a time of a blocked input: blocks of about one size, since each reads the weights again; if
  * there are some, they begin with a cache line of an output that does. */
 static int64_t blocked_columns(const gops_plan *plan, const gops_implicit *p, int64_t columns,
@@ -186,8 +174,9 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         .pixels_form = pixels_form,
         /* With lanes, data that a single tap steps over is not copied. */
         .residues = pixels_form || ((gops_plan_has_lanes(plan) || blocked) && conv->taps == 1),
-        .aligned = pixels_form && conv->taps == 1 && !gops_tile_is_wide(pixels_form, tile->mr),
     };
+    p->by_planes = gops_implicit_is_wide(p) && gops_implicit_takes_planes(plan);
+    p->aligned = pixels_form && conv->taps == 1 && (p->by_planes || !gops_implicit_is_wide(p));
     p->blocked = blocked || gops_implicit_may_block(plan, pixels_form, p->planes);
     if (blocked) {
         p->planes = gops_round_up(p->planes, GOPS_BLOCKED_STEPS);
@@ -196,7 +185,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         p->joined = true;
         p->planes = gops_round_up(join.rows * join.taps * join.planes, GOPS_LANES_BLOCK);
     }
-    p->flat = plan->quantized && has_one_axis(conv);
+    p->flat = plan->quantized && gops_implicit_has_one_axis(conv);
     const int axes = gops_implicit_axes(plan, p, axis);
     int64_t taps = 1;
     for (int a = 0; a < axes; a++) {
@@ -220,9 +209,9 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
         return false;
     }
     p->blocked = blocked || gops_implicit_blocks(plan, p);
-    const int64_t columns =
-        gops_implicit_merge(p, axes, axis, tiles->lanes,
-                            (plan->type->native || plan->quantized) && p->depth_block == p->depth);
+    const bool stores = (plan->type->native || plan->quantized) && p->depth_block == p->depth &&
+                        (p->flat || !p->by_planes);
+    const int64_t columns = gops_implicit_merge(p, axes, axis, tiles->lanes, stores);
     if (p->in_place && pixels_form && !p->writes_outputs) {
         p->in_place = false; /* the last vector would read beyond the data */
         if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
@@ -243,12 +232,6 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     return p->worker_bytes <= worker_limit - count_inputs(plan, p) * p->shared_bytes;
 }
 
-/* What the packing depends on besides the shape of the filter. */
-static int64_t filter_variant(int64_t mr, bool pixels_form, bool joined)
-{
-    return mr * 4 + pixels_form * 2 + joined;
-}
-
 /* Lays out one form and tile, and keeps it where it costs less than *best; `found` says whether there is
  * one. Returns whether there is one now. */
 static bool implicit_try(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
@@ -258,8 +241,7 @@ static bool implicit_try(const gops_plan *plan, const gops_tile *tile, bool pixe
     /* With lanes, copying for each block of channels may cost more than small boxes. */
     const int64_t least = plan->quantized ? 1 : MAX_CHANNEL_BLOCKS;
     gops_implicit candidate;
-    if (plan->wanted_variant != 0 &&
-        plan->wanted_variant != filter_variant(tile->mr, pixels_form, joined)) {
+    if (!gops_implicit_is_wanted(plan, tile->mr, pixels_form, joined)) {
         return found;
     }
     for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
@@ -330,7 +312,7 @@ static gops_status find_and_describe(gops_plan *plan, gops_implicit_find *find,
     plan->barrier = p->shared_bytes > 0 ? count_inputs(plan, p) : 0;
     plan->shared_bytes = plan->barrier * p->shared_bytes;
     plan->items = plan->barrier + conv->batch * conv->groups * p->channel_blocks * p->boxes;
-    plan->filter_variant = filter_variant(p->mr, p->pixels_form, p->joined);
+    plan->filter_variant = gops_implicit_variant(p);
     plan->filter_bytes = conv->groups *
                          gops_implicit_padded_channels(p, tiles, conv->channels_out) * p->depth *
                          gops_compute_bytes(plan->type->compute);

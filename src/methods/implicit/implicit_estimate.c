@@ -53,19 +53,28 @@ static const double TRANSPOSED_IN_PART_SLOWER = 1.33;
 static const double BF16_BESIDE_AMX_SLOWER = 3.6;
 
 /* Of a tile of AMX, measured on an Intel Xeon (Granite Rapids): a product takes 16 cycles where all data are
- * zeros, but more with others and their loads. Sums are stored from the tile, loaded and requantized. */
-static double wide_cycles(const gops_plan *plan, const gops_tile *tile, int64_t depth)
+ * zeros, but more with others and their loads. Sums are stored from the tile, loaded and requantized. Tiles by
+ * planes take 75 cycles for a register of these; at 40 they are taken where they gain, as vectors of pixels take
+ * longer than estimated too: 40 -> 240 on 28x28 0.038 ms by these, 0.033 by AMX. */
+static double wide_cycles(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
+                          int64_t depth)
 {
     static const double CYCLES_PER_PRODUCT = 21, CYCLES_PER_LOAD = 10;
     static const double CYCLES_PER_WIDE_TILE = 60, CYCLES_PER_WIDE_SUMS = 100;
     static const double CYCLES_PER_WIDE_TRANSPOSED = 50;
+    static const double CYCLES_PER_WIDE_PLANES = 40, CYCLES_PER_FAR_LOAD = 25;
     const bool bytes = plan->quantized && gops_is_8_bit(plan->output_type->type);
     const double rows = (double)tile->mr / GOPS_WIDE_MR, registers = rows * tile->nr;
     const double products = registers * CYCLES_PER_PRODUCT;
-    const double loads = (rows + tile->nr) * CYCLES_PER_LOAD;
+    const int64_t input = p->padded.plane * p->planes * (int64_t)sizeof(uint32_t);
+    const bool far = p->by_planes && input > plan->machine.l1_bytes / 2;
+    const double data = tile->nr * (far ? CYCLES_PER_FAR_LOAD : CYCLES_PER_LOAD);
+    const double loads = rows * CYCLES_PER_LOAD + data;
+    const double sums = p->by_planes ? CYCLES_PER_WIDE_PLANES
+                        : bytes      ? CYCLES_PER_WIDE_SUMS
+                                     : CYCLES_PER_WIDE_SUMS + CYCLES_PER_WIDE_TRANSPOSED;
     return (double)depth / GOPS_LANES_BLOCK * (products > loads ? products : loads) +
-           CYCLES_PER_WIDE_TILE +
-           registers * (CYCLES_PER_WIDE_SUMS + (bytes ? 0 : CYCLES_PER_WIDE_TRANSPOSED));
+           CYCLES_PER_WIDE_TILE + registers * sums;
 }
 
 /* Of one step of K of a quantized plan's tile, which takes `compute` cycles if it waits for no memory.
@@ -100,7 +109,7 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
 {
     const bool pixels_form = p->pixels_form;
     if (gops_tile_is_wide(pixels_form, tile->mr)) {
-        return wide_cycles(plan, tile, depth);
+        return wide_cycles(plan, p, tile, depth);
     }
     const double lanes = (double)gops_plan_tiles(plan)->lanes;
     const double vectors = pixels_form ? tile->mr : (double)tile->mr / lanes;

@@ -70,4 +70,16 @@ void gops_implicit_pack(const gops_plan *plan, const void *weights, const int32_
 /* implicit_run.c: executes an item of an implicit convolution. */
 void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace);
 
+/* implicit_variant.c. Whether all of its pixels may be taken as those of one axis. */
+bool gops_implicit_has_one_axis(const gops_conv_geometry *conv);
+
+/* Whether its tiles of AMX read planes. */
+bool gops_implicit_takes_planes(const gops_plan *plan);
+
+/* What packing depends on besides the shape of the filter. */
+int64_t gops_implicit_variant(const gops_implicit *p);
+
+/* Whether the plan may have such tiles. */
+bool gops_implicit_is_wanted(const gops_plan *plan, int64_t mr, bool pixels_form, bool joined);
+
 #endif

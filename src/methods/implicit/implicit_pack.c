@@ -22,14 +22,16 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
     for (int64_t tap = 0; filter.ones != NULL && tap < conv->taps; tap++) {
         const gops_implicit_place place = gops_implicit_find_tap(plan, tap);
         const int64_t at = place.tap % inner;
-        gops_lanes_panel panel = {.mr = ones_mr, .planes = p->planes, .first = place.plane};
+        gops_lanes_panel panel = {
+            .mr = ones_mr, .planes = p->planes, .first = place.plane, .by_planes = p->by_planes};
         panel.to = filter.ones + (place.tap - at) * p->planes * ones_mr;
         gops_lanes_pack_ones(plan, at, inner, &panel);
     }
     for (int64_t o = 0, count; o < rows; o += count) {
         const int64_t left = conv->channels_out - o % conv->channels_out;
         const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, left);
-        gops_lanes_panel panel = {to, mr, p->planes, gops_tile_is_wide(p->pixels_form, mr), 0};
+        const bool wide = gops_tile_is_wide(p->pixels_form, mr);
+        gops_lanes_panel panel = {to, mr, p->planes, wide, 0, p->by_planes};
         count = gops_min(mr, left);
         for (int64_t i = 0; i < count; i++) {
             uint32_t unused, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;

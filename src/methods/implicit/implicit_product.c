@@ -113,9 +113,18 @@ static gops_pixel_runs pixel_runs(const gops_implicit *p, int64_t lanes, const g
      * of one. */
     runs.writes_outputs =
         p->writes_outputs && (runs.length >= runs.step || gops_implicit_is_wide(p));
-    runs.last =
-        runs.writes_outputs ? gops_max(0, runs.length - runs.step) : (runs.columns - 1) * runs.step;
+    runs.last = runs.writes_outputs && !p->by_planes ? gops_max(0, runs.length - runs.step)
+                                                     : (runs.columns - 1) * runs.step;
     return runs;
+}
+
+int64_t gops_implicit_stored_pixels(const gops_implicit *p, const gops_pixel_runs *runs,
+                                    bool to_output)
+{
+    if (p->by_planes) {
+        return to_output ? runs->length : INT64_MAX;
+    }
+    return to_output ? gops_min(runs->length, runs->step) : runs->step;
 }
 
 void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item *item,
@@ -228,6 +237,11 @@ static void copy_input(const gops_plan *plan, const gops_implicit *p, const gops
         const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
         (blocked ? lanes->blocks : lanes->input)(&p->padded, origin, plan->conv.channels_in,
                                                  &source, to);
+        if (p->by_planes) { /* planes that fill up a block have weights of 0 */
+            const int64_t planes = gops_ceil_div(plan->conv.channels_in, GOPS_LANES_QUAD);
+            memset((uint32_t *)to + planes * p->padded.plane, 0,
+                   (size_t)((p->planes - planes) * p->padded.plane) * sizeof(uint32_t));
+        }
     } else {
         const struct gops_bf16_kernels *bf16 = plan->kernels->bf16;
         gops_padded_input_fn *const input =

@@ -192,7 +192,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
                                                                gops_implicit_ones_mr(plan, p), rows)
                                         : (gops_lanes_filter){0};
     gops_epilogue_values bias;
-    work->pixels = to_output ? gops_min(item->runs.length, item->runs.step) : item->runs.step;
+    work->pixels = gops_implicit_stored_pixels(p, &item->runs, to_output);
     pass->mr = p->mr;
     if (plan->quantized || p->blocked) {
         gops_lanes_find_parts(p, axis, &axis[p->padded.axes - 1], first, item);

@@ -16,10 +16,11 @@
  * A tile of AMX (lanes_wide.inc.h) is of the pixels form, and has GOPS_WIDE_MR channels or more; all
  * others of that form have fewer. It reads a padded input that is blocked (lanes.h): a column begins at
  * a pixel's 16 values, those of the following pixels lie behind them, and of each 16 entries of the
- * offset table the first counts.
+ * offset table the first counts. Those of lanes_wide_planes.inc.h read an input as the others do.
  *
  * Weights are packed: weights[k * MR + i], or for AMX
- * weights[(k / 16 * MR + i / 16 * 16) * 16 + k % 16 * 16 + i % 16]. All sizes and offsets count
+ * weights[(k / 16 * MR + i / 16 * 16) * 16 + k % 16 * 16 + i % 16], or by planes
+ * weights[(k / 16 * MR + i) * 16 + k % 16]. All sizes and offsets count
  * values of the compute type.
  */
 #ifndef GOPS_IMPLICIT_TILE_H
@@ -44,7 +45,7 @@ typedef struct gops_tile_work {
     const int64_t *sum_offsets;
     int64_t sums_ld;
     int64_t channels; /* AMX: how many of MR are stored */
-    int64_t pixels;   /* AMX: how many of a column are stored */
+    int64_t pixels;   /* AMX: how many of a column are stored; by planes, of a row of the sums */
     bool accumulate;  /* adds to the sums in memory; if not, overwrites them */
     /* NULL, or the low and the high bound of the epilogue (post_ops/epilogue.h), which is then
      * applied to the sums before they are stored. */
@@ -98,6 +99,8 @@ typedef struct gops_tiles {
      * there are none, or the tiles above read them. */
     const gops_tile *blocked;
     gops_padded_input_fn *blocks;
+    /* Those of AMX that read planes: lanes_wide_planes.inc.h. NULL where there are none. */
+    const gops_tile *planes;
 } gops_tiles;
 
 /* What a tile prefetches: weights that are in the cache, where nothing is left. */

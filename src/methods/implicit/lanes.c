@@ -74,6 +74,9 @@ static int64_t place_of(const gops_lanes_panel *panel, int64_t tap, int64_t taps
     const int64_t width = gops_min(GOPS_LANES_BLOCK, panel->planes - block);
     const int64_t step = (block * taps + tap * width) * mr;
     const int64_t wide = row / GOPS_WIDE_MR * GOPS_WIDE_MR;
+    if (panel->by_planes) {
+        return step + row * width + plane - block;
+    }
     return panel->wide ? step + wide * width + (plane - block) * GOPS_WIDE_MR + row - wide
                        : step + (plane - block) * mr + row;
 }

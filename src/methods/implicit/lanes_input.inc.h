@@ -161,6 +161,10 @@ static int merge_axes(const gops_padded_input *padded, const gops_padded_range *
 static void make_input(const gops_padded_input *padded, const int64_t *origin, int64_t channels,
                        const T *data, int64_t apart, const lane_rows *rows, LANE padding, LANE *to)
 {
+    /* A run's last vector may read these behind a plane. Their products are dropped, but memcheck and
+     * MemorySanitizer do not follow each lane through the multiplications. */
+    const int64_t gap = gops_min(padded->plane - padded->values, LANES_OF_4);
+    const int64_t planes = gops_ceil_div(channels, CHANNELS);
     int64_t residue[GOPS_MAX_SPATIAL] = {0};
     LANE *next = to;
     for (int64_t done = 0; done < padded->values; done += padded->positions) {
@@ -189,16 +193,12 @@ static void make_input(const gops_padded_input *padded, const int64_t *origin, i
             } else {
                 copy_axes(&copy, 0, 0, next + plane);
             }
+            if (done + padded->positions == padded->values) {
+                fill_run(next + plane + padded->positions, (LANE){0}, gap);
+            }
         }
         next += padded->positions;
         gops_padded_next_residue(padded, residue);
     }
-    /* A run's last vector may read these. Their products are dropped, but memcheck and
-     * MemorySanitizer do not follow each lane through the multiplications. */
-    const int64_t gap = gops_min(padded->plane - padded->values, LANES_OF_4);
-    const int64_t planes = gops_ceil_div(channels, CHANNELS);
-    for (int64_t i = 0; gap > 0 && i < planes - 1; i++) {
-        fill_run(to + i * padded->plane + padded->values, (LANE){0}, gap);
-    }
-    fill_run(to + (planes - 1) * padded->plane + padded->values, (LANE){0}, gap + LANES_OF_4);
+    fill_run(to + (planes - 1) * padded->plane + padded->values + gap, (LANE){0}, LANES_OF_4);
 }

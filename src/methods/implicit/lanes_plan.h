@@ -61,6 +61,7 @@ typedef struct gops_lanes_panel {
     int64_t planes; /* of the padded input */
     bool wide;      /* for AMX */
     int64_t first;  /* plane of the tap: 0, but where taps are joined */
+    bool by_planes; /* for tiles of AMX that read planes: implicit_tile.h */
 } gops_lanes_panel;
 
 /* Writes the weights of a row for one tap of `taps`: those of all steps of that tap. `weights` is

@@ -140,11 +140,47 @@ GOPS_INLINE void interleave_positions(const byte_rows *rows, const gops_lanes_ro
     }
 }
 
+/* 16 neighbours that all may be read. */
+GOPS_INLINE void interleave_16(const byte_rows *rows, int64_t at, uint32_t *to)
+{
+    const __m128i flip = _mm_set1_epi8((char)rows->flip);
+    __m128i bytes[4], quads[4];
+    GOPS_UNROLL
+    for (int c = 0; c < 4; c++) {
+        bytes[c] = _mm_xor_si128(_mm_loadu_si128((const void *)(rows->row[c] + at)), flip);
+    }
+    quads_of_16(bytes, quads);
+    GOPS_UNROLL
+    for (int i = 0; i < 4; i++) {
+        _mm_storeu_si128((void *)(to + at + 4 * i), quads[i]);
+    }
+}
+
+/* Neighbours without padding: the last ones end where the row ends. */
+GOPS_INLINE void interleave_neighbours(const byte_rows *rows, int64_t count, uint32_t *to)
+{
+    const gops_lanes_row all = {.last = 64, .length = 64, .stride = 1};
+    for (int64_t i = 0; count >= 64 && i < count; i += 64) {
+        const int64_t at = gops_min(i, count - 64);
+        const byte_rows some = {
+            {rows->row[0] + at, rows->row[1] + at, rows->row[2] + at, rows->row[3] + at},
+            rows->flip,
+            rows->zero};
+        interleave_64(&some, &all, 1, 0, to + at);
+    }
+    for (int64_t i = 0; count < 64 && i < count; i += 16) {
+        interleave_16(rows, gops_min(i, count - 16), to);
+    }
+}
+
 /* `rows` begin with the first pixel. */
 GOPS_INLINE void interleave_row(const byte_rows *rows, const gops_lanes_row *row, uint32_t padding,
                                 uint32_t *to)
 {
-    if (row->stride == 1 || row->last - row->first < 2) {
+    const bool whole = row->first == 0 && row->last == row->length && row->stride == 1;
+    if (whole && row->length >= 16) {
+        interleave_neighbours(rows, row->length, to);
+    } else if (row->stride == 1 || row->last - row->first < 2) {
         interleave_positions(rows, row, 1, to);
     } else if (row->stride == 2) {
         interleave_positions(rows, row, 2, to);

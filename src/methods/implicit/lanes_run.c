@@ -177,7 +177,7 @@ void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *it
     pass.work.sums = item->workspace + p->windows_begin;
     pass.work.bias = pass.work.bounds = NULL;
     pass.work.channels = 1;
-    pass.work.pixels = item->runs.step;
+    pass.work.pixels = gops_implicit_stored_pixels(p, &item->runs, false);
     gops_implicit_multiply(&pass);
 }
 

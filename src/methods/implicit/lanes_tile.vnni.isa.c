@@ -164,9 +164,15 @@ static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_
 #define TRANSPOSE_BYTES u8_transpose
 #endif
 
+#ifdef GOPS_HAS_AMX
+#define PLANES_TILES u32_planes_list
+#else
+#define PLANES_TILES NULL
+#endif
+
 const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
     .tiles = {LANES_OF_4, CHANNELS_OF_A_LANE, u32_pixels_list, u32_channels_list, u32_transpose,
-              u32_interleave, WIDE_CALLS(u32), BLOCKED_TILES, NULL},
+              u32_interleave, WIDE_CALLS(u32), BLOCKED_TILES, NULL, PLANES_TILES},
     .input = GOPS_ISA_NAME(gops_lanes_input),
 #if defined(GOPS_LANES_BLOCKED) || defined(GOPS_PAIRS_BLOCKED)
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks),

@@ -197,5 +197,9 @@ WIDE(16, 1)
 #define WIDE_LIST WIDE(32, 2) WIDE(32, 1) WIDE(16, 2) WIDE(16, 1)
 #define WIDE_CALLS(name) name##_wide_begin, name##_wide_end
 
+#ifdef WIDE_BYTES
+#include "methods/implicit/lanes_wide_planes.inc.h"
+#endif
+
 #undef start_tile
 #undef store_tile

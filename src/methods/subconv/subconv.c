@@ -282,7 +282,7 @@ static void pack_tap(const gops_plan *plan, const gops_subconv_product *product,
         uint32_t unused = 0;
         const int64_t inner = taps / product->axis[0].taps, at = taps - 1 - tap;
         uint32_t *to = (uint32_t *)(void *)tile->to + (at - at % inner) * tile->planes * tile->mr;
-        const gops_lanes_panel panel = {to, tile->mr, tile->planes, tile->wide, 0};
+        const gops_lanes_panel panel = {to, tile->mr, tile->planes, tile->wide, 0, false};
         gops_lanes_pack_tap(plan, zero, weights, apart, at % inner, inner, &panel, i,
                             tile->sums != NULL ? &tile->sums[i] : &unused);
         return;
