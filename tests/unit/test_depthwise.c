@@ -49,6 +49,25 @@ static void every_width(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/shuffle");
 }
 
+/* The same with stride 2, and pads that are wider than the kernel or the image. */
+static void every_width_by_2(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 68);
+    begin();
+    for (int64_t width = 1; width <= 150; width++)
+        for (int64_t taps = 3; taps <= 7; taps += 2) {
+            gops_problem p =
+                layer(GOPS_F32, 2, gops_test_random_range(&random, 1, 19), width, taps, 2, 0);
+            p.conv.pads_begin =
+                both(gops_test_random_range(&random, 0, taps + 2),
+                     gops_test_random_range(&random, 0, width % 5 == 0 ? 99 : taps));
+            p.conv.pads_end = both(taps - 1, gops_test_random_range(&random, taps - 1, 40));
+            check(p, &random);
+        }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/rows");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
+}
+
 /* Columns of every number of taps, which are cut into those that kernels are made for. */
 static void every_kernel(void)
 {
@@ -211,6 +230,7 @@ static void what_is_not_finite_stays(void)
 int main(void)
 {
     static const gops_test_case cases[] = {{"every_width", every_width},
+                                           {"every_width_by_2", every_width_by_2},
                                            {"every_kernel", every_kernel},
                                            {"every_small_image", every_small_image},
                                            {"filters_and_images", filters_and_images},

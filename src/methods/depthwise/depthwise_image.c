@@ -5,7 +5,7 @@
  *
  * - depthwise/shuffle loads each row once and shuffles lanes (depthwise_shuffle.isa.c). It serves
  *   the usual square kernels, and the transposed form with stride 2.
- * - depthwise/masked loads again for each tap (depthwise_masked.inc.h, and with AVX2
+ * - depthwise/masked loads again for each tap (depthwise_masked.inc.h; by AVX2, and with stride 2,
  *   depthwise_rolling.inc.h), and serves more shapes.
  *
  * A work item is some output channels (filters), or some rows of one where channels are few. It
@@ -101,11 +101,15 @@ static gops_depthwise_image_fn *choose_transposed(const gops_plan *plan, const i
                           : NULL;
 }
 
-/* The number of vectors of outputs of a filter; a vector holds outputs of one row. */
-static double vectors_of(const gops_plan *plan, const image_plan *p)
+/* The number of vectors of outputs of a filter; a vector holds `width` outputs of one row. */
+static double vectors_of(const image_plan *p, int64_t width)
 {
-    const int64_t lanes = plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
-    return (double)p->axis[1].output * (double)gops_ceil_div(p->axis[2].output, lanes);
+    return (double)p->axis[1].output * (double)gops_ceil_div(p->axis[2].output, width);
+}
+
+static int64_t lanes_of(const gops_plan *plan)
+{
+    return plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
 }
 
 /* Estimated nanoseconds of a filter by depthwise_rolling.inc.h, whose tiles are one vector wide. The
@@ -116,22 +120,26 @@ static double estimate_rolling(const gops_plan *plan, const image_plan *p)
     static const double filter = 1.7, tile = 5.5, tile_tap = 0.25, vector[] = {0.42, 1.5},
                         tap[] = {0.123, 0.23}; /* by stride */
     const bool by_2 = p->axis[2].stride == 2;
-    const double taps = (double)plan->conv.taps, vectors = vectors_of(plan, p);
+    const double taps = (double)plan->conv.taps, vectors = vectors_of(p, lanes_of(plan));
     return filter + vectors / (double)p->axis[1].output * (tile + taps * tile_tap) +
            vectors * (vector[by_2] + taps * tap[by_2]);
 }
 
-/* The same by depthwise_masked.inc.h. The constants were fitted to 12 layers of f32 of 7 to 112
- * columns on a Zen 5 with AVX-512, and meet their times within 15%, dilated ones within 30%. */
+/* The same by depthwise_masked.inc.h, and with stride 2 by depthwise_rolling.inc.h, whose tiles are narrower than a
+ * vector. The constants of stride 1 were fitted to f32 of 7 to 112 columns on a Zen 5 with AVX-512, and meet those times
+ * within 15%, dilated ones within 30%; those of stride 2 to data of 28 to 112 columns on a Xeon (Granite Rapids), within
+ * 15%, divided by 1.75, which is what that processor takes of the others' estimates. */
 static double estimate_masked(const gops_plan *plan, const image_plan *p)
 {
     enum { AVX2_BYTES = 32 };
     if (plan->kernels->vector_bytes == AVX2_BYTES) {
         return estimate_rolling(plan, p);
     }
-    static const double filter = 8, vector[] = {0.8, 2.0}, tap[] = {0.12, 0.18}; /* by stride */
+    static const double filter = 8, vector[] = {0.8, 1.5}, tap[] = {0.12, 0.15}; /* by stride */
     const bool by_2 = p->axis[2].stride == 2;
-    return filter + vectors_of(plan, p) * (vector[by_2] + (double)plan->conv.taps * tap[by_2]);
+    const int64_t lanes = lanes_of(plan),
+                  width = by_2 ? (2 * lanes - p->axis[2].kernel) / 2 + 1 : lanes;
+    return filter + vectors_of(p, width) * (vector[by_2] + (double)plan->conv.taps * tap[by_2]);
 }
 
 /* The same for the shuffle kernels, fitted to 15 layers of 7 to 112 columns. Those for small images
@@ -142,9 +150,10 @@ static double estimate_shuffle(const gops_plan *plan, const image_plan *p)
     const gops_depthwise_shuffle_kernels *kernels =
         &plan->kernels->depthwise->shuffle[plan->type->compute];
     const double taps = (double)plan->conv.taps;
-    return filter + taps * (p->kernel == kernels->small_stride1   ? small_stride1
-                            : p->kernel == kernels->small_stride2 ? small_stride2
-                                                                  : tap * vectors_of(plan, p));
+    return filter + taps * (p->kernel == kernels->small_stride1 ? small_stride1
+                            : p->kernel == kernels->small_stride2
+                                ? small_stride2
+                                : tap * vectors_of(p, lanes_of(plan)));
 }
 
 /* The same for the transposed form, fitted to 6 layers of 32 to 256 columns. A tile is two vectors
@@ -152,8 +161,7 @@ static double estimate_shuffle(const gops_plan *plan, const image_plan *p)
 static double estimate_transposed(const gops_plan *plan, const image_plan *p)
 {
     static const double filter = 5, tile_column = 5, vector = 0.35, tap = 0.15;
-    const int64_t lanes = plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
-    const double tile_columns = (double)gops_ceil_div(p->axis[2].output, 2 * lanes);
+    const double tile_columns = (double)gops_ceil_div(p->axis[2].output, 2 * lanes_of(plan));
     const double vectors = 2 * tile_columns * (double)p->axis[1].output;
     return filter + tile_columns * tile_column +
            vectors * (vector + tap * (double)plan->conv.taps / 4);

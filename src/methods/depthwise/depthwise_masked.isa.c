@@ -1,5 +1,5 @@
 /* depthwise_masked.isa.c: the kernels of depthwise/masked, for instruction sets with masked
- * loads: AVX-512, whose registers hold the sums of 14 rows, and AVX2. */
+ * loads: AVX-512, whose registers hold the sums of 14 rows with stride 1, and AVX2. */
 #include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
@@ -10,6 +10,25 @@
 #include <stddef.h>
 
 #if defined(__AVX512F__)
+
+/* Loads for each tap with stride 1, shuffles with stride 2. */
+GOPS_INLINE void f32_rolling_store_first(float *to, int64_t count, __m512 value)
+{
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << gops_min(count, 16)) - 1), value);
+}
+
+#define IN_ORDER 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#define TAPS "methods/depthwise/depthwise_rolling_permute.inc.h"
+#define SERVES_STRIDE_1 0
+#define EACH_COMPUTE "methods/depthwise/depthwise_rolling.inc.h"
+#define C float
+#define LANES 16
+#define NAME(symbol) f32_rolling_##symbol
+#define REGISTER __m512
+#define MASK __mmask16
+#define INTRINSIC(operation) _mm512_##operation##_ps
+#include "isa/one_compute.inc.h"
+#undef EACH_COMPUTE
 
 #define EACH_COMPUTE "methods/depthwise/depthwise_masked.inc.h"
 #define C float
@@ -63,6 +82,8 @@ GOPS_INLINE void f32_store_first(float *to, int64_t count, __m256 value)
 #define ODD_LANES 1, 3, 9, 11, 5, 7, 13, 15
 #define IN_ORDER 0, 1, 4, 5, 2, 3, 6, 7
 
+#define TAPS "methods/depthwise/depthwise_rolling_load.inc.h"
+#define SERVES_STRIDE_1 1
 #define EACH_COMPUTE "methods/depthwise/depthwise_rolling.inc.h"
 #define C float
 #define LANES 8

@@ -7,11 +7,8 @@
  * up. So each row of data is loaded once for each tap along x, and there is nothing else to do but
  * the multiplications. Rows outside the image are left out.
  *
- * Along x, tap kx is the row shifted by kx columns, an unaligned load. Tiles at the edge of the
- * image mask off the lanes outside it: they become 0, as in a padded copy, and no memory is touched
- * there. With stride 2, two loads hold the data of taps kx and kx + 1 in their even and odd lanes.
- * EVEN_LANES and ODD_LANES bring these together, in whatever order one instruction can, and
- * IN_ORDER puts the sums in order.
+ * Along x, TAPS makes of a row a vector for each tap, with zeros for lanes outside the image, as in a padded copy, and
+ * touches no memory there.
  *
  * Every output sums its taps from the first row to the last, so that tiles may overlap: the last
  * tile along x begins within the one before it. With dilation D only every D-th row shares data,
@@ -19,18 +16,36 @@
  *
  * Parameters: C, LANES and NAME of isa/each_compute.inc.h, and
  *
+ *   TAPS                             string: depthwise_rolling_load.inc.h or depthwise_rolling_permute.inc.h, which have
+ *
+ *       row_taps                     type: how the rows of a tile are read; it is kept in registers if
+ *                                    ROW_TAPS_IN_REGISTERS is 1
+ *       tile_width(K, S)             columns of a tile that is one vector wide
+ *       find_taps(taps, a, x, K, S, NR)
+ *                                    sets row_taps of a tile whose first tap is column x of the data; returns whether
+ *                                    its loads need masks, as they do with EDGE
+ *       read_row(row, taps, EDGE)    the row_data of a row that begins at `row`
+ *       read_taps(x, data, taps, dilation, kx, v, K, S, EDGE)
+ *                                    sets x[0] to x[S - 1], the vectors v of taps kx to kx + S - 1 < K
+ *
+ *   SERVES_STRIDE_1                  1 if images with stride 1 are served too, dilated ones too; else 0
  *   NAME(lane_set)                   type: a set of the lanes of a vector
  *   NAME(lanes_between)(begin, end)  the lanes begin to end - 1; both may lie outside of it
  *   NAME(load_lanes)(from, set)      loads the lanes of a set, the others are 0
  *   NAME(store_first)(to, count, value)
  *                                    stores the first `count` lanes; it may be more than LANES
- *   EVEN_LANES, ODD_LANES, IN_ORDER  lists of LANES indices for __builtin_shufflevector
+ *   EVEN_LANES, ODD_LANES, IN_ORDER  lists of LANES indices for __builtin_shufflevector; the first two, lane_set,
+ *                                    lanes_between and load_lanes are only for depthwise_rolling_load.inc.h
  */
 #include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"
 
-#define lane_set NAME(lane_set)
-#define row_lanes NAME(row_lanes)
+#define row_taps NAME(row_taps)
+#define tile_width NAME(tile_width)
+#define find_taps NAME(find_taps)
+#define row_data NAME(row_data)
+#define read_row NAME(read_row)
+#define read_taps NAME(read_taps)
 #define add_row NAME(add_row)
 #define finish_row NAME(finish_row)
 #define roll NAME(roll)
@@ -46,22 +61,20 @@ enum {
     MAX_NR = 2,
     /* Of the data that tiles go through together. */
     CACHED_BYTES = 1 << 14,
-    /* Each tile prefetches the one after the next. */
+    /* Each tile prefetches the outputs of the one after the next, and the data of the band below, or of the next
+     * images: what hardware prefetches, where the data lie beyond the second level cache, comes late. */
     PREFETCH = 2,
     /* A band has at least so many times the rows of the kernel, of which its neighbour too reads
      * all but one. */
     MIN_BAND = 4,
 };
 
-/* The lanes inside the image, of the loads of a row: by tap, or pair of taps with stride 2. */
-typedef struct row_lanes {
-    lane_set set[MAX_TAPS][MAX_NR * 2];
-} row_lanes;
+#include TAPS
 
 /* A tile of columns, of some filters. */
 typedef struct rolling_tile {
     gops_depthwise_image image;
-    row_lanes within;
+    row_taps taps;
     int64_t column;
 } rolling_tile;
 
@@ -69,30 +82,17 @@ typedef void rolling_fn(const rolling_tile *);
 
 /* Adds a row of data, whose row of the kernel is q + S * m for the m-th of the open rows of
  * outputs. */
-GOPS_INLINE void add_row(const rolling_tile *a, const C *row, int64_t dilation,
-                         const vector *weight, vector (*sum)[MAX_NR], const int q, const int K,
-                         const int S, const int NR, const int EDGE)
+GOPS_INLINE void add_row(const row_taps *taps, const C *row, int64_t dilation, const vector *weight,
+                         vector (*sum)[MAX_NR], const int q, const int K, const int S, const int NR,
+                         const int EDGE)
 {
+    const row_data data = read_row(row, taps, EDGE);
     GOPS_UNROLL
     for (int kx = 0; kx < K; kx += S) {
         GOPS_UNROLL
         for (int v = 0; v < NR; v++) {
             vector x[2];
-            GOPS_UNROLL
-            for (int i = 0; i < S; i++) {
-                const C *from = row + kx * dilation + (v * S + i) * LANES;
-                if (EDGE) {
-                    x[i] = NAME(load_lanes)(from, a->within.set[kx / S][v * S + i]);
-                } else {
-                    x[i] = *(const vector *)(const void *)from;
-                }
-                GOPS_IN_REGISTER(x[i]);
-            }
-            if (S == 2) {
-                const vector odd = __builtin_shufflevector(x[0], x[1], ODD_LANES);
-                x[0] = __builtin_shufflevector(x[0], x[1], EVEN_LANES);
-                x[1] = odd;
-            }
+            read_taps(x, data, taps, dilation, kx, v, K, S, EDGE);
             GOPS_UNROLL
             for (int i = 0; i < gops_min(S, K - kx); i++) {
                 GOPS_UNROLL
@@ -105,18 +105,21 @@ GOPS_INLINE void add_row(const rolling_tile *a, const C *row, int64_t dilation,
 }
 
 /* Stores a row of outputs. */
-GOPS_INLINE void finish_row(const gops_depthwise_image *a, C *output, vector *sum, const int S,
-                            const int NR, const int EDGE)
+GOPS_INLINE void finish_row(const gops_depthwise_image *a, C *output, vector *sum, const int K,
+                            const int S, const int NR, const int EDGE)
 {
     if (a->bounds != NULL) {
         NAME(epilogue_all)(sum, NR, a->bounds, broadcast(*(const C *)a->bias));
     }
+    const int64_t width = tile_width(K, S);
     GOPS_UNROLL
     for (int v = 0; v < NR; v++) {
         if (S == 2) {
             sum[v] = __builtin_shufflevector(sum[v], sum[v], IN_ORDER);
         }
-        if (EDGE && NR == 1) {
+        if (width < LANES) {
+            NAME(store_first)(output, gops_min(a->columns, width), sum[v]);
+        } else if (EDGE && NR == 1) {
             NAME(store_first)(output, a->columns, sum[v]);
         } else {
             *(vector *)(void *)(output + v * LANES) = sum[v];
@@ -135,14 +138,18 @@ GOPS_INLINE void roll(const rolling_tile *at, const gops_depthwise_image *a, int
                   dilation_x = DX == 1 ? 1 : a->dilation_x;
     const int64_t pitch = dilation_y * a->width, output_pitch = dilation_y * a->columns;
     const int64_t height = a->height;
+    const row_taps kept = at->taps, *taps = ROW_TAPS_IN_REGISTERS ? &kept : &at->taps;
     int64_t y = first * S - a->pad_y;
     const C *row = (const C *)a->data + y * a->width + at->column * S - a->pad_x;
     C *output =
         (C *)a->output + (first - a->first_row - (OPEN - 1) * dilation_y) * a->columns + at->column;
     vector weight[MAX_TAPS * MAX_TAPS], sum[MAX_TAPS][MAX_NR];
     GOPS_UNROLL
-    for (int i = 0; i < K * K; i++) {
-        weight[i] = broadcast(((const C *)a->weights)[i]);
+    for (int ky = 0; ky < K; ky++) {
+        GOPS_UNROLL
+        for (int i = ky * K; i < ky * K + K; i++) {
+            weight[i] = broadcast(((const C *)a->weights)[i]);
+        }
     }
     GOPS_UNROLL
     for (int i = 0; i < OPEN * NR; i++) {
@@ -151,14 +158,14 @@ GOPS_INLINE void roll(const rolling_tile *at, const gops_depthwise_image *a, int
     for (int64_t i = 1 - OPEN; i < rows; i++, output += output_pitch) {
         GOPS_UNROLL
         for (int q = 0; q < S; q++, y += dilation_y, row += pitch) {
-            __builtin_prefetch(row + PREFETCH * S * NR * LANES);
+            __builtin_prefetch(row + S * rows * pitch);
             if (y >= 0 && y < height) {
-                add_row(at, row, dilation_x, weight, sum, q, K, S, NR, EDGE);
+                add_row(taps, row, dilation_x, weight, sum, q, K, S, NR, EDGE);
             }
         }
         __builtin_prefetch(output + PREFETCH * NR * LANES, 1);
         if (i >= 0) {
-            finish_row(a, output, sum[OPEN - 1], S, NR, EDGE);
+            finish_row(a, output, sum[OPEN - 1], K, S, NR, EDGE);
         }
         GOPS_UNROLL
         for (int m = OPEN - 1; m >= 0; m--) {
@@ -192,17 +199,8 @@ GOPS_INLINE void tile_columns(rolling_tile *at, int64_t column, const int K, con
                               const int NR, rolling_fn *const kernels[2])
 {
     const gops_depthwise_image *a = &at->image;
-    const int64_t x = column * S - a->pad_x, step = S * a->dilation_x;
-    const int64_t end = x + (K - 1) / S * step + S * NR * LANES;
-    const bool edge = x < 0 || end > a->width;
     at->column = column;
-    for (int i = 0; edge && i < (K + S - 1) / S; i++) {
-        GOPS_UNROLL
-        for (int v = 0; v < S * NR; v++) {
-            const int64_t from = x + i * step + v * LANES;
-            at->within.set[i][v] = NAME(lanes_between)(-from, a->width - from);
-        }
-    }
+    const bool edge = find_taps(&at->taps, a, column * S - a->pad_x, K, S, NR);
     kernels[edge](at);
 }
 
@@ -210,13 +208,13 @@ GOPS_INLINE void tile_columns(rolling_tile *at, int64_t column, const int K, con
 GOPS_INLINE void all_columns(rolling_tile *at, const int K, const int S,
                              rolling_fn *const kernels[2], rolling_fn *const wide[2])
 {
-    const int64_t columns = at->image.columns;
+    const int64_t columns = at->image.columns, width = tile_width(K, S);
     int64_t column = 0;
     for (; wide != NULL && columns - column >= MAX_NR * LANES; column += MAX_NR * LANES) {
         tile_columns(at, column, K, S, MAX_NR, wide);
     }
-    for (; column < columns; column += LANES) {
-        tile_columns(at, gops_clamp(columns - LANES, 0, column), K, S, 1, kernels);
+    for (; column < columns; column += width) {
+        tile_columns(at, gops_clamp(columns - width, 0, column), K, S, 1, kernels);
     }
 }
 
@@ -226,12 +224,15 @@ GOPS_INLINE void all_bands(const gops_depthwise_image *a, const int K, const int
                            rolling_fn *const kernels[2], rolling_fn *const wide[2])
 {
     const int64_t bytes = a->width * (int64_t)sizeof(C) * S;
-    const int64_t together = gops_max(1, CACHED_BYTES / (bytes * a->rows));
-    const int64_t band = gops_max(MIN_BAND * K, CACHED_BYTES / bytes);
+    const int64_t together = a->filters > 1 ? gops_max(1, CACHED_BYTES / (bytes * a->rows)) : 1;
+    const int64_t most = gops_max(MIN_BAND * K, CACHED_BYTES / bytes);
+    const int64_t band =
+        a->rows > most ? gops_ceil_div(a->rows, gops_ceil_div(a->rows, most)) : a->rows;
     gops_depthwise_image next = *a;
+    rolling_tile at;
     for (int64_t filter = 0; filter < a->filters; filter += together) {
         for (int64_t row = 0; row < a->rows; row += band) {
-            rolling_tile at = {.image = next};
+            at.image = next;
             at.image.filters = gops_min(together, a->filters - filter);
             at.image.output = (C *)next.output + row * a->columns;
             at.image.first_row = a->first_row + row;
@@ -259,11 +260,20 @@ GOPS_INLINE void all_bands(const gops_depthwise_image *a, const int K, const int
         all_bands(a, K, S, kernels, NULL);                                                         \
     }
 
-GOPS_ROLLING_KERNEL(of5, 5, 1, 1)
-GOPS_ROLLING_KERNEL(of7, 7, 1, 1)
 GOPS_ROLLING_KERNEL(of3_by2, 3, 2, 1)
 GOPS_ROLLING_KERNEL(of5_by2, 5, 2, 1)
 GOPS_ROLLING_KERNEL(of7_by2, 7, 2, 1)
+
+/* By the kernel's size. */
+static gops_depthwise_image_fn *const NAME(by2)[8] = {
+    [3] = NAME(of3_by2),
+    [5] = NAME(of5_by2),
+    [7] = NAME(of7_by2),
+};
+
+#if SERVES_STRIDE_1
+GOPS_ROLLING_KERNEL(of5, 5, 1, 1)
+GOPS_ROLLING_KERNEL(of7, 7, 1, 1)
 GOPS_ROLLING_KERNEL(of3_dilated, 3, 1, 0)
 GOPS_ROLLING_KERNEL(of5_dilated, 5, 1, 0)
 GOPS_ROLLING_KERNEL(of7_dilated, 7, 1, 0)
@@ -282,12 +292,13 @@ static void NAME(of3)(const gops_depthwise_image *a)
 
 static void NAME(masked)(const gops_depthwise_image *a)
 {
-    /* By the kernel's size: dense, with stride 2, dilated. */
-    static gops_depthwise_image_fn *const kernels[][3] = {
-        [3] = {NAME(of3), NAME(of3_by2), NAME(of3_dilated)},
-        [5] = {NAME(of5), NAME(of5_by2), NAME(of5_dilated)},
-        [7] = {NAME(of7), NAME(of7_by2), NAME(of7_dilated)},
+    /* By the kernel's size: dense, dilated. */
+    static gops_depthwise_image_fn *const by1[][2] = {
+        [3] = {NAME(of3), NAME(of3_dilated)},
+        [5] = {NAME(of5), NAME(of5_dilated)},
+        [7] = {NAME(of7), NAME(of7_dilated)},
     };
     const bool dilated = a->dilation_y > 1 || a->dilation_x > 1;
-    kernels[a->kernel_y][a->stride == 2 ? 1 : dilated ? 2 : 0](a);
+    (a->stride == 2 ? NAME(by2)[a->kernel_y] : by1[a->kernel_y][dilated])(a);
 }
+#endif
