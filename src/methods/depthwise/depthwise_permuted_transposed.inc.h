@@ -220,7 +220,7 @@ GOPS_INLINE void transposed_rows_of_2(const transposed_work *w, const transposed
     if (RESIDUE > 0) {
         transposed_quads(w, tile, filter->data, y++, quads, NV, true);
     }
-    for (int64_t row = 0;;) {
+    for (int64_t row = 0; row < w->rows; row += ROWS) {
         GOPS_UNROLL
         for (int n = 0; n < ROWS; n++) {
             const int residue = (RESIDUE + n) % 2;
@@ -228,12 +228,9 @@ GOPS_INLINE void transposed_rows_of_2(const transposed_work *w, const transposed
                 transposed_quads(w, tile, filter->data, y++, quads, NV, true);
             }
             transposed_row(w, filter, quads, residue, sums + n % R * NV, NV, true, CODES);
-            if (n % R == R - 1) {
-                store_transposed(w, tile, row, gops_min(R, w->rows - row), sums, NV, CODES);
-                row += R;
-                if (row >= w->rows) {
-                    return;
-                }
+            const int64_t first = row + n + 1 - R;
+            if (n % R == R - 1 && first < w->rows) {
+                store_transposed(w, tile, first, gops_min(R, w->rows - first), sums, NV, CODES);
             }
         }
     }
