@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """export_networks.py FOLDER NAME...: writes networks of torchvision with random weights as ONNX.
 
-As one exports them: FOLDER/NAME-OPSET.onnx, batch 1, input "x", output "y"; files that are there are
-kept. unet_groupnorm is this file's own. A line for each file: name, path and the input's side.
+As one exports them: FOLDER/NAME-OPSET.onnx, batch 1, input "x", output "y"; with another --batch or
+--side the file's name has the input's shape in front of the opset. Files that are there are kept.
+Segmentation and video networks too; unet_groupnorm is this file's own. A line for each file: name, path
+and the input's shape.
 """
 
 import argparse
@@ -14,7 +16,22 @@ import torch
 import torchvision
 
 SIDES = {"inception_v3": 299, "unet_groupnorm": 128}
-USUAL_SIDE = 224
+USUAL_SIDE, USUAL_SIDE_OF_VIDEO, FRAMES = 224, 112, 16
+
+
+SEGMENTATION = torchvision.models.list_models(torchvision.models.segmentation)
+VIDEO = torchvision.models.list_models(torchvision.models.video)
+
+
+class Segmented(torch.nn.Module):
+    """A segmentation network's main output."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x):
+        return self.network(x)["out"]
 
 
 class Double(torch.nn.Sequential):
@@ -54,26 +71,35 @@ def build(name):
     if name == "unet_groupnorm":
         return UNet()
     extra = {"init_weights": True} if name in ("googlenet", "inception_v3") else {}
-    return getattr(torchvision.models, name)(weights=None, **extra)
+    extra |= {"weights_backbone": None} if name in SEGMENTATION else {}
+    network = torchvision.models.get_model(name, weights=None, **extra)
+    return Segmented(network) if name in SEGMENTATION else network
+
+
+def input_shape(name, batch, side):
+    if name in VIDEO:
+        side = side or USUAL_SIDE_OF_VIDEO
+        return batch, 3, FRAMES, side, side
+    side = side or SIDES.get(name, USUAL_SIDE)
+    return batch, 3, side, side
 
 
 def randomize(network):
     """Moments other than 0 and 1, so that batch normalization does something."""
     for layer in network.modules():
-        if isinstance(layer, torch.nn.BatchNorm2d):
+        if isinstance(layer, (torch.nn.BatchNorm2d, torch.nn.BatchNorm3d)):
             layer.running_mean.uniform_(-0.2, 0.2)
             layer.running_var.uniform_(0.7, 1.5)
 
 
-def export(name, path, opset):
+def export(name, path, shape, opset):
     torch.manual_seed(1)
     network = build(name).eval()
     randomize(network)
-    side = SIDES.get(name, USUAL_SIDE)
     temporary = path.with_suffix(".new")
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        torch.onnx.export(network, torch.zeros(1, 3, side, side), str(temporary), opset_version=opset,
+        torch.onnx.export(network, torch.zeros(shape), str(temporary), opset_version=opset,
                           input_names=["x"], output_names=["y"])
     os.replace(temporary, path)
 
@@ -83,13 +109,18 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="+")
     parser.add_argument("--opset", type=int, default=13)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--side", type=int, help="of the input; without it the network's usual one")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in options.names:
-        path = options.folder / f"{name}-{options.opset}.onnx"
+        shape = input_shape(name, options.batch, options.side)
+        usual = shape == input_shape(name, 1, None)
+        middle = "" if usual else "-" + "x".join(map(str, shape))
+        path = options.folder / f"{name}{middle}-{options.opset}.onnx"
         if not path.exists():
-            export(name, path, options.opset)
-        print(name, path, SIDES.get(name, USUAL_SIDE), flush=True)
+            export(name, path, shape, options.opset)
+        print(name + middle, path, ",".join(map(str, shape)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 /*
  * models.c: ONNX files in ONNX Runtime, without the provider and with it, in turns.
  *
- *     models --threads=1,2 --rounds=5 [--claim=all] NAME FILE SIDE ...
+ *     models --threads=1,2 --rounds=5 [--claim=all] NAME FILE SHAPE ...
  *
  * prints a line of Markdown for each file and number of threads: the least time of a run without and
  * with the provider, the first over the second, how many nodes the provider took, and how far the
  * outputs differ, over the largest value. With --claim=all it takes what loses by the estimate too. A
- * file has an input "x" of [1, 3, SIDE, SIDE] and an output "y". With GROUPOPS_ORT_PROFILE=PREFIX the runtime writes profiles of its nodes.
+ * file has an input "x" of SHAPE, as 1,3,224,224, and an output "y". With GROUPOPS_ORT_PROFILE=PREFIX the
+ * runtime writes profiles of its nodes.
  */
 #include "clock.h"
 #include "ort_host.h"
@@ -116,14 +117,21 @@ static void compare(const char *name, const gops_onnx_buffer *model, const gops_
     gops_ort_load()->release_session(sessions[1]);
 }
 
-static void compare_file(const char *name, const char *path, int64_t side, const schedule *how)
+static void compare_file(const char *name, const char *path, const char *shape, const schedule *how)
 {
-    const int64_t dims[] = {1, 3, side, side}, count = 3 * side * side;
+    int64_t dims[GOPS_MAX_RANK], count = 1;
+    int rank = 0;
+    for (const char *at = shape; at != NULL && rank < GOPS_MAX_RANK; rank++) {
+        dims[rank] = atoll(at);
+        count *= dims[rank];
+        at = strchr(at, ',');
+        at = at != NULL ? at + 1 : NULL;
+    }
     gops_test_random random = gops_test_random_start(1, 1);
     float *data = gops_test_allocate((size_t)count * sizeof *data);
     gops_onnx_buffer model;
     gops_test_random_fill(&random, GOPS_F32, data, count);
-    const gops_ort_tensor input = {"x", ORT_FLOAT, 4, dims, data};
+    const gops_ort_tensor input = {"x", ORT_FLOAT, rank, dims, data};
     if (read_file(path, &model)) {
         for (int i = 0; i < how->count; i++) {
             compare(name, &model, &input, how->threads[i], how->rounds);
@@ -155,8 +163,8 @@ static void models(void)
     printf("\n| network | threads | without, ms | with, ms | ratio | nodes taken | difference |\n"
            "|---|---|---|---|---|---|---|\n");
     for (; first + 2 < arguments.count; first += 3) {
-        compare_file(arguments.words[first], arguments.words[first + 1],
-                     atoi(arguments.words[first + 2]), &how);
+        compare_file(arguments.words[first], arguments.words[first + 1], arguments.words[first + 2],
+                     &how);
     }
 }
 
