@@ -2,6 +2,11 @@
 #include "ort_team.h"
 
 #include <stdatomic.h>
+#include <sys/mman.h>
+
+/* As the library's own allocator: the scratch memory of a region's large values is one block. With pages of 4 KB
+ * mobilenet_v3_large took 1.03 to 1.06 times as long (Intel Xeon with AMX, in a virtual machine). */
+enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
 
 /* The call of the runtime that this thread executes, or NULL, and the team that it leads. */
 static _Thread_local const ort_kernel_context *entered;
@@ -74,6 +79,9 @@ static void *host_allocate(void *context, size_t bytes, size_t alignment)
     gops_ort_runtime *runtime = context;
     ort_allocator *from = entered != NULL ? find_scratch(runtime) : runtime->allocator;
     void *memory = NULL;
+    if (bytes >= HUGE_FROM && alignment < HUGE_PAGE) {
+        alignment = HUGE_PAGE;
+    }
     if (from == NULL || bytes > SIZE_MAX - alignment - sizeof memory) {
         return NULL;
     }
@@ -84,6 +92,11 @@ static void *host_allocate(void *context, size_t bytes, size_t alignment)
     const uintptr_t first = (uintptr_t)memory + sizeof memory;
     void **aligned = (void **)((first + alignment - 1) / alignment * alignment);
     aligned[-1] = memory;
+#ifdef MADV_HUGEPAGE
+    if (bytes >= HUGE_FROM) {
+        (void)madvise(aligned, bytes, MADV_HUGEPAGE); /* where it is refused all is as before */
+    }
+#endif
     return aligned;
 }
 
