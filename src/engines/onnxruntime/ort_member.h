@@ -101,11 +101,11 @@ ort_status *gops_ort_member_make_depthwise(gops_ort_reading *from, int64_t taps,
 ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
                                          const gops_ort_graph *graph, gops_ort_claim *claim);
 
-/* Reads a ReduceMean of `data` that begins a layer normalization over the channels, and what follows
- * with the channels last. */
-ort_status *gops_ort_member_of_mean(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_node *node, const gops_tensor *data,
-                                    gops_ort_member **member);
+/* Reads a layer normalization of `data` over the channels, or a ReduceMean that begins one, and what
+ * follows with the channels last. */
+ort_status *gops_ort_member_of_layer_norm(const gops_ort_runtime *runtime,
+                                          const gops_ort_graph *graph, gops_ort_node *node,
+                                          const gops_tensor *data, gops_ort_member **member);
 
 /* Reads a pool over two axes; an average is one if all windows have as many elements, their padding
  * counted or not there, and with what follows it a convolution. */

@@ -3,7 +3,7 @@
  * normalization over the channels, which exporters below opset 17 decompose, and products by matrices,
  * which are convolutions by kernels of 1. Their data stay as they are, with the channels first:
  *
- *     ReduceMean, Sub, [Transpose], Pow, ReduceMean, Add, Sqrt, Div, Mul, Add
+ *     LayerNormalization, or ReduceMean, Sub, [Transpose], Pow, ReduceMean, Add, Sqrt, Div, Mul, Add
  *     { MatMul, Add or Reshape, Gemm, Reshape; [activation]; [Mul]; } [Transpose], [Mul], [Add]
  *
  * The first Transpose may also stand in front; the last three belong to whatever is before them. Either
@@ -96,34 +96,73 @@ static bool take_deviations(gops_ort_chain *of, gops_ort_node *mean, float *epsi
            gops_ort_chain_take(of, "Div", true) != NULL;
 }
 
-static bool read_norm(gops_ort_chain *of, gops_ort_node *mean)
-{
-    gops_ort_constant scales, shifts;
+typedef struct norm {
+    gops_ort_constant scales, shifts; /* count 0: no shifts */
     float epsilon;
-    if (!take_deviations(of, mean, &epsilon) || !gops_ort_chain_take_numbers(of, "Mul", &scales) ||
-        !gops_ort_chain_take_numbers(of, "Add", &shifts)) {
+} norm;
+
+static bool read_decomposed(gops_ort_chain *of, gops_ort_node *mean, norm *read)
+{
+    return take_deviations(of, mean, &read->epsilon) &&
+           gops_ort_chain_take_numbers(of, "Mul", &read->scales) &&
+           gops_ort_chain_take_numbers(of, "Add", &read->shifts);
+}
+
+static bool read_vector(gops_ort_chain *of, const ort_value_info *info, gops_ort_constant *vector)
+{
+    return gops_ort_chain_read_numbers(of, info, vector) && vector->tensor.rank == 1 &&
+           vector->count == of->data.dims[1];
+}
+
+static bool read_layer_norm(gops_ort_chain *of, gops_ort_node *node, norm *read)
+{
+    gops_ort_attributes attributes = {of->runtime, node, NULL, false};
+    int64_t axis = -1;
+    if (!of->is_last || gops_ort_only_reader(of->graph, of->claim.output) != node) {
+        return false;
+    }
+    read->epsilon = 1e-5F; /* the operator's default */
+    gops_ort_attribute_int(&attributes, "axis", &axis);
+    gops_ort_attribute_float(&attributes, "epsilon", &read->epsilon);
+    of->status = attributes.status;
+    gops_ort_claim_add(&of->claim, node);
+    return of->status == NULL && !attributes.malformed &&
+           (axis == -1 || axis == of->data.rank - 1) && read->epsilon > 0 &&
+           node->input_count >= 2 && read_vector(of, node->inputs[1], &read->scales) &&
+           (node->input_count < 3 || node->inputs[2] == NULL ||
+            read_vector(of, node->inputs[2], &read->shifts));
+}
+
+static bool read_norm(gops_ort_chain *of, gops_ort_node *node)
+{
+    const bool is_whole = strcmp(node->type, "LayerNormalization") == 0;
+    norm read = {.shifts = {.count = 0}};
+    if (!(is_whole ? read_layer_norm(of, node, &read) : read_decomposed(of, node, &read))) {
         return false;
     }
     if (of->is_last) {
         gops_ort_chain_take_transpose(of, false);
     }
-    const size_t channels = (size_t)of->data.dims[1];
-    gops_ort_member *made = gops_ort_chain_make(of, GOPS_ORT_CHANNEL_NORM, 2 * of->data.dims[1]);
+    const int64_t channels = of->data.dims[1];
+    gops_ort_member *made = gops_ort_chain_make(of, GOPS_ORT_CHANNEL_NORM, 2 * channels);
     if (made == NULL) {
         return false;
     }
-    memcpy(made->made, scales.values, channels * sizeof(float));
-    memcpy(made->made + channels, shifts.values, channels * sizeof(float));
+    const float *scales = read.scales.values, *shifts = read.shifts.values;
+    for (int64_t c = 0; c < channels; c++) {
+        made->made[c] = scales[c];
+        made->made[channels + c] = read.shifts.count > 0 ? shifts[c] : 0;
+    }
     made->weights = made->made;
     made->biases = made->made + channels;
-    made->claim.operation.norm.epsilon = (double)epsilon;
+    made->claim.operation.norm.epsilon = (double)read.epsilon;
     gops_ort_chain_go_on(of, made);
     return true;
 }
 
-ort_status *gops_ort_member_of_mean(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_node *node, const gops_tensor *data,
-                                    gops_ort_member **member)
+ort_status *gops_ort_member_of_layer_norm(const gops_ort_runtime *runtime,
+                                          const gops_ort_graph *graph, gops_ort_node *node,
+                                          const gops_tensor *data, gops_ort_member **member)
 {
     gops_ort_chain of = {.runtime = runtime, .graph = graph, .data = *data};
     gops_ort_node *before = gops_ort_writer(graph, node->input_names[0]);

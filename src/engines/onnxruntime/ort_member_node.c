@@ -150,7 +150,8 @@ static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor
     bool serves = true;
     ort_status *status = is(from, "ReduceMean") ? is_mean(from, &serves) : NULL;
     if (status == NULL && !serves) {
-        return gops_ort_member_of_mean(from->runtime, from->graph, from->node, &from->data, member);
+        return gops_ort_member_of_layer_norm(from->runtime, from->graph, from->node, &from->data,
+                                             member);
     }
     if (status != NULL || from->data.rank < 3) {
         return status;
@@ -229,6 +230,9 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
     }
     if (is(&from, "InstanceNormalization")) {
         return gops_ort_member_of_instance(runtime, graph, node, member);
+    }
+    if (is(&from, "LayerNormalization")) {
+        return gops_ort_member_of_layer_norm(runtime, graph, node, &from.data, member);
     }
     if (is(&from, "MaxPool")) {
         return gops_ort_member_of_max_pool(&from, &output, member);

@@ -23,7 +23,10 @@ typedef struct form {
     float exponent;     /* 0: 2 */
     bool stays;         /* the channels stay last */
     bool read;          /* a value in between is an output */
-    bool other_axis;    /* the means are of rows */
+    bool read_front;    /* so is what the first Transpose writes */
+    bool other_axis;    /* the means are of rows; of a LayerNormalization of rows and channels */
+    bool whole;         /* LayerNormalization */
+    bool shiftless;     /* without shifts and with the operator's own epsilon */
     int claimed, parts; /* with the two Conv and the Add of both */
 } form;
 
@@ -59,6 +62,48 @@ static const form forms[] = {
      .other_axis = true,
      .claimed = 3,
      .parts = 2},
+    {.name = "LayerNormalization",
+     .height = 13,
+     .width = 11,
+     .whole = true,
+     .claimed = 16,
+     .parts = 1},
+    {.name = "LayerNormalization without shifts",
+     .height = 37,
+     .width = 31,
+     .gemm = true,
+     .whole = true,
+     .shiftless = true,
+     .claimed = 13,
+     .parts = 1},
+    {.name = "LayerNormalization alone",
+     .height = 9,
+     .width = 13,
+     .no_product = true,
+     .whole = true,
+     .claimed = 6,
+     .parts = 1},
+    {.name = "LayerNormalization, read in front",
+     .height = 9,
+     .width = 13,
+     .read_front = true,
+     .whole = true,
+     .claimed = 3,
+     .parts = 2},
+    {.name = "LayerNormalization, channels first",
+     .height = 9,
+     .width = CHANNELS,
+     .first = true,
+     .whole = true,
+     .claimed = 3,
+     .parts = 2},
+    {.name = "LayerNormalization of rows",
+     .height = 9,
+     .width = 13,
+     .other_axis = true,
+     .whole = true,
+     .claimed = 3,
+     .parts = 2},
 };
 
 static void number(builder *graph, const char *name, double value)
@@ -77,6 +122,27 @@ static void mean(builder *graph, const char *to, const char *from, int64_t axis)
 {
     gops_ort_graph_node(graph, "ReduceMean", to, FROM(from));
     gops_ort_graph_ints(graph, "axes", 1, axis, 0, 0, 0);
+}
+
+/* "h" is the normalized "c", or with the channels first its rows are. */
+static void layer_norm(builder *graph, const form *of)
+{
+    const int64_t dims[] = {of->width, CHANNELS}, *scale = of->other_axis ? dims : dims + 1;
+    const int rank = of->other_axis ? 2 : 1;
+    const char *data = of->first ? "c" : "t";
+    if (!of->first) {
+        transpose(graph, "t", "c", true);
+    }
+    gops_ort_graph_constant(graph, "scale", rank, scale, 0.5, 1.5);
+    gops_ort_graph_constant(graph, "shift", rank, scale, -1, 1);
+    gops_ort_graph_node(graph, "LayerNormalization", "h",
+                        of->shiftless ? FROM(data, "scale") : FROM(data, "scale", "shift"));
+    if (of->other_axis) {
+        gops_onnx_build_int(&graph->builder, "axis", -2);
+    }
+    if (!of->shiftless) {
+        gops_onnx_build_float(&graph->builder, "epsilon", 0.01F);
+    }
 }
 
 /* "h" is the normalized "c". */
@@ -176,9 +242,13 @@ static void build(builder *graph, uint64_t stream, const form *of)
     const int64_t dims[] = {BATCH, IN, of->height, of->width};
     const char *last = of->first ? "h" : "z";
     gops_ort_load();
-    gops_ort_graph_start(graph, stream, 13, dims, 4);
+    gops_ort_graph_start(graph, stream, of->whole ? 17 : 13, dims, 4);
     gops_ort_graph_conv(graph, "c", "x", IN, CHANNELS, 3, 1);
-    norm(graph, of);
+    if (of->whole) {
+        layer_norm(graph, of);
+    } else {
+        norm(graph, of);
+    }
     if (of->no_product) {
         transpose(graph, "z", "h", false);
     } else if (!of->first) {
@@ -192,6 +262,9 @@ static void build(builder *graph, uint64_t stream, const form *of)
     gops_ort_graph_output(graph, "y");
     if (of->read) {
         gops_ort_graph_output(graph, "a1");
+    }
+    if (of->read_front) {
+        gops_ort_graph_output(graph, "t");
     }
 }
 
