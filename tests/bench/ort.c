@@ -1,6 +1,6 @@
 /* ort.c: ONNX Runtime, loaded when the program runs. */
 #include "contestant.h"
-#include "engines/onnxruntime/ort_abi.h"
+#include "engines/onnxruntime/runtime/ort_abi.h"
 #include "ort_model.h"
 
 #include <dlfcn.h>

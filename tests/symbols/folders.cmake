@@ -12,6 +12,9 @@ set(uses_methods ${seen} methods)
 foreach(method gemm implicit direct pointwise winograd depthwise subconv norm nonfinite)
   set(uses_methods/${method} ${seen} methods methods/${method})
 endforeach()
+foreach(form pairs permuted)
+  set(uses_methods/depthwise/${form} ${uses_methods/depthwise} methods/depthwise/${form})
+endforeach()
 list(APPEND uses_methods/subconv methods/implicit) # which its products are made by
 list(APPEND uses_methods/winograd methods/implicit) # which stores what becomes of 8 bits
 
@@ -24,7 +27,11 @@ set(uses_tool ${seen})
 # The library's own conversions of small floats, a header.
 set(also_tool/ir/ir_convert.c types/small_float.h)
 set(also_tool/npy/slopes.c types/small_float.h)
-set(uses_engines/onnxruntime engines/onnxruntime)
+set(seen "")
+foreach(folder runtime graph call region worth provider)
+  list(APPEND seen engines/onnxruntime/${folder})
+  set(uses_engines/onnxruntime/${folder} ${seen})
+endforeach()
 set(uses_engines/mpi engines/mpi)
 set(uses_engines/mpi/command engines/mpi/command ${uses_tool})
 set(uses_engines/mpi/include/groupops "")

@@ -1,7 +1,7 @@
 /* ort_counting.c: loads the provider, and stands between it and the runtime. */
 #include "ort_counting.h"
 
-#include "engines/onnxruntime/ort_abi.h"
+#include "engines/onnxruntime/runtime/ort_abi.h"
 
 #include <dlfcn.h>
 #include <string.h>

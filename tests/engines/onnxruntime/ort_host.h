@@ -6,7 +6,7 @@
 #ifndef GROUPOPS_TESTS_ORT_HOST_H
 #define GROUPOPS_TESTS_ORT_HOST_H
 
-#include "engines/onnxruntime/ort_abi.h"
+#include "engines/onnxruntime/runtime/ort_abi.h"
 #include "onnx_builder.h"
 
 #include <groupops/tensor.h>

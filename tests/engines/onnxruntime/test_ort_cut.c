@@ -1,5 +1,5 @@
 /* The choice by a minimum cut, beside all choices. */
-#include "engines/onnxruntime/ort_cut.h"
+#include "engines/onnxruntime/worth/ort_cut.h"
 
 #include "harness.h"
 #include "random_numbers.h"

@@ -7,7 +7,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p,
 
 import numpy
 
-# The slots of src/engines/onnxruntime/ort_abi.h.
+# The slots of src/engines/onnxruntime/runtime/ort_abi.h.
 _SLOTS = {
     "get_error_message": 2, "create_env": 3, "create_session": 7, "run": 9, "create_session_options": 10,
     "create_tensor": 49, "get_tensor_data": 51, "get_rank": 61, "get_dims": 62, "get_tensor_info": 65,

@@ -1,5 +1,5 @@
 /* onnxruntime_c_api.h: in place of the runtime's own header, which no package brings here: the names
- * that a page of first steps uses, at their slots in the runtime's table (src/engines/onnxruntime/ort_abi.h).
+ * that a page of first steps uses, at their slots in the runtime's table (src/engines/onnxruntime/runtime/ort_abi.h).
  */
 #ifndef GROUPOPS_STAND_IN_ONNXRUNTIME_C_API_H
 #define GROUPOPS_STAND_IN_ONNXRUNTIME_C_API_H

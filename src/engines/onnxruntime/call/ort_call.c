@@ -1,0 +1,306 @@
+/* ort_call.c: executes one call of a claim. */
+#include "engines/onnxruntime/call/ort_call.h"
+
+#include "engines/onnxruntime/call/ort_empty.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static ort_status *refuse(const gops_ort_compute *self, const gops_error *error)
+{
+    return gops_ort_refused(self->runtime, self->name, error);
+}
+
+static ort_status *refuse_shape(const gops_ort_compute *self, const char *what)
+{
+    return gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT, "groupops, node \"%s\": %s",
+                         self->name, what);
+}
+
+ort_status *gops_ort_read_value(const gops_ort_runtime *runtime, const ort_value *value,
+                                gops_ort_input *read)
+{
+    void *data = NULL;
+    ort_status *status = gops_ort_describe(runtime, value, &read->tensor);
+    if (status == NULL) {
+        /* get_tensor_data lacks a const: it serves values that are written too. */
+        status = runtime->api->get_tensor_data((ort_value *)(uintptr_t)value, &data);
+    }
+    read->data = data;
+    return status;
+}
+
+static ort_status *read_inputs(const gops_ort_compute *self, const ort_kernel_context *context,
+                               gops_ort_input *inputs)
+{
+    for (int i = 0; i < GOPS_ORT_INPUTS; i++) {
+        const ort_value *value = NULL;
+        inputs[i] = (gops_ort_input){.data = NULL};
+        if (self->position[i] == GOPS_ORT_NOT_GIVEN) {
+            continue;
+        }
+        ort_status *status =
+            self->runtime->api->context_input(context, (size_t)self->position[i], &value);
+        if (status == NULL && value == NULL) {
+            status = refuse_shape(self, "an input is missing");
+        }
+        if (status == NULL) {
+            status = gops_ort_read_value(self->runtime, value, &inputs[i]);
+        }
+        if (status != NULL) {
+            return status;
+        }
+        if (inputs[i].tensor.type != self->operation.types[i]) {
+            return refuse_shape(self, "an input has not the type that the model says");
+        }
+    }
+    return NULL;
+}
+
+static bool holds(const gops_tensor *tensor, int64_t count)
+{
+    return tensor->rank == 1 && tensor->dims[0] == count;
+}
+
+/* The filter, or the scale of a normalization, as the library describes it. */
+static ort_status *describe_weights(const gops_ort_compute *self, const gops_ort_input *inputs,
+                                    gops_tensor *filter)
+{
+    const gops_ort_operation *operation = &self->operation;
+    const gops_tensor *data = &inputs[GOPS_ORT_DATA].tensor;
+    const gops_tensor *weights = &inputs[GOPS_ORT_FILTER].tensor;
+    const gops_tensor *bias = &inputs[GOPS_ORT_BIAS].tensor;
+    const bool has_bias = self->position[GOPS_ORT_BIAS] != GOPS_ORT_NOT_GIVEN;
+    if (operation->kind != GOPS_ORT_NORM) {
+        if (!gops_ort_filter_tensor(operation, weights, filter)) {
+            return refuse_shape(self, "W does not fit group and kernel_shape");
+        }
+        const int64_t channels = gops_ort_channels(operation, filter);
+        return !has_bias || holds(bias, channels)
+                   ? NULL
+                   : refuse_shape(self, "B has not one value for each output channel");
+    }
+    const int64_t channels = data->rank >= 2 ? data->dims[1] : 0;
+    const int64_t count = operation->scale_of_groups ? operation->norm.num_groups : channels;
+    /* A single value is allowed, because the runtime's own provider broadcasts it. */
+    if ((!holds(weights, count) && !holds(weights, 1)) ||
+        (!holds(bias, count) && !holds(bias, 1))) {
+        return refuse_shape(self, operation->scale_of_groups
+                                      ? "scale and bias must have one value for each group"
+                                      : "scale and bias must have one value for each channel");
+    }
+    *filter = (gops_tensor){data->type, 1, {channels}};
+    return NULL;
+}
+
+/* Gives each channel the value of its group, or the only value. */
+static void broadcast_values(const gops_ort_input *values, int64_t channels,
+                             unsigned char *broadcast)
+{
+    const int64_t groups = values->tensor.dims[0];
+    const size_t size = gops_type_bytes(values->tensor.type);
+    for (int64_t c = 0; c < channels; c++) {
+        memcpy(broadcast + (size_t)c * size,
+               (const unsigned char *)values->data + (size_t)(c / (channels / groups)) * size,
+               size);
+    }
+}
+
+static ort_status *execute_plan(const gops_ort_compute *self, const gops_ort_taken *taken,
+                                const gops_arguments *arguments, const ort_kernel_context *context)
+{
+    gops_error error;
+    gops_ort_enter(context, NULL);
+    const gops_status status = gops_execute(taken->plan, arguments, &error);
+    gops_ort_leave();
+    return status == GOPS_OK ? NULL : refuse(self, &error);
+}
+
+static ort_status *run_norm(const gops_ort_compute *self, const gops_ort_taken *taken,
+                            const gops_ort_input *inputs, gops_arguments *arguments,
+                            const ort_kernel_context *context)
+{
+    const int64_t channels = taken->packing->filter.dims[0];
+    unsigned char *memory = NULL;
+    arguments->scale = inputs[GOPS_ORT_FILTER].data;
+    arguments->bias = inputs[GOPS_ORT_BIAS].data;
+    if (inputs[GOPS_ORT_FILTER].tensor.dims[0] != channels ||
+        inputs[GOPS_ORT_BIAS].tensor.dims[0] != channels) {
+        const size_t bytes = (size_t)channels * gops_type_bytes(taken->packing->data.type);
+        memory = malloc(bytes * 2);
+        if (memory == NULL) {
+            return refuse_shape(self, "no memory for scale and bias");
+        }
+        broadcast_values(&inputs[GOPS_ORT_FILTER], channels, memory);
+        broadcast_values(&inputs[GOPS_ORT_BIAS], channels, memory + bytes);
+        arguments->scale = memory;
+        arguments->bias = memory + bytes;
+    }
+    ort_status *status = execute_plan(self, taken, arguments, context);
+    free(memory);
+    return status;
+}
+
+static int32_t zero_point_of(const gops_ort_input *input)
+{
+    return input->tensor.type == GOPS_I8 ? *(const int8_t *)input->data
+                                         : *(const uint8_t *)input->data;
+}
+
+/* Scales, and the output's zero point, that come with the call. */
+static ort_status *read_scales(const gops_ort_compute *self, const gops_ort_input *inputs,
+                               gops_quantization *quantization)
+{
+    static const int single[] = {GOPS_ORT_DATA_SCALE, GOPS_ORT_OUTPUT_SCALE, GOPS_ORT_OUTPUT_ZERO};
+    const gops_ort_input *filter_scales = &inputs[GOPS_ORT_FILTER_SCALE];
+    if (filter_scales->data == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof single / sizeof single[0]; i++) {
+        const gops_ort_input *input = &inputs[single[i]];
+        if (gops_ort_elements(&input->tensor, 0) != 1) {
+            return refuse_shape(self, "x_scale, y_scale and y_zero_point must have one value");
+        }
+        /* The library takes 0 for 1. */
+        if (input->tensor.type == GOPS_F32 && *(const float *)input->data == 0) {
+            return refuse_shape(self, "x_scale and y_scale must not be 0");
+        }
+    }
+    quantization->data_scale = *(const float *)inputs[GOPS_ORT_DATA_SCALE].data;
+    quantization->output_scale = *(const float *)inputs[GOPS_ORT_OUTPUT_SCALE].data;
+    quantization->output_zero_point = zero_point_of(&inputs[GOPS_ORT_OUTPUT_ZERO]);
+    quantization->filter_scales = filter_scales->data;
+    quantization->filter_scales_count = gops_ort_elements(&filter_scales->tensor, 0);
+    return NULL;
+}
+
+ort_status *gops_ort_describe_packing(const gops_ort_compute *self, const gops_ort_input *inputs,
+                                      gops_quantization *quantization, gops_ort_weights *weights)
+{
+    const gops_ort_operation *operation = &self->operation;
+    const gops_ort_input *zero_points = &inputs[GOPS_ORT_FILTER_ZERO];
+    *quantization = operation->quantization;
+    *weights = (gops_ort_weights){inputs[GOPS_ORT_FILTER].data,
+                                  operation->output_type != 0 ? quantization : NULL};
+    if (zero_points->data != NULL) {
+        quantization->filter_zero_points = zero_points->data;
+        quantization->filter_zero_points_count = gops_ort_elements(&zero_points->tensor, 0);
+    }
+    return read_scales(self, inputs, quantization);
+}
+
+static ort_status *run_conv(gops_ort_compute *self, const gops_ort_taken *taken,
+                            const gops_ort_weights *weights, gops_arguments *arguments,
+                            const ort_kernel_context *context)
+{
+    gops_ort_packed *packed = NULL;
+    gops_error error;
+    arguments->filter = taken->packing->constant;
+    if (taken->packing->constant == NULL) {
+        if (gops_ort_pack(&self->plans, taken, weights, &packed, &error) != GOPS_OK) {
+            return refuse(self, &error);
+        }
+        arguments->filter = packed->filter;
+    }
+    ort_status *status = execute_plan(self, taken, arguments, context);
+    if (packed != NULL) {
+        gops_ort_unpack(&self->plans, taken, packed);
+    }
+    return status;
+}
+
+static ort_status *make_output(const gops_ort_compute *self, const gops_tensor *tensor,
+                               ort_kernel_context *context, void **data)
+{
+    ort_value *value = NULL;
+    ort_status *status =
+        self->runtime->api->context_output(context, 0, tensor->dims, (size_t)tensor->rank, &value);
+    if (status == NULL && value == NULL) {
+        status = refuse_shape(self, "the runtime gave no output");
+    }
+    return status != NULL ? status : self->runtime->api->get_tensor_data(value, data);
+}
+
+/* Makes the output, and the arguments that all operations share. */
+static ort_status *start_call(const gops_ort_compute *self, const gops_tensor *output,
+                              const gops_ort_input *inputs, ort_kernel_context *context,
+                              gops_arguments *arguments)
+{
+    *arguments = (gops_arguments){
+        .size = sizeof *arguments,
+        .data = inputs[GOPS_ORT_DATA].data,
+        .bias = self->bias != NULL ? self->bias : inputs[GOPS_ORT_BIAS].data,
+        .residual = inputs[GOPS_ORT_RESIDUAL].data,
+        .data_zero_point = inputs[GOPS_ORT_DATA_ZERO].data,
+        .slopes = self->operation.activation.kind == GOPS_ACTIVATION_PRELU ? self->folded : NULL,
+    };
+    if (arguments->data_zero_point != NULL &&
+        gops_ort_elements(&inputs[GOPS_ORT_DATA_ZERO].tensor, 0) != 1) {
+        return refuse_shape(self, "x_zero_point has not one value");
+    }
+    if (self->position[GOPS_ORT_RESIDUAL] != GOPS_ORT_NOT_GIVEN &&
+        !gops_ort_same_shape(&inputs[GOPS_ORT_RESIDUAL].tensor, output)) {
+        return refuse_shape(self, "what is added has not the shape that the model says");
+    }
+    return make_output(self, output, context, &arguments->output);
+}
+
+static ort_status *run_plan(gops_ort_compute *self, const gops_ort_taken *taken,
+                            const gops_ort_input *inputs, const gops_ort_weights *weights,
+                            ort_kernel_context *context)
+{
+    gops_arguments arguments;
+    ort_status *status = start_call(self, &taken->output, inputs, context, &arguments);
+    /* A plan with an empty output packs no filter and takes none. */
+    if (status != NULL || gops_ort_elements(&taken->output, 0) == 0) {
+        return status;
+    }
+    return self->operation.kind == GOPS_ORT_NORM
+               ? run_norm(self, taken, inputs, &arguments, context)
+               : run_conv(self, taken, weights, &arguments, context);
+}
+
+static ort_status *run_empty(const gops_ort_compute *self, const gops_tensor *output,
+                             const gops_ort_input *inputs, const gops_ort_weights *weights,
+                             ort_kernel_context *context)
+{
+    gops_arguments arguments;
+    gops_error error;
+    ort_status *status = start_call(self, output, inputs, context, &arguments);
+    if (status != NULL || gops_ort_elements(output, 0) == 0) {
+        return status;
+    }
+    gops_ort_enter(context, NULL);
+    const gops_status computed = gops_ort_empty_execute(self->runtime, &self->operation, output,
+                                                        weights->quantization, &arguments, &error);
+    gops_ort_leave();
+    return computed == GOPS_OK ? NULL : refuse(self, &error);
+}
+
+ort_status *gops_ort_call(ort_compute_info *info, void *state, ort_kernel_context *context)
+{
+    gops_ort_compute *self = (gops_ort_compute *)(void *)info;
+    gops_ort_input inputs[GOPS_ORT_INPUTS];
+    gops_tensor filter, output;
+    gops_quantization quantization;
+    gops_ort_weights weights;
+    gops_ort_taken taken;
+    gops_error error;
+    ort_status *status;
+    (void)state;
+    if ((status = read_inputs(self, context, inputs)) != NULL ||
+        (status = describe_weights(self, inputs, &filter)) != NULL ||
+        (status = gops_ort_describe_packing(self, inputs, &quantization, &weights)) != NULL) {
+        return status;
+    }
+    if (gops_ort_empty_shape(&self->operation, &inputs[GOPS_ORT_DATA].tensor, &filter, &output)) {
+        return run_empty(self, &output, inputs, &weights, context);
+    }
+    if (gops_ort_plans_take(&self->plans, &inputs[GOPS_ORT_DATA].tensor, &filter,
+                            self->constant ? &weights : NULL, &taken, &error) != GOPS_OK) {
+        return refuse(self, &error);
+    }
+    status = run_plan(self, &taken, inputs, &weights, context);
+    gops_ort_plans_give_back(&self->plans, &taken);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* ort_call.h: one call of a claim. */
+#ifndef GROUPOPS_ENGINES_ORT_CALL_H
+#define GROUPOPS_ENGINES_ORT_CALL_H
+
+#include "engines/onnxruntime/call/ort_plans.h"
+
+enum { GOPS_ORT_NOT_GIVEN = -1, GOPS_ORT_NAME_BYTES = 96 };
+
+/* The object that the runtime calls for a claim. */
+typedef struct gops_ort_compute {
+    ort_compute_info base;     /* first: the runtime's pointer to it is one to this */
+    gops_ort_runtime *runtime; /* of the session */
+    gops_ort_operation operation;
+    int position[GOPS_ORT_INPUTS]; /* of each input among those of the call; GOPS_ORT_NOT_GIVEN */
+    bool constant;                 /* weights and their zero points never change */
+    void *folded;                  /* gops_ort_fold's memory */
+    const int32_t *bias;           /* in it; NULL: the bias is an input, or there is none */
+    gops_ort_plans plans;
+    char name[GOPS_ORT_NAME_BYTES];
+} gops_ort_compute;
+
+typedef struct gops_ort_input {
+    gops_tensor tensor;
+    const void *data;
+} gops_ort_input;
+
+ort_status *gops_ort_read_value(const gops_ort_runtime *runtime, const ort_value *value,
+                                gops_ort_input *read);
+
+/* The weights as they are packed. *quantization gets the scales and zero points in `inputs`, if the
+ * claim has them there; the library checks how many there are of the filter's. */
+ort_status *gops_ort_describe_packing(const gops_ort_compute *self, const gops_ort_input *inputs,
+                                      gops_quantization *quantization, gops_ort_weights *weights);
+
+/* What the runtime calls. */
+ort_status *gops_ort_call(ort_compute_info *info, void *state, ort_kernel_context *context);
+
+#endif

@@ -1,0 +1,241 @@
+/* ort_claim.c: finds the nodes around a claimed one that become part of its call. */
+#include "engines/onnxruntime/graph/ort_operation.h"
+
+#include "engines/onnxruntime/graph/ort_activation.h"
+#include "engines/onnxruntime/graph/ort_quantized.h"
+
+#include <math.h>
+#include <string.h>
+
+ort_status *gops_ort_is_same_shape(const gops_ort_runtime *runtime, const ort_value_info *one,
+                                   const ort_value_info *other, bool *is)
+{
+    gops_tensor first, second;
+    bool first_known, second_known;
+    ort_status *status;
+    *is = false;
+    if ((status = gops_ort_value_tensor(runtime, one, &first, &first_known)) != NULL ||
+        (status = gops_ort_value_tensor(runtime, other, &second, &second_known)) != NULL) {
+        return status;
+    }
+    *is = first_known && second_known && first.type == second.type &&
+          gops_ort_same_shape(&first, &second);
+    for (int32_t i = 0; i < first.rank; i++) {
+        *is = *is && first.dims[i] >= 0;
+    }
+    return NULL;
+}
+
+void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node)
+{
+    claim->nodes[claim->node_count++] = node;
+    claim->output = node->output_names[0];
+}
+
+ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                 const gops_ort_node *node, size_t *other, bool *is)
+{
+    *is = false;
+    if (node == NULL || strcmp(node->type, "Add") != 0 || node->input_count != 2 ||
+        node->output_count != 1) {
+        return NULL;
+    }
+    *other = strcmp(node->input_names[0], claim->output) == 0 ? 1 : 0;
+    /* The runtime does not infer the shape of a normalization's output, which is its data's. */
+    const ort_value_info *like = claim->operation.kind == GOPS_ORT_NORM
+                                     ? claim->infos[GOPS_ORT_DATA]
+                                     : node->inputs[1 - *other];
+    return gops_ort_is_same_shape(runtime, like, node->inputs[*other], is);
+}
+
+static ort_status *add_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                gops_ort_claim *claim)
+{
+    gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
+    size_t other;
+    bool is;
+    ort_status *status = gops_ort_is_residual(runtime, claim, node, &other, &is);
+    if (status == NULL && is) {
+        claim->inputs[GOPS_ORT_RESIDUAL] = node->input_names[other];
+        claim->infos[GOPS_ORT_RESIDUAL] = node->inputs[other];
+        claim->operation.types[GOPS_ORT_RESIDUAL] = claim->operation.types[GOPS_ORT_DATA];
+        gops_ort_claim_add(claim, node);
+    }
+    return status;
+}
+
+ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    gops_ort_claim *claim)
+{
+    gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
+    gops_activation activation = {0};
+    bool serves = false;
+    if (node == NULL || node->output_count != 1) {
+        return NULL;
+    }
+    /* A value that is a bound of Clip is not what Clip is applied to. */
+    ort_status *status = strcmp(node->input_names[0], claim->output) == 0
+                             ? gops_ort_read_activation(runtime, node, &activation, &serves)
+                             : NULL;
+    if (status == NULL && serves) {
+        claim->operation.activation = activation;
+        gops_ort_claim_add(claim, node);
+    }
+    return status;
+}
+
+/* Claims x * sigmoid(x) or x * hard_sigmoid(x), which have no operators of their own before versions
+ * 24 and 14: the gate and the Mul after it both read the value. */
+static ort_status *add_gated(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                             gops_ort_claim *claim)
+{
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
+    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL) {
+        return NULL;
+    }
+    const size_t second = strcmp(uses[1].reader->type, "Mul") == 0 ? 1 : 0;
+    const gops_ort_node *gate = uses[1 - second].reader, *product = uses[second].reader;
+    gops_activation activation = {.kind = GOPS_ACTIVATION_NONE};
+    bool serves = strcmp(product->type, "Mul") == 0 && !gate->claimed && !product->claimed &&
+                  gate->output_count == 1 && gate != product &&
+                  gops_ort_only_reader(graph, gate->output_names[0]) == product;
+    ort_status *status =
+        serves ? gops_ort_read_activation(runtime, gate, &activation, &serves) : NULL;
+    if (status != NULL || !serves) {
+        return status;
+    }
+    if (activation.kind == GOPS_ACTIVATION_SIGMOID) {
+        claim->operation.activation = (gops_activation){GOPS_ACTIVATION_SWISH, 1, 0};
+    } else if (gops_ort_is_hard_swish(&activation)) {
+        claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_HARD_SWISH};
+    } else {
+        return NULL;
+    }
+    gops_ort_claim_add(claim, &graph->nodes[gate - graph->nodes]);
+    gops_ort_claim_add(claim, &graph->nodes[product - graph->nodes]);
+    return NULL;
+}
+
+/* Whether a node is an operator of a value and a constant number. */
+static ort_status *is_by_number(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                const char *type, const char *value, double number, bool *is)
+{
+    gops_ort_constant constant;
+    *is = node != NULL && strcmp(node->type, type) == 0 && node->input_count == 2 &&
+          strcmp(node->input_names[0], value) == 0;
+    ort_status *status =
+        *is ? gops_ort_read_constant(runtime, node->inputs[1], &constant, is) : NULL;
+    *is = *is && status == NULL && constant.tensor.type == GOPS_F32 && constant.count == 1 &&
+          fabs((double)*(const float *)constant.values - number) < 1e-6;
+    return status;
+}
+
+ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              gops_ort_claim *claim)
+{
+    enum { DIV, ERF, ADD, MUL, HALF, NODES };
+    const gops_ort_node *nodes[NODES];
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
+    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL ||
+        claim->node_count + NODES > GOPS_ORT_MAX_NODES) {
+        return NULL;
+    }
+    bool is;
+    const size_t second = strcmp(uses[1].reader->type, "Div") == 0 ? 1 : 0;
+    nodes[DIV] = uses[second].reader;
+    nodes[MUL] = uses[1 - second].reader;
+    ort_status *status = is_by_number(runtime, nodes[DIV], "Div", claim->output, sqrt(2), &is);
+    if (status != NULL || !is || nodes[DIV]->claimed || strcmp(nodes[MUL]->type, "Mul") != 0) {
+        return status;
+    }
+    nodes[ERF] = gops_ort_only_reader(graph, nodes[DIV]->output_names[0]);
+    if (nodes[ERF] == NULL || strcmp(nodes[ERF]->type, "Erf") != 0) {
+        return NULL;
+    }
+    nodes[ADD] = gops_ort_only_reader(graph, nodes[ERF]->output_names[0]);
+    status = is_by_number(runtime, nodes[ADD], "Add", nodes[ERF]->output_names[0], 1, &is);
+    if (status != NULL || !is ||
+        gops_ort_only_reader(graph, nodes[ADD]->output_names[0]) != nodes[MUL]) {
+        return status;
+    }
+    nodes[HALF] = gops_ort_only_reader(graph, nodes[MUL]->output_names[0]);
+    status = is_by_number(runtime, nodes[HALF], "Mul", nodes[MUL]->output_names[0], 0.5, &is);
+    for (int i = 0; i < NODES && is; i++) {
+        gops_ort_claim_add(claim, &graph->nodes[nodes[i] - graph->nodes]);
+        claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_GELU};
+    }
+    return status;
+}
+
+/* Claims a PRelu with a slope for each channel of a convolution. */
+static ort_status *add_prelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                             gops_ort_claim *claim)
+{
+    gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
+    gops_tensor data;
+    bool serves;
+    if (node == NULL || node->output_count != 1 || claim->operation.kind == GOPS_ORT_NORM ||
+        strcmp(node->input_names[0], claim->output) != 0) {
+        return NULL;
+    }
+    ort_status *status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &serves);
+    if (status == NULL && serves && data.rank >= 3 && data.dims[1] > 0) {
+        status = gops_ort_read_slopes(runtime, node, &data, &claim->slopes, &serves);
+        if (status == NULL && serves) {
+            claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_PRELU};
+            claim->channels = data.dims[1];
+            gops_ort_claim_add(claim, node);
+        } else {
+            claim->slopes = (gops_ort_constant){0};
+        }
+    }
+    return status;
+}
+
+ort_status *gops_ort_add_post_ops(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  gops_ort_claim *claim)
+{
+    ort_status *status = add_residual(runtime, graph, claim);
+    const size_t before = claim->node_count;
+    if (status == NULL) {
+        status = gops_ort_add_activation(runtime, graph, claim);
+    }
+    if (status == NULL && claim->node_count == before) {
+        status = add_gated(runtime, graph, claim);
+    }
+    if (status == NULL && claim->node_count == before) {
+        status = gops_ort_add_gelu(runtime, graph, claim);
+    }
+    if (status == NULL && claim->node_count == before) {
+        status = add_prelu(runtime, graph, claim);
+    }
+    if (status == NULL && claim->node_count > before && claim->inputs[GOPS_ORT_RESIDUAL] == NULL) {
+        status = add_residual(runtime, graph, claim);
+        claim->operation.residual_after_activation = claim->inputs[GOPS_ORT_RESIDUAL] != NULL;
+    }
+    return status;
+}
+
+ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                 gops_ort_node *node, gops_ort_claim *claim, bool *serves)
+{
+    bool is_qdq = false;
+    ort_status *status = gops_ort_read_operation(runtime, node, claim, serves);
+    claim->nodes[0] = node;
+    if (status == NULL && *serves && strcmp(node->type, "QLinearConv") == 0) {
+        status = gops_ort_read_qlinear(runtime, node, claim, serves);
+    }
+    if (status != NULL || !*serves || graph->nested) {
+        return status;
+    }
+    if (claim->operation.output_type == 0) {
+        status = gops_ort_claim_qdq(runtime, graph, claim, &is_qdq);
+    }
+    if (status != NULL) {
+        return status;
+    }
+    return claim->operation.output_type != 0 ? gops_ort_claim_sum(runtime, graph, claim)
+                                             : gops_ort_add_post_ops(runtime, graph, claim);
+}

@@ -1,0 +1,162 @@
+/* ort_qdq.c: a convolution between DequantizeLinear and QuantizeLinear. */
+#include "engines/onnxruntime/graph/ort_quantized.h"
+
+#include "engines/onnxruntime/graph/ort_linear.h"
+
+#include <math.h>
+#include <string.h>
+
+static ort_status *claim_data(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              gops_ort_claim *claim, bool *serves)
+{
+    gops_ort_dequantized data;
+    ort_status *status = gops_ort_read_dequantized(runtime, graph, claim->inputs[GOPS_ORT_DATA],
+                                                   claim->nodes[0], &data, serves);
+    *serves = *serves && gops_ort_has_one_scale(&data);
+    if (*serves) {
+        claim->operation.quantization.data_scale = gops_ort_only_scale(&data);
+        claim->operation.quantization.data_zero_point = gops_ort_only_zero_point(&data);
+        gops_ort_take_input(claim, GOPS_ORT_DATA, &data);
+    }
+    return status;
+}
+
+/* Constant weights, with scales for the axis of output channels. */
+static ort_status *claim_filter(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                gops_ort_claim *claim, bool *serves)
+{
+    const int32_t axis = claim->operation.kind == GOPS_ORT_DECONV ? 1 : 0;
+    gops_ort_dequantized filter;
+    ort_status *status = gops_ort_read_dequantized(runtime, graph, claim->inputs[GOPS_ORT_FILTER],
+                                                   claim->nodes[0], &filter, serves);
+    *serves = *serves && gops_ort_is_8_bit(filter.input.type) && filter.input.rank > axis &&
+              (filter.scales.count == 1 ||
+               (filter.axis == axis && filter.scales.count == filter.input.dims[axis]));
+    if (status != NULL || !*serves) {
+        return status;
+    }
+    claim->filter_scales = filter.scales;
+    claim->filter_zero_points = filter.zero_points;
+    gops_ort_take_input(claim, GOPS_ORT_FILTER, &filter);
+    return runtime->api->is_constant_initializer(claim->infos[GOPS_ORT_FILTER], serves);
+}
+
+/* The scale of the sums of a channel; a transposed convolution's groups share those of theirs. */
+static float sum_scale(const gops_ort_claim *claim, int64_t channel)
+{
+    const gops_ort_constant *scales = &claim->filter_scales;
+    return claim->operation.quantization.data_scale *
+           ((const float *)scales->values)[channel % scales->count];
+}
+
+/* A bias in i32 must be in units of the sums: as near as f32 and the order of a product come. */
+static bool is_bias(const gops_ort_claim *claim, const gops_ort_dequantized *bias, int64_t channels)
+{
+    const float *scales = bias->scales.values;
+    const int32_t *zero_points = bias->zero_points.values;
+    const float nearness = 0x1p-20F;
+    if (bias->input.type != GOPS_I32 ||
+        (bias->scales.count != 1 && (bias->scales.count != channels || bias->axis != 0))) {
+        return false;
+    }
+    for (int64_t i = 0; i < channels; i++) {
+        const float scale = sum_scale(claim, i), given = scales[i % bias->scales.count];
+        if (fabsf(given - scale) > scale * nearness ||
+            (bias->zero_points.count > 0 && zero_points[i % bias->zero_points.count] != 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a bias in f32 can be rounded to units of the sums. */
+static bool is_real_bias(const gops_ort_claim *claim, int64_t channels)
+{
+    const gops_ort_constant *bias = &claim->real_bias;
+    const float limit = 0x1p30F;
+    bool is = bias->tensor.type == GOPS_F32 && bias->tensor.rank == 1 && bias->count == channels;
+    for (int64_t i = 0; is && i < channels; i++) {
+        is = fabsf(((const float *)bias->values)[i] / sum_scale(claim, i)) < limit;
+    }
+    return is;
+}
+
+static ort_status *claim_bias(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              gops_ort_claim *claim, bool *serves)
+{
+    gops_tensor weights, filter;
+    gops_ort_dequantized bias;
+    bool known;
+    if (claim->inputs[GOPS_ORT_BIAS] == NULL) {
+        return NULL;
+    }
+    ort_status *status =
+        gops_ort_value_tensor(runtime, claim->infos[GOPS_ORT_FILTER], &weights, &known);
+    *serves = status == NULL && gops_ort_filter_tensor(&claim->operation, &weights, &filter);
+    if (!*serves) {
+        return status;
+    }
+    const int64_t channels = gops_ort_channels(&claim->operation, &filter);
+    status =
+        gops_ort_read_constant(runtime, claim->infos[GOPS_ORT_BIAS], &claim->real_bias, serves);
+    if (status != NULL || *serves) {
+        *serves = *serves && is_real_bias(claim, channels);
+        claim->inputs[GOPS_ORT_BIAS] = NULL;
+        return status;
+    }
+    status = gops_ort_read_dequantized(runtime, graph, claim->inputs[GOPS_ORT_BIAS],
+                                       claim->nodes[0], &bias, serves);
+    *serves = *serves && is_bias(claim, &bias, channels);
+    if (*serves) {
+        gops_ort_take_input(claim, GOPS_ORT_BIAS, &bias);
+    }
+    return status;
+}
+
+/* An Add of a dequantized tensor; without an Add there is nothing to do. */
+static ort_status *claim_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  gops_ort_claim *claim, bool *serves)
+{
+    gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
+    gops_ort_dequantized added;
+    size_t other;
+    bool is;
+    ort_status *status = gops_ort_is_residual(runtime, claim, node, &other, &is);
+    if (status != NULL || !is) {
+        return status;
+    }
+    status =
+        gops_ort_read_dequantized(runtime, graph, node->input_names[other], node, &added, serves);
+    *serves = *serves && gops_ort_has_one_scale(&added);
+    if (*serves) {
+        claim->operation.quantization.residual_scale = gops_ort_only_scale(&added);
+        claim->operation.quantization.residual_zero_point = gops_ort_only_zero_point(&added);
+        gops_ort_take_input(claim, GOPS_ORT_RESIDUAL, &added);
+        gops_ort_claim_add(claim, node);
+    }
+    return status;
+}
+
+ort_status *gops_ort_claim_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                               gops_ort_claim *claim, bool *serves)
+{
+    gops_ort_claim made = *claim;
+    ort_status *status = NULL;
+    made.operation.quantization = (gops_quantization){.size = sizeof(gops_quantization)};
+    *serves =
+        claim->operation.kind != GOPS_ORT_NORM && claim->operation.types[GOPS_ORT_DATA] == GOPS_F32;
+    if (!*serves || (status = claim_data(runtime, graph, &made, serves)) != NULL || !*serves ||
+        (status = claim_filter(runtime, graph, &made, serves)) != NULL || !*serves ||
+        (status = claim_bias(runtime, graph, &made, serves)) != NULL || !*serves ||
+        (status = claim_residual(runtime, graph, &made, serves)) != NULL || !*serves ||
+        (status = gops_ort_add_activation(runtime, graph, &made)) != NULL ||
+        (status = gops_ort_claim_quantize(runtime, graph, &made, serves)) != NULL || !*serves) {
+        return status;
+    }
+    gops_ort_drop_redundant_activation(&made.operation);
+    *serves = gops_ort_scales_serve(&made);
+    if (*serves) {
+        *claim = made;
+    }
+    return NULL;
+}

@@ -1,0 +1,43 @@
+/*
+ * ort_quantized.h: quantized convolutions: ConvInteger, QLinearConv, and the form in which
+ * quantizers write most models, where the operators around a Conv or ConvTranspose tell what its
+ * tensors stand for:
+ *
+ *     DequantizeLinear -> Conv or ConvTranspose -> [Add] -> [activation] -> QuantizeLinear
+ *
+ * The weights are constants behind a DequantizeLinear of their own; so may the bias be, or else a
+ * constant; and what is added is behind one.
+ */
+#ifndef GROUPOPS_ENGINES_ORT_QUANTIZED_H
+#define GROUPOPS_ENGINES_ORT_QUANTIZED_H
+
+#include "engines/onnxruntime/graph/ort_operation.h"
+
+/* Reads the scales and zero points of a QLinearConv, whose operands the claim has. If not all of
+ * them are constants, all become inputs of the claim. *serves is false if the library does not take
+ * one. */
+ort_status *gops_ort_read_qlinear(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                  gops_ort_claim *claim, bool *serves);
+
+/* Makes the claim of a Conv or ConvTranspose of f32 one of the nodes between DequantizeLinear and
+ * QuantizeLinear. *serves is false, and the claim as it was, where the nodes are not so. */
+ort_status *gops_ort_claim_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                               gops_ort_claim *claim, bool *serves);
+
+/* Adds what follows a quantized claim where the runtime makes a QLinearAdd of it, or where it is one:
+ * its output, rounded, is added to a tensor of the same type and shape. The claim stays as it was
+ * where nothing does. */
+ort_status *gops_ort_claim_sum(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                               gops_ort_claim *claim);
+
+/* Whether the library takes the claim's scales: their products, too, are finite and above 0. */
+bool gops_ort_scales_serve(const gops_ort_claim *claim);
+
+/* What a claim makes of its constants once. Of a quantized one: the arrays of
+ * operation->quantization, with a value for each output channel, and the bias in i32; *bias is NULL if
+ * the bias, if any, is an input. Of one with slopes: *memory is a slope for each output channel. Freed
+ * by free(*memory). */
+bool gops_ort_fold(const gops_ort_claim *claim, gops_ort_operation *operation, void **memory,
+                   const int32_t **bias);
+
+#endif

@@ -1,0 +1,91 @@
+/* ort_candidates.c: finds all that the provider can take of a graph. */
+#include "engines/onnxruntime/provider/ort_candidates.h"
+
+#include <stdlib.h>
+
+/* Whether nothing reads what the claim computes: a call of it would get no output to write. */
+static bool is_dead(const gops_ort_graph *graph, const gops_ort_claim *claim)
+{
+    size_t count;
+    gops_ort_uses(graph, claim->output, &count);
+    return count == 0 && !graph->nested;
+}
+
+ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    gops_ort_node *node, gops_ort_candidate *found, bool *serves)
+{
+    ort_status *status = gops_ort_claim_start(runtime, graph, node, &found->claim, serves);
+    found->is_pool = false;
+    found->nodes = found->claim.nodes;
+    found->node_count = found->claim.node_count;
+    found->next = NULL;
+    if (status != NULL || *serves) {
+        *serves = *serves && !is_dead(graph, &found->claim);
+        return status;
+    }
+    status = gops_ort_pool_claim(runtime, graph, node, &found->pool, serves);
+    if (*serves) {
+        found->is_pool = true;
+        found->nodes = found->pool.nodes;
+        found->node_count = found->pool.node_count;
+    }
+    return status;
+}
+
+/* Puts a candidate into the list that *end ends, which becomes the new end. */
+static ort_status *append(const gops_ort_runtime *runtime, const gops_ort_candidate *found,
+                          gops_ort_candidate ***end)
+{
+    gops_ort_candidate *made = malloc(sizeof *made);
+    if (made == NULL) {
+        return gops_ort_no_memory(runtime, "a list of nodes");
+    }
+    *made = *found;
+    made->nodes = made->is_pool ? made->pool.nodes : made->claim.nodes;
+    for (size_t i = 0; i < made->node_count; i++) {
+        made->nodes[i]->claimed = true;
+    }
+    **end = made;
+    *end = &made->next;
+    return NULL;
+}
+
+ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                     gops_ort_members *members, gops_ort_candidate **alone)
+{
+    bool misjudges;
+    ort_status *status = gops_ort_misjudges_pools(runtime, graph, &misjudges);
+    const bool has_members = status == NULL && !misjudges && !graph->nested;
+    for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
+        gops_ort_member *member = NULL;
+        gops_ort_candidate found;
+        bool serves = false;
+        if (!graph->nodes[i].claimed) {
+            status = gops_ort_candidate_read(runtime, graph, &graph->nodes[i], &found, &serves);
+        }
+        if (status == NULL && serves && !found.is_pool && has_members) {
+            status = gops_ort_member_of_claim(runtime, &found.claim, &member);
+        }
+        if (status != NULL || !serves) {
+            continue;
+        }
+        if (member != NULL) {
+            status = gops_ort_members_add(runtime, members, member);
+        } else if (alone != NULL) {
+            status = append(runtime, &found, &alone);
+        }
+    }
+    if (status == NULL && has_members) {
+        status = gops_ort_members_read(runtime, graph, members);
+    }
+    return status != NULL ? status : gops_ort_members_sort(runtime, graph, members);
+}
+
+void gops_ort_candidates_free(gops_ort_candidate *list)
+{
+    while (list != NULL) {
+        gops_ort_candidate *next = list->next;
+        free(list);
+        list = next;
+    }
+}

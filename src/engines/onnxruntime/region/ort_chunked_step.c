@@ -1,0 +1,183 @@
+/* ort_chunked_step.c: makes the convolutions of each chunk when a model is loaded, and runs them at each
+ * call. */
+#include "engines/onnxruntime/region/ort_chunked_step.h"
+
+#include "engines/onnxruntime/region/ort_chunks.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* The bases of the views of a chunk's convolutions. */
+enum { DATA, BETWEEN, OUTPUT, BASES };
+
+typedef struct chunk {
+    gops_ort_step first, second;
+} chunk;
+
+struct gops_ort_chunks {
+    chunk *chunks; /* of an image */
+    int64_t count, images;
+    gops_ort_view between;  /* of the first thread */
+    int64_t elements;       /* from there to that of the next thread */
+    size_t workspace_bytes; /* of a thread */
+};
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
+           GOPS_WORKSPACE_ALIGNMENT;
+}
+
+/* The member for one image, and for `count` items from `start` on, on the filter's axis: output channels
+ * of its only group, or groups of one input channel. Shares the member's constants. */
+static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t start,
+                               int64_t count)
+{
+    const int64_t channels = axis == 0 ? member->filter.dims[1] : 1; /* out, of an item */
+    gops_ort_member part = *member;
+    part.made = NULL;
+    part.filter.dims[axis] = count;
+    part.data.dims[0] = part.output.dims[0] = 1;
+    part.data.dims[1] = axis == 0 ? count : part.data.dims[1];
+    part.output.dims[1] = part.claim.channels = count * channels;
+    part.weights += start * gops_ort_elements(&member->filter, axis + 1);
+    part.biases = member->biases != NULL ? member->biases + start * channels : NULL;
+    if (part.claim.slopes.count > 1) {
+        part.claim.slopes.values = (const float *)part.claim.slopes.values + start * channels;
+        part.claim.slopes.count = count * channels;
+    }
+    return part;
+}
+
+static ort_status *make(gops_ort_runtime *runtime, gops_ort_member *part, const gops_ort_view *data,
+                        const gops_ort_view *output, gops_ort_chunks *chunks, gops_ort_step *made)
+{
+    const gops_ort_placed_step placed = {
+        .member = part, .data = part->data, .inputs = {*data}, .output = *output};
+    ort_status *status = gops_ort_step_make(runtime, &placed, 1, made);
+    const size_t bytes = round_up(made->workspace_bytes);
+    chunks->workspace_bytes = chunks->workspace_bytes < bytes ? bytes : chunks->workspace_bytes;
+    return status;
+}
+
+static ort_status *make_chunk(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
+                              int64_t start, gops_ort_chunks *chunks, chunk *made)
+{
+    enum { GROUPS, CHANNELS }; /* axes of a filter */
+    const int64_t left = placed->member->output.dims[1] - start;
+    const int64_t count = left < placed->member->chunk ? left : placed->member->chunk;
+    gops_ort_member first = part_of(placed->member, CHANNELS, start, count);
+    gops_ort_member second = part_of(placed->second, GROUPS, start, count);
+    const gops_ort_view data = {.base = DATA}, between = {.base = BETWEEN};
+    const gops_ort_view output = {
+        .base = OUTPUT,
+        .at = start * placed->second->filter.dims[CHANNELS] *
+              gops_ort_elements(&placed->second->output, 2),
+    };
+    ort_status *status = make(runtime, &first, &data, &between, chunks, &made->first);
+    return status != NULL ? status
+                          : make(runtime, &second, &between, &output, chunks, &made->second);
+}
+
+ort_status *gops_ort_chunked_step_make(gops_ort_runtime *runtime,
+                                       const gops_ort_placed_step *placed, gops_ort_step *made)
+{
+    const gops_ort_member *first = placed->member;
+    gops_ort_chunks *chunks = calloc(1, sizeof *chunks);
+    ort_status *status = NULL;
+    if ((made->chunks = chunks) == NULL) {
+        return gops_ort_no_memory(runtime, "a node");
+    }
+    chunks->count = (first->output.dims[1] + first->chunk - 1) / first->chunk;
+    chunks->images = first->data.dims[0];
+    chunks->between = placed->between;
+    chunks->elements = gops_ort_chunk_elements(first);
+    chunks->chunks = calloc((size_t)chunks->count, sizeof *chunks->chunks);
+    if (chunks->chunks == NULL) {
+        return gops_ort_no_memory(runtime, "a node");
+    }
+    for (int64_t i = 0; i < chunks->count && status == NULL; i++) {
+        status = make_chunk(runtime, placed, i * first->chunk, chunks, &chunks->chunks[i]);
+    }
+    made->data = placed->inputs[0];
+    made->output = placed->output;
+    made->threads = gops_ort_chunk_threads();
+    made->workspace_bytes = chunks->workspace_bytes * (size_t)made->threads;
+    return status;
+}
+
+/* One call. */
+typedef struct running {
+    gops_ort_runtime *runtime;
+    const char *name;
+    const gops_ort_step *step;
+    float *const *bases;
+    unsigned char *workspace;
+    atomic_llong next; /* chunk that no thread has taken, of all images */
+    _Atomic(ort_status *) failed;
+} running;
+
+static ort_status *run_chunk(const running *now, int64_t number, float *between, void *workspace)
+{
+    const gops_ort_step *step = now->step;
+    const gops_ort_chunks *chunks = step->chunks;
+    const int64_t image = number / chunks->count;
+    const chunk *one = &chunks->chunks[number % chunks->count];
+    float *const bases[BASES] = {
+        [DATA] = now->bases[step->data.base] + step->data.at + image * step->data.stride,
+        [BETWEEN] = between,
+        [OUTPUT] = now->bases[step->output.base] + step->output.at + image * step->output.stride,
+    };
+    ort_status *status = gops_ort_step_run(now->runtime, now->name, &one->first, bases, workspace);
+    return status != NULL
+               ? status
+               : gops_ort_step_run(now->runtime, now->name, &one->second, bases, workspace);
+}
+
+static void run_chunks(void *argument, int64_t index)
+{
+    running *now = argument;
+    const gops_ort_chunks *chunks = now->step->chunks;
+    float *between =
+        now->bases[chunks->between.base] + chunks->between.at + index * chunks->elements;
+    void *workspace = now->workspace + (size_t)index * chunks->workspace_bytes;
+    for (;;) {
+        const int64_t number = atomic_fetch_add_explicit(&now->next, 1, memory_order_relaxed);
+        if (number >= chunks->images * chunks->count) {
+            return;
+        }
+        ort_status *status = run_chunk(now, number, between, workspace);
+        if (status != NULL && (status = atomic_exchange(&now->failed, status)) != NULL) {
+            now->runtime->api->release_status(status);
+        }
+    }
+}
+
+ort_status *gops_ort_chunked_step_run(gops_ort_runtime *runtime, const char *name,
+                                      const gops_ort_step *step, float *const *bases,
+                                      void *workspace)
+{
+    const gops_host host = gops_ort_host(runtime);
+    running now = {runtime, name, step, bases, workspace, 0, NULL};
+    const bool ran =
+        step->threads == 1 || host.parallel_for(host.context, run_chunks, &now, step->threads) == 0;
+    if (step->threads == 1) {
+        run_chunks(&now, 0);
+    }
+    ort_status *status = atomic_load(&now.failed);
+    return ran || status != NULL
+               ? status
+               : gops_ort_fail(runtime, ORT_FAIL, "groupops, node \"%s\": was not run", name);
+}
+
+void gops_ort_chunks_free(gops_ort_chunks *chunks)
+{
+    for (int64_t i = 0; chunks != NULL && chunks->chunks != NULL && i < chunks->count; i++) {
+        gops_ort_step_free(&chunks->chunks[i].first);
+        gops_ort_step_free(&chunks->chunks[i].second);
+    }
+    if (chunks != NULL) {
+        free(chunks->chunks);
+    }
+    free(chunks);
+}

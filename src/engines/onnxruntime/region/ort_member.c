@@ -1,0 +1,198 @@
+/* ort_member.c: members that are claims, and what all members share. */
+#include "engines/onnxruntime/region/ort_member.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool gops_ort_is_closed(const gops_tensor *tensor)
+{
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->dims[i] < 1) {
+            return false;
+        }
+    }
+    return tensor->rank > 0 && tensor->type == GOPS_F32;
+}
+
+ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const ort_value_info *info,
+                              gops_tensor *tensor, bool *is)
+{
+    bool constant = true;
+    *is = false;
+    if (info == NULL) {
+        return NULL;
+    }
+    ort_status *status = runtime->api->is_constant_initializer(info, &constant);
+    if (status == NULL && !constant) {
+        status = gops_ort_value_tensor(runtime, info, tensor, is);
+        *is = *is && gops_ort_is_closed(tensor);
+    }
+    return status;
+}
+
+/* Weights and biases that are constants of f32. */
+static ort_status *read_weights(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                gops_ort_constant *weights, gops_ort_constant *biases, bool *serves)
+{
+    ort_status *status =
+        gops_ort_read_constant(runtime, claim->infos[GOPS_ORT_FILTER], weights, serves);
+    *biases = (gops_ort_constant){.count = 0};
+    *serves = *serves && weights->tensor.type == GOPS_F32;
+    if (status == NULL && *serves && claim->infos[GOPS_ORT_BIAS] != NULL) {
+        status = gops_ort_read_constant(runtime, claim->infos[GOPS_ORT_BIAS], biases, serves);
+        *serves = *serves && biases->tensor.type == GOPS_F32 && biases->tensor.rank == 1;
+    }
+    return status;
+}
+
+/* Scale and bias of a normalization for each channel. */
+static bool expand(gops_ort_member *made, int64_t channels, const gops_ort_constant *weights,
+                   const gops_ort_constant *biases)
+{
+    const gops_ort_constant *const constants[] = {weights, biases};
+    made->made = malloc((size_t)channels * 2 * sizeof *made->made);
+    for (int i = 0; i < 2 && made->made != NULL; i++) {
+        const int64_t count = constants[i]->count;
+        if (count < 1 || channels % count != 0) {
+            return false;
+        }
+        for (int64_t c = 0; c < channels; c++) {
+            made->made[i * channels + c] =
+                ((const float *)constants[i]->values)[c / (channels / count)];
+        }
+    }
+    made->weights = made->made;
+    made->biases = made->made + channels;
+    return made->made != NULL;
+}
+
+static bool set_weights(gops_ort_member *made, const gops_ort_constant *weights,
+                        const gops_ort_constant *biases)
+{
+    const gops_ort_operation *operation = &made->claim.operation;
+    gops_shape shape;
+    if (operation->kind == GOPS_ORT_NORM) {
+        const int64_t channels = made->data.dims[1];
+        made->filter = (gops_tensor){GOPS_F32, 1, {channels}};
+        if (!expand(made, channels, weights, biases)) {
+            return false;
+        }
+    } else {
+        if (!gops_ort_filter_tensor(operation, &weights->tensor, &made->filter) ||
+            !gops_ort_is_closed(&made->filter) ||
+            (biases->count > 0 && biases->count != gops_ort_channels(operation, &made->filter))) {
+            return false;
+        }
+        made->weights = weights->values;
+        made->biases = biases->values;
+    }
+    if (gops_ort_shape(operation, &made->data, &made->filter, &shape, NULL) != GOPS_OK) {
+        return false;
+    }
+    made->output = shape.output;
+    return gops_ort_is_closed(&made->output);
+}
+
+ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                     gops_ort_member **member)
+{
+    gops_ort_constant weights, biases;
+    gops_tensor data, residual;
+    bool serves;
+    *member = NULL;
+    if (claim->operation.output_type != (gops_type)0) {
+        return NULL;
+    }
+    ort_status *status = gops_ort_read_fed(runtime, claim->infos[GOPS_ORT_DATA], &data, &serves);
+    if (status == NULL && serves && claim->infos[GOPS_ORT_RESIDUAL] != NULL) {
+        status = gops_ort_read_fed(runtime, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
+    }
+    if (status == NULL && serves) {
+        status = read_weights(runtime, claim, &weights, &biases, &serves);
+    }
+    if (status != NULL || !serves) {
+        return status;
+    }
+    gops_ort_member *made = gops_ort_member_make(GOPS_ORT_PLAN, claim, &data);
+    if (made == NULL) {
+        return gops_ort_no_memory(runtime, "a node");
+    }
+    made->stands_alone = true;
+    if (set_weights(made, &weights, &biases)) {
+        *member = made;
+    } else {
+        gops_ort_member_free(made);
+    }
+    return NULL;
+}
+
+gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_claim *claim,
+                                      const gops_tensor *data)
+{
+    gops_ort_member *made = calloc(1, sizeof *made);
+    if (made != NULL) {
+        made->kind = kind;
+        made->claim = *claim;
+        made->data = made->output = *data;
+        gops_ort_member_take_inputs(made);
+    }
+    return made;
+}
+
+ort_status *gops_ort_member_make_depthwise(gops_ort_reading *from, int64_t taps,
+                                           gops_ort_member **member)
+{
+    gops_ort_claim *claim = &from->claim;
+    const int64_t channels = from->data.dims[1];
+    claim->operation.groups = channels;
+    gops_ort_member *made = gops_ort_member_make(GOPS_ORT_PLAN, claim, &from->data);
+    if (made != NULL) {
+        made->made = calloc((size_t)(channels * (taps + 1)), sizeof *made->made);
+    }
+    if (made == NULL || made->made == NULL) {
+        gops_ort_member_free(made);
+        return gops_ort_no_memory(from->runtime, "a node");
+    }
+    made->filter = (gops_tensor){GOPS_F32, from->data.rank + 1, {channels, 1, 1}};
+    for (int32_t i = 3; i < made->filter.rank; i++) {
+        made->filter.dims[i] = 1;
+    }
+    made->weights = made->made;
+    made->biases = made->made + channels * taps;
+    *member = made;
+    return NULL;
+}
+
+ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
+                                         const gops_ort_graph *graph, gops_ort_claim *claim)
+{
+    const gops_ort_claim alone = *claim;
+    gops_tensor residual;
+    bool serves = true;
+    ort_status *status = gops_ort_add_post_ops(runtime, graph, claim);
+    if (status == NULL && claim->infos[GOPS_ORT_RESIDUAL] != NULL) {
+        status = gops_ort_read_fed(runtime, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
+    }
+    if (!serves) {
+        *claim = alone;
+    }
+    return status;
+}
+
+void gops_ort_member_take_inputs(gops_ort_member *member)
+{
+    member->two_inputs[0] = member->claim.inputs[GOPS_ORT_DATA];
+    member->two_inputs[1] = member->claim.inputs[GOPS_ORT_RESIDUAL];
+    member->inputs = member->two_inputs;
+    member->input_count = member->two_inputs[1] != NULL ? 2 : 1;
+}
+
+void gops_ort_member_free(gops_ort_member *member)
+{
+    while (member != NULL) {
+        gops_ort_member *next = member->next;
+        free(member->made);
+        free(member);
+        member = next;
+    }
+}

@@ -1,0 +1,140 @@
+/*
+ * ort_member.h: what a region computes step by step: convolutions and normalizations of f32 with the
+ * nodes that are part of their calls (a claim), and the operators that stand between them.
+ *
+ * All shapes are those that the model gives, and weights are constants: then everything is planned
+ * when the model is loaded. What is not so is claimed node by node, or left to the runtime.
+ *
+ * Operators that are no convolutions in ONNX become one where the library's is as good: a batch
+ * normalization, an Add of two tensors and an activation are a convolution of each channel by one
+ * weight, with post-ops; an average over windows that has post-ops has equal weights.
+ */
+#ifndef GROUPOPS_ENGINES_ORT_MEMBER_H
+#define GROUPOPS_ENGINES_ORT_MEMBER_H
+
+#include "engines/onnxruntime/graph/ort_operation.h"
+
+typedef enum gops_ort_member_kind {
+    GOPS_ORT_PLAN,           /* the claim */
+    GOPS_ORT_MAX_POOL,       /* over two axes */
+    GOPS_ORT_AVERAGE_POOL,   /* likewise; all windows divide by the same count */
+    GOPS_ORT_GLOBAL_AVERAGE, /* over all spatial axes */
+    GOPS_ORT_PRODUCT,        /* of two tensors, or of one with a number for each plane */
+    GOPS_ORT_CONCAT,         /* of channels */
+    GOPS_ORT_CHANNEL_NORM,   /* each pixel over its channels */
+    GOPS_ORT_SLICE,          /* of channels */
+    GOPS_ORT_SHUFFLE,        /* of channels: one of each group, or of each input, in turn */
+} gops_ort_member_kind;
+
+enum { GOPS_ORT_WINDOW_AXES = 2 };
+
+typedef struct gops_ort_window {
+    int64_t kernel[GOPS_ORT_WINDOW_AXES], strides[GOPS_ORT_WINDOW_AXES];
+    int64_t pads_begin[GOPS_ORT_WINDOW_AXES];
+} gops_ort_window;
+
+typedef struct gops_ort_member {
+    gops_ort_member_kind kind;
+    gops_ort_claim claim; /* of other kinds than a plan: nodes and output */
+    /* The values that it reads, without constants: of a plan its data, and the residual if any; of a
+     * product first the one that has the output's shape. */
+    const char *two_inputs[2];
+    const char *const *inputs;
+    size_t input_count;
+    gops_tensor data, output; /* data: of the first input */
+    gops_ort_window window;
+    int64_t start;          /* of a slice: its first channel */
+    int64_t groups;         /* of a shuffle */
+    bool has_even_operands; /* a Concat of as many channels each */
+    bool is_gate;           /* a product whose second input has a number for each plane */
+    /* The weights and biases of a plan, or scales and biases: of the claim's constants, or made here,
+     * all in `made`. filter is the descriptor; biases may be NULL. */
+    gops_tensor filter;
+    const float *weights, *biases;
+    float *made;
+    bool stands_alone;            /* the provider can claim it without a region */
+    int32_t level;                /* gops_ort_members_sort */
+    double gain;                  /* gops_ort_choose */
+    size_t last;                  /* the number of its last node in the graph */
+    int64_t chunk;                /* gops_ort_find_chunks: channels of its output; 0: all at once */
+    bool is_affine;               /* a plan that does no more than scale, shift and perhaps relu */
+    bool is_product;              /* a plan of what the model has as a product by a matrix */
+    struct gops_ort_member *next; /* that was read with it, before it is in a list; NULL: none */
+    size_t chain; /* in a list: of what was read with it, from 1 up; 0: nothing was */
+} gops_ort_member;
+
+/* Makes a member of a claim of floats whose shapes and weights are known; *member is NULL where they
+ * are not. */
+ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                     gops_ort_member **member);
+
+/* Reads a node that is no claim's, and those that become part of it. *member is NULL if it is none
+ * that a region has. */
+ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    gops_ort_node *node, gops_ort_member **member);
+
+/* With all that were read with it. */
+void gops_ort_member_free(gops_ort_member *member);
+
+/* For ort_member_node.c. The first makes a member with the claim's data and residual as inputs and
+ * an output like the data; NULL: no memory. */
+gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_claim *claim,
+                                      const gops_tensor *data);
+void gops_ort_member_take_inputs(gops_ort_member *member);
+
+/* A node that is being read, with a claim of it and what its first input is. */
+typedef struct gops_ort_reading {
+    const gops_ort_runtime *runtime;
+    const gops_ort_graph *graph;
+    gops_ort_node *node;
+    gops_ort_claim claim;
+    gops_tensor data;
+} gops_ort_reading;
+
+/* Makes a member of the claim, as a convolution of each channel by `taps` weights of its own, with
+ * memory for weights and biases, which are zeros. */
+ort_status *gops_ort_member_make_depthwise(gops_ort_reading *from, int64_t taps,
+                                           gops_ort_member **member);
+
+/* Adds to a claim what gops_ort_add_post_ops does, unless what is added to it is a constant: a region
+ * gets none. */
+ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
+                                         const gops_ort_graph *graph, gops_ort_claim *claim);
+
+/* Reads a layer normalization of `data` over the channels, or a ReduceMean that begins one, and what
+ * follows with the channels last. */
+ort_status *gops_ort_member_of_layer_norm(const gops_ort_runtime *runtime,
+                                          const gops_ort_graph *graph, gops_ort_node *node,
+                                          const gops_tensor *data, gops_ort_member **member);
+
+/* Reads a pool over two axes; an average is one if all windows have as many elements, their padding
+ * counted or not there, and with what follows it a convolution. */
+ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops_tensor *output,
+                                        gops_ort_member **member);
+ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,
+                                            gops_ort_member **member);
+
+/* Reads a Slice, or a Reshape that begins a shuffle; the claim has the node. */
+ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                     const gops_tensor *data, const gops_tensor *output,
+                                     gops_ort_member **member);
+ort_status *gops_ort_member_of_shuffle(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                       const gops_ort_claim *claim, const gops_tensor *data,
+                                       gops_ort_member **member);
+/* Makes a Concat whose operands are the groups of a shuffle behind it that shuffle. */
+ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
+                                           const gops_ort_graph *graph, gops_ort_member *concat);
+
+/* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
+ * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */
+ort_status *gops_ort_member_of_instance(const gops_ort_runtime *runtime,
+                                        const gops_ort_graph *graph, gops_ort_node *node,
+                                        gops_ort_member **member);
+
+/* Whether all dimensions of a tensor of f32 are given and above 0. */
+bool gops_ort_is_closed(const gops_tensor *tensor);
+/* The tensor of a value that is closed and no constant; *is is false for any other. */
+ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const ort_value_info *info,
+                              gops_tensor *tensor, bool *is);
+
+#endif

@@ -1,0 +1,259 @@
+/* ort_member_node.c: members that are no convolutions in ONNX. */
+#include "engines/onnxruntime/graph/ort_activation.h"
+#include "engines/onnxruntime/graph/ort_attributes.h"
+#include "engines/onnxruntime/region/ort_member.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is(const gops_ort_reading *from, const char *type)
+{
+    return strcmp(from->node->type, type) == 0;
+}
+
+static void set_affine(gops_ort_member *member)
+{
+    const gops_ort_operation *operation = &member->claim.operation;
+    const gops_activation_kind kind = operation->activation.kind;
+    member->is_affine = (kind == GOPS_ACTIVATION_NONE || kind == GOPS_ACTIVATION_RELU) &&
+                        (!operation->residual_after_activation || kind == GOPS_ACTIVATION_NONE);
+}
+
+static ort_status *read_batch_norm(gops_ort_reading *from, gops_ort_member **member)
+{
+    enum { SCALE, SHIFT, MEAN, VARIANCE, CONSTANTS };
+    const gops_ort_node *node = from->node;
+    gops_ort_attributes attributes = {from->runtime, node, NULL, false};
+    gops_ort_constant constants[CONSTANTS];
+    const int64_t channels = from->data.dims[1];
+    float epsilon = 1e-5F; /* the operator's default */
+    int64_t training = 0;
+    gops_ort_attribute_float(&attributes, "epsilon", &epsilon);
+    gops_ort_attribute_int(&attributes, "training_mode", &training);
+    bool serves = attributes.status == NULL && !attributes.malformed && training == 0 &&
+                  node->version >= 9 && node->input_count == 1 + CONSTANTS;
+    ort_status *status = attributes.status;
+    for (size_t i = 0; i < CONSTANTS && status == NULL && serves; i++) {
+        status = gops_ort_read_constant(from->runtime, node->inputs[1 + i], &constants[i], &serves);
+        serves = serves && constants[i].tensor.type == GOPS_F32 && constants[i].tensor.rank == 1 &&
+                 constants[i].count == channels;
+    }
+    if (status != NULL || !serves ||
+        (status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
+        (status = gops_ort_member_make_depthwise(from, 1, member)) != NULL) {
+        return status;
+    }
+    const float *scale = constants[SCALE].values, *shift = constants[SHIFT].values;
+    const float *mean = constants[MEAN].values, *variance = constants[VARIANCE].values;
+    for (int64_t c = 0; c < channels; c++) {
+        const double by = (double)scale[c] / sqrt((double)variance[c] + (double)epsilon);
+        (*member)->made[c] = (float)by;
+        (*member)->made[channels + c] = (float)((double)shift[c] - (double)mean[c] * by);
+    }
+    set_affine(*member);
+    return NULL;
+}
+
+static ort_status *make_identity(gops_ort_reading *from, gops_ort_member **member)
+{
+    ort_status *status = gops_ort_member_make_depthwise(from, 1, member);
+    for (int64_t c = 0; status == NULL && c < from->data.dims[1]; c++) {
+        (*member)->made[c] = 1;
+    }
+    if (status == NULL) {
+        set_affine(*member);
+    }
+    return status;
+}
+
+static ort_status *read_add(gops_ort_reading *from, gops_ort_member **member)
+{
+    const gops_ort_node *node = from->node;
+    gops_tensor other;
+    bool serves = node->input_count == 2;
+    ort_status *status =
+        serves ? gops_ort_read_fed(from->runtime, node->inputs[1], &other, &serves) : NULL;
+    if (status != NULL || !serves || !gops_ort_same_shape(&from->data, &other)) {
+        return status;
+    }
+    from->claim.inputs[GOPS_ORT_RESIDUAL] = node->input_names[1];
+    status = gops_ort_add_activation(from->runtime, from->graph, &from->claim);
+    return status != NULL ? status : make_identity(from, member);
+}
+
+static ort_status *read_activation(gops_ort_reading *from, gops_ort_member **member)
+{
+    bool serves;
+    ort_status *status = gops_ort_read_activation(from->runtime, from->node,
+                                                  &from->claim.operation.activation, &serves);
+    return status != NULL || !serves ? status : make_identity(from, member);
+}
+
+/* Whether each channel of the data has one number in the gate. */
+static bool is_gate(const gops_tensor *data, const gops_tensor *gate)
+{
+    bool is_one = data->rank == gate->rank && data->dims[0] == gate->dims[0] &&
+                  data->dims[1] == gate->dims[1];
+    for (int32_t i = 2; i < gate->rank && is_one; i++) {
+        is_one = gate->dims[i] == 1;
+    }
+    return is_one;
+}
+
+static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member)
+{
+    const gops_ort_node *node = from->node;
+    gops_tensor other;
+    bool serves = node->input_count == 2;
+    ort_status *status =
+        serves ? gops_ort_read_fed(from->runtime, node->inputs[1], &other, &serves) : NULL;
+    if (status != NULL || !serves) {
+        return status;
+    }
+    const bool same = gops_ort_same_shape(&from->data, &other);
+    const bool first = same || is_gate(&from->data, &other);
+    if (!first && !is_gate(&other, &from->data)) {
+        return NULL;
+    }
+    *member = gops_ort_member_make(GOPS_ORT_PRODUCT, &from->claim, first ? &from->data : &other);
+    if (*member == NULL) {
+        return gops_ort_no_memory(from->runtime, "a node");
+    }
+    (*member)->two_inputs[0] = node->input_names[first ? 0 : 1];
+    (*member)->two_inputs[1] = node->input_names[first ? 1 : 0];
+    (*member)->input_count = 2;
+    (*member)->is_gate = !same;
+    return NULL;
+}
+
+/* ReduceMean whose axes are an attribute, and all spatial ones. */
+static ort_status *is_mean(const gops_ort_reading *from, bool *serves)
+{
+    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
+    gops_list axes = {0};
+    bool seen[GOPS_MAX_RANK] = {false};
+    gops_ort_attribute_list(&attributes, "axes", &axes);
+    *serves = attributes.status == NULL && !attributes.malformed &&
+              axes.count == from->data.rank - 2 && from->node->version < 18;
+    for (int32_t i = 0; i < axes.count && *serves; i++) {
+        const int64_t axis = axes.values[i] < 0 ? axes.values[i] + from->data.rank : axes.values[i];
+        *serves = axis >= 2 && axis < from->data.rank && !seen[axis];
+        seen[*serves ? axis : 0] = true;
+    }
+    return attributes.status;
+}
+
+static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor *output,
+                                       gops_ort_member **member)
+{
+    bool serves = true;
+    ort_status *status = is(from, "ReduceMean") ? is_mean(from, &serves) : NULL;
+    if (status == NULL && !serves) {
+        return gops_ort_member_of_layer_norm(from->runtime, from->graph, from->node, &from->data,
+                                             member);
+    }
+    if (status != NULL || from->data.rank < 3) {
+        return status;
+    }
+    *member = gops_ort_member_make(GOPS_ORT_GLOBAL_AVERAGE, &from->claim, &from->data);
+    if (*member == NULL) {
+        return gops_ort_no_memory(from->runtime, "a node");
+    }
+    (*member)->output = *output;
+    return NULL;
+}
+
+static ort_status *read_concat(gops_ort_reading *from, const gops_tensor *output,
+                               gops_ort_member **member)
+{
+    const gops_ort_node *node = from->node;
+    gops_ort_attributes attributes = {from->runtime, node, NULL, false};
+    gops_tensor one;
+    int64_t axis = 0, channels = 0;
+    bool even = true, serves = output->rank == from->data.rank && node->input_count > 0;
+    ort_status *status = NULL;
+    gops_ort_attribute_int(&attributes, "axis", &axis);
+    if (attributes.status != NULL || (axis != 1 && axis != 1 - from->data.rank)) {
+        return attributes.status;
+    }
+    for (size_t i = 0; i < node->input_count && status == NULL && serves; i++) {
+        status = gops_ort_read_fed(from->runtime, node->inputs[i], &one, &serves);
+        serves = serves && one.rank == output->rank;
+        for (int32_t k = 0; k < one.rank && serves; k++) {
+            serves = k == 1 || one.dims[k] == output->dims[k];
+        }
+        channels += serves ? one.dims[1] : 0;
+        even = even && one.dims[1] == from->data.dims[1];
+    }
+    if (status != NULL || !serves || channels != output->dims[1]) {
+        return status;
+    }
+    *member = gops_ort_member_make(GOPS_ORT_CONCAT, &from->claim, &from->data);
+    if (*member == NULL) {
+        return gops_ort_no_memory(from->runtime, "a node");
+    }
+    (*member)->output = *output;
+    (*member)->inputs = node->input_names;
+    (*member)->input_count = node->input_count;
+    (*member)->has_even_operands = even;
+    return gops_ort_member_shuffle_concat(from->runtime, from->graph, *member);
+}
+
+ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    gops_ort_node *node, gops_ort_member **member)
+{
+    gops_ort_reading from = {.runtime = runtime, .graph = graph, .node = node};
+    gops_tensor output;
+    bool serves = node->input_count >= 1 && node->output_count >= 1 && node->type[0] != '\0';
+    *member = NULL;
+    for (size_t i = 1; i < node->output_count; i++) {
+        serves = serves && node->outputs[i] == NULL;
+    }
+    ort_status *status =
+        serves ? gops_ort_read_fed(runtime, node->inputs[0], &from.data, &serves) : NULL;
+    if (status == NULL && serves) {
+        status = gops_ort_read_fed(runtime, node->outputs[0], &output, &serves);
+    }
+    if (status != NULL || !serves || from.data.rank < 3 || from.data.rank > 5) {
+        return status;
+    }
+    from.claim = (gops_ort_claim){.nodes = {node}, .node_count = 1};
+    from.claim.operation = (gops_ort_operation){.kind = GOPS_ORT_CONV, .groups = 1};
+    from.claim.operation.types[GOPS_ORT_DATA] = from.claim.operation.types[GOPS_ORT_FILTER] =
+        from.claim.operation.types[GOPS_ORT_BIAS] = GOPS_F32;
+    from.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
+    from.claim.infos[GOPS_ORT_DATA] = node->inputs[0];
+    from.claim.output = node->output_names[0];
+    if (is(&from, "BatchNormalization")) {
+        return read_batch_norm(&from, member);
+    }
+    if (is(&from, "InstanceNormalization")) {
+        return gops_ort_member_of_instance(runtime, graph, node, member);
+    }
+    if (is(&from, "LayerNormalization")) {
+        return gops_ort_member_of_layer_norm(runtime, graph, node, &from.data, member);
+    }
+    if (is(&from, "MaxPool")) {
+        return gops_ort_member_of_max_pool(&from, &output, member);
+    }
+    if (is(&from, "AveragePool")) {
+        return gops_ort_member_of_average_pool(&from, &output, member);
+    }
+    if (is(&from, "GlobalAveragePool") || is(&from, "ReduceMean")) {
+        return read_global_average(&from, &output, member);
+    }
+    if (is(&from, "Concat")) {
+        return read_concat(&from, &output, member);
+    }
+    if (is(&from, "Slice")) {
+        return gops_ort_member_of_slice(runtime, &from.claim, &from.data, &output, member);
+    }
+    if (is(&from, "Reshape")) {
+        return gops_ort_member_of_shuffle(runtime, graph, &from.claim, &from.data, member);
+    }
+    if (is(&from, "Mul")) {
+        return read_product(&from, member);
+    }
+    return is(&from, "Add") ? read_add(&from, member) : read_activation(&from, member);
+}

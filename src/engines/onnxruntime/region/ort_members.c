@@ -1,0 +1,185 @@
+/* ort_members.c: which members a graph has, and which of them can be one region. */
+#include "engines/onnxruntime/region/ort_region.h"
+
+#include "engines/onnxruntime/graph/ort_attributes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static ort_status *misjudges_pool(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                  bool *does)
+{
+    gops_ort_attributes attributes = {runtime, node, NULL, false};
+    gops_list strides = {0}, begin = {0}, end = {0};
+    gops_tensor data, output;
+    int64_t ceil_mode = 0;
+    bool known = false;
+    gops_ort_attribute_int(&attributes, "ceil_mode", &ceil_mode);
+    gops_ort_attribute_list(&attributes, "strides", &strides);
+    gops_ort_attribute_pads(&attributes, "pads", &begin, &end);
+    ort_status *status = attributes.status;
+    if (status == NULL && ceil_mode != 0 && node->inputs[0] != NULL && node->outputs[0] != NULL) {
+        status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
+    }
+    if (status == NULL && known) {
+        status = gops_ort_value_tensor(runtime, node->outputs[0], &output, &known);
+    }
+    for (int32_t i = 0; status == NULL && known && i + 2 < data.rank && i + 2 < output.rank; i++) {
+        const int64_t stride = i < strides.count ? strides.values[i] : 1;
+        const int64_t pad = i < begin.count ? begin.values[i] : 0;
+        *does = *does || (output.dims[2 + i] - 1) * stride >= data.dims[2 + i] + pad;
+    }
+    return status;
+}
+
+ort_status *gops_ort_misjudges_pools(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                     bool *does)
+{
+    ort_status *status = NULL;
+    *does = false;
+    for (size_t i = 0; status == NULL && i < graph->node_count && !*does; i++) {
+        const gops_ort_node *node = &graph->nodes[i];
+        if (strstr(node->type, "Pool") != NULL && node->input_count > 0 && node->output_count > 0) {
+            status = misjudges_pool(runtime, node, does);
+        }
+    }
+    return status;
+}
+
+ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_members *members,
+                                 gops_ort_member *member)
+{
+    const size_t chain = member->next != NULL ? members->count + 1 : 0;
+    while (member != NULL) {
+        if (members->count == members->capacity) {
+            const size_t capacity = members->capacity * 2 + 16;
+            gops_ort_member **items = realloc(members->items, capacity * sizeof(void *));
+            if (items == NULL) {
+                gops_ort_member_free(member);
+                return gops_ort_no_memory(runtime, "a list of nodes");
+            }
+            members->items = items;
+            members->capacity = capacity;
+        }
+        gops_ort_member *next = member->next;
+        member->next = NULL;
+        member->chain = chain;
+        members->items[members->count++] = member;
+        for (size_t i = 0; i < member->claim.node_count; i++) {
+            member->claim.nodes[i]->claimed = true;
+        }
+        member = next;
+    }
+    return NULL;
+}
+
+ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  gops_ort_members *members)
+{
+    ort_status *status = NULL;
+    for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
+        gops_ort_member *member = NULL;
+        if (!graph->nodes[i].claimed) {
+            status = gops_ort_member_of_node(runtime, graph, &graph->nodes[i], &member);
+        }
+        if (status == NULL && member != NULL) {
+            status = gops_ort_members_add(runtime, members, member);
+        }
+    }
+    return status;
+}
+
+/* What the nodes of a graph are part of, and how deep values lie in regions. */
+typedef struct depth {
+    const gops_ort_graph *graph;
+    const gops_ort_member **owner; /* of each node; NULL: none */
+    int32_t *level;                /* of each node's outputs */
+} depth;
+
+/* The level that the inputs of a node ask of its owner: that of a member that writes one, and one
+ * more than that of any other node. */
+static int32_t level_of_inputs(const depth *of, size_t node, const gops_ort_member *owner)
+{
+    int32_t level = 0;
+    for (size_t i = 0; i < of->graph->nodes[node].input_count; i++) {
+        const gops_ort_node *writer =
+            gops_ort_writer(of->graph, of->graph->nodes[node].input_names[i]);
+        if (writer == NULL) {
+            continue;
+        }
+        const size_t number = (size_t)(writer - of->graph->nodes);
+        if (owner != NULL && of->owner[number] == owner) {
+            continue;
+        }
+        const int32_t enters = owner != NULL && of->owner[number] == NULL;
+        if (level < of->level[number] + enters) {
+            level = of->level[number] + enters;
+        }
+    }
+    return level;
+}
+
+static void find_levels(const depth *of)
+{
+    for (size_t i = 0; i < of->graph->node_count; i++) {
+        const gops_ort_member *owner = of->owner[i];
+        if (owner == NULL) {
+            of->level[i] = level_of_inputs(of, i, NULL);
+        } else if (owner->last == i) {
+            of->level[i] = 1;
+            for (size_t k = 0; k < owner->claim.node_count; k++) {
+                const size_t number = (size_t)(owner->claim.nodes[k] - of->graph->nodes);
+                const int32_t level = level_of_inputs(of, number, owner);
+                of->level[i] = of->level[i] < level ? level : of->level[i];
+            }
+        }
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const gops_ort_member *one = *(gops_ort_member *const *)left;
+    const gops_ort_member *other = *(gops_ort_member *const *)right;
+    if (one->level != other->level) {
+        return one->level < other->level ? -1 : 1;
+    }
+    return one->last < other->last ? -1 : one->last > other->last;
+}
+
+ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  gops_ort_members *members)
+{
+    depth of = {graph, calloc(graph->node_count + 1, sizeof *of.owner),
+                calloc(graph->node_count + 1, sizeof *of.level)};
+    const bool has_memory = of.owner != NULL && of.level != NULL;
+    if (has_memory) {
+        for (size_t i = 0; i < members->count; i++) {
+            gops_ort_member *member = members->items[i];
+            member->last = 0;
+            for (size_t k = 0; k < member->claim.node_count; k++) {
+                const size_t number = (size_t)(member->claim.nodes[k] - graph->nodes);
+                of.owner[number] = member;
+                member->last = member->last < number ? number : member->last;
+            }
+        }
+        find_levels(&of);
+        for (size_t i = 0; i < members->count; i++) {
+            members->items[i]->level = of.level[members->items[i]->last];
+        }
+        if (members->count > 1) {
+            qsort(members->items, members->count, sizeof(void *), compare);
+        }
+    }
+    free(of.owner);
+    free(of.level);
+    return has_memory ? NULL : gops_ort_no_memory(runtime, "a graph");
+}
+
+void gops_ort_members_free(gops_ort_members *members)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        gops_ort_member_free(members->items[i]);
+    }
+    free(members->items);
+    *members = (gops_ort_members){NULL, 0, 0};
+}

@@ -1,0 +1,49 @@
+/* ort_pass.h: the steps of a region that no plan of the library computes: on f32, plane by plane. */
+#ifndef GROUPOPS_ENGINES_ORT_PASS_H
+#define GROUPOPS_ENGINES_ORT_PASS_H
+
+#include "engines/onnxruntime/region/ort_member.h"
+
+typedef enum gops_ort_pass_kind {
+    GOPS_ORT_PASS_COPY,   /* to every `step`th plane */
+    GOPS_ORT_PASS_AFFINE, /* data * factor + summand (+ other), then relu: of the plane's channel */
+    GOPS_ORT_PASS_SCALE,  /* data * the plane's number in other */
+    GOPS_ORT_PASS_PRODUCT, /* data * other */
+    GOPS_ORT_PASS_MAX,     /* of each window, times `factor`, which is 1 */
+    GOPS_ORT_PASS_SUM,     /* of each window, times `factor` */
+    GOPS_ORT_PASS_AVERAGE, /* of a plane */
+    GOPS_ORT_PASS_NORM,    /* each pixel over its channels, times factors, plus summands */
+} gops_ort_pass_kind;
+
+/* Elements of a plane are consecutive, and so are planes of an image; images have their strides, in
+ * elements. A copy may take an image for one plane. */
+typedef struct gops_ort_pass {
+    gops_ort_pass_kind kind;
+    int64_t images, channels;
+    int64_t plane; /* elements of the data's */
+    int64_t step;
+    const float *factors, *summands;
+    bool relu;
+    float epsilon, factor;
+    gops_ort_window window;
+    int64_t in[GOPS_ORT_WINDOW_AXES], out[GOPS_ORT_WINDOW_AXES];
+} gops_ort_pass;
+
+typedef struct gops_ort_pass_operands {
+    const float *data, *other; /* other: NULL where there is none */
+    float *output;
+    int64_t data_stride, other_stride, output_stride;
+} gops_ort_pass_operands;
+
+/* How much there is to divide: planes, counted over all images, or blocks of pixels. */
+int64_t gops_ort_pass_units(const gops_ort_pass *pass);
+
+/* Computes units first to last - 1. `other` is NULL where an affine pass adds nothing. Allocates
+ * nothing. */
+void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
+                       int64_t first, int64_t last);
+
+/* Rows of windows may not be longer. */
+enum { GOPS_ORT_MAX_ROW = 4096 };
+
+#endif

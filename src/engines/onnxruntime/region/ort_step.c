@@ -1,0 +1,226 @@
+/* ort_step.c: makes the steps of a region when a model is loaded, and runs one at each call. */
+#include "engines/onnxruntime/region/ort_step.h"
+
+#include "engines/onnxruntime/call/ort_plans.h"
+#include "engines/onnxruntime/graph/ort_quantized.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many threads the work of a step is worth: handing some of it to another takes as long as a core
+ * takes for half of this, to a thread of a team less. */
+static int32_t worth_threads(const gops_ort_runtime *runtime, double flops, double bytes)
+{
+    const double worth_ns = runtime->may_spin ? 1500 : 8000;
+    const double flops_a_ns = 60, bytes_a_ns = 30;
+    const double parts = (flops / flops_a_ns + bytes / bytes_a_ns) / worth_ns;
+    const int32_t most = gops_ort_processors();
+    return parts >= most ? most : 1 + (int32_t)parts;
+}
+
+static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member *member,
+                               int32_t most, gops_ort_step *made, gops_error *error)
+{
+    const gops_ort_operation *operation = &member->claim.operation;
+    const gops_host host = gops_ort_host(runtime);
+    gops_options options = gops_ort_options(runtime, operation, &host);
+    const double data = (double)gops_ort_elements(&member->data, 0);
+    const double output = (double)gops_ort_elements(&member->output, 0);
+    const double weights = (double)gops_ort_elements(&member->filter, 0);
+    const double macs =
+        operation->kind == GOPS_ORT_CONV
+            ? output * weights / (double)gops_ort_channels(operation, &member->filter)
+        : operation->kind == GOPS_ORT_DECONV ? data * weights / (double)member->data.dims[1]
+                                             : 0;
+    const int32_t worth = worth_threads(runtime, 2 * macs, 4 * (data + output + weights));
+    options.threads = made->threads = worth < most ? worth : most;
+    switch (operation->kind) {
+    case GOPS_ORT_CONV:
+        return gops_conv_plan_create(&member->data, &member->filter, &operation->conv, &options,
+                                     &made->plan, error);
+    case GOPS_ORT_DECONV:
+        return gops_deconv_plan_create(&member->data, &member->filter, &operation->deconv, &options,
+                                       &made->plan, error);
+    default:
+        return gops_norm_plan_create(&member->data, &member->filter, &member->filter,
+                                     &operation->norm, &options, &made->plan, error);
+    }
+}
+
+/* Keeps the constants that a call reads: biases, and a normalization's scales. Weights are packed. */
+static bool keep_constants(gops_ort_member *member, gops_ort_step *made)
+{
+    made->biases = member->biases;
+    if (member->claim.operation.kind == GOPS_ORT_NORM) {
+        made->scales = made->made = member->made;
+        member->made = NULL;
+    } else if (member->biases != NULL) {
+        const size_t bytes =
+            (size_t)gops_ort_channels(&member->claim.operation, &member->filter) * sizeof(float);
+        made->biases = made->made = malloc(bytes);
+        if (made->made == NULL) {
+            return false;
+        }
+        memcpy(made->made, member->biases, bytes);
+    }
+    return true;
+}
+
+static ort_status *make_plan(gops_ort_runtime *runtime, gops_ort_member *member, int32_t most,
+                             gops_ort_step *made)
+{
+    gops_plan_info info = {.size = sizeof info};
+    gops_ort_operation folded = member->claim.operation;
+    const int32_t *bias;
+    gops_error error;
+    gops_status status = create_plan(runtime, member, most, made, &error);
+    if (status == GOPS_OK) {
+        status = gops_plan_get_info(made->plan, &info, &error);
+    }
+    if (status == GOPS_OK && member->claim.operation.kind != GOPS_ORT_NORM) {
+        status = gops_filter_create(made->plan, member->weights, NULL, &made->filter, &error);
+    }
+    if (status != GOPS_OK) {
+        return gops_ort_refused(runtime, member->claim.nodes[0]->name, &error);
+    }
+    made->workspace_bytes = info.workspace_bytes;
+    if (!gops_ort_fold(&member->claim, &folded, &made->slopes, &bias) ||
+        !keep_constants(member, made)) {
+        return gops_ort_no_memory(runtime, "a node's constants");
+    }
+    return NULL;
+}
+
+static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
+                      gops_ort_step *made)
+{
+    gops_ort_member *member = placed->member;
+    const bool shuffles = member->kind == GOPS_ORT_SHUFFLE;
+    const bool copies =
+        member->kind == GOPS_ORT_CONCAT || member->kind == GOPS_ORT_SLICE || shuffles;
+    const gops_tensor *data = copies ? &placed->data : &member->data;
+    gops_ort_pass *pass = &made->pass;
+    *pass = (gops_ort_pass){
+        .images = data->dims[0], .channels = data->dims[1], .plane = gops_ort_elements(data, 2)};
+    if (copies) {
+        pass->kind = GOPS_ORT_PASS_COPY;
+        pass->step = shuffles ? member->groups : 1;
+    } else if (member->kind == GOPS_ORT_GLOBAL_AVERAGE) {
+        pass->kind = GOPS_ORT_PASS_AVERAGE;
+    } else if (member->kind == GOPS_ORT_PRODUCT) {
+        pass->kind = member->is_gate ? GOPS_ORT_PASS_SCALE : GOPS_ORT_PASS_PRODUCT;
+    } else if (member->kind == GOPS_ORT_MAX_POOL || member->kind == GOPS_ORT_AVERAGE_POOL) {
+        const bool averages = member->kind == GOPS_ORT_AVERAGE_POOL;
+        pass->kind = averages ? GOPS_ORT_PASS_SUM : GOPS_ORT_PASS_MAX;
+        pass->window = member->window;
+        pass->factor = averages ? 1 / (float)(pass->window.kernel[0] * pass->window.kernel[1]) : 1;
+        for (int i = 0; i < GOPS_ORT_WINDOW_AXES; i++) {
+            pass->in[i] = data->dims[2 + i];
+            pass->out[i] = member->output.dims[2 + i];
+        }
+    } else {
+        pass->kind =
+            member->kind == GOPS_ORT_CHANNEL_NORM ? GOPS_ORT_PASS_NORM : GOPS_ORT_PASS_AFFINE;
+        pass->epsilon = (float)member->claim.operation.norm.epsilon;
+        pass->relu = member->claim.operation.activation.kind == GOPS_ACTIVATION_RELU;
+        pass->factors = member->weights;
+        pass->summands = member->biases;
+        made->made = member->made;
+        member->made = NULL;
+    }
+    made->threads = worth_threads(runtime, 0, 8 * (double)gops_ort_elements(data, 0));
+}
+
+ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
+                               int32_t most, gops_ort_step *made)
+{
+    gops_ort_member *member = placed->member;
+    made->data = placed->inputs[0];
+    made->other = placed->inputs[1];
+    made->output = placed->output;
+    made->has_other = (member->kind == GOPS_ORT_PLAN || member->kind == GOPS_ORT_PRODUCT) &&
+                      member->input_count == 2;
+    if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
+        return make_plan(runtime, member, most, made);
+    }
+    make_pass(runtime, placed, made);
+    return NULL;
+}
+
+/* One step of a call; the views' bases are those of the call. */
+typedef struct running {
+    const gops_ort_step *of;
+    gops_ort_pass_operands operands;
+} running;
+
+static running start(const gops_ort_step *of, float *const *bases)
+{
+    return (running){of,
+                     {.data = bases[of->data.base] + of->data.at,
+                      .other = of->has_other ? bases[of->other.base] + of->other.at : NULL,
+                      .output = bases[of->output.base] + of->output.at,
+                      .data_stride = of->data.stride,
+                      .other_stride = of->other.stride,
+                      .output_stride = of->output.stride}};
+}
+
+static void run_part(void *argument, int64_t index)
+{
+    const running *now = argument;
+    const gops_ort_pass *pass = &now->of->pass;
+    const int64_t units = gops_ort_pass_units(pass), parts = now->of->threads;
+    gops_ort_pass_run(pass, &now->operands, units * index / parts, units * (index + 1) / parts);
+}
+
+static ort_status *run_pass(gops_ort_runtime *runtime, const char *name, running *now)
+{
+    if (now->of->threads == 1) {
+        run_part(now, 0);
+        return NULL;
+    }
+    const gops_host host = gops_ort_host(runtime);
+    return host.parallel_for(host.context, run_part, now, now->of->threads) == 0
+               ? NULL
+               : gops_ort_fail(runtime, ORT_FAIL, "groupops, node \"%s\": was not run", name);
+}
+
+static ort_status *run_plan(gops_ort_runtime *runtime, const char *name, const running *now,
+                            void *workspace)
+{
+    const gops_ort_step *of = now->of;
+    const gops_arguments arguments = {
+        .size = sizeof arguments,
+        .data = now->operands.data,
+        .filter = of->filter,
+        .scale = of->scales,
+        .bias = of->biases,
+        .output = now->operands.output,
+        .residual = now->operands.other,
+        .workspace = workspace,
+        .workspace_bytes = of->workspace_bytes,
+        .data_stride = now->operands.data_stride,
+        .output_stride = now->operands.output_stride,
+        .residual_stride = now->operands.other_stride,
+        .slopes = of->slopes,
+    };
+    gops_error error;
+    return gops_execute(of->plan, &arguments, &error) == GOPS_OK
+               ? NULL
+               : gops_ort_refused(runtime, name, &error);
+}
+
+ort_status *gops_ort_step_run(gops_ort_runtime *runtime, const char *name,
+                              const gops_ort_step *step, float *const *bases, void *workspace)
+{
+    running now = start(step, bases);
+    return step->plan != NULL ? run_plan(runtime, name, &now, workspace)
+                              : run_pass(runtime, name, &now);
+}
+
+void gops_ort_step_free(gops_ort_step *step)
+{
+    gops_filter_destroy(step->filter);
+    gops_plan_destroy(step->plan);
+    free(step->made);
+    free(step->slopes);
+}

@@ -1,0 +1,286 @@
+/*
+ * ort_choice.c: weighs calls against each other.
+ *
+ * The runtime keeps a layout of its own between nodes that have it. Where one is taken and its neighbour
+ * is left, the values between them are reordered, and each call costs something by itself. Nodes that are
+ * no one's to take keep their layout: it counts for a call, or against it.
+ */
+#include "engines/onnxruntime/worth/ort_choice.h"
+
+#include "engines/onnxruntime/worth/ort_cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct weighing {
+    const gops_ort_runtime *runtime;
+    const gops_ort_graph *graph;
+    gops_ort_item *items;
+    const gops_ort_rates *rates;
+    size_t *owner; /* of each node: its item's number and 1; 0: none */
+    gops_ort_border *borders;
+    size_t border_count;
+} weighing;
+
+static const double never = 1e15; /* what no choice costs or gains */
+
+static bool is_one_of(const char *type, const char *const *types)
+{
+    for (; *types != NULL; types++) {
+        if (strcmp(type, *types) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_layout(const gops_ort_node *node)
+{
+    static const char *const types[] = {"Conv", "MaxPool", "AveragePool", "GlobalAveragePool",
+                                        NULL};
+    return !node->claimed && is_one_of(node->type, types);
+}
+
+static bool keeps_layout(const gops_ort_node *node)
+{
+    static const char *const types[] = {"Relu", "Clip",   "Sigmoid", "HardSigmoid",
+                                        "Add",  "Concat", NULL};
+    return !node->claimed && is_one_of(node->type, types);
+}
+
+/* Whether the runtime has a value of f32 in its blocked layout anyway. */
+static bool is_written_blocked(const gops_ort_graph *graph, const gops_ort_node *writer)
+{
+    enum { DEPTH = 4 };
+    for (int i = 0; i < DEPTH && writer != NULL && keeps_layout(writer); i++) {
+        writer = gops_ort_writer(graph, writer->input_names[0]);
+    }
+    return writer != NULL && has_layout(writer);
+}
+
+static bool is_read_blocked(const gops_ort_node *reader)
+{
+    return reader != NULL && (has_layout(reader) || keeps_layout(reader));
+}
+
+void gops_ort_close_sizes(gops_tensor *data)
+{
+    enum { USUAL_ROW = 28 };
+    for (int32_t i = 0; i < data->rank; i++) {
+        if (data->dims[i] < 1) {
+            data->dims[i] = i == 0 ? 1 : USUAL_ROW;
+        }
+    }
+}
+
+/* 0 where the model gives no rank or number of channels. */
+static ort_status *count_elements(const gops_ort_runtime *runtime, const ort_value_info *info,
+                                  double *count)
+{
+    gops_tensor tensor;
+    bool known = false;
+    ort_status *status =
+        info != NULL ? gops_ort_value_tensor(runtime, info, &tensor, &known) : NULL;
+    *count = known ? 1 : 0;
+    if (known) {
+        gops_ort_close_sizes(&tensor);
+    }
+    for (int32_t i = 0; known && i < tensor.rank; i++) {
+        *count *= tensor.dims[i] > 0 ? (double)tensor.dims[i] : 0;
+    }
+    return status;
+}
+
+static size_t *owner_of(const weighing *of, const gops_ort_node *node)
+{
+    return node != NULL ? &of->owner[node - of->graph->nodes] : NULL;
+}
+
+/* How many tensors are reordered where an operand of the runtime's node is: an Add is no more part of a
+ * Conv then, and other operands are read and sums written in the plain layout. */
+static double fan_out(const gops_ort_node *node)
+{
+    return strcmp(node->type, "Add") == 0 ? 4 : strcmp(node->type, "Concat") == 0 ? 2 : 1;
+}
+
+static ort_status *weigh_fed(const weighing *of, gops_ort_item *item, const ort_value_info *info)
+{
+    bool is = true;
+    ort_status *status = info != NULL ? of->runtime->api->is_constant_initializer(info, &is) : NULL;
+    item->gain -= is ? 0 : of->rates->call_ns;
+    return status;
+}
+
+/* What the item reads: another's output, or that of a node which is no one's. A call by itself reads what
+ * the graph gets. */
+static ort_status *weigh_input(weighing *of, size_t number, const gops_ort_node *node, size_t input)
+{
+    gops_ort_item *item = &of->items[number];
+    const gops_ort_node *writer = gops_ort_writer(of->graph, node->input_names[input]);
+    const size_t *owner = owner_of(of, writer);
+    double count;
+    if (owner == NULL || *owner == number + 1) {
+        return owner == NULL ? weigh_fed(of, item, node->inputs[input]) : NULL;
+    }
+    ort_status *status = count_elements(of->runtime, node->inputs[input], &count);
+    if (status != NULL) {
+        return status;
+    }
+    if (*owner == 0) {
+        const bool blocked = !item->is_8_bit && is_written_blocked(of->graph, writer);
+        item->gain += count * (blocked ? -item->reorder_ns : item->reorder_ns) - of->rates->call_ns;
+        return NULL;
+    }
+    gops_ort_item *other = &of->items[*owner - 1];
+    gops_ort_border border = {number, *owner - 1, of->rates->call_ns};
+    if (item->reorder_ns > 0 && other->reorder_ns > 0) {
+        border.cost += count * item->reorder_ns * fan_out(node);
+    } else { /* whichever has a layout saves to leave it, whether the other is taken or not */
+        item->gain += count * item->reorder_ns;
+        other->gain += count * other->reorder_ns;
+    }
+    of->borders[of->border_count++] = border;
+    return NULL;
+}
+
+/* What nodes which are no one's read of the item. */
+static ort_status *weigh_output(weighing *of, size_t number, const gops_ort_node *node,
+                                size_t output)
+{
+    gops_ort_item *item = &of->items[number];
+    bool leaves = false, blocked = false;
+    double elements;
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(of->graph, node->output_names[output], &count);
+    for (size_t i = 0; i < count; i++) {
+        const size_t *owner = owner_of(of, uses[i].reader);
+        leaves = leaves || owner == NULL || *owner == 0;
+        blocked = blocked || (!item->is_8_bit && is_read_blocked(uses[i].reader));
+    }
+    if (!leaves) {
+        return NULL;
+    }
+    ort_status *status = count_elements(of->runtime, node->outputs[output], &elements);
+    item->gain += elements * (blocked ? -item->reorder_ns : item->reorder_ns) - of->rates->call_ns;
+    return status;
+}
+
+static ort_status *weigh(weighing *of, size_t number)
+{
+    const gops_ort_item *item = &of->items[number];
+    ort_status *status = NULL;
+    for (size_t i = 0; i < item->node_count; i++) {
+        const gops_ort_node *node = item->nodes[i];
+        for (size_t k = 0; k < node->input_count && status == NULL; k++) {
+            status = weigh_input(of, number, node, k);
+        }
+        for (size_t k = 0; k < node->output_count && status == NULL; k++) {
+            status = weigh_output(of, number, node, k);
+        }
+    }
+    return status;
+}
+
+static size_t group_of(const gops_ort_item *item, bool whole)
+{
+    return whole ? item->region : item->chain;
+}
+
+/* Joins each item to the next of its region, or of its chain. Returns the number of borders with these. */
+static size_t join(const weighing *of, size_t count, bool whole)
+{
+    size_t borders = of->border_count;
+    for (size_t i = 0; i < count; i++) {
+        const size_t group = group_of(&of->items[i], whole);
+        for (size_t next = i + 1; group != 0 && next < count; next++) {
+            if (group_of(&of->items[next], whole) == group) {
+                of->borders[borders++] = (gops_ort_border){i, next, never};
+                break;
+            }
+        }
+    }
+    return borders;
+}
+
+/* Chooses among whole regions, or among their parts. *worth is the sum of what counts. */
+static bool cut(weighing *of, size_t count, bool whole, double *gains, bool *taken, double *worth)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double gain = of->items[i].gain;
+        gains[i] = whole || gain < 0 ? gain : gain * of->rates->part;
+    }
+    if (!gops_ort_cut(gains, count, of->borders, join(of, count, whole), taken)) {
+        return false;
+    }
+    *worth = 0;
+    for (size_t i = 0; i < count; i++) {
+        *worth += taken[i] ? gains[i] : 0;
+    }
+    for (size_t i = 0; i < of->border_count; i++) {
+        const gops_ort_border *border = &of->borders[i];
+        *worth -= taken[border->one] != taken[border->other] ? border->cost : 0;
+    }
+    return true;
+}
+
+static ort_status *choose(weighing *of, size_t count, double *gains, bool *whole, bool *part)
+{
+    double worth, worth_in_part = 0;
+    ort_status *status = NULL;
+    for (size_t i = 0; i < count && status == NULL; i++) {
+        status = weigh(of, i);
+    }
+    if (status != NULL) {
+        return status;
+    }
+    if (!cut(of, count, true, gains, whole, &worth) ||
+        (of->rates->part > 0 && !cut(of, count, false, gains, part, &worth_in_part))) {
+        return gops_ort_no_memory(of->runtime, "a list of nodes");
+    }
+    const bool *taken = worth_in_part > worth ? part : whole;
+    for (size_t i = 0; i < count; i++) {
+        of->items[i].is_taken = taken[i];
+    }
+    for (size_t i = 0; i < of->border_count; i++) {
+        const gops_ort_border *border = &of->borders[i];
+        if (taken[border->one] != taken[border->other]) {
+            of->items[taken[border->one] ? border->one : border->other].gain -= border->cost;
+        }
+    }
+    return NULL;
+}
+
+ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                            const gops_ort_rates *rates, gops_ort_item *items, size_t count)
+{
+    size_t borders = count;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < items[i].node_count; k++) {
+            borders += items[i].nodes[k]->input_count;
+        }
+    }
+    weighing of = {.runtime = runtime,
+                   .graph = graph,
+                   .items = items,
+                   .rates = rates,
+                   .owner = calloc(graph->node_count + 1, sizeof *of.owner),
+                   .borders = calloc(borders + 1, sizeof *of.borders)};
+    double *gains = calloc(count + 1, sizeof *gains);
+    bool *taken = calloc(2 * count + 1, sizeof *taken);
+    ort_status *status = NULL;
+    if (of.owner == NULL || of.borders == NULL || gains == NULL || taken == NULL) {
+        status = gops_ort_no_memory(runtime, "a list of nodes");
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            for (size_t k = 0; k < items[i].node_count; k++) {
+                of.owner[items[i].nodes[k] - graph->nodes] = i + 1;
+            }
+        }
+        status = choose(&of, count, gains, taken, taken + count);
+    }
+    free(of.owner);
+    free(of.borders);
+    free(gains);
+    free(taken);
+    return status;
+}
