@@ -4,7 +4,7 @@ Of each Markdown file of the repository: every link within it leads to a file, a
 heading there; every block of C that begins with an #include compiles; blocks of Python and shell parse;
 the words of every line of code that runs groupops, and of groupops(1), are words that TOOL takes;
 ./cmake/dev has the commands that are named; no line of prose is longer than 120 characters, no cell of a
-table longer than 260. Of each page below SITE: every link and picture leads to a
+table longer than 200. Of each page below SITE: every link and picture leads to a
 file in it, and every anchor to an id.
 """
 
@@ -109,7 +109,7 @@ def check_widths(where, prose):
     for line in prose.split("\n"):
         if line.startswith("|"):
             for cell in line.split("|"):
-                if len(cell.strip()) > 260:
+                if len(cell.strip()) > 200:
                     say(f"{where}: a cell of {len(cell.strip())} characters: {cell.strip()[:60]}...")
         elif len(line) > 120:
             say(f"{where}: a line of {len(line)} characters: {line[:60]}...")
