@@ -150,7 +150,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.csv:
         commit = arguments.commit or head()
-        append(arguments.history, measured(arguments.csv, arguments.date, commit, arguments.processor))
+        append(arguments.history, list(measured(arguments.csv, arguments.date, commit, arguments.processor)))
     found = runs(read(arguments.history))
     here = [rows for (_, _, processor), rows in found.items() if processor == arguments.processor]
     if not here:

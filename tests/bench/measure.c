@@ -107,18 +107,6 @@ static void conclude(entry *done, gops_measured *row)
     free(done->samples);
 }
 
-static bool is_wanted(const gops_contestant *contestant, const char *only)
-{
-    const size_t length = strlen(contestant->name);
-    for (const char *at = only; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, contestant->name, length) == 0 && (at[length] == ',' || !at[length])) {
-            return true;
-        }
-    }
-    return only == NULL;
-}
-
 int gops_measure(const gops_peer_problem *problem, const gops_measure_options *options,
                  gops_measured measured[GOPS_MAX_CONTESTANTS])
 {
@@ -129,7 +117,7 @@ int gops_measure(const gops_peer_problem *problem, const gops_measure_options *o
     omp_set_num_threads(problem->threads);
     for (int i = 0; list[i] != NULL; i++) {
         const gops_contestant *at = list[i];
-        if (!is_wanted(at, options->only)) {
+        if ((options->wanted >> i & 1) == 0) {
             continue;
         }
         entry *tried = &entries[count];

@@ -7,9 +7,9 @@
 enum { GOPS_MAX_CONTESTANTS = 16 };
 
 typedef struct gops_measure_options {
-    int rounds;       /* how often each has its turn */
-    double turn_ms;   /* how long a turn is to last; at least one execution */
-    const char *only; /* names of contestants with commas between; NULL: all */
+    int rounds;      /* how often each has its turn */
+    double turn_ms;  /* how long a turn is to last; at least one execution */
+    unsigned wanted; /* bit i: contestant i of the list takes part */
 } gops_measure_options;
 
 typedef struct gops_measured {

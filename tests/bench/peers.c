@@ -26,7 +26,9 @@ typedef struct arguments {
     numbers batches; /* 0: as the suite has it */
     numbers threads;
     bool quantized;
+    const char *only;   /* names of contestants with commas between; NULL: all */
     const char *layers; /* a part of their names; NULL: all */
+    int measured_layers;
     int wrong_results;
 } arguments;
 
@@ -84,7 +86,7 @@ static bool read_flag(const char *word, arguments *read)
         const char *name;
         const char **text;
     } texts[] = {
-        {"--only=", &read->measure.only},
+        {"--only=", &read->only},
         {"--layers=", &read->layers},
         {"--onnxruntime=", &gops_places.onnxruntime},
         {"--python=", &gops_places.python},
@@ -97,6 +99,30 @@ static bool read_flag(const char *word, arguments *read)
         }
     }
     return false;
+}
+
+static bool find_wanted(arguments *asked, gops_tool_error *error)
+{
+    const gops_contestant *const *list =
+        asked->quantized ? gops_quantized_contestants : gops_contestants;
+    asked->measure.wanted = asked->only == NULL ? ~0U : 0;
+    for (const char *name = asked->only; name != NULL; name = strchr(name, ',')) {
+        name += *name == ',';
+        const int length = (int)strcspn(name, ",");
+        int i = 0;
+        while (list[i] != NULL && ((int)strlen(list[i]->name) != length ||
+                                   strncmp(list[i]->name, name, (size_t)length) != 0)) {
+            i++;
+        }
+        if (list[i] == NULL) {
+            return gops_tool_refuse(
+                error, GOPS_EXIT_USAGE,
+                "--only: \"%.*s\" is no contestant here; tests/bench/run --help names them", length,
+                name);
+        }
+        asked->measure.wanted |= 1U << i;
+    }
+    return true;
 }
 
 static void print_dims(const gops_tensor *tensor)
@@ -192,6 +218,7 @@ static bool measure_suite(const char *path, arguments *asked, gops_tool_error *e
         if (asked->layers != NULL && strstr(layer->name, asked->layers) == NULL) {
             continue;
         }
+        asked->measured_layers++;
         for (int batch = 0; done && batch < asked->batches.count; batch++) {
             if (is_too_large(layer, asked->batches.values[batch])) {
                 fprintf(stderr, "%s: left out, too large\n", layer->name);
@@ -214,27 +241,33 @@ int main(int count, char **words)
     };
     gops_tool_error error;
     int word = 1;
-    for (; word < count && strncmp(words[word], "--", 2) == 0; word++) {
-        if (!read_flag(words[word], &asked)) {
-            fputs(usage, stderr);
-            return GOPS_EXIT_USAGE;
-        }
+    bool done = true;
+    for (; done && word < count && strncmp(words[word], "--", 2) == 0; word++) {
+        done = read_flag(words[word], &asked) ||
+               gops_tool_refuse(&error, GOPS_EXIT_USAGE,
+                                "%s is no flag of peers, or not with that value", words[word]);
     }
-    if (word == count) {
+    if (done && word == count) {
         fputs(usage, stderr);
         return GOPS_EXIT_USAGE;
     }
+    done = done && find_wanted(&asked, &error);
     signal(SIGPIPE, SIG_IGN); /* a worker that ends is an answer, too */
     gops_blas_one_thread();
     printf("layer,network,kind,op,shapes,gflop,threads,contestant,ms_min,ms_median,error,note\n");
-    bool done = true;
     for (; done && word < count; word++) {
         done = measure_suite(words[word], &asked, &error);
     }
-    if (!done) {
-        gops_tool_print_error(&error);
+    if (done && asked.measured_layers == 0) {
+        done = gops_tool_refuse(&error, GOPS_EXIT_USAGE,
+                                "no layer of the suites has \"%s\" in its name",
+                                asked.layers != NULL ? asked.layers : "");
     }
     gops_torch_shut_down();
     gops_ort_shut_down();
-    return done && asked.wrong_results == 0 ? GOPS_EXIT_DONE : GOPS_EXIT_FAILED;
+    if (!done) {
+        gops_tool_print_error(&error);
+        return error.exit_code;
+    }
+    return asked.wrong_results == 0 ? GOPS_EXIT_DONE : GOPS_EXIT_FAILED;
 }

@@ -111,8 +111,11 @@ def geometric_mean(values):
 
 
 def compared(layers):
-    """The layers that this library and at least one peer computed."""
-    return [layer for layer in layers if OURS in layer.least and layer.best_peer]
+    """The layers that this library and at least one peer computed; the program ends if there are none."""
+    found = [layer for layer in layers if OURS in layer.least and layer.best_peer]
+    if not found:
+        raise SystemExit(f"nothing to compare: no layer has times of {OURS} and of one of {', '.join(PEERS)}")
+    return found
 
 
 def wrong(layers):

@@ -38,6 +38,10 @@ def main():
             "second": ("norm", {"groupops": 1, "pytorch": 2.3}),
         })
         assert run(folder).returncode != 0, "there is nothing to draw yet"
+        peers(folder / "ours.csv", {"alone": ("norm", {"groupops": 1})})
+        nothing = run(folder, folder / "ours.csv", "--commit=zzz")
+        assert nothing.returncode != 0 and nothing.stderr.startswith("nothing to compare"), nothing
+        assert nothing.stderr.count("\n") == 1 and not (folder / "history.csv").exists(), nothing
         one = run(folder, folder / "a.csv", "--date=2026-01-02", "--commit=aaa")
         assert one.returncode == 0 and "stepped back" not in one.stdout, one
         two = run(folder, folder / "b.csv", "--date=2026-01-03", "--commit=bbb")
