@@ -50,8 +50,8 @@ typedef enum gops_activation_kind {
  * output's type, the value is within so many units in the last place of the formula's. Of f32, for
  * all types but f64: 2.5 for sigmoid and hard_swish, 3 for tanh, elu and swish, 4.5 for mish, 8 for
  * gelu. Of f64, for f64: 3 for elu and hard_swish, 3.5 for sigmoid and tanh, 4.5 for swish, 7.5 for
- * mish, 18 for gelu. An alpha of swish, which is rounded to that type, adds |alpha x| where alpha x
- * is negative; and below -131 (f64: -797) swish is 0. */
+ * mish, 18 for gelu. Swish rounds its alpha to that type, which adds |alpha x| units where alpha x is
+ * negative, and is 0 where alpha x is below -131 (f64: -797). */
 typedef struct gops_activation {
     gops_activation_kind kind;
     double alpha;
@@ -100,7 +100,7 @@ typedef struct gops_options {
      * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. A plan
      * that cannot do with less than it needs for one thread is refused. */
     int64_t max_workspace;
-    /** NULL: OpenMP, malloc and the linked CBLAS. Copied. */
+    /** Copied. NULL: that of gops_set_default_host; without one, OpenMP, malloc and the linked CBLAS. */
     const gops_host *host;
     /** 0: the type of data and filter. Else, with i8 or u8 data and an i8 or u8 filter, the plan is
      * quantized (groupops/quantization.h) and this is its output's type: GOPS_I32, GOPS_U8, GOPS_I8,

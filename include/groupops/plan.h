@@ -243,9 +243,9 @@ static inline void gops_moments_merge(gops_moments *moments, const gops_moments 
 }
 
 /** What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
- * elements; the output must not overlap any input, except that a normalization's may be its data,
- * and that any may be the residual, if its elements are as large; those then have the output's
- * stride.
+ * elements. The output must not overlap any input, which is not checked, except that a normalization's
+ * may be its data, and that any may be the residual, if its elements are as large; those then have the
+ * output's stride.
  *
  * What an earlier call has left in a field that does not matter here does no harm. Not read, and so
  * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride
@@ -257,7 +257,7 @@ typedef struct gops_arguments {
     size_t size; /**< sizeof(gops_arguments): groupops/sized.h */
     const void *data;
     const gops_packed_filter *filter; /**< convolutions */
-    const void *scale;                /**< normalization */
+    const void *scale;                /**< normalization: required */
     /** Normalization: required. Convolutions: NULL, or one value for each of the G * C_OUT output
      * channels, which is added: of the output's type, or of i32 where the plan is quantized. */
     const void *bias;

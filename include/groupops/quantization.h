@@ -12,7 +12,8 @@
  * makes, in single precision and in this order:
  *
  *     i32             acc, plus an i32 residual, then relu or clamp: what ONNX calls ConvInteger
- *     f32, f16, bf16  v = (float)acc * (data_scale * filter_scales[o]), post-ops, one rounding
+ *     f32, f16, bf16  v = (float)acc * (data_scale * filter_scales[o]), post-ops (residual and
+ *                     activation), one rounding
  *     u8, i8          r = (float)acc * (data_scale * filter_scales[o] / output_scale), clamped to
  *                     what the type holds less output_zero_point, rounded to nearest even, plus
  *                     output_zero_point: bit for bit ONNX's QLinearConv
