@@ -344,6 +344,29 @@ static void beyond_63_bits(void)
            GOPS_TEST_32_BIT ? "above 2147483647" : "the kernel's extent is above");
 }
 
+/* Without a bound, gemm's blocks still have sizes that fit in 63 bits: a whole one would take 2^63 bytes. */
+static void unlimited_blocks(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F64, 1, 1, INT64_C(1) << 30);
+    const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F64, 1, 1, INT64_C(1) << 19, INT64_C(1) << 11);
+    const gops_options options = {
+        .size = sizeof options, .algorithm = "gemm", .threads = 1, .max_workspace = GOPS_UNLIMITED};
+    gops_plan_info info = GOPS_PLAN_INFO_INIT;
+    gops_plan *plan;
+    gops_error error;
+    const gops_status status =
+        gops_deconv_plan_create(&data, &filter, NULL, &options, &plan, &error);
+    if (GOPS_TEST_32_BIT) {
+        expect(status, &error, GOPS_TOO_LARGE, "above 2147483647");
+        return;
+    }
+    gops_test_check(status == GOPS_OK, "%s", error.message);
+    gops_plan_get_info(plan, &info, NULL);
+    gops_test_check(info.workspace_bytes >= (size_t)1 << 60 && info.workspace_bytes <= PTRDIFF_MAX,
+                    "%zu bytes", info.workspace_bytes);
+    gops_plan_destroy(plan);
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"foreign_arguments", foreign_arguments},
@@ -358,6 +381,7 @@ int main(void)
                                            {"taps_of_one_pixel", taps_of_one_pixel},
                                            {"too_many_elements", too_many_elements},
                                            {"beyond_63_bits", beyond_63_bits},
+                                           {"unlimited_blocks", unlimited_blocks},
                                            {NULL, NULL}};
     return gops_test_main("contract", cases);
 }

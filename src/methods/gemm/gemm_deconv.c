@@ -106,7 +106,8 @@ static bool gemm_deconv_fit(const gops_plan *plan, gops_gemm_deconv_parameters *
 {
     for (;;) {
         sizes s = workspace_sizes(plan, p);
-        if (sum_sizes(s) <= limit) {
+        const int64_t sum = sum_sizes(s);
+        if (sum <= limit && sum < INT64_MAX) {
             return true;
         }
         int64_t others = gops_max(s.columns, s.data);
