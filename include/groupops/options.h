@@ -106,9 +106,9 @@ typedef struct gops_options {
      * quantized (groupops/quantization.h) and this is its output's type: GOPS_I32, GOPS_U8, GOPS_I8,
      * GOPS_F32, GOPS_F16 or GOPS_BF16. */
     gops_type output_type;
-    /** An f8e4m3 or f8e5m2 result beyond the largest finite value: true makes it that value, the OCP
-     * 8-bit floating point specification's saturating mode; false, its other mode, NaN for f8e4m3
-     * and infinity for f8e5m2. */
+    /** An f8e4m3 or f8e5m2 result, or weight times its filter_scales, beyond the largest finite
+     * value: true makes it that value, the OCP 8-bit floating point specification's saturating mode;
+     * false, its other mode, NaN for f8e4m3 and infinity for f8e5m2. */
     bool saturate;
     gops_activation activation;
     /** NULL, or choices that were measured before (groupops/choices.h), for "auto" and "fastest";
