@@ -42,7 +42,7 @@
 #ifdef __OPTIMIZE__
 #define GOPS_INLINE static inline __attribute__((always_inline))
 #ifdef __clang__
-#define GOPS_UNROLL _Pragma("unroll")
+#define GOPS_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define GOPS_UNROLL _Pragma("GCC unroll 32")
 #endif
