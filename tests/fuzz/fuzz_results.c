@@ -20,16 +20,10 @@ gops_status gops_fuzz_make_plan(const gops_fuzz_case *c, const gops_options *opt
     gops_status status;
     gops_fuzz_require(given != NULL, "no memory for options");
     memcpy(given, options, bytes < sizeof *options ? bytes : sizeof *options);
-    switch (p->operation) {
-    case GOPS_PROBLEM_CONV:
-        status = gops_conv_plan_create(&p->data, &p->filter, &p->conv, given, plan, error);
-        break;
-    case GOPS_PROBLEM_DECONV:
-        status = gops_deconv_plan_create(&p->data, &p->filter, &p->deconv, given, plan, error);
-        break;
-    default:
-        status = gops_norm_plan_create(&p->data, &c->scale, &c->bias, &p->norm, given, plan, error);
-    }
+    status =
+        p->operation == GOPS_PROBLEM_NORM
+            ? gops_norm_plan_create(&p->data, &c->scale, &c->bias, &p->norm, given, plan, error)
+            : gops_problem_plan_with(p, given, plan, error);
     free(given);
     return status;
 }

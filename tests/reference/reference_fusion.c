@@ -7,9 +7,9 @@
 #include "elements.h"
 
 /* A function's value, how steep it is at most, and the roundings in evaluating it, in units of u
- * times the value. What the functions cost is in tests/unit/test_activations.c, in units in the last
- * place, each at most 2 u of the value. `rest` are roundings of what the value is a difference of,
- * in units of u. */
+ * times the value. What the functions cost is in tests/unit/test_activations.c, for f64 and for all
+ * others, in units in the last place, each at most 2 u of the value. `rest` are roundings of what the
+ * value is a difference of, in units of u. */
 typedef struct evaluated {
     long double value;
     long double steep;
@@ -17,8 +17,9 @@ typedef struct evaluated {
     long double rest;
 } evaluated;
 
-static evaluated evaluate(const gops_activation *a, long double x)
+static evaluated evaluate(const gops_activation *a, long double x, gops_type accumulator)
 {
+    const bool f64 = accumulator == GOPS_F64;
     long double alpha = a->alpha, raised = x < -3 ? 0 : x > 3 ? 6 : x + 3;
     switch (a->kind) {
     case GOPS_ACTIVATION_NONE:
@@ -30,21 +31,21 @@ static evaluated evaluate(const gops_activation *a, long double x)
     case GOPS_ACTIVATION_LEAKY_RELU: /* the slope is rounded too */
         return (evaluated){x < 0 ? alpha * x : x, fmaxl(1, fabsl(alpha)), 2, 0};
     case GOPS_ACTIVATION_SIGMOID:
-        return (evaluated){1 / (1 + expl(-x)), 0.25L, 7, 0};
+        return (evaluated){1 / (1 + expl(-x)), 0.25L, f64 ? 7 : 5, 0};
     case GOPS_ACTIVATION_TANH:
-        return (evaluated){tanhl(x), 1, 7, 0};
+        return (evaluated){tanhl(x), 1, f64 ? 7 : 6, 0};
     case GOPS_ACTIVATION_HARD_SWISH: /* |2 x + 3| / 6 at x = 3; x + 3 is rounded */
         return (evaluated){x * raised / 6, 1.5L, 4, 0};
     case GOPS_ACTIVATION_SWISH: /* alpha and alpha x are rounded, which counts |alpha x| times where
                                    exp is not added to more than it */
         return (evaluated){x / (1 + expl(-alpha * x)), 1.1L,
-                           9 + (alpha * x > 0 ? 1 : 2 * fabsl(alpha * x)), 0};
+                           (f64 ? 9 : 7) + (alpha * x > 0 ? 1 : 2 * fabsl(alpha * x)), 0};
     case GOPS_ACTIVATION_ELU: /* alpha is rounded */
         return (evaluated){x < 0 ? alpha * expm1l(x) : x, fmaxl(1, fabsl(alpha)), 8, 0};
     case GOPS_ACTIVATION_MISH: {
         const long double e = expl(-fabsl(x)), e2 = e * (2 + e);
         const long double share = x < 0 ? e2 / (2 + e2) : (1 + 2 * e) / (1 + 2 * e + 2 * e * e);
-        return (evaluated){x * share, 1.1L, 15, 0};
+        return (evaluated){x * share, 1.1L, f64 ? 15 : 9, 0};
     }
     case GOPS_ACTIVATION_HARD_SIGMOID: { /* alpha, beta, product and sum; no more than 1 away */
         const long double line = alpha * x + a->beta;
@@ -56,7 +57,7 @@ static evaluated evaluate(const gops_activation *a, long double x)
     case GOPS_ACTIVATION_PRELU: /* its slope is leaky_relu's */
         break;
     case GOPS_ACTIVATION_GELU:
-        return (evaluated){x * erfcl(-x / sqrtl(2)) / 2, 1.13L, 36, 0};
+        return (evaluated){x * erfcl(-x / sqrtl(2)) / 2, 1.13L, f64 ? 36 : 16, 0};
     }
     return (evaluated){x, 1, 0, 0};
 }
@@ -64,7 +65,7 @@ static evaluated evaluate(const gops_activation *a, long double x)
 long double gops_reference_activate(const gops_activation *activation, long double x,
                                     long double *roundings)
 {
-    const evaluated f = evaluate(activation, x);
+    const evaluated f = evaluate(activation, x, GOPS_F32);
     if (roundings != NULL)
         *roundings = f.roundings;
     return f.value;
@@ -94,7 +95,7 @@ static void fuse_real(gops_reference_result *result, int64_t i, const fused *e, 
     long double sum = result->value[i] + e->bias + before;
     long double error = result->error[i] +
                         u * (fabsl(result->value[i] + e->bias) + fabsl(sum) + 2 * result->error[i]);
-    evaluated f = evaluate(&e->activation, sum);
+    evaluated f = evaluate(&e->activation, sum, accumulator);
     error = f.steep * error + f.roundings * u * (fabsl(f.value) + f.steep * error) + f.rest * u;
     if (e->activation.kind >= GOPS_ACTIVATION_SIGMOID)
         error += f.roundings * gops_test_smallest(accumulator); /* where the value is a denormal */

@@ -27,8 +27,8 @@ typedef struct gops_reference_operands {
 void gops_reference_fuse(gops_reference_result *result, const gops_reference_operands *operands,
                          const gops_activation *activation);
 
-/* activation(x). *roundings, unless NULL: how many there are in evaluating it, in units of u times
- * the value. */
+/* activation(x). *roundings, unless NULL: how many there are in evaluating it in f32, in units of u
+ * times the value. */
 long double gops_reference_activate(const gops_activation *activation, long double x,
                                     long double *roundings);
 

@@ -13,6 +13,14 @@ void gops_check_refusal(const char *what, gops_status got, const gops_error *err
 void gops_check_problem_refusal(const gops_problem *problem, gops_status status,
                                 const char *message);
 
+/* The same of what legal() returns, as the statements change it: they call it p. */
+#define GOPS_CHECK_REFUSED(status, message, ...)                                                   \
+    do {                                                                                           \
+        gops_problem p = legal();                                                                  \
+        __VA_ARGS__;                                                                               \
+        gops_check_problem_refusal(&p, status, message);                                           \
+    } while (0)
+
 /* An error to start a call with; a call that succeeds must leave it as it is. */
 gops_error gops_fresh_error(void);
 int gops_error_is_fresh(const gops_error *error);

@@ -44,72 +44,51 @@ static void nothing(void)
 
 static void descriptors(void)
 {
-    gops_problem p = legal();
-    p.filter.type = GOPS_F32;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "filter is f32, data is f64; " NAME " takes one type for both");
-    p = legal();
-    p.data.rank = 2;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "data has rank 2; " NAME
-                               " needs at least 3: batch, channels, one spatial axis");
-    p.data = GOPS_TEST_TENSOR(GOPS_F64, 1, 1, 1, 1, 1, 1, 1, 1, 1);
-    gops_check_problem_refusal(&p, GOPS_UNSUPPORTED,
-                               "data has rank 9; " NAME " is offered up to rank 8");
-    p = legal();
-    p.filter.rank = 4;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "filter has rank 4, data has rank 4; a filter of " NAME
-                               " has one axis more than its data: GROUPS, the first");
-    p = legal();
-    p.filter.dims[0] = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "filter has 0 GROUPS (axis 0); at least 1 is needed");
-    p = legal();
-    p.filter.dims[1] = p.data.dims[1] = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "filter has C_IN 0 (axis 1); at least 1 is needed");
-    p = legal();
-    p.filter.dims[1] = 4;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "data has 15 channels, filter has GROUPS 3 times C_IN 4 = 12; they "
-                               "must be equal");
-    p = legal();
-    p.data.dims[2] = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "data has size 0 on spatial axis 0; at least 1 is needed");
-    p = legal();
-    p.filter.dims[4] = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "filter has kernel size 0 on spatial axis 1; at least 1 is needed");
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "filter is f32, data is f64; " NAME " takes one type for both",
+                       p.filter.type = GOPS_F32);
+    GOPS_CHECK_REFUSED(GOPS_INVALID,
+                       "data has rank 2; " NAME
+                       " needs at least 3: batch, channels, one spatial axis",
+                       p.data.rank = 2);
+    GOPS_CHECK_REFUSED(GOPS_UNSUPPORTED, "data has rank 9; " NAME " is offered up to rank 8",
+                       p.data = GOPS_TEST_TENSOR(GOPS_F64, 1, 1, 1, 1, 1, 1, 1, 1, 1));
+    GOPS_CHECK_REFUSED(GOPS_INVALID,
+                       "filter has rank 4, data has rank 4; a filter of " NAME
+                       " has one axis more than its data: GROUPS, the first",
+                       p.filter.rank = 4);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "filter has 0 GROUPS (axis 0); at least 1 is needed",
+                       p.filter.dims[0] = 0);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "filter has C_IN 0 (axis 1); at least 1 is needed",
+                       p.filter.dims[1] = p.data.dims[1] = 0);
+    GOPS_CHECK_REFUSED(GOPS_INVALID,
+                       "data has 15 channels, filter has GROUPS 3 times C_IN 4 = 12; they "
+                       "must be equal",
+                       p.filter.dims[1] = 4);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "data has size 0 on spatial axis 0; at least 1 is needed",
+                       p.data.dims[2] = 0);
+    GOPS_CHECK_REFUSED(GOPS_INVALID,
+                       "filter has kernel size 0 on spatial axis 1; at least 1 is needed",
+                       p.filter.dims[4] = 0);
 }
 
 static void lists(void)
 {
-    gops_problem p = legal();
-    p.deconv.strides = (gops_list){2, {1, -2}};
-    gops_check_problem_refusal(&p, GOPS_INVALID, "strides[1] is -2; it must be at least 1");
-    p = legal();
-    p.deconv.dilations = (gops_list){2, {0, 1}};
-    gops_check_problem_refusal(&p, GOPS_INVALID, "dilations[0] is 0; it must be at least 1");
-    p = legal();
-    p.deconv.pads_begin = (gops_list){2, {0, -5}};
-    gops_check_problem_refusal(&p, GOPS_INVALID, "pads_begin[1] is -5; it must be at least 0");
-    p = legal();
-    p.deconv.pads_end = (gops_list){1, {0}};
-    gops_check_problem_refusal(&p, GOPS_INVALID, "pads_end has 1 values; data has 2 spatial axes");
-    p = legal();
-    p.deconv.output_padding = (gops_list){2, {-1, 0}};
-    gops_check_problem_refusal(&p, GOPS_INVALID, "output_padding[0] is -1; it must be at least 0");
-    p.deconv.output_padding = (gops_list){3, {0}};
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "output_padding has 3 values; data has 2 spatial axes");
-    p = legal();
-    p.deconv.output_shape = (gops_list){2, {9, 0}};
-    gops_check_problem_refusal(&p, GOPS_INVALID, "output_shape[1] is 0; it must be at least 1");
-    p.deconv.output_shape = (gops_list){4, {2, 21, 9, 9}};
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "output_shape has 4 values; data has 2 spatial axes");
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "strides[1] is -2; it must be at least 1",
+                       p.deconv.strides = (gops_list){2, {1, -2}});
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "dilations[0] is 0; it must be at least 1",
+                       p.deconv.dilations = (gops_list){2, {0, 1}});
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "pads_begin[1] is -5; it must be at least 0",
+                       p.deconv.pads_begin = (gops_list){2, {0, -5}});
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "pads_end has 1 values; data has 2 spatial axes",
+                       p.deconv.pads_end = (gops_list){1, {0}});
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "output_padding[0] is -1; it must be at least 0",
+                       p.deconv.output_padding = (gops_list){2, {-1, 0}});
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "output_padding has 3 values; data has 2 spatial axes",
+                       p.deconv.output_padding = (gops_list){3, {0}});
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "output_shape[1] is 0; it must be at least 1",
+                       p.deconv.output_shape = (gops_list){2, {9, 0}});
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "output_shape has 4 values; data has 2 spatial axes",
+                       p.deconv.output_shape = (gops_list){4, {2, 21, 9, 9}});
 }
 
 static void enumerations(void)
@@ -130,48 +109,46 @@ static void enumerations(void)
 
 static void nothing_left(void)
 {
-    gops_problem p = legal();
-    p.deconv.pads_begin = (gops_list){2, {0, 10}};
-    p.deconv.pads_end = (gops_list){2, {0, 4}};
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "pads_begin[1] is 10 and pads_end[1] is 4; they leave 0 of 14 "
-                               "elements on spatial axis 1; at least 1 is needed");
-    p.deconv.pads_begin = (gops_list){2, {20, 0}};
-    p.deconv.output_padding = (gops_list){2, {3, 0}};
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "pads_begin[0] is 20 and pads_end[0] is 0; they leave -4 of 16 "
-                               "elements on spatial axis 0; at least 1 is needed");
+    GOPS_CHECK_REFUSED(GOPS_INVALID,
+                       "pads_begin[1] is 10 and pads_end[1] is 4; they leave 0 of 14 "
+                       "elements on spatial axis 1; at least 1 is needed",
+                       p.deconv.pads_begin = (gops_list){2, {0, 10}};
+                       p.deconv.pads_end = (gops_list){2, {0, 4}});
+    GOPS_CHECK_REFUSED(GOPS_INVALID,
+                       "pads_begin[0] is 20 and pads_end[0] is 0; they leave -4 of 16 "
+                       "elements on spatial axis 0; at least 1 is needed",
+                       p.deconv.pads_begin = (gops_list){2, {20, 0}};
+                       p.deconv.output_padding = (gops_list){2, {3, 0}});
     /* Their sum does not fit: as many as there are of a number. */
-    p.deconv.pads_begin = p.deconv.pads_end = (gops_list){2, {INT64_MAX, 0}};
-    gops_check_problem_refusal(
-        &p, GOPS_INVALID,
+    GOPS_CHECK_REFUSED(
+        GOPS_INVALID,
         "pads_begin[0] is 9223372036854775807 and pads_end[0] is 9223372036854775807; they leave "
-        "-9223372036854775791 of 16 elements on spatial axis 0; at least 1 is needed");
+        "-9223372036854775791 of 16 elements on spatial axis 0; at least 1 is needed",
+        p.deconv.pads_begin = p.deconv.pads_end = (gops_list){2, {INT64_MAX, 0}};
+        p.deconv.output_padding = (gops_list){2, {3, 0}});
 }
 
 static void too_large(void)
 {
-    const int64_t large = INT64_C(1) << (GOPS_TEST_32_BIT ? 20 : 30); /* its square does not fit */
+    const int64_t large = INT64_C(1) << (GOPS_TEST_32_BIT ? 20 : 30);
+    /* its square does not fit */
     gops_problem p = legal();
-    p.deconv.strides = (gops_list){2, {INT64_C(1) << 62, 1}};
-    gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
-                               "strides[0] is 4611686018427387904, data size 11, the kernel's "
-                               "extent 3, output_padding[0] 0: the unpadded output is above " MOST);
-    p = legal();
-    p.deconv.output_padding = (gops_list){2, {0, INT64_MAX}};
-    gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
-                               "strides[1] is 1, data size 13, the kernel's extent 2, "
-                               "output_padding[1] " MOST ": the unpadded output is above " MOST);
-    p = legal();
-    p.deconv.dilations = (gops_list){2, {INT64_MAX, 1}};
-    gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
-                               "dilations[0] is " MOST " with kernel size 3; the kernel's extent "
-                               "is above " MOST);
-    p = legal();
-    p.deconv.output_shape = (gops_list){2, {large, large}};
-    gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
-                               "output: the product of its first 4 dimensions, in bytes, is "
-                               "above " GOPS_TEST_MAX_BYTES);
+    GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
+                       "strides[0] is 4611686018427387904, data size 11, the kernel's "
+                       "extent 3, output_padding[0] 0: the unpadded output is above " MOST,
+                       p.deconv.strides = (gops_list){2, {INT64_C(1) << 62, 1}});
+    GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
+                       "strides[1] is 1, data size 13, the kernel's extent 2, "
+                       "output_padding[1] " MOST ": the unpadded output is above " MOST,
+                       p.deconv.output_padding = (gops_list){2, {0, INT64_MAX}});
+    GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
+                       "dilations[0] is " MOST " with kernel size 3; the kernel's extent "
+                       "is above " MOST,
+                       p.deconv.dilations = (gops_list){2, {INT64_MAX, 1}});
+    GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
+                       "output: the product of its first 4 dimensions, in bytes, is "
+                       "above " GOPS_TEST_MAX_BYTES,
+                       p.deconv.output_shape = (gops_list){2, {large, large}});
 }
 
 static void empty_outputs(void)

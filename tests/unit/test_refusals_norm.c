@@ -51,22 +51,18 @@ static void nothing(void)
 
 static void descriptors(void)
 {
-    gops_problem p = legal();
-    p.data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 1, 1, 1, 1, 1, 1, 1);
-    gops_check_problem_refusal(&p, GOPS_UNSUPPORTED,
-                               "data has rank 9; GroupNormalization is offered up to rank 8");
-    p = legal();
-    p.data.rank = 1;
-    gops_check_problem_refusal(
-        &p, GOPS_INVALID, "data has rank 1; GroupNormalization needs at least 2: batch, channels");
-    p = legal();
-    p.data.dims[3] = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "data has size 0 on spatial axis 1; at least 1 is needed");
-    p.data.dims[3] = INT64_C(1) << 60;
-    gops_check_problem_refusal(
-        &p, GOPS_TOO_LARGE,
-        "data: the product of its first 4 dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES);
+    GOPS_CHECK_REFUSED(GOPS_UNSUPPORTED,
+                       "data has rank 9; GroupNormalization is offered up to rank 8",
+                       p.data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 1, 1, 1, 1, 1, 1, 1));
+    GOPS_CHECK_REFUSED(GOPS_INVALID,
+                       "data has rank 1; GroupNormalization needs at least 2: batch, channels",
+                       p.data.rank = 1);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "data has size 0 on spatial axis 1; at least 1 is needed",
+                       p.data.dims[3] = 0);
+    GOPS_CHECK_REFUSED(
+        GOPS_TOO_LARGE,
+        "data: the product of its first 4 dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES,
+        p.data.dims[3] = INT64_C(1) << 60);
 }
 
 static void coefficients(void)
@@ -93,26 +89,21 @@ static void coefficients(void)
 
 static void attributes(void)
 {
-    gops_problem p = legal();
-    p.norm.num_groups = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "num_groups is 0; it must be from 1 to the data's 15 channels");
-    p.norm.num_groups = 16;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "num_groups is 16; it must be from 1 to the data's 15 channels");
-    p.norm.num_groups = 4;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "num_groups is 4; it must divide the data's 15 channels");
-    p = legal();
-    p.norm.epsilon = 0;
-    gops_check_problem_refusal(&p, GOPS_INVALID, "epsilon is 0; it must be above 0 and finite");
-    p.norm.epsilon = -1e-5;
-    gops_check_problem_refusal(&p, GOPS_INVALID,
-                               "epsilon is -1e-05; it must be above 0 and finite");
-    p.norm.epsilon = (double)INFINITY;
-    gops_check_problem_refusal(&p, GOPS_INVALID, "epsilon is inf; it must be above 0 and finite");
-    p.norm.epsilon = (double)NAN;
-    gops_check_problem_refusal(&p, GOPS_INVALID, "epsilon is nan; it must be above 0 and finite");
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "num_groups is 0; it must be from 1 to the data's 15 channels",
+                       p.norm.num_groups = 0);
+    GOPS_CHECK_REFUSED(GOPS_INVALID,
+                       "num_groups is 16; it must be from 1 to the data's 15 channels",
+                       p.norm.num_groups = 16);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "num_groups is 4; it must divide the data's 15 channels",
+                       p.norm.num_groups = 4);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "epsilon is 0; it must be above 0 and finite",
+                       p.norm.epsilon = 0);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "epsilon is -1e-05; it must be above 0 and finite",
+                       p.norm.epsilon = -1e-5);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "epsilon is inf; it must be above 0 and finite",
+                       p.norm.epsilon = (double)INFINITY);
+    GOPS_CHECK_REFUSED(GOPS_INVALID, "epsilon is nan; it must be above 0 and finite",
+                       p.norm.epsilon = (double)NAN);
 }
 
 static void integer_types(void)
