@@ -30,86 +30,33 @@ void ir_change(char *to, size_t bytes, const char *from, const char *into)
              found + strlen(from));
 }
 
-const char ir_page_conv_1d[] = "   <layer type=\"GroupConvolution\" ...>\n"
-                               "       <data dilations=\"1\" pads_begin=\"2\" pads_end=\"2\" "
-                               "strides=\"1\" auto_pad=\"explicit\"/>\n"
-                               "       <input>\n"
-                               "           <port id=\"0\">\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>12</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "           </port>\n"
-                               "           <port id=\"1\">\n"
-                               "               <dim>4</dim>\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>3</dim>\n"
-                               "               <dim>5</dim>\n"
-                               "           </port>\n"
-                               "       </input>\n"
-                               "       <output>\n"
-                               "           <port id=\"2\" precision=\"FP32\">\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>4</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "           </port>\n"
-                               "       </output>\n";
+#define DIM(size) "               <dim>" #size "</dim>\n"
 
-const char ir_page_conv_2d[] = "   <layer type=\"GroupConvolution\" ...>\n"
-                               "       <data dilations=\"1,1\" pads_begin=\"2,2\" pads_end=\"2,2\" "
-                               "strides=\"1,1\" auto_pad=\"explicit\"/>\n"
-                               "       <input>\n"
-                               "           <port id=\"0\">\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>12</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "           </port>\n"
-                               "           <port id=\"1\">\n"
-                               "               <dim>4</dim>\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>3</dim>\n"
-                               "               <dim>5</dim>\n"
-                               "               <dim>5</dim>\n"
-                               "           </port>\n"
-                               "       </input>\n"
-                               "       <output>\n"
-                               "           <port id=\"2\" precision=\"FP32\">\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>4</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "           </port>\n"
-                               "       </output>\n";
+/* As the specification prints it. */
+#define CONV_PAGE(attributes, data, filter, output)                                                \
+    "   <layer type=\"GroupConvolution\" ...>\n"                                                   \
+    "       <data " attributes " auto_pad=\"explicit\"/>\n"                                        \
+    "       <input>\n"                                                                             \
+    "           <port id=\"0\">\n" data "           </port>\n"                                     \
+    "           <port id=\"1\">\n" filter "           </port>\n"                                   \
+    "       </input>\n"                                                                            \
+    "       <output>\n"                                                                            \
+    "           <port id=\"2\" precision=\"FP32\">\n" output "           </port>\n"                \
+    "       </output>\n"
 
-const char ir_page_conv_3d[] = "   <layer type=\"GroupConvolution\" ...>\n"
-                               "       <data dilations=\"1,1,1\" pads_begin=\"2,2,2\" "
-                               "pads_end=\"2,2,2\" strides=\"1,1,1\" auto_pad=\"explicit\"/>\n"
-                               "       <input>\n"
-                               "           <port id=\"0\">\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>12</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "           </port>\n"
-                               "           <port id=\"1\">\n"
-                               "               <dim>4</dim>\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>3</dim>\n"
-                               "               <dim>5</dim>\n"
-                               "               <dim>5</dim>\n"
-                               "               <dim>5</dim>\n"
-                               "           </port>\n"
-                               "       </input>\n"
-                               "       <output>\n"
-                               "           <port id=\"2\" precision=\"FP32\">\n"
-                               "               <dim>1</dim>\n"
-                               "               <dim>4</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "               <dim>224</dim>\n"
-                               "           </port>\n"
-                               "       </output>\n";
+const char ir_page_conv_1d[] =
+    CONV_PAGE("dilations=\"1\" pads_begin=\"2\" pads_end=\"2\" strides=\"1\"",
+              DIM(1) DIM(12) DIM(224), DIM(4) DIM(1) DIM(3) DIM(5), DIM(1) DIM(4) DIM(224));
+
+const char ir_page_conv_2d[] =
+    CONV_PAGE("dilations=\"1,1\" pads_begin=\"2,2\" pads_end=\"2,2\" strides=\"1,1\"",
+              DIM(1) DIM(12) DIM(224) DIM(224), DIM(4) DIM(1) DIM(3) DIM(5) DIM(5),
+              DIM(1) DIM(4) DIM(224) DIM(224));
+
+const char ir_page_conv_3d[] =
+    CONV_PAGE("dilations=\"1,1,1\" pads_begin=\"2,2,2\" pads_end=\"2,2,2\" strides=\"1,1,1\"",
+              DIM(1) DIM(12) DIM(224) DIM(224) DIM(224), DIM(4) DIM(1) DIM(3) DIM(5) DIM(5) DIM(5),
+              DIM(1) DIM(4) DIM(224) DIM(224) DIM(224));
 
 const char ir_page_deconv[] =
     "<layer id=\"5\" name=\"upsampling_node\" type=\"GroupConvolutionBackpropData\">\n"
