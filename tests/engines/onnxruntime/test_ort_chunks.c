@@ -1,5 +1,5 @@
 /* Pairs of convolutions that a region computes by chunks: with the provider and without, and that they are
- * one step where what lies between is larger than the cache, and two where it is not. */
+ * one step where what lies between is larger than the cache or its planes are small, and two elsewhere. */
 #include "ort_counting.h"
 #include "ort_graphs.h"
 
@@ -22,7 +22,8 @@ typedef gops_ort_graph_builder builder;
         __VA_ARGS__, NULL                                                                          \
     }
 
-enum { CHANNELS_IN = 5, CHANNELS = 67, HEIGHT = 31, WIDTH = 29, THIN = 3, MANY = 127 };
+/* Planes of more than a page; a few images of them fit any cache. */
+enum { CHANNELS_IN = 5, CHANNELS = 29, HEIGHT = 41, WIDTH = 31, THIN = 3, MANY = 127 };
 
 static int64_t processors(void)
 {
@@ -41,12 +42,11 @@ static int64_t cache_bytes(void)
     return bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
 }
 
-/* The least number of images whose CHANNELS channels do not fit the cache twice, a multiple of the
- * threads. */
+/* The least number of images whose CHANNELS channels do not fit the cache, a multiple of the threads. */
 static int64_t many_images(void)
 {
     const int64_t image = (int64_t)CHANNELS * HEIGHT * WIDTH * (int64_t)sizeof(float);
-    return (2 * cache_bytes() / (image * processors()) + 1) * processors();
+    return (cache_bytes() / (image * processors()) + 1) * processors();
 }
 
 /* Checks the graph where each step asks for threads by itself, so that their number is seen. */
@@ -112,6 +112,21 @@ static void images(void)
         gops_ort_graph_output(&graph, "y");
         check(&graph, fits ? "fewer images" : "images", 5, fits ? 3 : 2);
     }
+}
+
+/* Planes of less than a page: chunks though all fit the cache. */
+static void small(void)
+{
+    const int64_t dims[] = {processors(), THIN, 13, 11};
+    builder graph;
+    gops_ort_load();
+    gops_ort_graph_start(&graph, 17, 16, dims, 4);
+    gops_ort_graph_conv(&graph, "a", "x", THIN, MANY, 1, 1);
+    gops_ort_graph_node(&graph, "HardSwish", "b", FROM("a"));
+    grouped(&graph, "c", "b", MANY, MANY, 1, 5, 1);
+    gops_ort_graph_conv(&graph, "y", "c", MANY, 61, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    check(&graph, "small", 4, 2);
 }
 
 /* Chunks of one image, of which the last is smaller, with slopes for each channel and a depthwise
@@ -215,11 +230,8 @@ static void others(void)
 
 int main(void)
 {
-    const gops_test_case cases[] = {{"images", images},
-                                    {"channels", channels},
-                                    {"bits", bits},
-                                    {"others", others},
-                                    {NULL, NULL}};
+    const gops_test_case cases[] = {{"images", images}, {"small", small},   {"channels", channels},
+                                    {"bits", bits},     {"others", others}, {NULL, NULL}};
     gops_ort_use(GROUPOPS_ORT_COUNTING);
     const int status = gops_test_main("ONNX Runtime, chunks", cases);
     gops_ort_unload();

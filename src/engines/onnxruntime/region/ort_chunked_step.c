@@ -17,9 +17,7 @@ typedef struct chunk {
 struct gops_ort_chunks {
     chunk *chunks; /* of an image */
     int64_t count, images;
-    gops_ort_view between;  /* of the first thread */
-    int64_t elements;       /* from there to that of the next thread */
-    size_t workspace_bytes; /* of a thread */
+    size_t between_bytes, workspace_bytes; /* of a thread */
 };
 
 static size_t round_up(size_t bytes)
@@ -61,11 +59,11 @@ static ort_status *make(gops_ort_runtime *runtime, gops_ort_member *part, const 
 }
 
 static ort_status *make_chunk(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
-                              int64_t start, gops_ort_chunks *chunks, chunk *made)
+                              int64_t number, gops_ort_chunks *chunks, chunk *made)
 {
     enum { GROUPS, CHANNELS }; /* axes of a filter */
-    const int64_t left = placed->member->output.dims[1] - start;
-    const int64_t count = left < placed->member->chunk ? left : placed->member->chunk;
+    const int64_t start = gops_ort_chunk_start(placed->member, number);
+    const int64_t count = gops_ort_chunk_start(placed->member, number + 1) - start;
     gops_ort_member first = part_of(placed->member, CHANNELS, start, count);
     gops_ort_member second = part_of(placed->second, GROUPS, start, count);
     const gops_ort_view data = {.base = DATA}, between = {.base = BETWEEN};
@@ -74,6 +72,8 @@ static ort_status *make_chunk(gops_ort_runtime *runtime, const gops_ort_placed_s
         .at = start * placed->second->filter.dims[CHANNELS] *
               gops_ort_elements(&placed->second->output, 2),
     };
+    const size_t bytes = round_up((size_t)gops_ort_elements(&first.output, 0) * sizeof(float));
+    chunks->between_bytes = chunks->between_bytes < bytes ? bytes : chunks->between_bytes;
     ort_status *status = make(runtime, &first, &data, &between, chunks, &made->first);
     return status != NULL ? status
                           : make(runtime, &second, &between, &output, chunks, &made->second);
@@ -88,23 +88,29 @@ ort_status *gops_ort_chunked_step_make(gops_ort_runtime *runtime,
     if ((made->chunks = chunks) == NULL) {
         return gops_ort_no_memory(runtime, "a node");
     }
-    chunks->count = (first->output.dims[1] + first->chunk - 1) / first->chunk;
+    chunks->count = first->chunks;
     chunks->images = first->data.dims[0];
-    chunks->between = placed->between;
-    chunks->elements = gops_ort_chunk_elements(first);
     chunks->chunks = calloc((size_t)chunks->count, sizeof *chunks->chunks);
     if (chunks->chunks == NULL) {
         return gops_ort_no_memory(runtime, "a node");
     }
     for (int64_t i = 0; i < chunks->count && status == NULL; i++) {
-        status = make_chunk(runtime, placed, i * first->chunk, chunks, &chunks->chunks[i]);
+        status = make_chunk(runtime, placed, i, chunks, &chunks->chunks[i]);
     }
     made->data = placed->inputs[0];
     made->output = placed->output;
     made->threads = gops_ort_chunk_threads();
-    made->workspace_bytes = chunks->workspace_bytes * (size_t)made->threads;
+    made->workspace_bytes = chunks->between_bytes + chunks->workspace_bytes;
     return status;
 }
+
+/* Chunks that follow each other, and the next one of them to be taken. */
+typedef struct run {
+    _Alignas(64) atomic_llong next;
+    int64_t end;
+} run;
+
+enum { MAX_RUNS = 8 }; /* with more threads several begin in the same run */
 
 /* One call. */
 typedef struct running {
@@ -112,9 +118,11 @@ typedef struct running {
     const char *name;
     const gops_ort_step *step;
     float *const *bases;
-    unsigned char *workspace;
-    atomic_llong next; /* chunk that no thread has taken, of all images */
+    unsigned char *memory;
+    size_t thread_bytes;
     _Atomic(ort_status *) failed;
+    int64_t run_count;
+    run runs[MAX_RUNS];
 } running;
 
 static ort_status *run_chunk(const running *now, int64_t number, float *between, void *workspace)
@@ -134,31 +142,49 @@ static ort_status *run_chunk(const running *now, int64_t number, float *between,
                : gops_ort_step_run(now->runtime, now->name, &one->second, bases, workspace);
 }
 
+static void start_runs(running *now)
+{
+    const int64_t chunks = now->step->chunks->images * now->step->chunks->count;
+    const int64_t runs = now->step->threads < MAX_RUNS ? now->step->threads : MAX_RUNS;
+    for (int64_t i = 0; i < runs; i++) {
+        atomic_init(&now->runs[i].next, chunks * i / runs);
+        now->runs[i].end = chunks * (i + 1) / runs;
+    }
+    now->run_count = runs;
+}
+
+/* A thread begins with its own chunks, the same in each call, then it takes those of others. */
 static void run_chunks(void *argument, int64_t index)
 {
     running *now = argument;
     const gops_ort_chunks *chunks = now->step->chunks;
-    float *between =
-        now->bases[chunks->between.base] + chunks->between.at + index * chunks->elements;
-    void *workspace = now->workspace + (size_t)index * chunks->workspace_bytes;
-    for (;;) {
-        const int64_t number = atomic_fetch_add_explicit(&now->next, 1, memory_order_relaxed);
-        if (number >= chunks->images * chunks->count) {
-            return;
-        }
-        ort_status *status = run_chunk(now, number, between, workspace);
-        if (status != NULL && (status = atomic_exchange(&now->failed, status)) != NULL) {
-            now->runtime->api->release_status(status);
+    unsigned char *const own = now->memory + (size_t)index * now->thread_bytes;
+    for (int64_t i = 0; i < now->run_count; i++) {
+        run *from = &now->runs[(index + i) % now->run_count];
+        int64_t number;
+        while ((number = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed)) <
+               from->end) {
+            ort_status *status =
+                run_chunk(now, number, (float *)(void *)own, own + chunks->between_bytes);
+            if (status != NULL && (status = atomic_exchange(&now->failed, status)) != NULL) {
+                now->runtime->api->release_status(status);
+            }
         }
     }
 }
 
 ort_status *gops_ort_chunked_step_run(gops_ort_runtime *runtime, const char *name,
-                                      const gops_ort_step *step, float *const *bases,
-                                      void *workspace)
+                                      const gops_ort_step *step, float *const *bases, void *memory,
+                                      size_t thread_bytes)
 {
     const gops_host host = gops_ort_host(runtime);
-    running now = {runtime, name, step, bases, workspace, 0, NULL};
+    running now = {.runtime = runtime,
+                   .name = name,
+                   .step = step,
+                   .bases = bases,
+                   .memory = memory,
+                   .thread_bytes = thread_bytes};
+    start_runs(&now);
     const bool ran =
         step->threads == 1 || host.parallel_for(host.context, run_chunks, &now, step->threads) == 0;
     if (step->threads == 1) {

@@ -10,7 +10,7 @@ enum {
     MIN_CHANNELS = 16, /* 8 of 16 -> 96 channels took 1.15 times as long as 16 */
     UNIT = 8,          /* the channels of the largest tile of 1x1 layers */
     ENOUGH = 4,        /* chunks for a thread, where their number is no multiple of the threads' */
-    CACHE_LINE_ELEMENTS = 16,
+    PAGE_BYTES = 4096, /* over whose ends no processor prefetches */
 };
 
 /* Of the second level cache of a core, between the bounds that the library has too. */
@@ -64,24 +64,29 @@ static int64_t image_bytes(const gops_tensor *tensor)
     return gops_ort_elements(tensor, 1) * (int64_t)sizeof(float);
 }
 
+static int64_t units_of(const gops_ort_member *member)
+{
+    return (member->output.dims[1] + UNIT - 1) / UNIT;
+}
+
 /* The fewest chunks that are as many for each thread, and fit the cache with the data and the output. */
-static int64_t find_channels(const gops_ort_member *first, const gops_ort_member *second)
+static int64_t count_chunks(const gops_ort_member *first, const gops_ort_member *second)
 {
     const int64_t images = first->data.dims[0], channels = first->output.dims[1];
     const int64_t data = image_bytes(&first->data), between = image_bytes(&first->output);
     const int64_t of_channel = (between + image_bytes(&second->output)) / channels;
     const int64_t cache = cache_bytes(), threads = gops_ort_chunk_threads();
-    if (images * between <= 2 * cache || between < 2 * data) {
+    const int64_t units = units_of(first);
+    const bool pays = images * between > cache || between / channels <= PAGE_BYTES;
+    if (!pays || between < 2 * data) {
         return 0;
     }
-    int64_t chunk = channels;
-    for (int64_t count = 2; chunk >= MIN_CHANNELS; count++) {
-        const int64_t chunks = (channels + chunk - 1) / chunk * images;
-        if (data + of_channel * chunk <= cache && chunks > 1 &&
+    for (int64_t count = 1; units / count * UNIT >= MIN_CHANNELS; count++) {
+        const int64_t largest = (units + count - 1) / count * UNIT, chunks = count * images;
+        if (data + of_channel * largest <= cache && chunks > 1 &&
             (chunks % threads == 0 || chunks >= ENOUGH * threads)) {
-            return chunk;
+            return count;
         }
-        chunk = (channels + count * UNIT - 1) / (count * UNIT) * UNIT;
     }
     return 0;
 }
@@ -92,18 +97,18 @@ void gops_ort_find_chunks(const gops_ort_members *members, const gops_ort_interf
         gops_ort_member *first = members->items[i];
         const gops_ort_member *second = members->items[i + 1];
         if (is_pointwise(first) && is_depthwise(second) && is_read_by_next(members, interface, i)) {
-            first->chunk = find_channels(first, second);
+            first->chunks = count_chunks(first, second);
         }
     }
+}
+
+int64_t gops_ort_chunk_start(const gops_ort_member *member, int64_t chunk)
+{
+    const int64_t start = units_of(member) * chunk / member->chunks * UNIT;
+    return start < member->output.dims[1] ? start : member->output.dims[1];
 }
 
 int32_t gops_ort_chunk_threads(void)
 {
     return gops_ort_processors();
-}
-
-int64_t gops_ort_chunk_elements(const gops_ort_member *member)
-{
-    const int64_t elements = member->chunk * gops_ort_elements(&member->output, 2);
-    return (elements + CACHE_LINE_ELEMENTS - 1) / CACHE_LINE_ELEMENTS * CACHE_LINE_ELEMENTS;
 }

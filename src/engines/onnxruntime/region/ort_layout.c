@@ -6,8 +6,9 @@
  * dense block, whose layers each concatenate all before them, copies nothing. An operand that already
  * has another place, as the call's inputs and outputs have, is copied.
  *
- * A sum is written over its residual where that is read for the last time: the residual's lines are in
- * the cache, and those of other memory would have to come there.
+ * A sum is written over its residual, and a product over its first operand, where that is read for the
+ * last time: its lines are in the cache, and those of other memory would have to come there, from another
+ * core where that used them last.
  *
  * A slice is a view of what it is of, unless it has another place.
  *
@@ -162,23 +163,25 @@ static bool is_read_after(const making *of, const char *name, size_t step)
     return false;
 }
 
-static void place_sum(making *of, size_t step)
+static void place_over_input(making *of, size_t step)
 {
     const gops_ort_member *member = of->members->items[step];
-    if (member->kind != GOPS_ORT_PLAN || member->is_affine || member->input_count < 2 ||
-        strcmp(member->inputs[0], member->inputs[1]) == 0) {
+    const bool multiplies = member->kind == GOPS_ORT_PRODUCT;
+    if ((!multiplies && (member->kind != GOPS_ORT_PLAN || member->is_affine)) ||
+        member->input_count < 2 || strcmp(member->inputs[0], member->inputs[1]) == 0) {
         return;
     }
-    value *output = find(of, member->claim.output), *residual = find(of, member->inputs[1]);
-    if (output->placed || (residual->placed && !residual->may_be_replaced) ||
-        is_read_after(of, member->inputs[1], step)) {
+    const char *name = member->inputs[multiplies ? 0 : 1];
+    value *output = find(of, member->claim.output), *input = find(of, name);
+    if (output->placed || (input->placed && !input->may_be_replaced) ||
+        is_read_after(of, name, step)) {
         return;
     }
-    if (!residual->placed) {
-        place_in_new(of, residual);
+    if (!input->placed) {
+        place_in_new(of, input);
     }
-    output->view = residual->view;
-    output->buffer = residual->buffer;
+    output->view = input->view;
+    output->buffer = input->buffer;
     output->placed = output->may_be_replaced = true;
 }
 
@@ -191,9 +194,7 @@ static bool place_all(making *of, const gops_ort_interface *interface)
     for (size_t i = 0; i < members->count; i++) {
         const gops_ort_member *member = members->items[i];
         value *output = add(of, member->claim.output, &member->output);
-        if (member->chunk > 0) {
-            output->elements = gops_ort_chunk_elements(member) * gops_ort_chunk_threads();
-        }
+        output->placed = member->chunks > 0; /* in memory of the threads (ort_chunked_step.h) */
     }
     for (size_t i = 0; i < members->count; i++) { /* all are known now */
         for (size_t k = 0; k < members->items[i]->input_count; k++) {
@@ -221,7 +222,7 @@ static bool place_all(making *of, const gops_ort_interface *interface)
         }
     }
     for (size_t i = 0; i < members->count; i++) {
-        place_sum(of, i);
+        place_over_input(of, i);
     }
     for (size_t i = 0; i < of->value_count; i++) {
         if (!of->values[i].placed) {
@@ -294,12 +295,9 @@ static void add_chunks(making *of, size_t number)
 {
     gops_ort_member *member = of->members->items[number], *second = of->members->items[number + 1];
     gops_ort_placed_step *step = &of->layout->steps[of->layout->step_count];
-    const value *data = find(of, member->inputs[0]), *between = find(of, member->claim.output);
-    const value *output = find(of, second->claim.output);
-    use(of, between, of->layout->step_count);
+    const value *data = find(of, member->inputs[0]), *output = find(of, second->claim.output);
     add_step(of, member, &data, 1, output, &output->view);
     step->second = second;
-    step->between = between->view;
 }
 
 static void add_steps(making *of)
@@ -307,7 +305,7 @@ static void add_steps(making *of)
     for (size_t i = 0; i < of->members->count; i++) {
         gops_ort_member *member = of->members->items[i];
         const value *output = find(of, member->claim.output), *inputs[2] = {NULL, NULL};
-        if (member->chunk > 0) {
+        if (member->chunks > 0) {
             add_chunks(of, i++);
         } else if (member->kind == GOPS_ORT_CONCAT) {
             add_copies(of, member, output);

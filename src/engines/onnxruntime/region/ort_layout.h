@@ -16,9 +16,9 @@ typedef struct gops_ort_view {
  * written to its place: a copy. So has a slice, and a shuffle for each group. */
 typedef struct gops_ort_placed_step {
     gops_ort_member *member;
-    gops_ort_member *second; /* NULL; else computed with it by chunks, which lie in `between` */
+    gops_ort_member *second; /* NULL; else computed with it by chunks */
     gops_tensor data;        /* of a copy */
-    gops_ort_view inputs[2], between, output;
+    gops_ort_view inputs[2], output;
 } gops_ort_placed_step;
 
 typedef struct gops_ort_layout {

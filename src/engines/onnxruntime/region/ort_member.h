@@ -56,7 +56,7 @@ typedef struct gops_ort_member {
     int32_t level;                /* gops_ort_members_sort */
     double gain;                  /* gops_ort_choose */
     size_t last;                  /* the number of its last node in the graph */
-    int64_t chunk;                /* gops_ort_find_chunks: channels of its output; 0: all at once */
+    int64_t chunks;               /* gops_ort_find_chunks: of its output channels; 0: all at once */
     bool is_affine;               /* a plan that does no more than scale, shift and perhaps relu */
     bool is_product;              /* a plan of what the model has as a product by a matrix */
     struct gops_ort_member *next; /* that was read with it, before it is in a list; NULL: none */

@@ -38,8 +38,8 @@ typedef struct gops_ort_pass_operands {
 /* How much there is to divide: planes, counted over all images, or blocks of pixels. */
 int64_t gops_ort_pass_units(const gops_ort_pass *pass);
 
-/* Computes units first to last - 1. `other` is NULL where an affine pass adds nothing. Allocates
- * nothing. */
+/* Computes units first to last - 1. `other` is NULL where an affine pass adds nothing. A product's output may be
+ * its data. Allocates nothing. */
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last);
 

@@ -44,11 +44,26 @@ TARGET static void NAME(scale)(float *restrict to, const float *restrict from, f
     }
 }
 
+TARGET static void NAME(scale_in_place)(float *data, float factor, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        data[i] *= factor;
+    }
+}
+
 TARGET static void NAME(multiply)(float *restrict to, const float *restrict from,
                                   const float *restrict other, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         to[i] = from[i] * other[i];
+    }
+}
+
+TARGET static void NAME(multiply_in_place)(float *restrict data, const float *restrict other,
+                                           int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        data[i] *= other[i];
     }
 }
 
@@ -147,10 +162,18 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
             NAME(affine_plane)(pass, channel, to, from, other);
             break;
         case GOPS_ORT_PASS_SCALE:
-            NAME(scale)(to, from, *other, pass->plane);
+            if (to == from) {
+                NAME(scale_in_place)(to, *other, pass->plane);
+            } else {
+                NAME(scale)(to, from, *other, pass->plane);
+            }
             break;
         case GOPS_ORT_PASS_PRODUCT:
-            NAME(multiply)(to, from, other, pass->plane);
+            if (to == from) {
+                NAME(multiply_in_place)(to, other, pass->plane);
+            } else {
+                NAME(multiply)(to, from, other, pass->plane);
+            }
             break;
         case GOPS_ORT_PASS_AVERAGE:
             *to = NAME(average)(from, pass->plane);

@@ -3,6 +3,7 @@
 
 #include "engines/onnxruntime/call/ort_call.h"
 #include "engines/onnxruntime/region/ort_chunked_step.h"
+#include "engines/onnxruntime/region/ort_chunks.h"
 #include "engines/onnxruntime/region/ort_layout.h"
 #include "engines/onnxruntime/call/ort_plans.h"
 #include "engines/onnxruntime/region/ort_step.h"
@@ -19,7 +20,8 @@ typedef struct region {
     size_t step_count;
     gops_tensor *inputs, *outputs; /* their shapes */
     size_t input_count, output_count;
-    size_t scratch_bytes, workspace_bytes;
+    size_t scratch_bytes, workspace_bytes; /* of steps without chunks */
+    size_t thread_bytes;                   /* for chunks, behind the workspace */
     /* Threads; no team: 0. To ask the system at each call took 12 to 95 us (Intel Xeon). */
     int32_t team;
     char name[GOPS_ORT_NAME_BYTES];
@@ -40,7 +42,7 @@ static size_t round_up(size_t bytes)
 typedef struct call {
     const region *self;
     float *const *bases;
-    void *workspace;
+    unsigned char *workspace;
     ort_status *status;
 } call;
 
@@ -53,7 +55,8 @@ static void run_steps(void *argument)
         of->status =
             step->chunks != NULL
                 ? gops_ort_chunked_step_run(self->runtime, self->name, step, of->bases,
-                                            of->workspace)
+                                            of->workspace + self->workspace_bytes,
+                                            self->thread_bytes)
                 : gops_ort_step_run(self->runtime, self->name, step, of->bases, of->workspace);
     }
 }
@@ -105,7 +108,9 @@ static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_c
     (void)state;
     gops_ort_enter(context, NULL);
     unsigned char *memory =
-        host.allocate(host.context, head + self->scratch_bytes + self->workspace_bytes + 1,
+        host.allocate(host.context,
+                      head + self->scratch_bytes + self->workspace_bytes +
+                          self->thread_bytes * (size_t)gops_ort_chunk_threads() + 1,
                       GOPS_WORKSPACE_ALIGNMENT);
     ort_status *status = NULL;
     if (memory == NULL) {
@@ -152,9 +157,9 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
         if (self->steps[i].threads > 1 && self->runtime->may_spin) {
             self->team = gops_ort_processors();
         }
-        if (self->workspace_bytes < self->steps[i].workspace_bytes) {
-            self->workspace_bytes = self->steps[i].workspace_bytes;
-        }
+        const size_t bytes = round_up(self->steps[i].workspace_bytes);
+        size_t *most = placed->second != NULL ? &self->thread_bytes : &self->workspace_bytes;
+        *most = *most < bytes ? bytes : *most;
     }
     return status;
 }
