@@ -130,9 +130,7 @@ static void nothing_left(void)
 
 static void too_large(void)
 {
-    const int64_t large = INT64_C(1) << (GOPS_TEST_32_BIT ? 20 : 30);
-    /* its square does not fit */
-    gops_problem p = legal();
+    const int64_t large = INT64_C(1) << (GOPS_TEST_32_BIT ? 20 : 30); /* its square does not fit */
     GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
                        "strides[0] is 4611686018427387904, data size 11, the kernel's "
                        "extent 3, output_padding[0] 0: the unpadded output is above " MOST,
