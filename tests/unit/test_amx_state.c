@@ -88,9 +88,9 @@ static void prepare(layer *of)
                                             .data_zero_point = 131,
                                             .output_scale = 700,
                                             .output_zero_point = 120};
-    for (int i = 0; i < DATA; i++)
+    for (unsigned i = 0; i < DATA; i++)
         of->data[i] = (uint8_t)(i * i * 7 + i / 3);
-    for (int i = 0; i < WEIGHTS; i++)
+    for (unsigned i = 0; i < WEIGHTS; i++)
         of->weights[i] = (int8_t)(i * i * 5 + i / 7);
     gops_error error = {GOPS_OK, ""};
     gops_status status =

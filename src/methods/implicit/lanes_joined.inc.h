@@ -24,7 +24,7 @@ enum {
 /* Elements `first`, first + stride and so on of rows of data, in which some lie. */
 typedef struct joined_pixels {
     int64_t first, count;
-    int64_t data; /* the length of a row */
+    int64_t data; /* the length of a row; 0 where all is padding */
     T padding;
 } joined_pixels;
 
@@ -36,12 +36,11 @@ GOPS_INLINE uint64_t bits_between(int64_t begin, int64_t end)
     return begin <= 0 ? below : begin >= 64 ? 0 : below & all << begin;
 }
 
-/* `from` is NULL where all is padding. */
 GOPS_INLINE void gather_each(const T *from, const joined_pixels *pixels, int64_t stride, T *to)
 {
     for (int64_t i = 0; i < pixels->count; i++) {
         const int64_t at = pixels->first + i * stride;
-        to[i] = from != NULL && at >= 0 && at < pixels->data ? from[at] : pixels->padding;
+        to[i] = at >= 0 && at < pixels->data ? from[at] : pixels->padding;
     }
 }
 
@@ -70,7 +69,7 @@ GOPS_INLINE void gather_row(const T *from, const joined_pixels *pixels, const in
     const __m512i padding = FILL_512(pixels->padding);
     for (int64_t i = 0; i < count; i += step) {
         const int64_t at = pixels->first + i * stride;
-        const uint64_t mask = from == NULL ? 0 : bits_between(-at, pixels->data - at) & taken;
+        const uint64_t mask = bits_between(-at, pixels->data - at) & taken;
         if (stride == 1) {
             gather_register(from + at, mask, padding, count - i, to + i);
         } else {
@@ -203,15 +202,15 @@ static void find_masks(joined_run *run)
 GOPS_INLINE void gather_lines(const joined_run *run, int64_t row, int64_t tap, const T *channel,
                               const int stride, T *to)
 {
-    const joined_pixels pixels = {
+    joined_pixels pixels = {
         .first = run->first * run->join->stride + tap * run->join->dilation - run->join->pad,
         .count = run->count,
-        .data = run->join->data,
         .padding = run->padding,
     };
     for (int64_t i = 0; i < run->lines; i++, to += run->count) {
         const int64_t at = run->from[i][row];
-        const T *from = at >= 0 ? channel + at : NULL;
+        const T *from = channel + gops_max(at, 0);
+        pixels.data = at >= 0 ? run->join->data : 0;
         if (stride <= 2) {
             gather_row(from, &pixels, stride, to);
         } else {
