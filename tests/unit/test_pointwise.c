@@ -118,8 +118,8 @@ static void pages(void)
     }
 }
 
-/* Outputs that exceed a second level cache of 2 MB, of which several panels are computed at a time; the last one is
- * cut off, or has a tail. */
+/* Outputs that leave a second level cache of 2 MB, of which several panels are computed at a time where they are
+ * shallow; the last one is cut off; blocks so few that panels are not copied. */
 static void beyond_the_cache(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 8);
@@ -133,6 +133,11 @@ static void beyond_the_cache(void)
     problem = shape(GOPS_F32, 1, 1, 37, 149, 1, 48 * 149 + 2);
     problem.threads = 2;
     problem.activation.kind = GOPS_ACTIVATION_SIGMOID;
+    gops_test_check(gops_test_every_result(&problem, "pointwise/pixels", &random, &tally),
+                    "not legal");
+    problem = shape(GOPS_F32, 1, 1, 53, 29, 1, 48 * 211 + 1);
+    problem.with_bias = 1;
+    problem.with_residual = 1;
     gops_test_check(gops_test_every_result(&problem, "pointwise/pixels", &random, &tally),
                     "not legal");
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "pointwise/pixels");

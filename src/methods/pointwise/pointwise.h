@@ -33,6 +33,9 @@ typedef struct gops_pointwise_work {
     int64_t depth;    /* how many k; at least 1 */
     /* NULL, or where the first block copies the panel for those after it, in whole vectors. */
     void *copy;
+    /* Of gops_pointwise.large_tiles: each block computes so many panels, which follow each other in next, output
+     * and residual, and lie steps apart in the data and the copy. */
+    int64_t panels, data_step, copy_step;
     /* NULL, or the data of the next call: prefetched. */
     const void *next;
     int64_t next_ld; /* from one k to the next there */
@@ -111,6 +114,9 @@ typedef struct gops_pointwise {
     /* The tile of m channels, v vectors and t tail pixels. A tail only follows the most vectors:
      * tiles[(m - 1) * (vectors + max_tail) + v + t - 1]. */
     gops_pointwise_tile_fn *const *tiles;
+    /* The tile of m channels and the most vectors for outputs that leave the second level cache: large_tiles[m - 1].
+     * It prefetches the output and keeps no sums. */
+    gops_pointwise_tile_fn *const *large_tiles;
     /* to[k * vectors * lanes + i] = from[k * from_ld + i] for i < count, and 0 for larger i. */
     void (*copy_panel)(void *to, int64_t vectors, const void *from, int64_t from_ld, int64_t depth,
                        int64_t count);

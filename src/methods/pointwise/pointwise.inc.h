@@ -11,7 +11,7 @@
  * Parameters: those of isa/each_compute.inc.h, of which this file itself uses C, LANES, NAME, EVEN,
  * EVEN_ODD and INTRINSIC; and GOPS_POINTWISE_TILES(TILE), GOPS_POINTWISE_MR, GOPS_POINTWISE_VECTORS
  * and GOPS_POINTWISE_MAX_TAIL, the tiles and their largest sizes (pointwise.isa.c), and those of
- * pointwise_channels.inc.h.
+ * pointwise_channels.inc.h and pointwise_large.inc.h.
  */
 #include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"
@@ -23,6 +23,7 @@
 #define store_tile NAME(store_tile)
 #define store_column NAME(store_column)
 #define prefetch_plan NAME(prefetch_plan)
+#define multiply_step NAME(multiply_step)
 #define multiply NAME(multiply)
 #define pointwise_tile NAME(pointwise_tile)
 #define tile_list NAME(tile_list)
@@ -123,44 +124,52 @@ typedef struct prefetch_plan {
     int64_t step;
 } prefetch_plan;
 
+/* Adds the products of one k to the sums. Where `copied` is not NULL, the pixels are copied to it. */
+GOPS_INLINE void multiply_step(const C *x, const C *weights, const C *ahead, C *copied,
+                               const int mr, const int vectors, const int tail, vector *sum,
+                               column *columns)
+{
+    vector pixels[GOPS_POINTWISE_VECTORS];
+    __builtin_prefetch(ahead, 0, 2);
+    GOPS_UNROLL
+    for (int j = 0; j < vectors; j++) {
+        pixels[j] = *(const vector *)(x + j * LANES);
+        GOPS_IN_REGISTER(pixels[j]);
+    }
+    if (copied != NULL) {
+        GOPS_UNROLL
+        for (int j = 0; j < vectors; j++) {
+            *(vector *)(copied + j * LANES) = pixels[j];
+        }
+        GOPS_UNROLL
+        for (int i = vectors * LANES; i < vectors * LANES + tail; i++) {
+            copied[i] = x[i];
+        }
+    }
+    GOPS_UNROLL
+    for (int i = 0; i < mr; i++) {
+        vector weight = broadcast(weights[i]);
+        GOPS_IN_REGISTER(weight);
+        GOPS_UNROLL
+        for (int j = 0; j < vectors; j++) {
+            sum[i * vectors + j] += pixels[j] * weight;
+        }
+    }
+    GOPS_UNROLL
+    for (int i = 0; i < tail; i++) {
+        const column pixel = x[vectors * LANES + i] - (column){0};
+        columns[i] += pixel * *(const column *)weights;
+    }
+}
+
 /* Adds the products of all k to the sums. Where `copied` is not NULL, the panel is copied to it. */
 GOPS_INLINE void multiply(const C *x, int64_t ld, const C *weights, int64_t depth,
                           prefetch_plan next, C *copied, const int mr, const int vectors,
                           const int tail, vector *sum, column *columns)
 {
     for (int64_t k = depth; k > 0; k--, x += ld, next.at += next.step, weights += mr) {
-        vector pixels[GOPS_POINTWISE_VECTORS];
-        __builtin_prefetch(next.at, 0, 2);
-        GOPS_UNROLL
-        for (int j = 0; j < vectors; j++) {
-            pixels[j] = *(const vector *)(x + j * LANES);
-            GOPS_IN_REGISTER(pixels[j]);
-        }
-        if (copied != NULL) {
-            GOPS_UNROLL
-            for (int j = 0; j < vectors; j++) {
-                *(vector *)(copied + j * LANES) = pixels[j];
-            }
-            GOPS_UNROLL
-            for (int i = vectors * LANES; i < vectors * LANES + tail; i++) {
-                copied[i] = x[i];
-            }
-            copied += (vectors + (tail > 0)) * LANES;
-        }
-        GOPS_UNROLL
-        for (int i = 0; i < mr; i++) {
-            vector weight = broadcast(weights[i]);
-            GOPS_IN_REGISTER(weight);
-            GOPS_UNROLL
-            for (int j = 0; j < vectors; j++) {
-                sum[i * vectors + j] += pixels[j] * weight;
-            }
-        }
-        GOPS_UNROLL
-        for (int i = 0; i < tail; i++) {
-            const column pixel = x[vectors * LANES + i] - (column){0};
-            columns[i] += pixel * *(const column *)weights;
-        }
+        multiply_step(x, weights, next.at, copied, mr, vectors, tail, sum, columns);
+        copied = copied == NULL ? NULL : copied + (vectors + (tail > 0)) * LANES;
     }
 }
 
@@ -300,6 +309,7 @@ static void gather_rows(void *to, const gops_pointwise_panel *panel, const void 
 }
 
 #include "methods/pointwise/pointwise_channels.inc.h"
+#include "methods/pointwise/pointwise_large.inc.h"
 
 #define TILE(mr, vectors, tail)                                                                    \
     static void NAME(tile_##mr##x##vectors##_##tail)(const gops_pointwise_work *work)              \
@@ -317,6 +327,7 @@ static const gops_pointwise pointwise_kernels = {
     .vectors = GOPS_POINTWISE_VECTORS,
     .max_tail = GOPS_POINTWISE_MAX_TAIL,
     .tiles = tile_list,
+    .large_tiles = large_tile_list,
     .copy_panel = copy_rows,
     .gather_panel = gather_rows,
     .column_vectors = GOPS_POINTWISE_COLUMN_VECTORS,

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* TILE(mr, vectors, tail) for each tile. The largest has 24 sums in 32 registers, or 12 in 16. The
- * smaller MR are for numbers of channels that the largest does not divide. A tail needs two
- * registers more, so AVX2 has none: three vectors and one tail pixel took 1.6 times as long as
- * estimated (Zen 5). */
+/* TILE(mr, vectors, tail) for each tile, and TILE(mr) for those of large outputs. The largest has 24 sums
+ * in 32 registers, or 12 in 16. The smaller MR are for numbers of channels that the largest does not
+ * divide. A tail needs two registers more, so AVX2 has none: three vectors and one tail pixel took 1.6
+ * times as long as estimated (Zen 5). */
 #if defined(__AVX512F__)
 enum { GOPS_POINTWISE_MAX_TAIL = 2 };
 #define GOPS_POINTWISE_TAILS(TILE, mr) TILE(mr, 3, 1) TILE(mr, 3, 2)
@@ -35,9 +35,12 @@ enum { GOPS_POINTWISE_MAX_TAIL = 0 };
     GOPS_POINTWISE_TILES_OF(TILE, 6)                                                               \
     GOPS_POINTWISE_TILES_OF(TILE, 7)                                                               \
     GOPS_POINTWISE_TILES_OF(TILE, 8)
+#define GOPS_POINTWISE_LARGE_TILES(TILE)                                                           \
+    TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8)
 enum { GOPS_POINTWISE_MR = 8 };
 #else
 #define GOPS_POINTWISE_TILES(TILE) GOPS_POINTWISE_TILES_UP_TO_4(TILE)
+#define GOPS_POINTWISE_LARGE_TILES(TILE) TILE(1) TILE(2) TILE(3) TILE(4)
 enum { GOPS_POINTWISE_MR = 4 };
 #endif
 enum { GOPS_POINTWISE_VECTORS = 3 };

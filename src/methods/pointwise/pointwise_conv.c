@@ -71,18 +71,20 @@ typedef struct pointwise_item {
     int64_t image_group;
 } pointwise_item;
 
-/* A panel: its first pixel, how many there are, the tile for them, and where a copy goes. A call of a
- * kernel changes some of `work`, one by one: a copy of all of it would read in one piece what was written in
- * several, which waits until all outputs before it are in the cache. */
+/* Neighbouring panels, mostly one: the first pixel, how many each has, the tile for them, and where copies go. A
+ * call of a kernel changes some of `work`, one by one: a copy of all of it would read in one piece what was
+ * written in several, which waits until all outputs before it are in the cache. */
 typedef struct pointwise_panel {
-    int64_t index, pixel, count, vectors, tail;
+    int64_t index, panels, pixel, count, vectors, tail;
+    bool large; /* takes a tile of large outputs */
     unsigned char *copy;
     const unsigned char *weights; /* of the input channels at a time */
     gops_pointwise_work work;
 } pointwise_panel;
 
-/* Sets the panel's pixels and the tile for them. */
-static void set_panel(const gops_plan *plan, int64_t index, pointwise_panel *panel)
+/* Sets the pixels and the tile for them. Where outputs are large, these are the pixels of up to `max` panels that
+ * are whole and have the most vectors. */
+static void set_panel(const gops_plan *plan, int64_t index, int64_t max, pointwise_panel *panel)
 {
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
@@ -92,6 +94,14 @@ static void set_panel(const gops_plan *plan, int64_t index, pointwise_panel *pan
     panel->count = gops_min(size * p->unit, plan->conv.output_pixels - panel->pixel);
     panel->vectors = p->unit > 1 ? size : kernels->vectors;
     panel->tail = p->unit > 1 ? 0 : size - kernels->vectors * kernels->lanes;
+    panel->large =
+        plan->workers <= p->large_workers && panel->count == kernels->vectors * kernels->lanes;
+    panel->panels = 1;
+    while (panel->large && panel->panels < max &&
+           gops_even_size(&p->panels, index + panel->panels) == size &&
+           panel->pixel + (panel->panels + 1) * panel->count <= plan->conv.output_pixels) {
+        panel->panels++;
+    }
 }
 
 /* From one k to the next in a copy of the panel. */
@@ -174,12 +184,13 @@ static void store_channels(const pointwise_item *item, const pointwise_panel *pa
                                 .from_ld = work->output_ld,
                                 .to_ld = pixels,
                                 .rows = channels,
-                                .count = work->count,
+                                .count = panel->panels * work->count,
                             });
         return;
     }
     for (int64_t i = 0; i < channels; i++) {
-        gops_store(plan, item->rest, item->channel + channel + i, element + i * pixels, work->count,
+        gops_store(plan, item->rest, item->channel + channel + i, element + i * pixels,
+                   panel->panels * work->count,
                    (unsigned char *)work->output + i * work->output_ld * bytes);
     }
 }
@@ -219,8 +230,9 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
     const bool stores = last_depth && item->rest->fused;
     const int64_t step = stores ? GOPS_POINTWISE_STORE_CHANNELS / channels : end - first;
     gops_pointwise_tile_fn *const tile =
-        kernels->tiles[(channels - 1) * (kernels->vectors + kernels->max_tail) + panel->vectors +
-                       panel->tail - 1];
+        panel->large ? kernels->large_tiles[channels - 1]
+                     : kernels->tiles[(channels - 1) * (kernels->vectors + kernels->max_tail) +
+                                      panel->vectors + panel->tail - 1];
     gops_pointwise_work *work = &panel->work;
     for (int64_t b = first; b < end; b += step) {
         const int64_t channel = gops_even_begin(&p->blocks, b);
@@ -232,7 +244,7 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
         work->output = NULL;
         if (stores) {
             work->output = item->workspace + p->outputs_from;
-            work->output_ld = copy_ld(plan, panel);
+            work->output_ld = panel->panels * copy_ld(plan, panel);
         } else if (last_depth) {
             work->output = gops_output_at(plan, item->rest, element);
             work->output_ld = plan->conv.output_pixels;
@@ -245,6 +257,7 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
         if (work->copy != NULL) {
             work->data = work->copy;
             work->data_ld = copy_ld(plan, panel);
+            work->data_step = work->copy_step;
             work->copy = NULL;
         }
         if (stores) {
@@ -253,64 +266,43 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
     }
 }
 
-/* Has the next block prefetch line `line` of the next panel, of which each block prefetches one. */
-static void set_next_line(const pointwise_item *item, pointwise_panel *panel, int64_t line)
-{
-    const gops_plan *plan = item->plan;
-    gops_pointwise_work *work = &panel->work;
-    if (work->next != NULL) {
-        const int64_t bytes = gops_compute_bytes(plan->type->compute) *
-                              plan->kernels->pointwise[plan->type->compute]->lanes;
-        work->next = line <= panel->vectors ? (const unsigned char *)work->next + bytes : NULL;
-    }
-}
-
-/* Computes `count` panels from the first one on. Of several, each block of output channels computes all: so
- * a channel's outputs are written in longer runs. */
-static void run_panels(const pointwise_item *item, pointwise_panel *panels, int64_t first,
-                       int64_t count)
+static void run_panel(const pointwise_item *item, pointwise_panel *panel)
 {
     const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t larger = gops_clamp(p->blocks.larger, item->first_block, item->end_block);
-    for (int64_t i = 0; i < count; i++) {
-        set_panel(plan, first + i, &panels[i]);
-    }
-    const int64_t end_pixel = panels[count - 1].pixel + panels[count - 1].count;
     /* With other threads half of the data is in the caches of their cores. */
-    const bool prefetches =
-        (p->data_beyond_l2 || plan->workers > 1) && !p->gathers && !p->shared_panels;
+    const bool prefetches = (p->data_beyond_l2 || panel->large || plan->workers > 1) &&
+                            !p->gathers && !p->shared_panels;
+    gops_pointwise_work *work = &panel->work;
+    work->panels = panel->panels;
+    work->count = panel->count;
     for (int64_t c = 0; c < conv->channels_in; c += p->depth_block) {
         const bool last_depth = c + p->depth_block >= conv->channels_in;
-        for (int64_t i = 0; i < count; i++) {
-            pointwise_panel *panel = &panels[i];
-            gops_pointwise_work *work = &panel->work;
-            work->count = panel->count;
-            work->depth = gops_min(p->depth_block, conv->channels_in - c);
-            work->data = find_panel(item, panel, c, work->depth, &work->data_ld);
-            work->copy = p->copies && work->data != panel->copy ? panel->copy : NULL;
-            work->next = NULL;
-            if (prefetches) {
-                const int64_t next = last_depth
-                                         ? panel->pixel - panels[0].pixel + end_pixel
-                                         : (c + p->depth_block) * conv->data_pixels + panel->pixel;
-                work->next = item->data + next * bytes;
-                work->next_ld = conv->data_pixels;
-            }
-            panel->weights = item->weights + c * conv->channels_out * bytes;
-            work->accumulate = c > 0;
+        work->depth = gops_min(p->depth_block, conv->channels_in - c);
+        work->data = find_panel(item, panel, c, work->depth, &work->data_ld);
+        work->data_step = panel->count;
+        work->copy = (panel->large ? p->copies_large : p->copies) && work->data != panel->copy
+                         ? panel->copy
+                         : NULL;
+        work->copy_step = p->copy_bytes / bytes;
+        work->next = NULL;
+        if (prefetches) {
+            const int64_t next = last_depth
+                                     ? panel->pixel + panel->panels * panel->count
+                                     : (c + p->depth_block) * conv->data_pixels + panel->pixel;
+            work->next = item->data + next * bytes;
+            work->next_ld = conv->data_pixels;
         }
-        int64_t end;
-        for (int64_t b = item->first_block; b < item->end_block; b = end) {
-            end = count > 1 ? b + 1 : b < larger ? larger : item->end_block;
-            for (int64_t i = 0; i < count; i++) {
-                run_blocks(item, &panels[i], b, end, last_depth);
-                if (count > 1) {
-                    set_next_line(item, &panels[i], b + 1 - item->first_block);
-                }
-            }
+        panel->weights = item->weights + c * conv->channels_out * bytes;
+        work->accumulate = c > 0;
+        if (item->first_block < larger) {
+            run_blocks(item, panel, item->first_block, larger, last_depth);
+        }
+        if (larger < item->end_block) {
+            run_blocks(item, panel, larger, item->end_block, last_depth);
         }
     }
 }
@@ -331,7 +323,7 @@ static void run_copy(const gops_plan *plan, const gops_job *job, int64_t index)
     pointwise_item item = {.plan = plan, .job = job};
     pointwise_panel panel;
     set_group(&item, index / p->panels.count);
-    set_panel(plan, index % p->panels.count, &panel);
+    set_panel(plan, index % p->panels.count, 1, &panel);
     copy_panel(&item, &panel, 0, plan->conv.channels_in, shared_panel(&item, &panel));
 }
 
@@ -369,11 +361,7 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
         .end_block = gops_min(first_block + p->item_blocks, p->blocks.count),
         .workspace = workspace,
     };
-    pointwise_panel panels[GOPS_POINTWISE_ROW_PANELS];
-    for (int64_t i = 0; i < p->row_panels; i++) {
-        panels[i].copy = (unsigned char *)workspace + i * p->copy_bytes;
-        panels[i].work = (gops_pointwise_work){.bias_step = 0};
-    }
+    pointwise_panel panel = {.copy = workspace};
     for (int64_t group = first_group; group < end_group; group++) {
         const int64_t image_group = image * conv->groups + group;
         set_group(&item, image_group);
@@ -381,8 +369,9 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
                        group * conv->channels_out * conv->channels_in * bytes;
         item.channel = group * conv->channels_out;
         item.element = image_group * conv->channels_out * conv->output_pixels;
-        for (int64_t panel = first_panel; panel < end_panel; panel += p->row_panels) {
-            run_panels(&item, panels, panel, gops_min(p->row_panels, end_panel - panel));
+        for (int64_t i = first_panel; i < end_panel; i += panel.panels) {
+            set_panel(plan, i, gops_min(p->max_panels, end_panel - i), &panel);
+            run_panel(&item, &panel);
         }
     }
 }

@@ -23,6 +23,7 @@ enum {
     /* At least so many blocks of output channels must read a panel for a copy of it to pay: the
      * first one waits for the stores. */
     COPY_BLOCKS = 8,
+    MAX_PANELS = 8,       /* at a time */
     WIDE_LANES = 16,      /* of f32, with 32 registers */
     WIDE_MR = 8,          /* with 32 registers */
     STRADDLED_BLOCKS = 6, /* the same of a panel whose lines only straddle its vectors */
@@ -52,7 +53,8 @@ static void split_pixels(gops_pointwise_layout *p, const gops_pointwise *kernels
     const int64_t left = pixels - full * max, mr = gops_even_size(&p->blocks, 0);
     p->panels = gops_split_evenly(vectors, kernels->vectors);
     p->unit = kernels->lanes;
-    if (left <= full * kernels->max_tail && left < (vectors - full * kernels->vectors) * mr) {
+    if (p->large_workers == 0 && left <= full * kernels->max_tail &&
+        left < (vectors - full * kernels->vectors) * mr) {
         p->panels = (gops_even_split){full, pixels / full, pixels % full};
         p->unit = 1;
     }
@@ -239,26 +241,33 @@ static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p
            p->depth_block * panel > plan->machine.l1_bytes * 3 / 4;
 }
 
-/* How many panels each block of output channels computes before the next one does. Outputs that exceed the second level
- * cache are written in longer runs so, which the processor fetches ahead, and there are fewer streams of them: 128 ->
- * 512 on 3999 pixels took 0.67 to 0.79 of the time where other work had emptied the caches (Intel Xeon, Granite Rapids
- * class), and as long as before where not. Copies of the panels wait in the second level cache, a store for each input
- * channel. Vectors of half a cache line lost, as did layers with as many input channels as output channels. */
+/* How many workers, at most, each write half of an L2 and more, or read and write all of it, so that outputs leave it;
+ * 0 where the tiles for that do not serve. With them 16 -> 96 on 112x112 took 0.32 ms instead of 0.52, medians of turns
+ * (Intel Xeon, Granite Rapids class); not measured on processors with a smaller L2. */
+static int32_t large_workers(const gops_plan *plan, const gops_pointwise_layout *p)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute), l2 = plan->machine.l2_bytes;
+    const int64_t outputs = gops_mul_saturate(conv->channels_out * bytes, conv->output_pixels);
+    const int64_t data = gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels);
+    if (!gops_machine_has_large_l2(&plan->machine) || p->gathers ||
+        p->depth_block < conv->channels_in) {
+        return 0;
+    }
+    const int64_t moved = p->blocks.count < COPY_BLOCKS ? 0 : (data / 2 + outputs / 2) / (l2 / 2);
+    return (int32_t)gops_min(gops_max(outputs / (l2 / 2), moved), INT32_MAX);
+}
+
+/* How many panels of large outputs each block of output channels computes before the next one does: those that leave
+ * room in the first level cache. So a channel's outputs are written in longer runs, which the processor fetches. */
 static int64_t panels_at_a_time(const gops_plan *plan, const gops_pointwise_layout *p,
                                 int64_t worker_limit)
 {
-    const gops_conv_geometry *conv = &plan->conv;
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t outputs = gops_mul_saturate(conv->channels_out * bytes, conv->output_pixels);
-    const int64_t room = gops_min(plan->machine.l2_bytes / 8, worker_limit / 4);
-    const int64_t max = gops_clamp(room / p->copy_bytes, 1, GOPS_POINTWISE_ROW_PANELS);
-    if (plan->kernels->pointwise[plan->type->compute]->lanes * bytes < CACHE_LINE ||
-        !gops_machine_has_large_l2(&plan->machine) || outputs <= 2 * plan->machine.l2_bytes ||
-        conv->channels_out < 2 * conv->channels_in || p->item_blocks < COPY_BLOCKS ||
-        p->depth_block < conv->channels_in || p->copy_bytes <= plan->machine.l1_bytes / 8) {
-        return 1;
-    }
-    return gops_ceil_div(p->item_panels, gops_ceil_div(p->item_panels, max));
+    const int64_t room = gops_min(plan->machine.l1_bytes / 2, worker_limit / 4);
+    const int64_t max = gops_clamp(room / p->copy_bytes, 1, MAX_PANELS);
+    return p->large_workers == 0
+               ? 1
+               : gops_ceil_div(p->item_panels, gops_ceil_div(p->item_panels, max));
 }
 
 gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
@@ -271,9 +280,10 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     *p = (gops_pointwise_layout){
         .blocks = gops_split_evenly(conv->channels_out, kernels->mr),
     };
-    split_pixels(p, kernels, conv->output_pixels);
     p->depth_block = gops_ceil_div(conv->channels_in, gops_ceil_div(conv->channels_in, MAX_DEPTH));
     p->gathers = skips_pixels(conv);
+    p->large_workers = large_workers(plan, p);
+    split_pixels(p, kernels, conv->output_pixels);
     p->data_beyond_l2 = gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels) >
                         plan->machine.l2_bytes / 2;
     /* Tiles with a tail read a vector of weights at the last k too. */
@@ -289,7 +299,6 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     const int64_t sums = p->depth_block < conv->channels_in
                              ? gops_min(gops_mul_saturate(channels, panel), GOPS_UNLIMITED / 4)
                              : 0;
-    const int64_t stored = gops_min(GOPS_POINTWISE_STORE_CHANNELS, channels) * panel;
     const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
     p->panel_bytes =
         gops_round_up(gops_mul_saturate(conv->channels_in, panel) + kernels->lanes * bytes,
@@ -302,9 +311,11 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     plan->worker_bytes = 0;
     p->copy_bytes =
         gops_round_up(p->depth_block * panel + kernels->lanes * bytes, GOPS_WORKSPACE_ALIGNMENT);
-    p->row_panels = panels_at_a_time(plan, p, worker_limit);
-    p->copies |= p->row_panels > 1 && !p->gathers;
-    gops_reserve(&plan->worker_bytes, p->row_panels * p->copy_bytes);
+    p->copies_large = p->item_blocks >= COPY_BLOCKS;
+    p->max_panels = panels_at_a_time(plan, p, worker_limit);
+    const int64_t stored =
+        gops_min(GOPS_POINTWISE_STORE_CHANNELS, channels) * p->max_panels * panel;
+    gops_reserve(&plan->worker_bytes, p->max_panels * p->copy_bytes);
     p->sums_from = gops_reserve(&plan->worker_bytes, sums);
     p->outputs_from = gops_reserve(&plan->worker_bytes, stored);
     if (plan->worker_bytes > worker_limit - plan->shared_bytes) {

@@ -20,13 +20,17 @@ typedef struct gops_pointwise_layout {
     bool data_beyond_l2; /* the data of an image and group does not stay in half of the L2 */
     bool gathers;        /* strides: the pixels of a panel are gathered */
     bool copies;         /* panels are copied, because their lines would evict each other */
+    /* With at most so many workers outputs are large, and whole panels of the most vectors take the tiles for that;
+     * copies_large, in place of `copies`, says whether these are copied. */
+    int32_t large_workers;
+    bool copies_large;
     /* Several items read each panel: items before a barrier gather all of them, each once, to the
      * shared workspace, panel_bytes each. */
     bool shared_panels;
     int64_t panel_bytes;
-    /* How many groups, blocks and panels one work item has; how many panels at a time. */
-    int64_t item_groups, item_blocks, item_panels, row_panels;
-    int64_t copy_bytes; /* the workspace of a worker begins with copies of row_panels panels */
+    /* How many groups, blocks and panels one work item has; how many panels, at most, at a time. */
+    int64_t item_groups, item_blocks, item_panels, max_panels;
+    int64_t copy_bytes; /* the workspace of a worker begins with copies of max_panels panels */
     /* How many work items the blocks of a group, and its panels, are cut into. */
     int64_t block_items, panel_items;
     /* After them in the workspace. */
@@ -76,8 +80,6 @@ static inline int64_t gops_even_begin(const gops_even_split *split, int64_t i)
 {
     return i * split->size + (i < split->larger ? i : split->larger);
 }
-
-enum { GOPS_POINTWISE_ROW_PANELS = 16 }; /* the most panels at a time */
 
 /* Channels whose outputs lie in the workspace at a time, where gops_store applies the post-ops. */
 enum { GOPS_POINTWISE_STORE_CHANNELS = 32 };
