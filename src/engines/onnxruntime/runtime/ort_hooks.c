@@ -79,8 +79,10 @@ static void *host_allocate(void *context, size_t bytes, size_t alignment)
     gops_ort_runtime *runtime = context;
     ort_allocator *from = entered != NULL ? find_scratch(runtime) : runtime->allocator;
     void *memory = NULL;
-    if (bytes >= HUGE_FROM && alignment < HUGE_PAGE) {
-        alignment = HUGE_PAGE;
+    const bool huge = bytes >= HUGE_FROM && bytes <= SIZE_MAX - HUGE_PAGE;
+    if (huge) { /* to the end: only whole pages are huge */
+        bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        alignment = alignment < HUGE_PAGE ? HUGE_PAGE : alignment;
     }
     if (from == NULL || bytes > SIZE_MAX - alignment - sizeof memory) {
         return NULL;
@@ -93,7 +95,7 @@ static void *host_allocate(void *context, size_t bytes, size_t alignment)
     void **aligned = (void **)((first + alignment - 1) / alignment * alignment);
     aligned[-1] = memory;
 #ifdef MADV_HUGEPAGE
-    if (bytes >= HUGE_FROM) {
+    if (huge) {
         (void)madvise(aligned, bytes, MADV_HUGEPAGE); /* where it is refused all is as before */
     }
 #endif
