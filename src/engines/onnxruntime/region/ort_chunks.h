@@ -13,9 +13,9 @@
  * from one core to another: to write a line that another core used last takes several times as long as
  * one's own, even where neither core's cache still has it. Without chunks one convolution divides the pixels
  * between threads and the other the channels, so half of the lines are such. On an Intel Xeon (Granite Rapids
- * class, 2 MB of cache) two threads take with chunks 0.61 of the time for 16 -> 64 channels of 112x112, which
- * one takes as long either way, 0.67 for 40 -> 240 of 28x28 with hard swish and 0.78 for 160 -> 960 of 7x7,
- * where one takes 0.75, as an activation finds its input in a nearer cache.
+ * class, 2 MB of cache) two threads take with chunks 0.75 of the time for 40 -> 240 channels of 28x28 with
+ * hard swish and 0.78 for 160 -> 960 of 7x7, where one thread takes 0.75, as the activation finds its input
+ * in a nearer cache. 16 -> 64 of 112x112, whose outputs 1x1 layers prefetch, takes as long either way.
  *
  * A chunk costs: the first convolution lays out its data for each anew, which each core reads whole, and
  * its tiles have fewer channels to share a pixel. Planes of several pages whose tensor fits the cache gain
