@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elements.h"
 #include "fuzz.h"
 #include "fuzz_files.h"
 
@@ -16,11 +17,6 @@ static void check_error(const gops_tool_error *error)
     gops_fuzz_require(error->exit_code == GOPS_EXIT_FAILED && error->message[0] != '\0' &&
                           memchr(error->message, 0, sizeof error->message) != NULL,
                       "a refusal without a reason");
-}
-
-static int same_shape(const gops_tensor *a, const gops_tensor *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
 }
 
 /* Writes the tensor and reads it back. */
@@ -38,7 +34,7 @@ static void check_round_trip(const gops_npy_file *file, const void *elements)
     gops_fuzz_require(gops_npy_retype(&again, file->tensor.type, &error) &&
                           gops_npy_read(&again, &read, &error),
                       "%s", error.message);
-    gops_fuzz_require(same_shape(&again.tensor, &file->tensor) &&
+    gops_fuzz_require(gops_test_same_dims(&again.tensor, &file->tensor) &&
                           again.tensor.type == file->tensor.type && again.bytes == file->bytes &&
                           memcmp(read, elements, file->bytes) == 0,
                       "another tensor comes back");

@@ -179,18 +179,13 @@ static gops_status run(const gops_onnx_problem *problem, const gops_plan *plan, 
     return status;
 }
 
-static bool same_dims(const gops_tensor *a, const gops_tensor *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
-}
-
 static void check_plan(const target *t, const gops_plan *plan, const char *what)
 {
     gops_error error = {GOPS_OK, ""};
     gops_plan_info info = {.size = sizeof info};
     gops_status status = gops_plan_get_info(plan, &info, &error);
     if (!gops_test_check(status == GOPS_OK, "%s: %s", what, error.message) ||
-        !gops_test_check(same_dims(&info.shape.output, &t->tensor),
+        !gops_test_check(gops_test_same_dims(&info.shape.output, &t->tensor),
                          "%s: the plan has another output shape than the published", what))
         return;
     size_t element = gops_test_type_bytes(info.shape.output.type);

@@ -97,9 +97,7 @@ static bool compute_exact(gops_onnx_problem *problem, char *why)
                                                             &problem->deconv, &geometry)
                            : gops_reference_conv_geometry(&problem->data, &problem->filter,
                                                           &problem->conv, &geometry);
-    if (!legal || geometry.output.rank != output->tensor.rank ||
-        memcmp(geometry.output.dims, output->tensor.dims,
-               (size_t)output->tensor.rank * sizeof output->tensor.dims[0]) != 0) {
+    if (!legal || !gops_test_same_dims(&geometry.output, &output->tensor)) {
         snprintf(why, GOPS_ONNX_WHY, "the reference finds another output shape than the published");
         return false;
     }

@@ -186,12 +186,6 @@ static void quantize(gops_problem *problem, int row)
         problem->filter.dims[0] * problem->filter.dims[out];
 }
 
-static int64_t problems_wanted(void)
-{
-    const char *text = getenv("GROUPOPS_TEST_GUARD_COUNT");
-    return text != NULL && text[0] != '\0' ? strtoll(text, NULL, 10) : SHORT_COUNT;
-}
-
 /* Problem `index` of those of which every algorithm takes one; rank 0 where there are no more. */
 static gops_problem witness(gops_problem_operation operation, int row, int index)
 {
@@ -253,7 +247,10 @@ static void run_operation(gops_problem_operation operation)
             gops_problem problem = witness(operation, t.row, n / WAYS);
             run_problem(&problem, (way)(n % WAYS), &t, &random);
         }
-        for (int64_t n = 0; n < problems_wanted() * (norm ? 3 : 1); n++) {
+        for (int64_t n = 0;
+             n < gops_test_environment_number("GROUPOPS_TEST_GUARD_COUNT", SHORT_COUNT) *
+                     (norm ? 3 : 1);
+             n++) {
             gops_problem problem = gops_random_problem(operation, types[t.row], &random);
             gops_random_relax(&problem, &random);
             problem.max_workspace = gops_random_budget(&random);

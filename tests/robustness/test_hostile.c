@@ -89,11 +89,6 @@ static double now(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static int same_dims(const gops_tensor *a, const gops_tensor *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
-}
-
 /* Executes one in eight of those that are small, whatever their strides, dilations and pads are. */
 static void execute(const gops_problem *problem, const gops_shape *shape, tally *t)
 {
@@ -159,7 +154,7 @@ static void try_one(gops_problem *problem, tally *t)
                         heap.peak_bytes);
     if (found == GOPS_OK)
         gops_test_check(gops_problem_reference_shape(problem, &g, &expected) &&
-                            same_dims(&shape.output, &expected),
+                            gops_test_same_dims(&shape.output, &expected),
                         "%s: another shape than the reference's", text.text);
     gops_plan_destroy(plan);
     gops_test_check(heap.live == 0, "%s: %" PRId64 " allocations left", text.text, heap.live);

@@ -21,12 +21,6 @@ enum { SHORT_STEP = 7, MAX_BYTES = 1 << 16 };
 
 static const char log_path[] = "failed";
 
-static long step(void)
-{
-    const char *text = getenv("GROUPOPS_TEST_FAULT_STEP");
-    return text != NULL && text[0] != '\0' ? strtol(text, NULL, 10) : SHORT_STEP;
-}
-
 static size_t read_file(const char *path, char *bytes)
 {
     FILE *file = fopen(path, "rb");
@@ -82,6 +76,7 @@ static int run_failing(const char *line, const char *output, long at, const char
 static void fail_in_turn(const char *line, const char *output)
 {
     static char whole[MAX_BYTES];
+    const long step = (long)gops_test_environment_number("GROUPOPS_TEST_FAULT_STEP", SHORT_STEP);
     tool_result *result = gops_test_allocate(sizeof *result);
     unsetenv("GROUPOPS_FAIL_AT");
     tool_run(result, line, NULL);
@@ -89,7 +84,7 @@ static void fail_in_turn(const char *line, const char *output)
     const size_t bytes = output != NULL ? read_file(output, whole) : 0;
     gops_test_check(output == NULL || bytes > 0, "groupops %s: no output", line);
     long at = 1, failures = 0;
-    for (; run_failing(line, output, at, whole, bytes); at += at < step() ? 1 : step())
+    for (; run_failing(line, output, at, whole, bytes); at += at < step ? 1 : step)
         failures++;
     printf("%ld of %ld: ", failures, at);
     gops_test_check(failures > 1, "groupops %s: %ld allocations failed", line, failures);

@@ -219,6 +219,11 @@ int64_t gops_test_elements(const gops_tensor *tensor)
     return product;
 }
 
+int gops_test_same_dims(const gops_tensor *a, const gops_tensor *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
+}
+
 gops_tensor gops_test_tensor(gops_type type, int32_t rank, const int64_t *dims)
 {
     gops_tensor tensor = {.type = type, .rank = rank};

@@ -43,6 +43,9 @@ int gops_test_long_double_is_wide(void);
 /* The product of the dimensions. */
 int64_t gops_test_elements(const gops_tensor *tensor);
 
+/* Whether ranks and dimensions are equal. */
+int gops_test_same_dims(const gops_tensor *a, const gops_tensor *b);
+
 /* A descriptor from its dimensions: GOPS_TEST_TENSOR(GOPS_F32, 1, 12, 224). */
 gops_tensor gops_test_tensor(gops_type type, int32_t rank, const int64_t *dims);
 #define GOPS_TEST_TENSOR(type, ...)                                                                \

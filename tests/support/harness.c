@@ -104,3 +104,9 @@ int gops_test_main(const char *suite, const gops_test_case *cases)
     CU_cleanup_registry();
     return status;
 }
+
+int64_t gops_test_environment_number(const char *name, int64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text != NULL && text[0] != '\0' ? strtoll(text, NULL, 10) : otherwise;
+}

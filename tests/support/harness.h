@@ -2,6 +2,8 @@
 #ifndef GROUPOPS_TEST_HARNESS_H
 #define GROUPOPS_TEST_HARNESS_H
 
+#include <stdint.h>
+
 typedef struct gops_test_case {
     const char *name;
     void (*run)(void); /* NULL ends the list */
@@ -20,5 +22,8 @@ void gops_test_skip(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Records one assertion of the running case. When it does not hold, the text is printed, and the
  * case goes on. Returns whether it held. */
 int gops_test_check(int holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The whole number that an environment variable holds; `otherwise` where it is not set, or empty. */
+int64_t gops_test_environment_number(const char *name, int64_t otherwise);
 
 #endif

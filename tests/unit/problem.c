@@ -301,12 +301,6 @@ int gops_problem_compare(const gops_problem *problem, const gops_reference_resul
     return gops_test_compare(what, tensor, output, result->value, result->bound);
 }
 
-static int same_shape(const gops_tensor *a, const gops_tensor *b)
-{
-    return a->type == b->type && a->rank == b->rank &&
-           memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
-}
-
 int gops_problem_check(const gops_problem *problem, gops_test_random *random)
 {
     gops_problem_text text;
@@ -325,9 +319,10 @@ int gops_problem_check(const gops_problem *problem, gops_test_random *random)
         status = GOPS_OK;
     }
     if (!gops_test_check(status == GOPS_OK, "%s: refused: %s", what, error.message) ||
-        !gops_test_check(same_shape(&shape.output, &output), "%s: output %s, expected %s", what,
-                         gops_test_describe(&shape.output, &got),
-                         gops_test_describe(&output, &expected)))
+        !gops_test_check(
+            shape.output.type == output.type && gops_test_same_dims(&shape.output, &output),
+            "%s: output %s, expected %s", what, gops_test_describe(&shape.output, &got),
+            gops_test_describe(&output, &expected)))
         return 0;
     gops_problem_buffers buffers = gops_problem_buffers_create(problem, &output, random);
     gops_reference_result result;

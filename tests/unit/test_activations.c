@@ -204,8 +204,8 @@ static float float_of(uint32_t bits)
 static void floats(void)
 {
     static float data[COUNT], output[COUNT], other[COUNT];
-    const char *text = getenv("GROUPOPS_TEST_FLOAT_STEP");
-    const int64_t step = text != NULL ? atoll(text) : 4099, floats = (int64_t)1 << 32;
+    const int64_t step = gops_test_environment_number("GROUPOPS_TEST_FLOAT_STEP", 4099);
+    const int64_t floats = (int64_t)1 << 32;
     for (int n = 0; n < FUNCTIONS; n++) {
         const function *f = &functions[n];
         plans all = plans_of(GOPS_F32, &f->activation, COUNT);
@@ -247,8 +247,7 @@ static double draw(gops_test_random *random)
 static void doubles(void)
 {
     static double data[COUNT], output[COUNT], other[COUNT];
-    const char *text = getenv("GROUPOPS_TEST_RANDOM_COUNT");
-    const int64_t count = text != NULL ? atoll(text) : 300000;
+    const int64_t count = gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", 300000);
     if (LDBL_MANT_DIG <= DBL_MANT_DIG)
         gops_test_skip("long double is no wider than double");
     gops_test_random random = gops_test_random_start(gops_test_seed(), 75);

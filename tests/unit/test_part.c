@@ -8,7 +8,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "elements.h"
@@ -28,12 +27,6 @@ enum { TYPES = sizeof types / sizeof types[0] };
 
 /* What a quantized problem points to. */
 static gops_random_quantization quantization;
-
-static int64_t environment_number(const char *name, int64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL && text[0] != '\0' ? strtoll(text, NULL, 10) : otherwise;
-}
 
 /* Not empty, and not large. */
 static bool is_fit(const gops_problem *problem)
@@ -95,8 +88,8 @@ static int64_t check_problem(gops_problem *problem, gops_test_random *random)
 static void check_random(const char *name, gops_problem_operation operation, bool quantized,
                          int stream)
 {
-    const int64_t only = environment_number("GROUPOPS_TEST_RANDOM", -1);
-    const int64_t wanted = environment_number("GROUPOPS_TEST_RANDOM_COUNT", USUAL);
+    const int64_t only = gops_test_environment_number("GROUPOPS_TEST_RANDOM", -1);
+    const int64_t wanted = gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", USUAL);
     const int64_t count = (wanted * ROUNDS + USUAL - 1) / USUAL;
     int64_t compared = 0;
     for (int64_t i = 0; i < count; i++) {

@@ -102,9 +102,7 @@ static void check_info(const gops_problem *problem, int64_t flops, size_t weight
     gops_problem_shape(problem, &shape, NULL);
     gops_test_check(f.info.size == sizeof f.info, "size %zu", f.info.size);
     gops_test_check(
-        f.info.shape.groups == 3 &&
-            memcmp(f.info.shape.output.dims, shape.output.dims,
-                   (size_t)shape.output.rank * sizeof(int64_t)) == 0 &&
+        f.info.shape.groups == 3 && gops_test_same_dims(&f.info.shape.output, &shape.output) &&
             memcmp(&f.info.shape.pads_begin, &shape.pads_begin, sizeof shape.pads_begin) == 0 &&
             memcmp(&f.info.shape.pads_end, &shape.pads_end, sizeof shape.pads_end) == 0,
         "another shape than shape inference's");

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,9 +70,8 @@ static uint64_t hash_inputs(const gops_problem_buffers *b)
 static int shape_is(const gops_problem *problem, const gops_shape *shape,
                     const gops_reference_geometry *g, const gops_tensor *output)
 {
-    int good = shape->output.type == output->type && shape->output.rank == output->rank &&
-               memcmp(shape->output.dims, output->dims,
-                      (size_t)output->rank * sizeof output->dims[0]) == 0;
+    const int good =
+        shape->output.type == output->type && gops_test_same_dims(&shape->output, output);
     if (problem->operation == GOPS_PROBLEM_NORM)
         return good && shape->groups == problem->norm.num_groups && shape->pads_begin.count == 0;
     size_t bytes = (size_t)g->spatial * sizeof g->pads_begin[0];
@@ -254,16 +252,11 @@ static int run_problem(gops_problem *problem, int64_t number, gops_test_random *
     return good;
 }
 
-static int64_t environment_number(const char *name, int64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL && text[0] != '\0' ? strtoll(text, NULL, 10) : otherwise;
-}
-
 static void run_operation(gops_problem_operation operation, int percent)
 {
-    int64_t only = environment_number("GROUPOPS_TEST_RANDOM", -1);
-    int64_t count = environment_number("GROUPOPS_TEST_RANDOM_COUNT", COUNT) * percent / 100;
+    int64_t only = gops_test_environment_number("GROUPOPS_TEST_RANDOM", -1);
+    int64_t count =
+        gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", COUNT) * percent / 100;
     int64_t run = 0;
     int failures = 0;
     gops_test_keep_isa();

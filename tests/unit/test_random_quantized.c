@@ -282,18 +282,12 @@ static void print_counts(const counts *done)
     printf(" reshaped %" PRId64 " (%" PRId64 " from a cache): ", done->reshaped, done->cached);
 }
 
-static int64_t environment_number(const char *name, int64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL && text[0] != '\0' ? strtoll(text, NULL, 10) : otherwise;
-}
-
 static void run(const kind *k)
 {
     static trial t;
     static counts done;
-    const int64_t only = environment_number("GROUPOPS_TEST_RANDOM", -1);
-    const int64_t all = environment_number("GROUPOPS_TEST_RANDOM_COUNT", ALL);
+    const int64_t only = gops_test_environment_number("GROUPOPS_TEST_RANDOM", -1);
+    const int64_t all = gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", ALL);
     const int64_t wanted = (k->count * all + ALL - 1) / ALL;
     int failures = 0;
     memset(&done, 0, sizeof done);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "harness.h"
 #include "mpi_support.h"
 #include "problem_quantization.h"
 #include "random_quantized.h"
@@ -23,8 +24,8 @@ static gops_random_quantization quantization;
 
 static int rounds(void)
 {
-    const char *text = getenv("GROUPOPS_TEST_RANDOM_COUNT");
-    return text != NULL ? atoi(text) / 4 + 1 : 90;
+    enum { USUAL = 356 };
+    return (int)gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", USUAL) / 4 + 1;
 }
 
 static gops_status many_plan(const gops_problem *problem, const gops_mpi_distribution *distribution,

@@ -44,8 +44,8 @@ static void measure(const gops_ort_network *network, ort_session *const *session
                     const gops_ort_tensor *input, int threads)
 {
     enum { ROUNDS = 3, RUNS = 3 };
-    const char *given = getenv("GROUPOPS_TEST_ORT_ROUNDS"); /* for a better measurement */
-    const int rounds = given != NULL ? atoi(given) : ROUNDS;
+    const int64_t rounds = /* more: for a better measurement */
+        gops_test_environment_number("GROUPOPS_TEST_ORT_ROUNDS", ROUNDS);
     double least[2] = {INFINITY, INFINITY};
     for (int round = 0; round < rounds; round++) {
         for (int with = 0; with < 2; with++) {

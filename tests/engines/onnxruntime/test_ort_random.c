@@ -327,9 +327,8 @@ static void draw_graph(int number)
 
 static void graphs(void)
 {
-    const char *count = getenv("GROUPOPS_TEST_RANDOM_COUNT");
-    const int graphs = count != NULL ? atoi(count) : GRAPHS;
-    for (int i = 0; i < graphs; i++) {
+    const int64_t count = gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", GRAPHS);
+    for (int i = 0; i < count; i++) {
         draw_graph(i);
     }
 }
