@@ -22,6 +22,8 @@ enum {
     GOPS_PERMUTED_MASKS = 128,
     /* Of a transposed convolution: quads of the rows of outputs that the same data meet. */
     GOPS_PERMUTED_TERMS = 32,
+    /* Filters of a call: more save no more time. */
+    GOPS_PERMUTED_FILTERS = 128,
 };
 
 /* Of those that serve a convolution the last one is the fastest. */
@@ -70,6 +72,7 @@ typedef struct gops_permuted_call {
     const int32_t *weights;  /* [count, weights_step], packed (depthwise_permuted_run.c) */
     int64_t weights_step;
     const int32_t *parts;
+    bool several_parts; /* all parts are above 1; else all are 1 */
     /* A filter starts with its bias, if there is one, less zero times the sum of its weights. */
     const int32_t *weight_sums;
     const uint32_t *bias; /* or NULL */

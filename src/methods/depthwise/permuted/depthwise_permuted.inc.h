@@ -25,41 +25,7 @@
  * - transposed: see depthwise_permuted_transposed.inc.h.
  */
 
-typedef __m512i bytes;
-
-/* A filter of a call, its image and its outputs. */
-typedef struct permuted_filter {
-    const uint8_t *data;
-    const int32_t *row_weights;   /* [parts, kernel_y, row_quads], 4 taps each */
-    const int32_t *whole_weights; /* [parts, whole_quads] */
-    int32_t parts;
-    uint32_t start;
-    float scale;
-    uint8_t *output;
-} permuted_filter;
-
-GOPS_INLINE uint32_t start_of(const gops_permuted_call *call, int64_t i)
-{
-    const uint32_t bias = call->bias != NULL ? call->bias[i] : 0;
-    return bias - call->zero_of_sums * (uint32_t)call->weight_sums[i];
-}
-
-GOPS_INLINE permuted_filter filter_of(const gops_permuted_call *call, int64_t i)
-{
-    const gops_permuted_shape *shape = call->shape;
-    const int64_t group =
-        call->channels_out == 1 ? i : (call->first_in_group + i) / call->channels_out;
-    const int32_t *weights = call->weights + i * call->weights_step;
-    return (permuted_filter){
-        .data = call->data + group * shape->height * shape->width,
-        .row_weights = weights,
-        .whole_weights = weights + GOPS_PERMUTED_PARTS * shape->kernel_y * shape->row_quads,
-        .parts = call->parts[i],
-        .start = start_of(call, i),
-        .scale = call->codes ? call->scales[i] : 0,
-        .output = (uint8_t *)call->output + i * call->output_step,
-    };
-}
+#include "methods/depthwise/permuted/depthwise_permuted_filters.inc.h"
 
 /* The same for all filters of a call. */
 typedef struct setting {
@@ -70,11 +36,6 @@ typedef struct setting {
     bool flips, shifts, bounds;           /* `flip`, `middle`, or low to output_flip, do anything */
     bool codes;                           /* gops_permuted_call.codes */
 } setting;
-
-GOPS_INLINE uint64_t first_bits(int64_t count)
-{
-    return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
-}
 
 /* The bytes inside the image, of 64 whose first one is column x. */
 static inline uint64_t columns_within(int64_t x, int64_t width)
@@ -268,7 +229,7 @@ GOPS_INLINE void store_group(const setting *at, const permuted_filter *filter, i
     }
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
-        sums[v] = rounded(sums[v], _mm512_set1_ps(filter->scale));
+        sums[v] = rounded(sums[v], scale_of(filter));
     }
     __mmask16 masks[4];
     vector_masks(width, at->shape->vector_columns, masks, NV);
@@ -310,8 +271,8 @@ GOPS_INLINE void add_taps(const setting *at, const permuted_filter *filter, cons
     const int64_t step = shape->stride_y * shape->width;
     const int64_t vector = shape->vector_columns * shape->stride_x;
     const int64_t quad = GOPS_PERMUTED_QUAD * shape->dilation_x;
-    const int32_t *weights = filter->row_weights;
-    for (int part = 0; part < filter->parts; part++) {
+    const int32_t *weights = filter->weights;
+    for (int part = 0; part < parts_of(filter); part++) {
         const uint8_t *row = first;
         int64_t y = top;
         for (int64_t ky = 0; ky < shape->kernel_y; ky++) {
@@ -345,7 +306,7 @@ GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
     const gops_permuted_shape *shape = at->shape;
     places index;
     find_quads(shape, 0, GOPS_PERMUTED_QUAD, &index);
-    const bytes start = _mm512_set1_epi32((int32_t)filter->start);
+    const bytes start = start_of(filter);
     for (int64_t column = 0; column < shape->columns; column += shape->tile_columns) {
         const int64_t width = gops_min(shape->tile_columns, shape->columns - column);
         const int64_t x = column * shape->stride_x - shape->pad_x;

@@ -74,7 +74,7 @@ static bool serves(const gops_permuted_shape *shape)
     if (shape->kernel == GOPS_PERMUTED_JOINED) {
         bool found = true;
         for (int64_t q = 0; q < shape->row_quads; q++) {
-            found = find_joined(shape, q, index) && found;
+            found = find_joined(shape, 0, q, index) && found;
         }
         return found;
     }
@@ -99,7 +99,8 @@ static bool serves(const gops_permuted_shape *shape)
 #endif
 }
 
-static void run(const gops_permuted_call *call)
+/* Filters that have several parts, or all one. */
+static void run_alike(const gops_permuted_call *call)
 {
     static permuted_fn *const of_rows[] = {GOPS_ROLLING_ROWS(GOPS_ROLLING_ENTRY)};
     const gops_permuted_shape *shape = call->shape;
@@ -123,15 +124,50 @@ static void run(const gops_permuted_call *call)
         joined(&at, call);
     } else if (shape->kernel == GOPS_PERMUTED_TRANSPOSED) {
         transposed(&at, call);
-    } else if (shape->kernel == GOPS_PERMUTED_ROLLING) {
+    } else if (shape->kernel == GOPS_PERMUTED_ROLLING && !call->several_parts) {
         const int32_t rows = rolling_rows[shape->rolling].rows;
         const bool all = rows == 0 || rows == call->rows;
         of_rows[all ? shape->rolling : shape->rolling + 1](&at, call);
     } else {
-        for (int64_t i = 0; i < call->count; i++) {
-            const permuted_filter filter = filter_of(call, i);
+        permuted_filters filters;
+        permuted_filter filter = begin_filters(&filters, call, false);
+        for (; filter.number < call->count; next_filter(&filter)) {
             general_kernels[shape->vectors](&at, call, &filter);
         }
+    }
+}
+
+static void run(const gops_permuted_call *call)
+{
+    gops_permuted_call alike = *call;
+    bool several = false;
+    for (int64_t i = 0; i < call->count; i++) {
+        several |= call->parts[i] > 1;
+    }
+    if (!several) {
+        alike.several_parts = false;
+        run_alike(&alike);
+        return;
+    }
+    for (int64_t first = 0; first < call->count; first += alike.count) {
+        const int64_t in_group = call->first_in_group + first;
+        const int32_t *parts = call->parts + first;
+        alike.several_parts = parts[0] > 1;
+        alike.count = 1;
+        while (first + alike.count < call->count &&
+               (parts[alike.count] > 1) == alike.several_parts) {
+            alike.count++;
+        }
+        alike.first_in_group = in_group % call->channels_out;
+        alike.data =
+            call->data + in_group / call->channels_out * call->shape->height * call->shape->width;
+        alike.weights = call->weights + first * call->weights_step;
+        alike.parts = parts;
+        alike.weight_sums = call->weight_sums + first;
+        alike.bias = call->bias != NULL ? call->bias + first : NULL;
+        alike.scales = call->codes ? call->scales + first : NULL;
+        alike.output = (uint8_t *)call->output + first * call->output_step;
+        run_alike(&alike);
     }
 }
 

@@ -7,9 +7,10 @@
  * places in it.
  */
 
-/* The places of a quad; the last byte where it reads padding. Lane l is output l % columns of row
- * l / columns, whose reciprocal is exact enough for 16 lanes. */
-static bool find_joined(const gops_permuted_shape *shape, int64_t quad, places *to)
+/* The places of a quad of the row of taps `down` rows of data below the first one of a load; the last byte
+ * where it reads padding. Lane l is output l % columns of row l / columns, whose reciprocal is exact enough
+ * for 16 lanes. */
+static bool find_joined(const gops_permuted_shape *shape, int64_t down, int64_t quad, places *to)
 {
     const bytes lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const int32_t columns = (int32_t)shape->columns;
@@ -18,8 +19,9 @@ static bool find_joined(const gops_permuted_shape *shape, int64_t quad, places *
         _mm512_mullo_epi32(lanes, _mm512_set1_epi32((1 << 16) / columns + 1)), 16);
     const bytes column =
         _mm512_sub_epi32(lanes, _mm512_mullo_epi32(row, _mm512_set1_epi32(columns)));
-    const bytes first =
-        _mm512_mullo_epi32(row, _mm512_set1_epi32((int32_t)(shape->stride_y * shape->width)));
+    const bytes first = _mm512_add_epi32(
+        _mm512_mullo_epi32(row, _mm512_set1_epi32((int32_t)(shape->stride_y * shape->width))),
+        _mm512_set1_epi32((int32_t)(down * shape->width)));
     const bytes last = _mm512_set1_epi32(63), width = _mm512_set1_epi32((int32_t)shape->width);
     bytes x =
         _mm512_add_epi32(_mm512_mullo_epi32(column, _mm512_set1_epi32((int32_t)shape->stride_x)),
@@ -77,10 +79,8 @@ static inline void store_joined_sums(const gops_permuted_shape *shape, int32_t *
 
 /* Adds a row of taps; QX is the number of quads, or 0 for any. */
 GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const int32_t *weights,
-                                const places *index, const joined_load *load, bytes *sums,
-                                const int QX)
+                                const places *index, const joined_load *load, bytes *sums)
 {
-    const int64_t quads = QX != 0 ? QX : at->shape->row_quads;
     bytes data[4];
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
@@ -92,7 +92,7 @@ GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const in
             data[v] = _mm512_xor_si512(data[v], at->flip);
         }
     }
-    for (int64_t q = 0; q < quads; q++) {
+    for (int64_t q = 0; q < at->shape->row_quads; q++) {
         bytes weight = _mm512_set1_epi32(weights[q]);
         GOPS_IN_REGISTER(weight);
         GOPS_UNROLL
@@ -102,71 +102,148 @@ GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const in
     }
 }
 
-/* Adds one part of the weights; KY is the number of rows of taps, or 0 for any. */
+/* Adds one part of the weights. */
 GOPS_INLINE void add_joined(const setting *at, const uint8_t *from, const int32_t *weights,
-                            const places *index, const joined_load *load, bytes *sums, const int KY,
-                            const int QX)
+                            const places *index, const joined_load *load, bytes *sums)
 {
-    const int64_t rows = KY != 0 ? KY : at->shape->kernel_y;
-    const int64_t quads = QX != 0 ? QX : at->shape->row_quads;
-    for (int64_t ky = 0; ky < rows; ky++, load += 4, weights += quads) {
-        add_joined_row(at, from, weights, index, load, sums, QX);
+    for (int64_t ky = 0; ky < at->shape->kernel_y; ky++, load += 4) {
+        add_joined_row(at, from, weights, index, load, sums);
+        weights += at->shape->row_quads;
     }
 }
 
 /* The sums of a group. */
 GOPS_INLINE void joined_sums(const setting *at, const permuted_filter *filter, const places *index,
-                             const joined_load *loads, bytes *sums, const int KY, const int QX)
+                             const joined_load *loads, bytes *sums)
 {
     const gops_permuted_shape *shape = at->shape;
-    const bytes start = _mm512_set1_epi32((int32_t)filter->start);
-    const int32_t *weights = filter->row_weights;
+    const bytes start = start_of(filter);
+    const int32_t *weights = filter->weights;
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
         sums[v] = start;
     }
-    if (filter->parts == 1) {
-        add_joined(at, filter->data, weights, index, loads, sums, KY, QX);
-        return;
-    }
-    for (int part = 0; part < filter->parts; part++) {
-        add_joined(at, filter->data, weights, index, loads, sums, 0, 0);
+    for (int part = 0; part < parts_of(filter); part++) {
+        add_joined(at, filter->data, weights, index, loads, sums);
         weights += shape->kernel_y * shape->row_quads;
     }
 }
 
-/* All filters of a call. */
-GOPS_INLINE void joined_filters(const setting *at, const gops_permuted_call *call,
-                                const places *index, const joined_load *loads, const bool CODES,
-                                const int KY, const int QX)
+/* Where outputs are one group, and only its first and its last vector read rows beyond the image, a load serves
+ * two rows of taps, and the masks of the other vectors are the same. Each load with a mask, and each mask, takes
+ * a cycle of a unit that multiplies. */
+enum { JOINED_TAP_ROWS = 2 };
+
+static bool is_one_group(const gops_permuted_shape *shape, const gops_permuted_call *call)
 {
-    /* Copies: what is stored cannot change them. */
-    const gops_permuted_call own = *call;
-    const setting settings = *at;
-    const int64_t columns = at->shape->columns, kernel_y = at->shape->kernel_y;
-    const int64_t step = (int64_t)4 * at->shape->vector_rows;
-    const int64_t vector = at->shape->vector_rows * columns;
-    for (int64_t i = 0; i < own.count; i++) {
-        const permuted_filter filter = filter_of(&own, i);
-        const __m512 scale = _mm512_set1_ps(filter.scale);
-        const joined_load *load = loads;
-        for (int64_t first = 0; first < own.rows; first += step, load += 4 * kernel_y) {
-            const int64_t rows = gops_min(step, own.rows - first);
-            bytes sums[4];
-            joined_sums(&settings, &filter, index, load, sums, KY, QX);
-            if (!CODES) {
-                store_joined_sums(at->shape, (int32_t *)(void *)filter.output + first * columns,
-                                  rows, sums);
-                continue;
+    const int64_t top = call->first_row * shape->stride_y - shape->pad_y;
+    const int64_t last = top + ((int64_t)3 * shape->vector_rows - 1) * shape->stride_y +
+                         (shape->kernel_y - 1) * shape->dilation_y;
+    const int64_t reach =
+        (shape->vector_rows - 1) * shape->stride_y + (JOINED_TAP_ROWS - 1) * shape->dilation_y + 1;
+    return call->rows <= (int64_t)4 * shape->vector_rows &&
+           top + shape->vector_rows * shape->stride_y >= 0 && last < shape->height &&
+           reach * shape->width < REGISTER_BYTES;
+}
+
+/* Of how many filters of a call, from the first one on, the bytes may be read that the other vectors load. */
+static int64_t inner_filters(const gops_permuted_shape *shape, const gops_permuted_call *call)
+{
+    const int64_t size = shape->height * shape->width;
+    const int64_t groups = (call->first_in_group + call->count - 1) / call->channels_out + 1;
+    const int64_t last = (call->first_row + (int64_t)2 * shape->vector_rows) * shape->stride_y -
+                         shape->pad_y + (shape->kernel_y - 1) * shape->dilation_y;
+    const int64_t end = gops_max(size, last * shape->width + REGISTER_BYTES);
+    const int64_t inner = gops_max(0, groups - (end - 1) / size);
+    return gops_clamp(inner * call->channels_out - call->first_in_group, 0, call->count);
+}
+
+/* Its sums, with weights of one part. */
+GOPS_INLINE void one_group_sums(const setting *at, const permuted_filter *filter,
+                                const places *index, const joined_load *load, int64_t next_vector,
+                                int64_t next_load, bytes *sums, const int KY, const int QX)
+{
+    const int32_t *weights = filter->weights;
+    const __mmask64 usual = first_bits(REGISTER_BYTES - 1);
+    const uint8_t *from = filter->data + load->first;
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        sums[v] = start_of(filter);
+    }
+    GOPS_UNROLL
+    for (int ky = 0; ky < KY; ky += JOINED_TAP_ROWS) {
+        bytes data[4];
+        GOPS_UNROLL
+        for (int v = 0; v < 4; v++) {
+            data[v] =
+                load_bytes(at, from + v * next_vector, v % 3 == 0 ? load[4 * ky + v].mask : usual);
+        }
+        from += next_load;
+        GOPS_UNROLL
+        for (int i = 0; i < JOINED_TAP_ROWS * QX; i++) {
+            if (ky * QX + i < KY * QX) {
+                bytes weight = _mm512_set1_epi32(weights[ky * QX + i]);
+                GOPS_IN_REGISTER(weight);
+                GOPS_UNROLL
+                for (int v = 0; v < 4; v++) {
+                    sums[v] = add_products(sums[v], permuted(&index[i], data[v]), weight);
+                }
             }
-            GOPS_UNROLL
-            for (int v = 0; v < 4; v++) {
-                sums[v] = rounded(sums[v], scale);
-            }
+        }
+    }
+}
+
+/* Stores a group of codes; `all` and `masks` are those of store_codes. */
+GOPS_INLINE void store_joined_codes(const setting *at, const permuted_filter *filter, int64_t first,
+                                    uint64_t all, const __mmask16 *masks, bytes *sums)
+{
+    const gops_permuted_shape *shape = at->shape;
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        sums[v] = rounded(sums[v], scale_of(filter));
+    }
+    store_codes(at, 0, shape->vector_rows * shape->columns, filter->output + first * shape->columns,
+                1, all, masks, pack_codes(at, sums), 4);
+}
+
+/* The next filters, up to number `end`, whose outputs are one group. `index` are the places of a row of quads, and
+ * of the one below it. */
+GOPS_INLINE void one_group(const setting *at, const gops_permuted_call *call,
+                           permuted_filter *filter, int64_t end, const places *index,
+                           const joined_load *load, const int KY, const int QX)
+{
+    const gops_permuted_shape *shape = at->shape;
+    const int64_t outputs = call->rows * shape->columns;
+    const int64_t next_vector = shape->vector_rows * shape->stride_y * shape->width;
+    const int64_t next_load = JOINED_TAP_ROWS * shape->dilation_y * shape->width;
+    const uint64_t all = first_bits(outputs);
+    __mmask16 masks[4];
+    vector_masks(outputs, shape->vector_rows * shape->columns, masks, 4);
+    for (; filter->number < end; next_filter(filter)) {
+        bytes sums[4];
+        one_group_sums(at, filter, index, load, next_vector, next_load, sums, KY, QX);
+        store_joined_codes(at, filter, 0, all, masks, sums);
+    }
+}
+
+/* All of a filter. */
+GOPS_INLINE void joined_filter(const setting *at, const gops_permuted_call *call,
+                               const permuted_filter *filter, const places *index,
+                               const joined_load *load, const bool CODES)
+{
+    const gops_permuted_shape *shape = at->shape;
+    const int64_t step = (int64_t)4 * shape->vector_rows, columns = shape->columns;
+    for (int64_t first = 0; first < call->rows; first += step, load += 4 * shape->kernel_y) {
+        const int64_t rows = gops_min(step, call->rows - first);
+        bytes sums[4];
+        joined_sums(at, filter, index, load, sums);
+        if (CODES) {
             __mmask16 masks[4];
-            vector_masks(rows * columns, vector, masks, 4);
-            store_codes(&settings, 0, vector, filter.output + first * columns, 1,
-                        first_bits(rows * columns), masks, pack_codes(&settings, sums), 4);
+            vector_masks(rows * columns, shape->vector_rows * columns, masks, 4);
+            store_joined_codes(at, filter, first, first_bits(rows * columns), masks, sums);
+        } else {
+            store_joined_sums(shape, (int32_t *)(void *)filter->output + first * columns, rows,
+                              sums);
         }
     }
 }
@@ -174,20 +251,26 @@ GOPS_INLINE void joined_filters(const setting *at, const gops_permuted_call *cal
 static void joined(const setting *at, const gops_permuted_call *call)
 {
     const gops_permuted_shape *shape = at->shape;
-    const bool codes = call->codes;
-    places index[GOPS_PERMUTED_ROW_QUADS];
+    const int64_t quads = shape->row_quads;
+    bool one = call->codes && !call->several_parts && is_one_group(shape, call);
+    places index[JOINED_TAP_ROWS * GOPS_PERMUTED_ROW_QUADS];
     joined_load loads[GOPS_PERMUTED_MASKS];
-    for (int64_t q = 0; q < shape->row_quads; q++) {
-        find_joined(shape, q, &index[q]);
+    permuted_filters filters;
+    permuted_filter filter = begin_filters(&filters, call, false);
+    for (int64_t q = 0; q < (one ? JOINED_TAP_ROWS : 1) * quads; q++) {
+        one = find_joined(shape, q / quads * shape->dilation_y, q % quads, &index[q]) && one;
     }
     joined_loads(shape, call, loads);
-    if (codes && shape->kernel_y == 3 && shape->row_quads == 1) {
-        joined_filters(at, call, index, loads, true, 3, 1);
-    } else if (codes && shape->kernel_y == 5 && shape->row_quads == 2) {
-        joined_filters(at, call, index, loads, true, 5, 2);
-    } else if (codes) {
-        joined_filters(at, call, index, loads, true, 0, 0);
-    } else {
-        joined_filters(at, call, index, loads, false, 0, 0);
+    if (one && shape->kernel_y == 3 && quads == 1) {
+        one_group(at, call, &filter, inner_filters(shape, call), index, loads, 3, 1);
+    } else if (one && shape->kernel_y == 5 && quads == 2) {
+        one_group(at, call, &filter, inner_filters(shape, call), index, loads, 5, 2);
+    }
+    for (; filter.number < call->count; next_filter(&filter)) {
+        if (call->codes) {
+            joined_filter(at, call, &filter, index, loads, true);
+        } else {
+            joined_filter(at, call, &filter, index, loads, false);
+        }
     }
 }

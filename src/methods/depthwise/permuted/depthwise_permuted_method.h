@@ -5,11 +5,6 @@
 #include "methods/depthwise/depthwise_method.h"
 #include "methods/depthwise/permuted/depthwise_permuted.h"
 
-enum {
-    /* Of an item: more filters save no more time. */
-    GOPS_PERMUTED_FILTERS = 128,
-};
-
 /* The sizes of packed filters, in 32-bit words. */
 typedef struct gops_permuted_layout {
     int64_t columns; /* taps of a row of the kernel */

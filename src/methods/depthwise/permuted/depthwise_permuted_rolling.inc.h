@@ -240,7 +240,8 @@ GOPS_INLINE void rolling(const setting *at, const gops_permuted_call *call, cons
                          const int ROWS, const bool CODES)
 {
     const gops_permuted_shape *shape = at->shape;
-    const gops_permuted_call own = *call;
+    const int64_t count = call->count;
+    permuted_filters filters;
     uint64_t masks[GOPS_PERMUTED_MASKS];
     rolling_work w = {
         .at = *at,
@@ -257,18 +258,15 @@ GOPS_INLINE void rolling(const setting *at, const gops_permuted_call *call, cons
     if (JR > 1) {
         rolling_masks(shape, masks, gops_ceil_div(call->rows * S, JR), w.y + KY - S, JR);
     }
-    for (int64_t i = 0; i < own.count; i++) {
-        const permuted_filter filter = filter_of(&own, i);
-        if (filter.parts > 1) {
-            general_kernels[NV](at, call, &filter);
-            continue;
-        }
+    permuted_filter filter = begin_filters(&filters, call, false);
+    const rolling_tile first = tile_at(&w, 0, S, NV, JR, PER);
+    for (; filter.number < count; next_filter(&filter)) {
         int64_t column = 0;
         do {
-            rolling_tile tile = tile_at(&w, column, S, NV, JR, PER);
-            tile.start = _mm512_set1_epi32((int32_t)filter.start);
-            tile.scale = _mm512_set1_ps(filter.scale);
-            tile.weights = filter.row_weights;
+            rolling_tile tile = column == 0 ? first : tile_at(&w, column, S, NV, JR, PER);
+            tile.start = start_of(&filter);
+            tile.scale = scale_of(&filter);
+            tile.weights = filter.weights;
             tile.from = filter.data + tile.first;
             tile.output = filter.output + column * (CODES ? 1 : (int64_t)sizeof(int32_t));
             GOPS_UNROLL

@@ -86,23 +86,24 @@ static bool find_transposed(const gops_permuted_shape *shape, int64_t v, int64_t
 GOPS_INLINE void read_transposed(const transposed_work *w, const gops_permuted_call *call,
                                  int64_t i, transposed_filter *filter)
 {
-    const permuted_filter packed = filter_of(call, i);
     const gops_permuted_shape *shape = call->shape;
+    const int64_t group =
+        call->channels_out == 1 ? i : (call->first_in_group + i) / call->channels_out;
     const int64_t terms = w->stride_y * w->terms;
-    const int32_t *from = packed.row_weights,
+    const int32_t *from = call->weights + i * call->weights_step,
                   *sums = from + GOPS_PERMUTED_PARTS * terms * shape->stride_x;
     const bytes bias = _mm512_set1_epi32(call->bias != NULL ? (int32_t)call->bias[i] : 0);
     const bytes zero = _mm512_set1_epi32((int32_t)call->zero_of_sums);
-    for (int64_t n = 0; n < packed.parts * terms; n++, from += shape->stride_x) {
+    for (int64_t n = 0; n < call->parts[i] * terms; n++, from += shape->stride_x) {
         filter->weights[n] = _mm512_permutexvar_epi32(w->residues, _mm512_loadu_si512(from));
     }
     for (int64_t y = 0; y < w->stride_y; y++, sums += shape->stride_x) {
         const bytes sum = _mm512_permutexvar_epi32(w->residues, _mm512_loadu_si512(sums));
         filter->starts[y] = _mm512_sub_epi32(bias, _mm512_mullo_epi32(zero, sum));
     }
-    filter->data = packed.data;
-    filter->scale = _mm512_set1_ps(packed.scale);
-    filter->parts = packed.parts;
+    filter->data = call->data + group * shape->height * shape->width;
+    filter->scale = _mm512_set1_ps(call->codes ? call->scales[i] : 0);
+    filter->parts = call->parts[i];
 }
 
 /* Load number u of a row of a tile, from row y of the data on, or of that and the one before it. */

@@ -122,18 +122,18 @@ GOPS_INLINE void add_whole(const setting *at, bytes data, const int32_t *weights
 GOPS_INLINE void whole_sums(const setting *at, const permuted_filter *filter, uint64_t inside,
                             const bytes *index, bytes *sums, const int QUADS)
 {
-    const bytes start = _mm512_set1_epi32((int32_t)filter->start);
+    const bytes start = start_of(filter);
     const bytes data = load_bytes(at, filter->data, inside);
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {
         sums[v] = start;
     }
-    if (filter->parts == 1) {
-        add_whole(at, data, filter->whole_weights, index, sums, QUADS);
+    if (QUADS != 0) {
+        add_whole(at, data, filter->weights, index, sums, QUADS);
         return;
     }
-    for (int part = 0; part < filter->parts; part++) {
-        add_whole(at, data, filter->whole_weights + part * at->shape->whole_quads, index, sums, 0);
+    for (int part = 0; part < parts_of(filter); part++) {
+        add_whole(at, data, filter->weights + part * at->shape->whole_quads, index, sums, 0);
     }
 }
 
@@ -146,38 +146,37 @@ static inline void store_whole_sums(int32_t *to, int64_t outputs, const bytes *s
     }
 }
 
+/* All filters of a call, of one part where QUADS is not 0. */
 GOPS_INLINE void whole_filters(const setting *at, const gops_permuted_call *call,
                                const bytes *index, const int QUADS, const bool CODES)
 {
-    /* Copies: what is stored cannot change them. */
-    const gops_permuted_call own = *call;
-    const setting settings = *at;
+    const int64_t count = call->count;
     const uint64_t inside = first_bits(at->shape->height * at->shape->width);
     const int64_t outputs = at->shape->rows * at->shape->columns;
     const uint64_t stored = first_bits(outputs);
-    for (int64_t i = 0; i < own.count; i++) {
-        const permuted_filter filter = filter_of(&own, i);
-        const __m512 scale = _mm512_set1_ps(filter.scale);
+    permuted_filters filters;
+    permuted_filter filter = begin_filters(&filters, call, true);
+    for (; filter.number < count; next_filter(&filter)) {
         bytes sums[4];
-        whole_sums(&settings, &filter, inside, index, sums, QUADS);
+        whole_sums(at, &filter, inside, index, sums, QUADS);
         if (!CODES) {
             store_whole_sums((int32_t *)(void *)filter.output, outputs, sums);
             continue;
         }
         GOPS_UNROLL
         for (int v = 0; v < 4; v++) {
-            sums[v] = rounded(sums[v], scale);
+            sums[v] = rounded(sums[v], scale_of(&filter));
         }
-        _mm512_mask_storeu_epi8(filter.output, stored, pack_codes(&settings, sums));
+        _mm512_mask_storeu_epi8(filter.output, stored, pack_codes(at, sums));
     }
 }
 
 GOPS_INLINE void whole_quads(const setting *at, const gops_permuted_call *call, const bytes *index,
                              const bool CODES)
 {
-    if (at->shape->whole_quads == 3) {
+    if (at->shape->whole_quads == 3 && !call->several_parts) {
         whole_filters(at, call, index, 3, CODES);
-    } else if (at->shape->whole_quads == 7) {
+    } else if (at->shape->whole_quads == 7 && !call->several_parts) {
         whole_filters(at, call, index, 7, CODES);
     } else {
         whole_filters(at, call, index, 0, CODES);
