@@ -93,6 +93,14 @@ typedef void gops_lanes_joined_fn(const gops_padded_input *padded, const gops_la
                                   const int64_t *origin, int64_t channels,
                                   const gops_lanes_source *source, uint32_t *to);
 
+/* Rows of bytes, each made of two rows: to[2 * i] = even[i], to[2 * i + 1] = odd[i] for i < count. */
+typedef struct gops_byte_pairs {
+    uint8_t *to;
+    const uint8_t *even, *odd;
+    int64_t to_ld, from_ld; /* from one row to the next one */
+    int64_t rows, count;
+} gops_byte_pairs;
+
 /* One instruction set has one kind of lanes. */
 struct gops_lanes_kernels {
     /* sum_offsets and sums_ld count what is stored: values of 32 bits or bytes. `bias`, unless NULL,
@@ -104,6 +112,7 @@ struct gops_lanes_kernels {
     void (*transpose_bytes)(void *to, int64_t to_ld, const void *from, int64_t from_ld,
                             int64_t channels, int64_t pixels);
     void (*interleave_bytes)(void *to, const void *const *from, int64_t rows, int64_t count);
+    void (*interleave_pairs)(const gops_byte_pairs *pairs);
     /* sums[i] -= factor * of[i]. */
     void (*subtract)(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_t count);
 };

@@ -62,6 +62,22 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
     const int64_t end = gops_clamp(last->output - first, begin, run->count * last->stride);
     const bool to_output = (work->finished || (plan->type->native && !work->item.job->fused)) &&
                            end - begin == run->count * last->stride;
+    const gops_subconv_row *residues = &table[outer * last->stride];
+    if (to_output && bytes == 1 && last->stride == 2 && residues[0].row >= 0 &&
+        residues[1].row >= 0 && residues[0].step == residues[1].step) {
+        const int64_t to = work->item.element + c * conv->output_pixels + row + first;
+        const gops_byte_pairs pairs = {
+            .to = gops_output_at(plan, work->item.job, to),
+            .even = sums + residues[0].row * work->sums_ld + run->from,
+            .odd = sums + residues[1].row * work->sums_ld + run->from,
+            .to_ld = conv->output_pixels,
+            .from_ld = residues[0].step * work->sums_ld,
+            .rows = count,
+            .count = run->count,
+        };
+        plan->kernels->lanes->interleave_pairs(&pairs);
+        return;
+    }
     for (int64_t i = 0; i < count && begin < end; i++) {
         for (int64_t x = 0; x < last->stride; x++) {
             const gops_subconv_row *of = &table[outer * last->stride + x];
