@@ -14,8 +14,7 @@ typedef struct gops_activate_rows {
     int64_t from_ld, to_ld, rows, count;
 } gops_activate_rows;
 
-/* The kind is from LEAKY_RELU to HARD_SIGMOID. The bits are the same on every instruction set:
- * activate.inc.h. */
+/* The kind is one that activate.inc.h has; the bits are the same on every instruction set. */
 typedef void gops_activate_fn(const gops_activate_rows *rows, const gops_activation *activation);
 
 struct gops_activate_kernels {

@@ -131,10 +131,18 @@ GOPS_INLINE vector hard_swish(vector x, C alpha, C beta)
     return x * (clamp(x + 3, (vector){0}, constant(6)) * constant(1.0 / 6));
 }
 
+/* Every activation: what stands behind GOPS_ACTIVATION_, and its function. */
+/* clang-format off */
+#define EACH_ACTIVATION(ROW)                                                                       \
+    ROW(LEAKY_RELU, leaky_relu) ROW(SIGMOID, sigmoid) ROW(TANH, hyperbolic_tangent)                \
+    ROW(HARD_SWISH, hard_swish) ROW(SWISH, swish) ROW(GELU, gelu) ROW(ELU, elu) ROW(MISH, mish)    \
+    ROW(HARD_SIGMOID, hard_sigmoid)
+/* clang-format on */
+
 /* Defines the loops of an activation. The last vector of a row overlaps the one before it, and is
  * loaded before that changes; values that fill no vector are filled up. An element's bits do not depend
  * on how many follow it. */
-#define LOOP(function)                                                                             \
+#define LOOP(kind, function)                                                                       \
     static void NAME(function##_row)(C * to, const C *from, int64_t count, C alpha, C beta)        \
     {                                                                                              \
         vector last = {0};                                                                         \
@@ -162,15 +170,7 @@ GOPS_INLINE vector hard_swish(vector x, C alpha, C beta)
         }                                                                                          \
     }
 
-LOOP(leaky_relu)
-LOOP(sigmoid)
-LOOP(hyperbolic_tangent)
-LOOP(hard_swish)
-LOOP(swish)
-LOOP(gelu)
-LOOP(elu)
-LOOP(mish)
-LOOP(hard_sigmoid)
+EACH_ACTIVATION(LOOP)
 
 #define CASE(kind, function)                                                                       \
     case GOPS_ACTIVATION_##kind:                                                                   \
@@ -181,15 +181,7 @@ static void NAME(activate)(const gops_activate_rows *rows, const gops_activation
 {
     const C alpha = (C)activation->alpha, beta = (C)activation->beta;
     switch (activation->kind) {
-        CASE(LEAKY_RELU, leaky_relu)
-        CASE(SIGMOID, sigmoid)
-        CASE(TANH, hyperbolic_tangent)
-        CASE(HARD_SWISH, hard_swish)
-        CASE(SWISH, swish)
-        CASE(GELU, gelu)
-        CASE(ELU, elu)
-        CASE(MISH, mish)
-        CASE(HARD_SIGMOID, hard_sigmoid)
+        EACH_ACTIVATION(CASE)
     default:
         break; /* post_ops.inc.h does the others */
     }
@@ -197,6 +189,7 @@ static void NAME(activate)(const gops_activate_rows *rows, const gops_activation
 
 #undef CASE
 #undef LOOP
+#undef EACH_ACTIVATION
 #undef COUNT
 #undef vector
 #undef broadcast

@@ -94,8 +94,7 @@ const gops_flag gops_flags[] = {
      FIELD(residual_zero_point), "NUMBER", "what stands for 0 in it (default 0)"},
     {"activation", gops_read_activation, ATTRIBUTES, ALL, 0, FIELD(activation),
      "relu|clamp:LOW,HIGH|leaky_relu:ALPHA|sigmoid|tanh|hard_swish|swish[:ALPHA]|gelu|elu:ALPHA|"
-     "mish|"
-     "hard_sigmoid:ALPHA,BETA|prelu",
+     "mish|hard_sigmoid:ALPHA,BETA|prelu",
      "applied to the output before it is rounded (default none)"},
     {"residual-after-activation", NULL, GOPS_IN_RUN, CONVOLUTIONS, 0,
      FIELD(residual_after_activation), "", "the residual is added behind the activation"},

@@ -183,41 +183,27 @@ static bool read_parameters(const char *text, int count, double *values)
     return true;
 }
 
+/* The flag's value is a list of the kinds in their order, from relu on: NAME, NAME:A, NAME:A,B or NAME[:A]. */
 bool gops_read_activation(const gops_flag *flag, const char *value, void *field, char *why)
 {
-    static const struct {
-        const char *name;
-        gops_activation_kind kind;
-        int parameters;
-    } names[] = {
-        {"none", GOPS_ACTIVATION_NONE, 0},
-        {"relu", GOPS_ACTIVATION_RELU, 0},
-        {"clamp", GOPS_ACTIVATION_CLAMP, 2},
-        {"leaky_relu", GOPS_ACTIVATION_LEAKY_RELU, 1},
-        {"sigmoid", GOPS_ACTIVATION_SIGMOID, 0},
-        {"tanh", GOPS_ACTIVATION_TANH, 0},
-        {"hard_swish", GOPS_ACTIVATION_HARD_SWISH, 0},
-        {"swish", GOPS_ACTIVATION_SWISH, 1}, /* by itself: SiLU, ALPHA 1 */
-        {"gelu", GOPS_ACTIVATION_GELU, 0},
-        {"elu", GOPS_ACTIVATION_ELU, 1},
-        {"mish", GOPS_ACTIVATION_MISH, 0},
-        {"hard_sigmoid", GOPS_ACTIVATION_HARD_SIGMOID, 2},
-        {"prelu", GOPS_ACTIVATION_PRELU, 0}, /* --slopes has its parameters */
-    };
     const size_t length = strcspn(value, ":");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        double numbers[2] = {1, 0};
-        const bool is_silu = names[i].kind == GOPS_ACTIVATION_SWISH && value[length] == '\0';
-        const int count = is_silu ? 0 : names[i].parameters;
-        if (strlen(names[i].name) == length && memcmp(names[i].name, value, length) == 0 &&
-            (count == 0
-                 ? value[length] == '\0'
-                 : value[length] == ':' && read_parameters(value + length + 1, count, numbers))) {
-            *(gops_activation *)field = (gops_activation){names[i].kind, numbers[0], numbers[1]};
-            return true;
+    double numbers[2] = {1, 0}; /* swish by itself: SiLU, ALPHA 1 */
+    int kind = GOPS_ACTIVATION_NONE;
+    bool found = strcmp(value, "none") == 0;
+    for (const char *form = flag->value; !found && form != NULL; kind++) {
+        const size_t name = strcspn(form, "[:|"), all = strcspn(form, "|");
+        const char *behind = form + name;
+        const int count = name == all ? 0 : memchr(behind, ',', all - name) != NULL ? 2 : 1;
+        if (name == length && memcmp(form, value, length) == 0) {
+            found = value[length] == '\0'
+                        ? count == 0 || *behind == '['
+                        : count != 0 && read_parameters(value + length + 1, count, numbers);
         }
+        form = form[all] == '|' ? form + all + 1 : NULL;
     }
-    return wrong(why, "is none of: none|%s", flag->value);
+    *(gops_activation *)field =
+        (gops_activation){(gops_activation_kind)kind, numbers[0], numbers[1]};
+    return found || wrong(why, "is none of: none|%s", flag->value);
 }
 
 bool gops_read_seconds(const gops_flag *flag, const char *value, void *field, char *why)
