@@ -11,7 +11,6 @@
  * there is depthwise_rows_plan.c.
  */
 #include "methods/depthwise/depthwise_method.h"
-#include "methods/methods.h"
 
 #include "base/error.h"
 #include "post_ops/epilogue.h"

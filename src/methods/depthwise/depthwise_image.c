@@ -14,7 +14,6 @@
  * there: as many images at a time as fit the first-level cache, with their sums.
  */
 #include "methods/depthwise/depthwise_method.h"
-#include "methods/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"

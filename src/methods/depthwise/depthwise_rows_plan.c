@@ -9,7 +9,6 @@
  * the rows that both need.
  */
 #include "methods/depthwise/depthwise_method.h"
-#include "methods/methods.h"
 
 #include "base/error.h"
 

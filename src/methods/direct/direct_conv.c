@@ -19,7 +19,6 @@
  * An edge of the image may cut the range of a tap at one end of a tile, not at both: rows shorter
  * than the narrowest tile are not served.
  */
-#include "methods/methods.h"
 #include "methods/direct/direct_layout.h"
 
 #include "post_ops/epilogue.h"

@@ -17,7 +17,7 @@
  *
  * Work items are (image, group, block of columns).
  */
-#include "methods/methods.h"
+#include "plan/plan.h"
 
 #include "base/checked.h"
 #include "base/error.h"

@@ -18,7 +18,6 @@
  * item then multiplies every data pixel that contributes to its tile.
  */
 #include "methods/gemm/gemm_deconv.h"
-#include "methods/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"

@@ -20,7 +20,6 @@ typedef struct gops_scatter_axis {
 
 typedef struct gops_scatter {
     int32_t axes;
-    int32_t unused;
     gops_scatter_axis axis[GOPS_MAX_SPATIAL];
     int64_t taps;
 } gops_scatter;

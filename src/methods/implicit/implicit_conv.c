@@ -17,7 +17,6 @@
  */
 #include "methods/implicit/implicit_estimate.h"
 #include "methods/implicit/implicit_layout.h"
-#include "methods/methods.h"
 
 #include "base/checked.h"
 #include "base/error.h"

@@ -14,7 +14,7 @@
  *     convolution:             sums[o] += w * data[o * stride + k * dilation - pad]
  *     transposed convolution:  sums[i * stride + k * dilation - pad] += w * data[i]
  */
-#include "methods/methods.h"
+#include "plan/plan.h"
 
 #include "base/checked.h"
 #include "post_ops/post_ops.h"

@@ -21,7 +21,7 @@
  * An element is read before it is written, and by the item that writes it, so the output may be the
  * data.
  */
-#include "methods/methods.h"
+#include "plan/plan.h"
 
 #include "base/checked.h"
 #include "methods/norm/norm.h"

@@ -16,7 +16,6 @@
  * The sums of a tile are neighbouring channels of each column. Where an image has one pixel, that
  * is how the output lies; else they are transposed.
  */
-#include "methods/methods.h"
 #include "methods/pointwise/pointwise_layout.h"
 
 #include "base/checked.h"

@@ -17,7 +17,6 @@
  * All blocks of input channels but the last keep their sums in the workspace; the last one writes
  * the output.
  */
-#include "methods/methods.h"
 #include "methods/pointwise/pointwise_layout.h"
 
 #include "base/checked.h"

@@ -6,7 +6,6 @@
  * channels are computed for a block of positions and then interleaved. So the output is written in
  * runs along its last axis, and each element once.
  */
-#include "methods/methods.h"
 #include "methods/subconv/subconv_deconv.h"
 
 #include "base/checked.h"

@@ -62,7 +62,6 @@
  * infinity - infinity is NaN, which may reach all m x m outputs of the tile. An output whose
  * window covers the pixel has a product of it with nonzero coefficients, so it is NaN or infinite.
  */
-#include "methods/methods.h"
 #include "methods/winograd/winograd_quantized.h"
 
 #include "methods/implicit/lanes_plan.h"

@@ -19,7 +19,6 @@
  *
  * As in winograd_quantized.c, twice G makes four times the sums, and |4 y| < 2^31 for C_IN <= 2064.
  */
-#include "methods/methods.h"
 #include "methods/winograd/winograd_quantized.h"
 
 #include <string.h>

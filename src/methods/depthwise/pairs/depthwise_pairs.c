@@ -13,7 +13,6 @@
  * of the same copy; those along x are interleaved when their rows are copied to the output.
  */
 #include "methods/depthwise/pairs/depthwise_pairs_method.h"
-#include "methods/methods.h"
 
 #include "base/error.h"
 #include "post_ops/requantize.h"

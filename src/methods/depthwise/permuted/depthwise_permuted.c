@@ -6,7 +6,6 @@
  * A work item is some output channels (filters), or some rows of one where channels are few.
  */
 #include "methods/depthwise/permuted/depthwise_permuted_method.h"
-#include "methods/methods.h"
 
 #include "base/error.h"
 

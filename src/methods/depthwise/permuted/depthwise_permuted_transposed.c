@@ -8,7 +8,6 @@
  * not.
  */
 #include "methods/depthwise/permuted/depthwise_permuted_method.h"
-#include "methods/methods.h"
 
 #include "base/checked.h"
 
