@@ -129,9 +129,10 @@ static gops_status run_piece(const execution *running, const gops_piece *piece, 
     return status;
 }
 
-gops_status gops_mpi_execute_pieces(const gops_mpi_plan *plan, const gops_packed_filter *filter,
-                                    const gops_arguments *arguments, unsigned char *workspace,
-                                    gops_mpi_times *times, gops_error *error)
+/* A convolution. */
+static gops_status execute_pieces(const gops_mpi_plan *plan, const gops_packed_filter *filter,
+                                  const gops_arguments *arguments, unsigned char *workspace,
+                                  gops_mpi_times *times, gops_error *error)
 {
     const execution running = {plan, filter, arguments, workspace, times};
     gops_status status = start_exchange(&running, error), exchanged;
@@ -222,10 +223,9 @@ gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_filter *f
     status = gops_mpi_agree(comm, status, &own, error);
     lap(&times->waiting, start);
     if (status == GOPS_OK) {
-        status =
-            plan->operation == GOPS_MPI_NORM
-                ? gops_mpi_execute_norm(plan, &arguments, workspace, times, &own)
-                : gops_mpi_execute_pieces(plan, filter->packed, &arguments, workspace, times, &own);
+        status = plan->operation == GOPS_MPI_NORM
+                     ? gops_mpi_execute_norm(plan, &arguments, workspace, times, &own)
+                     : execute_pieces(plan, filter->packed, &arguments, workspace, times, &own);
         start = MPI_Wtime();
         status = gops_mpi_agree(comm, status, &own, error);
         lap(&times->waiting, start);

@@ -157,7 +157,6 @@ static gops_status check_problem(const problem *given, gops_options *options, go
     }
     if (status == GOPS_OK) {
         *hash = hash_problem(given, options, &plan->shape);
-        plan->threads = options->threads;
     }
     return status;
 }

@@ -57,7 +57,6 @@ struct gops_mpi_plan {
     char algorithm[64];
     gops_mpi_axis axis[GOPS_MAX_SPATIAL];
     gops_plan *whole; /* never executed: the pieces are its parts */
-    int32_t threads;
     int piece_count;
     gops_piece pieces[GOPS_MPI_MAX_PIECES];
     /* Normalization, split along space: finds the moments of the rank's part; normalizes by those
@@ -103,11 +102,6 @@ gops_status gops_mpi_plan_norm(gops_mpi_plan *plan, const gops_norm_attributes *
 gops_status gops_mpi_execute_norm(const gops_mpi_plan *plan, const gops_arguments *arguments,
                                   unsigned char *workspace, gops_mpi_times *times,
                                   gops_error *error);
-
-/* mpi_execute.c: a convolution. */
-gops_status gops_mpi_execute_pieces(const gops_mpi_plan *plan, const gops_packed_filter *filter,
-                                    const gops_arguments *arguments, unsigned char *workspace,
-                                    gops_mpi_times *times, gops_error *error);
 
 struct gops_mpi_filter {
     gops_packed_filter *packed; /* NULL on a rank without outputs */

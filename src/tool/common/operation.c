@@ -152,11 +152,6 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
     return true;
 }
 
-int64_t gops_operation_channels(const gops_plan_info *info)
-{
-    return info->shape.output.dims[1];
-}
-
 bool gops_operation_is_quantized(const gops_settings *settings, const gops_tensor *inputs)
 {
     return settings->output_type != 0 && (inputs[0].type == GOPS_I8 || inputs[0].type == GOPS_U8);
@@ -168,13 +163,13 @@ gops_tensor gops_operation_bias(const gops_settings *settings, const gops_tensor
     const bool quantized = gops_operation_is_quantized(settings, inputs);
     return (gops_tensor){.type = quantized ? GOPS_I32 : info->shape.output.type,
                          .rank = 1,
-                         .dims = {gops_operation_channels(info)}};
+                         .dims = {info->shape.output.dims[1]}};
 }
 
 bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_plan_info *info,
                                gops_tool_error *error)
 {
-    const int64_t channels = gops_operation_channels(info);
+    const int64_t channels = info->shape.output.dims[1];
     int64_t rest = channels;
     double elements = 1; /* in a message only */
     bool fits = true;

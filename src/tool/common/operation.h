@@ -46,9 +46,6 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
                          const gops_tensor *inputs, const gops_host *host, gops_plan **plan,
                          gops_plan_info *info, gops_tool_error *error);
 
-/* The output channels of a convolution: axis 1 of its output. */
-int64_t gops_operation_channels(const gops_plan_info *info);
-
 /* Describes the bias of a convolution, a value for each output channel: of i32 where the plan is
  * quantized, else of the output's type. */
 gops_tensor gops_operation_bias(const gops_settings *settings, const gops_tensor *inputs,

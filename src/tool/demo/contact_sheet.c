@@ -21,10 +21,11 @@ typedef struct view {
     double gain, offset;
 } view;
 
-int64_t gops_sheet_zoom(const gops_planes *picture)
+/* The whole number by which a picture is enlarged: the largest with which its longer side stays
+ * within GOPS_SHEET_MIN_PANEL, and at least 1. */
+static int64_t find_zoom(const gops_planes *picture)
 {
-    int64_t side = picture->height > picture->width ? picture->height : picture->width;
-
+    const int64_t side = picture->height > picture->width ? picture->height : picture->width;
     return side < GOPS_SHEET_MIN_PANEL ? GOPS_SHEET_MIN_PANEL / side : 1;
 }
 
@@ -203,7 +204,7 @@ static void draw_panels(gops_sheet *sheet, int64_t zoom, int64_t panel_width, in
 gops_status gops_sheet_create(const gops_sheet_content *content, gops_sheet *sheet,
                               gops_error *error)
 {
-    int64_t zoom = gops_sheet_zoom(content->original);
+    int64_t zoom = find_zoom(content->original);
     int64_t panel_width = content->original->width * zoom;
     int64_t panel_height = content->original->height * zoom;
 

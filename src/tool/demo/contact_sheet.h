@@ -40,10 +40,6 @@ gops_status gops_sheet_create(const gops_sheet_content *content, gops_sheet *she
 
 void gops_sheet_release(gops_sheet *sheet);
 
-/* The whole number by which a picture is enlarged: the largest with which its longer side stays
- * within GOPS_SHEET_MIN_PANEL, and at least 1. */
-int64_t gops_sheet_zoom(const gops_planes *picture);
-
 /* Writes capital letters, digits and some signs with their upper left corner at (x, y), cut off at
  * the edges of the sheet. */
 void gops_sheet_text(gops_sheet *sheet, int64_t x, int64_t y, int64_t scale, const char *text);

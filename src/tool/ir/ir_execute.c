@@ -141,7 +141,8 @@ static void fill_random(const gops_ir_step *step, uint64_t seed)
     }
 }
 
-bool gops_ir_is_before_another(const gops_ir_run *run, int index)
+/* Whether the layer is fused or folded with one that follows, and so executed with it. */
+static bool is_before_another(const gops_ir_run *run, int index)
 {
     const gops_ir_step *step = &run->step[index];
     return step->users == 1 && run->step[step->user].before == index;
@@ -202,7 +203,7 @@ static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
 {
     const gops_ir_step *step = &run->step[index];
     gops_ir_inputs inputs;
-    if (run->model->layer[index].outputs == 0 || gops_ir_is_before_another(run, index)) {
+    if (run->model->layer[index].outputs == 0 || is_before_another(run, index)) {
         return true;
     }
     if (!gops_ir_all(run, make_elements(run, index, error), error)) {
@@ -225,7 +226,7 @@ static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
 static void release_inputs(gops_ir_run *run, int index)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
-    if (strcmp(layer->type, "Result") == 0 || gops_ir_is_before_another(run, index)) {
+    if (strcmp(layer->type, "Result") == 0 || is_before_another(run, index)) {
         return;
     }
     for (int at = index; at != GOPS_IR_NONE; at = run->step[at].before) {

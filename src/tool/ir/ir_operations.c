@@ -67,7 +67,7 @@ static bool read_filter(const gops_ir_run *run, int index, bool group, gops_tens
     return true;
 }
 
-gops_status gops_ir_create_plan(const gops_ir_problem *problem, gops_plan **plan, gops_error *error)
+static gops_status create_plan(const gops_ir_problem *problem, gops_plan **plan, gops_error *error)
 {
     switch (problem->operation) {
     case GOPS_IR_CONV:
@@ -92,7 +92,7 @@ static bool make_plan(gops_ir_run *run, int index, gops_tool_error *error)
     step->reads = gops_ir_whole(&step->problem.data);
     step->problem.options = run->options;
     step->info.size = sizeof step->info;
-    if (gops_ir_create_plan(&step->problem, &step->plan, &refusal) != GOPS_OK ||
+    if (create_plan(&step->problem, &step->plan, &refusal) != GOPS_OK ||
         gops_plan_get_info(step->plan, &step->info, &refusal) != GOPS_OK) {
         return gops_ir_refuse(run, index, error, "%s", refusal.message);
     }

@@ -187,13 +187,6 @@ void gops_ir_release_taken(gops_ir_run *run, gops_ir_taken *taken);
 /* Executes a Concat. */
 bool gops_ir_concat(gops_ir_run *run, int index, gops_tool_error *error);
 
-/* Whether the layer is fused or folded with one that follows, and so executed with it. */
-bool gops_ir_is_before_another(const gops_ir_run *run, int index);
-
-/* The plan of a problem. */
-gops_status gops_ir_create_plan(const gops_ir_problem *problem, gops_plan **plan,
-                                gops_error *error);
-
 /* Reads the attribute auto_broadcast: *none, or NumPy's rules. */
 bool gops_ir_read_broadcast(const gops_ir_run *run, int index, bool *none, gops_tool_error *error);
 

@@ -20,12 +20,12 @@ void gops_tool_help(void)
            "Exit status: 0 done; 2 the words on the command line are wrong; 1 anything else.\n");
 }
 
-/* Prints each line of the text behind `indent`; an empty line is printed without it. */
-static void print_indented(const char *text, const char *indent)
+/* Prints each line of the text behind two spaces; an empty line is printed without them. */
+static void print_indented(const char *text)
 {
     while (*text != '\0') {
         const size_t length = strcspn(text, "\n");
-        printf("%s%.*s\n", length != 0 ? indent : "", (int)length, text);
+        printf("%s%.*s\n", length != 0 ? "  " : "", (int)length, text);
         text += length + (text[length] == '\n');
     }
 }
@@ -69,7 +69,7 @@ static void print_flags(unsigned verb)
 void gops_verb_help(const gops_verb *verb)
 {
     printf("groupops %s\n    %s\n\n", verb->usage, verb->summary);
-    print_indented(verb->about, "  ");
+    print_indented(verb->about);
     if (verb->operations != 0) {
         printf("\n");
         for (const gops_tool_operation *operation = gops_operations; operation->name != NULL;
@@ -79,7 +79,7 @@ void gops_verb_help(const gops_verb *verb)
     }
     print_flags(verb->bit);
     printf("\nExamples:\n");
-    print_indented(verb->examples, "  ");
+    print_indented(verb->examples);
 }
 
 /* Characters that roff would take for something else. */

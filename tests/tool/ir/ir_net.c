@@ -81,7 +81,7 @@ int ir_net_const(ir_net *to, const char *name, gops_tensor tensor, const void *e
     return ir_net_layer(to, name, "Const", data, &tensor, 0, NULL);
 }
 
-void *ir_net_elements(ir_net *to, const gops_tensor *tensor)
+static void *draw_elements(ir_net *to, const gops_tensor *tensor)
 {
     const int64_t count = gops_test_elements(tensor);
     void *elements = gops_test_allocate((size_t)count * gops_test_type_bytes(tensor->type));
@@ -91,7 +91,7 @@ void *ir_net_elements(ir_net *to, const gops_tensor *tensor)
 
 int ir_net_random(ir_net *to, const char *name, gops_tensor tensor, void **elements)
 {
-    *elements = ir_net_elements(to, &tensor);
+    *elements = draw_elements(to, &tensor);
     return ir_net_const(to, name, tensor, *elements);
 }
 
@@ -99,7 +99,7 @@ int ir_net_parameter(ir_net *to, const char *name, gops_tensor tensor, void **el
 {
     char shape[64], data[128], path[64];
     const size_t used = strlen(to->line);
-    *elements = ir_net_elements(to, &tensor);
+    *elements = draw_elements(to, &tensor);
     snprintf(path, sizeof path, "%s.npy", name);
     tool_npy_write(path, to->dtype, &tensor, *elements);
     snprintf(to->line + used, sizeof to->line - used, " --input=%s=%s", name, path);

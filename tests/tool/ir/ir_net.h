@@ -42,8 +42,7 @@ int ir_net_layer(ir_net *to, const char *name, const char *type, const char *dat
  * are not aligned. */
 int ir_net_const(ir_net *to, const char *name, gops_tensor tensor, const void *elements);
 
-/* Random elements, for the caller to free; the second makes a Const of them. */
-void *ir_net_elements(ir_net *to, const gops_tensor *tensor);
+/* A Const of random elements, for the caller to free. */
 int ir_net_random(ir_net *to, const char *name, gops_tensor tensor, void **elements);
 
 /* A Parameter of random elements, which are written to NAME.npy. */

@@ -35,7 +35,7 @@ static bool conv_shape(const gops_ort_operation *operation, const gops_tensor *d
             }
         }
     }
-    const bool has_shape = gops_ort_shape(&instead, &full, filter, &shape, NULL) == GOPS_OK;
+    const bool has_shape = gops_ort_shape(&instead, &full, filter, &shape) == GOPS_OK;
     *output = shape.output;
     return has_shape;
 }
@@ -54,7 +54,7 @@ static bool deconv_shape(const gops_ort_operation *operation, const gops_tensor 
     for (int32_t i = 2; i < data->rank; i++) {
         full.dims[i] += data->dims[i] == 0;
     }
-    if (gops_ort_shape(operation, &full, &one_channel, &shape, NULL) != GOPS_OK) {
+    if (gops_ort_shape(operation, &full, &one_channel, &shape) != GOPS_OK) {
         return false;
     }
     *output = shape.output;

@@ -94,11 +94,10 @@ void gops_ort_attribute_list(gops_ort_attributes *from, const char *name, gops_l
     set_list(list, numbers, count);
 }
 
-void gops_ort_attribute_pads(gops_ort_attributes *from, const char *name, gops_list *begin,
-                             gops_list *end)
+void gops_ort_attribute_pads(gops_ort_attributes *from, gops_list *begin, gops_list *end)
 {
     int64_t numbers[MAX_NUMBERS];
-    const size_t count = read_numbers(from, name, numbers);
+    const size_t count = read_numbers(from, "pads", numbers);
     if (count % 2 != 0) {
         from->malformed = true;
         return;

@@ -17,9 +17,8 @@ typedef struct gops_ort_attributes {
 void gops_ort_attribute_int(gops_ort_attributes *from, const char *name, int64_t *value);
 void gops_ort_attribute_float(gops_ort_attributes *from, const char *name, float *value);
 void gops_ort_attribute_list(gops_ort_attributes *from, const char *name, gops_list *list);
-/* An attribute of pads has all beginnings and then all ends. */
-void gops_ort_attribute_pads(gops_ort_attributes *from, const char *name, gops_list *begin,
-                             gops_list *end);
+/* The attribute "pads" has all beginnings and then all ends. */
+void gops_ort_attribute_pads(gops_ort_attributes *from, gops_list *begin, gops_list *end);
 void gops_ort_attribute_auto_pad(gops_ort_attributes *from, gops_auto_pad *value);
 /* Whether a text is the expected one or missing. */
 bool gops_ort_attribute_is(gops_ort_attributes *from, const char *name, const char *expected);

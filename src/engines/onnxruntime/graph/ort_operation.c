@@ -30,7 +30,7 @@ static bool read_conv(gops_ort_attributes *from, gops_ort_operation *operation, 
     gops_ort_attribute_list(from, "kernel_shape", &operation->kernel);
     gops_ort_attribute_list(from, "strides", &conv->strides);
     gops_ort_attribute_list(from, "dilations", &conv->dilations);
-    gops_ort_attribute_pads(from, "pads", &conv->pads_begin, &conv->pads_end);
+    gops_ort_attribute_pads(from, &conv->pads_begin, &conv->pads_end);
     gops_ort_attribute_auto_pad(from, &conv->auto_pad);
     gops_ort_attribute_int(from, "group", &operation->groups);
     return operation->groups > 0 && lists_fit(lists, sizeof lists / sizeof lists[0], axes);
@@ -122,17 +122,17 @@ int64_t gops_ort_channels(const gops_ort_operation *operation, const gops_tensor
 }
 
 gops_status gops_ort_shape(const gops_ort_operation *operation, const gops_tensor *data,
-                           const gops_tensor *filter, gops_shape *shape, gops_error *error)
+                           const gops_tensor *filter, gops_shape *shape)
 {
     gops_tensor as_floats = *data, floats = *filter;
     as_floats.type = floats.type = GOPS_F32;
     switch (operation->kind) {
     case GOPS_ORT_CONV:
-        return gops_conv_shape(&as_floats, &floats, &operation->conv, shape, error);
+        return gops_conv_shape(&as_floats, &floats, &operation->conv, shape, NULL);
     case GOPS_ORT_DECONV:
-        return gops_deconv_shape(&as_floats, &floats, &operation->deconv, shape, error);
+        return gops_deconv_shape(&as_floats, &floats, &operation->deconv, shape, NULL);
     default:
-        return gops_norm_shape(&as_floats, &floats, &floats, &operation->norm, shape, error);
+        return gops_norm_shape(&as_floats, &floats, &floats, &operation->norm, shape, NULL);
     }
 }
 
@@ -164,7 +164,7 @@ static bool shapes_serve(const gops_ort_operation *operation, const gops_tensor 
     } else if (!gops_ort_filter_tensor(operation, weights, &filter)) {
         return false;
     }
-    return gops_ort_shape(operation, data, &filter, &shape, NULL) == GOPS_OK;
+    return gops_ort_shape(operation, data, &filter, &shape) == GOPS_OK;
 }
 
 /* The library has Conv up to 3 spatial axes, ConvTranspose up to 6, normalization up to rank 8. */

@@ -110,6 +110,6 @@ int64_t gops_ort_channels(const gops_ort_operation *operation, const gops_tensor
 /* Infers the operation's shape, as for floats. For a normalization `filter` is the scale, with one
  * value for each channel. */
 gops_status gops_ort_shape(const gops_ort_operation *operation, const gops_tensor *data,
-                           const gops_tensor *filter, gops_shape *shape, gops_error *error);
+                           const gops_tensor *filter, gops_shape *shape);
 
 #endif

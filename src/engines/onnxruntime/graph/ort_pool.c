@@ -45,7 +45,7 @@ static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_o
     gops_ort_attribute_list(&from, "kernel_shape", &kernel);
     gops_ort_attribute_list(&from, "strides", &strides);
     gops_ort_attribute_list(&from, "dilations", &dilations);
-    gops_ort_attribute_pads(&from, "pads", &begin, &end);
+    gops_ort_attribute_pads(&from, &begin, &end);
     gops_ort_attribute_auto_pad(&from, &auto_pad);
     gops_ort_attribute_int(&from, "ceil_mode", &ceil_mode);
     *serves = from.status == NULL && !from.malformed && kernel.count == GOPS_ORT_POOL_AXES &&

@@ -86,7 +86,7 @@ static bool set_weights(gops_ort_member *made, const gops_ort_constant *weights,
         made->weights = weights->values;
         made->biases = biases->values;
     }
-    if (gops_ort_shape(operation, &made->data, &made->filter, &shape, NULL) != GOPS_OK) {
+    if (gops_ort_shape(operation, &made->data, &made->filter, &shape) != GOPS_OK) {
         return false;
     }
     made->output = shape.output;
@@ -134,7 +134,10 @@ gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_
         made->kind = kind;
         made->claim = *claim;
         made->data = made->output = *data;
-        gops_ort_member_take_inputs(made);
+        made->two_inputs[0] = claim->inputs[GOPS_ORT_DATA];
+        made->two_inputs[1] = claim->inputs[GOPS_ORT_RESIDUAL];
+        made->inputs = made->two_inputs;
+        made->input_count = made->two_inputs[1] != NULL ? 2 : 1;
     }
     return made;
 }
@@ -177,14 +180,6 @@ ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
         *claim = alone;
     }
     return status;
-}
-
-void gops_ort_member_take_inputs(gops_ort_member *member)
-{
-    member->two_inputs[0] = member->claim.inputs[GOPS_ORT_DATA];
-    member->two_inputs[1] = member->claim.inputs[GOPS_ORT_RESIDUAL];
-    member->inputs = member->two_inputs;
-    member->input_count = member->two_inputs[1] != NULL ? 2 : 1;
 }
 
 void gops_ort_member_free(gops_ort_member *member)

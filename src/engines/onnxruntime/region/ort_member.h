@@ -80,7 +80,6 @@ void gops_ort_member_free(gops_ort_member *member);
  * an output like the data; NULL: no memory. */
 gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_claim *claim,
                                       const gops_tensor *data);
-void gops_ort_member_take_inputs(gops_ort_member *member);
 
 /* A node that is being read, with a claim of it and what its first input is. */
 typedef struct gops_ort_reading {

@@ -28,7 +28,7 @@ static ort_status *read_window(const gops_ort_reading *from, const gops_tensor *
     gops_ort_attribute_list(&attributes, "kernel_shape", &kernel);
     gops_ort_attribute_list(&attributes, "strides", &strides);
     gops_ort_attribute_list(&attributes, "dilations", &dilations);
-    gops_ort_attribute_pads(&attributes, "pads", &begin, pads_end);
+    gops_ort_attribute_pads(&attributes, &begin, pads_end);
     gops_ort_attribute_auto_pad(&attributes, &auto_pad);
     *serves = attributes.status == NULL && !attributes.malformed &&
               from->data.rank == 2 + GOPS_ORT_WINDOW_AXES && output->rank == from->data.rank &&

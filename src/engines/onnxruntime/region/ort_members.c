@@ -16,7 +16,7 @@ static ort_status *misjudges_pool(const gops_ort_runtime *runtime, const gops_or
     bool known = false;
     gops_ort_attribute_int(&attributes, "ceil_mode", &ceil_mode);
     gops_ort_attribute_list(&attributes, "strides", &strides);
-    gops_ort_attribute_pads(&attributes, "pads", &begin, &end);
+    gops_ort_attribute_pads(&attributes, &begin, &end);
     ort_status *status = attributes.status;
     if (status == NULL && ceil_mode != 0 && node->inputs[0] != NULL && node->outputs[0] != NULL) {
         status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);

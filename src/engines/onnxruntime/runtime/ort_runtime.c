@@ -224,26 +224,15 @@ void gops_ort_runtime_close(gops_ort_runtime *runtime)
     }
 }
 
-gops_type gops_ort_type(ort_element element)
+/* The type in the library; 0 for one that the provider does not claim. */
+static gops_type type_of(ort_element element)
 {
-    switch (element) {
-    case ORT_UINT8:
-        return GOPS_U8;
-    case ORT_INT8:
-        return GOPS_I8;
-    case ORT_INT32:
-        return GOPS_I32;
-    case ORT_INT64:
-        return GOPS_I64;
-    case ORT_FLOAT:
-        return GOPS_F32;
-    case ORT_DOUBLE:
-        return GOPS_F64;
-    case ORT_FLOAT16:
-        return GOPS_F16;
-    default:
-        return (gops_type)0;
-    }
+    static const gops_type types[] = {
+        [ORT_UINT8] = GOPS_U8,    [ORT_INT8] = GOPS_I8,   [ORT_INT32] = GOPS_I32,
+        [ORT_INT64] = GOPS_I64,   [ORT_FLOAT] = GOPS_F32, [ORT_DOUBLE] = GOPS_F64,
+        [ORT_FLOAT16] = GOPS_F16,
+    };
+    return (size_t)element < sizeof types / sizeof types[0] ? types[element] : (gops_type)0;
 }
 
 /* For runtimes of version 23: by a copy of type and shape, which must be released. */
@@ -275,7 +264,7 @@ static ort_status *describe(const gops_ort_runtime *runtime, const ort_value *va
                              : read_copy(runtime, value, element, copy, rank);
     *tensor = (gops_tensor){0};
     if (status == NULL && *rank <= GOPS_MAX_RANK) {
-        tensor->type = gops_ort_type(*element);
+        tensor->type = type_of(*element);
         tensor->rank = (int32_t)*rank;
         for (size_t i = 0; i < *rank; i++) {
             tensor->dims[i] = dims[i];
@@ -324,7 +313,7 @@ ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_val
         (status = api->get_rank(described, &rank)) != NULL) {
         return status;
     }
-    tensor->type = gops_ort_type(element);
+    tensor->type = type_of(element);
     if (rank > 0 && rank <= GOPS_MAX_RANK) { /* rank 0 is also what an unknown rank looks like */
         tensor->rank = (int32_t)rank;
         status = api->get_dims(described, tensor->dims, rank);

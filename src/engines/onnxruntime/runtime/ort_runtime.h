@@ -46,9 +46,6 @@ ort_status *gops_ort_read_options(gops_ort_runtime *runtime, const ort_session_o
 ort_status *gops_ort_refused(const gops_ort_runtime *runtime, const char *name,
                              const gops_error *error);
 
-/* The type in the library; 0 for one that the provider does not claim. */
-gops_type gops_ort_type(ort_element element);
-
 /* Describes the tensor in *value. The first gives type 0 where the library lacks its type or rank,
  * the second an error. */
 ort_status *gops_ort_try_describe(const gops_ort_runtime *runtime, const ort_value *value,

@@ -289,10 +289,10 @@ static ort_status *read_shapes(const gops_ort_runtime *runtime, const gops_ort_c
     if (*known) {
         member->data.type = weights.type = GOPS_F32;
         gops_ort_close_sizes(&member->data);
-        *known = gops_ort_is_closed(&weights) &&
-                 gops_ort_filter_tensor(&claim->operation, &weights, &member->filter) &&
-                 gops_ort_shape(&claim->operation, &member->data, &member->filter, &shape, NULL) ==
-                     GOPS_OK;
+        *known =
+            gops_ort_is_closed(&weights) &&
+            gops_ort_filter_tensor(&claim->operation, &weights, &member->filter) &&
+            gops_ort_shape(&claim->operation, &member->data, &member->filter, &shape) == GOPS_OK;
         member->output = shape.output;
     }
     return status;
