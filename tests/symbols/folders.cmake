@@ -27,6 +27,8 @@ set(uses_tool ${seen})
 # The library's own conversions of small floats, a header.
 set(also_tool/ir/ir_convert.c types/small_float.h)
 set(also_tool/npy/slopes.c types/small_float.h)
+# Caches as its plans see them; the provider holds the library.
+set(also_engines/onnxruntime/region/ort_chunks.c base/machine.h)
 set(seen "")
 foreach(folder runtime graph call region worth provider)
   list(APPEND seen engines/onnxruntime/${folder})

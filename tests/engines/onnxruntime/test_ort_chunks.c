@@ -3,6 +3,7 @@
 #include "ort_counting.h"
 #include "ort_graphs.h"
 
+#include "base/machine.h"
 #include "elements.h"
 #include "guarded_memory.h"
 #include "harness.h"
@@ -31,22 +32,11 @@ static int64_t processors(void)
     return count > 1 ? count : 1;
 }
 
-/* As the provider reads it. */
-static int64_t cache_bytes(void)
-{
-    enum { LEAST = 256 << 10, MOST = 4 << 20 };
-    int64_t bytes = 0;
-#ifdef _SC_LEVEL2_CACHE_SIZE
-    bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#endif
-    return bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
-}
-
 /* The least number of images whose CHANNELS channels do not fit the cache, a multiple of the threads. */
 static int64_t many_images(void)
 {
     const int64_t image = (int64_t)CHANNELS * HEIGHT * WIDTH * (int64_t)sizeof(float);
-    return (cache_bytes() / (image * processors()) + 1) * processors();
+    return (gops_machine_read().l2_bytes / (image * processors()) + 1) * processors();
 }
 
 /* Checks the graph where each step asks for threads by itself, so that their number is seen. */
@@ -134,7 +124,7 @@ static void small(void)
  * than two threads there may be no chunks. */
 static void channels(void)
 {
-    const int64_t plane = cache_bytes() / (int64_t)sizeof(float) / 60,
+    const int64_t plane = gops_machine_read().l2_bytes / (int64_t)sizeof(float) / 60,
                   width = (int64_t)sqrt((double)plane);
     const int64_t dims[] = {1, THIN, plane / width, width};
     builder graph;

@@ -1,10 +1,10 @@
 /* ort_chunks.c: finds such pairs, and how many channels a chunk has. */
 #include "engines/onnxruntime/region/ort_chunks.h"
 
+#include "base/machine.h"
 #include "engines/onnxruntime/call/ort_plans.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum {
     MIN_CHANNELS = 16, /* 8 of 16 -> 96 channels took 1.15 times as long as 16 */
@@ -12,17 +12,6 @@ enum {
     ENOUGH = 4,        /* chunks for a thread, where their number is no multiple of the threads' */
     PAGE_BYTES = 4096, /* over whose ends no processor prefetches */
 };
-
-/* Of the second level cache of a core, between the bounds that the library has too. */
-static int64_t cache_bytes(void)
-{
-    enum { LEAST = 256 << 10, MOST = 4 << 20 };
-    int64_t bytes = 0;
-#ifdef _SC_LEVEL2_CACHE_SIZE
-    bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#endif
-    return bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
-}
 
 static bool is_conv(const gops_ort_member *member)
 {
@@ -75,7 +64,7 @@ static int64_t count_chunks(const gops_ort_member *first, const gops_ort_member 
     const int64_t images = first->data.dims[0], channels = first->output.dims[1];
     const int64_t data = image_bytes(&first->data), between = image_bytes(&first->output);
     const int64_t of_channel = (between + image_bytes(&second->output)) / channels;
-    const int64_t cache = cache_bytes(), threads = gops_ort_chunk_threads();
+    const int64_t cache = gops_machine_read().l2_bytes, threads = gops_ort_chunk_threads();
     const int64_t units = units_of(first);
     const bool pays = images * between > cache || between / channels <= PAGE_BYTES;
     if (!pays || between < 2 * data) {
