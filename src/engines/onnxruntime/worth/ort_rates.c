@@ -1,7 +1,7 @@
 /* ort_rates.c: what was measured of the runtime's provider, for each kind of processors. */
 #include "engines/onnxruntime/worth/ort_rates.h"
 
-#include "engines/onnxruntime/call/ort_plans.h"
+#include <groupops/plan.h>
 
 #include <string.h>
 
@@ -14,165 +14,59 @@ typedef enum processor { WIDE, WIDE_INTEL, AVX2, AVX2_INTEL, NARROW, PROCESSORS 
  * its time. AVX2_INTEL and NARROW: 9 there, with one thread, by hiding AVX-512, or all beyond SSE2, from CPUID. AVX2:
  * 19 networks on an AMD EPYC with Zen 3, one thread. In 256 bits the runtime reaches 95% of the multipliers' peak,
  * ours 80 to 90%. */
+/* clang-format off */
+#define RATES(RATE)                                                                                \
+    /*                                  WIDE  WIDE_INTEL      AVX2  AVX2_INTEL  NARROW */          \
+    RATE(flops_a_ns,                     110,        190,       93,        115,      40)           \
+    RATE(gains[GOPS_ORT_FIRST],        -0.05,      -0.08,    -0.12,       -0.1,   -0.13)           \
+    RATE(gains[GOPS_ORT_THIN],         -0.14,      -0.18,     -0.2,      -0.27,   -0.22)           \
+    RATE(gains[GOPS_ORT_FEW],           -0.1,      -0.04,    -0.25,      -0.02,   -0.22)           \
+    RATE(gains[GOPS_ORT_STRIDED],      -0.02,       0.04,     -0.2,      -0.24,   -0.14)           \
+    RATE(gains[GOPS_ORT_DEEP],             0,       -0.1,    -0.14,      -0.19,   -0.13)           \
+    RATE(gains[GOPS_ORT_POINT_56],         0,      -0.15,    -0.14,      -0.19,   -0.13)           \
+    RATE(gains[GOPS_ORT_POINT_28],         0,      -0.05,    -0.14,      -0.19,   -0.13)           \
+    RATE(gains[GOPS_ORT_POINT_13],         0,      -0.04,    -0.14,      -0.19,   -0.13)           \
+    RATE(gains[GOPS_ORT_POINT_0],          0,       0.02,    -0.14,      -0.19,   -0.13)           \
+    RATE(gains[GOPS_ORT_ROWS_56],          0,      -0.12,    -0.15,      -0.27,   -0.18)           \
+    RATE(gains[GOPS_ORT_ROWS_28],       0.01,      -0.06,    -0.13,      -0.19,   -0.22)           \
+    RATE(gains[GOPS_ORT_ROWS_13],       0.02,       0.02,     -0.1,      -0.17,   -0.13)           \
+    RATE(gains[GOPS_ORT_ROWS_0],        0.03,       0.19,     0.06,          0,       0)           \
+    RATE(winograd[GOPS_ORT_THIN],        0.4,          0,        0,          0,       0)           \
+    RATE(winograd[GOPS_ORT_ROWS_56],     0.5,       0.36,     0.55,       0.55,       0)           \
+    RATE(winograd[GOPS_ORT_ROWS_28],     0.5,       0.33,      0.5,        0.5,       0)           \
+    RATE(winograd[GOPS_ORT_ROWS_13],     0.5,       0.08,     0.33,       0.33,       0)           \
+    RATE(winograd[GOPS_ORT_ROWS_0],     0.35,       -0.1,        0,          0,       0)           \
+    RATE(transposed_ns,               0.0016,     0.0016,        0,          0,       0)           \
+    RATE(depthwise_ns,                  0.08,       0.08,    -0.35,      -0.05,     0.1)           \
+    RATE(large_depthwise_ns,            0.08,       0.08,      0.4,      -0.05,     0.1)           \
+    RATE(odd_depthwise_ns,              0.08,       0.08,      1.7,      -0.05,     0.1)           \
+    RATE(matrix_ns,                        0,     0.0014,  -0.0006,    -0.0005,  -0.003)           \
+    RATE(lowered_ns,                  0.0375,     0.0375,    0.031,     0.0375,  0.0375)           \
+    RATE(blocks_ns[0],                0.0048,          0,   0.0028,          0,       0)           \
+    RATE(blocks_ns[1],                     0,          0,   0.0012,          0,       0)           \
+    RATE(blocks_ns[2],                     0,          0,   -0.001,          0,       0)           \
+    RATE(gate_ns,                      -0.25,      -0.11,     0.09,      -0.25,   -0.25)           \
+    RATE(norm_ns,                        0.8,        0.8,      0.5,        0.8,     0.8)           \
+    RATE(average_ns,                       0,          0,    -0.57,          0,       0)           \
+    RATE(exp_ns,                        0.02,       0.03,      0.3,       0.15,    0.15)           \
+    RATE(hard_ns,                          0,          0,     0.13,        0.1,       0)           \
+    RATE(maximum_ns,                     0.5,        0.2,     0.45,        0.2,     0.2)           \
+    RATE(step_ns,                       1000,        500,      300,       1000,    1000)           \
+    RATE(call_ns,                       1000,      10000,     5000,       1000,    1000)           \
+    RATE(block,                           16,         16,        8,          8,       8)           \
+    RATE(part,                             0,        0.5,        1,          0,       0)
+/* clang-format on */
+
+#define AS_WIDE(rate, wide, wide_intel, avx2, avx2_intel, narrow) .rate = wide,
+#define AS_WIDE_INTEL(rate, wide, wide_intel, avx2, avx2_intel, narrow) .rate = wide_intel,
+#define AS_AVX2(rate, wide, wide_intel, avx2, avx2_intel, narrow) .rate = avx2,
+#define AS_AVX2_INTEL(rate, wide, wide_intel, avx2, avx2_intel, narrow) .rate = avx2_intel,
+#define AS_NARROW(rate, wide, wide_intel, avx2, avx2_intel, narrow) .rate = narrow,
+
 static const gops_ort_rates measured[PROCESSORS] = {
-    [WIDE] =
-        {
-            .flops_a_ns = 110,
-            .gains = {[GOPS_ORT_FIRST] = -0.05,
-                      [GOPS_ORT_THIN] = -0.14,
-                      [GOPS_ORT_FEW] = -0.1,
-                      [GOPS_ORT_STRIDED] = -0.02,
-                      [GOPS_ORT_ROWS_28] = 0.01,
-                      [GOPS_ORT_ROWS_13] = 0.02,
-                      [GOPS_ORT_ROWS_0] = 0.03},
-            .winograd = {[GOPS_ORT_THIN] = 0.4,
-                         [GOPS_ORT_ROWS_56] = 0.5,
-                         [GOPS_ORT_ROWS_28] = 0.5,
-                         [GOPS_ORT_ROWS_13] = 0.5,
-                         [GOPS_ORT_ROWS_0] = 0.35},
-            .transposed_ns = 0.0016,
-            .depthwise_ns = 0.08,
-            .large_depthwise_ns = 0.08,
-            .odd_depthwise_ns = 0.08,
-            .exp_ns = 0.02,
-            .maximum_ns = 0.5,
-            .lowered_ns = 0.0375,
-            .blocks_ns = {0.0048},
-            .gate_ns = -0.25,
-            .norm_ns = 0.8,
-            .step_ns = 1000,
-            .call_ns = 1000,
-            .block = 16,
-        },
-    [WIDE_INTEL] =
-        {
-            .flops_a_ns = 190,
-            .gains = {[GOPS_ORT_FIRST] = -0.08,
-                      [GOPS_ORT_THIN] = -0.18,
-                      [GOPS_ORT_FEW] = -0.04,
-                      [GOPS_ORT_DEEP] = -0.1,
-                      [GOPS_ORT_POINT_56] = -0.15,
-                      [GOPS_ORT_POINT_28] = -0.05,
-                      [GOPS_ORT_POINT_13] = -0.04,
-                      [GOPS_ORT_POINT_0] = 0.02,
-                      [GOPS_ORT_STRIDED] = 0.04,
-                      [GOPS_ORT_ROWS_56] = -0.12,
-                      [GOPS_ORT_ROWS_28] = -0.06,
-                      [GOPS_ORT_ROWS_13] = 0.02,
-                      [GOPS_ORT_ROWS_0] = 0.19},
-            .winograd = {[GOPS_ORT_ROWS_56] = 0.36,
-                         [GOPS_ORT_ROWS_28] = 0.33,
-                         [GOPS_ORT_ROWS_13] = 0.08,
-                         [GOPS_ORT_ROWS_0] = -0.1},
-            .transposed_ns = 0.0016,
-            .depthwise_ns = 0.08,
-            .large_depthwise_ns = 0.08,
-            .odd_depthwise_ns = 0.08,
-            .exp_ns = 0.03,
-            .matrix_ns = 0.0014,
-            .maximum_ns = 0.2,
-            .lowered_ns = 0.0375,
-            .gate_ns = -0.11,
-            .norm_ns = 0.8,
-            .step_ns = 500,
-            .call_ns = 10000,
-            .block = 16,
-            .part = 0.5,
-        },
-    [AVX2] =
-        {
-            .flops_a_ns = 93,
-            .gains = {[GOPS_ORT_FIRST] = -0.12,
-                      [GOPS_ORT_THIN] = -0.2,
-                      [GOPS_ORT_FEW] = -0.25,
-                      [GOPS_ORT_DEEP] = -0.14,
-                      [GOPS_ORT_POINT_56] = -0.14,
-                      [GOPS_ORT_POINT_28] = -0.14,
-                      [GOPS_ORT_POINT_13] = -0.14,
-                      [GOPS_ORT_POINT_0] = -0.14,
-                      [GOPS_ORT_STRIDED] = -0.2,
-                      [GOPS_ORT_ROWS_56] = -0.15,
-                      [GOPS_ORT_ROWS_28] = -0.13,
-                      [GOPS_ORT_ROWS_13] = -0.1,
-                      [GOPS_ORT_ROWS_0] = 0.06},
-            .winograd =
-                {[GOPS_ORT_ROWS_56] = 0.55, [GOPS_ORT_ROWS_28] = 0.5, [GOPS_ORT_ROWS_13] = 0.33},
-            .depthwise_ns = -0.35,
-            .large_depthwise_ns = 0.4,
-            .odd_depthwise_ns = 1.7,
-            .matrix_ns = -0.0006,
-            .lowered_ns = 0.031,
-            .blocks_ns = {0.0028, 0.0012, -0.001},
-            .gate_ns = 0.09,
-            .norm_ns = 0.5,
-            .average_ns = -0.57,
-            .exp_ns = 0.3,
-            .hard_ns = 0.13,
-            .maximum_ns = 0.45,
-            .step_ns = 300,
-            .call_ns = 5000,
-            .block = 8,
-            .part = 1,
-        },
-    [AVX2_INTEL] =
-        {
-            .flops_a_ns = 115,
-            .gains = {[GOPS_ORT_FIRST] = -0.1,
-                      [GOPS_ORT_THIN] = -0.27,
-                      [GOPS_ORT_FEW] = -0.02,
-                      [GOPS_ORT_DEEP] = -0.19,
-                      [GOPS_ORT_POINT_56] = -0.19,
-                      [GOPS_ORT_POINT_28] = -0.19,
-                      [GOPS_ORT_POINT_13] = -0.19,
-                      [GOPS_ORT_POINT_0] = -0.19,
-                      [GOPS_ORT_STRIDED] = -0.24,
-                      [GOPS_ORT_ROWS_56] = -0.27,
-                      [GOPS_ORT_ROWS_28] = -0.19,
-                      [GOPS_ORT_ROWS_13] = -0.17},
-            .winograd =
-                {[GOPS_ORT_ROWS_56] = 0.55, [GOPS_ORT_ROWS_28] = 0.5, [GOPS_ORT_ROWS_13] = 0.33},
-            .depthwise_ns = -0.05,
-            .large_depthwise_ns = -0.05,
-            .odd_depthwise_ns = -0.05,
-            .matrix_ns = -0.0005,
-            .exp_ns = 0.15,
-            .hard_ns = 0.1,
-            .maximum_ns = 0.2,
-            .lowered_ns = 0.0375,
-            .gate_ns = -0.25,
-            .norm_ns = 0.8,
-            .step_ns = 1000,
-            .call_ns = 1000,
-            .block = 8,
-        },
-    [NARROW] =
-        {
-            .flops_a_ns = 40,
-            .gains = {[GOPS_ORT_FIRST] = -0.13,
-                      [GOPS_ORT_THIN] = -0.22,
-                      [GOPS_ORT_FEW] = -0.22,
-                      [GOPS_ORT_DEEP] = -0.13,
-                      [GOPS_ORT_POINT_56] = -0.13,
-                      [GOPS_ORT_POINT_28] = -0.13,
-                      [GOPS_ORT_POINT_13] = -0.13,
-                      [GOPS_ORT_POINT_0] = -0.13,
-                      [GOPS_ORT_STRIDED] = -0.14,
-                      [GOPS_ORT_ROWS_56] = -0.18,
-                      [GOPS_ORT_ROWS_28] = -0.22,
-                      [GOPS_ORT_ROWS_13] = -0.13},
-            .depthwise_ns = 0.1,
-            .large_depthwise_ns = 0.1,
-            .odd_depthwise_ns = 0.1,
-            .matrix_ns = -0.003,
-            .exp_ns = 0.15,
-            .maximum_ns = 0.2,
-            .lowered_ns = 0.0375,
-            .gate_ns = -0.25,
-            .norm_ns = 0.8,
-            .step_ns = 1000,
-            .call_ns = 1000,
-            .block = 8,
-        },
+    [WIDE] = {RATES(AS_WIDE)},     [WIDE_INTEL] = {RATES(AS_WIDE_INTEL)},
+    [AVX2] = {RATES(AS_AVX2)},     [AVX2_INTEL] = {RATES(AS_AVX2_INTEL)},
+    [NARROW] = {RATES(AS_NARROW)},
 };
 
 const gops_ort_rates *gops_ort_rates_here(void)

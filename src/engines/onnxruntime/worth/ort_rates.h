@@ -25,7 +25,7 @@ typedef enum gops_ort_dense {
 
 /* How the runtime compares. */
 typedef struct gops_ort_rates {
-    double flops_a_ns;                     /* of its dense layers; 0: they take as long as ours */
+    double flops_a_ns;                     /* of its dense layers */
     double gains[GOPS_ORT_DENSE_KINDS];    /* what ours take less, of its time */
     double winograd[GOPS_ORT_DENSE_KINDS]; /* Winograd's */
     double transposed_ns;                  /* what a dense transposed layer takes less for a flop */

@@ -152,16 +152,13 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates
     if (transposed) {
         return flops * here->lowered_ns;
     }
-    if (groups == 1 && here->flops_a_ns > 0) {
+    if (groups == 1) {
         const gops_ort_dense kind = kind_of_dense(member, in, taps_of(member));
         const double *gains = is_winograd(runtime, member) ? here->winograd : here->gains;
         return gains[kind] * flops / here->flops_a_ns;
     }
     if (member->made != NULL) {
         return here->average_ns * elements(&member->output);
-    }
-    if (groups == 1) {
-        return 0;
     }
     if (in == 1) {
         const double taps = taps_of(member);
