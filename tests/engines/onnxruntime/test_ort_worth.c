@@ -1,6 +1,7 @@
 /* What the provider leaves to the runtime by its estimate. */
 #include "ort_graphs.h"
 
+#include "engines/onnxruntime/worth/ort_rates.h"
 #include "harness.h"
 
 #include <stdlib.h>
@@ -11,12 +12,12 @@ typedef gops_ort_graph_builder builder;
 #define FROM(...) GOPS_ORT_FROM(__VA_ARGS__)
 
 static void grouped_conv(builder *graph, const char *to, const char *from, const char *weights,
-                         int64_t channels_in, int64_t channels_out)
+                         int64_t channels_in, int64_t channels_out, int64_t groups)
 {
-    const int64_t dims[] = {channels_out, channels_in / 3, 3, 3};
+    const int64_t dims[] = {channels_out, channels_in / groups, 3, 3};
     gops_ort_graph_constant(graph, weights, 4, dims, -1, 1);
     gops_ort_graph_node(graph, "Conv", to, FROM(from, weights));
-    gops_onnx_build_int(&graph->builder, "group", 3);
+    gops_onnx_build_int(&graph->builder, "group", groups);
 }
 
 /* A region that would take longer than the runtime does is left to it, on all processors one of dense layers of few
@@ -30,13 +31,13 @@ static void worth(void)
         gops_ort_graph_images(&graph, 14, 13, 1, i == 0 ? 15 : 7, i == 0 ? 41 : 61,
                               i == 0 ? 37 : 59);
         if (i == 0) {
-            grouped_conv(&graph, "a", "x", "v", 15, 9);
+            grouped_conv(&graph, "a", "x", "v", 15, 9, 3);
         } else {
             gops_ort_graph_conv(&graph, "a", "x", 7, 11, 3, 1);
         }
         gops_ort_graph_node(&graph, activations[i], "b", FROM("a"));
         if (i == 0) {
-            grouped_conv(&graph, "c", "b", "w", 9, 21);
+            grouped_conv(&graph, "c", "b", "w", 9, 21, 3);
         } else {
             gops_ort_graph_conv(&graph, "c", "b", 11, 13, 3, 1);
         }
@@ -50,22 +51,24 @@ static void worth(void)
     gops_ort_set_claim("all");
 }
 
-/* Of a network, the part that gains is taken: between dense layers the groups, and what follows them. */
+/* Of a network, the part that gains is taken, where the rates of the processor say so: between dense layers the
+ * groups, and what follows them. */
 static void worth_in_part(void)
 {
+    const bool in_part = gops_ort_rates_here()->part > 0;
     builder graph;
     gops_ort_set_claim(NULL);
-    gops_ort_graph_images(&graph, 25, 13, 1, 16, 61, 59);
-    gops_ort_graph_conv(&graph, "a", "x", 16, 33, 3, 1);
-    gops_ort_graph_node(&graph, "Sigmoid", "b", FROM("a"));
-    grouped_conv(&graph, "c", "b", "v", 33, 39);
+    gops_ort_graph_images(&graph, 25, 13, 1, 64, 61, 59);
+    gops_ort_graph_conv(&graph, "a", "x", 64, 128, 3, 1);
+    gops_ort_graph_conv(&graph, "b", "a", 128, 66, 3, 1);
+    grouped_conv(&graph, "c", "b", "v", 66, 66, 22);
     gops_ort_graph_node(&graph, "Relu", "d", FROM("c"));
-    grouped_conv(&graph, "e", "d", "w", 39, 48);
-    gops_ort_graph_conv(&graph, "f", "e", 48, 64, 3, 1);
-    gops_ort_graph_node(&graph, "Sigmoid", "g", FROM("f"));
-    gops_ort_graph_conv(&graph, "y", "g", 64, 16, 3, 1);
+    grouped_conv(&graph, "e", "d", "w", 66, 44, 22);
+    gops_ort_graph_node(&graph, "Relu", "f", FROM("e"));
+    gops_ort_graph_conv(&graph, "g", "f", 44, 128, 3, 1);
+    gops_ort_graph_conv(&graph, "y", "g", 128, 64, 3, 1);
     gops_ort_graph_output(&graph, "y");
-    gops_ort_graph_check(&graph, "in part", -1, -1);
+    gops_ort_graph_check(&graph, "in part", in_part ? 4 : -1, in_part ? 1 : -1);
     gops_ort_set_claim("all");
 }
 
