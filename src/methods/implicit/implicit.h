@@ -94,6 +94,13 @@ typedef struct gops_implicit_rows {
     int64_t begin, middle, end;
 } gops_implicit_rows;
 
+/* Of the planes that the next item copies: what of one is not prefetched yet, and how many are left with it. */
+typedef struct gops_implicit_next {
+    const unsigned char *at, *end;
+    int64_t bytes, plane_bytes; /* of each, and from one to the next */
+    int64_t planes;
+} gops_implicit_next;
+
 /* One product: a block of columns, for the channels of a tile. */
 typedef struct gops_implicit_pass {
     const gops_tile *tiles; /* the list of the form */
@@ -106,6 +113,7 @@ typedef struct gops_implicit_pass {
     int64_t parts;
     gops_implicit_part part[GOPS_IMPLICIT_MAX_PARTS];
     gops_implicit_rows rows;
+    gops_implicit_next next;
     gops_tile_work work; /* of all columns and all of the depth; bounds are for complete sums */
 } gops_implicit_pass;
 
@@ -196,7 +204,7 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
 int64_t gops_implicit_stored_pixels(const gops_implicit *p, const gops_pixel_runs *runs,
                                     bool to_output);
 
-void gops_implicit_multiply(const gops_implicit_pass *pass);
+void gops_implicit_multiply(gops_implicit_pass *pass);
 
 /* The tile of `mr` channels for the `left` columns that are left: the largest that they fill, or
  * else the smallest that holds them. */

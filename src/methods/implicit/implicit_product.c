@@ -65,19 +65,34 @@ static void multiply_part(const gops_implicit_pass *pass, int64_t at, int64_t co
     }
 }
 
-void gops_implicit_multiply(const gops_implicit_pass *pass)
+/* Behind what was prefetched: the rest of the plane, or the next one. */
+static void move_next(gops_implicit_next *next, const unsigned char *at)
+{
+    next->at = at;
+    if (at >= next->end) {
+        next->planes--;
+        next->end += next->plane_bytes;
+        next->at = next->end - next->bytes;
+    }
+}
+
+void gops_implicit_multiply(gops_implicit_pass *pass)
 {
     const gops_tile_work *all = &pass->work;
     gops_tile_work work = *all;
     const int64_t step_bytes = pass->mr * pass->bytes;
+    const bool prefetches_data = pass->next.planes > 0;
     const gops_implicit_part one = {.columns = pass->count};
+    work.ahead = pass->next.at;
+    work.ahead_end = pass->next.end;
     for (int64_t k = 0; k < all->depth; k += pass->depth_block) {
         const int64_t depth = gops_min(pass->depth_block, all->depth - k);
         work.accumulate = k > 0;
         work.bounds = k + depth == all->depth ? all->bounds : NULL;
-        /* The weights behind these are what comes next, and may be in no cache. */
-        work.ahead = (const unsigned char *)all->weights + (k + depth) * step_bytes;
-        work.ahead_end = work.ahead + depth * step_bytes;
+        if (!prefetches_data) { /* the weights behind these come next, and may be in no cache */
+            work.ahead = (const unsigned char *)all->weights + (k + depth) * step_bytes;
+            work.ahead_end = work.ahead + depth * step_bytes;
+        }
         int64_t at = 0;
         for (int64_t i = 0; i < gops_max(1, pass->parts); i++) {
             const gops_implicit_part *part = pass->parts > 0 ? &pass->part[i] : &one;
@@ -87,6 +102,9 @@ void gops_implicit_multiply(const gops_implicit_pass *pass)
             multiply_part(pass, at, part->columns, &work);
             at += part->columns;
         }
+    }
+    if (prefetches_data) {
+        move_next(&pass->next, work.ahead);
     }
 }
 
@@ -273,6 +291,35 @@ static const void *find_input(const gops_implicit *p, const gops_axis *axis,
     return item->workspace;
 }
 
+/* What the next item copies: in a network it may be in no cache, and nothing is multiplied while it is copied. Where
+ * the first level cache does not hold the weights, these are prefetched instead. */
+static gops_implicit_next find_next(const gops_implicit *p, const gops_axis *axis,
+                                    const gops_implicit_item *item, int64_t image_group,
+                                    int64_t box)
+{
+    const gops_plan *plan = item->plan;
+    const int64_t weights = item->channels * p->depth * gops_compute_bytes(plan->type->compute);
+    if (p->in_place || p->shared_bytes > 0 || p->cut > 0 || box + 1 == p->boxes ||
+        plan->quantized || gops_implicit_is_blocked(p) || gops_implicit_is_wide(p) ||
+        weights > plan->machine.l1_bytes) {
+        return (gops_implicit_next){0};
+    }
+    const int64_t row = plan->conv.data_pixels / axis->data * plan->type->bytes;
+    const int64_t reach = (axis->kernel - 1) * axis->dilation + 1 - axis->pad_begin;
+    const int64_t last = item->box.begin[0] + item->box.count[0] - 1;
+    const int64_t begin = gops_clamp(last * axis->stride + reach, 0, axis->data);
+    const int64_t end =
+        gops_clamp((last + p->cut_pixels) * axis->stride + reach, begin, axis->data);
+    const unsigned char *data = find_data(plan, item->job, image_group);
+    return (gops_implicit_next){
+        .at = data + begin * row,
+        .end = data + end * row,
+        .bytes = (end - begin) * row,
+        .plane_bytes = plan->conv.data_pixels * plan->type->bytes,
+        .planes = begin < end ? plan->conv.channels_in : 0,
+    };
+}
+
 void gops_implicit_share(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
                          const gops_job *job, int64_t index)
 {
@@ -304,10 +351,12 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
     };
     find_box(p, axis, index % p->boxes, &item->box);
     item->runs = pixel_runs(p, tiles->lanes, &item->box);
+    const gops_implicit_next next = find_next(p, axis, item, image_group, index % p->boxes);
     item->pass = (gops_implicit_pass){
         .tiles = gops_implicit_tiles(p, tiles),
         .depth_block = p->depth_block,
         .bytes = gops_compute_bytes(plan->type->compute),
+        .next = next,
         .work =
             {
                 .input = find_input(p, axis, item, image_group, index % p->boxes),
