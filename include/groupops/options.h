@@ -39,7 +39,8 @@ typedef enum gops_activation_kind {
     GOPS_ACTIVATION_HARD_SIGMOID = 11,
     /** x, or the output channel's slope times x where x is negative: gops_arguments.slopes.
      * Convolutions that are not quantized take it. */
-    GOPS_ACTIVATION_PRELU = 12
+    GOPS_ACTIVATION_PRELU = 12,
+    GOPS_ACTIVATION_LAST = GOPS_ACTIVATION_PRELU /**< of this version; kinds have no gaps */
 } gops_activation_kind;
 
 /** NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity

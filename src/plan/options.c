@@ -128,9 +128,9 @@ gops_status gops_check_activation(const gops_plan *plan, gops_error *error)
     const gops_activation *given = &plan->activation;
     const bool real = plan->quantized && gops_is_8_bit(plan->output_type->type);
     const bool integer = gops_is_integer(plan->output_type) && !real;
-    if ((unsigned)given->kind > GOPS_ACTIVATION_PRELU) {
+    if ((unsigned)given->kind > GOPS_ACTIVATION_LAST) {
         return gops_fail(error, GOPS_INVALID, "activation.kind is %d; it must be from 0 to %d",
-                         (int)given->kind, GOPS_ACTIVATION_PRELU);
+                         (int)given->kind, GOPS_ACTIVATION_LAST);
     }
     if (plan->quantized && plan->residual_after) {
         return gops_fail(error, GOPS_UNSUPPORTED,

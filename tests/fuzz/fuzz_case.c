@@ -118,7 +118,7 @@ static void read_activation(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
 {
     static const double alphas[] = {0.3, -0.75, 1.7, 0, 17, 1, -2};
     /* The corpus is older than some activations: its bytes go on meaning what they did. */
-    enum { OLD = GOPS_ACTIVATION_ELU, NEW = GOPS_ACTIVATION_PRELU + 1 - OLD, FIRST = 13 * OLD };
+    enum { OLD = GOPS_ACTIVATION_ELU, NEW = GOPS_ACTIVATION_LAST + 1 - OLD, FIRST = 13 * OLD };
     gops_activation *a = &c->options.activation;
     const unsigned kind = gops_fuzz_byte(bytes);
     a->kind = kind >= 128

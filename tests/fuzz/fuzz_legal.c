@@ -203,7 +203,7 @@ int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c)
         (!quantized || type == GOPS_I32 || !is_8_bit(o->residual_type)))
         return 0;
     if (!gops_fuzz_case_has_legal_size(c) || o->threads < 0 || o->max_workspace < 0 ||
-        (int)a->kind < 0 || a->kind > GOPS_ACTIVATION_PRELU)
+        (int)a->kind < 0 || a->kind > GOPS_ACTIVATION_LAST)
         return 0;
     if (c->problem.operation == GOPS_PROBLEM_NORM &&
         (type != c->problem.data.type || a->kind == GOPS_ACTIVATION_PRELU))

@@ -237,10 +237,7 @@ void gops_random_fusion(gops_problem *problem, gops_test_random *random)
 {
     gops_type type = problem->output_type != 0 ? problem->output_type : problem->data.type;
     const int quantized = gops_problem_is_quantized(problem);
-    const int real = problem->operation == GOPS_PROBLEM_NORM || quantized
-                         ? GOPS_ACTIVATION_HARD_SIGMOID
-                         : GOPS_ACTIVATION_PRELU;
-    const int most = gops_test_type_is_real(type) ? real : GOPS_ACTIVATION_CLAMP;
+    const int most = gops_test_type_is_real(type) ? GOPS_ACTIVATION_LAST : GOPS_ACTIVATION_CLAMP;
     gops_activation *a = &problem->activation;
     if (gops_test_random_chance(random, 50))
         return;
@@ -251,6 +248,8 @@ void gops_random_fusion(gops_problem *problem, gops_test_random *random)
     const int wide = gops_test_type_is_real(type) || gops_test_type_bytes(problem->data.type) > 1;
     problem->residual_after = wide && !quantized && gops_test_random_chance(random, 30);
     a->kind = (gops_activation_kind)gops_test_random_range(random, 0, most);
+    if (a->kind == GOPS_ACTIVATION_PRELU && (quantized || problem->operation == GOPS_PROBLEM_NORM))
+        a->kind = GOPS_ACTIVATION_NONE;
     if (a->kind == GOPS_ACTIVATION_CLAMP && gops_test_type_is_real(type)) {
         a->alpha = -0.75;
         a->beta = 1.3;

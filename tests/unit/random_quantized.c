@@ -120,12 +120,13 @@ static void draw_activation(gops_problem *p, double unit, gops_test_random *rand
 {
     static const double slopes[] = {0.3, 0.01, 1.7, -2};
     gops_activation *a = &p->activation;
-    const int last =
-        p->output_type == GOPS_I32 ? GOPS_ACTIVATION_CLAMP : GOPS_ACTIVATION_HARD_SIGMOID;
+    const int last = p->output_type == GOPS_I32 ? GOPS_ACTIVATION_CLAMP : GOPS_ACTIVATION_LAST;
     if (chance(random, 40))
         return;
     a->kind = chance(random, 50) ? (gops_activation_kind)range(random, 1, 2)
                                  : (gops_activation_kind)range(random, 1, last);
+    if (a->kind == GOPS_ACTIVATION_PRELU) /* is for other plans */
+        a->kind = GOPS_ACTIVATION_HARD_SIGMOID;
     if (a->kind == GOPS_ACTIVATION_LEAKY_RELU)
         a->alpha = slopes[range(random, 0, 3)];
     else if (a->kind == GOPS_ACTIVATION_SWISH)

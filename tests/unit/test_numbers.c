@@ -196,7 +196,7 @@ static void fused(void)
 {
     need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 72);
-    for (int kind = GOPS_ACTIVATION_NONE; kind <= GOPS_ACTIVATION_PRELU; kind++)
+    for (int kind = GOPS_ACTIVATION_NONE; kind <= GOPS_ACTIVATION_LAST; kind++)
         for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++) {
             gops_problem problem = shape_of(i, gops_test_reals[(i + kind) % GOPS_TEST_REALS]);
             problem.activation = (gops_activation){(gops_activation_kind)kind, 0.25, 2};
