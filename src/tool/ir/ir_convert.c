@@ -2,78 +2,15 @@
  * constants of f16 or u8 are brought back to f32. Conversions that round are refused. */
 #include "ir/ir_run.h"
 
-#include "types/small_float.h"
+#include "npy/element.h"
 
 #include <string.h>
 
-static double load_real(gops_type type, const unsigned char *element)
-{
-    uint16_t half;
-    float single;
-    double whole;
-    switch (type) {
-    case GOPS_F8E4M3:
-        return (double)gops_f8e4m3_load(*element);
-    case GOPS_F8E5M2:
-        return (double)gops_f8e5m2_load(*element);
-    case GOPS_F16:
-        memcpy(&half, element, sizeof half);
-        return (double)gops_f16_load(half);
-    case GOPS_BF16:
-        memcpy(&half, element, sizeof half);
-        return (double)gops_bf16_load(half);
-    case GOPS_F32:
-        memcpy(&single, element, sizeof single);
-        return (double)single;
-    default:
-        memcpy(&whole, element, sizeof whole);
-        return whole;
-    }
-}
-
-/* Of an integer type of up to 32 bits. */
-static double load_integer(gops_type type, const unsigned char *element)
-{
-    uint16_t half;
-    uint32_t word;
-    switch (type) {
-    case GOPS_U8:
-        return (double)*element;
-    case GOPS_I8:
-        return (double)(int8_t)*element;
-    case GOPS_U16:
-    case GOPS_I16:
-        memcpy(&half, element, sizeof half);
-        return type == GOPS_U16 ? (double)half : (double)(int16_t)half;
-    default:
-        memcpy(&word, element, sizeof word);
-        return type == GOPS_U32 ? (double)word : (double)(int32_t)word;
-    }
-}
-
-/* Stores a number that the type has. */
-static void store_real(gops_type type, double value, unsigned char *element)
-{
-    const float single = (float)value;
-    const uint16_t half =
-        (uint16_t)(type == GOPS_F16 ? gops_f16_store(single) : gops_bf16_store(single));
-    switch (type) {
-    case GOPS_F64:
-        memcpy(element, &value, sizeof value);
-        return;
-    case GOPS_F32:
-        memcpy(element, &single, sizeof single);
-        return;
-    default:
-        memcpy(element, &half, sizeof half);
-    }
-}
-
 double gops_ir_round(gops_type type, double value)
 {
-    unsigned char element[sizeof value];
-    store_real(type, value, element);
-    return load_real(type, element);
+    double element; /* as wide as any */
+    gops_element_store(type, value, &element);
+    return gops_element_load(type, &element);
 }
 
 void gops_ir_convert(gops_type from, const void *elements, gops_type to, void *converted,
@@ -86,10 +23,9 @@ void gops_ir_convert(gops_type from, const void *elements, gops_type to, void *c
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        const unsigned char *element = (const unsigned char *)elements + (size_t)i * from_bytes;
-        const double value =
-            from <= GOPS_F8E5M2 ? load_real(from, element) : load_integer(from, element);
-        store_real(to, value, (unsigned char *)converted + (size_t)i * to_bytes);
+        gops_element_store(
+            to, gops_element_load(from, (const unsigned char *)elements + (size_t)i * from_bytes),
+            (unsigned char *)converted + (size_t)i * to_bytes);
     }
 }
 

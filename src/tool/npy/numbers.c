@@ -1,6 +1,7 @@
 /* numbers.c: reads a number or a file of them, and refuses by its flag's name what is none. */
 #include "npy/numbers.h"
 
+#include "npy/element.h"
 #include "npy/npy.h"
 
 #include <inttypes.h>
@@ -43,24 +44,8 @@ double gops_numbers_element(const gops_tool_numbers *numbers, int64_t index)
     if (numbers->elements == NULL) {
         return numbers->number;
     }
-    const void *at =
-        (const char *)numbers->elements + (size_t)index * gops_type_bytes(numbers->type);
-    switch (numbers->type) {
-    case GOPS_F64:
-        return *(const double *)at;
-    case GOPS_F32:
-        return (double)*(const float *)at;
-    case GOPS_I8:
-        return *(const int8_t *)at;
-    case GOPS_U8:
-        return *(const uint8_t *)at;
-    case GOPS_I32:
-        return *(const int32_t *)at;
-    case GOPS_I64:
-        return (double)*(const int64_t *)at;
-    default:
-        return numbers->number;
-    }
+    return gops_element_load(numbers->type, (const char *)numbers->elements +
+                                                (size_t)index * gops_type_bytes(numbers->type));
 }
 
 gops_numbers_place gops_numbers_place_of(const gops_tool_numbers *numbers, int64_t index)

@@ -24,7 +24,7 @@ bool gops_numbers_read(gops_tool_numbers *numbers, gops_type type, gops_tool_err
 bool gops_numbers_check_count(const gops_tool_numbers *numbers, const gops_tensor *output,
                               gops_tool_error *error);
 
-/* The number at `index`, of the types f64, f32, i8, u8, i32 and i64 or of a text. */
+/* The number at `index`. */
 double gops_numbers_element(const gops_tool_numbers *numbers, int64_t index);
 
 /* Where a message says that it is: "[3]" in a file, "" in a text. */
