@@ -27,12 +27,39 @@ enum {
         memcpy(&symbol, &found, sizeof found);                                                     \
     } while (0)
 
-/* The sum of the outputs of a convolution of ones by ones: 4 groups of 3 channels by 3 taps. */
+enum { GROUPS = 4, C_IN = 3, C_OUT = 2, TAPS = 3, PIXELS = 4096, OUTPUTS = PIXELS - TAPS + 1 };
+
+static int64_t datum(int64_t i)
+{
+    return i * 7 % 11 - 4;
+}
+
+static int64_t weight(int64_t i)
+{
+    return i * 5 % 13 - 3;
+}
+
+/* Of all outputs, each times its place's number modulo 5: whole numbers that a float has. */
+static float expected_sum(void)
+{
+    int64_t sum = 0;
+    for (int64_t row = 0; row < GROUPS * C_OUT; row++)
+        for (int64_t c = 0; c < C_IN; c++)
+            for (int64_t tap = 0; tap < TAPS; tap++)
+                for (int64_t x = 0; x < OUTPUTS; x++)
+                    sum += weight((row * C_IN + c) * TAPS + tap) *
+                           datum((row / C_OUT * C_IN + c) * PIXELS + x + tap) *
+                           ((row * OUTPUTS + x) % 5);
+    return (float)sum;
+}
+
+/* The same sum by the library. */
 static float use(void *library, int32_t threads)
 {
-    static float data[12 * 4096], weights[4 * 2 * 3 * 3], output[8 * 4094];
-    const gops_tensor data_tensor = {GOPS_F32, 3, {1, 12, 4096}};
-    const gops_tensor filter_tensor = {GOPS_F32, 4, {4, 2, 3, 3}};
+    static float data[GROUPS * C_IN * PIXELS], weights[GROUPS * C_OUT * C_IN * TAPS],
+        output[GROUPS * C_OUT * OUTPUTS];
+    const gops_tensor data_tensor = {GOPS_F32, 3, {1, GROUPS * C_IN, PIXELS}};
+    const gops_tensor filter_tensor = {GOPS_F32, 4, {GROUPS, C_OUT, C_IN, TAPS}};
     const gops_options options = {.size = sizeof options, .threads = threads};
     gops_plan *plan = NULL;
     gops_packed_filter *filter = NULL;
@@ -43,9 +70,9 @@ static float use(void *library, int32_t threads)
     FIND(library, plan_destroy);
     FIND(library, filter_destroy);
     for (size_t i = 0; i < sizeof data / sizeof *data; i++)
-        data[i] = 1;
+        data[i] = (float)datum((int64_t)i);
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
-        weights[i] = 1;
+        weights[i] = (float)weight((int64_t)i);
     if (conv_plan_create(&data_tensor, &filter_tensor, NULL, &options, &plan, NULL) != GOPS_OK ||
         filter_create(plan, weights, NULL, &filter, NULL) != GOPS_OK)
         return -1;
@@ -53,7 +80,7 @@ static float use(void *library, int32_t threads)
         .size = sizeof arguments, .data = data, .filter = filter, .output = output};
     if (execute(plan, &arguments, NULL) == GOPS_OK)
         for (size_t i = 0; i < sizeof output / sizeof *output; i++)
-            sum += output[i];
+            sum += output[i] * (float)(i % 5);
     filter_destroy(filter);
     plan_destroy(plan);
     return sum;
@@ -67,7 +94,7 @@ static void load_and_unload(void)
         if (!gops_test_check(library != NULL, "round %d: %s", round, dlerror()))
             return;
         const float sum = use(library, 1 + round % 2);
-        gops_test_check(sum == 8 * 4094 * 9.0F, "round %d: the sum is %g", round, (double)sum);
+        gops_test_check(sum == expected_sum(), "round %d: the sum is %g", round, (double)sum);
         gops_test_check(dlclose(library) == 0, "round %d: %s", round, dlerror());
         const struct mallinfo2 info = mallinfo2();
         gops_test_written(&info, sizeof info);
