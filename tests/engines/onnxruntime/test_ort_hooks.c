@@ -169,10 +169,39 @@ static void region(void)
     seen->fail_parallel_for = 0;
 }
 
+/* The weights of a region, if there are many, are one allocation, from which its plans and filters are taken. */
+static void store(void)
+{
+    const int64_t channels[] = {24, 1048};
+    long long taken[2] = {0, 0};
+    gops_ort_load();
+    gops_ort_counts *seen = counts();
+    for (int i = 0; seen != NULL && i < 2; i++) {
+        const int64_t dims[] = {1, channels[i], 3, 5};
+        const long long before = seen->allocations, given_back = seen->releases;
+        gops_ort_graph_builder graph;
+        gops_ort_graph_start(&graph, 1, 13, dims, 4);
+        gops_ort_graph_conv(&graph, "a", "x", channels[i], channels[i], 1, 1);
+        gops_ort_graph_node(&graph, "Relu", "b", (const char *[]){"a", NULL});
+        gops_ort_graph_conv(&graph, "y", "b", channels[i], 3, 3, 1);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "weights", 3, 1);
+        taken[i] = seen->allocations - before;
+        gops_test_check(taken[i] == seen->releases - given_back,
+                        "%lld allocations, %lld given back", taken[i], seen->releases - given_back);
+    }
+    gops_test_check(0 < taken[1] && taken[1] < taken[0],
+                    "%lld allocations with few weights, %lld with many", taken[0], taken[1]);
+    printf("(%lld allocations with few weights, %lld with many) ", taken[0], taken[1]);
+}
+
 int main(void)
 {
-    const gops_test_case cases[] = {
-        {"counted", counted}, {"failing", failing}, {"region", region}, {NULL, NULL}};
+    const gops_test_case cases[] = {{"counted", counted},
+                                    {"failing", failing},
+                                    {"region", region},
+                                    {"store", store},
+                                    {NULL, NULL}};
     gops_ort_use(GROUPOPS_ORT_COUNTING);
     const int status = gops_test_main("ONNX Runtime, hooks", cases);
     gops_ort_unload();

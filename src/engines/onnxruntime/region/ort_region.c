@@ -20,6 +20,7 @@ typedef struct region {
     size_t step_count;
     gops_tensor *inputs, *outputs; /* their shapes */
     size_t input_count, output_count;
+    gops_ort_store store;                  /* plans and packed weights; empty if these are few */
     size_t scratch_bytes, workspace_bytes; /* of steps without chunks */
     size_t thread_bytes;                   /* for chunks, behind the workspace */
     /* Threads; no team: 0. To ask the system at each call took 12 to 95 us (Intel Xeon). */
@@ -164,6 +165,27 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
     return status;
 }
 
+/* Makes room for the weights of all steps in one piece, for which there are huge pages: each call reads them once,
+ * mostly from memory, and with pages of 4 KB waits to look these up. */
+static void make_store(region *self, const gops_ort_members *members)
+{
+    enum { STEP_BYTES = 16 << 10 }; /* for a plan, and what its kernels pad */
+    const gops_host host = gops_ort_host(self->runtime);
+    size_t bytes = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        const gops_ort_member *member = members->items[i];
+        if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
+            bytes += (size_t)gops_ort_elements(&member->filter, 0) * sizeof(float) + STEP_BYTES;
+        }
+    }
+    bytes += bytes / 8;
+    if (bytes >= GOPS_ORT_HUGE_FROM) {
+        self->store.memory = host.allocate(host.context, bytes, GOPS_WORKSPACE_ALIGNMENT);
+        self->store.next = self->store.memory;
+        self->store.end = self->store.memory != NULL ? self->store.memory + bytes : NULL;
+    }
+}
+
 ort_status *gops_ort_region_create(gops_ort_runtime *runtime, const gops_ort_members *members,
                                    const gops_ort_interface *interface, ort_compute_info **info)
 {
@@ -177,7 +199,10 @@ ort_status *gops_ort_region_create(gops_ort_runtime *runtime, const gops_ort_mem
     snprintf(self->name, sizeof self->name, "%s", members->items[0]->claim.nodes[0]->name);
     ort_status *status = gops_ort_layout_make(runtime, members, interface, &layout);
     if (status == NULL) {
+        make_store(self, members);
+        gops_ort_store_open(&self->store);
         status = fill(self, interface, &layout);
+        gops_ort_store_close();
         gops_ort_layout_free(&layout);
     }
     if (status != NULL) {
@@ -199,6 +224,10 @@ void gops_ort_region_destroy(ort_compute_info *info)
     for (size_t i = 0; i < self->step_count; i++) {
         gops_ort_chunks_free(self->steps[i].chunks);
         gops_ort_step_free(&self->steps[i]);
+    }
+    if (self->store.memory != NULL) {
+        const gops_host host = gops_ort_host(self->runtime);
+        host.release(host.context, self->store.memory);
     }
     free(self->steps);
     free(self->inputs);

@@ -6,11 +6,24 @@
 
 /* As the library's own allocator: the scratch memory of a region's large values is one block. With pages of 4 KB
  * mobilenet_v3_large took 1.03 to 1.06 times as long (Intel Xeon with AMX, in a virtual machine). */
-enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
+enum { HUGE_PAGE = 2 << 20 };
 
 /* The call of the runtime that this thread executes, or NULL, and the team that it leads. */
 static _Thread_local const ort_kernel_context *entered;
 static _Thread_local gops_ort_team *led;
+
+/* What it has open, or NULL. */
+static _Thread_local gops_ort_store *opened;
+
+void gops_ort_store_open(gops_ort_store *store)
+{
+    opened = store;
+}
+
+void gops_ort_store_close(void)
+{
+    opened = NULL;
+}
 
 void gops_ort_enter(const ort_kernel_context *context, gops_ort_team *team)
 {
@@ -73,13 +86,32 @@ static ort_allocator *find_scratch(gops_ort_runtime *runtime)
     return before;
 }
 
+/* NULL where there is no room. Has NULL in front. */
+static void *take_from(gops_ort_store *store, size_t bytes, size_t alignment)
+{
+    const size_t left = (size_t)(store->end - store->next);
+    const size_t skipped =
+        sizeof(void *) +
+        (alignment - ((uintptr_t)store->next + sizeof(void *)) % alignment) % alignment;
+    if (skipped > left || bytes > left - skipped) {
+        return NULL;
+    }
+    void **memory = (void **)(void *)(store->next + skipped);
+    store->next += skipped + bytes;
+    memory[-1] = NULL;
+    return memory;
+}
+
 /* The runtime promises no alignment. Its own address is stored in front of the aligned memory. */
 static void *host_allocate(void *context, size_t bytes, size_t alignment)
 {
     gops_ort_runtime *runtime = context;
     ort_allocator *from = entered != NULL ? find_scratch(runtime) : runtime->allocator;
-    void *memory = NULL;
-    const bool huge = bytes >= HUGE_FROM && bytes <= SIZE_MAX - HUGE_PAGE;
+    void *memory = opened != NULL ? take_from(opened, bytes, alignment) : NULL;
+    if (memory != NULL) {
+        return memory;
+    }
+    const bool huge = bytes >= GOPS_ORT_HUGE_FROM && bytes <= SIZE_MAX - HUGE_PAGE;
     if (huge) { /* to the end: only whole pages are huge */
         bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
         alignment = alignment < HUGE_PAGE ? HUGE_PAGE : alignment;
@@ -108,7 +140,10 @@ static void host_release(void *context, void *memory)
 {
     gops_ort_runtime *runtime = context;
     ort_allocator *from = entered != NULL ? find_scratch(runtime) : runtime->allocator;
-    succeeded(runtime, runtime->api->allocator_free(from, ((void **)memory)[-1]));
+    void *first = ((void **)memory)[-1];
+    if (first != NULL) { /* else it is part of a store */
+        succeeded(runtime, runtime->api->allocator_free(from, first));
+    }
 }
 
 gops_host gops_ort_host(gops_ort_runtime *runtime)

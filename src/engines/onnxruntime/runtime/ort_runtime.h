@@ -77,6 +77,18 @@ ort_compute_info gops_ort_compute_info(ort_status *(*compute)(ort_compute_info *
  * hooks are for one session, that of `runtime`. Where the thread leads a team (ort_team.h) its threads
  * do the work items; NULL: it leads none. */
 gops_host gops_ort_host(gops_ort_runtime *runtime);
+
+/* Blocks of so many bytes lie in huge pages, where there are any. */
+enum { GOPS_ORT_HUGE_FROM = 4 << 20 };
+
+/* Memory that outlives a call, from which the hooks take what a thread asks for while it has the store open, as
+ * long as that fits. What is released stays part of it. */
+typedef struct gops_ort_store {
+    unsigned char *memory, *next, *end;
+} gops_ort_store;
+void gops_ort_store_open(gops_ort_store *store);
+void gops_ort_store_close(void);
+
 void gops_ort_enter(const ort_kernel_context *context, gops_ort_team *team);
 void gops_ort_leave(void);
 
