@@ -43,7 +43,7 @@ gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
 gops_epilogue gops_epilogue_read_sums(const gops_plan *plan, const gops_job *job)
 {
     gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
-    assert(!plan->residual_after && plan->activation.kind != GOPS_ACTIVATION_PRELU);
+    assert(gops_epilogue_ends_alike(plan));
     if (!epilogue.applies && job->fused && !gops_is_integer(plan->type) &&
         plan->output_type->native) {
         epilogue.applies = true;
@@ -54,6 +54,14 @@ gops_epilogue gops_epilogue_read_sums(const gops_plan *plan, const gops_job *job
         epilogue.rest.residual = NULL;
     }
     return epilogue;
+}
+
+gops_epilogue gops_epilogue_read_most(const gops_plan *plan, const gops_job *job,
+                                      gops_epilogue_residual residual)
+{
+    return job->residual == NULL && gops_epilogue_ends_alike(plan)
+               ? gops_epilogue_read_sums(plan, job)
+               : gops_epilogue_read(plan, job, residual);
 }
 
 void gops_epilogue_bias(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t step,

@@ -43,10 +43,21 @@ typedef enum gops_epilogue_residual {
 gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
                                  gops_epilogue_residual residual);
 
+/* Whether the activation is the same for all channels, and the last of the post-ops. */
+static inline bool gops_epilogue_ends_alike(const gops_plan *plan)
+{
+    return plan->activation.kind != GOPS_ACTIVATION_PRELU && !plan->residual_after;
+}
+
 /* The same for a kernel that can add any residual and keeps outputs of several channels together,
  * which gops_store cannot give their biases: of other activations too it leaves only the activation
- * to `rest`. Not for prelu, nor for a residual behind the activation. */
+ * to `rest`. The post-ops must end alike. */
 gops_epilogue gops_epilogue_read_sums(const gops_plan *plan, const gops_job *job);
+
+/* The same as gops_epilogue_read, but it leaves only the activation to `rest` where it can: without a
+ * residual, where the post-ops end alike. */
+gops_epilogue gops_epilogue_read_most(const gops_plan *plan, const gops_job *job,
+                                      gops_epilogue_residual residual);
 
 /* Writes `padded` values: the biases of channels channel, channel + step, ... (`count` of them),
  * then zeros. Without a bias, all are zeros. */

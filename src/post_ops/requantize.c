@@ -11,6 +11,12 @@ static bool is_8_bit(const gops_plan *plan)
     return gops_is_8_bit(plan->output_type->type);
 }
 
+bool gops_requantize_is_none(const gops_plan *plan, const gops_job *job)
+{
+    return job->residual == NULL && plan->output_type->type == GOPS_I32 &&
+           plan->activation.kind == GOPS_ACTIVATION_NONE;
+}
+
 bool gops_requantize_applies(const gops_plan *plan, const gops_job *job)
 {
     return job->residual == NULL && plan->output_type->type != GOPS_I32 &&

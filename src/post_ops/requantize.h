@@ -42,6 +42,9 @@ typedef struct gops_requantize_sum {
     bool residual_first, is_signed;
 } gops_requantize_sum;
 
+/* Whether a job's outputs are its sums, with the bias. */
+bool gops_requantize_is_none(const gops_plan *plan, const gops_job *job);
+
 /* Whether a job's outputs are made of its sums by gops_requantize alone. */
 bool gops_requantize_applies(const gops_plan *plan, const gops_job *job);
 

@@ -29,11 +29,7 @@ void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_
     const gops_depthwise_image_plan *p = gops_read_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
-    const bool by_channel = job->residual != NULL || plan->residual_after ||
-                            plan->activation.kind == GOPS_ACTIVATION_PRELU;
-    const gops_epilogue epilogue = by_channel
-                                       ? gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL)
-                                       : gops_epilogue_read_sums(plan, job);
+    const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     const gops_job *rest = epilogue.applies ? &epilogue.rest : job;
     const bool activates_alone = epilogue.applies && rest->fused;
     const bool to_workspace = gops_adds_in_place(job) || p->converts;

@@ -338,11 +338,7 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
     const int64_t end_row = gops_min(first_row + p->item_tile_rows, p->tile_rows);
     const int64_t end_block = gops_min(first_block + p->item_blocks, blocks);
     const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
-    const bool by_channel = job->residual != NULL || plan->residual_after ||
-                            plan->activation.kind == GOPS_ACTIVATION_PRELU;
-    const gops_epilogue epilogue = by_channel
-                                       ? gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL)
-                                       : gops_epilogue_read_sums(plan, job);
+    const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     unsigned char *const base = workspace;
     direct_item item = {
         .plan = plan,

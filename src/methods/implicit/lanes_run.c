@@ -23,8 +23,7 @@ static bool needs_windows(const gops_implicit_item *item)
 static gops_lanes_result result_of(const gops_plan *plan, const gops_job *job)
 {
     const gops_type type = plan->output_type->type;
-    if (type == GOPS_I32 && job->residual == NULL &&
-        plan->activation.kind == GOPS_ACTIVATION_NONE) {
+    if (gops_requantize_is_none(plan, job)) {
         return GOPS_LANES_SUMS;
     }
     if (gops_requantize_adds(job)) {

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "post_ops/epilogue.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -129,7 +130,7 @@ static void lay_out(const gops_plan *plan, const gops_pointwise *kernels,
     const gops_conv_geometry *conv = &plan->conv;
     /* What is stored for channels side by side cannot tell them apart, as slopes would need, and is
      * given the residual with the sums. */
-    const bool alike = plan->activation.kind != GOPS_ACTIVATION_PRELU && !plan->residual_after;
+    const bool alike = gops_epilogue_ends_alike(plan);
     *p = (gops_pointwise_channels_layout){.across_images = conv->output_pixels == 1 && alike};
     p->runs = p->across_images ? 1 : conv->batch;
     p->columns = p->across_images ? conv->batch : conv->output_pixels;

@@ -346,11 +346,7 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
     const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
     const int64_t end_panel = gops_min(first_panel + p->item_panels, p->panels.count);
     /* Kernels look for a residual where the output is, which sums that are kept are not. */
-    const bool by_channel = job->residual != NULL || plan->residual_after ||
-                            plan->activation.kind == GOPS_ACTIVATION_PRELU;
-    const gops_epilogue epilogue = by_channel
-                                       ? gops_epilogue_read(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL)
-                                       : gops_epilogue_read_sums(plan, job);
+    const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
     pointwise_item item = {
         .plan = plan,
         .job = job,

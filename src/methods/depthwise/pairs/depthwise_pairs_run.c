@@ -369,8 +369,7 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
         .sums = (uint32_t *)(void *)(parts + p->begin[4]),
         .row = (uint32_t *)(void *)(parts + p->begin[5]),
         .to_codes = gops_requantize_applies(plan, job) && gops_is_8_bit(plan->output_type->type),
-        .as_sums = plan->output_type->type == GOPS_I32 && job->residual == NULL &&
-                   plan->activation.kind == GOPS_ACTIVATION_NONE,
+        .as_sums = gops_requantize_is_none(plan, job),
     };
     for (int a = 2; a >= 0; a--) {
         const gops_depthwise_axis *axis = &p->axis[a];

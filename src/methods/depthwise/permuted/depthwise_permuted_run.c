@@ -92,8 +92,7 @@ static void read_work(const gops_plan *plan, const gops_job *job, permuted_work 
     const int32_t offset = plan->output_type->type == GOPS_I8 ? OFFSET : 0;
     const int32_t data_offset = plan->type->type == GOPS_I8 ? OFFSET : 0;
     w->codes = applies && gops_is_8_bit(plan->output_type->type);
-    w->in_place = plan->output_type->type == GOPS_I32 && job->residual == NULL &&
-                  plan->activation.kind == GOPS_ACTIVATION_NONE;
+    w->in_place = gops_requantize_is_none(plan, job);
     w->call.zero_of_sums = gops_wrapping_add(job->data_zero, (uint32_t)data_offset);
     w->call.data_flip = (uint8_t)data_offset;
     w->call.data_zero = (uint8_t)job->data_zero;
