@@ -38,6 +38,9 @@ static void run_worker(void *argument, int64_t worker)
         workspace =
             (unsigned char *)running->job.shared + plan->shared_bytes + worker * plan->worker_bytes;
     }
+    int64_t kept = -1;
+    gops_job job = running->job;
+    job.kept = &kept;
     const gops_float_state own = gops_float_enter(running->modes);
     for (int64_t i = 0; i < running->run_count; i++) {
         items *from = &running->runs[(worker + i) % running->run_count];
@@ -46,7 +49,7 @@ static void run_worker(void *argument, int64_t worker)
             if (item >= from->end) {
                 break;
             }
-            running->run(plan, &running->job, item, workspace);
+            running->run(plan, &job, item, workspace);
         }
     }
     gops_float_leave(own, running->modes);

@@ -51,6 +51,8 @@ typedef struct gops_job {
      * gops_data_at and its like count them in. */
     int64_t data_gap, output_gap, residual_gap;
     void *shared; /* the workspace, which begins with shared_bytes for all items */
+    /* Of the worker: what its workspace holds of the items it did, -1 at first; the method's to number. */
+    int64_t *kept;
     const gops_quantized *quantized; /* the filter's; NULL unless the plan is */
     uint32_t data_zero; /* the zero point as the type loads it, subtracted from the data */
     const void *residual;

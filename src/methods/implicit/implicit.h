@@ -57,9 +57,6 @@ typedef struct gops_implicit {
     bool by_planes;      /* tiles of AMX read planes, not blocks: lanes_wide_planes.inc.h */
     bool joined;         /* taps are, for AMX: lanes.h; axes are then those of gops_implicit_axes */
     int32_t merged;      /* how many of the last axes a run spans */
-    /* Several items read each padded input: items before a barrier make each once, in the shared
-     * workspace, so many bytes each; 0: each item makes its own. */
-    int64_t shared_bytes;
     /* Where the parts of the workspace begin, in bytes; the padded input comes first. */
     int64_t offsets_begin, columns_begin, sum_offsets_begin, sums_begin;
     int64_t transpose_begin; /* sums of a block of columns, before or after their transpose */
@@ -185,10 +182,6 @@ static inline bool gops_implicit_blocks(const gops_plan *plan, const gops_implic
 void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
                          const gops_job *job, int64_t index, void *workspace,
                          gops_implicit_item *item);
-
-/* An item before the barrier: makes padded input number `index`. */
-void gops_implicit_share(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
-                         const gops_job *job, int64_t index);
 
 /* Ends it, after its last product. */
 void gops_implicit_end(const gops_implicit *p, const gops_implicit_item *item);

@@ -11,9 +11,6 @@
  * Which form and size of tile is the fastest depends on C_OUT, the width of the output and the
  * processor's vectors. implicit_prepare lays out each of them and keeps the one with the least
  * estimate.
- *
- * A blocked input is copied once for all blocks of channels where a single tap multiplies each value: items
- * before a barrier make it.
  */
 #include "methods/implicit/implicit_estimate.h"
 #include "methods/implicit/implicit_layout.h"
@@ -25,7 +22,7 @@
 #include <stdio.h>
 
 enum {
-    /* Each block of channels copies all of the data. */
+    /* A worker that has items of several boxes may copy each box for each block of channels. */
     MAX_CHANNEL_BLOCKS = 4,
     MAX_SUMS_BYTES = 32 << 10,
     COLUMNS_BEYOND_L2 = 512, /* of a block, where weights come from beyond the second level cache */
@@ -52,6 +49,10 @@ static const double NS_PER_SHARED_LINE = 6;
 /* Of blocked inputs with few columns for weights that come from beyond the second level cache: 1280 -> 1280,
  * 3x3 on 16x16, took AVX-512 1.14 times as long as by direct, and was estimated at 0.98. */
 static const double FEW_COLUMNS_SLOWER = 1.1;
+/* Of blocked inputs for a single tap that the first level cache does not hold, where the second one is large
+ * (implicit_estimate.c): 576 -> 96 on 14x14 took AVX2 0.235 ms, and pointwise 0.216, which was estimated at 1.05 of
+ * it (Intel Xeon, Granite Rapids class). */
+static const double BLOCKED_FROM_L2_SLOWER = 1.06;
 
 static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 
@@ -85,6 +86,18 @@ static bool reads_lines_again(const gops_plan *plan, const gops_implicit *p)
            p->depth_block * (p->mr + p->column_block) * bytes > plan->machine.l1_bytes;
 }
 
+/* Whether tiles of blocked inputs for a single tap without strides read all of a block of columns from a large second
+ * level cache. */
+static bool streams_columns(const gops_plan *plan, const gops_implicit *p, int64_t columns)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t block = gops_min(columns, p->column_block);
+    return p->blocked && !plan->quantized && conv->taps == 1 &&
+           conv->output_pixels == conv->data_pixels && gops_machine_has_large_l2(&plan->machine) &&
+           p->depth * (p->mr + block) * bytes > plan->machine.l1_bytes;
+}
+
 static bool weights_beyond_l2(const gops_plan *plan, const gops_implicit *p)
 {
     const int64_t row = plan->conv.channels_out * gops_compute_bytes(plan->type->compute);
@@ -107,11 +120,13 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
     const double slower = (planes_conflict(plan, p) ? CONFLICT_SLOWER : 1) *
                           (skips_pixels(plan, p) ? SKIPPING_SLOWER : 1) *
                           (reads_lines_again(plan, p) ? NARROW_IN_PLACE_SLOWER : 1) *
-                          (few ? FEW_COLUMNS_SLOWER : 1);
+                          (few ? FEW_COLUMNS_SLOWER : 1) *
+                          (streams_columns(plan, p, columns) ? BLOCKED_FROM_L2_SLOWER : 1);
     const double item = slower * gops_implicit_product_cost(plan, p, channels, columns, p->depth) +
                         gops_implicit_copy_cost((double)p->depth, 0);
-    const double input = gops_implicit_input_cost(plan, p, (double)padded) *
-                         (double)(p->boxes * (p->shared_bytes > 0 ? 1 : p->channel_blocks));
+    /* Each worker copies a box once. Others than those of a single tap were fitted when each item did. */
+    const int64_t copies = p->boxes * (blocked && conv->taps == 1 ? 1 : p->channel_blocks);
+    const double input = gops_implicit_input_cost(plan, p, (double)padded) * (double)copies;
     const bool beyond_l2 =
         outputs * (double)gops_compute_bytes(plan->type->compute) > (double)plan->machine.l2_bytes;
     const double copied = plan->quantized ? 0 : outputs * (beyond_l2 ? BEYOND_L2_SLOWER : 1);
@@ -135,24 +150,6 @@ static int64_t blocked_columns(const gops_plan *plan, const gops_implicit *p, in
     const int64_t blocks = gops_max(1, gops_ceil_div(columns, most));
     const int64_t even = gops_max(1, gops_ceil_div(columns, blocks));
     return blocks > 1 ? gops_round_up(even, unit) : gops_round_up(even, nr);
-}
-
-/* How many padded inputs there are. */
-static int64_t count_inputs(const gops_plan *plan, const gops_implicit *p)
-{
-    return gops_mul_saturate(gops_mul_saturate(plan->conv.batch, plan->conv.groups), p->boxes);
-}
-
-/* The bytes of each padded input in the shared workspace, or 0. A single tap multiplies each value so few times
- * that a copy for each block of channels is felt: 960 -> 160 on 7x7 took AVX2 0.193 ms with four, 0.172 with one
- * (Zen 3). */
-static int64_t shared_input(const gops_plan *plan, const gops_implicit *p, int64_t bytes,
-                            int64_t worker_limit)
-{
-    const int64_t each = gops_round_up(bytes, GOPS_WORKSPACE_ALIGNMENT);
-    const bool shares =
-        p->blocked && plan->conv.taps == 1 && p->channel_blocks > 1 && !gops_plan_has_lanes(plan);
-    return shares && gops_mul_saturate(count_inputs(plan, p), each) <= worker_limit / 2 ? each : 0;
 }
 
 /* Lays out the product for one form and tile; false where it does not fit. */
@@ -223,12 +220,11 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
                               : gops_implicit_column_block(plan, p, axes, axis, columns, nr,
                                                            MAX_SUMS_BYTES / (p->mr * step * bytes));
     const int64_t padded = gops_implicit_padded_values(plan, p);
-    p->shared_bytes = shared_input(plan, p, padded * bytes, worker_limit);
     const int64_t sums = p->mr * p->column_block * step;
-    p->worker_bytes = gops_implicit_workspace(plan, p, p->shared_bytes > 0 ? 0 : padded, p->depth,
-                                              sums, pixels_form ? 0 : sums);
+    p->worker_bytes =
+        gops_implicit_workspace(plan, p, padded, p->depth, sums, pixels_form ? 0 : sums);
     p->cost = implicit_cost(plan, p, padded, columns);
-    return p->worker_bytes <= worker_limit - count_inputs(plan, p) * p->shared_bytes;
+    return p->worker_bytes <= worker_limit;
 }
 
 /* Lays out one form and tile, and keeps it where it costs less than *best; `found` says whether there is
@@ -308,9 +304,7 @@ static gops_status find_and_describe(gops_plan *plan, gops_implicit_find *find,
     const gops_implicit *p = gops_implicit_read(plan);
     plan->worker_bytes = p->worker_bytes;
     plan->cost = p->cost;
-    plan->barrier = p->shared_bytes > 0 ? count_inputs(plan, p) : 0;
-    plan->shared_bytes = plan->barrier * p->shared_bytes;
-    plan->items = plan->barrier + conv->batch * conv->groups * p->channel_blocks * p->boxes;
+    plan->items = conv->batch * conv->groups * p->channel_blocks * p->boxes;
     plan->filter_variant = gops_implicit_variant(p);
     plan->filter_bytes = conv->groups *
                          gops_implicit_padded_channels(p, tiles, conv->channels_out) * p->depth *

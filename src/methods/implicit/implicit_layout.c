@@ -19,18 +19,6 @@ enum {
     SHARING_LINES = 8, /* planes a multiple of so many lines apart use an eighth of the sets */
 };
 
-bool gops_implicit_unpadded(int axes, const gops_axis *axis)
-{
-    for (int a = 0; a < axes; a++) {
-        const int64_t last =
-            (axis[a].output - 1) * axis[a].stride + (axis[a].kernel - 1) * axis[a].dilation;
-        if (axis[a].pad_begin != 0 || last >= axis[a].data) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Begins each plane with a cache line, so that a vector of pixels lies in one, and not so many lines
  * from the next that planes share sets of the first level cache. */
 static bool align_planes(gops_padded_input *padded, int64_t bytes)
@@ -237,6 +225,22 @@ static int64_t input_limit(const gops_plan *plan, const gops_implicit *p, bool m
     return gops_min(worker_limit / 2, large ? INT64_MAX : cached);
 }
 
+/* Units in each of so many blocks of channels, of floats in a few more, if two threads then have as much to do. */
+static int64_t block_units(const gops_plan *plan, int64_t units, int64_t blocks)
+{
+    const int64_t usual = gops_ceil_div(units, blocks);
+    const int64_t end = plan->quantized || blocks == 1 ? usual : usual - gops_min(usual, 16) + 1;
+    int64_t best = usual, least = INT64_MAX;
+    for (int64_t each = usual; each >= end; each--) {
+        const int64_t half = gops_ceil_div(gops_ceil_div(units, each), 2) * each;
+        if (half < least) {
+            best = each;
+            least = half;
+        }
+    }
+    return best;
+}
+
 bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit)
@@ -252,7 +256,7 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
         const int64_t blocks = gops_min(items, max_channel_blocks);
         p->channel_blocks = gops_clamp(gops_ceil_div(blocks, images), 1, units);
     }
-    p->channel_block = gops_ceil_div(units, p->channel_blocks) * unit;
+    p->channel_block = block_units(plan, units, p->channel_blocks) * unit;
     p->channel_blocks = gops_ceil_div(channels, p->channel_block);
     const int64_t limit = input_limit(plan, p, weights > data, worker_limit);
     const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);

@@ -6,9 +6,6 @@
 
 /* Axes of gops_axis are as the padded input sees them: `output` is what boxes count. */
 
-/* No tap of any output leaves the data. */
-bool gops_implicit_unpadded(int axes, const gops_axis *axis);
-
 /* The axes of boxes: those of the convolution, or with p->flat one that has all of its pixels, which
  * serves kernels of 1 without strides and pads. Where taps are joined, the last axis has one tap of an input
  * like its outputs, and the axis before it those taps that are left. Returns how many. */
@@ -70,7 +67,10 @@ void gops_implicit_pack(const gops_plan *plan, const void *weights, const int32_
 /* implicit_run.c: executes an item of an implicit convolution. */
 void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace);
 
-/* implicit_variant.c. Whether all of its pixels may be taken as those of one axis. */
+/* implicit_variant.c. No tap of any output leaves the data. */
+bool gops_implicit_unpadded(int axes, const gops_axis *axis);
+
+/* Whether all of its pixels may be taken as those of one axis. */
 bool gops_implicit_has_one_axis(const gops_conv_geometry *conv);
 
 /* Whether its tiles of AMX read planes. */

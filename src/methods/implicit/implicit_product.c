@@ -270,12 +270,12 @@ static void copy_input(const gops_plan *plan, const gops_implicit *p, const gops
     }
 }
 
-/* The input of the item's box: the data itself; or its padded copy, which an item before the barrier has
- * made, or which is made in the workspace. */
+/* The input of the item's box: the data itself; or its padded copy in the workspace, which is made unless the
+ * worker's item before this one left it there. */
 static const void *find_input(const gops_implicit *p, const gops_axis *axis,
-                              const gops_implicit_item *item, int64_t image_group, int64_t box)
+                              const gops_implicit_item *item, int64_t number)
 {
-    const unsigned char *data = find_data(item->plan, item->job, image_group);
+    const unsigned char *data = find_data(item->plan, item->job, number / p->boxes);
     int64_t start = 0;
     for (int a = 0; a < p->padded.axes; a++) {
         start += item->box.begin[a] * p->pitch[a];
@@ -283,23 +283,22 @@ static const void *find_input(const gops_implicit *p, const gops_axis *axis,
     if (p->in_place) {
         return data + start * item->plan->type->bytes;
     }
-    if (p->shared_bytes > 0) {
-        return (const unsigned char *)item->job->shared +
-               (image_group * p->boxes + box) * p->shared_bytes;
+    if (*item->job->kept != number) {
+        copy_input(item->plan, p, axis, &item->box, item->job, data, item->workspace);
+        *item->job->kept = number;
     }
-    copy_input(item->plan, p, axis, &item->box, item->job, data, item->workspace);
     return item->workspace;
 }
 
 /* What the next item copies: in a network it may be in no cache, and nothing is multiplied while it is copied. Where
  * the first level cache does not hold the weights, these are prefetched instead. */
 static gops_implicit_next find_next(const gops_implicit *p, const gops_axis *axis,
-                                    const gops_implicit_item *item, int64_t image_group,
-                                    int64_t box)
+                                    const gops_implicit_item *item, int64_t number)
 {
     const gops_plan *plan = item->plan;
     const int64_t weights = item->channels * p->depth * gops_compute_bytes(plan->type->compute);
-    if (p->in_place || p->shared_bytes > 0 || p->cut > 0 || box + 1 == p->boxes ||
+    const bool last_block = item->channel + item->channels == plan->conv.channels_out;
+    if (p->in_place || p->cut > 0 || !last_block || (number + 1) % p->boxes == 0 ||
         plan->quantized || gops_implicit_is_blocked(p) || gops_implicit_is_wide(p) ||
         weights > plan->machine.l1_bytes) {
         return (gops_implicit_next){0};
@@ -310,7 +309,7 @@ static gops_implicit_next find_next(const gops_implicit *p, const gops_axis *axi
     const int64_t begin = gops_clamp(last * axis->stride + reach, 0, axis->data);
     const int64_t end =
         gops_clamp((last + p->cut_pixels) * axis->stride + reach, begin, axis->data);
-    const unsigned char *data = find_data(plan, item->job, image_group);
+    const unsigned char *data = find_data(plan, item->job, number / p->boxes);
     return (gops_implicit_next){
         .at = data + begin * row,
         .end = data + end * row,
@@ -320,24 +319,15 @@ static gops_implicit_next find_next(const gops_implicit *p, const gops_axis *axi
     };
 }
 
-void gops_implicit_share(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
-                         const gops_job *job, int64_t index)
-{
-    gops_box box;
-    find_box(p, axis, index % p->boxes, &box);
-    copy_input(plan, p, axis, &box, job, find_data(plan, job, index / p->boxes),
-               (unsigned char *)job->shared + index * p->shared_bytes);
-}
-
 void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
                          const gops_job *job, int64_t index, void *workspace,
                          gops_implicit_item *item)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
-    const int64_t image_group = index / p->boxes / p->channel_blocks;
+    const int64_t number = index / p->channel_blocks, image_group = number / p->boxes;
     const int64_t group = image_group % conv->groups;
-    const int64_t channel = index / p->boxes % p->channel_blocks * p->channel_block;
+    const int64_t channel = index % p->channel_blocks * p->channel_block;
     *item = (gops_implicit_item){
         .plan = plan,
         .job = job,
@@ -349,9 +339,9 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
         .element = (image_group * conv->channels_out + channel) * conv->output_pixels,
         .workspace = workspace,
     };
-    find_box(p, axis, index % p->boxes, &item->box);
+    find_box(p, axis, number % p->boxes, &item->box);
     item->runs = pixel_runs(p, tiles->lanes, &item->box);
-    const gops_implicit_next next = find_next(p, axis, item, image_group, index % p->boxes);
+    const gops_implicit_next next = find_next(p, axis, item, number);
     item->pass = (gops_implicit_pass){
         .tiles = gops_implicit_tiles(p, tiles),
         .depth_block = p->depth_block,
@@ -359,7 +349,7 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
         .next = next,
         .work =
             {
-                .input = find_input(p, axis, item, image_group, index % p->boxes),
+                .input = find_input(p, axis, item, number),
                 .columns = (const int64_t *)(void *)(item->workspace + p->columns_begin),
                 .sum_offsets = (const int64_t *)(void *)(item->workspace + p->sum_offsets_begin),
             },

@@ -259,11 +259,7 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
     gops_implicit_item item;
     gops_axis axis[GOPS_MAX_SPATIAL];
     const int axes = gops_implicit_axes(plan, p, axis);
-    if (index < plan->barrier) {
-        gops_implicit_share(plan, p, axis, job, index);
-        return;
-    }
-    gops_implicit_begin(plan, p, axis, job, index - plan->barrier, workspace, &item);
+    gops_implicit_begin(plan, p, axis, job, index, workspace, &item);
     if (plan->quantized) {
         gops_lanes_begin(p, &item);
     }

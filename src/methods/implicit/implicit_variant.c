@@ -16,6 +16,18 @@ bool gops_implicit_is_wanted(const gops_plan *plan, int64_t mr, bool pixels_form
            plan->wanted_variant / JOINED == gops_implicit_variant(&p) / JOINED;
 }
 
+bool gops_implicit_unpadded(int axes, const gops_axis *axis)
+{
+    for (int a = 0; a < axes; a++) {
+        const int64_t last =
+            (axis[a].output - 1) * axis[a].stride + (axis[a].kernel - 1) * axis[a].dilation;
+        if (axis[a].pad_begin != 0 || last >= axis[a].data) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool gops_implicit_has_one_axis(const gops_conv_geometry *conv)
 {
     for (int a = 0; a < conv->axes; a++) {
