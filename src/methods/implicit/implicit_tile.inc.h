@@ -35,6 +35,8 @@
  *                     form `row` is 0, and i counts vectors.
  *   STEPS             int: how many steps of K a turn of the loops takes. What counts the turn also
  *                     takes ports of an Intel processor that multiply.
+ *   SHORT_STEPS       int: the same in the channels form where a turn is short, of tiles of half as many sums,
+ *                     and where rows leave out steps
  *   BLOCKED           int: how far apart neighbouring pixels are in blocked inputs (lanes.h); 1 if there
  *                     are none
  *   ROWS              int: of how many columns rows of outputs are at least at whose ends a tile leaves out
@@ -143,7 +145,6 @@ GOPS_INLINE void channels_step(const C *const *from, int64_t offset, const C *we
             at = from[j / run] + j % run * next + offset;
         } else if (j % run == 0) {
             at = from[j / run] + offset;
-            GOPS_OPAQUE(at); /* the others of the run are at constant distances from it */
         }
         if (without >> j & 1) {
             continue;
@@ -163,21 +164,22 @@ typedef struct NAME(channels_place) {
     const char *ahead;
 } NAME(channels_place);
 
-/* `k` steps of it. */
-GOPS_INLINE void channels_steps(channels_place *at, int64_t k, const C *const *from,
-                                const int vectors, const int nr, const int run, const int apart,
-                                int64_t next, const unsigned without, vector *sum)
+/* `k` steps of it, `steps` of them a turn. */
+GOPS_INLINE void channels_steps(channels_place *at, int64_t k, const int steps,
+                                const C *const *from, const int vectors, const int nr,
+                                const int run, const int apart, int64_t next,
+                                const unsigned without, vector *sum)
 {
     const int length = vectors * LANES;
-    for (; k >= STEPS; k -= STEPS, at->offsets += STEPS, at->weights += STEPS * length) {
+    for (; k >= steps; k -= steps, at->offsets += steps, at->weights += steps * length) {
         GOPS_UNROLL
-        for (int s = 0; s < STEPS; s++) {
+        for (int s = 0; s < steps; s++) {
             prefetch_line(&at->ahead);
             channels_step(from, at->offsets[s], at->weights + s * length, vectors, nr, run, apart,
                           next, without, sum);
         }
     }
-    for (; STEPS > 1 && k > 0; k--, at->offsets++, at->weights += length) {
+    for (; steps > 1 && k > 0; k--, at->offsets++, at->weights += length) {
         channels_step(from, *at->offsets, at->weights, vectors, nr, run, apart, next, without, sum);
     }
 }
@@ -196,17 +198,18 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
     }
     const int64_t next = apart == 0 && run > 1 ? work->columns[1] - work->columns[0] : apart;
     channels_place at = {work->offsets, work->weights, gops_tile_ahead(work)};
+    const int steps = rows > 0 || 2 * vectors * nr <= GOPS_MAX_SUMS ? SHORT_STEPS : STEPS;
     if (rows == 0) {
-        channels_steps(&at, work->depth, from, vectors, nr, run, apart, next, 0, sum);
+        channels_steps(&at, work->depth, steps, from, vectors, nr, run, apart, next, 0, sum);
         return;
     }
     const unsigned half = rows == 2 ? 1u << nr / 2 : 0;
     const unsigned first = 1 | half, last = 1u << (nr - 1) | half >> 1;
     const int64_t period = work->begin + work->middle + work->end;
     for (int64_t k = work->depth; k > 0; k -= period) {
-        channels_steps(&at, work->begin, from, vectors, nr, run, apart, next, first, sum);
-        channels_steps(&at, work->middle, from, vectors, nr, run, apart, next, 0, sum);
-        channels_steps(&at, work->end, from, vectors, nr, run, apart, next, last, sum);
+        channels_steps(&at, work->begin, steps, from, vectors, nr, run, apart, next, first, sum);
+        channels_steps(&at, work->middle, steps, from, vectors, nr, run, apart, next, 0, sum);
+        channels_steps(&at, work->end, steps, from, vectors, nr, run, apart, next, last, sum);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #define MULTIPLY_ADD(sum, data, weight) ((sum) += (data) * (weight))
 #define STEPS 1
+#define SHORT_STEPS 1
 #define ROWS 0
 #define BLOCKED 1
 #define START_AND_STORE "methods/implicit/implicit_store.inc.h"

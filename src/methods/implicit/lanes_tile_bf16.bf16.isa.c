@@ -46,6 +46,7 @@ GOPS_INLINE pair_bits add_pairs(pair_bits sums, pair_bits data, pair_bits weight
 #define WIDE_FIRST(work) ((const uint32_t *)NULL) /* the bias is added in the end */
 #endif
 #define STEPS 1
+#define SHORT_STEPS 1
 #define ROWS 0
 #define BLOCKED 1
 #define START_AND_STORE "methods/implicit/lanes_store_bf16.inc.h"
