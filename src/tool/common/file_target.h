@@ -16,7 +16,7 @@ typedef enum gops_target_kind {
 typedef struct gops_file_target {
     gops_target_kind kind;
     char name[PATH_MAX]; /* with symbolic links followed; of GOPS_TARGET_OPEN the last link */
-    struct stat status;  /* of GOPS_TARGET_REGULAR */
+    struct stat status;  /* of GOPS_TARGET_REGULAR and GOPS_TARGET_OTHER */
 } gops_file_target;
 
 /* False, with errno, if symbolic links form a loop or names are too long. */

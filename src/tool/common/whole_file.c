@@ -119,6 +119,22 @@ bool gops_whole_file_open(const char *path, gops_whole_file *file, gops_tool_err
     }
 }
 
+bool gops_whole_file_try(const char *path, gops_tool_error *error)
+{
+    gops_file_target target;
+    gops_whole_file file;
+    if (gops_file_target_find(path, &target) &&
+        (target.kind == GOPS_TARGET_OPEN ||
+         (target.kind == GOPS_TARGET_OTHER && !S_ISDIR(target.status.st_mode)))) {
+        return true;
+    }
+    if (!gops_whole_file_open(path, &file, error)) {
+        return false;
+    }
+    gops_whole_file_discard(&file);
+    return true;
+}
+
 bool gops_whole_file_write(gops_whole_file *file, const void *bytes, size_t count,
                            gops_tool_error *error)
 {

@@ -235,8 +235,9 @@ static bool run_demo(const char *path, const char *output, int32_t threads, work
 bool gops_demo_show(const char *path, const char *output, int32_t threads, gops_tool_error *error)
 {
     work w = {0};
+    const char *const sheet = output != NULL ? output : "groupops-demo.png";
     const bool done =
-        run_demo(path, output != NULL ? output : "groupops-demo.png", threads, &w, error);
+        gops_whole_file_try(sheet, error) && run_demo(path, sheet, threads, &w, error);
     release_work(&w);
     return done;
 }

@@ -5,6 +5,7 @@
 #include "common/flags.h"
 #include "common/machine.h"
 #include "common/terminal.h"
+#include "common/whole_file.h"
 #include "verbs/verbs.h"
 
 #include <groupops/version.h>
@@ -168,6 +169,10 @@ static bool bench_suite(const gops_command *command, gops_suite *suite, gops_too
 bool gops_verb_bench(const gops_command *command, gops_tool_error *error)
 {
     gops_suite suite;
+    const char *const picture = command->settings.plot_file;
+    if (picture != NULL && !gops_whole_file_try(picture, error)) {
+        return false;
+    }
     if (command->operation != NULL) {
         return bench_one(command, error);
     }

@@ -345,8 +345,15 @@ static void plot(void)
             count_of(svg, " GFLOP/s, ") == 2 && count_of(svg, " width=\"330.0\"") == 1 &&
             count_of(svg, ">a&lt;b&amp;c</text>") == 1 && count_of(svg, ">large</text>") == 1,
         "%s", svg);
-    tool_expect(CONV " --plot=no/x.svg --reps=1 --seconds=0 --json", 1,
-                "groupops: no/x.svg: it cannot be written: No such file or directory\n");
+    /* Before anything is measured and printed. */
+    static const char *const benches[] = {CONV " --plot=", "bench --suite=mine.txt --plot="};
+    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "%sno/x.svg" QUICK, benches[i]);
+        tool_expect_refusal(line, 1, "no/x.svg: it cannot be written: No such file or directory");
+    }
+    tool_expect(CONV " --plot=/dev/full" QUICK, 1,
+                "groupops: /dev/full: it cannot be written: No space left on device\n");
 }
 
 static void full_standard_output(void)
