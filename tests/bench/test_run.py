@@ -1,0 +1,40 @@
+"""test_run.py: of a run that fails, older results stay, and what it had measured is kept beside them."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def measured(bench, path, text, failing):
+    """What `bench` makes of a program that prints the text; whether it failed."""
+    program = f"print({text!r}, end=''); raise SystemExit({int(failing)})"
+    try:
+        with bench.results(path) as output:
+            bench.command(sys.executable, "-c", program, stdout=output)
+    except bench.subprocess.CalledProcessError:
+        return True
+    return False
+
+
+def main():
+    loader = importlib.machinery.SourceFileLoader("bench", str(HERE / "run"))
+    bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
+    loader.exec_module(bench)
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / "peers.csv"
+        part = pathlib.Path(name) / "peers.csv.part"
+        assert not measured(bench, path, "old", failing=False)
+        assert path.read_text() == "old" and not part.exists()
+        assert measured(bench, path, "", failing=True)
+        assert path.read_text() == "old" and not part.exists()
+        assert measured(bench, path, "half", failing=True)
+        assert path.read_text() == "old" and part.read_text() == "half"
+        assert not measured(bench, path, "new", failing=False)
+        assert path.read_text() == "new" and not part.exists()
+
+
+main()
