@@ -1,6 +1,7 @@
 # The short form of what takes a build of its own: builds the library and the test programs TESTS in
 # BINARY by COMPILER (through LAUNCHER), or for the processor CROSS, as BUILD with the FLAGS and the
-# instruction sets ISAS, and runs them.
+# instruction sets ISAS, and runs them. The inner loops are compiled with KERNEL_FLAGS besides, the portable
+# ones with PORTABLE_FLAGS after these.
 # Without the compiler, or without what ./cmake/dev cross has fetched for the processor, it is skipped.
 set(how "")
 if(LAUNCHER)
@@ -28,6 +29,8 @@ endif()
 string(REPLACE "," ";" tests ${TESTS})
 list(TRANSFORM tests PREPEND test_ OUTPUT_VARIABLE targets)
 list(TRANSFORM targets REPLACE "^test_fuzz_" "replay_")
+# Of the sets for floating point, the best one and the portable one.
+list(TRANSFORM tests REPLACE "^random$" "random(_portable)?")
 list(TRANSFORM tests REPLACE "^(random_quantized)$" "\\1_.*") # has a test for each case
 string(REPLACE ";" "|" pattern "${tests}")
 string(REPLACE ";" " " flags "${FLAGS}")
@@ -42,9 +45,10 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
+set(portable "$<STREQUAL:$<TARGET_PROPERTY:NAME>,groupops_kernels_portable>")
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BINARY} -G Ninja ${how} -DCMAKE_BUILD_TYPE=${BUILD}
     -DGROUPOPS_BLAS=${BLAS} -DGROUPOPS_HARDEN=OFF -DGROUPOPS_TOOL=OFF -DGROUPOPS_ORT=OFF
-    -DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS} -DGROUPOPS_ISAS=${ISAS} "-DCMAKE_C_FLAGS=${flags}")
+    "-DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS}$<SEMICOLON>$<${portable}:${PORTABLE_FLAGS}>" -DGROUPOPS_ISAS=${ISAS} "-DCMAKE_C_FLAGS=${flags}")
 run(${CMAKE_COMMAND} --build ${BINARY} --parallel 2 --target ${targets})
 run(${CMAKE_CTEST_COMMAND} --test-dir ${BINARY} --output-on-failure -R "^(${pattern})$")
 message("${output}")

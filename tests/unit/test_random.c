@@ -3,11 +3,12 @@
  *
  * GROUPOPS_TEST_SEED brings a run back; GROUPOPS_TEST_RANDOM=NUMBER besides runs the problem of
  * that number alone; GROUPOPS_TEST_RANDOM_COUNT=NUMBER sets how many problems there are altogether
- * (for valgrind; without it 8,400, so that each type gets more than 500).
+ * (for valgrind; without it 8,400, so that each type gets more than 500, or with GROUPOPS_ISA 2,000).
  */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 #include "every_plan.h"
 #include "harness.h"
 
-enum { COUNT = 8400, MAX_ALGORITHMS = 32, MAX_FAILURES = 10 };
+enum { COUNT = 8400, COUNT_OF_ISA = 2000, MAX_ALGORITHMS = 32, MAX_FAILURES = 10 };
 
 /* The floating point types first: a normalization takes no others. */
 static const gops_type types[] = {GOPS_F32,    GOPS_F64, GOPS_F16, GOPS_BF16, GOPS_F8E4M3,
@@ -109,7 +110,7 @@ static int execute(const gops_problem *problem, const gops_plan *plan,
     return good;
 }
 
-static int64_t reshaped, not_reshaped;
+static int64_t reshaped, not_reshaped, usual_count;
 
 /* The same by a plan that is a reshaped one of other data, and with the filter of that. */
 static int execute_reshaped(const gops_problem *problem, const gops_problem_buffers *buffers,
@@ -256,7 +257,7 @@ static void run_operation(gops_problem_operation operation, int percent)
 {
     int64_t only = gops_test_environment_number("GROUPOPS_TEST_RANDOM", -1);
     int64_t count =
-        gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", COUNT) * percent / 100;
+        gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", usual_count) * percent / 100;
     int64_t run = 0;
     int failures = 0;
     gops_test_keep_isa();
@@ -310,5 +311,7 @@ int main(void)
     signal(SIGFPE, on_signal);
     static const gops_test_case cases[] = {
         {"conv", conv}, {"deconv", deconv}, {"norm", norm}, {NULL, NULL}};
+    const int of_isa = getenv("GROUPOPS_ISA") != NULL && getenv("GROUPOPS_TEST_RANDOM") == NULL;
+    usual_count = of_isa ? COUNT_OF_ISA : COUNT;
     return gops_test_main("random problems", cases);
 }
