@@ -53,11 +53,10 @@ bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error)
         done = read_into(settings->choices, file, path, error);
         fclose(file);
     } else {
-        done = errno == ENOENT && settings->algorithm != NULL &&
-               strcmp(settings->algorithm, "fastest") == 0;
-        if (!done) {
-            gops_tool_refuse_errno(error, "%s: it cannot be read", path);
-        }
+        const bool is_new = errno == ENOENT && settings->algorithm != NULL &&
+                            strcmp(settings->algorithm, "fastest") == 0;
+        done = is_new ? gops_whole_file_try(path, error)
+                      : gops_tool_refuse_errno(error, "%s: it cannot be read", path);
     }
     settings->choices_read = gops_choices_count(settings->choices);
     if (!done) {

@@ -6,7 +6,7 @@
 #include "common/tool_error.h"
 
 /* Reads the file that the settings name into settings->choices; does nothing without a name. A file
- * that does not exist is refused; with --algorithm=fastest it counts as empty. */
+ * that does not exist is refused; with --algorithm=fastest it counts as empty, unless it could not be written. */
 bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error);
 
 /* If choices were added, writes them to the file, whole or not at all, together with those that

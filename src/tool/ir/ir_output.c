@@ -1,4 +1,5 @@
 /* ir_output.c: writes the Results of a model as .npy files. */
+#include "common/whole_file.h"
 #include "ir/ir_run.h"
 
 #include <errno.h>
@@ -73,26 +74,40 @@ bool gops_ir_check_names(const gops_ir_run *run, gops_tool_error *error)
     return done;
 }
 
+static bool make_path(const gops_ir_run *run, int index, const char *folder, char path[PATH_MAX],
+                      gops_tool_error *error)
+{
+    const file_name name = make_name(&run->model->layer[index]);
+    return snprintf(path, PATH_MAX, "%s/%s.npy", folder, name.text) < PATH_MAX ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: the name is too long", folder);
+}
+
+bool gops_ir_make_folder(const gops_ir_run *run, const char *folder, gops_tool_error *error)
+{
+    char path[PATH_MAX];
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        return gops_tool_refuse_errno(error, "%s: it cannot be made", folder);
+    }
+    for (int i = 0; i < run->model->layers; i++) {
+        if (is_result(run, i) &&
+            !(make_path(run, i, folder, path, error) && gops_whole_file_try(path, error))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool gops_ir_write_outputs(const gops_ir_run *run, const char *folder, gops_tool_error *error)
 {
     char path[PATH_MAX];
-    bool made = true;
-    folder = folder != NULL ? folder : ".";
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        made = gops_tool_refuse_errno(error, "%s: it cannot be made", folder);
-    }
-    if (!gops_ir_all(run, made, error)) {
-        return false;
-    }
     for (int i = 0; i < run->model->layers; i++) {
         if (!is_result(run, i)) {
             continue;
         }
         const int index = run->model->layer[i].input[0].source;
         const gops_ir_step *source = &run->step[index];
-        const file_name name = make_name(&run->model->layer[i]);
-        if (snprintf(path, sizeof path, "%s/%s.npy", folder, name.text) >= (int)sizeof path) {
-            return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: the name is too long", folder);
+        if (!make_path(run, i, folder, path, error)) {
+            return false;
         }
         if (run->ranks != NULL
                 ? !run->ranks->write(run, index, path, error)

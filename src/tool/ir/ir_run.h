@@ -231,10 +231,14 @@ bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error);
 /* Executes the prepared layers. Only the elements that Results read are still allocated after. */
 bool gops_ir_execute_all(gops_ir_run *run, gops_tool_error *error);
 
-/* Writes a .npy file for each Result into `folder` (NULL: the current one), which is made if it does not
- * exist.
- * gops_ir_check_names refuses a model without a Result or with two of the same file name. */
+/* Before execution: refuses a model without a Result or with two of the same file name. */
 bool gops_ir_check_names(const gops_ir_run *run, gops_tool_error *error);
+
+/* Before execution: makes `folder` if it does not exist, and refuses one that the Results' files cannot
+ * be written to. */
+bool gops_ir_make_folder(const gops_ir_run *run, const char *folder, gops_tool_error *error);
+
+/* Writes a .npy file for each Result into `folder`. */
 bool gops_ir_write_outputs(const gops_ir_run *run, const char *folder, gops_tool_error *error);
 
 void gops_ir_run_release(gops_ir_run *run);

@@ -104,13 +104,15 @@ static bool load_model(const char *path, gops_ir_model *model, gops_tool_error *
 
 static bool run_model(gops_ir_run *run, const gops_command *command, gops_tool_error *error)
 {
-    const char *path = command->files[0];
+    const char *path = command->files[0], *given = command->settings.output_dir;
+    const char *folder = given != NULL ? given : ".";
     bool done = start_run(run, command, error);
     done = (gops_ir_all(run, done, error) && gops_ir_prepare_all(run, error) &&
-            gops_ir_all(run, gops_ir_check_names(run, error), error) &&
-            gops_ir_execute_all(run, error)) ||
+            gops_ir_all(run, gops_ir_check_names(run, error), error)) ||
            gops_tool_prefix(error, "%s", path);
-    return done && gops_ir_write_outputs(run, command->settings.output_dir, error);
+    return done && gops_ir_all(run, gops_ir_make_folder(run, folder, error), error) &&
+           (gops_ir_execute_all(run, error) || gops_tool_prefix(error, "%s", path)) &&
+           gops_ir_write_outputs(run, folder, error);
 }
 
 bool gops_verb_ir_by(const gops_command *command, gops_ir_ranks *ranks, gops_tool_error *error)

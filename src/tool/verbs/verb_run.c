@@ -3,6 +3,7 @@
  * The headers are read and the plan is made before any element is read or any large buffer is
  * allocated, and the filter is freed once it is packed. So the peak of memory is the data, the
  * packed filter, the output and the workspace. */
+#include "common/whole_file.h"
 #include "npy/moments.h"
 #include "npy/npy.h"
 #include "npy/quantization.h"
@@ -225,10 +226,11 @@ bool gops_verb_run(const gops_command *command, gops_tool_error *error)
     }
     state.bias.file.descriptor = -1;
     state.residual.file.descriptor = -1;
+    const char *const path = command->settings.output_file;
     const bool done = open_inputs(&state, error) && open_extras(&state, error) &&
-                      make_plan(&state, error) && read_inputs(&state, error) &&
-                      execute_run(&state, error) &&
-                      write_output(&state, command->settings.output_file, error);
+                      gops_whole_file_try(path, error) && make_plan(&state, error) &&
+                      read_inputs(&state, error) && execute_run(&state, error) &&
+                      write_output(&state, path, error);
     release_run(&state);
     return done;
 }

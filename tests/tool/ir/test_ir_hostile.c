@@ -141,6 +141,13 @@ static void names(void)
              "<edge from-layer=\"2\" from-port=\"2\" to-layer=\"4\" to-port=\"0\"/>%s", rest);
     ir_write_text("m.xml", text);
     expect_refused("two Results", "two Results would be written to a_b.npy");
+    /* What cannot be written is told before anything is. */
+    memcpy(strstr(text, "a/b"), "c/d", 3);
+    ir_write_text("m.xml", text);
+    gops_test_check(mkdir("out/a_b.npy", 0777) == 0, "mkdir");
+    tool_expect_refusal("ir m.xml --output-dir=out", 1,
+                        "out/a_b.npy: it cannot be written: Is a directory");
+    gops_test_check(access("out/c_d.npy", F_OK) != 0, "the other output was written");
 }
 
 /* Elements inside each other, closed and left open: a reader that calls itself for each of them

@@ -245,7 +245,8 @@ static void refused(void)
                 "groupops: c.txt: line 2 of the choices was damaged: its sum is not that of its "
                 "text\n");
     tool_expect("info --choices=c.txt", 2, "groupops: --choices does not go with info\n");
-    tool_expect("plan " LAYER " --algorithm=fastest --choices=no/c.txt", 1,
+    /* Before anything is measured: even of a plan that would be refused. */
+    tool_expect("plan conv --data=1,2,3 --filter=1,1,1,3 --choices=no/c.txt --algorithm=fastest", 1,
                 "groupops: no/c.txt: it cannot be written: No such file or directory\n");
     /* Of a plan that fails nothing is written. */
     tool_expect("plan conv --data=1,2,3 --filter=1,1,1,3 --choices=d.txt --algorithm=fastest", 1,

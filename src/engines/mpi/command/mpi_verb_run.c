@@ -4,6 +4,7 @@
 #include "mpi_npy.h"
 
 #include "common/flags.h"
+#include "common/whole_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,11 @@ static bool run_all(run_state *state, gops_tool_error *error)
         !gops_mpi_plan_operation(world, state->command, &state->settings, state->inputs,
                                  state->distribution, &state->plan, &state->info, error) ||
         !gops_mpi_all(world, !state->convolves || check_extras(state, error), error)) {
+        return false;
+    }
+    const bool written =
+        world->rank != 0 || gops_whole_file_try(state->settings.output_file, error);
+    if (!gops_mpi_all(world, written, error)) {
         return false;
     }
     gops_mpi_progress(world, "reading");
