@@ -61,6 +61,7 @@ typedef struct gops_implicit {
     int64_t offsets_begin, columns_begin, sum_offsets_begin, sums_begin;
     int64_t transpose_begin; /* sums of a block of columns, before or after their transpose */
     int64_t windows_begin;   /* quantized plans: the sums of windows (lanes.h) */
+    int64_t values_begin;    /* and gops_lanes_values */
     int64_t worker_bytes;
     double cost; /* gops_plan's */
 } gops_implicit;
@@ -98,6 +99,13 @@ typedef struct gops_implicit_next {
     int64_t planes;
 } gops_implicit_next;
 
+/* The tiles of `columns` columns: `larger_calls` times the larger one, and then the smaller one. */
+typedef struct gops_implicit_split {
+    int64_t mr, columns;
+    const gops_tile *larger, *smaller;
+    int64_t larger_calls;
+} gops_implicit_split;
+
 /* One product: a block of columns, for the channels of a tile. */
 typedef struct gops_implicit_pass {
     const gops_tile *tiles; /* the list of the form */
@@ -111,6 +119,7 @@ typedef struct gops_implicit_pass {
     gops_implicit_part part[GOPS_IMPLICIT_MAX_PARTS];
     gops_implicit_rows rows;
     gops_implicit_next next;
+    gops_implicit_split split; /* of the product before this one */
     gops_tile_work work; /* of all columns and all of the depth; bounds are for complete sums */
 } gops_implicit_pass;
 
@@ -122,6 +131,7 @@ typedef struct gops_implicit_item {
     bool adds;                /* the residual's codes to bytes, when they are stored */
     gops_requantize_sum sum;  /* how */
     gops_lanes_epilogue epilogue;
+    gops_lanes_values values;
     const gops_job *job;   /* what is left to do when sums are stored */
     const gops_job *whole; /* with what the tiles' epilogue does */
     gops_box box;

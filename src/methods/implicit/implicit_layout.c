@@ -360,6 +360,8 @@ int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t
     p->sums_begin = gops_reserve(&end, (sums + (plan->quantized ? lanes : 0)) * bytes);
     p->transpose_begin = gops_reserve(&end, transpose * bytes);
     p->windows_begin = gops_reserve(&end, plan->quantized ? p->column_block * lanes * bytes : 0);
+    const int64_t values = 2 * (p->channel_block + GOPS_EPILOGUE_CHANNELS);
+    p->values_begin = gops_reserve(&end, plan->quantized ? values * bytes : 0);
     return end;
 }
 

@@ -37,26 +37,37 @@ static void set_rows(const gops_implicit_pass *pass, int64_t at, int64_t nr, gop
     }
 }
 
-/* The columns from number `at` on that are of one part. A tile may compute columns of the next part, which
- * that part computes again. */
-static void multiply_part(const gops_implicit_pass *pass, int64_t at, int64_t columns,
-                          gops_tile_work *work)
+/* Which tiles `columns` take: as many of the first one as are counted, and then the other. */
+static gops_implicit_split split_columns(const gops_implicit_pass *pass, int64_t columns)
 {
-    const gops_tile *larger = gops_implicit_tile(pass->tiles, pass->mr, INT64_MAX);
-    const gops_tile *smaller = gops_implicit_tile(pass->tiles, pass->mr, columns % larger->nr),
-                    *tile;
-    int64_t larger_calls = columns / larger->nr;
+    gops_implicit_split split = {.mr = pass->mr,
+                                 .columns = columns,
+                                 .larger = gops_implicit_tile(pass->tiles, pass->mr, INT64_MAX)};
+    const gops_tile *larger = split.larger;
+    split.larger_calls = columns / larger->nr;
+    split.smaller = gops_implicit_tile(pass->tiles, pass->mr, columns % larger->nr);
     if (columns > 0 &&
         gops_implicit_splits_evenly(larger)) { /* with 6 at most, 49 are 4 x 6 and 5 x 5 */
         const int64_t calls = gops_ceil_div(columns, larger->nr), size = columns / calls;
-        larger = gops_implicit_tile(pass->tiles, pass->mr, size + 1);
-        smaller = gops_implicit_tile(pass->tiles, pass->mr, size);
-        larger_calls = columns % calls;
+        split.larger = gops_implicit_tile(pass->tiles, pass->mr, size + 1);
+        split.smaller = gops_implicit_tile(pass->tiles, pass->mr, size);
+        split.larger_calls = columns % calls;
     }
-    work->columns = pass->work.columns + at;
-    work->sum_offsets = pass->work.sum_offsets + at;
+    return split;
+}
+
+/* The columns from number `at` on that are of one part. A tile may compute columns of the next part, which
+ * that part computes again. */
+static void multiply_part(gops_implicit_pass *pass, int64_t at, int64_t columns)
+{
+    gops_tile_work *work = &pass->work;
+    const gops_tile *tile;
+    if (pass->split.mr != pass->mr || pass->split.columns != columns) {
+        pass->split = split_columns(pass, columns);
+    }
+    const int64_t larger_calls = pass->split.larger_calls;
     for (int64_t i = 0, done = 0; i < columns; i += work->tiles * tile->nr, done += work->tiles) {
-        tile = done < larger_calls ? larger : smaller;
+        tile = done < larger_calls ? pass->split.larger : pass->split.smaller;
         work->tiles = pass->rows.length > 0 ? 1
                       : done < larger_calls ? larger_calls - done
                                             : gops_ceil_div(columns - i, tile->nr);
@@ -76,36 +87,49 @@ static void move_next(gops_implicit_next *next, const unsigned char *at)
     }
 }
 
+/* Tiles take the pass's work itself: a copy of it would read in vectors what was stored in parts just before,
+ * and so wait until all stores to the output before those are done. */
 void gops_implicit_multiply(gops_implicit_pass *pass)
 {
-    const gops_tile_work *all = &pass->work;
-    gops_tile_work work = *all;
+    gops_tile_work *work = &pass->work;
+    const int64_t *const columns = work->columns, *const sum_offsets = work->sum_offsets;
+    const int64_t *const offsets = work->offsets, all = work->depth;
+    const unsigned char *const weights = work->weights;
+    const void *const bounds = work->bounds;
     const int64_t step_bytes = pass->mr * pass->bytes;
     const bool prefetches_data = pass->next.planes > 0;
-    const gops_implicit_part one = {.columns = pass->count};
-    work.ahead = pass->next.at;
-    work.ahead_end = pass->next.end;
-    for (int64_t k = 0; k < all->depth; k += pass->depth_block) {
-        const int64_t depth = gops_min(pass->depth_block, all->depth - k);
-        work.accumulate = k > 0;
-        work.bounds = k + depth == all->depth ? all->bounds : NULL;
+    work->ahead = pass->next.at;
+    work->ahead_end = pass->next.end;
+    for (int64_t k = 0; k < all; k += pass->depth_block) {
+        const int64_t depth = gops_min(pass->depth_block, all - k);
+        work->accumulate = k > 0;
+        work->bounds = k + depth == all ? bounds : NULL;
         if (!prefetches_data) { /* the weights behind these come next, and may be in no cache */
-            work.ahead = (const unsigned char *)all->weights + (k + depth) * step_bytes;
-            work.ahead_end = work.ahead + depth * step_bytes;
+            work->ahead = weights + (k + depth) * step_bytes;
+            work->ahead_end = work->ahead + depth * step_bytes;
         }
         int64_t at = 0;
         for (int64_t i = 0; i < gops_max(1, pass->parts); i++) {
+            const gops_implicit_part one = {.columns = pass->count, .depth = depth};
             const gops_implicit_part *part = pass->parts > 0 ? &pass->part[i] : &one;
-            work.offsets = all->offsets + k + part->first;
-            work.weights = (const unsigned char *)all->weights + (k + part->first) * step_bytes;
-            work.depth = pass->parts > 0 ? part->depth : depth;
-            multiply_part(pass, at, part->columns, &work);
+            work->offsets = offsets + k + part->first;
+            work->weights = weights + (k + part->first) * step_bytes;
+            work->depth = part->depth;
+            work->columns = columns + at;
+            work->sum_offsets = sum_offsets + at;
+            multiply_part(pass, at, part->columns);
             at += part->columns;
         }
     }
     if (prefetches_data) {
-        move_next(&pass->next, work.ahead);
+        move_next(&pass->next, work->ahead);
     }
+    work->columns = columns;
+    work->sum_offsets = sum_offsets;
+    work->offsets = offsets;
+    work->depth = all;
+    work->weights = weights;
+    work->bounds = bounds;
 }
 
 static gops_pixel_runs pixel_runs(const gops_implicit *p, int64_t lanes, const gops_box *box)
@@ -167,10 +191,16 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
         const int64_t begin = gops_min(next * runs->step, runs->last);
         const int64_t base = to_output ? run * runs->length + begin : i * apart;
         const int64_t scale = to_output ? 1 : apart / runs->step;
-        for (; i < count && next < runs->columns; i++, next++) {
-            const int64_t along = gops_min(next * runs->step, runs->last);
-            sum_offsets[i] = base + (along - begin) * scale;
-            columns[i] = (position + along * p->pitch[axes - 1]) * values;
+        const int64_t some = gops_min(count - i, runs->columns - next);
+        const int64_t pitch = p->pitch[axes - 1] * values, step = runs->step;
+        for (int64_t j = 0; j < some; j++) {
+            sum_offsets[i + j] = base + j * (step * scale);
+            columns[i + j] = position * values + begin * pitch + j * (step * pitch);
+        }
+        i += some;
+        if ((next + some - 1) * step > runs->last) { /* the last one ends with the run */
+            sum_offsets[i - 1] = base + (runs->last - begin) * scale;
+            columns[i - 1] = position * values + runs->last * pitch;
         }
     }
     for (int64_t j = 0; j < GOPS_MAX_NR - 1; j++) {

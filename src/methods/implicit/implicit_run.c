@@ -176,6 +176,37 @@ static void store_pixels_form(const gops_implicit_item *item, int64_t first, int
     }
 }
 
+static gops_lanes_filter filter_of_lanes(const gops_implicit_item *item)
+{
+    const gops_plan *plan = item->plan;
+    const gops_implicit *p = gops_implicit_read(plan);
+    const int64_t rows = plan->conv.groups * plan->conv.channels_out;
+    return gops_lanes_filter_of(plan, item->job->filter, p->depth, gops_implicit_ones_mr(plan, p),
+                                rows);
+}
+
+/* The values of all channels of the item. */
+static void begin_values(gops_implicit_item *item)
+{
+    const gops_implicit *p = gops_implicit_read(item->plan);
+    const uint32_t *sums = filter_of_lanes(item).sums;
+    const gops_lanes_rows rows = {
+        .channel = item->channel_of_all,
+        .repeat = 1,
+        .count = item->channels,
+        .k = item->plan->conv.k,
+        .weight_sums = sums != NULL ? sums + item->channel_of_all : NULL,
+    };
+    item->values.first = (uint32_t *)(void *)(item->workspace + p->values_begin);
+    item->values.scale = (float *)(item->values.first + p->channel_block + GOPS_EPILOGUE_CHANNELS);
+    if (!p->pixels_form ||
+        gops_implicit_is_wide(p)) { /* tiles read those beyond the last channel */
+        memset(item->values.first + item->channels, 0, GOPS_EPILOGUE_CHANNELS * sizeof(uint32_t));
+        memset(item->values.scale + item->channels, 0, GOPS_EPILOGUE_CHANNELS * sizeof(float));
+    }
+    gops_lanes_begin_rows(item, &rows);
+}
+
 /* One block of columns, for all channels of the item. */
 static void run_columns(gops_implicit_item *item, const gops_axis *axis,
                         const gops_epilogue *epilogue, const unsigned char *weights, int64_t first)
@@ -186,11 +217,6 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     gops_tile_work *work = &pass->work;
     const bool to_output = item->runs.writes_outputs && tiles_finish(item);
     const int64_t pixels = plan->conv.output_pixels;
-    const int64_t rows = plan->conv.groups * plan->conv.channels_out;
-    const gops_lanes_filter lanes = plan->quantized
-                                        ? gops_lanes_filter_of(plan, item->job->filter, p->depth,
-                                                               gops_implicit_ones_mr(plan, p), rows)
-                                        : (gops_lanes_filter){0};
     gops_epilogue_values bias;
     work->pixels = gops_implicit_stored_pixels(p, &item->runs, to_output);
     pass->mr = p->mr;
@@ -199,7 +225,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     }
     if (item->windows) {
         gops_implicit_list_columns(p, item, first, false, item->runs.step);
-        gops_lanes_sum_windows(p, item, first, lanes.ones);
+        gops_lanes_sum_windows(p, item, first, filter_of_lanes(item).ones);
     }
     for (int64_t c = 0; c < item->channels; c += pass->mr) {
         const int64_t left = item->channels - c;
@@ -217,15 +243,9 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
             work->bias = &bias;
         }
         const int64_t row = item->channel_of_all + c;
-        const gops_lanes_rows of = {
-            .channel = row,
-            .repeat = 1,
-            .count = count,
-            .k = plan->conv.k,
-            .weight_sums = lanes.sums != NULL ? lanes.sums + row : NULL,
-        };
+        const gops_lanes_rows of = {.channel = row, .repeat = 1, .count = count};
         if (plan->quantized) {
-            gops_lanes_begin_rows(item, &of);
+            gops_lanes_take_values(item, c);
         }
         work->weights = weights;
         weights += mr * p->depth * pass->bytes;
@@ -271,6 +291,9 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
                                                           ? GOPS_EPILOGUE_SEPARATE_RESIDUAL
                                                           : GOPS_EPILOGUE_NO_RESIDUAL);
     item.job = epilogue.applies ? &epilogue.rest : job;
+    if (plan->quantized) {
+        begin_values(&item);
+    }
     int64_t first_pixel = 0;
     for (int a = 0; a < axes; a++) {
         first_pixel = first_pixel * axis[a].output + item.box.begin[a];

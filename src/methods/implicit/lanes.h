@@ -47,8 +47,7 @@ enum { GOPS_LANES_BLOCK = 16, GOPS_LANES_QUAD = 4, GOPS_LANES_PAIR = 2 };
 
 /* What a tile makes of its sums before it stores them: post_ops/requantize.h. */
 typedef struct gops_lanes_epilogue {
-    uint32_t first[GOPS_EPILOGUE_CHANNELS]; /* by channel: what the sums begin with */
-    float scale[GOPS_EPILOGUE_CHANNELS];
+    const float *scale; /* by channel of the tile */
     float low, high;
     int32_t zero;
     bool to_8_bit; /* stores bytes; if not, floats */

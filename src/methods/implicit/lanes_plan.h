@@ -15,6 +15,12 @@ typedef enum gops_lanes_result {
     GOPS_LANES_BYTES, /* 8-bit outputs */
 } gops_lanes_result;
 
+/* By channel, and readable up to the end of a tile: what its sums begin with, and the scale. */
+typedef struct gops_lanes_values {
+    uint32_t *first;
+    float *scale;
+} gops_lanes_values;
+
 static inline int64_t gops_lanes_result_bytes(gops_lanes_result result)
 {
     return result == GOPS_LANES_BYTES ? 1 : (int64_t)sizeof(uint32_t);

@@ -79,7 +79,6 @@ void gops_lanes_begin_epilogue(gops_implicit_item *item, bool complete)
         set_bytes(item->plan, epilogue);
         item->pass.work.bounds = epilogue;
     }
-    item->pass.work.bias = epilogue->first;
 }
 
 void gops_lanes_keep_raw(gops_implicit_item *item)
@@ -108,10 +107,12 @@ static void begin_channels(const int32_t *points, const uint32_t *bias, const go
 {
     const uint32_t k = (uint32_t)rows->k, *sums = rows->weight_sums;
     const int64_t count = rows->count;
-    for (int64_t i = 0; i < count; i++) {
-        first[i] = bias != NULL ? bias[i] : 0;
+    if (bias != NULL) {
+        memcpy(first, bias, (size_t)count * sizeof *first);
+    } else {
+        memset(first, 0, (size_t)count * sizeof *first);
     }
-    for (int64_t i = 0; sums != NULL && i < count; i++) {
+    for (int64_t i = 0; sums != NULL && zero != 0 && i < count; i++) {
         const uint32_t point = gops_wrapping_add((uint32_t)points[i], shift);
         first[i] = gops_wrapping_add(first[i], zero_terms(zero, point, k, sums[i]));
     }
@@ -137,16 +138,14 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
     const bool adds_bias = item->result != GOPS_LANES_RAW && item->job->bias != NULL;
     const float *scales =
         item->result == GOPS_LANES_BYTES ? quantized->multipliers : quantized->scales;
-    uint32_t *restrict first = item->epilogue.first;
-    float *restrict scale = item->epilogue.scale;
+    uint32_t *restrict first = item->values.first;
+    float *restrict scale = item->values.scale;
     if (rows->repeat == 1) {
         const int64_t o = rows->channel + rows->first;
         begin_channels(quantized->zero_points + o,
                        adds_bias ? (const uint32_t *)item->job->bias + o : NULL, rows, zero, shift,
                        first);
-        for (int64_t i = 0; i < rows->count; i++) {
-            scale[i] = scales[o + i];
-        }
+        memcpy(scale, scales + o, (size_t)rows->count * sizeof *scale);
         item->epilogue.may_overflow = has_large(scale, rows->count);
         return;
     }

@@ -29,8 +29,16 @@ void gops_lanes_find_parts(const gops_implicit *p, const gops_axis *axis, const 
 /* Has the tiles leave sums for gops_store. */
 void gops_lanes_keep_raw(gops_implicit_item *item);
 
-/* Has the tiles of the pass begin with what corrects the sums of these rows, and requantize them. */
+/* Writes the item's values: what corrects the sums of these rows, and what requantizes them. Long before tiles
+ * read them, where it can be: vectors of what was stored in parts wait for all stores before. */
 void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows);
+
+/* Has the tiles of the pass take the values from that one on. */
+static inline void gops_lanes_take_values(gops_implicit_item *item, int64_t from)
+{
+    item->pass.work.bias = item->values.first + from;
+    item->epilogue.scale = item->values.scale + from;
+}
 
 /* Computes the sums of the windows of the pass, whose offsets and depth are set, by the packed
  * weights of 1. In the channels form this changes the list of columns. */

@@ -61,6 +61,9 @@ typedef struct gops_subconv_work {
                       int64_t pixels);
     void (*interleave)(void *to, const void *const *from, int64_t rows, int64_t count);
     bool finished; /* what the tiles leave are the outputs */
+    /* Quantized plans: the item's gops_lanes_values. */
+    uint32_t first[GOPS_EPILOGUE_CHANNELS];
+    float scale[GOPS_EPILOGUE_CHANNELS];
 } gops_subconv_work;
 
 /* subconv_plan.c */

@@ -126,6 +126,7 @@ static const unsigned char *multiply(gops_subconv_work *work, int64_t row, int64
         };
         if (plan->quantized) {
             gops_lanes_begin_rows(item, &of);
+            gops_lanes_take_values(item, 0);
         }
         pass->work.channels = of.count;
         pass->work.pixels = work->item.runs.step;
@@ -231,6 +232,7 @@ void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t index,
      * itself. Prefetching by instructions as well made DCGAN's layer from 512 to 256 channels a
      * tenth slower. */
     gops_implicit_begin(plan, implicit, work.geometry.conv, job, index, workspace, item);
+    item->values = (gops_lanes_values){work.first, work.scale};
     const int64_t weights = item->group * gops_subconv_group_weights(plan, &work.geometry) +
                             item->channel / p->panel_channels * p->panel_weights;
     work.filter = (const unsigned char *)job->filter + weights * item->pass.bytes;

@@ -108,18 +108,22 @@ void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
     gops_implicit_item item = {
         .plan = plan, .job = job, .channel_of_all = channel, .channels = count / p->repeat};
     const gops_lanes_rows rows = {.channel = channel, .repeat = p->repeat, .count = count};
+    uint32_t begins[GOPS_EPILOGUE_CHANNELS] = {0};
+    float scale[GOPS_EPILOGUE_CHANNELS] = {0};
     gops_lanes_begin_epilogue(&item, true);
     if (item.adds) {
         gops_lanes_keep_raw(&item);
     }
+    item.values = (gops_lanes_values){begins, scale};
     gops_lanes_begin_rows(&item, &rows);
+    gops_lanes_take_values(&item, 0);
     const int64_t bytes = gops_lanes_result_bytes(item.result);
     gops_winograd_output output = {
         .sums_ld = p->sums_ld,
         .vectors = vectors,
         .pixels = workspace + p->outputs_from,
         .bounds = item.pass.work.bounds,
-        .bias = item.epilogue.first,
+        .bias = begins,
     };
     for (int64_t tile = block->first; tile < block->last; tile += output.tiles) {
         const int64_t y = tile / p->row_tiles * p->m, x = tile % p->row_tiles * p->m;
