@@ -27,8 +27,8 @@ typedef struct gops_kernels {
     const struct gops_type_rows *types;              /* types/types.h */
     const struct gops_post_ops_kernels *post_ops;    /* post_ops/post_ops.h */
     const struct gops_gemm_kernels *gemm;            /* methods/gemm/gemm_kernels.h */
-    const struct gops_implicit_kernels *implicit;    /* methods/implicit/implicit_tile.h */
-    const struct gops_lanes_kernels *lanes;          /* methods/implicit/lanes.h */
+    const struct gops_implicit_kernels *implicit;    /* methods/implicit/tiles/implicit_tile.h */
+    const struct gops_lanes_kernels *lanes;          /* methods/implicit/tiles/lanes.h */
     const struct gops_bf16_kernels *bf16;            /* likewise; NULL where there are none */
     const struct gops_direct_kernels *const *direct; /* by compute type: methods/direct/direct.h */
     const struct gops_pointwise *const *pointwise;   /* likewise: methods/pointwise/pointwise.h */

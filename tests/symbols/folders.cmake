@@ -16,8 +16,10 @@ endforeach()
 foreach(form pairs permuted)
   set(uses_methods/depthwise/${form} ${uses_methods/depthwise} methods/depthwise/${form})
 endforeach()
-list(APPEND uses_methods/subconv methods/implicit) # which its products are made by
-list(APPEND uses_methods/winograd methods/implicit) # which stores what becomes of 8 bits
+set(uses_methods/implicit/tiles ${seen} methods methods/implicit/tiles)
+list(APPEND uses_methods/implicit methods/implicit/tiles)
+list(APPEND uses_methods/subconv ${uses_methods/implicit}) # which its products are made by
+list(APPEND uses_methods/winograd ${uses_methods/implicit}) # which stores what becomes of 8 bits
 
 set(seen "")
 foreach(folder common npy png bench demo ir verbs)

@@ -16,8 +16,8 @@
 #ifndef GOPS_IMPLICIT_H
 #define GOPS_IMPLICIT_H
 
-#include "methods/implicit/implicit_blocked.h"
-#include "methods/implicit/implicit_tile.h"
+#include "methods/implicit/tiles/implicit_blocked.h"
+#include "methods/implicit/tiles/implicit_tile.h"
 #include "methods/implicit/lanes_plan.h"
 #include "plan/plan.h"
 #include "post_ops/requantize.h"

@@ -2,7 +2,7 @@
 #ifndef GOPS_IMPLICIT_LANES_PLAN_H
 #define GOPS_IMPLICIT_LANES_PLAN_H
 
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/lanes.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>

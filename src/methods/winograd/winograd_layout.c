@@ -2,7 +2,7 @@
 #include "methods/winograd/winograd_layout.h"
 
 #include "base/error.h"
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/lanes.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * winograd_pairs.isa.c: the kernels of winograd.h for quantized plans, F(2,3) and F(3,2) in integers; for
  * one instruction set. winograd_quantized.c shows that they are exact.
  *
- * A value of the points and of the weights is a pair of channels of 16 bits (implicit/lanes.h). Pixels
+ * A value of the points and of the weights is a pair of channels of 16 bits (implicit/tiles/lanes.h). Pixels
  * are transformed as 16 bits, so that a vector has twice as many channels as lanes.
  */
 #include "methods/winograd/winograd.h"
@@ -11,8 +11,8 @@
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
-#include "methods/implicit/lanes.h"
-#include "methods/implicit/pair_product.h"
+#include "methods/implicit/tiles/lanes.h"
+#include "methods/implicit/tiles/pair_product.h"
 #include "methods/winograd/winograd_sizes.h"
 #include "post_ops/requantize.h"
 
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define FLOATS "post_ops/epilogue.inc.h"
-#include "methods/implicit/lanes_floats.inc.h"
+#include "methods/implicit/tiles/lanes_floats.inc.h"
 
 enum {
     MAX_OUTPUTS = 3, /* of a tile, on each axis */
@@ -183,7 +183,7 @@ GOPS_INLINE void transform_input(const gops_winograd_input *in, const int m)
 #define NAME(symbol) u32_##symbol
 #define MULTIPLY_ADD GOPS_ADD_PAIRS
 #include "isa/vectors.inc.h"
-#include "methods/implicit/lanes_store.inc.h"
+#include "methods/implicit/tiles/lanes_store.inc.h"
 #include "methods/winograd/winograd_product.inc.h"
 
 /* One axis of the transform of the sums: A^T s. Vectors of s are `step` apart. */

@@ -11,7 +11,7 @@
  *
  * Two entries of 1 in each row of B^T, and three in those of 2 G, keep the transformed data within 4 * 255
  * and the weights within 9 * 255: pairs of channels of 16 bits, which the tiles of quantized plans multiply
- * where there is no VNNI (implicit/lanes.h). VNNI multiplies twice as many channels, and 16 for 36
+ * where there is no VNNI (implicit/tiles/lanes.h). VNNI multiplies twice as many channels, and 16 for 36
  * multiplications make up for that, but not for the transforms.
  *
  * Zero points are subtracted before the transforms; so padding is 0.

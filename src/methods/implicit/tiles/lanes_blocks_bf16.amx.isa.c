@@ -1,6 +1,6 @@
 /* lanes_blocks_bf16.amx.isa.c: makes a blocked padded input of bf16 (lanes.h). Channels beyond the last
  * one are zeros: data may be infinite. */
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/lanes.h"
 
 #include "base/checked.h"
 
@@ -12,12 +12,12 @@
 #define UNPACK_LOW _mm512_unpacklo_epi16
 #define UNPACK_HIGH _mm512_unpackhi_epi16
 #define MASK_LOAD(mask, from) _mm_maskz_loadu_epi16((__mmask8)(mask), from)
-#include "methods/implicit/lanes_blocks.inc.h"
+#include "methods/implicit/tiles/lanes_blocks.inc.h"
 
 #define LANE lane_block
 #define FILLS_UP(first) NULL
 #define lane_rows block_rows
-#include "methods/implicit/lanes_input.inc.h"
+#include "methods/implicit/tiles/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_lanes_blocks_bf16)(const gops_padded_input *padded, const int64_t *origin,
                                            int64_t channels, const void *data, void *to)
@@ -34,4 +34,4 @@ void GOPS_ISA_NAME(gops_lanes_blocks_bf16)(const gops_padded_input *padded, cons
 #define LOAD_512(mask, padding, from) _mm512_mask_loadu_epi16(padding, (__mmask32)(mask), from)
 #define FILL_512(value) _mm512_set1_epi16((short)(value))
 #define EVEN_256 _mm256_cvtepi32_epi16
-#include "methods/implicit/lanes_joined.inc.h"
+#include "methods/implicit/tiles/lanes_joined.inc.h"

@@ -1,9 +1,9 @@
 /* padded_input.isa.c: padded_input.inc.h for each element type. */
-#include "methods/implicit/padded_input.h"
+#include "methods/implicit/tiles/padded_input.h"
 
 #include "isa/register.h"
 
-#define EACH_TYPE "methods/implicit/padded_input.inc.h"
+#define EACH_TYPE "methods/implicit/tiles/padded_input.inc.h"
 #include "types/each_type.inc.h"
 
 #define ENTRY(name) [GOPS_ROW_##name] = name##_pad_input,

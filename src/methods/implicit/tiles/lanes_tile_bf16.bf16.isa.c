@@ -1,16 +1,16 @@
 /* lanes_tile_bf16.bf16.isa.c: the register tiles of pairs of bf16, for one instruction set. */
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/lanes.h"
 
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
-#include "methods/implicit/implicit_sizes.h"
+#include "methods/implicit/tiles/implicit_sizes.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define FLOATS "methods/implicit/implicit_store.inc.h"
-#include "methods/implicit/lanes_floats.inc.h"
+#define FLOATS "methods/implicit/tiles/implicit_store.inc.h"
+#include "methods/implicit/tiles/lanes_floats.inc.h"
 
 #define NAME(symbol) u32_##symbol
 #define C uint32_t
@@ -49,8 +49,8 @@ GOPS_INLINE pair_bits add_pairs(pair_bits sums, pair_bits data, pair_bits weight
 #define SHORT_STEPS 1
 #define ROWS 0
 #define BLOCKED 1
-#define START_AND_STORE "methods/implicit/lanes_store_bf16.inc.h"
-#include "methods/implicit/implicit_tile.inc.h"
+#define START_AND_STORE "methods/implicit/tiles/lanes_store_bf16.inc.h"
+#include "methods/implicit/tiles/implicit_tile.inc.h"
 
 const struct gops_bf16_kernels GOPS_ISA_NAME(gops_bf16_kernels) = {
     .tiles = {LANES_OF_4, GOPS_LANES_PAIR, u32_pixels_list, u32_channels_list, u32_transpose,

@@ -1,10 +1,10 @@
 /* lanes_blocks.vnni.isa.c: makes the blocked padded input of a quantized plan (lanes.h). Channels beyond
  * the last one have weights of 0; they repeat the first of the block, or lie where nothing reads them. */
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/lanes.h"
 
 #include "base/checked.h"
 #include "isa/register.h"
-#include "methods/implicit/lanes_bytes.h"
+#include "methods/implicit/tiles/lanes_bytes.h"
 
 #include <string.h>
 
@@ -18,10 +18,10 @@
 #define UNPACK_LOW _mm512_unpacklo_epi8
 #define UNPACK_HIGH _mm512_unpackhi_epi8
 #define MASK_LOAD(mask, from) _mm_maskz_loadu_epi8((__mmask16)(mask), from)
-#include "methods/implicit/lanes_blocks.inc.h"
+#include "methods/implicit/tiles/lanes_blocks.inc.h"
 
 #define FILLS_UP(first) (first)
-#include "methods/implicit/lanes_input.inc.h"
+#include "methods/implicit/tiles/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int64_t *origin,
                                       int64_t channels, const gops_lanes_source *source,
@@ -44,7 +44,7 @@ void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int
 #define LOAD_512(mask, padding, from) _mm512_mask_loadu_epi8(padding, (__mmask64)(mask), from)
 #define FILL_512(value) _mm512_set1_epi8((char)(value))
 #define EVEN_256 _mm256_cvtepi16_epi8
-#include "methods/implicit/lanes_joined.inc.h"
+#include "methods/implicit/tiles/lanes_joined.inc.h"
 #endif
 
 #elif defined(GOPS_PAIRS_BLOCKED)
@@ -62,10 +62,10 @@ typedef struct block_rows {
     uint8_t flip, zero;
 } block_rows;
 
-#include "methods/implicit/lanes_blocks_pairs.inc.h"
+#include "methods/implicit/tiles/lanes_blocks_pairs.inc.h"
 
 #define FILLS_UP(first) NULL
-#include "methods/implicit/lanes_input.inc.h"
+#include "methods/implicit/tiles/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int64_t *origin,
                                       int64_t channels, const gops_lanes_source *source,

@@ -4,12 +4,12 @@
  *
  * Channels beyond the last one repeat the first of the lane: their weights are 0.
  */
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/lanes.h"
 
 #include "base/checked.h"
 #include "isa/register.h"
 #include "isa/vector.h"
-#include "methods/implicit/lanes_bytes.h"
+#include "methods/implicit/tiles/lanes_bytes.h"
 
 #include <string.h>
 
@@ -26,9 +26,9 @@ typedef struct byte_rows {
 } byte_rows;
 
 #ifdef GOPS_LANES_QUADS
-#include "methods/implicit/lanes_quads.inc.h"
+#include "methods/implicit/tiles/lanes_quads.inc.h"
 #else
-#include "methods/implicit/lanes_pairs.inc.h"
+#include "methods/implicit/tiles/lanes_pairs.inc.h"
 #endif
 
 #ifndef GOPS_LANES_ROWS
@@ -83,7 +83,7 @@ static uint32_t padding_of(const gops_lanes_source *source)
 #define LANE uint32_t
 #define FILLS_UP(first) (first)
 #define lane_rows byte_rows
-#include "methods/implicit/lanes_input.inc.h"
+#include "methods/implicit/tiles/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_lanes_input)(const gops_padded_input *padded, const int64_t *origin,
                                      int64_t channels, const gops_lanes_source *source,

@@ -1,13 +1,13 @@
 /* lanes_tile.vnni.isa.c: the register tiles of quantized plans, for one instruction set. */
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/lanes.h"
 
 #include "base/checked.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
-#include "methods/implicit/implicit_blocked.h"
-#include "methods/implicit/implicit_sizes.h"
-#include "methods/implicit/pair_product.h"
+#include "methods/implicit/tiles/implicit_blocked.h"
+#include "methods/implicit/tiles/implicit_sizes.h"
+#include "methods/implicit/tiles/pair_product.h"
 #include "post_ops/requantize.h"
 
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #endif
 
 #define FLOATS "post_ops/epilogue.inc.h"
-#include "methods/implicit/lanes_floats.inc.h"
+#include "methods/implicit/tiles/lanes_floats.inc.h"
 
 #define NAME(symbol) u32_##symbol
 #define C uint32_t
@@ -118,8 +118,8 @@ GOPS_INLINE void add_quads(quad_bits *sum, const quad_bits *data, const quad_bit
 #else
 #define ROWS 0
 #endif
-#define START_AND_STORE "methods/implicit/lanes_store.inc.h"
-#include "methods/implicit/implicit_tile.inc.h"
+#define START_AND_STORE "methods/implicit/tiles/lanes_store.inc.h"
+#include "methods/implicit/tiles/implicit_tile.inc.h"
 
 /* Tiles of blocked pairs take weights from memory where registers are too few. */
 #ifdef GOPS_PAIRS_BLOCKED
@@ -136,7 +136,7 @@ GOPS_INLINE void add_quads(quad_bits *sum, const quad_bits *data, const quad_bit
 #define MULTIPLY_ADD_FROM GOPS_ADD_PAIRS_FROM
 #endif
 #define BLOCKED_LIST static const gops_tile u32_blocked_list[]
-#include "methods/implicit/implicit_blocked.inc.h"
+#include "methods/implicit/tiles/implicit_blocked.inc.h"
 #define BLOCKED_TILES u32_blocked_list
 #else
 #define BLOCKED_TILES NULL
@@ -161,7 +161,7 @@ static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_
 #define LOW LOW_16
 #define HIGH HIGH_16
 #include "isa/vectors.inc.h"
-#include "methods/implicit/implicit_transpose.inc.h"
+#include "methods/implicit/tiles/implicit_transpose.inc.h"
 
 /* 16 bytes of either row. */
 GOPS_INLINE void interleave_pair(uint8_t *to, const uint8_t *even, const uint8_t *odd)
@@ -208,7 +208,7 @@ static void interleave_pairs(const gops_byte_pairs *pairs)
 }
 
 #ifdef __AVX512BW__
-#include "methods/implicit/lanes_transpose.inc.h"
+#include "methods/implicit/tiles/lanes_transpose.inc.h"
 #define TRANSPOSE_BYTES transpose_bytes
 #else
 #define TRANSPOSE_BYTES u8_transpose

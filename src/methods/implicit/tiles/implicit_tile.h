@@ -27,7 +27,7 @@
 #define GOPS_IMPLICIT_TILE_H
 
 #include "isa/register.h"
-#include "methods/implicit/padded_input.h"
+#include "methods/implicit/tiles/padded_input.h"
 #include "types/types.h"
 
 #include <stdbool.h>

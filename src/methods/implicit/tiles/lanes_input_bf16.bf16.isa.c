@@ -1,6 +1,6 @@
 /* lanes_input_bf16.bf16.isa.c: makes a padded input of pairs of bf16, the first channel in the lower
  * half of a lane. A last channel without a second one is paired with zeros: data may be infinite. */
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/lanes.h"
 
 #include "isa/register.h"
 
@@ -52,7 +52,7 @@ static void interleave(const bf16_rows *rows, uint32_t *to, int64_t count)
 enum { CHANNELS = 2 };
 #define FILLS_UP(first) NULL
 #define lane_rows bf16_rows
-#include "methods/implicit/lanes_input.inc.h"
+#include "methods/implicit/tiles/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_lanes_input_bf16)(const gops_padded_input *padded, const int64_t *origin,
                                           int64_t channels, const void *data, void *to)

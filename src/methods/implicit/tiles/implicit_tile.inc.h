@@ -49,10 +49,10 @@
  *                            int: the most vectors of sums of a tile, and of channels of a column
  */
 #include "isa/vectors.inc.h"
-#include "methods/implicit/implicit_transpose.inc.h"
+#include "methods/implicit/tiles/implicit_transpose.inc.h"
 #include START_AND_STORE
 #ifdef WIDE_PRODUCT
-#include "methods/implicit/lanes_wide.inc.h"
+#include "methods/implicit/tiles/lanes_wide.inc.h"
 #else
 #define WIDE_CALLS(name) NULL, NULL
 #endif

@@ -1,7 +1,7 @@
 /* implicit_tile.isa.c: the register tiles of each compute type, for one instruction set. */
-#include "methods/implicit/implicit_blocked.h"
-#include "methods/implicit/implicit_sizes.h"
-#include "methods/implicit/implicit_tile.h"
+#include "methods/implicit/tiles/implicit_blocked.h"
+#include "methods/implicit/tiles/implicit_sizes.h"
+#include "methods/implicit/tiles/implicit_tile.h"
 
 #include "isa/register.h"
 #include "isa/vector.h"
@@ -14,8 +14,8 @@
 #define SHORT_STEPS 1
 #define ROWS 0
 #define BLOCKED 1
-#define START_AND_STORE "methods/implicit/implicit_store.inc.h"
-#define EACH_COMPUTE "methods/implicit/implicit_tile.inc.h"
+#define START_AND_STORE "methods/implicit/tiles/implicit_store.inc.h"
+#define EACH_COMPUTE "methods/implicit/tiles/implicit_tile.inc.h"
 #define EACH_INTEGER
 #include "isa/each_compute.inc.h"
 

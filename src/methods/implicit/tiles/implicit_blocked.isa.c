@@ -7,13 +7,13 @@
  * lines, at distances that are constants: GOPS_BLOCKED_STEPS steps of K share an entry of the offset
  * table, and so do their address computations, which take the ports that multiply on an Intel processor.
  */
-#include "methods/implicit/implicit_blocked.h"
+#include "methods/implicit/tiles/implicit_blocked.h"
 
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
-#include "methods/implicit/implicit_sizes.h"
-#include "methods/implicit/lanes.h"
+#include "methods/implicit/tiles/implicit_sizes.h"
+#include "methods/implicit/tiles/lanes.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -35,7 +35,7 @@
 #include "isa/vectors.inc.h"
 
 #include "isa/transpose.inc.h"
-#include "methods/implicit/implicit_store.inc.h"
+#include "methods/implicit/tiles/implicit_store.inc.h"
 
 enum { PLANES = GOPS_LANES_BLOCK };
 
@@ -107,7 +107,7 @@ static void interleave(const plane_rows *rows, position *to, int64_t count)
 #define CHANNELS PLANES
 #define FILLS_UP(first) NULL /* data may be infinite */
 #define lane_rows plane_rows
-#include "methods/implicit/lanes_input.inc.h"
+#include "methods/implicit/tiles/lanes_input.inc.h"
 
 void GOPS_ISA_NAME(gops_implicit_blocks)(const gops_padded_input *padded, const int64_t *origin,
                                          int64_t channels, const void *data, void *to)
@@ -129,4 +129,4 @@ GOPS_INLINE void multiply_add(f32_vector *sum, f32_vector a, f32_vector b)
 
 #define MULTIPLY_ADD(sum, data, weight) multiply_add(&(sum), data, weight)
 #define BLOCKED_LIST const gops_tile GOPS_ISA_NAME(gops_implicit_blocked)[]
-#include "methods/implicit/implicit_blocked.inc.h"
+#include "methods/implicit/tiles/implicit_blocked.inc.h"

@@ -39,7 +39,7 @@ enum {
 };
 
 #ifdef WIDE_BYTES
-#include "methods/implicit/lanes_wide_bytes.inc.h"
+#include "methods/implicit/tiles/lanes_wide_bytes.inc.h"
 #endif
 
 /* The thread's tiles. The processor has them; the emulation needs memory. */
@@ -198,7 +198,7 @@ WIDE(16, 1)
 #define WIDE_CALLS(name) name##_wide_begin, name##_wide_end
 
 #ifdef WIDE_BYTES
-#include "methods/implicit/lanes_wide_planes.inc.h"
+#include "methods/implicit/tiles/lanes_wide_planes.inc.h"
 #endif
 
 #undef start_tile

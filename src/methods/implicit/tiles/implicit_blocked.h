@@ -3,7 +3,7 @@
 #ifndef GOPS_IMPLICIT_BLOCKED_H
 #define GOPS_IMPLICIT_BLOCKED_H
 
-#include "methods/implicit/implicit_tile.h"
+#include "methods/implicit/tiles/implicit_tile.h"
 
 /* Steps of K that share an entry of the offset table, the first of theirs. Planes are a multiple of it;
  * the last of them may be zeros. */

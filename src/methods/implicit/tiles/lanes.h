@@ -40,7 +40,7 @@
 #ifndef GOPS_IMPLICIT_LANES_H
 #define GOPS_IMPLICIT_LANES_H
 
-#include "methods/implicit/implicit_tile.h"
+#include "methods/implicit/tiles/implicit_tile.h"
 #include "post_ops/epilogue.h"
 
 enum { GOPS_LANES_BLOCK = 16, GOPS_LANES_QUAD = 4, GOPS_LANES_PAIR = 2 };
