@@ -35,8 +35,8 @@ static void run_worker(void *argument, int64_t worker)
     const gops_plan *plan = running->plan;
     void *workspace = NULL;
     if (plan->worker_bytes > 0) {
-        workspace =
-            (unsigned char *)running->job.shared + plan->shared_bytes + worker * plan->worker_bytes;
+        workspace = (unsigned char *)running->job.shared + plan->shared_bytes + plan->apart_bytes +
+                    worker * (plan->apart_bytes + plan->worker_bytes);
     }
     int64_t kept = -1;
     gops_job job = running->job;

@@ -174,6 +174,7 @@ struct gops_plan {
     int64_t barrier;      /* items from this one on begin when all before it are done; 0: none */
     int64_t worker_bytes; /* a multiple of GOPS_WORKSPACE_ALIGNMENT, as is shared_bytes */
     int64_t shared_bytes; /* of the workspace, in front of the workers' */
+    int64_t apart_bytes;  /* in front of each worker's: choose.c */
     int64_t filter_bytes;
     int64_t filter_variant;
     /* Not 0: `prepare` must choose this filter_variant, or refuse. */
@@ -213,7 +214,8 @@ static inline int64_t gops_reserve(int64_t *end, int64_t bytes)
 /* Bytes that one execution needs. */
 static inline size_t gops_workspace_bytes(const gops_plan *plan)
 {
-    return (size_t)plan->shared_bytes + (size_t)plan->worker_bytes * (size_t)plan->workers;
+    return (size_t)plan->shared_bytes +
+           (size_t)(plan->apart_bytes + plan->worker_bytes) * (size_t)plan->workers;
 }
 
 /* Images in the data. */
