@@ -232,13 +232,19 @@ static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *
 
 /* Whether a panel that is too large for the first level cache has each input channel on a page of its own. Each block of
  * output channels reads it from the second level cache, and the processor prefetches a copy there, but not lines on so
- * many pages: 256 -> 128 on 56x56 took 1.09 times as long in place (Intel Xeon, Granite Rapids class). */
+ * many pages: 256 -> 128 on 56x56 took 1.09 times as long in place (Intel Xeon, Granite Rapids class). There two channels
+ * to a page are as bad, 512 -> 128 on 28x28 took 1.07 times as long, and vectors of half a line gain by a copy wherever
+ * they lie: AVX2 took 1.12 times as long for 256 -> 256 on 28x28 in place, 1.14 for 192 -> 64 on 35x35. Neither was
+ * measured on processors with a smaller L2. */
 static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
     enum { PAGE_BYTES = 4096 };
+    const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
     const int64_t plane = plan->conv.data_pixels * gops_compute_bytes(plan->type->compute);
-    return p->item_blocks >= COPY_BLOCKS && plane >= PAGE_BYTES &&
-           p->depth_block * panel > plan->machine.l1_bytes * 3 / 4;
+    const bool far = plane >= (large_l2 ? PAGE_BYTES / 2 : PAGE_BYTES) &&
+                     p->depth_block * panel > plan->machine.l1_bytes * 3 / 4;
+    return p->item_blocks >= COPY_BLOCKS &&
+           (far || (large_l2 && plan->kernels->vector_bytes < CACHE_LINE));
 }
 
 /* How many workers, at most, each write half of an L2 and more, or read and write all of it, so that outputs leave it;
