@@ -44,8 +44,9 @@ static const double NARROW_IN_PLACE_SLOWER = 1.2;
 static const double BEYOND_L2_SLOWER = 2.5;
 
 /* Of the output of a quantized plan with a single tap, by two boxes, which two threads may write: 512 -> 1024
- * with stride 2 on 28x28, in 7 boxes, lost 60 of 226 microseconds by it (Intel Xeon, Granite Rapids). */
-static const double NS_PER_SHARED_LINE = 6;
+ * with stride 2 on 28x28, in 7 boxes, lost 60 of 226 microseconds by it. Tiles of AMX write theirs in less time:
+ * 384 -> 96 on 14x14, in two boxes, lost 1.5 of 10.9 with one thread (Intel Xeon, Granite Rapids). */
+static const double NS_PER_SHARED_LINE = 6, NS_PER_SHARED_LINE_WIDE = 15;
 /* Of blocked inputs with few columns for weights that come from beyond the second level cache: 1280 -> 1280,
  * 3x3 on 16x16, took AVX-512 1.14 times as long as by direct, and was estimated at 0.98. */
 static const double FEW_COLUMNS_SLOWER = 1.1;
@@ -104,6 +105,16 @@ static bool weights_beyond_l2(const gops_plan *plan, const gops_implicit *p)
     return gops_mul_saturate(row, p->depth) > plan->machine.l2_bytes / 2;
 }
 
+/* Cache lines of the output by two boxes each: of every channel one where they meet, unless they meet between lines
+ * of an output that begins with a line. */
+static int64_t shared_lines(const gops_plan *plan, const gops_implicit *p)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t line = GOPS_CACHE_LINE / plan->output_type->bytes;
+    const bool whole = p->flat && p->cut_pixels % line == 0 && conv->output_pixels % line == 0;
+    return whole ? 0 : conv->channels_out * (p->boxes - 1);
+}
+
 /* Estimated nanoseconds of the plan; `padded` values are copied for each item. */
 static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64_t padded,
                             int64_t columns)
@@ -131,8 +142,9 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
         outputs * (double)gops_compute_bytes(plan->type->compute) > (double)plan->machine.l2_bytes;
     const double copied = plan->quantized ? 0 : outputs * (beyond_l2 ? BEYOND_L2_SLOWER : 1);
     const double store = p->writes_outputs ? 0 : gops_implicit_copy_cost(copied, rows);
-    const double lines = (double)(conv->channels_out * (p->boxes - 1));
-    const double shared = plan->quantized && conv->taps == 1 ? lines * NS_PER_SHARED_LINE : 0;
+    const double line = gops_implicit_is_wide(p) ? NS_PER_SHARED_LINE_WIDE : NS_PER_SHARED_LINE;
+    const double shared =
+        plan->quantized && conv->taps == 1 ? (double)shared_lines(plan, p) * line : 0;
     return (double)images *
            (item * (double)(p->boxes * p->channel_blocks) + input + store + shared);
 }
