@@ -18,6 +18,8 @@ static const double CYCLES_PER_TAP = 15;  /* the switch, and the mispredicted en
 static const double CYCLES_PER_TILE = 60; /* the call and its arguments */
 static const double CYCLES_PER_SUM = 3;   /* a vector of sums kept, or transposed and stored */
 static const double CYCLES_PER_LINE = 3;  /* of data, from the second level cache */
+/* From beyond a large one, by AVX-512 (Intel Xeon, Granite Rapids class). */
+static const double CYCLES_PER_FAR_LINE = 6;
 static const double NS_PER_ITEM = 300;
 /* Weights come no faster, from the second level cache or from beyond it; with few pixels a layer
  * takes as long as that. */
@@ -244,6 +246,10 @@ double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double
         const gops_axis *axis = &conv->axis[a];
         lines *= (double)gops_min(axis->data, gops_mul_saturate(axis->output, axis->kernel));
     }
+    const bool far = gops_machine_has_large_l2(&plan->machine) &&
+                     plan->kernels->vector_bytes >= CACHE_LINE &&
+                     gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels) >
+                         plan->machine.l2_bytes / 2;
     const double groups = (double)conv->batch * (double)conv->groups;
     const bool again =
         conv->taps == 1 && conv->output_pixels > 1 && plan->kernels->vector_bytes < CACHE_LINE &&
@@ -253,7 +259,7 @@ double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double
                              : again ? NARROW_SLOWER
                                      : 1) *
                                 all +
-                            (double)blocks * lines * CYCLES_PER_LINE;
+                            (double)blocks * lines * (far ? CYCLES_PER_FAR_LINE : CYCLES_PER_LINE);
     int64_t first;
     const int64_t depth = gops_direct_used_taps(conv, &first) * conv->channels_in;
     const int64_t weights = gops_mul_saturate(conv->groups * depth, conv->channels_out * bytes);

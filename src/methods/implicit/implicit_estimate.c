@@ -16,11 +16,14 @@ static const double NS_PER_BLOCKED_VALUE = 0.1, NS_PER_BLOCKED_RUN = 20;
  * transposed, also where planes are few: 4 -> 320, 3x3 on 64x64, took 1.22 times as long as not blocked. Measured
  * by AVX2 on a Zen 3. */
 static const double NS_PER_FAR_VALUE = 0.4, NS_PER_GATHERED_VALUE = 0.5, CYCLES_PER_TRANSPOSED = 5;
-/* What the addresses of a step cost on Intel's servers, known by their large L2, where the units that
- * multiply compute them too. Blocked inputs have few addresses; all else was fitted without this, so it
- * makes those cheaper: 128 -> 128, 3x3 on 112x112 took 0.94 of the time blocked by AVX-512 (Intel Xeon, Granite
- * Rapids). For shorter vectors most of it is in their factors (methods/table.c), which were fitted with these. */
-static const double CYCLES_PER_COUNTED_STEP = 1, CYCLES_PER_SHORTER_STEP = 0.25;
+/* Of blocked inputs on Intel's servers, known by their large L2, where the units that multiply compute addresses too,
+ * of which these have few. All else was fitted without that, so a step counts as shorter, but that of a tile with one
+ * vector of channels, which has a load for each multiplication: 1x14 of them took 9.9 cycles, 2x14 16.1, 3x8 13.7. By
+ * AVX-512 128 -> 128, 3x3 on 28x28, took 0.94 of the time of direct, 64 -> 64 on 56x56 0.93, 56 -> 56 with stride 2 on
+ * 112x112 0.77; 16 -> 64 on 55x55, with little to multiply for each vector transposed, 1.03 (Intel Xeon, Granite Rapids
+ * class). For shorter vectors most of it is in their factors (methods/table.c), which were fitted with these. */
+static const double CYCLES_PER_COUNTED_STEP = 1.65, CYCLES_PER_SHORTER_STEP = 0.25;
+static const double CYCLES_PER_WIDE_VECTOR_TRANSPOSED = 3.25;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
  * requantized, and bytes are transposed in the channels form. Cycles of tiles were measured on tiles by
  * themselves, the others set by hand to meet the times of layers. A blocked run is that of a block of planes. */
@@ -127,16 +130,21 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
     if (of_pixels && pixels_form) {
         compute += CYCLES_PER_PAIRS_OF_PIXELS;
     }
-    if (p->blocked && !gops_plan_has_lanes(plan) && gops_machine_has_large_l2(&plan->machine)) {
-        const bool shorter = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
+    const bool shorter = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
+    const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
+    const bool blocked = p->blocked && !gops_plan_has_lanes(plan);
+    if (blocked && large_l2 && (shorter || vectors > 1)) {
         compute *=
             compute / (compute + (shorter ? CYCLES_PER_SHORTER_STEP : CYCLES_PER_COUNTED_STEP));
     }
     if (!plan->quantized) {
-        const bool transposes = p->blocked && plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
-                                (plan->conv.taps == 1 || p->planes < GOPS_LANES_BLOCK);
+        const bool few = plan->conv.taps == 1 || p->planes < GOPS_LANES_BLOCK;
+        const double transposed = !blocked               ? 0
+                                  : shorter && few       ? CYCLES_PER_TRANSPOSED
+                                  : !shorter && large_l2 ? CYCLES_PER_WIDE_VECTOR_TRANSPOSED
+                                                         : 0;
         return (double)depth * compute + CYCLES_PER_TILE +
-               vectors * nr * (CYCLES_PER_SUM + (transposes ? CYCLES_PER_TRANSPOSED : 0));
+               vectors * nr * (CYCLES_PER_SUM + transposed);
     }
     const bool in_part =
         pairs && tile->mr > TRANSPOSED_CHANNELS && tile->mr % TRANSPOSED_CHANNELS != 0;
