@@ -68,6 +68,7 @@ typedef struct pointwise_item {
     int64_t first_block, end_block;
     unsigned char *workspace;
     int64_t image_group;
+    bool first_pass; /* of its worker over the panels of these groups */
 } pointwise_item;
 
 /* Neighbouring panels, mostly one: the first pixel, how many each has, the tile for them, and where copies go. A
@@ -272,9 +273,9 @@ static void run_panel(const pointwise_item *item, pointwise_panel *panel)
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t larger = gops_clamp(p->blocks.larger, item->first_block, item->end_block);
-    /* With other threads half of the data is in the caches of their cores. */
-    const bool prefetches = (p->data_beyond_l2 || panel->large || plan->workers > 1) &&
-                            !p->gathers && !p->shared_panels;
+    /* With other threads half of the data is in the caches of their cores, until a pass has read it. */
+    const bool far = p->data_beyond_l2 || panel->large || (plan->workers > 1 && item->first_pass);
+    const bool prefetches = far && !p->gathers && !p->shared_panels;
     gops_pointwise_work *work = &panel->work;
     work->panels = panel->panels;
     work->count = panel->count;
@@ -288,7 +289,7 @@ static void run_panel(const pointwise_item *item, pointwise_panel *panel)
                          : NULL;
         work->copy_step = p->copy_bytes / bytes;
         work->next = NULL;
-        if (prefetches) {
+        if (prefetches && (!last_depth || panel->index + panel->panels < p->panels.count)) {
             const int64_t next = last_depth
                                      ? panel->pixel + panel->panels * panel->count
                                      : (c + p->depth_block) * conv->data_pixels + panel->pixel;
@@ -326,6 +327,16 @@ static void run_copy(const gops_plan *plan, const gops_job *job, int64_t index)
     copy_panel(&item, &panel, 0, plan->conv.channels_in, shared_panel(&item, &panel));
 }
 
+/* Whether the worker does each panel of the item's groups for the first time: others may have begun with these. */
+static bool is_first_pass(const gops_pointwise_layout *p, const gops_job *job, int64_t index)
+{
+    const int64_t group_items = p->panel_items * p->block_items;
+    if (*job->kept < 0 || *job->kept / group_items != index / group_items) {
+        *job->kept = index;
+    }
+    return p->block_items == 1 || (index >= *job->kept && index - *job->kept < p->panel_items);
+}
+
 static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t index,
                           void *workspace)
 {
@@ -355,6 +366,7 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
         .first_block = first_block,
         .end_block = gops_min(first_block + p->item_blocks, p->blocks.count),
         .workspace = workspace,
+        .first_pass = is_first_pass(p, job, index),
     };
     pointwise_panel panel = {.copy = workspace};
     for (int64_t group = first_group; group < end_group; group++) {
