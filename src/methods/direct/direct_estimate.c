@@ -33,6 +33,13 @@ static const double CYCLES_PER_L2_LINE = 0.4;
 static const double CYCLES_PER_SPILL = 1; /* 0.5 on Zen 5, 2 and more on an Intel Xeon with AMX */
 static const double CYCLES_PER_SECOND_ROW = 0.5;
 static const double CYCLES_PER_FOUR_PIXELS = 1;
+/* On Intel's servers, known by their large L2, one of the two units that multiply vectors of 64 bytes permutes them too.
+ * So pixels that share a vector cost more with a stride, fitted between 56 -> 56 on 28x28, which took 1.16 times as long
+ * as by other tiles, and 24 -> 24 on 112x112, which did not; and where an edge cuts a pair, 16 -> 16 on 14x14 1.06 times.
+ * Addresses of further rows cost more too: four took 1.07 times as long as two for 16 -> 16 with stride 2 on 56x56
+ * (Intel Xeon, Granite Rapids class). */
+static const double LARGE_L2_UNITS = 2.47, OTHER_UNITS = 3;
+static const double CYCLES_PER_CUT_ROW = 2.5;
 /* A step takes no less for each line that it reads where the lines of its channels evict each
  * other. So 128 -> 128 on 32x32 takes AVX2 1.9 times as long as implicit's padded copy. */
 static const double CYCLES_PER_EVICTED_LINE = 7.5;
@@ -51,15 +58,16 @@ static double larger(double a, double b)
 }
 
 /* Cycles of one input channel of a tap that adds to `columns` vectors of pixels. Two
- * multiplications or two loads can start in a cycle; or three of multiplications and permutations,
+ * multiplications or two loads can start in a cycle; or `units` of multiplications and permutations,
  * of which pixels that share a vector need one with a stride. A multiplication waits 4 cycles for
  * the sum of the one before it. */
-static double step_cycles(gops_direct_size size, double columns)
+static double step_cycles(const gops_plan *plan, gops_direct_size size, double columns)
 {
+    const double units = gops_machine_has_large_l2(&plan->machine) ? LARGE_L2_UNITS : OTHER_UNITS;
     const double multiplies = size.vectors * columns / 2;
     const double loads = (size.vectors + columns) / LOADS_PER_CYCLE;
     const double permutes =
-        size.per_vector > 1 && size.stride > 1 ? (size.vectors + 1) * columns / 3 : 0;
+        size.per_vector > 1 && size.stride > 1 ? (size.vectors + 1) * columns / units : 0;
     return larger(larger(multiplies, loads), larger(permutes, 4));
 }
 
@@ -95,7 +103,8 @@ static double more_cycles(const gops_plan *plan, const gops_direct_layout *p,
     if (registers > WIDE_REGISTERS) {
         cycles += CYCLES_PER_SPILL;
     }
-    return cycles + (size.rows > 1 ? CYCLES_PER_SECOND_ROW : 0) +
+    const int further = gops_machine_has_large_l2(&plan->machine) ? size.rows - 1 : size.rows > 1;
+    return cycles + CYCLES_PER_SECOND_ROW * further +
            (size.per_vector == 4 ? CYCLES_PER_FOUR_PIXELS : 0);
 }
 
@@ -193,6 +202,9 @@ double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
     const double line = planes_conflict(plan, conv->data_pixels, p->depth_block)
                             ? CYCLES_PER_EVICTED_LINE / GOPS_DIRECT_CACHE_LINE
                             : 0;
+    const double cut = tile->size.per_vector == 2 && gops_machine_has_large_l2(&plan->machine)
+                           ? CYCLES_PER_CUT_ROW
+                           : 0;
     double planes = 1, cycles = 0;
     int64_t entries;
     assert(p->pixels <= MAX_PIXELS && p->rows <= MAX_ROWS);
@@ -217,7 +229,8 @@ double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
             const double columns = (double)(i * gops_ceil_div(j, tile->size.per_vector));
             const double read = (double)(i * (GOPS_DIRECT_CACHE_LINE + j * row_bytes)) * line;
             const double step =
-                larger(larger(step_cycles(tile->size, columns), arrive), read) + more;
+                larger(larger(step_cycles(plan, tile->size, columns), arrive), read) + more +
+                (j < p->pixels ? cut * (double)i : 0);
             cycles += down[i] * across[j] * ((double)conv->channels_in * step + CYCLES_PER_TAP);
         }
     }
