@@ -106,14 +106,15 @@ static bool weights_beyond_l2(const gops_plan *plan, const gops_implicit *p)
     return gops_mul_saturate(row, p->depth) > plan->machine.l2_bytes / 2;
 }
 
-/* Cache lines of the output by two boxes each: of every channel one where they meet, unless they meet between lines
- * of an output that begins with a line. */
+/* Cache lines of the output by two boxes each, which meet in every channel and, where these take several lines, at the
+ * end of each; none where that is between lines of an output that begins with a line. */
 static int64_t shared_lines(const gops_plan *plan, const gops_implicit *p)
 {
-    const gops_conv_geometry *conv = &plan->conv;
     const int64_t line = GOPS_CACHE_LINE / plan->output_type->bytes;
-    const bool whole = p->flat && p->cut_pixels % line == 0 && conv->output_pixels % line == 0;
-    return whole ? 0 : conv->channels_out * (p->boxes - 1);
+    const int64_t pixels = plan->conv.output_pixels;
+    const int64_t within = p->flat && p->cut_pixels % line == 0 ? 0 : p->boxes - 1;
+    const int64_t ends = p->flat && p->boxes > 1 && pixels > line && pixels % line != 0;
+    return plan->conv.channels_out * (within + ends);
 }
 
 /* Boxes of as many pixels as the largest. Of few granules the last counts whole, as two threads wait for another.
