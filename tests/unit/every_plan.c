@@ -314,6 +314,32 @@ int gops_test_every_result(gops_problem *problem, const char *name, gops_test_ra
     return 1;
 }
 
+int gops_test_reshaped_result(gops_problem packed, gops_problem problem, gops_test_random *random)
+{
+    gops_plan *packer, *plan;
+    gops_reference_geometry geometry;
+    gops_reference_result result;
+    gops_tensor output;
+    if (gops_problem_plan(&packed, &packer, NULL) != GOPS_OK)
+        return 0;
+    const gops_status status = gops_plan_reshape(packer, &problem.data, NULL, &plan, NULL);
+    const bool same = memcmp(&packed.data, &problem.data, sizeof problem.data) == 0;
+    gops_test_check(status == GOPS_OK || (status == GOPS_UNSUPPORTED && !same),
+                    "the plan of %s is not reshaped", problem.algorithm);
+    if (status == GOPS_OK) {
+        gops_problem_reference_shape(&problem, &geometry, &output);
+        gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &output, random);
+        gops_problem_reference(&problem, &buffers, &result);
+        problem.packer = packer;
+        gops_test_one_result(&problem, plan, &buffers, &result);
+        gops_reference_result_destroy(&result);
+        gops_problem_buffers_destroy(&buffers);
+    }
+    gops_plan_destroy(plan);
+    gops_plan_destroy(packer);
+    return status == GOPS_OK;
+}
+
 void gops_test_keep_isa(void)
 {
     if (gops_isa() == NULL)

@@ -66,6 +66,10 @@ int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
 int gops_test_every_result(gops_problem *problem, const char *name, gops_test_random *random,
                            gops_test_tally *tally);
 
+/* The same for `problem`, reshaped from the plan of `packed`, which packs its filter. Returns 0 where there is no such
+ * plan: fails but where reshaping is unsupported and the shapes differ. */
+int gops_test_reshaped_result(gops_problem packed, gops_problem problem, gops_test_random *random);
+
 /* Leaves of the instruction sets only the one in use, for tests that run once with each: sets
  * GROUPOPS_ISA. Skips the case where none is in use. */
 void gops_test_keep_isa(void);

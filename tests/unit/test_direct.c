@@ -112,36 +112,7 @@ static void deep(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
 }
 
-/* A filter packed by the plan for rows of `from` outputs, executed by one for `to`, whose tile may
- * be another. Counts those that could be made. */
-static int reshape(gops_problem problem, int64_t from, int64_t to, gops_test_random *random)
-{
-    gops_plan *packer, *plan;
-    gops_problem other = problem;
-    gops_reference_geometry geometry;
-    gops_reference_result result;
-    gops_tensor output;
-    other.data.dims[3] = from;
-    problem.data.dims[3] = to;
-    if (gops_problem_plan(&other, &packer, NULL) != GOPS_OK)
-        return 0;
-    const gops_status status = gops_plan_reshape(packer, &problem.data, NULL, &plan, NULL);
-    gops_test_check(status == GOPS_OK || (status == GOPS_UNSUPPORTED && from != to),
-                    "not reshaped from %d to %d outputs", (int)from, (int)to);
-    if (status == GOPS_OK) {
-        gops_problem_reference_shape(&problem, &geometry, &output);
-        gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &output, random);
-        gops_problem_reference(&problem, &buffers, &result);
-        problem.packer = packer;
-        gops_test_one_result(&problem, plan, &buffers, &result);
-        gops_reference_result_destroy(&result);
-        gops_problem_buffers_destroy(&buffers);
-    }
-    gops_plan_destroy(plan);
-    gops_plan_destroy(packer);
-    return status == GOPS_OK;
-}
-
+/* Filters packed by plans for rows of one length, executed by plans for another, whose tile may differ. */
 static void reshaped(void)
 {
     static const int64_t channels[] = {16, 23, 32, 43, 48, 64, 80}, widths[] = {7, 14, 28, 56};
@@ -150,7 +121,10 @@ static void reshaped(void)
     for (int i = 0; i < 7 * 4 * 4; i++) {
         gops_problem problem = image(i / 16 % 3 == 1, 3, channels[i / 16], 5, 7);
         problem.algorithm = "direct";
-        count += reshape(problem, widths[i % 4], widths[i / 4 % 4], &random);
+        gops_problem packed = problem;
+        packed.data.dims[3] = widths[i % 4];
+        problem.data.dims[3] = widths[i / 4 % 4];
+        count += gops_test_reshaped_result(packed, problem, &random);
     }
     gops_test_check(count > 0 || gops_isa() == NULL, "no plan was reshaped");
 }

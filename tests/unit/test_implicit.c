@@ -136,6 +136,35 @@ static void transposed(void)
     sweep(GOPS_PROBLEM_DECONV, "subconv");
 }
 
+/* Images of a single pixel, whose tiles may be of one column, and larger ones with a filter packed for those. */
+static void lone_positions(void *context)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 9);
+    int *count = context;
+    for (int i = 0; i < 4 * 3; i++) {
+        static const int64_t channels[] = {9, 64, 83, 140};
+        gops_problem packed = {
+            .operation = GOPS_PROBLEM_DECONV,
+            .algorithm = "subconv",
+            .threads = 1,
+            .data = {GOPS_F32, 4, {1, 13, 1, 1}},
+            .filter = {GOPS_F32, 5, {1, 13, channels[i % 4], 4, 3}},
+        };
+        gops_problem problem = packed;
+        packed.deconv.strides = problem.deconv.strides = (gops_list){2, {2, 1 + i % 2}};
+        problem.data.dims[2] = 1 + i / 4;
+        problem.data.dims[3] = 1 + i / 4 * 5;
+        *count += gops_test_reshaped_result(packed, problem, &random);
+    }
+}
+
+static void reshaped(void)
+{
+    int count = 0;
+    gops_test_every_isa(lone_positions, &count);
+    gops_test_check(count > 0, "no plan was reshaped");
+}
+
 static void single_tap(const int64_t *data, int64_t out)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), (uint64_t)out);
@@ -176,6 +205,7 @@ int main(void)
         {"blocked inputs of single taps", blocked_single_taps},
         {"quantized rows", quantized_rows},
         {"transposed", transposed},
+        {"reshaped", reshaped},
         {"single taps", single_taps},
         {"large data", large_data},
         {NULL, NULL},

@@ -259,12 +259,21 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const bool pixels_form = form == PIXELS;
-    const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
+    const gops_tile *tile = pixels_form       ? tiles->pixels
+                            : form == BLOCKED ? tiles->blocked
+                                              : tiles->channels;
     gops_subconv_parameters *p = gops_parameters(plan);
+    bool lone = true;
+    for (int a = 0; a < geometry->axes; a++) {
+        lone &= geometry->conv[a].output == 1;
+    }
     for (int64_t mr = 0; tile->mr != 0; tile++) {
         gops_subconv_parameters candidate;
-        if (tile->mr == mr || tile->mr - gops_tile_fills(tiles, tile, pixels_form) >=
-                                  gops_max(1, conv->channels_out) * kinds->max_count) {
+        /* More positions take tiles of one column only where the filter is packed for them. */
+        const bool fits = lone || tile->nr > 1 || plan->wanted_variant != 0;
+        if (tile->mr == mr || !fits ||
+            tile->mr - gops_tile_fills(tiles, tile, pixels_form) >=
+                gops_max(1, conv->channels_out) * kinds->max_count) {
             continue;
         }
         mr = tile->mr;

@@ -21,6 +21,15 @@
 GOPS_INLINE void blocked_step(const C *const *at, const C *weights, const int vectors, const int nr,
                               const int run, const int apart, vector *sum)
 {
+    if (vectors > GOPS_MAX_VECTORS) { /* a column; each is loaded where it is multiplied */
+        const vector x = broadcast(*at[0]);
+        GOPS_UNROLL
+        for (int i = 0; i < vectors; i++) {
+            const vector only = *(const vector *)(weights + i * LANES);
+            MULTIPLY_ADD(sum[i], x, only);
+        }
+        return;
+    }
 #ifdef MULTIPLY_ADD_FROM
     /* One register more is for the data, one for the product. */
     const int loaded = vectors * (nr + 1) > GOPS_MAX_SUMS + 2 ? vectors - 1 : vectors;
