@@ -250,7 +250,12 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     divide_work(plan, p, cost);
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
     plan->worker_bytes = workspace_bytes(plan, p);
-    if (plan->worker_bytes > worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT) {
+    const int64_t room = worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT;
+    while (p->converts && p->call_filters > 1 && plan->worker_bytes > room) {
+        p->call_filters /= 2;
+        plan->worker_bytes = workspace_bytes(plan, p);
+    }
+    if (plan->worker_bytes > room) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "%s needs %lld bytes of workspace for a thread; max_workspace leaves it %lld",

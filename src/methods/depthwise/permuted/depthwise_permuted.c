@@ -225,9 +225,11 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
     const double cost = permuted_estimate(&p->shape);
     divide_work(plan, p, cost);
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
-    plan->worker_bytes =
-        p->sum_filters * p->row_block * p->shape.columns * (int64_t)sizeof(uint32_t);
-    if (plan->worker_bytes > worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT) {
+    const int64_t sum_bytes = p->row_block * p->shape.columns * (int64_t)sizeof(uint32_t);
+    const int64_t room = worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT;
+    p->sum_filters = gops_clamp(room / sum_bytes, 1, p->sum_filters);
+    plan->worker_bytes = p->sum_filters * sum_bytes;
+    if (plan->worker_bytes > room) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "%s needs %lld bytes of workspace for a thread; max_workspace leaves it %lld",
