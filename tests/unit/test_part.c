@@ -240,6 +240,48 @@ static void refusals(void)
     gops_plan_destroy(norm);
 }
 
+/* A part of one image fits the workspace that several images have, though its items may be cut otherwise. */
+static void little_workspace(void)
+{
+    static const char *const algorithms[] = {"auto", "depthwise/permuted", "depthwise/shuffle",
+                                             "depthwise/masked"};
+    enum { MOST_CHANNELS = 48, IMAGES = 5, ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
+    int made = 0;
+    for (int i = 0; i < 2 * ALGORITHMS * MOST_CHANNELS; i++) {
+        const bool bytes = i % 2 == 0;
+        const int64_t channels = 1 + i / 2 / ALGORITHMS;
+        const gops_type type = bytes ? GOPS_U8 : GOPS_BF16;
+        const gops_tensor filter = {bytes ? GOPS_I8 : type, 5, {channels, 1, 1, 3, 3}};
+        const gops_conv_attributes attributes = {.pads_begin = {2, {1, 1}},
+                                                 .pads_end = {2, {1, 1}}};
+        gops_options options = {.size = sizeof options,
+                                .algorithm = algorithms[i / 2 % ALGORITHMS],
+                                .output_type = type,
+                                .threads = 1,
+                                .divisible = true};
+        gops_tensor data = {type, 4, {IMAGES, channels, 13, 11}};
+        gops_plan *roomy = NULL, *tight = NULL, *part = NULL;
+        gops_plan_info info = {.size = sizeof info};
+        gops_error error = {GOPS_OK, ""};
+        if (gops_conv_plan_create(&data, &filter, &attributes, &options, &roomy, NULL) == GOPS_OK &&
+            gops_plan_get_info(roomy, &info, NULL) == GOPS_OK && info.workspace_bytes > 0) {
+            options.max_workspace = 4 * (int64_t)info.workspace_bytes; /* a thread gets a quarter */
+            options.algorithm = info.algorithm;
+            gops_conv_plan_create(&data, &filter, &attributes, &options, &tight, &error);
+            data.dims[0] = 1;
+            gops_test_check(tight != NULL && gops_plan_part(tight, &data, &attributes.pads_begin,
+                                                            &attributes.pads_end, NULL, &part,
+                                                            &error) == GOPS_OK,
+                            "%s, %d channels: %s", info.algorithm, (int)channels, error.message);
+            made++;
+        }
+        gops_plan_destroy(roomy);
+        gops_plan_destroy(tight);
+        gops_plan_destroy(part);
+    }
+    gops_test_check(made >= MOST_CHANNELS, "only %d plans had a workspace", made);
+}
+
 /* Dense layers on large planes are gemm's, where nothing else is asked for. */
 static void divisible(void)
 {
@@ -269,6 +311,7 @@ int main(void)
         {"small_images", small_images},
         {"many_channels", many_channels},
         {"refusals", refusals},
+        {"little_workspace", little_workspace},
         {"divisible", divisible},
         {NULL, NULL},
     };

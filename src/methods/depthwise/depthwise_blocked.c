@@ -159,8 +159,7 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     plan->worker_bytes = set_layout(plan, p);
     /* The copy and the sums are what lies before the staging. */
     if (p->layout.begin[2] > plan->machine.l2_bytes / 2 ||
-        (!plan->is_part && conv->groups * MIN_BLOCK_FILL < p->lanes) ||
-        plan->worker_bytes > worker_limit) {
+        (!plan->is_part && conv->groups * MIN_BLOCK_FILL < p->lanes)) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "depthwise/blocked takes blocks of %lld channels where at least %lld fill one and half "
@@ -170,6 +169,7 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
             (long long)plan->machine.l2_bytes / 2, (long long)conv->groups,
             (long long)p->layout.begin[2]);
     }
+    GOPS_TRY(gops_depthwise_fit(plan, worker_limit, error));
     const int64_t all = conv->batch * p->blocks;
     p->item_blocks = gops_clamp(all / MIN_ITEMS, 1, MAX_ITEM_BLOCKS);
     plan->items = gops_ceil_div(all, p->item_blocks);

@@ -213,12 +213,13 @@ static int64_t workspace_bytes(const gops_plan *plan, image_plan *p)
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = gops_compute_bytes(plan->type->compute);
     if (!p->converts) {
-        return p->row_block * p->axis[2].output * size;
+        return gops_round_up(p->row_block * p->axis[2].output * size, GOPS_WORKSPACE_ALIGNMENT);
     }
     const int64_t planes =
         gops_ceil_div(p->call_filters + conv->channels_out - 1, conv->channels_out);
     p->copy_bytes = gops_round_up(planes * conv->data_pixels * size, GOPS_WORKSPACE_ALIGNMENT);
-    return p->copy_bytes + p->call_filters * conv->output_pixels * size;
+    return gops_round_up(p->copy_bytes + p->call_filters * conv->output_pixels * size,
+                         GOPS_WORKSPACE_ALIGNMENT);
 }
 
 /* Plans a form: `choose` returns its kernel, or NULL for shapes that it does not serve; `serves`
@@ -250,19 +251,11 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     divide_work(plan, p, cost);
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
     plan->worker_bytes = workspace_bytes(plan, p);
-    const int64_t room = worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT;
-    while (p->converts && p->call_filters > 1 && plan->worker_bytes > room) {
+    while (p->converts && p->call_filters > 1 && plan->worker_bytes > worker_limit) {
         p->call_filters /= 2;
         plan->worker_bytes = workspace_bytes(plan, p);
     }
-    if (plan->worker_bytes > room) {
-        return gops_fail(
-            error, GOPS_UNSUPPORTED,
-            "%s needs %lld bytes of workspace for a thread; max_workspace leaves it %lld",
-            plan->method->name, (long long)(plan->worker_bytes + 2 * GOPS_WORKSPACE_ALIGNMENT),
-            (long long)worker_limit);
-    }
-    plan->worker_bytes = gops_round_up(plan->worker_bytes, GOPS_WORKSPACE_ALIGNMENT);
+    GOPS_TRY(gops_depthwise_fit(plan, worker_limit, error));
     plan->filter_bytes = gops_depthwise_filter_bytes(plan);
     plan->cost = (double)p->filters * cost;
     snprintf(plan->why, sizeof plan->why,

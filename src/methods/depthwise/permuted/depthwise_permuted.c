@@ -226,17 +226,10 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
     divide_work(plan, p, cost);
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
     const int64_t sum_bytes = p->row_block * p->shape.columns * (int64_t)sizeof(uint32_t);
-    const int64_t room = worker_limit - 2 * GOPS_WORKSPACE_ALIGNMENT;
+    const int64_t room = worker_limit / GOPS_WORKSPACE_ALIGNMENT * GOPS_WORKSPACE_ALIGNMENT;
     p->sum_filters = gops_clamp(room / sum_bytes, 1, p->sum_filters);
-    plan->worker_bytes = p->sum_filters * sum_bytes;
-    if (plan->worker_bytes > room) {
-        return gops_fail(
-            error, GOPS_UNSUPPORTED,
-            "%s needs %lld bytes of workspace for a thread; max_workspace leaves it %lld",
-            plan->method->name, (long long)(plan->worker_bytes + 2 * GOPS_WORKSPACE_ALIGNMENT),
-            (long long)worker_limit);
-    }
-    plan->worker_bytes = gops_round_up(plan->worker_bytes, GOPS_WORKSPACE_ALIGNMENT);
+    plan->worker_bytes = gops_round_up(p->sum_filters * sum_bytes, GOPS_WORKSPACE_ALIGNMENT);
+    GOPS_TRY(gops_depthwise_fit(plan, worker_limit, error));
     p->layout = p->transposed ? gops_depthwise_permuted_transposed_layout(conv)
                               : gops_depthwise_permuted_layout(conv);
     plan->filter_bytes = p->layout.words * (int64_t)sizeof(int32_t);
