@@ -192,8 +192,9 @@ static bool skips_pixels(const gops_conv_geometry *conv)
 /* Whether a copy of a panel pays, as its vectors lie in two cache lines. Then there are more lines than
  * the copy has, a third where each is as long as a line: without the copy 288 -> 64 on 35x35 took 1.2 times
  * as long, and 256 -> 1024 on 14x14 1.1 (Intel Xeon, Granite Rapids class). Half as long vectors lie in one
- * line as often as in two; there a copy pays where these lines leave no room for weights in the first level cache:
- * 1024 -> 256 on 14x14 took AVX2 1.035 ms, and 0.966 with it (Zen 4), 256 -> 1024 1.30 and 1.10 (Zen 3). */
+ * line as often as in two; there a copy pays where these lines take half of the first level cache from the weights:
+ * 1024 -> 256 on 14x14 took AVX2 1.035 ms, and 0.966 with it (Zen 4), 256 -> 1024 1.30 and 1.10, 192 -> 64 on 35x35
+ * 0.374 and 0.318, 144 -> 32 on 28x28 0.077 and 0.080 (Zen 3). */
 static bool panel_straddles(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
@@ -203,7 +204,7 @@ static bool panel_straddles(const gops_plan *plan, const gops_pointwise_layout *
     return p->item_blocks >= STRADDLED_BLOCKS &&
            (whole_lines
                 ? p->unit % kernels->lanes != 0 || plan->conv.data_pixels * bytes % CACHE_LINE != 0
-                : p->depth_block * unaligned > plan->machine.l1_bytes * 3 / 4);
+                : p->depth_block * unaligned >= plan->machine.l1_bytes / 2);
 }
 
 /* Whether the lines of a panel evict each other: of as much of it as the first level cache could
