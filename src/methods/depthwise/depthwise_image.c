@@ -113,15 +113,15 @@ static int64_t lanes_of(const gops_plan *plan)
 
 /* Estimated nanoseconds of a filter by depthwise_rolling.inc.h, whose tiles are one vector wide. The
  * constants were fitted to 41 layers of 4 to 112 columns on a Zen 3, whose times they meet within
- * 30%. */
+ * 30%. Rows of less than a vector have masks for all taps. */
 static double estimate_rolling(const gops_plan *plan, const image_plan *p)
 {
     static const double filter = 1.7, tile = 5.5, tile_tap = 0.25, vector[] = {0.42, 1.5},
-                        tap[] = {0.123, 0.23}; /* by stride */
-    const bool by_2 = p->axis[2].stride == 2;
+                        tap[] = {0.115, 0.18}, masked_tap[] = {0.123, 0.23}; /* by stride */
+    const bool by_2 = p->axis[2].stride == 2, narrow = p->axis[2].output < lanes_of(plan);
     const double taps = (double)plan->conv.taps, vectors = vectors_of(p, lanes_of(plan));
     return filter + vectors / (double)p->axis[1].output * (tile + taps * tile_tap) +
-           vectors * (vector[by_2] + taps * tap[by_2]);
+           vectors * (vector[by_2] + taps * (narrow ? masked_tap : tap)[by_2]);
 }
 
 /* The same by depthwise_masked.inc.h, and with stride 2 by depthwise_rolling.inc.h, whose tiles are narrower than a

@@ -21,13 +21,16 @@
  *       row_taps                     type: how the rows of a tile are read; it is kept in registers if
  *                                    ROW_TAPS_IN_REGISTERS is 1
  *       tile_width(K, S)             columns of a tile that is one vector wide
+ *       first_tap(group, K, S)       the first tap of a group, of ceil(K / S) groups of up to S neighbours
  *       find_taps(taps, a, x, K, S, NR)
- *                                    sets row_taps of a tile whose first tap is column x of the data; returns whether
- *                                    its loads need masks, as they do with EDGE
+ *                                    sets row_taps of a tile whose first tap is column x of the data; returns its EDGE,
+ *                                    which says where lanes lie outside the image: INSIDE, none do; LEFT and RIGHT, of
+ *                                    taps on that side of the middle alone, which only a file with MARGINS 1 returns
  *       read_row(row, taps, EDGE)    the row_data of a row that begins at `row`
- *       read_taps(x, data, taps, dilation, kx, v, K, S, EDGE)
- *                                    sets x[0] to x[S - 1], the vectors v of taps kx to kx + S - 1 < K
+ *       read_taps(x, data, taps, dilation, group, v, K, S, NR, EDGE)
+ *                                    sets x[0] to x[S - 1], the vectors v of the group's taps
  *
+ *   MARGINS                          see find_taps
  *   SERVES_STRIDE_1                  1 if images with stride 1 are served too, dilated ones too; else 0
  *   NAME(lane_set)                   type: a set of the lanes of a vector
  *   NAME(lanes_between)(begin, end)  the lanes begin to end - 1; both may lie outside of it
@@ -46,6 +49,8 @@
 #define row_data NAME(row_data)
 #define read_row NAME(read_row)
 #define read_taps NAME(read_taps)
+#define first_tap NAME(first_tap)
+#define reaches_out NAME(reaches_out)
 #define add_row NAME(add_row)
 #define finish_row NAME(finish_row)
 #define roll NAME(roll)
@@ -68,6 +73,7 @@ enum {
      * all but one. */
     MIN_BAND = 4,
 };
+enum { INSIDE, LEFT, RIGHT, ANYWHERE, EDGES };
 
 #include TAPS
 
@@ -88,13 +94,14 @@ GOPS_INLINE void add_row(const row_taps *taps, const C *row, int64_t dilation, c
 {
     const row_data data = read_row(row, taps, EDGE);
     GOPS_UNROLL
-    for (int kx = 0; kx < K; kx += S) {
+    for (int group = 0; group < (K + S - 1) / S; group++) {
+        const int kx = first_tap(group, K, S), next = first_tap(group + 1, K, S);
         GOPS_UNROLL
         for (int v = 0; v < NR; v++) {
             vector x[2];
-            read_taps(x, data, taps, dilation, kx, v, K, S, EDGE);
+            read_taps(x, data, taps, dilation, group, v, K, S, NR, EDGE);
             GOPS_UNROLL
-            for (int i = 0; i < gops_min(S, K - kx); i++) {
+            for (int i = 0; i < (next < K ? next : K) - kx; i++) {
                 GOPS_UNROLL
                 for (int m = 0; q + S * m < K; m++) {
                     sum[m][v] += x[i] * weight[(q + S * m) * K + kx + i];
@@ -119,7 +126,7 @@ GOPS_INLINE void finish_row(const gops_depthwise_image *a, C *output, vector *su
         }
         if (width < LANES) {
             NAME(store_first)(output, gops_min(a->columns, width), sum[v]);
-        } else if (EDGE && NR == 1) {
+        } else if (EDGE != INSIDE && NR == 1) {
             NAME(store_first)(output, a->columns, sum[v]);
         } else {
             *(vector *)(void *)(output + v * LANES) = sum[v];
@@ -196,17 +203,17 @@ GOPS_INLINE void roll_filters(const rolling_tile *at, const int K, const int S, 
 
 /* Computes NR vectors of columns from `column` on. */
 GOPS_INLINE void tile_columns(rolling_tile *at, int64_t column, const int K, const int S,
-                              const int NR, rolling_fn *const kernels[2])
+                              const int NR, rolling_fn *const kernels[EDGES])
 {
     const gops_depthwise_image *a = &at->image;
     at->column = column;
-    const bool edge = find_taps(&at->taps, a, column * S - a->pad_x, K, S, NR);
+    const int edge = find_taps(&at->taps, a, column * S - a->pad_x, K, S, NR);
     kernels[edge](at);
 }
 
 /* Computes all columns, two vectors at a time where there are kernels for that. */
 GOPS_INLINE void all_columns(rolling_tile *at, const int K, const int S,
-                             rolling_fn *const kernels[2], rolling_fn *const wide[2])
+                             rolling_fn *const kernels[EDGES], rolling_fn *const wide[EDGES])
 {
     const int64_t columns = at->image.columns, width = tile_width(K, S);
     int64_t column = 0;
@@ -221,7 +228,7 @@ GOPS_INLINE void all_columns(rolling_tile *at, const int K, const int S,
 /* Divides images into bands, or takes several of them together, so that their data stay in the
  * first level cache while one tile after the other goes through them. */
 GOPS_INLINE void all_bands(const gops_depthwise_image *a, const int K, const int S,
-                           rolling_fn *const kernels[2], rolling_fn *const wide[2])
+                           rolling_fn *const kernels[EDGES], rolling_fn *const wide[EDGES])
 {
     const int64_t bytes = a->width * (int64_t)sizeof(C) * S;
     const int64_t together = a->filters > 1 ? gops_max(1, CACHED_BYTES / (bytes * a->rows)) : 1;
@@ -251,13 +258,28 @@ GOPS_INLINE void all_bands(const gops_depthwise_image *a, const int K, const int
         roll_filters(a, K, S, DX, NR, EDGE);                                                       \
     }
 
+/* The list NAME(name) of tiles by EDGE. */
+#if MARGINS
+#define GOPS_ROLLING_TILES(name, K, S, DX, NR)                                                     \
+    GOPS_ROLLING_TILE(name##_inside, K, S, DX, NR, INSIDE)                                         \
+    GOPS_ROLLING_TILE(name##_left, K, S, DX, NR, LEFT)                                             \
+    GOPS_ROLLING_TILE(name##_right, K, S, DX, NR, RIGHT)                                           \
+    GOPS_ROLLING_TILE(name##_anywhere, K, S, DX, NR, ANYWHERE)                                     \
+    static rolling_fn *const NAME(name)[EDGES] = {NAME(name##_inside), NAME(name##_left),          \
+                                                  NAME(name##_right), NAME(name##_anywhere)};
+#else
+#define GOPS_ROLLING_TILES(name, K, S, DX, NR)                                                     \
+    GOPS_ROLLING_TILE(name##_inside, K, S, DX, NR, INSIDE)                                         \
+    GOPS_ROLLING_TILE(name##_anywhere, K, S, DX, NR, ANYWHERE)                                     \
+    static rolling_fn *const NAME(name)[EDGES] = {                                                 \
+        [INSIDE] = NAME(name##_inside), [ANYWHERE] = NAME(name##_anywhere)};
+#endif
+
 #define GOPS_ROLLING_KERNEL(name, K, S, DX)                                                        \
-    GOPS_ROLLING_TILE(name##_inside, K, S, DX, 1, 0)                                               \
-    GOPS_ROLLING_TILE(name##_edge, K, S, DX, 1, 1)                                                 \
+    GOPS_ROLLING_TILES(name##_tiles, K, S, DX, 1)                                                  \
     static void NAME(name)(const gops_depthwise_image *a)                                          \
     {                                                                                              \
-        static rolling_fn *const kernels[2] = {NAME(name##_inside), NAME(name##_edge)};            \
-        all_bands(a, K, S, kernels, NULL);                                                         \
+        all_bands(a, K, S, NAME(name##_tiles), NULL);                                              \
     }
 
 GOPS_ROLLING_KERNEL(of3_by2, 3, 2, 1)
@@ -279,15 +301,11 @@ GOPS_ROLLING_KERNEL(of5_dilated, 5, 1, 0)
 GOPS_ROLLING_KERNEL(of7_dilated, 7, 1, 0)
 
 /* The weights of 3 x 3 and the sums of two vectors are in registers all the time. */
-GOPS_ROLLING_TILE(of3_inside, 3, 1, 1, 1, 0)
-GOPS_ROLLING_TILE(of3_edge, 3, 1, 1, 1, 1)
-GOPS_ROLLING_TILE(of3_inside_2, 3, 1, 1, 2, 0)
-GOPS_ROLLING_TILE(of3_edge_2, 3, 1, 1, 2, 1)
+GOPS_ROLLING_TILES(of3_tiles, 3, 1, 1, 1)
+GOPS_ROLLING_TILES(of3_wide, 3, 1, 1, 2)
 static void NAME(of3)(const gops_depthwise_image *a)
 {
-    static rolling_fn *const kernels[] = {NAME(of3_inside), NAME(of3_edge)};
-    static rolling_fn *const wide[] = {NAME(of3_inside_2), NAME(of3_edge_2)};
-    all_bands(a, 3, 1, kernels, wide);
+    all_bands(a, 3, 1, NAME(of3_tiles), NAME(of3_wide));
 }
 
 static void NAME(masked)(const gops_depthwise_image *a)

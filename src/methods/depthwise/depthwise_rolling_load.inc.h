@@ -2,14 +2,18 @@
  * depthwise_rolling_load.inc.h: how depthwise_rolling.inc.h reads a row, where a load is cheaper than a shuffle.
  *
  * Tap kx is the row shifted by kx columns, an unaligned load. Tiles at the edge of the image mask off the lanes outside
- * it: they become 0, as in a padded copy, and no memory is touched there. With stride 2, two loads hold the data of
- * taps kx and kx + 1 in their even and odd lanes. EVEN_LANES and ODD_LANES bring these together, in whatever order one
- * instruction can, and IN_ORDER puts the sums in order.
+ * it: they become 0, as in a padded copy, and no memory is touched there. A masked load takes about two others. So
+ * where the taps to one side of the kernel's middle reach beyond the image, and only those, they alone have masks.
+ *
+ * With stride 2, two loads hold the data of taps kx and kx + 1 in their even and odd lanes. EVEN_LANES and ODD_LANES
+ * bring these together, in whatever order one instruction can, and IN_ORDER puts the sums in order. The middle tap is
+ * the first of its pair: padded by half of the kernel, its loads begin with a line where the image does, and are all
+ * of the image.
  *
  * Parameters: as depthwise_rolling.inc.h, with its `vector`
  */
 
-/* The lanes inside the image, of the loads of a row: by tap, or pair of taps with stride 2. */
+/* The lanes inside the image, of the loads of a row: by group of taps. */
 typedef struct NAME(row_taps) {
     NAME(lane_set) set[MAX_TAPS][MAX_NR * 2];
 } row_taps;
@@ -28,19 +32,29 @@ GOPS_INLINE int64_t tile_width(const int K, const int S)
     return LANES;
 }
 
-GOPS_INLINE bool find_taps(row_taps *taps, const gops_depthwise_image *a, int64_t x, const int K,
-                           const int S, const int NR)
+GOPS_INLINE int first_tap(const int group, const int K, const int S)
 {
-    const int64_t step = S * a->dilation_x, end = x + (K - 1) / S * step + S * NR * LANES;
-    const bool edge = x < 0 || end > a->width;
-    for (int i = 0; edge && i < (K + S - 1) / S; i++) {
+    return S * group - (S == 2 && group > 0 && K / 2 % 2 == 1 ? 1 : 0);
+}
+
+GOPS_INLINE int find_taps(row_taps *taps, const gops_depthwise_image *a, int64_t x, const int K,
+                          const int S, const int NR)
+{
+    const int groups = (K + S - 1) / S;
+    const int64_t loaded = S * NR * LANES, middle = x + K / 2 * a->dilation_x;
+    const bool begins = x >= 0;
+    const bool ends = x + first_tap(groups - 1, K, S) * a->dilation_x + loaded <= a->width;
+    for (int g = 0; !(begins && ends) && g < groups; g++) {
         GOPS_UNROLL
         for (int v = 0; v < S * NR; v++) {
-            const int64_t from = x + i * step + v * LANES;
-            taps->set[i][v] = NAME(lanes_between)(-from, a->width - from);
+            const int64_t from = x + first_tap(g, K, S) * a->dilation_x + v * LANES;
+            taps->set[g][v] = NAME(lanes_between)(-from, a->width - from);
         }
     }
-    return edge;
+    return begins && ends                          ? INSIDE
+           : middle >= 0 && ends                   ? LEFT
+           : begins && middle + loaded <= a->width ? RIGHT
+                                                   : ANYWHERE;
 }
 
 GOPS_INLINE row_data read_row(const C *row, const row_taps *taps, const int EDGE)
@@ -50,15 +64,25 @@ GOPS_INLINE row_data read_row(const C *row, const row_taps *taps, const int EDGE
     return (row_data){row};
 }
 
-GOPS_INLINE void read_taps(vector *x, row_data data, const row_taps *taps, int64_t dilation,
-                           const int kx, const int v, const int K, const int S, const int EDGE)
+/* Whether load number `load` of a group has lanes outside the image. */
+GOPS_INLINE bool reaches_out(const int kx, const int load, const int loads, const int K,
+                             const int EDGE)
 {
-    (void)K;
+    return EDGE == ANYWHERE || (EDGE == LEFT && kx < K / 2 && load == 0) ||
+           (EDGE == RIGHT && kx > K / 2 && load == loads - 1);
+}
+
+GOPS_INLINE void read_taps(vector *x, row_data data, const row_taps *taps, int64_t dilation,
+                           const int group, const int v, const int K, const int S, const int NR,
+                           const int EDGE)
+{
+    const int kx = first_tap(group, K, S);
     GOPS_UNROLL
     for (int i = 0; i < S; i++) {
-        const C *from = data.row + kx * dilation + (v * S + i) * LANES;
-        if (EDGE) {
-            x[i] = NAME(load_lanes)(from, taps->set[kx / S][v * S + i]);
+        const int load = v * S + i;
+        const C *from = data.row + kx * dilation + load * LANES;
+        if (reaches_out(kx, load, S * NR, K, EDGE)) {
+            x[i] = NAME(load_lanes)(from, taps->set[group][load]);
         } else {
             x[i] = *(const vector *)(const void *)from;
         }

@@ -35,8 +35,14 @@ GOPS_INLINE int64_t tile_width(const int K, const int S)
     return gops_min(LANES, (2 * LANES - K) / S + 1);
 }
 
-GOPS_INLINE bool find_taps(row_taps *taps, const gops_depthwise_image *a, int64_t x, const int K,
-                           const int S, const int NR)
+GOPS_INLINE int first_tap(const int group, const int K, const int S)
+{
+    (void)K;
+    return S * group;
+}
+
+GOPS_INLINE int find_taps(row_taps *taps, const gops_depthwise_image *a, int64_t x, const int K,
+                          const int S, const int NR)
 {
     (void)NR;
     const int64_t width = a->width, begin = gops_clamp(x, 0, gops_max(width - 2 * LANES, 0)),
@@ -56,7 +62,7 @@ GOPS_INLINE bool find_taps(row_taps *taps, const gops_depthwise_image *a, int64_
         /* As unsigned numbers, negative ones are beyond the end too. */
         taps->within[k] = _mm512_cmplt_epu32_mask((__m512i)column, _mm512_set1_epi32(end));
     }
-    return width < LANES;
+    return width < LANES ? ANYWHERE : INSIDE;
 }
 
 GOPS_INLINE row_data read_row(const C *row, const row_taps *taps, const int EDGE)
@@ -73,10 +79,13 @@ GOPS_INLINE row_data read_row(const C *row, const row_taps *taps, const int EDGE
 }
 
 GOPS_INLINE void read_taps(vector *x, row_data data, const row_taps *taps, int64_t dilation,
-                           const int kx, const int v, const int K, const int S, const int EDGE)
+                           const int group, const int v, const int K, const int S, const int NR,
+                           const int EDGE)
 {
+    const int kx = first_tap(group, K, S);
     (void)dilation;
     (void)v;
+    (void)NR;
     (void)EDGE;
     GOPS_UNROLL
     for (int i = 0; i < gops_min(S, K - kx); i++) {
