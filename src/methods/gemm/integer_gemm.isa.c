@@ -1,13 +1,10 @@
 /* integer_gemm.isa.c: integer_gemm.inc.h for 16, 32 and 64 bits. */
 #include "methods/gemm/gemm_kernels.h"
 
+#include "isa/first_lanes.h"
 #include "isa/vector.h"
 
 #include <string.h>
-
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
 
 typedef uint16_t u16_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), aligned(2), may_alias));
 typedef uint32_t u32_vector __attribute__((vector_size(GOPS_VECTOR_BYTES), aligned(4), may_alias));
@@ -36,39 +33,30 @@ enum { TILE_ROWS = 8 };
 
 #elif defined(__AVX2__)
 
-static inline __m256i first_lanes_32(int count)
-{
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
-static inline __m256i first_lanes_64(int count)
-{
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
-}
-
 /* Pairs of lanes, and the last lane, which may have been left out. */
 static inline __m256i load_lanes_16(const uint16_t *from, int count)
 {
     static const uint16_t masks[31] = {[15] = 0xffff};
     const __m256i last = _mm256_loadu_si256((const void *)(masks + 16 - count));
-    return _mm256_or_si256(_mm256_maskload_epi32((const void *)from, first_lanes_32(count / 2)),
-                           _mm256_and_si256(_mm256_set1_epi16((short)from[count - 1]), last));
+    return _mm256_or_si256(
+        _mm256_maskload_epi32((const void *)from, gops_first_lanes_32(count / 2)),
+        _mm256_and_si256(_mm256_set1_epi16((short)from[count - 1]), last));
 }
 
 #define LOAD_LANES_16(from, count) load_lanes_16(from, count)
 #define STORE_LANES_16(to, count, vector) memcpy(to, &(vector), (size_t)(count)*2)
 #define LOAD_LANES_32(from, count)                                                                 \
-    _mm256_maskload_epi32((const void *)(from), first_lanes_32(count))
+    _mm256_maskload_epi32((const void *)(from), gops_first_lanes_32(count))
 #define LOAD_LANES_64(from, count)                                                                 \
-    _mm256_maskload_epi64((const void *)(from), first_lanes_64(count))
+    _mm256_maskload_epi64((const void *)(from), gops_first_lanes_64(count))
 #ifdef GOPS_MEMORY_SANITIZER
 #define STORE_LANES_32(to, count, vector) memcpy(to, &(vector), (size_t)(count)*4)
 #define STORE_LANES_64(to, count, vector) memcpy(to, &(vector), (size_t)(count)*8)
 #else
 #define STORE_LANES_32(to, count, vector)                                                          \
-    _mm256_maskstore_epi32((void *)(to), first_lanes_32(count), (__m256i)(vector))
+    _mm256_maskstore_epi32((void *)(to), gops_first_lanes_32(count), (__m256i)(vector))
 #define STORE_LANES_64(to, count, vector)                                                          \
-    _mm256_maskstore_epi64((void *)(to), first_lanes_64(count), (__m256i)(vector))
+    _mm256_maskstore_epi64((void *)(to), gops_first_lanes_64(count), (__m256i)(vector))
 #endif
 enum { TILE_ROWS = 6 };
 

@@ -10,7 +10,8 @@
  *
  * Parameters: those of isa/each_compute.inc.h, of which this file itself uses C, LANES, NAME, EVEN,
  * EVEN_ODD and INTRINSIC; and GOPS_POINTWISE_TILES(TILE), GOPS_POINTWISE_MR, GOPS_POINTWISE_VECTORS
- * and GOPS_POINTWISE_MAX_TAIL, the tiles and their largest sizes (pointwise.isa.c), and those of
+ * and GOPS_POINTWISE_MAX_TAIL, the tiles and their largest sizes (pointwise.isa.c); GOPS_LOADS_LANES, 1 where
+ * NAME(load_lanes)(from, count) loads the first lanes of a vector by a mask, else 0; and those of
  * pointwise_channels.inc.h and pointwise_large.inc.h.
  */
 #include "isa/vectors.inc.h"
@@ -42,6 +43,8 @@ GOPS_INLINE vector load_first(const C *from, int64_t count)
 {
 #ifdef INTRINSIC
     return NAME(load_masked)(from, (1u << count) - 1);
+#elif GOPS_LOADS_LANES
+    return (vector)NAME(load_lanes)(from, count);
 #else
     vector value = {0};
     memcpy(&value, from, (size_t)count * sizeof(C));
@@ -270,7 +273,7 @@ GOPS_INLINE void gather_vector(C *to, const C *from, int64_t stride, int64_t cou
         *(vector *)to = __builtin_shufflevector(low, high, EVEN_ODD);
         return;
     }
-#ifdef INTRINSIC
+#if defined(INTRINSIC) || GOPS_LOADS_LANES
     if (stride == 2) {
         const int64_t values = 2 * count - 1;
         const vector low = values < LANES ? load_first(from, values) : *(const vector *)from;

@@ -9,6 +9,7 @@
  */
 #include "methods/implicit/tiles/implicit_blocked.h"
 
+#include "isa/first_lanes.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
@@ -17,10 +18,6 @@
 
 #include <stddef.h>
 #include <string.h>
-
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
 
 #define C float
 #define LANES LANES_OF_4
@@ -54,9 +51,7 @@ GOPS_INLINE f32_vector load_part(const float *from, int64_t count)
 #ifdef INTRINSIC
     return f32_load_masked(from, f32_lane_mask(0, count));
 #elif defined(__AVX2__)
-    static const int32_t mask[2 * LANES] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    const __m256i lanes = _mm256_loadu_si256((const void *)(mask + LANES - count));
-    return (f32_vector)_mm256_maskload_ps(from, lanes);
+    return (f32_vector)_mm256_maskload_ps(from, gops_first_lanes_32((int)count));
 #else
     f32_vector some = {0};
     for (int64_t i = 0; i < count; i++) {
