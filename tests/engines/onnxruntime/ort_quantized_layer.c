@@ -69,6 +69,13 @@ static void draw_geometry(gops_test_random *random, gops_quantized_problem *of)
     }
 }
 
+/* Where there is no VNNI the runtime multiplies by instructions that saturate, but for weights of 7
+ * bits; u8 by u8 it widens. */
+static bool has_7_bits(const gops_quantized_problem *of)
+{
+    return is_signed(of->w) || is_signed(of->x);
+}
+
 static void draw_scales(gops_test_random *random, gops_quantized_problem *of)
 {
     int64_t terms = of->channels_in;
@@ -87,7 +94,7 @@ static void draw_scales(gops_test_random *random, gops_quantized_problem *of)
     for (int64_t i = 0; i < of->scale_count; i++) {
         of->w_scales[i] = draw_scale(random, of, 0.02);
         of->w_zeros[i] = i > 0 && same ? of->w_zeros[0] : draw_zero(random, of->w);
-        if (is_signed(of->w)) { /* as small as the weights, see below */
+        if (has_7_bits(of)) { /* as small as the weights */
             of->w_zeros[i] /= 2;
         }
     }
@@ -148,8 +155,6 @@ static gops_quantized_tensor draw_bytes(gops_test_random *random, int rank, cons
     return made;
 }
 
-/* Where there is no VNNI the runtime multiplies by instructions that saturate, but for weights of 7
- * bits. */
 gops_quantized_values gops_quantized_draw_values(gops_test_random *random,
                                                  const gops_quantized_problem *of)
 {
@@ -169,7 +174,9 @@ gops_quantized_values gops_quantized_draw_values(gops_test_random *random,
     gops_quantized_values made = {
         .x = draw_bytes(random, of->axes + 2, x, 0, 255),
         .w = draw_bytes(random, of->axes + 2, w, is_signed(of->w) ? -64 : 0,
-                        is_signed(of->w) ? 63 : 255),
+                        is_signed(of->w) ? 63
+                        : has_7_bits(of) ? 127
+                                         : 255),
         .b = make_tensor(1, &out, sizeof(int32_t)),
         .a = draw_bytes(random, of->axes + 2, a, 0, 255),
         .real_bias = gops_test_allocate((size_t)out * sizeof(float)),
