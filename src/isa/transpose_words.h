@@ -50,7 +50,7 @@ GOPS_INLINE void gops_transpose_words(void *to, const void *from, int64_t ld)
         _mm512_storeu_si512(column + 48, _mm512_unpackhi_epi64(high01, high23));
     }
 }
-#elif GOPS_REGISTER_BYTES == 32
+#elif GOPS_REGISTER_BYTES == 32 && GOPS_VECTOR_BYTES == 32
 #define GOPS_TRANSPOSES_WORDS
 
 /* Columns 4 * b to 4 * b + 3 of rows j and j + 4. */
