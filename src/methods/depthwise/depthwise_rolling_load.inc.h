@@ -2,13 +2,14 @@
  * depthwise_rolling_load.inc.h: how depthwise_rolling.inc.h reads a row, where a load is cheaper than a shuffle.
  *
  * Tap kx is the row shifted by kx columns, an unaligned load. Tiles at the edge of the image mask off the lanes outside
- * it: they become 0, as in a padded copy, and no memory is touched there. A masked load takes about two others. So
- * where the taps to one side of the kernel's middle reach beyond the image, and only those, they alone have masks.
+ * it: they become 0, as in a padded copy, and no memory is touched there. A masked load costs as
+ * much as about two others. So where only taps on one side of the kernel's middle reach beyond the image, only their
+ * loads have masks.
  *
  * With stride 2, two loads hold the data of taps kx and kx + 1 in their even and odd lanes. EVEN_LANES and ODD_LANES
  * bring these together, in whatever order one instruction can, and IN_ORDER puts the sums in order. The middle tap is
- * the first of its pair: padded by half of the kernel, its loads begin with a line where the image does, and are all
- * of the image.
+ * the first of its pair: if the image is padded by half of the kernel, the loads of that pair are aligned where the
+ * image is, and lie inside it.
  *
  * Parameters: as depthwise_rolling.inc.h, with its `vector`
  */
