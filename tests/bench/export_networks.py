@@ -2,7 +2,8 @@
 """export_networks.py FOLDER NAME...: writes networks of torchvision with random weights as ONNX.
 
 As one exports them: FOLDER/NAME-OPSET.onnx, batch 1, input "x", output "y"; with another --batch or
---side the file's name has the input's shape in front of the opset. Files that are there are kept.
+--side the file's name has the input's shape in front of the opset, with --open, which leaves the batch
+open, that word. Files that are there are kept.
 Segmentation and video networks too; unet_groupnorm is this file's own. A line for each file: name, path
 and the input's shape.
 """
@@ -92,7 +93,7 @@ def randomize(network):
             layer.running_var.uniform_(0.7, 1.5)
 
 
-def export(name, path, shape, opset):
+def export(name, path, shape, opset, is_open):
     torch.manual_seed(1)
     network = build(name).eval()
     randomize(network)
@@ -100,7 +101,8 @@ def export(name, path, shape, opset):
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         torch.onnx.export(network, torch.zeros(shape), str(temporary), opset_version=opset,
-                          input_names=["x"], output_names=["y"])
+                          input_names=["x"], output_names=["y"],
+                          dynamic_axes={"x": {0: "batch"}, "y": {0: "batch"}} if is_open else None)
     os.replace(temporary, path)
 
 
@@ -110,6 +112,7 @@ def main():
     parser.add_argument("names", nargs="+")
     parser.add_argument("--opset", type=int, default=13)
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--open", action="store_true", help="the model takes a batch of any size")
     parser.add_argument("--side", type=int, help="of the input; without it the network's usual one")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -117,9 +120,10 @@ def main():
         shape = input_shape(name, options.batch, options.side)
         usual = shape == input_shape(name, 1, None)
         middle = "" if usual else "-" + "x".join(map(str, shape))
+        middle += "-open" if options.open else ""
         path = options.folder / f"{name}{middle}-{options.opset}.onnx"
         if not path.exists():
-            export(name, path, shape, options.opset)
+            export(name, path, shape, options.opset, options.open)
         print(name + middle, path, ",".join(map(str, shape)), flush=True)
 
 

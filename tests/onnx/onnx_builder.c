@@ -39,6 +39,7 @@ enum {
     TENSOR_TYPE_SHAPE = 2,
     SHAPE_DIM = 1,
     DIM_VALUE = 1,
+    DIM_PARAM = 2,
 
     IR_VERSION = 10,
     TYPE_FLOAT = 1,
@@ -128,6 +129,8 @@ static void put_value(gops_onnx_builder *builder, unsigned field, const char *na
         gops_onnx_buffer dim = {0};
         if (dims[i] >= 0) {
             put_integer(&dim, DIM_VALUE, dims[i]);
+        } else if (dims[i] == GOPS_ONNX_BATCH) {
+            put_text(&dim, DIM_PARAM, "batch");
         }
         put_message(&shape, SHAPE_DIM, &dim);
     }

@@ -42,7 +42,9 @@ typedef struct gops_onnx_builder {
 } gops_onnx_builder;
 
 void gops_onnx_build(gops_onnx_builder *builder, int64_t opset);
-/* An input or output of the graph. A dimension of -1 is left open, and so is a rank of -1. */
+enum { GOPS_ONNX_BATCH = -2 };
+/* An input or output of the graph. A dimension of -1 is left open, and so is a rank of -1; one of GOPS_ONNX_BATCH
+ * too, with a name. */
 void gops_onnx_build_input(gops_onnx_builder *builder, const char *name, gops_onnx_element element,
                            int rank, const int64_t *dims);
 void gops_onnx_build_output(gops_onnx_builder *builder, const char *name, gops_onnx_element element,

@@ -10,14 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_RUNS = 3 }; /* of a session */
+
+static bool leaves_open;
+
+void gops_ort_graph_leave_open(bool leaves)
+{
+    leaves_open = leaves;
+}
+
 void gops_ort_graph_start(gops_ort_graph_builder *graph, uint64_t stream, int opset,
                           const int64_t *dims, int rank)
 {
-    *graph = (gops_ort_graph_builder){.rank = rank};
+    int64_t given[GOPS_MAX_RANK];
+    *graph = (gops_ort_graph_builder){.rank = rank, .is_open = leaves_open};
     graph->random = gops_test_random_start(gops_test_seed(), stream);
     memcpy(graph->x, dims, (size_t)rank * sizeof *dims);
+    memcpy(given, dims, (size_t)rank * sizeof *dims);
+    given[0] = leaves_open ? GOPS_ONNX_BATCH : dims[0];
     gops_onnx_build(&graph->builder, opset);
-    gops_onnx_build_input(&graph->builder, "x", GOPS_ONNX_FLOAT, rank, dims);
+    gops_onnx_build_input(&graph->builder, "x", GOPS_ONNX_FLOAT, rank, given);
+}
+
+int64_t gops_ort_graph_batch(const gops_ort_graph_builder *graph)
+{
+    return graph->is_open ? 0 : graph->x[0];
 }
 
 void gops_ort_graph_images(gops_ort_graph_builder *graph, uint64_t stream, int opset, int64_t batch,
@@ -99,11 +116,27 @@ void gops_ort_graph_output(gops_ort_graph_builder *graph, const char *name)
     graph->outputs[graph->output_count++] = name;
 }
 
-static bool run(const gops_ort_graph_builder *graph, ort_session *session, float *data,
+/* Nothing must be left of the run before. */
+static int runs_of(const gops_ort_graph_builder *graph)
+{
+    return graph->is_open ? MAX_RUNS : 2;
+}
+
+/* The images of a run: the model's, or as many as come. */
+static int64_t images_of(const gops_ort_graph_builder *graph, int number)
+{
+    const int64_t images[MAX_RUNS] = {graph->x[0], 1, graph->x[0] + 1};
+    return graph->is_open ? images[number] : graph->x[0];
+}
+
+static bool run(const gops_ort_graph_builder *graph, ort_session *session, float *data, int number,
                 ort_value **outputs, const char *what)
 {
     static const char *const names[] = {"x"};
-    const gops_ort_tensor input = {"x", ORT_FLOAT, graph->rank, graph->x, data};
+    int64_t dims[GOPS_MAX_RANK];
+    memcpy(dims, graph->x, (size_t)graph->rank * sizeof *dims);
+    dims[0] = images_of(graph, number);
+    const gops_ort_tensor input = {"x", ORT_FLOAT, graph->rank, dims, data};
     ort_value *x = gops_ort_value(&input);
     const bool ran =
         gops_ort_works(gops_ort_load()->run(session, NULL, names, (const ort_value *const *)&x, 1,
@@ -138,7 +171,8 @@ static bool compare(const char *what, const char *name, ort_value *expected_valu
 
 static bool check_session(const gops_ort_graph_builder *graph, const gops_onnx_buffer *model,
                           const gops_ort_session_settings *settings, float *data,
-                          ort_value *const *expected, const char *what, int claimed, int parts)
+                          ort_value *(*expected)[GOPS_ORT_MAX_OUTPUTS], const char *what,
+                          int claimed, int parts)
 {
     const ort_api *api = gops_ort_load();
     ort_session *session = NULL;
@@ -150,10 +184,10 @@ static bool check_session(const gops_ort_graph_builder *graph, const gops_onnx_b
                                 "%s: %d nodes were claimed in %d parts, not %d in %d", what, nodes,
                                 found, claimed, parts);
     }
-    for (int turn = 0; turn < 2 && right; turn++) { /* again: nothing is left of the first */
-        right = run(graph, session, data, outputs, what);
+    for (int number = 0; number < runs_of(graph) && right; number++) {
+        right = run(graph, session, data, number, outputs, what);
         for (int i = 0; i < graph->output_count; i++) {
-            right = right && compare(what, graph->outputs[i], expected[i], outputs[i]);
+            right = right && compare(what, graph->outputs[i], expected[number][i], outputs[i]);
             api->release_value(outputs[i]);
             outputs[i] = NULL;
         }
@@ -168,13 +202,13 @@ bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int c
     static const int levels[LEVELS] = {ORT_OPTIMIZE_NONE, 1, 2, ORT_OPTIMIZE_ALL};
     const gops_ort_session_settings alone = {NULL, ORT_OPTIMIZE_NONE, 1, false};
     const ort_api *api = gops_ort_load();
-    ort_value *expected[GOPS_ORT_MAX_OUTPUTS] = {NULL};
+    ort_value *expected[MAX_RUNS][GOPS_ORT_MAX_OUTPUTS] = {{NULL}};
     ort_session *session = NULL;
     gops_onnx_buffer model;
     char name[NAME_BYTES];
     int64_t count = 1;
     for (int i = 0; i < graph->rank; i++) {
-        count *= graph->x[i];
+        count *= graph->x[i] + (i == 0); /* one image more: images_of */
     }
     float *data = gops_test_allocate((size_t)count * sizeof *data);
     gops_test_random_fill(&graph->random, GOPS_F32, data, count);
@@ -182,8 +216,10 @@ bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int c
         fprintf(stderr, "no memory for a model\n");
         exit(EXIT_FAILURE);
     }
-    bool right = gops_ort_works(gops_ort_open(&model, &alone, &session), what) &&
-                 run(graph, session, data, expected, what);
+    bool right = gops_ort_works(gops_ort_open(&model, &alone, &session), what);
+    for (int i = 0; i < runs_of(graph); i++) {
+        right = right && run(graph, session, data, i, expected[i], what);
+    }
     api->release_session(session);
     for (int i = 0; i < 2 * LEVELS && right; i++) {
         const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, levels[i / 2], 1 + i % 2,
@@ -191,8 +227,8 @@ bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int c
         snprintf(name, sizeof name, "%s, level %d, %d threads", what, with.level, with.threads);
         right = check_session(graph, &model, &with, data, expected, name, claimed, parts);
     }
-    for (int i = 0; i < graph->output_count; i++) {
-        api->release_value(expected[i]);
+    for (int i = 0; i < MAX_RUNS * GOPS_ORT_MAX_OUTPUTS; i++) {
+        api->release_value(expected[i / GOPS_ORT_MAX_OUTPUTS][i % GOPS_ORT_MAX_OUTPUTS]);
     }
     free(model.bytes);
     free(data);

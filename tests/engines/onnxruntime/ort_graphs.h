@@ -13,16 +13,22 @@ typedef struct gops_ort_graph_builder {
     gops_test_random random;
     int64_t x[5]; /* the input's shape; as many as `rank` */
     int rank;
+    bool is_open; /* the model leaves the batch open */
     const char *outputs[GOPS_ORT_MAX_OUTPUTS];
     int output_count;
     int constants;
 } gops_ort_graph_builder;
 
+/* Whether graphs that are started from now on leave the batch open; at first they do not. */
+void gops_ort_graph_leave_open(bool leaves);
 void gops_ort_graph_start(gops_ort_graph_builder *graph, uint64_t stream, int opset,
                           const int64_t *dims, int rank);
 /* Loads the runtime and starts a graph of images. */
 void gops_ort_graph_images(gops_ort_graph_builder *graph, uint64_t stream, int opset, int64_t batch,
                            int64_t channels, int64_t height, int64_t width);
+
+/* The batch as the shape of a Reshape has it: 0, that of the data, where it is open. */
+int64_t gops_ort_graph_batch(const gops_ort_graph_builder *graph);
 
 /* The names of a node's inputs. */
 #define GOPS_ORT_FROM(...)                                                                         \
@@ -51,7 +57,8 @@ void gops_ort_graph_batch_norm(gops_ort_graph_builder *graph, const char *to, co
 void gops_ort_graph_output(gops_ort_graph_builder *graph, const char *name);
 
 /* Ends the graph. It is run at all levels of optimization, with one thread and two, with the provider
- * and, at level 0, without: outputs must not differ by more than rounding. `claimed`, unless it is
+ * and, at level 0, without: outputs must not differ by more than rounding, where the batch is open for several.
+ * `claimed`, unless it is
  * negative, is how many nodes the provider takes at level 0, and `parts` in how many parts. Returns whether all
  * of it held. */
 bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts);

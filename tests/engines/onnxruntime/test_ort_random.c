@@ -194,8 +194,10 @@ static value shuffle(network *n)
 {
     const value from = gops_drawn_any(n);
     const int64_t groups = from.channels % 3 == 0 ? 3 : from.channels % 2 == 0 ? 2 : 1;
-    const int64_t apart[] = {n->batch, groups, from.channels / groups, from.height, from.width};
-    const int64_t together[] = {n->batch, from.channels, from.height, from.width};
+    const int64_t apart[] = {gops_ort_graph_batch(&n->graph), groups, from.channels / groups,
+                             from.height, from.width};
+    const int64_t together[] = {gops_ort_graph_batch(&n->graph), from.channels, from.height,
+                                from.width};
     const int64_t order[] = {0, 2, 1, 3, 4};
     value to = reshape(n, from.name, 5, apart);
     gops_drawn_node(n, "Transpose", &to, GOPS_ORT_FROM(to.name));
@@ -235,8 +237,8 @@ static value instance_norm(network *n)
     const value from = gops_drawn_any(n);
     const int64_t groups =
         from.channels % 2 == 0 && gops_drawn_chance(n, 50) ? from.channels / 2 : from.channels;
-    const int64_t folded[] = {0, groups, -1},
-                  dims[] = {n->batch, from.channels, from.height, from.width};
+    const int64_t folded[] = {0, groups, -1}, dims[] = {gops_ort_graph_batch(&n->graph),
+                                                        from.channels, from.height, from.width};
     const int64_t each[] = {from.channels, 1, 1};
     char scale[GOPS_DRAWN_NAME_BYTES], bias[GOPS_DRAWN_NAME_BYTES];
     value to = from;
@@ -304,6 +306,7 @@ static void draw_graph(int number)
     n.values[0] =
         (value){"x", gops_test_random_range(&random, 1, 12), gops_test_random_range(&random, 1, 19),
                 gops_test_random_range(&random, 1, 19)};
+    gops_ort_graph_leave_open(gops_test_random_chance(&random, 40));
     gops_ort_graph_images(&n.graph, FIRST_STREAM + 2 * (uint64_t)number + 1, n.opset, n.batch,
                           n.values[0].channels, n.values[0].height, n.values[0].width);
     const int64_t nodes = gops_test_random_range(&random, 3, GOPS_DRAWN_VALUES - 1);
@@ -319,9 +322,10 @@ static void draw_graph(int number)
     }
     snprintf(what, sizeof what, "graph %d", number);
     if (!gops_ort_graph_check(&n.graph, what, -1, 0)) {
-        fprintf(stderr, "%s, batch %lld, opset %d, x of %lld channels, %lldx%lld:\n%s", what,
-                (long long)n.batch, n.opset, (long long)n.values[0].channels,
-                (long long)n.values[0].height, (long long)n.values[0].width, n.text);
+        fprintf(stderr, "%s, %sbatch %lld, opset %d, x of %lld channels, %lldx%lld:\n%s", what,
+                n.graph.is_open ? "open, " : "", (long long)n.batch, n.opset,
+                (long long)n.values[0].channels, (long long)n.values[0].height,
+                (long long)n.values[0].width, n.text);
     }
 }
 

@@ -273,6 +273,43 @@ static void ranks(void)
     }
 }
 
+/* The same where the model leaves the batch open: image by image. */
+static void open_batch(void)
+{
+    gops_ort_graph_leave_open(true);
+    concat();
+    dense_block();
+    gate();
+    products_in_concat();
+    levels();
+    consumers();
+    residuals();
+    dead();
+    ranks();
+    gops_ort_graph_leave_open(false);
+}
+
+/* A mean over the batch has one image whatever the batch is, and the runtime repeats it. */
+static void one_for_all(void)
+{
+    gops_ort_graph_leave_open(true);
+    builder graph;
+    gops_ort_graph_images(&graph, 22, 13, 2, 3, 7, 9);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 4, 3, 1);
+    gops_ort_graph_conv(&graph, "b", "a", 4, 4, 3, 1);
+    gops_ort_graph_node(&graph, "ReduceMean", "mean", FROM("a"));
+    gops_ort_graph_ints(&graph, "axes", 1, 0, 0, 0, 0);
+    gops_ort_graph_conv(&graph, "c", "mean", 4, 4, 3, 1);
+    gops_ort_graph_conv(&graph, "d", "c", 4, 4, 1, 1);
+    gops_ort_graph_node(&graph, "Add", "sum", FROM("b", "d"));
+    gops_ort_graph_node(&graph, "Mul", "product", FROM("sum", "d"));
+    gops_ort_graph_conv(&graph, "y", "product", 4, 3, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    /* a and b; c and d by themselves, as they have not the model's batch; y */
+    gops_ort_graph_check(&graph, "one image for all", 5, 4);
+    gops_ort_graph_leave_open(false);
+}
+
 int main(void)
 {
     const gops_test_case cases[] = {
@@ -287,6 +324,8 @@ int main(void)
         {"residuals", residuals},
         {"dead", dead},
         {"ranks", ranks},
+        {"open_batch", open_batch},
+        {"one_for_all", one_for_all},
         {NULL, NULL},
     };
     const int status = gops_test_main("ONNX Runtime, regions", cases);

@@ -42,8 +42,9 @@ static void shuffle(builder *graph, const char *to, const char *from, int64_t ch
                     int64_t groups, int64_t second, int64_t third)
 {
     enum { NAME_BYTES = 32 };
-    const int64_t split[] = {BATCH, groups, channels / groups, HEIGHT, WIDTH};
-    const int64_t back[] = {BATCH, channels, HEIGHT, WIDTH}, order[] = {0, second, third, 3, 4};
+    const int64_t split[] = {gops_ort_graph_batch(graph), groups, channels / groups, HEIGHT, WIDTH};
+    const int64_t back[] = {gops_ort_graph_batch(graph), channels, HEIGHT, WIDTH},
+                  order[] = {0, second, third, 3, 4};
     char names[4][NAME_BYTES];
     for (int i = 0; i < 4; i++) {
         snprintf(names[i], sizeof names[i], "%s_%d", to, i);

@@ -11,17 +11,22 @@ ort_status *gops_ort_is_same_shape(const gops_ort_runtime *runtime, const ort_va
                                    const ort_value_info *other, bool *is)
 {
     gops_tensor first, second;
+    const char *first_batch, *second_batch;
     bool first_known, second_known;
     ort_status *status;
     *is = false;
     if ((status = gops_ort_value_tensor(runtime, one, &first, &first_known)) != NULL ||
-        (status = gops_ort_value_tensor(runtime, other, &second, &second_known)) != NULL) {
+        (status = gops_ort_value_tensor(runtime, other, &second, &second_known)) != NULL ||
+        (status = gops_ort_value_batch(runtime, one, &first_batch)) != NULL ||
+        (status = gops_ort_value_batch(runtime, other, &second_batch)) != NULL) {
         return status;
     }
+    const bool same_batch =
+        first_batch != NULL && second_batch != NULL && strcmp(first_batch, second_batch) == 0;
     *is = first_known && second_known && first.type == second.type &&
           gops_ort_same_shape(&first, &second);
     for (int32_t i = 0; i < first.rank; i++) {
-        *is = *is && first.dims[i] >= 0;
+        *is = *is && (first.dims[i] >= 0 || (i == 0 && same_batch));
     }
     return NULL;
 }

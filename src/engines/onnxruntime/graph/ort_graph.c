@@ -162,6 +162,21 @@ static ort_status *sort_outputs(const gops_ort_runtime *runtime, gops_ort_graph 
     return NULL;
 }
 
+/* The first one that there is. */
+static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *graph)
+{
+    ort_status *status = NULL;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const gops_ort_node *node = &graph->nodes[i];
+        for (size_t k = 0; k < node->input_count && status == NULL && graph->batch == NULL; k++) {
+            if (node->inputs[k] != NULL) {
+                status = gops_ort_value_batch(runtime, node->inputs[k], &graph->batch);
+            }
+        }
+    }
+    return status;
+}
+
 ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph *from,
                                 gops_ort_graph *graph)
 {
@@ -172,6 +187,9 @@ ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph
     }
     if (status == NULL) {
         status = sort_outputs(runtime, graph);
+    }
+    if (status == NULL) {
+        status = find_batch(runtime, graph);
     }
     if (status != NULL) {
         gops_ort_graph_free(graph);

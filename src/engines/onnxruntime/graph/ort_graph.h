@@ -38,6 +38,8 @@ typedef struct gops_ort_graph {
     size_t use_count;
     const gops_ort_output *outputs; /* sorted by value */
     size_t output_count;
+    /* The name of the first dimension of what nodes read, where the model leaves that open; NULL: it does not. */
+    const char *batch;
     bool nested; /* nodes contain graphs that read values of this one, which `uses` lacks */
     void *memory[2];
 } gops_ort_graph;

@@ -64,7 +64,7 @@ ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, const gops
             status = gops_ort_candidate_read(runtime, graph, &graph->nodes[i], &found, &serves);
         }
         if (status == NULL && serves && !found.is_pool && has_members) {
-            status = gops_ort_member_of_claim(runtime, &found.claim, &member);
+            status = gops_ort_member_of_claim(runtime, graph, &found.claim, &member);
         }
         if (status != NULL || !serves) {
             continue;

@@ -76,8 +76,9 @@ static size_t count_nodes(const gops_ort_members *members)
 }
 
 /* The names and shapes of what the fused node reads and writes. */
-static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_members *members,
-                               const ort_node *fused, ort_compute_info **info)
+static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                               const gops_ort_members *members, const ort_node *fused,
+                               ort_compute_info **info)
 {
     const ort_api *api = runtime->api;
     size_t counts[2] = {0, 0};
@@ -96,12 +97,17 @@ static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_members
         status = gops_ort_value_names(runtime, infos, count, names);
     }
     for (size_t i = 0; i < counts[0] && status == NULL; i++) {
-        bool known;
-        status = gops_ort_value_tensor(runtime, infos[i], &tensors[i], &known);
+        bool is;
+        status = gops_ort_read_fed(runtime, graph, infos[i], &tensors[i], &is);
+        if (status == NULL && !is) {
+            status = gops_ort_fail(
+                runtime, ORT_FAIL,
+                "groupops: input \"%s\" of a graph has another shape than before", names[i]);
+        }
     }
     if (status == NULL) {
-        const gops_ort_interface interface = {names, tensors, counts[0], names + counts[0],
-                                              counts[1]};
+        const gops_ort_interface interface = {
+            names, tensors, counts[0], names + counts[0], counts[1], graph->batch != NULL};
         status = gops_ort_region_create(runtime, members, &interface, info);
     }
     free(infos);
@@ -134,7 +140,7 @@ static ort_status *compile_graph(provider *self, const gops_ort_graph *graph, co
                                graph->node_count);
     }
     if (status == NULL) {
-        status = make_region(runtime, &members, fused, info);
+        status = make_region(runtime, graph, &members, fused, info);
     }
     gops_ort_members_free(&members);
     return status;

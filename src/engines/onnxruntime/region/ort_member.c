@@ -14,8 +14,21 @@ bool gops_ort_is_closed(const gops_tensor *tensor)
     return tensor->rank > 0 && tensor->type == GOPS_F32;
 }
 
-ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const ort_value_info *info,
-                              gops_tensor *tensor, bool *is)
+/* Makes the tensor of a value that of one image; *has is false where the value has not the graph's batch. */
+static ort_status *take_image(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              const ort_value_info *info, gops_tensor *tensor, bool *has)
+{
+    const char *batch = NULL;
+    ort_status *status = gops_ort_value_batch(runtime, info, &batch);
+    *has = batch != NULL && strcmp(batch, graph->batch) == 0;
+    if (*has) {
+        tensor->dims[0] = 1;
+    }
+    return status;
+}
+
+ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              const ort_value_info *info, gops_tensor *tensor, bool *is)
 {
     bool constant = true;
     *is = false;
@@ -25,8 +38,11 @@ ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const ort_value_i
     ort_status *status = runtime->api->is_constant_initializer(info, &constant);
     if (status == NULL && !constant) {
         status = gops_ort_value_tensor(runtime, info, tensor, is);
-        *is = *is && gops_ort_is_closed(tensor);
     }
+    if (status == NULL && *is && graph->batch != NULL) {
+        status = take_image(runtime, graph, info, tensor, is);
+    }
+    *is = *is && gops_ort_is_closed(tensor);
     return status;
 }
 
@@ -93,8 +109,8 @@ static bool set_weights(gops_ort_member *made, const gops_ort_constant *weights,
     return gops_ort_is_closed(&made->output);
 }
 
-ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                                     gops_ort_member **member)
+ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                     const gops_ort_claim *claim, gops_ort_member **member)
 {
     gops_ort_constant weights, biases;
     gops_tensor data, residual;
@@ -103,9 +119,11 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
     if (claim->operation.output_type != (gops_type)0) {
         return NULL;
     }
-    ort_status *status = gops_ort_read_fed(runtime, claim->infos[GOPS_ORT_DATA], &data, &serves);
+    ort_status *status =
+        gops_ort_read_fed(runtime, graph, claim->infos[GOPS_ORT_DATA], &data, &serves);
     if (status == NULL && serves && claim->infos[GOPS_ORT_RESIDUAL] != NULL) {
-        status = gops_ort_read_fed(runtime, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
+        status =
+            gops_ort_read_fed(runtime, graph, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
     }
     if (status == NULL && serves) {
         status = read_weights(runtime, claim, &weights, &biases, &serves);
@@ -174,7 +192,8 @@ ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
     bool serves = true;
     ort_status *status = gops_ort_add_post_ops(runtime, graph, claim);
     if (status == NULL && claim->infos[GOPS_ORT_RESIDUAL] != NULL) {
-        status = gops_ort_read_fed(runtime, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
+        status =
+            gops_ort_read_fed(runtime, graph, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
     }
     if (!serves) {
         *claim = alone;

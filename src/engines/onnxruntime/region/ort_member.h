@@ -65,8 +65,8 @@ typedef struct gops_ort_member {
 
 /* Makes a member of a claim of floats whose shapes and weights are known; *member is NULL where they
  * are not. */
-ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                                     gops_ort_member **member);
+ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                     const gops_ort_claim *claim, gops_ort_member **member);
 
 /* Reads a node that is no claim's, and those that become part of it. *member is NULL if it is none
  * that a region has. */
@@ -132,8 +132,9 @@ ort_status *gops_ort_member_of_instance(const gops_ort_runtime *runtime,
 
 /* Whether all dimensions of a tensor of f32 are given and above 0. */
 bool gops_ort_is_closed(const gops_tensor *tensor);
-/* The tensor of a value that is closed and no constant; *is is false for any other. */
-ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const ort_value_info *info,
-                              gops_tensor *tensor, bool *is);
+/* The tensor of a value that is closed and no constant; *is is false for any other. In a graph whose batch is open,
+ * it is that of one image, and values without that batch are none. */
+ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              const ort_value_info *info, gops_tensor *tensor, bool *is);
 
 #endif

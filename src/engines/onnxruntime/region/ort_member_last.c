@@ -170,7 +170,7 @@ ort_status *gops_ort_member_of_layer_norm(const gops_ort_runtime *runtime,
     of.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
     if (before != NULL && !before->claimed && gops_ort_chain_is_transpose(&of, before, true)) {
         bool serves;
-        of.status = gops_ort_read_fed(runtime, before->inputs[0], &of.data, &serves);
+        of.status = gops_ort_read_fed(runtime, graph, before->inputs[0], &of.data, &serves);
         if (of.status != NULL || !serves) {
             return of.status;
         }

@@ -47,7 +47,7 @@ static bool has_shape(gops_ort_chain *of, const ort_value_info *info, int64_t ch
         expected.dims[flat ? 0 : i - 1] = data->dims[i] * (flat ? expected.dims[0] : 1);
     }
     expected.dims[expected.rank - 1] = channels;
-    of->status = gops_ort_read_fed(of->runtime, info, &found, &is);
+    of->status = gops_ort_read_fed(of->runtime, of->graph, info, &found, &is);
     return of->status == NULL && is && gops_ort_same_shape(&found, &expected);
 }
 

@@ -73,7 +73,8 @@ static ort_status *read_add(gops_ort_reading *from, gops_ort_member **member)
     gops_tensor other;
     bool serves = node->input_count == 2;
     ort_status *status =
-        serves ? gops_ort_read_fed(from->runtime, node->inputs[1], &other, &serves) : NULL;
+        serves ? gops_ort_read_fed(from->runtime, from->graph, node->inputs[1], &other, &serves)
+               : NULL;
     if (status != NULL || !serves || !gops_ort_same_shape(&from->data, &other)) {
         return status;
     }
@@ -107,7 +108,8 @@ static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member
     gops_tensor other;
     bool serves = node->input_count == 2;
     ort_status *status =
-        serves ? gops_ort_read_fed(from->runtime, node->inputs[1], &other, &serves) : NULL;
+        serves ? gops_ort_read_fed(from->runtime, from->graph, node->inputs[1], &other, &serves)
+               : NULL;
     if (status != NULL || !serves) {
         return status;
     }
@@ -178,7 +180,7 @@ static ort_status *read_concat(gops_ort_reading *from, const gops_tensor *output
         return attributes.status;
     }
     for (size_t i = 0; i < node->input_count && status == NULL && serves; i++) {
-        status = gops_ort_read_fed(from->runtime, node->inputs[i], &one, &serves);
+        status = gops_ort_read_fed(from->runtime, from->graph, node->inputs[i], &one, &serves);
         serves = serves && one.rank == output->rank;
         for (int32_t k = 0; k < one.rank && serves; k++) {
             serves = k == 1 || one.dims[k] == output->dims[k];
@@ -211,9 +213,9 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
         serves = serves && node->outputs[i] == NULL;
     }
     ort_status *status =
-        serves ? gops_ort_read_fed(runtime, node->inputs[0], &from.data, &serves) : NULL;
+        serves ? gops_ort_read_fed(runtime, graph, node->inputs[0], &from.data, &serves) : NULL;
     if (status == NULL && serves) {
-        status = gops_ort_read_fed(runtime, node->outputs[0], &output, &serves);
+        status = gops_ort_read_fed(runtime, graph, node->outputs[0], &output, &serves);
     }
     if (status != NULL || !serves || from.data.rank < 3 || from.data.rank > 5) {
         return status;

@@ -44,10 +44,10 @@ static ort_status *add_reshapes(instance *of, gops_ort_node *node, gops_tensor *
         serves = serves && strcmp(after->input_names[0], node->output_names[0]) == 0;
     }
     if (status == NULL && serves) {
-        status = gops_ort_read_fed(of->runtime, before->inputs[0], &from, &serves);
+        status = gops_ort_read_fed(of->runtime, of->graph, before->inputs[0], &from, &serves);
     }
     if (status == NULL && serves) {
-        status = gops_ort_read_fed(of->runtime, after->outputs[0], &to, &serves);
+        status = gops_ort_read_fed(of->runtime, of->graph, after->outputs[0], &to, &serves);
     }
     if (status == NULL && serves && gops_ort_same_shape(&from, &to) && from.rank >= 3 &&
         from.dims[0] == of->data.dims[0] && from.dims[1] % of->data.dims[1] == 0) {
@@ -122,7 +122,7 @@ ort_status *gops_ort_member_of_instance(const gops_ort_runtime *runtime,
     gops_ort_attribute_float(&attributes, "epsilon", &epsilon);
     ort_status *status = attributes.status;
     if (status != NULL || !serves || attributes.malformed || !(epsilon > 0) ||
-        (status = gops_ort_read_fed(runtime, node->inputs[0], &of.data, &serves)) != NULL ||
+        (status = gops_ort_read_fed(runtime, graph, node->inputs[0], &of.data, &serves)) != NULL ||
         !serves || (status = read_vector(&of, node->inputs[1], &of.scales, &serves)) != NULL ||
         !serves || (status = read_vector(&of, node->inputs[2], &of.shifts, &serves)) != NULL ||
         !serves) {

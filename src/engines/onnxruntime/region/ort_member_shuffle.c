@@ -73,14 +73,14 @@ ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops
 }
 
 /* Whether the node reshapes to a constant shape, and what comes of it. */
-static ort_status *read_reshape(const gops_ort_runtime *runtime, const gops_ort_node *node,
-                                gops_tensor *output, bool *is)
+static ort_status *read_reshape(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                const gops_ort_node *node, gops_tensor *output, bool *is)
 {
     *is = node != NULL && strcmp(node->type, "Reshape") == 0 && node->input_count == 2 &&
           node->inputs[1] != NULL && node->output_count == 1;
     ort_status *status = *is ? runtime->api->is_constant_initializer(node->inputs[1], is) : NULL;
     return status != NULL || !*is ? status
-                                  : gops_ort_read_fed(runtime, node->outputs[0], output, is);
+                                  : gops_ort_read_fed(runtime, graph, node->outputs[0], output, is);
 }
 
 static bool splits_channels(const gops_tensor *data, const gops_tensor *split)
@@ -115,7 +115,7 @@ static ort_status *read_shuffle(const gops_ort_runtime *runtime, const gops_ort_
     bool is;
     *groups = 0;
     nodes[0] = first;
-    ort_status *status = read_reshape(runtime, first, &split, &is);
+    ort_status *status = read_reshape(runtime, graph, first, &split, &is);
     if (status != NULL || !is || !splits_channels(data, &split)) {
         return status;
     }
@@ -125,7 +125,7 @@ static ort_status *read_shuffle(const gops_ort_runtime *runtime, const gops_ort_
         return status;
     }
     nodes[2] = gops_ort_only_reader(graph, nodes[1]->output_names[0]);
-    status = read_reshape(runtime, nodes[2], &back, &is);
+    status = read_reshape(runtime, graph, nodes[2], &back, &is);
     if (status == NULL && is && gops_ort_same_shape(data, &back)) {
         *groups = split.dims[1];
     }

@@ -20,7 +20,8 @@ typedef struct region {
     size_t step_count;
     gops_tensor *inputs, *outputs; /* their shapes */
     size_t input_count, output_count;
-    gops_ort_store store;                  /* plans and packed weights; empty if these are few */
+    bool is_open;         /* shapes are those of one image of as many as a call brings */
+    gops_ort_store store; /* plans and packed weights; empty if these are few */
     size_t scratch_bytes, workspace_bytes; /* of steps without chunks */
     size_t thread_bytes;                   /* for chunks, behind the workspace */
     /* Threads; no team: 0. To ask the system at each call took 12 to 95 us (Intel Xeon). */
@@ -42,14 +43,14 @@ static size_t round_up(size_t bytes)
 /* One call, for who leads a team. */
 typedef struct call {
     const region *self;
-    float *const *bases;
+    float **bases;
     unsigned char *workspace;
+    int64_t images;
     ort_status *status;
 } call;
 
-static void run_steps(void *argument)
+static void run_steps(call *of)
 {
-    call *of = argument;
     const region *self = of->self;
     for (size_t i = 0; i < self->step_count && of->status == NULL; i++) {
         const gops_ort_step *step = &self->steps[i];
@@ -62,7 +63,48 @@ static void run_steps(void *argument)
     }
 }
 
-static ort_status *find_bases(const region *self, ort_kernel_context *context, float **bases)
+/* Moves what the runtime passed to the next image. */
+static void go_on(const call *of)
+{
+    const region *self = of->self;
+    for (size_t i = 0; i < self->input_count; i++) {
+        of->bases[1 + i] += gops_ort_elements(&self->inputs[i], 0);
+    }
+    for (size_t i = 0; i < self->output_count; i++) {
+        of->bases[1 + self->input_count + i] += gops_ort_elements(&self->outputs[i], 0);
+    }
+}
+
+static void run_images(void *argument)
+{
+    call *of = argument;
+    for (int64_t i = 0; i < of->images && of->status == NULL; i++) {
+        run_steps(of);
+        go_on(of);
+    }
+}
+
+/* What an input must be: of the model's shape. The first one of an open region tells how many images all have. */
+static ort_status *check_input(const region *self, size_t number, const gops_tensor *input,
+                               int64_t *images)
+{
+    gops_tensor expected = self->inputs[number];
+    if (self->is_open && input->rank > 0) {
+        *images = number == 0 ? input->dims[0] : *images;
+        expected.dims[0] = *images;
+    }
+    if (input->type == expected.type && gops_ort_same_shape(input, &expected)) {
+        return NULL;
+    }
+    return gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
+                         "groupops, node \"%s\": input %zu is %s; %s says %s", self->name, number,
+                         gops_ort_name_tensor(input).text,
+                         self->is_open && number > 0 ? "the model, by input 0," : "the model",
+                         gops_ort_name_tensor(&expected).text);
+}
+
+static ort_status *find_bases(const region *self, ort_kernel_context *context, float **bases,
+                              int64_t *images)
 {
     const ort_api *api = self->runtime->api;
     ort_status *status = NULL;
@@ -77,20 +119,17 @@ static ort_status *find_bases(const region *self, ort_kernel_context *context, f
             status = gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
                                    "groupops, node \"%s\": input %zu is missing", self->name, i);
         }
-        if (status == NULL && (input.tensor.type != GOPS_F32 ||
-                               !gops_ort_same_shape(&input.tensor, &self->inputs[i]))) {
-            status = gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
-                                   "groupops, node \"%s\": input %zu is %s; the model says %s",
-                                   self->name, i, gops_ort_name_tensor(&input.tensor).text,
-                                   gops_ort_name_tensor(&self->inputs[i]).text);
+        if (status == NULL) {
+            status = check_input(self, i, &input.tensor, images);
         }
         bases[1 + i] = status == NULL ? (float *)(uintptr_t)input.data : NULL;
     }
     for (size_t i = 0; i < self->output_count && status == NULL; i++) {
-        const gops_tensor *tensor = &self->outputs[i];
+        gops_tensor tensor = self->outputs[i];
         ort_value *value = NULL;
         void *data = NULL;
-        status = api->context_output(context, i, tensor->dims, (size_t)tensor->rank, &value);
+        tensor.dims[0] = self->is_open ? *images : tensor.dims[0];
+        status = api->context_output(context, i, tensor.dims, (size_t)tensor.rank, &value);
         if (status == NULL) {
             status = api->get_tensor_data(value, &data);
         }
@@ -119,13 +158,13 @@ static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_c
     } else {
         float **bases = (float **)(void *)(memory + team_bytes);
         bases[GOPS_ORT_SCRATCH] = (float *)(void *)(memory + head);
-        status = find_bases(self, context, bases);
-        call now = {self, bases, memory + head + self->scratch_bytes, status};
-        if (self->team > 0 && status == NULL) {
-            gops_ort_team_run(self->runtime, context, self->team, run_steps, &now, memory);
+        call now = {self, bases, memory + head + self->scratch_bytes, 1, NULL};
+        now.status = find_bases(self, context, bases, &now.images);
+        if (self->team > 0 && now.status == NULL) {
+            gops_ort_team_run(self->runtime, context, self->team, run_images, &now, memory);
             gops_ort_enter(context, NULL);
         } else {
-            run_steps(&now);
+            run_images(&now);
         }
         status = now.status;
         host.release(host.context, memory);
@@ -146,6 +185,7 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
     layout->output_tensors = NULL;
     self->input_count = interface->input_count;
     self->output_count = interface->output_count;
+    self->is_open = interface->is_open;
     self->scratch_bytes = round_up((size_t)layout->scratch * sizeof(float));
     ort_status *status = NULL;
     for (size_t i = 0; i < layout->step_count && status == NULL; i++) {

@@ -10,13 +10,15 @@
 
 #include "engines/onnxruntime/region/ort_member.h"
 
-/* What the runtime passes at each call. */
+/* What the runtime passes at each call. Where the model leaves the batch open, tensors and members are of one image,
+ * and a call computes image by image: nothing that members do reads another one. */
 typedef struct gops_ort_interface {
     const char *const *inputs;
     const gops_tensor *input_tensors;
     size_t input_count;
     const char *const *outputs;
     size_t output_count;
+    bool is_open;
 } gops_ort_interface;
 
 /* Members in an order in which each comes behind those whose outputs it reads. */

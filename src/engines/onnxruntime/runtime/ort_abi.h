@@ -134,7 +134,9 @@ typedef struct ort_api {
     ort_status *(*get_element_type)(const ort_tensor_info *info, ort_element *type); /* 60 */
     ort_status *(*get_rank)(const ort_tensor_info *info, size_t *rank);
     ort_status *(*get_dims)(const ort_tensor_info *info, int64_t *dims, size_t rank);
-    ORT_SKIP(63, 64);
+    /* The names of open dimensions, "" for all others; the runtime's. */
+    ort_status *(*get_symbols)(const ort_tensor_info *info, const char **names, size_t rank);
+    ORT_SKIP(64, 64);
     ort_status *(*get_tensor_info)(const ort_value *value, ort_tensor_info **info); /* 65 */
     ORT_SKIP(66, 68);
     ort_status *(*create_cpu_memory_info)(int allocator, int memory,
@@ -256,14 +258,14 @@ typedef struct ort_api {
 _Static_assert(ORT_SLOT(create_session) == 7 && ORT_SLOT(set_optimization_level) == 23 &&
                    ORT_SLOT(create_tensor) == 49 && ORT_SLOT(get_tensor_data) == 51 &&
                    ORT_SLOT(cast_to_tensor_info) == 55 && ORT_SLOT(get_element_type) == 60 &&
-                   ORT_SLOT(get_tensor_info) == 65 && ORT_SLOT(create_cpu_memory_info) == 69 &&
-                   ORT_SLOT(allocator_alloc) == 75 && ORT_SLOT(get_default_allocator) == 78 &&
-                   ORT_SLOT(context_input_count) == 88 && ORT_SLOT(release_env) == 92 &&
-                   ORT_SLOT(release_tensor_info) == 99 && ORT_SLOT(add_session_config) == 130 &&
-                   ORT_SLOT(release_allocator) == 132 && ORT_SLOT(log_message) == 247 &&
-                   ORT_SLOT(context_allocator) == 253 && ORT_SLOT(release_attribute) == 212 &&
-                   ORT_SLOT(has_session_config) == 237 && ORT_SLOT(read_attribute) == 272 &&
-                   ORT_SLOT(context_parallel_for) == 274,
+                   ORT_SLOT(get_symbols) == 63 && ORT_SLOT(get_tensor_info) == 65 &&
+                   ORT_SLOT(create_cpu_memory_info) == 69 && ORT_SLOT(allocator_alloc) == 75 &&
+                   ORT_SLOT(get_default_allocator) == 78 && ORT_SLOT(context_input_count) == 88 &&
+                   ORT_SLOT(release_env) == 92 && ORT_SLOT(release_tensor_info) == 99 &&
+                   ORT_SLOT(add_session_config) == 130 && ORT_SLOT(release_allocator) == 132 &&
+                   ORT_SLOT(log_message) == 247 && ORT_SLOT(context_allocator) == 253 &&
+                   ORT_SLOT(release_attribute) == 212 && ORT_SLOT(has_session_config) == 237 &&
+                   ORT_SLOT(read_attribute) == 272 && ORT_SLOT(context_parallel_for) == 274,
                "the slots to version 22");
 _Static_assert(ORT_SLOT(get_value_name) == 289 && ORT_SLOT(register_provider_library) == 301 &&
                    ORT_SLOT(append_provider) == 304 && ORT_SLOT(get_hardware_type) == 307 &&

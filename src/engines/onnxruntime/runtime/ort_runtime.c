@@ -294,31 +294,57 @@ ort_status *gops_ort_describe(const gops_ort_runtime *runtime, const ort_value *
                                rank);
 }
 
-ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_value_info *info,
-                                  gops_tensor *tensor, bool *known)
+/* Element type and rank of a value, and what tells its dimensions: NULL for a sequence or a map. */
+static ort_status *describe_value(const gops_ort_runtime *runtime, const ort_value_info *info,
+                                  const ort_tensor_info **described, ort_element *element,
+                                  size_t *rank)
 {
     const ort_api *api = runtime->api;
     const ort_type_info *type = NULL;
-    const ort_tensor_info *described = NULL;
-    ort_element element = ORT_UNDEFINED;
-    size_t rank = 0;
     ort_status *status;
+    *described = NULL;
+    *rank = 0;
+    if ((status = api->get_value_type(info, &type)) != NULL ||
+        (status = api->cast_to_tensor_info(type, described)) != NULL || *described == NULL ||
+        (status = api->get_element_type(*described, element)) != NULL) {
+        return status;
+    }
+    return api->get_rank(*described, rank);
+}
+
+ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_value_info *info,
+                                  gops_tensor *tensor, bool *known)
+{
+    const ort_tensor_info *described;
+    ort_element element = ORT_UNDEFINED;
+    size_t rank;
     *tensor = (gops_tensor){0};
     *known = false;
-    if ((status = api->get_value_type(info, &type)) != NULL ||
-        (status = api->cast_to_tensor_info(type, &described)) != NULL || described == NULL) {
-        return status; /* a sequence or a map has no tensor info */
-    }
-    if ((status = api->get_element_type(described, &element)) != NULL ||
-        (status = api->get_rank(described, &rank)) != NULL) {
+    ort_status *status = describe_value(runtime, info, &described, &element, &rank);
+    if (status != NULL || described == NULL) {
         return status;
     }
     tensor->type = type_of(element);
     if (rank > 0 && rank <= GOPS_MAX_RANK) { /* rank 0 is also what an unknown rank looks like */
         tensor->rank = (int32_t)rank;
-        status = api->get_dims(described, tensor->dims, rank);
+        status = runtime->api->get_dims(described, tensor->dims, rank);
         *known = status == NULL;
     }
+    return status;
+}
+
+ort_status *gops_ort_value_batch(const gops_ort_runtime *runtime, const ort_value_info *info,
+                                 const char **name)
+{
+    const ort_tensor_info *described;
+    ort_element element = ORT_UNDEFINED;
+    const char *names[GOPS_MAX_RANK] = {NULL};
+    size_t rank;
+    ort_status *status = describe_value(runtime, info, &described, &element, &rank);
+    if (status == NULL && rank > 0 && rank <= GOPS_MAX_RANK) {
+        status = runtime->api->get_symbols(described, names, rank);
+    }
+    *name = status == NULL && names[0] != NULL && names[0][0] != '\0' ? names[0] : NULL;
     return status;
 }
 

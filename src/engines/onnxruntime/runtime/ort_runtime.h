@@ -58,6 +58,11 @@ ort_status *gops_ort_describe(const gops_ort_runtime *runtime, const ort_value *
 ort_status *gops_ort_value_tensor(const gops_ort_runtime *runtime, const ort_value_info *info,
                                   gops_tensor *tensor, bool *known);
 
+/* The name that the model gives a value's first dimension; NULL where that is closed, or has none. It lives as
+ * long as the graph. */
+ort_status *gops_ort_value_batch(const gops_ort_runtime *runtime, const ort_value_info *info,
+                                 const char **name);
+
 bool gops_ort_same_shape(const gops_tensor *one, const gops_tensor *other);
 /* Type and shape for a message: f32 {1,3,224,224}. */
 typedef struct gops_ort_words {
