@@ -100,9 +100,11 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *given, gop
     }
     running.run = method->run;
     running.modes = gops_float_read();
-    gops_status status = plan->barrier > 0 ? run_items(&running, 0, plan->barrier, error) : GOPS_OK;
+    /* It divides the items of the plan's own method. */
+    const int64_t barrier = running.job.nonfinite ? 0 : plan->barrier;
+    gops_status status = barrier > 0 ? run_items(&running, 0, barrier, error) : GOPS_OK;
     if (status == GOPS_OK) {
-        status = run_items(&running, plan->barrier, end, error);
+        status = run_items(&running, barrier, end, error);
     }
     if (allocated != NULL) {
         plan->host.release(plan->host.context, allocated);

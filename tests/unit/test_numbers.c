@@ -191,6 +191,21 @@ static void all_of_them_in_both(void)
     check_shapes(5, 30, 0, SPECIALS - 1);
 }
 
+/* A plan that gathers more panels before its barrier than an infinite filter has rows of outputs to compute. */
+static void before_a_barrier(void)
+{
+    need_wide_long_double();
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 76);
+    for (int threads = 1; threads <= 2; threads++) {
+        gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
+                                .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 3400, 287),
+                                .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 5, 3400, 1),
+                                .conv = {.strides = LIST(2)},
+                                .threads = threads};
+        check_problem(&problem, 0, 1, NANS, INFINITIES - 1, &random);
+    }
+}
+
 /* Through every activation, with bias and residual. */
 static void fused(void)
 {
@@ -366,6 +381,7 @@ int main(void)
                                            {"nan_in_the_data", nan_in_the_data},
                                            {"infinities_in_the_data", infinities_in_the_data},
                                            {"all_of_them_in_both", all_of_them_in_both},
+                                           {"before_a_barrier", before_a_barrier},
                                            {"fused", fused},
                                            {"normalization", normalization},
                                            {"variance_beyond_double", variance_beyond_double},
