@@ -170,7 +170,7 @@ int main(int argc, char **argv)
         gops_tool_flush_output(&error);
     }
     if (error.message[0] != '\0') {
-        gops_tool_print_error(&error);
+        gops_tool_print_error("groupops", &error);
     }
     return error.exit_code;
 }

@@ -266,7 +266,7 @@ int main(int count, char **words)
     gops_torch_shut_down();
     gops_ort_shut_down();
     if (!done) {
-        gops_tool_print_error(&error);
+        gops_tool_print_error("peers", &error);
         return error.exit_code;
     }
     return asked.wrong_results == 0 ? GOPS_EXIT_DONE : GOPS_EXIT_FAILED;

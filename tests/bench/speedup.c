@@ -145,7 +145,7 @@ int main(int count, char **words)
         }
         gops_suite_release(&suite);
         if (!done) {
-            gops_tool_print_error(&error);
+            gops_tool_print_error("speedup", &error);
             return error.exit_code;
         }
     }

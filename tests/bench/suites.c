@@ -24,7 +24,7 @@ int gops_peer_time_suites(int count, char **words, gops_peer_time *time, void *c
     gops_tool_error error;
     for (int word = 1; word < count; word++) {
         if (!time_suite(words[word], time, context, &error)) {
-            gops_tool_print_error(&error);
+            gops_tool_print_error(words[0], &error);
             return error.exit_code;
         }
     }

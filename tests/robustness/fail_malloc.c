@@ -7,6 +7,8 @@
  *
  * With GROUPOPS_FAIL_IN only those count that an object with these letters in its path asks for,
  * and gops_fail_start says which one fails, from then on.
+ *
+ * To close standard input ends the process: a descriptor that was never opened was closed.
  */
 #define _GNU_SOURCE
 
@@ -23,6 +25,7 @@ extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
+extern int __close(int descriptor);
 
 static atomic_long calls, wanted;
 static _Thread_local int looking; /* dladdr and what follows may allocate */
@@ -70,6 +73,13 @@ long gops_fail_start(long at)
     const long counted = atomic_exchange(&calls, 0);
     atomic_store(&wanted, at);
     return counted;
+}
+
+int close(int descriptor)
+{
+    if (descriptor == STDIN_FILENO)
+        abort();
+    return __close(descriptor);
 }
 
 #define CALLER __builtin_return_address(0)

@@ -73,10 +73,9 @@ static int run_failing(const char *line, const char *output, long at, const char
     return failed;
 }
 
-static void fail_in_turn(const char *line, const char *output)
+static void fail_every(const char *line, const char *output, long step)
 {
     static char whole[MAX_BYTES];
-    const long step = (long)gops_test_environment_number("GROUPOPS_TEST_FAULT_STEP", SHORT_STEP);
     tool_result *result = gops_test_allocate(sizeof *result);
     unsetenv("GROUPOPS_FAIL_AT");
     tool_run(result, line, NULL);
@@ -91,6 +90,12 @@ static void fail_in_turn(const char *line, const char *output)
     if (output != NULL)
         unlink(output);
     free(result);
+}
+
+static void fail_in_turn(const char *line, const char *output)
+{
+    fail_every(line, output,
+               (long)gops_test_environment_number("GROUPOPS_TEST_FAULT_STEP", SHORT_STEP));
 }
 
 static void run(void)
@@ -139,6 +144,14 @@ static void ir(void)
     fail_in_turn("ir net.xml --input=x=x.npy --output-dir=.", "y.npy");
 }
 
+/* Every allocation of the command and the library by themselves. */
+static void ir_own(void)
+{
+    setenv("GROUPOPS_FAIL_IN", "groupops", 1);
+    fail_every("ir net.xml --input=x=x.npy --output-dir=.", "y.npy", 1);
+    unsetenv("GROUPOPS_FAIL_IN");
+}
+
 /* Tensors of u8 data [1,4,5] and of what a quantized convolution takes besides. */
 static void write_quantized(void)
 {
@@ -163,10 +176,11 @@ static void write_quantized(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"run", run},         {"quantized", quantized}, {"fused", fused},
-        {"moments", moments}, {"plan", plan},           {"info", info},
-        {"ir", ir},           {"compare", compare},     {NULL, NULL}};
+    static const gops_test_case cases[] = {{"run", run},       {"quantized", quantized},
+                                           {"fused", fused},   {"moments", moments},
+                                           {"plan", plan},     {"info", info},
+                                           {"ir", ir},         {"compare", compare},
+                                           {"ir_own", ir_own}, {NULL, NULL}};
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 4, 5);
     const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 2, 3);
     const gops_tensor six = GOPS_TEST_TENSOR(GOPS_F32, 1, 6, 6);

@@ -17,6 +17,15 @@ static int grid_axes(const gops_mpi_grid *grid, int *sizes)
     return 2 + grid->space.count;
 }
 
+static gops_status refuse_size(int axis, int64_t size, int ranks, gops_error *error)
+{
+    static const char words[] = "it must be -1 (GOPS_MPI_DIVIDE) to";
+    return axis < 2 ? gops_mpi_fail(error, GOPS_INVALID, "grid.%s is %lld; %s %d",
+                                    axis == 0 ? "batch" : "groups", (long long)size, words, ranks)
+                    : gops_mpi_fail(error, GOPS_INVALID, "grid.space[%d] is %lld; %s %d", axis - 2,
+                                    (long long)size, words, ranks);
+}
+
 /* Fills in what the caller left to MPI_Dims_create. */
 static gops_status divide(gops_mpi_grid *grid, int ranks, gops_error *error)
 {
@@ -30,18 +39,18 @@ static gops_status divide(gops_mpi_grid *grid, int ranks, gops_error *error)
     for (int i = 0; i < count; i++) {
         const int64_t size = i < 2 ? sizes[i] : grid->space.values[i - 2];
         if (size < GOPS_MPI_DIVIDE || size > ranks) {
-            return gops_mpi_fail(error, GOPS_INVALID,
-                                 "the grid has %lld ranks along axis %d; there are %d",
-                                 (long long)size, i, ranks);
+            return refuse_size(i, size, ranks, error);
         }
         sizes[i] = size == GOPS_MPI_DIVIDE ? 0 : size == 0 ? 1 : (int)size;
         open += sizes[i] == 0;
-        product *= sizes[i] == 0 ? 1 : sizes[i];
+        /* A product above the number of ranks is refused, whatever follows. */
+        product *= sizes[i] == 0 || product > ranks ? 1 : sizes[i];
     }
     if (open == 0 ? product != ranks : ranks % product != 0) {
-        return gops_mpi_fail(
-            error, GOPS_INVALID, "the grid has %lld ranks in all%s; the communicator has %d",
-            (long long)product, open == 0 ? "" : " on the axes that are given", ranks);
+        return gops_mpi_fail(error, GOPS_INVALID,
+                             "the grid has %s%lld ranks in all%s; the communicator has %d",
+                             product > ranks ? "at least " : "", (long long)product,
+                             open == 0 ? "" : " on the axes that are given", ranks);
     }
     GOPS_MPI_TRY(MPI_Dims_create(ranks, count, sizes));
     grid->batch = sizes[0];

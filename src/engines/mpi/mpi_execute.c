@@ -156,10 +156,12 @@ static gops_status check_arguments(const gops_mpi_plan *plan, const gops_mpi_fil
                                    const gops_arguments *given, gops_arguments *arguments,
                                    gops_error *error)
 {
-    if (given == NULL || given->size != sizeof *given) {
-        return gops_mpi_fail(error, GOPS_INVALID,
-                             given == NULL ? "arguments is NULL"
-                                           : "arguments.size is not sizeof(gops_arguments)");
+    if (given == NULL) {
+        return gops_mpi_fail(error, GOPS_INVALID, "arguments is NULL");
+    }
+    if (given->size != sizeof *given) {
+        return gops_mpi_fail(error, GOPS_INVALID, "arguments.size is %zu; it must be %zu",
+                             given->size, sizeof *given);
     }
     *arguments = *given;
     if (given->filter != NULL || given->moments != NULL) {

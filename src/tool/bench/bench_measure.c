@@ -13,7 +13,6 @@
 
 enum {
     MIN_REPS = 10,
-    MAX_REPS = 1 << 20, /* what the samples' memory allows; half a second of 0.5 us each */
 };
 static const double min_seconds = 0.5;
 
@@ -175,7 +174,7 @@ static bool prepare_subject(bench_subject *subject, gops_tool_error *error)
         .workspace_bytes = subject->info.workspace_bytes,
     };
     void *samples;
-    if (!allocate_buffer(&samples, MAX_REPS * sizeof(double), "samples", error)) {
+    if (!allocate_buffer(&samples, GOPS_TOOL_MAX_REPS * sizeof(double), "samples", error)) {
         return false;
     }
     subject->samples = samples;
@@ -241,14 +240,13 @@ static bool time_executions(bench_subject *subject, gops_bench_result *result,
                             gops_tool_error *error)
 {
     const gops_settings *settings = &subject->layer->settings;
-    const int64_t wanted = settings->reps != 0 ? settings->reps : MIN_REPS;
+    const int64_t reps = settings->reps != 0 ? settings->reps : MIN_REPS;
     const double seconds = gops_flags_given(settings, "seconds") ? settings->seconds : min_seconds;
     const double begin = gops_machine_ms();
-    const int64_t reps = wanted < MAX_REPS ? wanted : MAX_REPS;
     double end = begin;
     result->gemm_ms_min = INFINITY;
     for (result->reps = 0;
-         result->reps < reps || (end - begin < seconds * 1e3 && result->reps < MAX_REPS);
+         result->reps < reps || (end - begin < seconds * 1e3 && result->reps < GOPS_TOOL_MAX_REPS);
          result->reps++) {
         const double start = gops_machine_ms();
         if (!execute_subject(subject->plan, subject, error)) {

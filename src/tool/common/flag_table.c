@@ -114,8 +114,8 @@ const gops_flag gops_flags[] = {
 
     {"suite", gops_read_text, GOPS_IN_BENCH, GOPS_OF_SUITE, GOPS_OF_SUITE, FIELD(suite), "NAME",
      "the layers of a suite, by its name or the path of its file"},
-    {"reps", gops_read_count, GOPS_IN_BENCH, ALL, 0, FIELD(reps), "NUMBER",
-     "the fewest repetitions (default 10)"},
+    {"reps", gops_read_reps, GOPS_IN_BENCH, ALL, 0, FIELD(reps), "NUMBER",
+     "the fewest repetitions, at most 1048576 (default 10)"},
     {"seconds", gops_read_seconds, GOPS_IN_BENCH, ALL, 0, FIELD(seconds), "NUMBER",
      "the shortest time to go on repeating (default 0.5)"},
     {"bare-gemm", NULL, GOPS_IN_BENCH | GOPS_IN_LAYER, CONVOLUTIONS | GOPS_OF_SUITE, 0,

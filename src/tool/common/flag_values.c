@@ -127,10 +127,14 @@ static bool read_at_least(const char *value, int64_t least, int64_t *number, cha
     return true;
 }
 
-bool gops_read_count(const gops_flag *flag, const char *value, void *field, char *why)
+bool gops_read_reps(const gops_flag *flag, const char *value, void *field, char *why)
 {
     (void)flag;
-    return read_at_least(value, 1, field, why);
+    const char *end;
+    int64_t *number = field;
+    return read_number(value, "", &end, number, why) &&
+           ((*number >= 1 && *number <= GOPS_TOOL_MAX_REPS) ||
+            wrong(why, "is not from 1 to %d", GOPS_TOOL_MAX_REPS));
 }
 
 bool gops_read_threads(const gops_flag *flag, const char *value, void *field, char *why)

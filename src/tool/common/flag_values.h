@@ -13,7 +13,7 @@ gops_flag_read_fn gops_read_shape;      /* gops_tool_dims: 1 to GOPS_MAX_RANK in
 gops_flag_read_fn gops_read_list;       /* gops_list: 1 to GOPS_MAX_SPATIAL integers */
 gops_flag_read_fn gops_read_integer;    /* int64_t */
 gops_flag_read_fn gops_read_i32;        /* int32_t */
-gops_flag_read_fn gops_read_count;      /* int64_t, at least 1 */
+gops_flag_read_fn gops_read_reps;       /* int64_t, 1 to GOPS_TOOL_MAX_REPS */
 gops_flag_read_fn gops_read_threads;    /* int32_t, at least 0 */
 gops_flag_read_fn gops_read_bytes;      /* int64_t, at least 0, or "unlimited" */
 gops_flag_read_fn gops_read_real;       /* double */

@@ -25,7 +25,7 @@ extern const gops_tool_operation gops_operations[];
 /* NULL where there is none of that name. */
 const gops_tool_operation *gops_operation_find(const char *name);
 
-/* The file, or the shape, that the settings hold for input `index` of the operation. */
+/* The file that the settings name for input `index` of the operation; NULL: none. */
 const char *gops_operation_file(const gops_tool_operation *operation, const gops_settings *settings,
                                 int index);
 

@@ -14,6 +14,9 @@ typedef struct gops_tool_dims {
     int64_t dims[GOPS_MAX_RANK];
 } gops_tool_dims;
 
+/* --reps: what the samples' memory allows; half a second of 0.5 us each. */
+enum { GOPS_TOOL_MAX_REPS = 1 << 20 };
+
 typedef struct gops_settings {
     /* run: paths of .npy files */
     const char *data_file;

@@ -53,9 +53,9 @@ bool gops_tool_flush_output(gops_tool_error *error)
            gops_tool_refuse(error, GOPS_EXIT_FAILED, "standard output cannot be written");
 }
 
-void gops_tool_print_error(const gops_tool_error *error)
+void gops_tool_print_error(const char *program, const gops_tool_error *error)
 {
-    fprintf(stderr, "%sgroupops:%s ", gops_terminal_style_text(stderr, GOPS_STYLE_ERROR),
+    fprintf(stderr, "%s%s:%s ", gops_terminal_style_text(stderr, GOPS_STYLE_ERROR), program,
             gops_terminal_style_text(stderr, GOPS_STYLE_PLAIN));
     for (const char *c = error->message; *c != '\0'; c++) {
         const unsigned char byte = (unsigned char)*c;

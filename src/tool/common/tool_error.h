@@ -34,8 +34,8 @@ bool gops_tool_prefix(gops_tool_error *error, const char *format, ...)
 /* Flushes standard output; false if any of it could not be written, now or before. */
 bool gops_tool_flush_output(gops_tool_error *error);
 
-/* Prints "groupops: MESSAGE" as one line on standard error: control characters, which a path may
+/* Prints "PROGRAM: MESSAGE" as one line on standard error: control characters, which a path may
  * have, are shown as '?'. */
-void gops_tool_print_error(const gops_tool_error *error);
+void gops_tool_print_error(const char *program, const gops_tool_error *error);
 
 #endif

@@ -64,12 +64,12 @@ static bool share_new(int descriptor)
  * cannot be set, the file's group has no more rights than others had. */
 static bool share_like(int descriptor, const struct stat *old)
 {
-    const gid_t nobody = (gid_t)-1;
+    const uid_t unchanged = (uid_t)-1;
     mode_t mode = old->st_mode & 0777;
     struct stat made;
     if (fchown(descriptor, old->st_uid, old->st_gid) != 0 &&
-        fchown(descriptor, (uid_t)nobody, old->st_gid) != 0 && fstat(descriptor, &made) == 0 &&
-        made.st_gid != old->st_gid) {
+        fchown(descriptor, unchanged, old->st_gid) != 0 &&
+        (fstat(descriptor, &made) != 0 || made.st_gid != old->st_gid)) {
         mode = (mode & ~(mode_t)S_IRWXG) | (mode & S_IRWXO) << 3;
     }
     return fchmod(descriptor, mode) == 0;

@@ -11,7 +11,7 @@
  * pixels before the first and after the last (one more where the size is odd, so that windows at
  * every second pixel come out even), and joining gives these widths to pads_begin and pads_end,
  * which cut exactly the extension off again. Any values would do for the extension, zeros too;
- * mirrored pixels make no false edges in the subbands. / */
+ * mirrored pixels make no false edges in the subbands. */
 #ifndef GOPS_DEMO_WAVELET_H
 #define GOPS_DEMO_WAVELET_H
 

@@ -348,7 +348,7 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
         text++;
         count--;
     }
-    if (count == 0 || count > INT_MAX) {
+    if (count == 0) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "it is empty");
     }
     bool out_of_memory = false;
@@ -358,6 +358,7 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
         xmlSetStructuredErrorFunc(NULL, NULL);
         return no_memory(error);
     }
+    /* ir_text.c reads at most 256 MB. */
     xmlDoc *document = xmlCtxtReadMemory(parser, text, (int)count, NULL, "UTF-8",
                                          XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
                                              XML_PARSE_NOCDATA | XML_PARSE_COMPACT);

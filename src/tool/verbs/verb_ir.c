@@ -78,13 +78,11 @@ static bool start_run(gops_ir_run *run, const gops_command *command, gops_tool_e
     run->max_bytes = gops_machine_bytes();
     run->bin_path = make_bin_path(command->files[0]);
     run->step = calloc((size_t)run->model->layers, sizeof *run->step);
-    if (run->step == NULL || run->bin_path == NULL || !take_inputs(run, command)) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
+    for (int i = 0; run->step != NULL && i < run->model->layers; i++) {
+        run->step[i] = gops_ir_step_initial(); /* before any failure: its file is closed */
     }
-    for (int i = 0; i < run->model->layers; i++) {
-        run->step[i] = gops_ir_step_initial();
-    }
-    return true;
+    return (run->step != NULL && run->bin_path != NULL && take_inputs(run, command)) ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
 }
 
 static bool load_model(const char *path, gops_ir_model *model, gops_tool_error *error)

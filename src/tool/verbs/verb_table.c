@@ -1,4 +1,5 @@
-/* verb_table.c: the verbs. A new one is a row here, and a bit in flags.h for its flags. */
+/* verb_table.c: the verbs. A new one is a row here, a function in verbs.h, a bit in flags.h for its
+ * flags, and a manual page in CMakeLists.txt. */
 #include "common/flags.h"
 #include "verbs/verbs.h"
 

@@ -164,6 +164,12 @@ static void executions_refused(void)
            GOPS_INVALID, "filter is NULL");
     expect(gops_mpi_execute(plan, filter, wrong() ? NULL : &arguments, NULL, &error), &error,
            GOPS_INVALID, "arguments is NULL");
+    arguments.size = sizeof arguments - (size_t)wrong();
+    char message[96];
+    snprintf(message, sizeof message, "arguments.size is %zu; it must be %zu", sizeof arguments - 1,
+             sizeof arguments);
+    expect(gops_mpi_execute(plan, filter, &arguments, NULL, &error), &error, GOPS_INVALID, message);
+    arguments.size = sizeof arguments;
     arguments.data_stride = wrong() ? 7 : 0;
     expect(gops_mpi_execute(plan, filter, &arguments, NULL, &error), &error, GOPS_INVALID,
            "arguments has strides 7, 0, 0; the parts of tensors over MPI are dense");
@@ -201,16 +207,23 @@ static void grids_refused(void)
 {
     gops_mpi_distribution *made = NULL;
     gops_error error = {GOPS_OK, ""};
+    char message[96];
     gops_mpi_grid grid = {mpi_ranks, 2, {0, {0}}};
+    const gops_mpi_grid fits = {mpi_ranks, 0, {0, {0}}};
     mpi_check(gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, &made, &error) == GOPS_INVALID &&
                   made == NULL,
               "a grid of twice the ranks");
     grid = (gops_mpi_grid){GOPS_MPI_DIVIDE, -2, {0, {0}}};
-    mpi_check(gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, &made, &error) == GOPS_INVALID,
-              "a grid with -2 ranks");
-    expect(gops_mpi_distribution_create(MPI_COMM_WORLD,
-                                        wrong() ? NULL : &(gops_mpi_grid){mpi_ranks, 0, {0, {0}}},
-                                        &made, &error),
+    snprintf(message, sizeof message, "grid.groups is -2; it must be -1 (GOPS_MPI_DIVIDE) to %d",
+             mpi_ranks);
+    expect(gops_mpi_distribution_create(MPI_COMM_WORLD, wrong() ? &grid : &fits, &made, &error),
+           &error, GOPS_INVALID, message);
+    grid = (gops_mpi_grid){1, 1, {2, {1, mpi_ranks + 1}}};
+    snprintf(message, sizeof message, "grid.space[1] is %d; it must be -1 (GOPS_MPI_DIVIDE) to %d",
+             mpi_ranks + 1, mpi_ranks);
+    expect(gops_mpi_distribution_create(MPI_COMM_WORLD, wrong() ? &grid : &fits, &made, &error),
+           &error, GOPS_INVALID, message);
+    expect(gops_mpi_distribution_create(MPI_COMM_WORLD, wrong() ? NULL : &fits, &made, &error),
            &error, GOPS_INVALID, "grid is NULL");
     mpi_check(made == NULL, "a distribution was made");
     grid = (gops_mpi_grid){GOPS_MPI_DIVIDE, GOPS_MPI_DIVIDE, {1, {GOPS_MPI_DIVIDE}}};

@@ -48,6 +48,19 @@ static ort_status *release(ort_allocator *allocator, void *memory)
     return real->allocator_free(allocator, memory);
 }
 
+static ort_status *find_input(const ort_kernel_context *context, size_t index,
+                              const ort_value **value)
+{
+    return gops_ort_counted.lose_inputs ? NULL : real->context_input(context, index, value);
+}
+
+static ort_status *find_output(ort_kernel_context *context, size_t index, const int64_t *dims,
+                               size_t rank, ort_value **value)
+{
+    return gops_ort_counted.lose_outputs ? NULL
+                                         : real->context_output(context, index, dims, rank, value);
+}
+
 static const ort_api *get_api(uint32_t version)
 {
     static ort_api tables[ORT_VERSION_REFERENCES + 1];
@@ -63,6 +76,8 @@ static const ort_api *get_api(uint32_t version)
     table->context_allocator = find_allocator;
     table->allocator_alloc = allocate;
     table->allocator_free = release;
+    table->context_input = find_input;
+    table->context_output = find_output;
     real = found;
     return table;
 }

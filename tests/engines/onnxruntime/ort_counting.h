@@ -13,6 +13,7 @@ typedef struct gops_ort_counts {
     atomic_llong releases;
     atomic_llong fail_allocation; /* the allocation, counted from 1, that gets nothing; 0: none */
     atomic_llong fail_parallel_for;
+    atomic_bool lose_inputs, lose_outputs; /* calls get NULL for them, and no error */
 } gops_ort_counts;
 
 /* The library exports it under this name, beside the provider's two functions. */

@@ -195,13 +195,57 @@ static void store(void)
     printf("(%lld allocations with few weights, %lld with many) ", taken[0], taken[1]);
 }
 
+/* Runs what is refused for want of inputs, then of outputs. */
+static void run_without(gops_ort_counts *seen, ort_session *session, const gops_ort_tensor *input)
+{
+    ort_value *output = NULL;
+    seen->lose_inputs = true;
+    gops_ort_is_refused(gops_ort_run(session, input, 1, &output), "input 0 is missing", "no input");
+    seen->lose_inputs = false;
+    seen->lose_outputs = true;
+    gops_ort_is_refused(gops_ort_run(session, input, 1, &output), "the runtime gave no output",
+                        "no output");
+    seen->lose_outputs = false;
+    gops_ort_load()->release_value(output);
+}
+
+static void missing(void)
+{
+    static float zeros[3 * 28 * 41 * 43];
+    static const int64_t dims[] = {1, 2, 9, 7}, kernel[] = {2, 3};
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 2, true};
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    gops_ort_opened made;
+    ort_session *session = NULL;
+    gops_ort_load();
+    gops_ort_counts *seen = counts();
+    if (seen == NULL) {
+        return;
+    }
+    if (gops_ort_layer_open(&large, 2, &made)) {
+        run_without(seen, made.session,
+                    &(gops_ort_tensor){"x", ORT_FLOAT, 4, (const int64_t[]){3, 28, 41, 43}, zeros});
+    }
+    gops_ort_layer_close(&made);
+    gops_onnx_build(&builder, 17);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_UINT8, 4, dims);
+    gops_onnx_build_node(&builder, "MaxPool", "y", (const char *[]){"x"}, 1);
+    gops_onnx_build_ints(&builder, "kernel_shape", kernel, 2);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_UINT8, -1, NULL);
+    gops_onnx_build_end(&builder, &model);
+    if (gops_ort_works(gops_ort_open(&model, &settings, &session), "a pool") &&
+        gops_test_check(gops_ort_claimed(session, false) == 1, "the pool is not claimed")) {
+        run_without(seen, session, &(gops_ort_tensor){"x", ORT_UINT8, 4, dims, zeros});
+    }
+    gops_ort_load()->release_session(session);
+    free(model.bytes);
+}
+
 int main(void)
 {
-    const gops_test_case cases[] = {{"counted", counted},
-                                    {"failing", failing},
-                                    {"region", region},
-                                    {"store", store},
-                                    {NULL, NULL}};
+    const gops_test_case cases[] = {{"counted", counted}, {"failing", failing}, {"region", region},
+                                    {"store", store},     {"missing", missing}, {NULL, NULL}};
     gops_ort_use(GROUPOPS_ORT_COUNTING);
     const int status = gops_test_main("ONNX Runtime, hooks", cases);
     gops_ort_unload();

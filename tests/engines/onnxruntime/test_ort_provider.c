@@ -157,7 +157,8 @@ static void shapes(void)
     layer.bias = true;
     if (gops_ort_layer_open(&layer, 1, &made)) {
         gops_ort_is_refused(run_on(&made, (const int64_t[]){2, 7, 7, 11}, NULL),
-                            "one value for each channel", "channels that scale has no values for");
+                            "scale is f32 {6}, bias is f32 {6}; 7 channels need one value each",
+                            "channels that scale has no values for");
         gops_ort_works(run_on(&made, (const int64_t[]){2, 6, 3, 5}, NULL), "another shape");
     }
     gops_ort_layer_close(&made);
@@ -174,7 +175,8 @@ static void weights(void)
     if (gops_ort_layer_open(&layer, 2, &made)) {
         const int64_t data[] = {2, 6, 7, 11};
         gops_ort_works(run_on(&made, data, NULL), "the shape it has");
-        gops_ort_is_refused(run_on(&made, data, (const int64_t[]){14, 2, 3, 4}), "groupops",
+        gops_ort_is_refused(run_on(&made, data, (const int64_t[]){14, 2, 3, 4}),
+                            "W is f32 {14,2,3,4}; it does not fit group 3",
                             "output channels that the groups do not divide");
         gops_ort_is_refused(run_on(&made, data, (const int64_t[]){15, 3, 3, 4}), "groupops",
                             "input channels that are not the data's");
@@ -374,6 +376,14 @@ static void accuracy(void)
     gops_ort_set_accuracy(NULL);
     gops_ort_set_claim("none");
     run_accuracy(&model, "claim is \"none\"; it must be worthwhile or all", other);
+    gops_ort_set_claim("a word of thirty-one characters");
+    run_accuracy(&model, "claim is \"a word of thirty-one characters\"; it must be", other);
+    char longer[65] = "";
+    memset(longer, 'x', sizeof longer - 1);
+    gops_ort_set_claim(longer);
+    run_accuracy(
+        &model, "option ep.groupopsexecutionprovider.claim has 64 characters; it may have up to 63",
+        other);
     gops_ort_set_claim("all");
     free(model.bytes);
 }

@@ -24,7 +24,8 @@ static const char usage[] =
     "  --split=AXES   batch, groups, z, y, x (the last axis), or several with commas, among which\n"
     "                 MPI_Dims_create divides the ranks\n"
     "\n"
-    "All other flags are those of groupops: groupops VERB --help.\n";
+    "All other flags are those of groupops (groupops VERB --help), without --choices, --reps,\n"
+    "--seconds, --bare-gemm and --plot.\n";
 
 static const struct {
     const char *name;
@@ -39,6 +40,19 @@ static const struct {
 #endif
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
+
+/* Refuses the flags of groupops that nothing here reads. */
+static bool check_flags(const gops_settings *settings, gops_tool_error *error)
+{
+    static const char *const unused[] = {"choices", "reps", "seconds", "bare-gemm", "plot"};
+    for (size_t i = 0; i < sizeof unused / sizeof unused[0]; i++) {
+        if (gops_flags_given(settings, unused[i])) {
+            return gops_tool_refuse(error, GOPS_EXIT_USAGE, "--%s does not go with groupops-mpi",
+                                    unused[i]);
+        }
+    }
+    return true;
+}
 
 static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
                      gops_tool_error *error)
@@ -79,7 +93,8 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
         .files = command.files,
         .max_files = verbs[verb].has_operation ? 0 : 1,
     };
-    if (!gops_flags_read(&read, &command.settings, error)) {
+    if (!gops_flags_read(&read, &command.settings, error) ||
+        !check_flags(&command.settings, error)) {
         return false;
     }
     if (!verbs[verb].has_operation && command.files[0] == NULL) {
@@ -130,7 +145,7 @@ int main(int argc, char **argv)
     }
     /* All ranks know of the error; one says it. */
     if (error.message[0] != '\0' && world.rank == 0) {
-        gops_tool_print_error(&error);
+        gops_tool_print_error("groupops-mpi", &error);
     }
     MPI_Finalize();
     return error.exit_code;

@@ -98,10 +98,9 @@ bool gops_mpi_distribute(const gops_mpi_world *world, int32_t rank,
            gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
 }
 
-bool gops_mpi_plan_operation(const gops_mpi_world *world, const gops_command *command,
-                             const gops_settings *settings, const gops_tensor *inputs,
-                             const gops_mpi_distribution *distribution, gops_mpi_plan **plan,
-                             gops_mpi_plan_info *info, gops_tool_error *error)
+bool gops_mpi_plan_operation(const gops_command *command, const gops_settings *settings,
+                             const gops_tensor *inputs, const gops_mpi_distribution *distribution,
+                             gops_mpi_plan **plan, gops_mpi_plan_info *info, gops_tool_error *error)
 {
     const gops_options options = gops_operation_options(settings, NULL);
     const gops_conv_attributes conv = gops_operation_conv(settings);
@@ -109,7 +108,6 @@ bool gops_mpi_plan_operation(const gops_mpi_world *world, const gops_command *co
     const gops_norm_attributes norm = gops_operation_norm(settings);
     gops_error refusal;
     gops_status status;
-    (void)world;
     switch (command->operation->bit) {
     case GOPS_OF_CONV:
         status = gops_mpi_conv_plan_create(distribution, &inputs[0], &inputs[1], &conv, &options,

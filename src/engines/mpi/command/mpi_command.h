@@ -27,10 +27,10 @@ bool gops_mpi_distribute(const gops_mpi_world *world, int32_t rank,
                          gops_mpi_distribution **distribution, gops_tool_error *error);
 
 /* Plans the operation with the attributes and options of the settings. */
-bool gops_mpi_plan_operation(const gops_mpi_world *world, const gops_command *command,
-                             const gops_settings *settings, const gops_tensor *inputs,
-                             const gops_mpi_distribution *distribution, gops_mpi_plan **plan,
-                             gops_mpi_plan_info *info, gops_tool_error *error);
+bool gops_mpi_plan_operation(const gops_command *command, const gops_settings *settings,
+                             const gops_tensor *inputs, const gops_mpi_distribution *distribution,
+                             gops_mpi_plan **plan, gops_mpi_plan_info *info,
+                             gops_tool_error *error);
 
 /* A line on standard error by rank 0 where work has taken a second since the last one. Not
  * collective. */

@@ -215,7 +215,7 @@ bool gops_mpi_npy_write(const gops_mpi_world *world, const char *path, const gop
         done = write_part(&file, tensor, part, elements, start_bytes, error);
         if (done && world->rank != 0) {
             done = gops_whole_file_leave(&file, error);
-            opened = done;
+            opened = false;
         }
         done = gops_mpi_all(world, done, error);
     }

@@ -131,8 +131,8 @@ static bool bench_all(const gops_mpi_world *world, const gops_command *command, 
     gops_mpi_line line = {0};
     gops_operation_tensors(command->operation, &command->settings, inputs);
     bool done = gops_mpi_distribute(world, inputs[0].rank, &state->distribution, error) &&
-                gops_mpi_plan_operation(world, command, &command->settings, inputs,
-                                        state->distribution, &state->plan, &state->info, error) &&
+                gops_mpi_plan_operation(command, &command->settings, inputs, state->distribution,
+                                        &state->plan, &state->info, error) &&
                 gops_mpi_all(world, allocate(world, command, inputs, state, error), error);
     if (done && command->operation->inputs == 2) {
         done = gops_mpi_filter_create(

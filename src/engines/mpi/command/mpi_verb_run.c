@@ -179,7 +179,7 @@ static bool run_all(run_state *state, gops_tool_error *error)
     const gops_mpi_world *world = state->world;
     if (!gops_mpi_all(world, open_files(state, error), error) ||
         !gops_mpi_distribute(world, state->inputs[0].rank, &state->distribution, error) ||
-        !gops_mpi_plan_operation(world, state->command, &state->settings, state->inputs,
+        !gops_mpi_plan_operation(state->command, &state->settings, state->inputs,
                                  state->distribution, &state->plan, &state->info, error) ||
         !gops_mpi_all(world, !state->convolves || check_extras(state, error), error)) {
         return false;

@@ -3,6 +3,8 @@
 
 #include "engines/onnxruntime/call/ort_empty.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +13,16 @@ static ort_status *refuse(const gops_ort_compute *self, const gops_error *error)
     return gops_ort_refused(self->runtime, self->name, error);
 }
 
-static ort_status *refuse_shape(const gops_ort_compute *self, const char *what)
+/* What a call was given is wrong; the message is formatted as by printf. */
+static ort_status *__attribute__((format(printf, 2, 3)))
+refuse_input(const gops_ort_compute *self, const char *format, ...)
 {
-    return gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT, "groupops, node \"%s\": %s",
-                         self->name, what);
+    gops_error error = {GOPS_INVALID, ""};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error.message, sizeof error.message, format, arguments);
+    va_end(arguments);
+    return refuse(self, &error);
 }
 
 ort_status *gops_ort_read_value(const gops_ort_runtime *runtime, const ort_value *value,
@@ -39,10 +47,10 @@ static ort_status *read_inputs(const gops_ort_compute *self, const ort_kernel_co
         if (self->position[i] == GOPS_ORT_NOT_GIVEN) {
             continue;
         }
-        ort_status *status =
-            self->runtime->api->context_input(context, (size_t)self->position[i], &value);
+        const size_t number = (size_t)self->position[i];
+        ort_status *status = self->runtime->api->context_input(context, number, &value);
         if (status == NULL && value == NULL) {
-            status = refuse_shape(self, "an input is missing");
+            status = refuse_input(self, "input %zu is missing", number);
         }
         if (status == NULL) {
             status = gops_ort_read_value(self->runtime, value, &inputs[i]);
@@ -51,7 +59,9 @@ static ort_status *read_inputs(const gops_ort_compute *self, const ort_kernel_co
             return status;
         }
         if (inputs[i].tensor.type != self->operation.types[i]) {
-            return refuse_shape(self, "an input has not the type that the model says");
+            return refuse_input(self, "input %zu is %s; the model says %s", number,
+                                gops_ort_name_tensor(&inputs[i].tensor).text,
+                                gops_type_name(self->operation.types[i]));
         }
     }
     return NULL;
@@ -73,21 +83,23 @@ static ort_status *describe_weights(const gops_ort_compute *self, const gops_ort
     const bool has_bias = self->position[GOPS_ORT_BIAS] != GOPS_ORT_NOT_GIVEN;
     if (operation->kind != GOPS_ORT_NORM) {
         if (!gops_ort_filter_tensor(operation, weights, filter)) {
-            return refuse_shape(self, "W does not fit group and kernel_shape");
+            return refuse_input(self, "W is %s; it does not fit group %lld and kernel_shape",
+                                gops_ort_name_tensor(weights).text, (long long)operation->groups);
         }
         const int64_t channels = gops_ort_channels(operation, filter);
         return !has_bias || holds(bias, channels)
                    ? NULL
-                   : refuse_shape(self, "B has not one value for each output channel");
+                   : refuse_input(self, "B is %s; %lld output channels need one value each",
+                                  gops_ort_name_tensor(bias).text, (long long)channels);
     }
     const int64_t channels = data->rank >= 2 ? data->dims[1] : 0;
     const int64_t count = operation->scale_of_groups ? operation->norm.num_groups : channels;
     /* A single value is allowed, because the runtime's own provider broadcasts it. */
     if ((!holds(weights, count) && !holds(weights, 1)) ||
         (!holds(bias, count) && !holds(bias, 1))) {
-        return refuse_shape(self, operation->scale_of_groups
-                                      ? "scale and bias must have one value for each group"
-                                      : "scale and bias must have one value for each channel");
+        return refuse_input(self, "scale is %s, bias is %s; %lld %s need one value each",
+                            gops_ort_name_tensor(weights).text, gops_ort_name_tensor(bias).text,
+                            (long long)count, operation->scale_of_groups ? "groups" : "channels");
     }
     *filter = (gops_tensor){data->type, 1, {channels}};
     return NULL;
@@ -129,7 +141,8 @@ static ort_status *run_norm(const gops_ort_compute *self, const gops_ort_taken *
         const size_t bytes = (size_t)channels * gops_type_bytes(taken->packing->data.type);
         memory = malloc(bytes * 2);
         if (memory == NULL) {
-            return refuse_shape(self, "no memory for scale and bias");
+            return gops_ort_fail(self->runtime, ORT_FAIL,
+                                 "groupops, node \"%s\": no memory for scale and bias", self->name);
         }
         broadcast_values(&inputs[GOPS_ORT_FILTER], channels, memory);
         broadcast_values(&inputs[GOPS_ORT_BIAS], channels, memory + bytes);
@@ -141,34 +154,36 @@ static ort_status *run_norm(const gops_ort_compute *self, const gops_ort_taken *
     return status;
 }
 
-static int32_t zero_point_of(const gops_ort_input *input)
-{
-    return input->tensor.type == GOPS_I8 ? *(const int8_t *)input->data
-                                         : *(const uint8_t *)input->data;
-}
-
 /* Scales, and the output's zero point, that come with the call. */
 static ort_status *read_scales(const gops_ort_compute *self, const gops_ort_input *inputs,
                                gops_quantization *quantization)
 {
-    static const int single[] = {GOPS_ORT_DATA_SCALE, GOPS_ORT_OUTPUT_SCALE, GOPS_ORT_OUTPUT_ZERO};
+    static const struct {
+        int input;
+        const char *name;
+    } single[] = {{GOPS_ORT_DATA_SCALE, "x_scale"},
+                  {GOPS_ORT_OUTPUT_SCALE, "y_scale"},
+                  {GOPS_ORT_OUTPUT_ZERO, "y_zero_point"}};
+    const gops_ort_input *output_zero = &inputs[GOPS_ORT_OUTPUT_ZERO];
     const gops_ort_input *filter_scales = &inputs[GOPS_ORT_FILTER_SCALE];
     if (filter_scales->data == NULL) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof single / sizeof single[0]; i++) {
-        const gops_ort_input *input = &inputs[single[i]];
+        const gops_ort_input *input = &inputs[single[i].input];
         if (gops_ort_elements(&input->tensor, 0) != 1) {
-            return refuse_shape(self, "x_scale, y_scale and y_zero_point must have one value");
+            return refuse_input(self, "%s is %s; it must have one value", single[i].name,
+                                gops_ort_name_tensor(&input->tensor).text);
         }
         /* The library takes 0 for 1. */
         if (input->tensor.type == GOPS_F32 && *(const float *)input->data == 0) {
-            return refuse_shape(self, "x_scale and y_scale must not be 0");
+            return refuse_input(self, "%s is 0", single[i].name);
         }
     }
     quantization->data_scale = *(const float *)inputs[GOPS_ORT_DATA_SCALE].data;
     quantization->output_scale = *(const float *)inputs[GOPS_ORT_OUTPUT_SCALE].data;
-    quantization->output_zero_point = zero_point_of(&inputs[GOPS_ORT_OUTPUT_ZERO]);
+    quantization->output_zero_point =
+        gops_ort_zero_point(output_zero->tensor.type, output_zero->data);
     quantization->filter_scales = filter_scales->data;
     quantization->filter_scales_count = gops_ort_elements(&filter_scales->tensor, 0);
     return NULL;
@@ -216,7 +231,8 @@ static ort_status *make_output(const gops_ort_compute *self, const gops_tensor *
     ort_status *status =
         self->runtime->api->context_output(context, 0, tensor->dims, (size_t)tensor->rank, &value);
     if (status == NULL && value == NULL) {
-        status = refuse_shape(self, "the runtime gave no output");
+        status = gops_ort_fail(self->runtime, ORT_FAIL,
+                               "groupops, node \"%s\": the runtime gave no output", self->name);
     }
     return status != NULL ? status : self->runtime->api->get_tensor_data(value, data);
 }
@@ -236,11 +252,14 @@ static ort_status *start_call(const gops_ort_compute *self, const gops_tensor *o
     };
     if (arguments->data_zero_point != NULL &&
         gops_ort_elements(&inputs[GOPS_ORT_DATA_ZERO].tensor, 0) != 1) {
-        return refuse_shape(self, "x_zero_point has not one value");
+        return refuse_input(self, "x_zero_point is %s; it must have one value",
+                            gops_ort_name_tensor(&inputs[GOPS_ORT_DATA_ZERO].tensor).text);
     }
     if (self->position[GOPS_ORT_RESIDUAL] != GOPS_ORT_NOT_GIVEN &&
         !gops_ort_same_shape(&inputs[GOPS_ORT_RESIDUAL].tensor, output)) {
-        return refuse_shape(self, "what is added has not the shape that the model says");
+        return refuse_input(self, "what is added is %s; the output is %s",
+                            gops_ort_name_tensor(&inputs[GOPS_ORT_RESIDUAL].tensor).text,
+                            gops_ort_name_tensor(output).text);
     }
     return make_output(self, output, context, &arguments->output);
 }

@@ -10,8 +10,8 @@
 bool gops_ort_empty_shape(const gops_ort_operation *operation, const gops_tensor *data,
                           const gops_tensor *filter, gops_tensor *output);
 
-/* Computes it: of the arguments bias, residual and output are read. `quantization` is NULL if the
- * operation is not quantized. */
+/* Computes it: of the arguments bias, residual, slopes and output are read. `quantization` is NULL
+ * if the operation is not quantized. */
 gops_status gops_ort_empty_execute(gops_ort_runtime *runtime, const gops_ort_operation *operation,
                                    const gops_tensor *output, const gops_quantization *quantization,
                                    const gops_arguments *arguments, gops_error *error);

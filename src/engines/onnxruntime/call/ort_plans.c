@@ -79,23 +79,28 @@ gops_options gops_ort_options(const gops_ort_runtime *runtime, const gops_ort_op
     };
 }
 
+gops_status gops_ort_plan_create(const gops_ort_operation *operation, const gops_tensor *data,
+                                 const gops_tensor *filter, const gops_options *options,
+                                 gops_plan **plan, gops_error *error)
+{
+    switch (operation->kind) {
+    case GOPS_ORT_CONV:
+        return gops_conv_plan_create(data, filter, &operation->conv, options, plan, error);
+    case GOPS_ORT_DECONV:
+        return gops_deconv_plan_create(data, filter, &operation->deconv, options, plan, error);
+    default:
+        return gops_norm_plan_create(data, filter, filter, &operation->norm, options, plan, error);
+    }
+}
+
 static gops_status make_plan(const gops_ort_plans *plans, gops_ort_packing *made, gops_error *error)
 {
     const gops_ort_operation *operation = plans->operation;
     const gops_host host = gops_ort_host(plans->runtime);
     gops_options options = gops_ort_options(plans->runtime, operation, &host);
     options.threads = gops_ort_processors();
-    switch (operation->kind) {
-    case GOPS_ORT_CONV:
-        return gops_conv_plan_create(&made->data, &made->filter, &operation->conv, &options,
-                                     &made->plan, error);
-    case GOPS_ORT_DECONV:
-        return gops_deconv_plan_create(&made->data, &made->filter, &operation->deconv, &options,
-                                       &made->plan, error);
-    default:
-        return gops_norm_plan_create(&made->data, &made->filter, &made->filter, &operation->norm,
-                                     &options, &made->plan, error);
-    }
+    return gops_ort_plan_create(operation, &made->data, &made->filter, &options, &made->plan,
+                                error);
 }
 
 static gops_status create_packing(const gops_ort_plans *plans, const gops_tensor *data,

@@ -28,7 +28,8 @@ typedef struct gops_ort_packing {
 typedef struct gops_ort_plans {
     gops_ort_runtime *runtime;
     const gops_ort_operation *operation;
-    /* Protects the members below and the lists. It is held for a lookup, never while executing. */
+    /* Protects the members below and the lists. It is held while a plan is looked up or made and
+     * constant weights are packed, never while executing. */
     pthread_mutex_t lock;
     gops_ort_packing *first;
     int64_t count;
@@ -56,6 +57,11 @@ int32_t gops_ort_processors(void);
 /* The options of the operation's plans, all but the number of threads. */
 gops_options gops_ort_options(const gops_ort_runtime *runtime, const gops_ort_operation *operation,
                               const gops_host *host);
+
+/* A normalization's filter is the scale, which the bias is like. */
+gops_status gops_ort_plan_create(const gops_ort_operation *operation, const gops_tensor *data,
+                                 const gops_tensor *filter, const gops_options *options,
+                                 gops_plan **plan, gops_error *error);
 
 bool gops_ort_plans_open(gops_ort_runtime *runtime, const gops_ort_operation *operation,
                          gops_ort_plans *plans);

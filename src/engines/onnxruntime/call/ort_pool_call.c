@@ -1,6 +1,9 @@
 /* ort_pool_call.c: computes a MaxPool of 8-bit integers. */
-#include "engines/onnxruntime/graph/ort_pool.h"
+#include "engines/onnxruntime/call/ort_pool_call.h"
 
+#include "engines/onnxruntime/call/ort_call.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +14,7 @@ typedef struct pool_compute {
     gops_ort_runtime *runtime;
     gops_ort_pool pool;
     size_t input;
+    char name[GOPS_ORT_NAME_BYTES];
 } pool_compute;
 
 /* A call, in work items of some planes each. */
@@ -21,8 +25,10 @@ typedef struct pool_work {
     int64_t planes, planes_of_item;
 } pool_work;
 
-/* Below it a work item is not worth a thread. */
-enum { MIN_BYTES_OF_ITEM = 1 << 16, MAX_ROW = 8192 * 3 };
+enum {
+    MIN_BYTES_OF_ITEM = 1 << 16,           /* below it a work item is not worth a thread */
+    MAX_ROW = GOPS_ORT_POOL_MAX_WIDTH * 3, /* data, and on both sides pads below the kernel */
+};
 
 static void take_larger(uint8_t *restrict to, const uint8_t *restrict from, uint8_t flip,
                         int64_t count)
@@ -51,25 +57,26 @@ static void pick(uint8_t *restrict to, const uint8_t *restrict from, uint8_t fli
  * unsigned ones in the same order by `flip`, so that 0 is the least, for padding. */
 static void pool_row(const gops_ort_pool *pool, const uint8_t *plane, int64_t row, uint8_t *to)
 {
-    const int64_t width = pool->data[X], kernel = pool->kernel[X];
-    const int64_t span = (pool->output[X] - 1) * pool->strides[X] + 1;
-    const int64_t first = row * pool->strides[Y] - pool->pads_begin[Y];
+    const int64_t width = pool->data[X], kernel = pool->window.kernel[X];
+    const int64_t span = (pool->output[X] - 1) * pool->window.strides[X] + 1;
+    const int64_t first = row * pool->window.strides[Y] - pool->window.pads_begin[Y];
     const int64_t begin = first > 0 ? first : 0;
-    const int64_t end =
-        first + pool->kernel[Y] < pool->data[Y] ? first + pool->kernel[Y] : pool->data[Y];
+    const int64_t end = first + pool->window.kernel[Y] < pool->data[Y]
+                            ? first + pool->window.kernel[Y]
+                            : pool->data[Y];
     const uint8_t flip = pool->type == GOPS_I8 ? 0x80 : 0;
     uint8_t columns[MAX_ROW], largest[MAX_ROW];
     memset(columns, 0, (size_t)(span + kernel - 1));
     for (int64_t y = begin; y < end; y++) {
-        const int64_t covered = span + kernel - 1 - pool->pads_begin[X];
-        take_larger(columns + pool->pads_begin[X], plane + y * width, flip,
+        const int64_t covered = span + kernel - 1 - pool->window.pads_begin[X];
+        take_larger(columns + pool->window.pads_begin[X], plane + y * width, flip,
                     covered < width ? covered : width);
     }
     memcpy(largest, columns, (size_t)span);
     for (int64_t x = 1; x < kernel; x++) {
         take_larger(largest, columns + x, 0, span);
     }
-    pick(to, largest, flip, pool->strides[X], pool->output[X]);
+    pick(to, largest, flip, pool->window.strides[X], pool->output[X]);
 }
 
 static void pool_planes(void *argument, int64_t index)
@@ -104,7 +111,8 @@ static ort_status *execute(const pool_compute *self, pool_work *work,
         gops_ort_leave();
     }
     return failed == 0 ? NULL
-                       : gops_ort_fail(self->runtime, ORT_FAIL, "groupops: MaxPool was not run");
+                       : gops_ort_fail(self->runtime, ORT_FAIL,
+                                       "groupops, node \"%s\": was not run", self->name);
 }
 
 static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context *context)
@@ -118,8 +126,15 @@ static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context 
     void *from = NULL, *to = NULL;
     ort_status *status;
     (void)state;
-    if ((status = api->context_input(context, self->input, &value)) != NULL || value == NULL ||
-        (status = gops_ort_describe(self->runtime, value, &data)) != NULL ||
+    if ((status = api->context_input(context, self->input, &value)) != NULL) {
+        return status;
+    }
+    if (value == NULL) {
+        return gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
+                             "groupops, node \"%s\": input %zu is missing", self->name,
+                             self->input);
+    }
+    if ((status = gops_ort_describe(self->runtime, value, &data)) != NULL ||
         /* get_tensor_data lacks a const: it serves values that are written too. */
         (status = api->get_tensor_data((ort_value *)(uintptr_t)value, &from)) != NULL) {
         return status;
@@ -128,13 +143,19 @@ static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context 
         data.dims[3] != pool->data[X]) {
         return gops_ort_fail(
             self->runtime, ORT_INVALID_ARGUMENT,
-            "groupops: the data of a MaxPool is %s; the model says %s {N,C,%lld,%lld}",
+            "groupops, node \"%s\": the data is %s; the model says %s {N,C,%lld,%lld}", self->name,
             gops_ort_name_tensor(&data).text, gops_type_name(pool->type), (long long)pool->data[Y],
             (long long)pool->data[X]);
     }
     const int64_t dims[] = {data.dims[0], data.dims[1], pool->output[Y], pool->output[X]};
-    if ((status = api->context_output(context, 0, dims, 4, &made)) != NULL || made == NULL ||
-        (status = api->get_tensor_data(made, &to)) != NULL) {
+    if ((status = api->context_output(context, 0, dims, 4, &made)) != NULL) {
+        return status;
+    }
+    if (made == NULL) {
+        return gops_ort_fail(self->runtime, ORT_FAIL,
+                             "groupops, node \"%s\": the runtime gave no output", self->name);
+    }
+    if ((status = api->get_tensor_data(made, &to)) != NULL) {
         return status;
     }
     pool_work work = {.pool = pool, .data = from, .output = to, .planes = dims[0] * dims[1]};
@@ -152,6 +173,7 @@ ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool 
     made->runtime = runtime;
     made->pool = *pool;
     made->input = input;
+    snprintf(made->name, sizeof made->name, "%s", pool->nodes[0]->name);
     *info = &made->base;
     return NULL;
 }

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-ort_status *gops_ort_is_same_shape(const gops_ort_runtime *runtime, const ort_value_info *one,
-                                   const ort_value_info *other, bool *is)
+ort_status *gops_ort_infos_are_alike(const gops_ort_runtime *runtime, const ort_value_info *one,
+                                     const ort_value_info *other, bool *is)
 {
     gops_tensor first, second;
     const char *first_batch, *second_batch;
@@ -50,7 +50,7 @@ ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort
     const ort_value_info *like = claim->operation.kind == GOPS_ORT_NORM
                                      ? claim->infos[GOPS_ORT_DATA]
                                      : node->inputs[1 - *other];
-    return gops_ort_is_same_shape(runtime, like, node->inputs[*other], is);
+    return gops_ort_infos_are_alike(runtime, like, node->inputs[*other], is);
 }
 
 static ort_status *add_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
@@ -100,7 +100,7 @@ static ort_status *add_gated(const gops_ort_runtime *runtime, const gops_ort_gra
         return NULL;
     }
     const size_t second = strcmp(uses[1].reader->type, "Mul") == 0 ? 1 : 0;
-    const gops_ort_node *gate = uses[1 - second].reader, *product = uses[second].reader;
+    gops_ort_node *gate = uses[1 - second].reader, *product = uses[second].reader;
     gops_activation activation = {.kind = GOPS_ACTIVATION_NONE};
     bool serves = strcmp(product->type, "Mul") == 0 && !gate->claimed && !product->claimed &&
                   gate->output_count == 1 && gate != product &&
@@ -117,8 +117,8 @@ static ort_status *add_gated(const gops_ort_runtime *runtime, const gops_ort_gra
     } else {
         return NULL;
     }
-    gops_ort_claim_add(claim, &graph->nodes[gate - graph->nodes]);
-    gops_ort_claim_add(claim, &graph->nodes[product - graph->nodes]);
+    gops_ort_claim_add(claim, gate);
+    gops_ort_claim_add(claim, product);
     return NULL;
 }
 
@@ -140,7 +140,7 @@ ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_gr
                               gops_ort_claim *claim)
 {
     enum { DIV, ERF, ADD, MUL, HALF, NODES };
-    const gops_ort_node *nodes[NODES];
+    gops_ort_node *nodes[NODES];
     size_t count;
     const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
     if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL ||
@@ -168,7 +168,9 @@ ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_gr
     nodes[HALF] = gops_ort_only_reader(graph, nodes[MUL]->output_names[0]);
     status = is_by_number(runtime, nodes[HALF], "Mul", nodes[MUL]->output_names[0], 0.5, &is);
     for (int i = 0; i < NODES && is; i++) {
-        gops_ort_claim_add(claim, &graph->nodes[nodes[i] - graph->nodes]);
+        gops_ort_claim_add(claim, nodes[i]);
+    }
+    if (is) {
         claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_GELU};
     }
     return status;

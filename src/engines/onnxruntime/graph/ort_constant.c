@@ -27,10 +27,7 @@ ort_status *gops_ort_read_constant(const gops_ort_runtime *runtime, const ort_va
     }
     *is = true;
     constant->values = data;
-    constant->count = 1;
-    for (int32_t i = 0; i < constant->tensor.rank; i++) {
-        constant->count *= constant->tensor.dims[i];
-    }
+    constant->count = gops_ort_elements(&constant->tensor, 0);
     return NULL;
 }
 
@@ -63,10 +60,14 @@ bool gops_ort_are_scales(const gops_ort_constant *constant)
     return true;
 }
 
-int32_t gops_ort_zero_point(const gops_ort_constant *constant)
+bool gops_ort_is_8_bit(gops_type type)
 {
-    return constant->tensor.type == GOPS_I8 ? *(const int8_t *)constant->values
-                                            : *(const uint8_t *)constant->values;
+    return type == GOPS_I8 || type == GOPS_U8;
+}
+
+int32_t gops_ort_zero_point(gops_type type, const void *value)
+{
+    return type == GOPS_I8 ? *(const int8_t *)value : *(const uint8_t *)value;
 }
 
 ort_status *gops_ort_read_scalars(const gops_ort_runtime *runtime, const ort_value_info *scale,
@@ -90,7 +91,7 @@ ort_status *gops_ort_read_scalars(const gops_ort_runtime *runtime, const ort_val
     status = gops_ort_read_constant(runtime, zero_point, &zero_points, reads);
     if (status == NULL && *reads) {
         *reads = gops_ort_is_vector(&zero_points, type, 1);
-        *zero_point_value = *reads ? gops_ort_zero_point(&zero_points) : 0;
+        *zero_point_value = *reads ? gops_ort_zero_point(type, zero_points.values) : 0;
     }
     return status;
 }

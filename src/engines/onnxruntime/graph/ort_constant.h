@@ -26,8 +26,9 @@ bool gops_ort_is_for_channels(const gops_ort_constant *constant, const gops_tens
 /* Whether all of its values, of type f32, can be scales: finite and above 0. */
 bool gops_ort_are_scales(const gops_ort_constant *constant);
 
-/* The only value of a constant of type i8 or u8. */
-int32_t gops_ort_zero_point(const gops_ort_constant *constant);
+bool gops_ort_is_8_bit(gops_type type);
+/* A value of such a type. */
+int32_t gops_ort_zero_point(gops_type type, const void *value);
 
 /* Reads a scale of type f32 and a zero point of `type`, each with one value. A zero point that is
  * missing (NULL) is 0. *reads is false if either is something else. */

@@ -82,15 +82,14 @@ bool gops_ort_fold(const gops_ort_claim *claim, gops_ort_operation *operation, v
     gops_quantization *quantization = &operation->quantization;
     const int64_t scale_count = kept_count(claim, &claim->filter_scales);
     const int64_t zero_count = kept_count(claim, &claim->filter_zero_points);
-    float *scales = malloc((size_t)scale_count * sizeof *scales +
-                           (size_t)claim->real_bias.count * sizeof **bias + (size_t)zero_count + 1);
     quantization->size = sizeof *quantization;
-    *memory = scales;
     *bias = NULL;
     if (claim->slopes.count > 0) { /* then it is not quantized */
-        free(scales);
         return (*memory = make_slopes(claim)) != NULL;
     }
+    float *scales = malloc((size_t)scale_count * sizeof *scales +
+                           (size_t)claim->real_bias.count * sizeof **bias + (size_t)zero_count + 1);
+    *memory = scales;
     if (scales == NULL) {
         return false;
     }

@@ -130,7 +130,7 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
             uses[graph->use_count++] = (gops_ort_use){names[i], NULL};
         }
         for (size_t i = 0; i < graph->node_count; i++) {
-            const gops_ort_node *node = &graph->nodes[i];
+            gops_ort_node *node = &graph->nodes[i];
             for (size_t input = 0; input < node->input_count; input++) {
                 uses[graph->use_count++] = (gops_ort_use){node->input_names[input], node};
             }
@@ -234,7 +234,7 @@ gops_ort_node *gops_ort_only_reader(const gops_ort_graph *graph, const char *val
     if (count != 1 || use->reader == NULL || use->reader->claimed) {
         return NULL;
     }
-    return &graph->nodes[use->reader - graph->nodes];
+    return use->reader;
 }
 
 gops_ort_node *gops_ort_writer(const gops_ort_graph *graph, const char *value)

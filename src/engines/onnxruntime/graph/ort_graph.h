@@ -23,7 +23,7 @@ typedef struct gops_ort_node {
 
 typedef struct gops_ort_use {
     const char *value;
-    const gops_ort_node *reader; /* NULL: an output of the graph */
+    gops_ort_node *reader; /* NULL: an output of the graph */
 } gops_ort_use;
 
 typedef struct gops_ort_output {

@@ -6,11 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-bool gops_ort_is_8_bit(gops_type type)
-{
-    return type == GOPS_I8 || type == GOPS_U8;
-}
-
 /* Whether a QuantizeLinear or DequantizeLinear has neither blocks nor a type by attribute. */
 static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_ort_node *node,
                                    int64_t *axis, bool *reads)
@@ -91,7 +86,8 @@ float gops_ort_only_scale(const gops_ort_dequantized *of)
 
 int32_t gops_ort_only_zero_point(const gops_ort_dequantized *of)
 {
-    return of->zero_points.count > 0 ? gops_ort_zero_point(&of->zero_points) : 0;
+    return of->zero_points.count > 0 ? gops_ort_zero_point(of->input.type, of->zero_points.values)
+                                     : 0;
 }
 
 ort_status *gops_ort_claim_quantize(const gops_ort_runtime *runtime, const gops_ort_graph *graph,

@@ -12,8 +12,6 @@ typedef struct gops_ort_dequantized {
     int64_t axis;                          /* of more than one scale */
 } gops_ort_dequantized;
 
-bool gops_ort_is_8_bit(gops_type type);
-
 /* Reads the DequantizeLinear to f32 that writes the value for `reader` alone; its scales and zero
  * points are constants. *reads is false if there is none. */
 ort_status *gops_ort_read_dequantized(const gops_ort_runtime *runtime, const gops_ort_graph *graph,

@@ -174,11 +174,6 @@ static bool rank_serves(gops_ort_kind kind, int32_t rank)
     return rank <= 2 + max_axes && rank >= (kind == GOPS_ORT_NORM ? 2 : 3);
 }
 
-static bool is_8_bit(gops_type type)
-{
-    return type == GOPS_I8 || type == GOPS_U8;
-}
-
 /* Floats are of one type; integers are of 8 bits, with a bias of 32 and zero points of the type
  * whose zero they are. */
 static bool types_serve(const gops_ort_operation *operation, bool quantized)
@@ -197,7 +192,7 @@ static bool types_serve(const gops_ort_operation *operation, bool quantized)
             return false;
         }
     }
-    return quantized ? is_8_bit(data) && is_8_bit(filter)
+    return quantized ? gops_ort_is_8_bit(data) && gops_ort_is_8_bit(filter)
                      : data == GOPS_F32 || data == GOPS_F64 || data == GOPS_F16;
 }
 

@@ -85,9 +85,9 @@ void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node);
 ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                  const gops_ort_node *node, size_t *other, bool *is);
 
-/* Whether the model gives both shapes, and they are one. */
-ort_status *gops_ort_is_same_shape(const gops_ort_runtime *runtime, const ort_value_info *one,
-                                   const ort_value_info *other, bool *is);
+/* Whether the model gives types and shapes of both, and these are the same. */
+ort_status *gops_ort_infos_are_alike(const gops_ort_runtime *runtime, const ort_value_info *one,
+                                     const ort_value_info *other, bool *is);
 
 /* Claims an activation that is the only reader of the claim's output. */
 ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_ort_graph *graph,

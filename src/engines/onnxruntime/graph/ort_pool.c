@@ -8,30 +8,17 @@
 
 enum { Y, X };
 
-/* So wide a row has room on the stack of whoever computes it. */
-enum { MAX_WIDTH = 8192 };
-
-static int64_t value_of(const gops_list *list, int axis, int64_t missing)
-{
-    return list->count == 0 ? missing : list->values[axis];
-}
-
-static bool has_two(const gops_list *list)
-{
-    return list->count == 0 || list->count == GOPS_ORT_POOL_AXES;
-}
-
 /* Every window holds an element: ONNX has pads below the kernel. */
-static bool set_axis(gops_ort_pool *pool, int axis, int64_t pad_end)
+static bool set_axis(gops_ort_pool *pool, int axis)
 {
-    const int64_t kernel = pool->kernel[axis], begin = pool->pads_begin[axis];
-    const int64_t data = pool->data[axis];
-    if (kernel < 1 || pool->strides[axis] < 1 || begin < 0 || pad_end < 0 || begin >= kernel ||
-        pad_end >= kernel || data < 1 || kernel > MAX_WIDTH || data > MAX_WIDTH ||
-        data + begin + pad_end < kernel) {
+    const gops_ort_window *window = &pool->window;
+    const int64_t kernel = window->kernel[axis], data = pool->data[axis];
+    const int64_t begin = window->pads_begin[axis], end = window->pads_end[axis];
+    if (end >= kernel || data < 1 || kernel > GOPS_ORT_POOL_MAX_WIDTH ||
+        data > GOPS_ORT_POOL_MAX_WIDTH || data + begin + end < kernel) {
         return false;
     }
-    pool->output[axis] = (data + begin + pad_end - kernel) / pool->strides[axis] + 1;
+    pool->output[axis] = (data + begin + end - kernel) / window->strides[axis] + 1;
     return true;
 }
 
@@ -39,25 +26,14 @@ static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_o
                                    gops_ort_pool *pool, bool *serves)
 {
     gops_ort_attributes from = {runtime, node, NULL, false};
-    gops_list kernel = {0}, strides = {0}, dilations = {0}, begin = {0}, end = {0};
-    gops_auto_pad auto_pad = GOPS_AUTO_PAD_EXPLICIT;
     int64_t ceil_mode = 0;
-    gops_ort_attribute_list(&from, "kernel_shape", &kernel);
-    gops_ort_attribute_list(&from, "strides", &strides);
-    gops_ort_attribute_list(&from, "dilations", &dilations);
-    gops_ort_attribute_pads(&from, &begin, &end);
-    gops_ort_attribute_auto_pad(&from, &auto_pad);
-    gops_ort_attribute_int(&from, "ceil_mode", &ceil_mode);
-    *serves = from.status == NULL && !from.malformed && kernel.count == GOPS_ORT_POOL_AXES &&
-              has_two(&strides) && has_two(&dilations) && has_two(&begin) && ceil_mode == 0 &&
-              auto_pad == GOPS_AUTO_PAD_EXPLICIT;
-    for (int axis = Y; axis <= X && *serves; axis++) {
-        pool->kernel[axis] = kernel.values[axis];
-        pool->strides[axis] = value_of(&strides, axis, 1);
-        pool->pads_begin[axis] = value_of(&begin, axis, 0);
-        *serves =
-            value_of(&dilations, axis, 1) == 1 && set_axis(pool, axis, value_of(&end, axis, 0));
+    ort_status *status = gops_ort_read_window(runtime, node, &pool->window, serves);
+    if (status != NULL || !*serves) {
+        return status;
     }
+    gops_ort_attribute_int(&from, "ceil_mode", &ceil_mode);
+    *serves = from.status == NULL && !from.malformed && ceil_mode == 0 && set_axis(pool, Y) &&
+              set_axis(pool, X);
     return from.status;
 }
 
@@ -102,6 +78,7 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
         pool->type = data.input.type;
         pool->nodes[pool->node_count++] = data.node;
         pool->nodes[pool->node_count++] = quantize;
+        pool->value = quantize->output_names[0];
     }
     return status;
 }
@@ -117,8 +94,9 @@ ort_status *gops_ort_pool_claim(const gops_ort_runtime *runtime, const gops_ort_
         return NULL;
     }
     ort_status *status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
-    *pool = (gops_ort_pool){.nodes = {node}, .node_count = 1, .type = data.type};
-    *serves = status == NULL && known && data.rank == 2 + GOPS_ORT_POOL_AXES;
+    *pool = (gops_ort_pool){
+        .nodes = {node}, .node_count = 1, .value = node->output_names[0], .type = data.type};
+    *serves = status == NULL && known && data.rank == 2 + GOPS_ORT_WINDOW_AXES;
     if (!*serves) {
         return status;
     }

@@ -8,30 +8,26 @@
 #ifndef GROUPOPS_ENGINES_ORT_POOL_H
 #define GROUPOPS_ENGINES_ORT_POOL_H
 
-#include "engines/onnxruntime/graph/ort_graph.h"
+#include "engines/onnxruntime/graph/ort_window.h"
 
-enum { GOPS_ORT_POOL_AXES = 2, GOPS_ORT_POOL_NODES = 3 };
+enum {
+    GOPS_ORT_POOL_NODES = 3,
+    /* Of the data and of the kernel: a call has a row of three times as many bytes on its stack. */
+    GOPS_ORT_POOL_MAX_WIDTH = 8192,
+};
 
 typedef struct gops_ort_pool {
-    gops_ort_node *nodes[GOPS_ORT_POOL_NODES];
+    gops_ort_node *nodes[GOPS_ORT_POOL_NODES]; /* the first is the MaxPool */
     size_t node_count;
+    const char *value; /* that the last of them writes */
     gops_type type;
-    int64_t
-        data[GOPS_ORT_POOL_AXES]; /* which the model gives; images and channels it may leave open */
-    int64_t kernel[GOPS_ORT_POOL_AXES], strides[GOPS_ORT_POOL_AXES];
-    int64_t pads_begin[GOPS_ORT_POOL_AXES], output[GOPS_ORT_POOL_AXES];
+    /* Which the model gives; images and channels it may leave open. */
+    int64_t data[GOPS_ORT_WINDOW_AXES], output[GOPS_ORT_WINDOW_AXES];
+    gops_ort_window window;
 } gops_ort_pool;
 
 /* Reads the node, and those around it; *serves is false if it is no such pool. */
 ort_status *gops_ort_pool_claim(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                 gops_ort_node *node, gops_ort_pool *pool, bool *serves);
-
-/* Makes the object that the runtime calls; its only input that counts is number `input`. */
-ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool *pool, size_t input,
-                                 ort_compute_info **info);
-
-/* Whether the object is one of these; destroys it. */
-bool gops_ort_is_pool(const ort_compute_info *info);
-void gops_ort_pool_destroy(ort_compute_info *info);
 
 #endif

@@ -135,8 +135,8 @@ static ort_status *add_qlinear(const gops_ort_runtime *runtime, const gops_ort_g
     }
     const size_t mine = strcmp(node->input_names[0], claim->output) == 0 ? 0 : OPERAND;
     const size_t other = OPERAND - mine;
-    if ((status = gops_ort_is_same_shape(runtime, node->inputs[mine], node->inputs[other],
-                                         serves)) != NULL ||
+    if ((status = gops_ort_infos_are_alike(runtime, node->inputs[mine], node->inputs[other],
+                                           serves)) != NULL ||
         (status = is_more_than_one(runtime, node->inputs[other], &more)) != NULL ||
         !(*serves = *serves && more) ||
         (status = read_operand(runtime, node, mine, type, &scale, &zero_point, serves)) != NULL ||

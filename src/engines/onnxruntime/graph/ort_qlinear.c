@@ -102,7 +102,7 @@ ort_status *gops_ort_read_qlinear(const gops_ort_runtime *runtime, const gops_or
     ort_status *status = gops_ort_value_tensor(runtime, node->outputs[0], &output, &known);
     operation->quantization = (gops_quantization){.size = sizeof operation->quantization};
     operation->output_type = output.type;
-    *serves = output.type == GOPS_I8 || output.type == GOPS_U8;
+    *serves = gops_ort_is_8_bit(output.type);
     if (status != NULL || !*serves) {
         return status;
     }

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-/* Whether nothing reads what the claim computes: a call of it would get no output to write. */
-static bool is_dead(const gops_ort_graph *graph, const gops_ort_claim *claim)
+/* Whether nothing reads what a call computes: it would get no output to write. */
+static bool is_dead(const gops_ort_graph *graph, const char *value)
 {
     size_t count;
-    gops_ort_uses(graph, claim->output, &count);
+    gops_ort_uses(graph, value, &count);
     return count == 0 && !graph->nested;
 }
 
@@ -20,10 +20,11 @@ ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_
     found->node_count = found->claim.node_count;
     found->next = NULL;
     if (status != NULL || *serves) {
-        *serves = *serves && !is_dead(graph, &found->claim);
+        *serves = *serves && !is_dead(graph, found->claim.output);
         return status;
     }
     status = gops_ort_pool_claim(runtime, graph, node, &found->pool, serves);
+    *serves = *serves && !is_dead(graph, found->pool.value);
     if (*serves) {
         found->is_pool = true;
         found->nodes = found->pool.nodes;

@@ -1,6 +1,7 @@
 /* ort_provider.c: makes the object that the runtime calls for each claim. */
 #include "engines/onnxruntime/provider/ort_provider.h"
 
+#include "engines/onnxruntime/call/ort_pool_call.h"
 #include "engines/onnxruntime/provider/ort_candidates.h"
 #include "engines/onnxruntime/provider/ort_capability.h"
 #include "engines/onnxruntime/provider/ort_compute.h"

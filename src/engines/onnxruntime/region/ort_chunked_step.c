@@ -2,6 +2,7 @@
  * call. */
 #include "engines/onnxruntime/region/ort_chunked_step.h"
 
+#include "engines/onnxruntime/call/ort_plans.h"
 #include "engines/onnxruntime/region/ort_chunks.h"
 
 #include <stdatomic.h>
@@ -19,12 +20,6 @@ struct gops_ort_chunks {
     int64_t count, images;
     size_t between_bytes, workspace_bytes; /* of a thread */
 };
-
-static size_t round_up(size_t bytes)
-{
-    return (bytes + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
-           GOPS_WORKSPACE_ALIGNMENT;
-}
 
 /* The member for one image, and for `count` items from `start` on, on the filter's axis: output channels
  * of its only group, or groups of one input channel. Shares the member's constants. */
@@ -53,7 +48,7 @@ static ort_status *make(gops_ort_runtime *runtime, gops_ort_member *part, const 
     const gops_ort_placed_step placed = {
         .member = part, .data = part->data, .inputs = {*data}, .output = *output};
     ort_status *status = gops_ort_step_make(runtime, &placed, 1, made);
-    const size_t bytes = round_up(made->workspace_bytes);
+    const size_t bytes = gops_ort_round_up(made->workspace_bytes);
     chunks->workspace_bytes = chunks->workspace_bytes < bytes ? bytes : chunks->workspace_bytes;
     return status;
 }
@@ -72,7 +67,8 @@ static ort_status *make_chunk(gops_ort_runtime *runtime, const gops_ort_placed_s
         .at = start * placed->second->filter.dims[CHANNELS] *
               gops_ort_elements(&placed->second->output, 2),
     };
-    const size_t bytes = round_up((size_t)gops_ort_elements(&first.output, 0) * sizeof(float));
+    const size_t bytes =
+        gops_ort_round_up((size_t)gops_ort_elements(&first.output, 0) * sizeof(float));
     chunks->between_bytes = chunks->between_bytes < bytes ? bytes : chunks->between_bytes;
     ort_status *status = make(runtime, &first, &data, &between, chunks, &made->first);
     return status != NULL ? status
@@ -99,7 +95,7 @@ ort_status *gops_ort_chunked_step_make(gops_ort_runtime *runtime,
     }
     made->data = placed->inputs[0];
     made->output = placed->output;
-    made->threads = gops_ort_chunk_threads();
+    made->threads = gops_ort_processors();
     made->workspace_bytes = chunks->between_bytes + chunks->workspace_bytes;
     return status;
 }

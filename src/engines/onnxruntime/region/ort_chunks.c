@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    MIN_CHANNELS = 16, /* 8 of 16 -> 96 channels took 1.15 times as long as 16 */
+    MIN_CHANNELS = 16, /* 8 of 16 -> 96 channels took 1.15 times as long as 16 (Intel Xeon) */
     UNIT = 8,          /* the channels of the largest tile of 1x1 layers */
     ENOUGH = 4,        /* chunks for a thread, where their number is no multiple of the threads' */
     PAGE_BYTES = 4096, /* over whose ends no processor prefetches */
@@ -64,7 +64,7 @@ static int64_t count_chunks(const gops_ort_member *first, const gops_ort_member 
     const int64_t images = first->data.dims[0], channels = first->output.dims[1];
     const int64_t data = image_bytes(&first->data), between = image_bytes(&first->output);
     const int64_t of_channel = (between + image_bytes(&second->output)) / channels;
-    const int64_t cache = gops_machine_read().l2_bytes, threads = gops_ort_chunk_threads();
+    const int64_t cache = gops_machine_read().l2_bytes, threads = gops_ort_processors();
     const int64_t units = units_of(first);
     const bool pays = images * between > cache || between / channels <= PAGE_BYTES;
     if (!pays || between < 2 * data) {
@@ -95,9 +95,4 @@ int64_t gops_ort_chunk_start(const gops_ort_member *member, int64_t chunk)
 {
     const int64_t start = units_of(member) * chunk / member->chunks * UNIT;
     return start < member->output.dims[1] ? start : member->output.dims[1];
-}
-
-int32_t gops_ort_chunk_threads(void)
-{
-    return gops_ort_processors();
 }

@@ -32,7 +32,4 @@ void gops_ort_find_chunks(const gops_ort_members *members, const gops_ort_interf
 /* The first output channel of a chunk; of chunk `chunks`, how many channels there are. */
 int64_t gops_ort_chunk_start(const gops_ort_member *member, int64_t chunk);
 
-/* The threads that take chunks. */
-int32_t gops_ort_chunk_threads(void);
-
 #endif

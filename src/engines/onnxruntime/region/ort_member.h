@@ -13,6 +13,7 @@
 #define GROUPOPS_ENGINES_ORT_MEMBER_H
 
 #include "engines/onnxruntime/graph/ort_operation.h"
+#include "engines/onnxruntime/graph/ort_window.h"
 
 typedef enum gops_ort_member_kind {
     GOPS_ORT_PLAN,           /* the claim */
@@ -25,13 +26,6 @@ typedef enum gops_ort_member_kind {
     GOPS_ORT_SLICE,          /* of channels */
     GOPS_ORT_SHUFFLE,        /* of channels: one of each group, or of each input, in turn */
 } gops_ort_member_kind;
-
-enum { GOPS_ORT_WINDOW_AXES = 2 };
-
-typedef struct gops_ort_window {
-    int64_t kernel[GOPS_ORT_WINDOW_AXES], strides[GOPS_ORT_WINDOW_AXES];
-    int64_t pads_begin[GOPS_ORT_WINDOW_AXES];
-} gops_ort_window;
 
 typedef struct gops_ort_member {
     gops_ort_member_kind kind;
@@ -76,8 +70,8 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
 /* With all that were read with it. */
 void gops_ort_member_free(gops_ort_member *member);
 
-/* For ort_member_node.c. The first makes a member with the claim's data and residual as inputs and
- * an output like the data; NULL: no memory. */
+/* Makes a member with the claim's data and residual as inputs and an output like the data; NULL: no
+ * memory. */
 gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_claim *claim,
                                       const gops_tensor *data);
 

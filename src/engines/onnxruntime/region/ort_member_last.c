@@ -79,7 +79,7 @@ static bool take_deviations(gops_ort_chain *of, gops_ort_node *mean, float *epsi
         return false;
     }
     const int second = strcmp(uses[1].reader->type, "Pow") == 0;
-    gops_ort_node *power = &of->graph->nodes[uses[second].reader - of->graph->nodes];
+    gops_ort_node *power = uses[second].reader;
     gops_ort_constant exponent;
     if (strcmp(power->type, "Pow") != 0 || power->claimed || power->input_count != 2 ||
         strcmp(power->input_names[0], centred) != 0 ||

@@ -7,47 +7,21 @@ enum { Y, X };
 
 enum { MAX_TAPS = 1024 }; /* of an average; more is a global one, or rare */
 
-static int64_t value_of(const gops_list *list, int axis, int64_t missing)
-{
-    return list->count == 0 ? missing : list->values[axis];
-}
-
-static bool has_two(const gops_list *list)
-{
-    return list->count == 0 || list->count == GOPS_ORT_WINDOW_AXES;
-}
-
 /* The window of a pool over two axes whose output is `output`: each window begins, and has an element,
- * in the data. *serves is false for all others. pads_end is what the attribute says. */
+ * in the data. *serves is false for all others. */
 static ort_status *read_window(const gops_ort_reading *from, const gops_tensor *output,
-                               gops_ort_window *window, gops_list *pads_end, bool *serves)
+                               gops_ort_window *window, bool *serves)
 {
-    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
-    gops_list kernel = {0}, strides = {0}, dilations = {0}, begin = {0};
-    gops_auto_pad auto_pad = GOPS_AUTO_PAD_EXPLICIT;
-    gops_ort_attribute_list(&attributes, "kernel_shape", &kernel);
-    gops_ort_attribute_list(&attributes, "strides", &strides);
-    gops_ort_attribute_list(&attributes, "dilations", &dilations);
-    gops_ort_attribute_pads(&attributes, &begin, pads_end);
-    gops_ort_attribute_auto_pad(&attributes, &auto_pad);
-    *serves = attributes.status == NULL && !attributes.malformed &&
-              from->data.rank == 2 + GOPS_ORT_WINDOW_AXES && output->rank == from->data.rank &&
-              output->dims[0] == from->data.dims[0] && output->dims[1] == from->data.dims[1] &&
-              kernel.count == GOPS_ORT_WINDOW_AXES && has_two(&strides) && has_two(&dilations) &&
-              has_two(&begin) && auto_pad == GOPS_AUTO_PAD_EXPLICIT;
+    ort_status *status = gops_ort_read_window(from->runtime, from->node, window, serves);
+    *serves = *serves && from->data.rank == 2 + GOPS_ORT_WINDOW_AXES &&
+              output->rank == from->data.rank && output->dims[0] == from->data.dims[0] &&
+              output->dims[1] == from->data.dims[1];
     for (int axis = Y; axis <= X && *serves; axis++) {
-        window->kernel[axis] = kernel.values[axis];
-        window->strides[axis] = value_of(&strides, axis, 1);
-        window->pads_begin[axis] = value_of(&begin, axis, 0);
         const int64_t last =
             (output->dims[2 + axis] - 1) * window->strides[axis] - window->pads_begin[axis];
-        *serves = value_of(&dilations, axis, 1) == 1 && window->kernel[axis] >= 1 &&
-                  window->strides[axis] >= 1 && window->pads_begin[axis] >= 0 &&
-                  value_of(pads_end, axis, 0) >= 0 &&
-                  window->pads_begin[axis] < window->kernel[axis] &&
-                  last < from->data.dims[2 + axis];
+        *serves = last < from->data.dims[2 + axis];
     }
-    return attributes.status;
+    return status;
 }
 
 /* Rows of windows are no longer than those that a pass has room for. */
@@ -74,10 +48,9 @@ static ort_status *make_pool(const gops_ort_reading *from, gops_ort_member_kind 
 ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops_tensor *output,
                                         gops_ort_member **member)
 {
-    gops_ort_window window = {{0}, {0}, {0}};
-    gops_list pads_end = {0};
+    gops_ort_window window;
     bool serves;
-    ort_status *status = read_window(from, output, &window, &pads_end, &serves);
+    ort_status *status = read_window(from, output, &window, &serves);
     return status != NULL || !serves || !fits_pass(from, output, &window)
                ? status
                : make_pool(from, GOPS_ORT_MAX_POOL, output, &window, member);
@@ -89,17 +62,16 @@ ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_t
     gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
     gops_conv_attributes *conv = &from->claim.operation.conv;
     gops_ort_window window;
-    gops_list end = {0};
     int64_t counts_padding = 0;
     bool serves;
-    ort_status *status = read_window(from, output, &window, &end, &serves);
+    ort_status *status = read_window(from, output, &window, &serves);
     if (status != NULL || !serves) {
         return status;
     }
     gops_ort_attribute_int(&attributes, "count_include_pad", &counts_padding);
     serves = attributes.status == NULL && !attributes.malformed;
     for (int axis = Y; axis <= X; axis++) {
-        const int64_t pad_end = value_of(&end, axis, 0);
+        const int64_t pad_end = window.pads_end[axis];
         const int64_t pads = window.pads_begin[axis] + pad_end;
         const int64_t steps =
             (from->data.dims[2 + axis] + pads - window.kernel[axis]) / window.strides[axis];

@@ -1,7 +1,7 @@
 /*
  * ort_pass_window.inc.h: the largest or the sum of the elements of each window of a plane.
  *
- * Parameters, which this file undefines but for the first five:
+ * Parameters, of which this file undefines those from NAME on:
  *
  *   TARGET             the function attribute that names an instruction set, or nothing
  *   VECTOR, LANES      a type of some floats, and how many

@@ -34,12 +34,6 @@ static ort_status *no_memory(const region *self)
     return gops_ort_fail(self->runtime, ORT_FAIL, "groupops, node \"%s\": no memory", self->name);
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
-           GOPS_WORKSPACE_ALIGNMENT;
-}
-
 /* One call, for who leads a team. */
 typedef struct call {
     const region *self;
@@ -130,6 +124,11 @@ static ort_status *find_bases(const region *self, ort_kernel_context *context, f
         void *data = NULL;
         tensor.dims[0] = self->is_open ? *images : tensor.dims[0];
         status = api->context_output(context, i, tensor.dims, (size_t)tensor.rank, &value);
+        if (status == NULL && value == NULL) {
+            status = gops_ort_fail(self->runtime, ORT_FAIL,
+                                   "groupops, node \"%s\": the runtime gave no output %zu",
+                                   self->name, i);
+        }
         if (status == NULL) {
             status = api->get_tensor_data(value, &data);
         }
@@ -142,15 +141,17 @@ static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_c
 {
     const region *self = (const region *)(const void *)info;
     const gops_host host = gops_ort_host(self->runtime);
-    const size_t team_bytes = self->team > 0 ? round_up(gops_ort_team_bytes(self->team)) : 0;
+    const size_t team_bytes =
+        self->team > 0 ? gops_ort_round_up(gops_ort_team_bytes(self->team)) : 0;
     const size_t head =
-        team_bytes + round_up((1 + self->input_count + self->output_count) * sizeof(float *));
+        team_bytes +
+        gops_ort_round_up((1 + self->input_count + self->output_count) * sizeof(float *));
     (void)state;
     gops_ort_enter(context, NULL);
     unsigned char *memory =
         host.allocate(host.context,
                       head + self->scratch_bytes + self->workspace_bytes +
-                          self->thread_bytes * (size_t)gops_ort_chunk_threads() + 1,
+                          self->thread_bytes * (size_t)gops_ort_processors() + 1,
                       GOPS_WORKSPACE_ALIGNMENT);
     ort_status *status = NULL;
     if (memory == NULL) {
@@ -186,7 +187,7 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
     self->input_count = interface->input_count;
     self->output_count = interface->output_count;
     self->is_open = interface->is_open;
-    self->scratch_bytes = round_up((size_t)layout->scratch * sizeof(float));
+    self->scratch_bytes = gops_ort_round_up((size_t)layout->scratch * sizeof(float));
     ort_status *status = NULL;
     for (size_t i = 0; i < layout->step_count && status == NULL; i++) {
         const gops_ort_placed_step *placed = &layout->steps[i];
@@ -198,7 +199,7 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
         if (self->steps[i].threads > 1 && self->runtime->may_spin) {
             self->team = gops_ort_processors();
         }
-        const size_t bytes = round_up(self->steps[i].workspace_bytes);
+        const size_t bytes = gops_ort_round_up(self->steps[i].workspace_bytes);
         size_t *most = placed->second != NULL ? &self->thread_bytes : &self->workspace_bytes;
         *most = *most < bytes ? bytes : *most;
     }

@@ -34,17 +34,8 @@ static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member 
                                              : 0;
     const int32_t worth = worth_threads(runtime, 2 * macs, 4 * (data + output + weights));
     options.threads = made->threads = worth < most ? worth : most;
-    switch (operation->kind) {
-    case GOPS_ORT_CONV:
-        return gops_conv_plan_create(&member->data, &member->filter, &operation->conv, &options,
-                                     &made->plan, error);
-    case GOPS_ORT_DECONV:
-        return gops_deconv_plan_create(&member->data, &member->filter, &operation->deconv, &options,
-                                       &made->plan, error);
-    default:
-        return gops_norm_plan_create(&member->data, &member->filter, &member->filter,
-                                     &operation->norm, &options, &made->plan, error);
-    }
+    return gops_ort_plan_create(operation, &member->data, &member->filter, &options, &made->plan,
+                                error);
 }
 
 /* Keeps the constants that a call reads: biases, and a normalization's scales. Weights are packed. */

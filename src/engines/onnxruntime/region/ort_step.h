@@ -21,6 +21,13 @@ typedef struct gops_ort_step {
     bool has_other;
 } gops_ort_step;
 
+/* To a multiple of GOPS_WORKSPACE_ALIGNMENT. */
+static inline size_t gops_ort_round_up(size_t bytes)
+{
+    return (bytes + GOPS_WORKSPACE_ALIGNMENT - 1) / GOPS_WORKSPACE_ALIGNMENT *
+           GOPS_WORKSPACE_ALIGNMENT;
+}
+
 /* Makes the step that was placed, of a *made of zeros, for `most` threads and fewer; what its member
  * made, the step takes over. To be freed after a failure too. */
 ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,

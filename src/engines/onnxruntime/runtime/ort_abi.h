@@ -71,13 +71,11 @@ typedef enum ort_attribute_type {
     ORT_ATTRIBUTE_INT = 1,
     ORT_ATTRIBUTE_INTS = 2,
     ORT_ATTRIBUTE_FLOAT = 3,
-    ORT_ATTRIBUTE_FLOATS = 4,
     ORT_ATTRIBUTE_STRING = 5,
 } ort_attribute_type;
 
 enum {
     ORT_LOG_INFO = 1,
-    ORT_LOG_WARNING = 2,
     ORT_LOG_ERROR = 3,
     ORT_LOG_FATAL = 4,
     ORT_OPTIMIZE_NONE = 0,
@@ -98,18 +96,15 @@ typedef void ort_logging_function(void *argument, int level, const char *categor
 
 typedef struct ort_api {
     ort_status *(*create_status)(ort_code code, const char *message); /* 0 */
-    ort_code (*get_error_code)(const ort_status *status);
-    const char *(*get_error_message)(const ort_status *status);
+    ORT_SKIP(1, 1);
+    const char *(*get_error_message)(const ort_status *status); /* 2 */
     ort_status *(*create_env)(int level, const char *id, ort_env **env);
     ort_status *(*create_env_with_logger)(ort_logging_function *function, void *argument, int level,
                                           const char *id, ort_env **env); /* 4 */
-    ORT_SKIP(5, 6);
-    ort_status *(*create_session)(const ort_env *env, const char *path,
-                                  const ort_session_options *options,
-                                  ort_session **session); /* 7 */
+    ORT_SKIP(5, 7);
     ort_status *(*create_session_from_array)(const ort_env *env, const void *model, size_t bytes,
                                              const ort_session_options *options,
-                                             ort_session **session);
+                                             ort_session **session); /* 8 */
     ort_status *(*run)(ort_session *session, const ort_run_options *options,
                        const char *const *input_names, const ort_value *const *inputs,
                        size_t input_count, const char *const *output_names, size_t output_count,
@@ -146,11 +141,9 @@ typedef struct ort_api {
     ort_status *(*allocator_free)(ort_allocator *allocator, void *memory);
     ORT_SKIP(77, 77);
     ort_status *(*get_default_allocator)(ort_allocator **allocator); /* 78 */
-    ORT_SKIP(79, 87);
-    ort_status *(*context_input_count)(const ort_kernel_context *context, size_t *count); /* 88 */
-    ort_status *(*context_output_count)(const ort_kernel_context *context, size_t *count);
+    ORT_SKIP(79, 89);
     ort_status *(*context_input)(const ort_kernel_context *context, size_t index,
-                                 const ort_value **value);
+                                 const ort_value **value); /* 90 */
     ort_status *(*context_output)(ort_kernel_context *context, size_t index, const int64_t *dims,
                                   size_t rank, ort_value **value);
     void (*release_env)(ort_env *env); /* 92 */
@@ -166,9 +159,7 @@ typedef struct ort_api {
                                       const char *value); /* 130 */
     ORT_SKIP(131, 131);
     void (*release_allocator)(ort_allocator *allocator); /* 132 */
-    ORT_SKIP(133, 211);
-    void (*release_attribute)(ort_attribute *attribute); /* 212 */
-    ORT_SKIP(213, 236);
+    ORT_SKIP(133, 236);
     ort_status *(*has_session_config)(const ort_session_options *options, const char *key,
                                       int *has); /* 237 */
     /* *bytes is the room at `value`, and then what it takes. */
@@ -255,16 +246,16 @@ typedef struct ort_api {
 } ort_api;
 
 #define ORT_SLOT(member) (offsetof(ort_api, member) / sizeof(ort_slot *))
-_Static_assert(ORT_SLOT(create_session) == 7 && ORT_SLOT(set_optimization_level) == 23 &&
-                   ORT_SLOT(create_tensor) == 49 && ORT_SLOT(get_tensor_data) == 51 &&
-                   ORT_SLOT(cast_to_tensor_info) == 55 && ORT_SLOT(get_element_type) == 60 &&
-                   ORT_SLOT(get_symbols) == 63 && ORT_SLOT(get_tensor_info) == 65 &&
-                   ORT_SLOT(create_cpu_memory_info) == 69 && ORT_SLOT(allocator_alloc) == 75 &&
-                   ORT_SLOT(get_default_allocator) == 78 && ORT_SLOT(context_input_count) == 88 &&
-                   ORT_SLOT(release_env) == 92 && ORT_SLOT(release_tensor_info) == 99 &&
-                   ORT_SLOT(add_session_config) == 130 && ORT_SLOT(release_allocator) == 132 &&
-                   ORT_SLOT(log_message) == 247 && ORT_SLOT(context_allocator) == 253 &&
-                   ORT_SLOT(release_attribute) == 212 && ORT_SLOT(has_session_config) == 237 &&
+_Static_assert(ORT_SLOT(get_error_message) == 2 && ORT_SLOT(create_session_from_array) == 8 &&
+                   ORT_SLOT(set_optimization_level) == 23 && ORT_SLOT(create_tensor) == 49 &&
+                   ORT_SLOT(get_tensor_data) == 51 && ORT_SLOT(cast_to_tensor_info) == 55 &&
+                   ORT_SLOT(get_element_type) == 60 && ORT_SLOT(get_symbols) == 63 &&
+                   ORT_SLOT(get_tensor_info) == 65 && ORT_SLOT(create_cpu_memory_info) == 69 &&
+                   ORT_SLOT(allocator_alloc) == 75 && ORT_SLOT(get_default_allocator) == 78 &&
+                   ORT_SLOT(context_input) == 90 && ORT_SLOT(release_env) == 92 &&
+                   ORT_SLOT(release_tensor_info) == 99 && ORT_SLOT(add_session_config) == 130 &&
+                   ORT_SLOT(release_allocator) == 132 && ORT_SLOT(log_message) == 247 &&
+                   ORT_SLOT(context_allocator) == 253 && ORT_SLOT(has_session_config) == 237 &&
                    ORT_SLOT(read_attribute) == 272 && ORT_SLOT(context_parallel_for) == 274,
                "the slots to version 22");
 _Static_assert(ORT_SLOT(get_value_name) == 289 && ORT_SLOT(register_provider_library) == 301 &&
@@ -299,7 +290,7 @@ struct ort_ep_api {
     ort_status *(*create_ep_device)(ort_ep_factory *factory, const ort_hardware_device *hardware,
                                     const ort_key_values *metadata, const ort_key_values *options,
                                     ort_ep_device **device); /* 0 */
-    void (*release_ep_device)(ort_ep_device *device);
+    ort_slot *release_ep_device;
     ort_status *(*claim_fused)(ort_graph_support *support, const ort_node *const *nodes,
                                size_t count, const ort_fusion_options *options);
 };

@@ -18,7 +18,6 @@ static const struct {
     const char *name;
 } required[] = {
     SLOT(create_status),
-    SLOT(get_error_code),
     SLOT(get_tensor_data),
     SLOT(cast_to_tensor_info),
     SLOT(get_element_type),
@@ -79,16 +78,24 @@ ort_status *gops_ort_no_memory(const gops_ort_runtime *runtime, const char *what
     return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for %s", what);
 }
 
+enum { OPTION_BYTES = 64 }; /* with the 0; every value that means something is shorter */
+
 /* The text of an option of the session; *word stays where it is not given. */
 static ort_status *read_option(const gops_ort_runtime *runtime, const ort_session_options *options,
-                               const char *key, char option[16], const char **word)
+                               const char *key, char option[OPTION_BYTES], const char **word)
 {
     int has = 0;
-    size_t bytes = 16;
+    size_t bytes = OPTION_BYTES;
     ort_status *status = runtime->api->has_session_config(options, key, &has);
     if (status == NULL && has) {
         status = runtime->api->get_session_config(options, key, option, &bytes);
         *word = option;
+    }
+    if (status != NULL && bytes > OPTION_BYTES) {
+        runtime->api->release_status(status);
+        status = gops_ort_fail(runtime, ORT_INVALID_ARGUMENT,
+                               "groupops: option %s has %zu characters; it may have up to %d", key,
+                               bytes - 1, OPTION_BYTES - 1);
     }
     return status;
 }
@@ -99,7 +106,7 @@ static ort_status *read_choice(const gops_ort_runtime *runtime, const ort_sessio
                                const char *name, const char *word, const char *const choices[2],
                                bool *is_second)
 {
-    char key[64], option[16] = "";
+    char key[64], option[OPTION_BYTES] = "";
     snprintf(key, sizeof key, "ep.groupopsexecutionprovider.%s", name);
     ort_status *status = read_option(runtime, options, key, option, &word);
     *is_second = false;
@@ -115,7 +122,7 @@ static ort_status *read_choice(const gops_ort_runtime *runtime, const ort_sessio
 
 ort_status *gops_ort_read_options(gops_ort_runtime *runtime, const ort_session_options *options)
 {
-    char option[16] = "";
+    char option[OPTION_BYTES] = "";
     const char *spins = "1";
     bool relaxed = false;
     ort_status *status = read_choice(runtime, options, "accuracy", getenv("GROUPOPS_ACCURACY"),

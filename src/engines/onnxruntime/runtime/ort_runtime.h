@@ -39,7 +39,8 @@ ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const 
 ort_status *gops_ort_no_memory(const gops_ort_runtime *runtime, const char *what);
 
 /* Reads the session's options: the provider's `accuracy`, exact or relaxed, without which the
- * environment's GROUPOPS_ACCURACY counts, and `claim`, worthwhile or all; the first is the default. */
+ * environment's GROUPOPS_ACCURACY counts, and `claim`, worthwhile or all; the first is the default. And
+ * the runtime's own session.intra_op.allow_spinning, which is on unless it is 0. */
 ort_status *gops_ort_read_options(gops_ort_runtime *runtime, const ort_session_options *options);
 
 /* The status for a call that the library refused; `name` is the node's. */

@@ -10,8 +10,10 @@ MAX_RANK = MAX_SPATIAL + 3
 MESSAGE_BYTES = 320
 WORKSPACE_ALIGNMENT = 64
 
-OK, INVALID, UNSUPPORTED = 0, 1, 2
+OK, UNSUPPORTED = 0, 2
 ACCURACIES = {"exact": 0, "relaxed": 1}
+# Of gops_activation_kind.
+RELU, CLAMP, LEAKY_RELU, SIGMOID, HARD_SWISH, SWISH, HARD_SIGMOID = 1, 2, 3, 4, 6, 7, 11
 
 
 class Error(ctypes.Structure):

@@ -8,31 +8,27 @@ are folded and packed once, and again when one of the tensors that they were mad
 
 import torch
 from torch import nn
-from torch.nn.modules import module as _of_modules
 
 from groupops_torch import binding, fold, layers
 from groupops_torch.checks import ALWAYS, plainly_channels_last
 from groupops_torch.modules import KINDS, kind_of
-from groupops_torch.remembered import Call, can_be_remembered, find, is_extraordinary, is_readable, is_tracing
+from groupops_torch.remembered import (
+    Call, can_be_remembered, find, global_hooks, is_extraordinary, is_readable, is_tracing,
+)
 
 NORMS = {nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
 
 # The library's activation, as kind, alpha and beta (gops_activation), of a module.
 ACTIVATIONS = {
-    nn.ReLU: lambda of: (1, 0.0, 0.0),
-    nn.ReLU6: lambda of: (2, 0.0, 6.0),
-    nn.Hardtanh: lambda of: (2, of.min_val, of.max_val),
-    nn.LeakyReLU: lambda of: (3, of.negative_slope, 0.0),
-    nn.Sigmoid: lambda of: (4, 0.0, 0.0),
-    nn.Hardswish: lambda of: (6, 0.0, 0.0),
-    nn.SiLU: lambda of: (7, 1.0, 0.0),
-    nn.Hardsigmoid: lambda of: (11, 1 / 6, 0.5),
+    nn.ReLU: lambda of: (binding.RELU, 0.0, 0.0),
+    nn.ReLU6: lambda of: (binding.CLAMP, 0.0, 6.0),
+    nn.Hardtanh: lambda of: (binding.CLAMP, of.min_val, of.max_val),
+    nn.LeakyReLU: lambda of: (binding.LEAKY_RELU, of.negative_slope, 0.0),
+    nn.Sigmoid: lambda of: (binding.SIGMOID, 0.0, 0.0),
+    nn.Hardswish: lambda of: (binding.HARD_SWISH, 0.0, 0.0),
+    nn.SiLU: lambda of: (binding.SWISH, 1.0, 0.0),
+    nn.Hardsigmoid: lambda of: (binding.HARD_SIGMOID, 1 / 6, 0.5),
 }
-_hooks = (
-    _of_modules._global_backward_hooks,
-    _of_modules._global_forward_hooks,
-    _of_modules._global_forward_pre_hooks,
-)
 
 # The fewest elements of an output of PyTorch's whose normalization goes into the weights: comparing what those were made
 # of takes 20 to 30 us, PyTorch's normalization 5 us and half a nanosecond for each element (Intel Xeon, Granite Rapids
@@ -112,7 +108,8 @@ class Chain:
             own = module.__dict__
             if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or "forward" in own:
                 return False
-        return not (_hooks[0] or _hooks[1] or _hooks[2])
+        # any() takes longer, and each call asks.
+        return not (global_hooks[0] or global_hooks[1] or global_hooks[2])
 
     def _is_small(self, data):
         """Whether the latest call that was not worth folding had such data."""

@@ -4,16 +4,10 @@ import operator
 
 import torch
 from torch import fx, nn
-from torch.nn.modules import module as _of_modules
 from torch.utils._pytree import tree_flatten
 
 from groupops_torch.modules import kind_of
-
-_global_hooks = (
-    _of_modules._global_backward_hooks,
-    _of_modules._global_forward_hooks,
-    _of_modules._global_forward_pre_hooks,
-)
+from groupops_torch.remembered import global_hooks
 
 
 class Unlike(Exception):
@@ -100,7 +94,7 @@ class Record:
 
     def is_valid(self):
         """Whether the forward's attributes are those that were recorded, and nothing sees the calls of modules."""
-        if any(_global_hooks) or any(self._hooks):
+        if any(global_hooks) or any(self._hooks):
             return False
         for own, size, modules in self._sequences:
             if len(own) != size or (*own["_modules"].values(),) != modules:

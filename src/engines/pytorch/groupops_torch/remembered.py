@@ -1,6 +1,7 @@
 """Calls of modules, and what was decided for them."""
 
 import torch
+from torch.nn.modules import module as _of_modules
 
 # How many calls are remembered for a module.
 CALLS = 8
@@ -11,6 +12,12 @@ autocast = torch.is_autocast_cpu_enabled
 function_modes = torch._C._len_torch_function_stack
 dispatch_modes = torch._C._len_torch_dispatch_stack
 is_tracing = torch._C._is_tracing
+# Those that see the calls of all modules.
+global_hooks = (
+    _of_modules._global_backward_hooks,
+    _of_modules._global_forward_hooks,
+    _of_modules._global_forward_pre_hooks,
+)
 
 # The dispatch keys of tensors that lie in memory as their sizes and strides say.
 _PLAIN = {str(torch._C._dispatch_keys(torch.empty(1)))}

@@ -154,8 +154,9 @@ typedef struct gops_mpi_times {
 } gops_mpi_times;
 
 /** Runs the plan. `arguments` are those of gops_execute for the rank's part of each tensor: data,
- * output, residual, and bias, scale, slopes, mean, variance of its groups; data_stride and its like
- * are 0, filter is NULL, its place is taken by `filter`, which is NULL for a normalization.
+ * output, residual, and bias, scale, slopes, mean, variance of its groups; size is exactly
+ * sizeof(gops_arguments), data_stride and its like are 0, moments and filter are NULL; the filter's
+ * place is taken by `filter`, which is NULL for a normalization.
  * The output must not be the data. With a workspace given (gops_mpi_plan_info) nothing is allocated.
  * `times` may be NULL. Errors are those of gops_execute. */
 GOPS_API gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_filter *filter,
