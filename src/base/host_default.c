@@ -42,21 +42,22 @@ static atomic_int alone_times = 1;
 /* Works alone after a call that took so long, and for twice as long each time that the next try waits, too. */
 static void rest(int64_t end, int64_t took)
 {
-    enum { MOST_TIMES = 16, MOST_NS = 200000000 };
+    enum { MAX_TIMES = 16, MAX_NS = 200000000 };
     const int times = atomic_load_explicit(&alone_times, memory_order_relaxed);
-    atomic_store_explicit(&alone_until, end + gops_min(times * took, MOST_NS),
-                          memory_order_relaxed);
-    atomic_store_explicit(&alone_times, (int)gops_min(2 * times, MOST_TIMES), memory_order_relaxed);
+    atomic_store_explicit(&alone_until, end + gops_min(times * took, MAX_NS), memory_order_relaxed);
+    atomic_store_explicit(&alone_times, (int)gops_min(2 * times, MAX_TIMES), memory_order_relaxed);
 }
 
-/* OpenMP's threads wait for each other by spinning, GCC's for milliseconds. Where another process has
- * a core, a thread may wait for its turn much longer than a call takes, and all others for it: a
- * layer of 0.2 ms took 12 to 32. If a thread began late, or the calling thread waited longer than it
- * worked, though threads take work from each other, in two calls behind each other, it works alone for a while,
- * in which the others go to sleep. Then they are tried again: where they always wait, one call in some sixteen is
- * lost. A few calls may wait for what has just ended: the threads of another library spin on for a
- * millisecond. So the library begins with short whiles, as working alone takes layers twice their time. The
- * result is the same. */
+/* OpenMP's threads wait for each other by spinning, GCC's for milliseconds. If another process has a core, a thread may
+ * wait for its turn much longer than a call takes, and all others wait for that thread: a layer of 0.2 ms took 12 to
+ * 32.
+ *
+ * Threads take work from each other, so a call waited too long if a thread began late, or if the calling thread waited
+ * longer than it worked. After two such calls in a row the calling thread works alone for a while, in which the others
+ * go to sleep. Then they are tried again; where they always wait, one call in some sixteen is lost.
+ *
+ * A few calls may also wait for what has just ended: the threads of another library spin on for a millisecond. Alone, a
+ * layer takes twice its time, so the first whiles are short. The result is the same. */
 static int openmp_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
                       int64_t count)
 {

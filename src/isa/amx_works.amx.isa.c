@@ -67,11 +67,11 @@ static bool is_right(const factors *f, int k, bool of_bf16, const void *a, const
 
 static bool quads_work(void)
 {
-    enum { LEAST_I8 = -128, COUNT = 251 };
+    enum { COUNT = 251 };
     factors f;
     uint8_t a[ROWS][MAX_K];
     int8_t b[MAX_K / 4][VALUES][4];
-    fill(&f, LEAST_I8, COUNT);
+    fill(&f, INT8_MIN, COUNT);
     for (int k = 0; k < MAX_K; k++) {
         for (int i = 0; i < ROWS; i++) {
             a[i][k] = (uint8_t)f.a[i][k];

@@ -8,7 +8,7 @@
  *       C                type: the compute type
  *       LANES            int: the elements of a vector register
  *       NAME(symbol)     puts the type's name in front of a symbol
- *       LOW, HIGH, EVEN, ODD, EVEN_ODD
+ *       LOW, HIGH, EVEN, EVEN_ODD
  *                        lists of LANES indices for __builtin_shufflevector (lanes.h)
  *       REGISTER, MASK, INTRINSIC(operation)
  *                        with AVX-512: the types of a register and of a mask of its lanes; the

@@ -34,13 +34,10 @@
 /* The first 8, or 4, of 16 lanes, two or four times each. */
 #define TWICE_8 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7
 #define FOUR_TIMES_4 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3
-/* The even lanes of two vectors, the odd ones, and the even ones of the first with the odd ones of the
- * second. */
+/* The even lanes of two vectors, and the even ones of the first with the odd ones of the second. */
 #define EVEN_4 0, 2, 4, 6
 #define EVEN_8 EVEN_4, 8, 10, 12, 14
 #define EVEN_16 EVEN_8, 16, 18, 20, 22, 24, 26, 28, 30
-#define ODD_8 1, 3, 5, 7, 9, 11, 13, 15
-#define ODD_16 ODD_8, 17, 19, 21, 23, 25, 27, 29, 31
 #define EVEN_ODD_2 0, 3
 #define EVEN_ODD_4 0, 2, 5, 7
 #define EVEN_ODD_8 0, 2, 4, 6, 9, 11, 13, 15

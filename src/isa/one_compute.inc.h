@@ -3,7 +3,6 @@
 #define LOW GOPS_PASTE(LOW, LANES)
 #define HIGH GOPS_PASTE(HIGH, LANES)
 #define EVEN GOPS_PASTE(EVEN, LANES)
-#define ODD GOPS_PASTE(ODD, LANES)
 #define EVEN_ODD GOPS_PASTE(EVEN_ODD, LANES)
 
 #include EACH_COMPUTE
@@ -14,7 +13,6 @@
 #undef LOW
 #undef HIGH
 #undef EVEN
-#undef ODD
 #undef EVEN_ODD
 #undef REGISTER
 #undef MASK

@@ -24,8 +24,9 @@ bool gops_is_divisible(const gops_plan *plan, const gops_method *method);
 /* Whether `name` is the method's whole name, or, if it is none's, what stands in that before the slash. */
 bool gops_is_named(const gops_method *method, const char *name);
 
-/* Fills in the plan's host, GEMM table, activation, saturate, relaxed and residual_after, and
- * *wanted, from options of this library's own size. Errors as groupops/plan.h lists them. */
+/* Fills in the plan's host, GEMM table, activation, saturate, relaxed, residual_after and moments,
+ * and *wanted, from options of this library's own size. The plan has its operation. Errors as
+ * groupops/plan.h lists them. */
 gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_request *wanted,
                               gops_error *error);
 
@@ -60,8 +61,8 @@ gops_status gops_measure_trials(gops_trial *trials, int count, gops_error *error
 /* plan_create.c */
 
 /* Chooses, and makes the plan. `draft` has its operation, geometry, shape, kernels, host, GEMM
- * table, activation, origin, saturate, relaxed, residual_after, moments,
- * is_part and wanted_variant; `data` is the data's type. */
+ * table, activation, origin, quantized, saturate, relaxed, residual_after, moments, is_part, order
+ * and wanted_variant; `data` is the data's type. */
 gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_request *wanted,
                              gops_plan **plan, gops_error *error);
 

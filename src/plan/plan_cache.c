@@ -28,7 +28,8 @@ typedef struct entry {
 } entry;
 
 struct gops_plan_cache {
-    gops_plan origin; /* a copy; it holds no pointers but the host's */
+    /* A copy; but for the contexts of the host and of the GEMM table it points to constants alone. */
+    gops_plan origin;
     int lock;
     uint64_t now; /* how often the cache was asked */
     int32_t capacity;

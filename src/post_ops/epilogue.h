@@ -65,7 +65,8 @@ void gops_epilogue_bias(const gops_plan *plan, const gops_job *job, int64_t chan
                         int64_t count, int64_t padded, gops_epilogue_values *bias);
 
 /* The same for the rows of a matrix, in which each channel has `repeat` rows. Row 0 is the first
- * row of `channel`; the values are those of rows first to first + count - 1. */
+ * row of `channel`; the values are the biases of rows first to first + count - 1, and the last of
+ * these again for all that follow, up to `padded`. */
 void gops_epilogue_bias_rows(const gops_plan *plan, const gops_job *job, int64_t channel,
                              int64_t repeat, int64_t first, int64_t count, int64_t padded,
                              gops_epilogue_values *bias);

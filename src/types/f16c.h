@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void f8e5m2_f16c_load(float *to, co
     }
 #endif
     for (int i = 0; i < length; i += 8) {
-        __m128i codes = gops_widen_load(from + i, length == 4 ? 4 : 8);
+        __m128i codes = gops_load_bytes(from + i, length == 4 ? 4 : 8);
         __m128i upper = _mm_unpacklo_epi8(_mm_setzero_si128(), codes);
         if (length == 4) {
             _mm_storeu_ps(to, _mm_cvtph_ps(upper));

@@ -8,27 +8,13 @@
 #ifndef GOPS_TYPES_WIDEN_H
 #define GOPS_TYPES_WIDEN_H
 
-#include <stddef.h>
+#include "isa/load_bytes.h"
+
 #include <stdint.h>
-#include <string.h>
 
 #ifdef __AVX2__
 
 #include <immintrin.h>
-
-/* Loads 4, 8 or 16 bytes; the rest of the register is 0. */
-static inline __attribute__((always_inline)) __m128i gops_widen_load(const void *from, size_t bytes)
-{
-    int32_t four;
-    if (bytes == 16) {
-        return _mm_loadu_si128(from);
-    }
-    if (bytes == 8) {
-        return _mm_loadl_epi64(from);
-    }
-    memcpy(&four, from, sizeof four);
-    return _mm_cvtsi32_si128(four);
-}
 
 #ifdef __AVX512F__
 #define GOPS_WIDEN_16(to, from, convert, load)                                                     \
@@ -44,12 +30,12 @@ static inline __attribute__((always_inline)) __m128i gops_widen_load(const void 
     static inline __attribute__((always_inline)) void name(int32_t *to, const T *from, int length) \
     {                                                                                              \
         if (length == 4) {                                                                         \
-            __m128i codes = gops_widen_load(from, 4 * sizeof(T));                                  \
+            __m128i codes = gops_load_bytes(from, 4 * sizeof(T));                                  \
             _mm_storeu_si128((void *)to, _mm_##convert(codes));                                    \
         }                                                                                          \
         GOPS_WIDEN_16(to, from, convert, load)                                                     \
         for (int i = 0; i + 8 <= length; i += 8) {                                                 \
-            __m128i codes = gops_widen_load(from + i, 8 * sizeof(T));                              \
+            __m128i codes = gops_load_bytes(from + i, 8 * sizeof(T));                              \
             _mm256_storeu_si256((void *)(to + i), _mm256_##convert(codes));                        \
         }                                                                                          \
     }
@@ -79,7 +65,7 @@ GOPS_WIDEN(gops_widen_u16, uint16_t, cvtepu16_epi32, _mm256_loadu_si256)
         return;                                                                                    \
     }                                                                                              \
     if (length == 8) {                                                                             \
-        _mm_storeu_si128((void *)(to), _mm_##convert(gops_widen_load(from, 8)));                   \
+        _mm_storeu_si128((void *)(to), _mm_##convert(gops_load_bytes(from, 8)));                   \
         return;                                                                                    \
     }
 #else

@@ -150,10 +150,7 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     const gops_conv_geometry *conv = &plan->conv;
     blocked_plan *p = gops_parameters(plan);
     *p = (blocked_plan){.lanes = blocked_kernels(plan)->lanes};
-    const gops_status status = gops_depthwise_axes(plan, p->layout.axis, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_depthwise_axes(plan, p->layout.axis, error));
     p->plane = gops_depthwise_find_plane(blocked_kernels(plan), p->layout.axis);
     p->blocks = gops_ceil_div(conv->groups, p->lanes);
     plan->worker_bytes = set_layout(plan, p);

@@ -125,9 +125,9 @@ static double estimate_rolling(const gops_plan *plan, const image_plan *p)
 }
 
 /* The same by depthwise_masked.inc.h, and with stride 2 by depthwise_rolling.inc.h, whose tiles are narrower than a
- * vector. The constants of stride 1 were fitted to f32 of 7 to 112 columns on a Zen 5 with AVX-512, and meet those times
- * within 15%, dilated ones within 30%; those of stride 2 to data of 28 to 112 columns on a Xeon (Granite Rapids), within
- * 15%, divided by 1.75, which is what that processor takes of the others' estimates. */
+ * vector. The constants of stride 1 were fitted to f32 of 7 to 112 columns on a Zen 5 with AVX-512, and meet those
+ * times within 15%, dilated ones within 30%; those of stride 2 to data of 28 to 112 columns on a Xeon (Granite Rapids),
+ * within 15%, divided by 1.75, which is what that processor takes of the others' estimates. */
 static double estimate_masked(const gops_plan *plan, const image_plan *p)
 {
     enum { AVX2_BYTES = 32 };
@@ -234,10 +234,7 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     image_plan *p = gops_parameters(plan);
     *p = (image_plan){.filters = conv->batch * conv->groups * conv->channels_out,
                       .converts = !plan->type->native};
-    const gops_status status = gops_depthwise_axes(plan, p->axis, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_depthwise_axes(plan, p->axis, error));
     if (gops_depthwise_is_flat(&p->axis[0]) && is_offered(plan, p)) {
         p->kernel = choose(plan, p);
     }

@@ -29,6 +29,9 @@
 
 #include <stdbool.h>
 
+/* What i8 and u8 of the same bits differ by, after the highest bit is inverted. */
+enum { GOPS_DEPTHWISE_I8_OFFSET = 128 };
+
 typedef struct gops_depthwise_axis {
     int64_t data, kernel, output, stride, dilation, pad;
     bool transposed;
@@ -98,6 +101,13 @@ typedef struct gops_depthwise_taps {
 /* depthwise_axes.c: that of a residue; a convolution has one. */
 gops_depthwise_taps gops_depthwise_find_taps(const gops_depthwise_axis *axis,
                                              gops_depthwise_range block, int64_t residue);
+
+/* Cuts an axis into as many equal blocks as make them at most `block` long. */
+static inline void gops_depthwise_cut(gops_depthwise_axis *axis, int64_t block)
+{
+    axis->blocks = gops_ceil_div(axis->count, gops_clamp(block, 1, axis->count));
+    axis->block = gops_ceil_div(axis->count, axis->blocks);
+}
 
 /* Elements of the copy of a block along an axis. */
 static inline int64_t gops_depthwise_extent(const gops_depthwise_axis *axis)

@@ -1,5 +1,5 @@
 /*
- * depthwise_rolling.inc.h: a depthwise convolution of the image where it lies, for few registers.
+ * depthwise_rolling.inc.h: a depthwise convolution of the image where it lies.
  *
  * A tile is NR vectors of columns wide and all rows high, and rolls down the image. With kernels of
  * K x K and stride S, a row of data adds to at most OPEN = ceil(K / S) rows of outputs. Their sums
@@ -16,7 +16,8 @@
  *
  * Parameters: C, LANES and NAME of isa/each_compute.inc.h, and
  *
- *   TAPS                             string: depthwise_rolling_load.inc.h or depthwise_rolling_permute.inc.h, which have
+ *   TAPS                             string: depthwise_rolling_load.inc.h or depthwise_rolling_permute.inc.h, which
+ *                                    have
  *
  *       row_taps                     type: how the rows of a tile are read; it is kept in registers if
  *                                    ROW_TAPS_IN_REGISTERS is 1
@@ -59,19 +60,19 @@
 #define rolling_tile NAME(rolling_tile)
 #define rolling_fn NAME(rolling_fn)
 #define all_columns NAME(all_columns)
-#define all_bands NAME(all_bands)
+#define all_blocks NAME(all_blocks)
 
 enum {
     MAX_TAPS = 7, /* along an axis */
     MAX_NR = 2,
     /* Of the data that tiles go through together. */
     CACHED_BYTES = 1 << 14,
-    /* Each tile prefetches the outputs of the one after the next, and the data of the band below, or of the next
+    /* Each tile prefetches the outputs of the one after the next, and the data of the block below, or of the next
      * images: what hardware prefetches, where the data lie beyond the second level cache, comes late. */
     PREFETCH = 2,
-    /* A band has at least so many times the rows of the kernel, of which its neighbour too reads
+    /* A block has at least so many times the rows of the kernel, of which its neighbour too reads
      * all but one. */
-    MIN_BAND = 4,
+    MIN_BLOCK_ROWS = 4,
 };
 enum { INSIDE, LEFT, RIGHT, ANYWHERE, EDGES };
 
@@ -225,25 +226,25 @@ GOPS_INLINE void all_columns(rolling_tile *at, const int K, const int S,
     }
 }
 
-/* Divides images into bands, or takes several of them together, so that their data stay in the
+/* Divides images into blocks of rows, or takes several of them together, so that their data stay in the
  * first level cache while one tile after the other goes through them. */
-GOPS_INLINE void all_bands(const gops_depthwise_image *a, const int K, const int S,
-                           rolling_fn *const kernels[EDGES], rolling_fn *const wide[EDGES])
+GOPS_INLINE void all_blocks(const gops_depthwise_image *a, const int K, const int S,
+                            rolling_fn *const kernels[EDGES], rolling_fn *const wide[EDGES])
 {
     const int64_t bytes = a->width * (int64_t)sizeof(C) * S;
     const int64_t together = a->filters > 1 ? gops_max(1, CACHED_BYTES / (bytes * a->rows)) : 1;
-    const int64_t most = gops_max(MIN_BAND * K, CACHED_BYTES / bytes);
-    const int64_t band =
+    const int64_t most = gops_max(MIN_BLOCK_ROWS * K, CACHED_BYTES / bytes);
+    const int64_t block =
         a->rows > most ? gops_ceil_div(a->rows, gops_ceil_div(a->rows, most)) : a->rows;
     gops_depthwise_image next = *a;
     rolling_tile at;
     for (int64_t filter = 0; filter < a->filters; filter += together) {
-        for (int64_t row = 0; row < a->rows; row += band) {
+        for (int64_t row = 0; row < a->rows; row += block) {
             at.image = next;
             at.image.filters = gops_min(together, a->filters - filter);
             at.image.output = (C *)next.output + row * a->columns;
             at.image.first_row = a->first_row + row;
-            at.image.rows = gops_min(band, a->rows - row);
+            at.image.rows = gops_min(block, a->rows - row);
             all_columns(&at, K, S, kernels, wide);
         }
         for (int64_t i = 0; i < together; i++) {
@@ -279,7 +280,7 @@ GOPS_INLINE void all_bands(const gops_depthwise_image *a, const int K, const int
     GOPS_ROLLING_TILES(name##_tiles, K, S, DX, 1)                                                  \
     static void NAME(name)(const gops_depthwise_image *a)                                          \
     {                                                                                              \
-        all_bands(a, K, S, NAME(name##_tiles), NULL);                                              \
+        all_blocks(a, K, S, NAME(name##_tiles), NULL);                                             \
     }
 
 GOPS_ROLLING_KERNEL(of3_by2, 3, 2, 1)
@@ -305,7 +306,7 @@ GOPS_ROLLING_TILES(of3_tiles, 3, 1, 1, 1)
 GOPS_ROLLING_TILES(of3_wide, 3, 1, 1, 2)
 static void NAME(of3)(const gops_depthwise_image *a)
 {
-    all_bands(a, 3, 1, NAME(of3_tiles), NAME(of3_wide));
+    all_blocks(a, 3, 1, NAME(of3_tiles), NAME(of3_wide));
 }
 
 static void NAME(masked)(const gops_depthwise_image *a)

@@ -52,13 +52,6 @@ static int64_t set_layout(const gops_plan *plan, gops_depthwise_rows_plan *p, bo
                                   plan->conv.taps * size);
 }
 
-/* Cuts an axis into as many equal blocks as make them at most `block` long. */
-static void cut_axis(gops_depthwise_axis *axis, int64_t block)
-{
-    axis->blocks = gops_ceil_div(axis->count, gops_clamp(block, 1, axis->count));
-    axis->block = gops_ceil_div(axis->count, axis->blocks);
-}
-
 /* Halves the blocks along an axis until the workspace fits `room`, which is that of a cache if
  * `cached`, but not below `min_block`. */
 static void shrink(const gops_plan *plan, gops_depthwise_rows_plan *p, int axis, int64_t min_block,
@@ -66,7 +59,7 @@ static void shrink(const gops_plan *plan, gops_depthwise_rows_plan *p, int axis,
 {
     gops_depthwise_axis *a = &p->layout.axis[axis];
     while (a->block > gops_max(1, min_block) && set_layout(plan, p, cached) > room) {
-        cut_axis(a, gops_max(min_block, a->block / 2));
+        gops_depthwise_cut(a, gops_max(min_block, a->block / 2));
     }
 }
 
@@ -89,7 +82,7 @@ static void choose_blocks(const gops_plan *plan, gops_depthwise_rows_plan *p)
     }
     /* Blocks of whole tiles. */
     if (y->block > 2 * TILE_ROWS && y->blocks > 1) {
-        cut_axis(y, gops_round_up(y->block, TILE_ROWS));
+        gops_depthwise_cut(y, gops_round_up(y->block, TILE_ROWS));
         y->block = gops_round_up(y->block, TILE_ROWS);
         y->blocks = gops_ceil_div(y->count, y->block);
     }
@@ -136,10 +129,7 @@ static gops_status rows_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
     const gops_depthwise_axis *axis = p->layout.axis;
     const bool transposed = plan->operation == GOPS_OPERATION_DECONV;
     *p = (gops_depthwise_rows_plan){.planes = plan->conv.batch * plan->conv.groups};
-    const gops_status status = gops_depthwise_axes(plan, p->layout.axis, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_depthwise_axes(plan, p->layout.axis, error));
     p->layout.columns = true;
     p->layout.stride = axis[2].step;
     p->in_place = plan->output_type->native && axis[2].subconvs == 1;

@@ -27,8 +27,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GOPS_DIRECT_CACHE_LINE = 64 }; /* bytes */
-
 /* A tap, or a row of taps, relative to the first pixel of a tile. */
 typedef struct gops_direct_tap {
     int64_t data;  /* from where pixel 0 reads tap 0 to where it reads this one */

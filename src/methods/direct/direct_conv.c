@@ -202,9 +202,9 @@ static void prefetch_weights(direct_item *item, const unsigned char *next, int64
     const unsigned char *from = next + first * tap_bytes;
     const int64_t left = gops_clamp(item->weights_end - from, 0, taps * tap_bytes);
     const int64_t lines =
-        conv->taps > 1 && item->weights_are_new ? gops_ceil_div(left, GOPS_DIRECT_CACHE_LINE) : 0;
-    item->prefetch[GOPS_DIRECT_PREFETCH_WEIGHTS] = (gops_direct_prefetch){
-        from, GOPS_DIRECT_CACHE_LINE, gops_ceil_div(lines, tiles * taps), lines};
+        conv->taps > 1 && item->weights_are_new ? gops_ceil_div(left, GOPS_CACHE_LINE) : 0;
+    item->prefetch[GOPS_DIRECT_PREFETCH_WEIGHTS] =
+        (gops_direct_prefetch){from, GOPS_CACHE_LINE, gops_ceil_div(lines, tiles * taps), lines};
 }
 
 /* Has a tile prefetch the row below its own, in each channel, and its outputs. Without

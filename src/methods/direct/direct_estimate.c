@@ -4,16 +4,13 @@
 #include <assert.h>
 
 enum {
-    MAX_ENTRIES = 4096, /* of the lists of taps: each work item makes them anew */
-    MAX_PIXELS = 56,    /* of a tile's row */
-    MAX_ROWS = 4,       /* of a tile */
-    CACHE_LINE = GOPS_DIRECT_CACHE_LINE,
-    WAY_BYTES = 4096,    /* addresses so far apart share a set of the first level cache */
+    MAX_ENTRIES = 4096,  /* of the lists of taps: each work item makes them anew */
+    MAX_PIXELS = 56,     /* of a tile's row */
+    MAX_ROWS = 4,        /* of a tile */
     WIDE_REGISTERS = 32, /* of AVX-512; all tiles for 16 registers fit */
 };
 
 /* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
-static const double NS_PER_CYCLE = 0.26;
 static const double CYCLES_PER_TAP = 15;  /* the switch, and the mispredicted end of the loop */
 static const double CYCLES_PER_TILE = 60; /* the call and its arguments */
 static const double CYCLES_PER_SUM = 3;   /* a vector of sums kept, or transposed and stored */
@@ -33,11 +30,11 @@ static const double CYCLES_PER_L2_LINE = 0.4;
 static const double CYCLES_PER_SPILL = 1; /* 0.5 on Zen 5, 2 and more on an Intel Xeon with AMX */
 static const double CYCLES_PER_SECOND_ROW = 0.5;
 static const double CYCLES_PER_FOUR_PIXELS = 1;
-/* On Intel's servers, known by their large L2, one of the two units that multiply vectors of 64 bytes permutes them too.
- * So pixels that share a vector cost more with a stride, fitted between 56 -> 56 on 28x28, which took 1.16 times as long
- * as by other tiles, and 24 -> 24 on 112x112, which did not; and where an edge cuts a pair, 16 -> 16 on 14x14 1.06 times.
- * Addresses of further rows cost more too: four took 1.07 times as long as two for 16 -> 16 with stride 2 on 56x56
- * (Intel Xeon, Granite Rapids class). */
+/* On Intel's servers, known by their large L2, one of the two units that multiply vectors of 64 bytes permutes them
+ * too. So pixels that share a vector cost more with a stride, fitted between 56 -> 56 on 28x28, which took 1.16 times
+ * as long as by other tiles, and 24 -> 24 on 112x112, which did not; and where an edge cuts a pair, 16 -> 16 on 14x14
+ * 1.06 times. Addresses of further rows cost more too: four took 1.07 times as long as two for 16 -> 16 with stride 2
+ * on 56x56 (Intel Xeon, Granite Rapids class). */
 static const double LARGE_L2_UNITS = 2.47, OTHER_UNITS = 3;
 static const double CYCLES_PER_CUT_ROW = 2.5;
 /* A step takes no less for each line that it reads where the lines of its channels evict each
@@ -71,13 +68,11 @@ static double step_cycles(const gops_plan *plan, gops_direct_size size, double c
     return larger(larger(multiplies, loads), larger(permutes, 4));
 }
 
-/* Whether planes of so many pixels lie so that their lines share the sets of the first level cache,
- * and `channels` at a time are more than a set has lines. */
+/* Whether planes of so many pixels evict each other's lines, `channels` at a time. */
 static bool planes_conflict(const gops_plan *plan, int64_t pixels, int64_t channels)
 {
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    return pixels % WAY_BYTES * bytes % WAY_BYTES == 0 &&
-           channels > plan->machine.l1_bytes / WAY_BYTES;
+    return gops_machine_planes_conflict(&plan->machine, pixels,
+                                        gops_compute_bytes(plan->type->compute), channels);
 }
 
 static bool weights_beyond_l1(const gops_plan *plan, const gops_direct_layout *p,
@@ -98,7 +93,7 @@ static double more_cycles(const gops_plan *plan, const gops_direct_layout *p,
     const int64_t registers = size.vectors * (size.rows * size.pixels / size.per_vector + 1) + 1;
     double cycles = 0;
     if (weights_beyond_l1(plan, p, tile)) {
-        cycles += CYCLES_PER_L2_LINE * (double)step / CACHE_LINE;
+        cycles += CYCLES_PER_L2_LINE * (double)step / GOPS_CACHE_LINE;
     }
     if (registers > WIDE_REGISTERS) {
         cycles += CYCLES_PER_SPILL;
@@ -200,7 +195,7 @@ double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
             ? (double)(tile->size.vectors * plan->kernels->vector_bytes) / L2_BYTES_PER_CYCLE
             : 0;
     const double line = planes_conflict(plan, conv->data_pixels, p->depth_block)
-                            ? CYCLES_PER_EVICTED_LINE / GOPS_DIRECT_CACHE_LINE
+                            ? CYCLES_PER_EVICTED_LINE / GOPS_CACHE_LINE
                             : 0;
     const double cut = tile->size.per_vector == 2 && gops_machine_has_large_l2(&plan->machine)
                            ? CYCLES_PER_CUT_ROW
@@ -227,7 +222,7 @@ double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
     for (int64_t i = 1; i <= p->rows; i++) {
         for (int64_t j = 1; j <= p->pixels; j++) {
             const double columns = (double)(i * gops_ceil_div(j, tile->size.per_vector));
-            const double read = (double)(i * (GOPS_DIRECT_CACHE_LINE + j * row_bytes)) * line;
+            const double read = (double)(i * (GOPS_CACHE_LINE + j * row_bytes)) * line;
             const double step =
                 larger(larger(step_cycles(plan, tile->size, columns), arrive), read) + more +
                 (j < p->pixels ? cut * (double)i : 0);
@@ -254,19 +249,20 @@ double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double
     const double all =
         cycles * (double)(blocks - 1) + gops_direct_tap_cycles(plan, p, p->last_tile) +
         calls * passes * (CYCLES_PER_TILE * (double)blocks + sum_cycles) + calls * stores;
-    double lines = (double)conv->channels_in * (double)x->data * (double)bytes / CACHE_LINE;
+    double lines = (double)conv->channels_in * (double)x->data * (double)bytes / GOPS_CACHE_LINE;
     for (int a = 0; a < conv->axes - 1; a++) {
         const gops_axis *axis = &conv->axis[a];
         lines *= (double)gops_min(axis->data, gops_mul_saturate(axis->output, axis->kernel));
     }
     const bool far = gops_machine_has_large_l2(&plan->machine) &&
-                     plan->kernels->vector_bytes >= CACHE_LINE &&
+                     plan->kernels->vector_bytes >= GOPS_CACHE_LINE &&
                      gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels) >
                          plan->machine.l2_bytes / 2;
     const double groups = (double)conv->batch * (double)conv->groups;
     const bool again =
-        conv->taps == 1 && conv->output_pixels > 1 && plan->kernels->vector_bytes < CACHE_LINE &&
-        p->depth_block * (p->mr * bytes + CACHE_LINE) > plan->machine.l1_bytes * 3 / 4;
+        conv->taps == 1 && conv->output_pixels > 1 &&
+        plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
+        p->depth_block * (p->mr * bytes + GOPS_CACHE_LINE) > plan->machine.l1_bytes * 3 / 4;
     const bool single = conv->taps == 1 && conv->output_pixels == 1;
     const double computed = (single  ? PIXEL_SLOWER
                              : again ? NARROW_SLOWER
@@ -279,7 +275,7 @@ double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double
     const double streamed =
         (double)depth * (double)(p->padded_channels * bytes) /
         (weights <= plan->machine.l2_bytes ? L2_BYTES_PER_CYCLE : BYTES_PER_CYCLE);
-    return groups * larger(computed, streamed) * NS_PER_CYCLE + NS_PER_ITEM * (double)p->row_items *
-                                                                    (double)p->block_items *
-                                                                    groups / (double)p->item_groups;
+    return groups * larger(computed, streamed) * GOPS_NS_PER_CYCLE +
+           NS_PER_ITEM * (double)p->row_items * (double)p->block_items * groups /
+               (double)p->item_groups;
 }

@@ -17,8 +17,6 @@ enum {
     SUMS_BYTES = 32 << 10, /* of the tile rows that are computed at a time, at least */
     MIN_DEPTH = 8,         /* a loop this short pays for its beginning and end */
     MAX_TAPS = 1024,       /* of an axis; making a plan looks at each */
-    CACHE_LINE = GOPS_DIRECT_CACHE_LINE,
-    PAGE_BYTES = 4096,
     /* What the processor's first table of pages (TLB) certainly holds: of data, beside weights and outputs,
      * where it has 64 entries, as processors without AVX-512 have. 64 -> 64 on 56x56 took AVX2 3.50 ms with
      * 64, 2.57 with 32 (Zen 3). */
@@ -99,23 +97,24 @@ static const gops_direct_tile *find_last_tile(const gops_direct_kernels *kernels
     return last;
 }
 
-/* What the depth of blocks depends on beside the tile: whether a plane fills a page, and how many taps are read. A plan
- * for other data and the same packed filter takes what the filter was packed for. */
-enum { USED_TAPS = MAX_TAPS * MAX_TAPS * MAX_TAPS + 1 };
+/* The variant of a packed filter encodes what the depth of blocks depends on: the tile, how many taps are read, as a
+ * digit of this radix, and whether a plane fills a page. A plan for other data takes what the filter was packed for. */
+enum { USED_TAPS_RADIX = MAX_TAPS * MAX_TAPS * MAX_TAPS + 1 };
 
 static int64_t used_taps(const gops_plan *plan)
 {
     int64_t first;
     return plan->wanted_variant != 0
-               ? plan->wanted_variant / 2 % USED_TAPS
-               : gops_min(gops_direct_used_taps(&plan->conv, &first), USED_TAPS - 1);
+               ? plan->wanted_variant / 2 % USED_TAPS_RADIX
+               : gops_min(gops_direct_used_taps(&plan->conv, &first), USED_TAPS_RADIX - 1);
 }
 
 static bool fills_pages(const gops_plan *plan)
 {
     return plan->wanted_variant != 0
                ? plan->wanted_variant % 2 != 0
-               : plan->conv.data_pixels * gops_compute_bytes(plan->type->compute) >= PAGE_BYTES;
+               : plan->conv.data_pixels * gops_compute_bytes(plan->type->compute) >=
+                     GOPS_PAGE_BYTES;
 }
 
 /* Input channels at a time: their weights stay in an eighth of the second level cache. 512 -> 512
@@ -132,7 +131,7 @@ static int64_t choose_depth(const gops_plan *plan, const gops_direct_layout *p)
         gops_mul_saturate(used_taps(plan), p->mr * p->tile->size.per_vector * bytes);
     const int64_t weights = gops_machine_has_large_l2(&plan->machine) ? plan->machine.l1_bytes
                                                                       : plan->machine.l2_bytes / 8;
-    const bool narrow = plan->kernels->vector_bytes < CACHE_LINE;
+    const bool narrow = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
     const int64_t pages = narrow ? MAX_NARROW_PAGES : MAX_PAGES;
     const int64_t planes = fills_pages(plan) ? pages : conv->channels_in;
     const int64_t max = gops_clamp(gops_min(planes, weights / channel),
@@ -189,7 +188,7 @@ static bool lay_out_tile(const gops_plan *plan, const gops_direct_tile *tile, in
     /* One prefetch for each row of outputs reaches all of its lines only if it fits one. */
     p->prefetches_outputs =
         gops_mul_saturate(conv->channels_out, conv->output_pixels) > l2_values &&
-        p->pixels * bytes <= CACHE_LINE;
+        p->pixels * bytes <= GOPS_CACHE_LINE;
     lay_out_workspace(plan, p);
     p->cost = gops_direct_estimate(plan, p, cycles);
     return true;
@@ -226,7 +225,7 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
          * from what is in the variant. */
         const int64_t variant =
             (((tile->size.vectors * 8 + p.last_tile->size.vectors) * 8 + tile->size.per_vector) *
-                 (int64_t)USED_TAPS +
+                 (int64_t)USED_TAPS_RADIX +
              used_taps(plan)) *
                 2 +
             fills_pages(plan);

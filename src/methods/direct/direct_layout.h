@@ -60,8 +60,8 @@ static inline void gops_direct_taps_inside(const gops_axis *axis, int64_t output
                 : gops_max(*first, gops_floor_div(axis->data - 1 - at, axis->dilation) + 1);
 }
 
-/* How many taps any output of the first axis has inside the data, from *first on, times all taps of the others: of a filter
- * with more planes than the data only some are read. */
+/* How many taps any output of the first axis has inside the data, from *first on, times all taps of the others: of a
+ * filter with more planes than the data only some are read. */
 static inline int64_t gops_direct_used_taps(const gops_conv_geometry *conv, int64_t *first)
 {
     const gops_axis *axis = &conv->axis[0];

@@ -9,6 +9,18 @@
 #include "methods/gemm/gemm_kernels.h"
 #include "plan/plan.h"
 
+enum {
+    /* A block has at least this many columns if the matrix has. The GEMM packs the filter for each
+     * block, which costs too much for fewer (M 64, K 576 on a Zen 5: 20% at 128 columns). */
+    GOPS_GEMM_MIN_COLUMNS = 384,
+    /* More columns than this are not faster, and fewer work items are harder to balance. */
+    GOPS_GEMM_MAX_COLUMNS = 2048,
+    /* Blocks are multiples of a GEMM's register tile. */
+    GOPS_GEMM_COLUMN_STEP = 48,
+    /* The largest size and leading dimension that every BLAS takes. */
+    GOPS_GEMM_MAX_SIZE = INT32_MAX - 64,
+};
+
 /* One product C = A B, or C += A B, of row-major matrices in a compute type; see host.h. */
 typedef struct gops_product {
     int32_t m, n, k;

@@ -30,17 +30,8 @@
 #include <string.h>
 
 enum {
-    /* A block has at least this many columns if the output has. The GEMM packs the filter for each
-     * block, which costs too much for fewer (M 64, K 576 on a Zen 5: 20% at 128 columns). */
-    MIN_COLUMNS = 384,
-    /* More columns than this are not faster, and fewer work items are harder to balance. */
-    MAX_COLUMNS = 2048,
-    /* Blocks are multiples of a GEMM's register tile. */
-    COLUMN_STEP = 48,
     /* A large image is cut into at least this many work items, so that every thread has some. */
     MIN_ITEMS = 8,
-    /* The largest size and leading dimension that every BLAS takes. */
-    MAX_SIZE = INT32_MAX - 64,
 };
 
 typedef struct parameters {
@@ -121,8 +112,8 @@ static bool gemm_conv_fit(const gops_plan *plan, parameters *p, int64_t limit)
             (columns == 0 && scratch == 0)) {
             return true;
         }
-        if (p->columns > COLUMN_STEP) {
-            p->columns = gops_max(COLUMN_STEP, p->columns / 2);
+        if (p->columns > GOPS_GEMM_COLUMN_STEP) {
+            p->columns = gops_max(GOPS_GEMM_COLUMN_STEP, p->columns / 2);
         } else if (scratch > columns && p->channels > 1) {
             p->channels = gops_ceil_div(p->channels, 2);
         } else if (p->rows > 1 && columns > 0) {
@@ -140,20 +131,20 @@ static void gemm_conv_block_for_cache(const gops_plan *plan, parameters *p)
 {
     const int64_t pixels = plan->conv.output_pixels;
     const int64_t room = plan->machine.l2_bytes / 2 / gops_compute_bytes(plan->type->compute);
-    int64_t wide = gops_min(pixels, MIN_COLUMNS);
+    int64_t wide = gops_min(pixels, GOPS_GEMM_MIN_COLUMNS);
     if (p->pointwise) {
-        wide = MAX_COLUMNS;
+        wide = GOPS_GEMM_MAX_COLUMNS;
     } else {
         int64_t row_blocks = gops_ceil_div(p->k, gops_max(1, room / wide));
         p->rows = gops_ceil_div(p->k, row_blocks);
-        wide = gops_clamp(room / p->rows, wide, MAX_COLUMNS);
+        wide = gops_clamp(room / p->rows, wide, GOPS_GEMM_MAX_COLUMNS);
     }
     int64_t images = gops_mul_saturate(plan->conv.batch, plan->conv.groups);
     int64_t blocks = gops_ceil_div(pixels, wide);
-    if (images > 0 && images < MIN_ITEMS && pixels > MIN_ITEMS * COLUMN_STEP) {
+    if (images < MIN_ITEMS && pixels > MIN_ITEMS * GOPS_GEMM_COLUMN_STEP) {
         blocks = gops_max(blocks, gops_ceil_div(MIN_ITEMS, images));
     }
-    p->columns = gops_round_up(gops_ceil_div(pixels, gops_max(1, blocks)), COLUMN_STEP);
+    p->columns = gops_round_up(gops_ceil_div(pixels, blocks), GOPS_GEMM_COLUMN_STEP);
     p->columns = gops_min(p->columns, pixels);
 }
 
@@ -216,7 +207,7 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
     const gops_conv_geometry *conv = &plan->conv;
     *p = (parameters){.k = conv->k, .channels = conv->channels_out};
     fill_window(conv, &p->window);
-    const bool narrow = conv->output_pixels <= MAX_SIZE;
+    const bool narrow = conv->output_pixels <= GOPS_GEMM_MAX_SIZE;
     p->pointwise = plan->type->native && narrow && is_pointwise(conv);
     /* A residual that is the output grows by the products, which is before the activation. */
     p->in_place = plan->type->native && narrow && !plan->residual_after;
@@ -225,9 +216,9 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
     if (worker_limit != GOPS_UNLIMITED) {
         gemm_conv_block_for_cache(plan, p);
     }
-    p->rows = gops_min(p->rows, MAX_SIZE);
-    p->columns = gops_min(p->columns, MAX_SIZE);
-    p->channels = gops_min(p->channels, MAX_SIZE);
+    p->rows = gops_min(p->rows, GOPS_GEMM_MAX_SIZE);
+    p->columns = gops_min(p->columns, GOPS_GEMM_MAX_SIZE);
+    p->channels = gops_min(p->channels, GOPS_GEMM_MAX_SIZE);
     if (!gemm_conv_fit(plan, p, worker_limit)) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; gemm needs at least %lld bytes for one thread",
@@ -265,7 +256,6 @@ typedef struct block {
     const unsigned char *filter; /* of the group, in C */
     unsigned char *output;       /* of the group, in T */
     int64_t column0, columns;
-    uint32_t data_zero;
 } block;
 
 /* The product for rows row0 to row1 - 1 of the block: writes its columns to the workspace, or
@@ -281,7 +271,7 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
         product.ldb = (int32_t)p->window.data_pixels;
     } else {
         const gops_columns part = {
-            row0, row1, at->column0, at->column0 + at->columns, at->columns, at->data_zero};
+            row0, row1, at->column0, at->column0 + at->columns, at->columns, at->job->data_zero};
         plan->kernels->gemm->im2col[plan->type->index](&p->window, &part, at->data, workspace);
         product.b = workspace;
         product.ldb = (int32_t)at->columns;
@@ -368,7 +358,6 @@ static void gemm_conv_run(const gops_plan *plan, const gops_job *job, int64_t it
         .output = gops_output_at(plan, job, image_group * conv->channels_out * conv->output_pixels),
         .column0 = column0,
         .columns = gops_min(p->columns, conv->output_pixels - column0),
-        .data_zero = job->data_zero,
     };
     if (p->in_place) {
         run_in_place(plan, &at, workspace);
@@ -386,6 +375,7 @@ const gops_method gops_gemm_conv = {
     .pack = gemm_conv_pack,
     .run = gemm_conv_run,
     .quantized = true,
+    .calls_gemm = true,
     .indivisible = true,
     .any_span = true,
 };

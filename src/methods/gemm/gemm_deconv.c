@@ -29,11 +29,6 @@
 enum {
     /* Rows of a GEMM (channels of a block times taps) that amortise its packing of the data. */
     MIN_ROWS = 96,
-    MIN_COLUMNS = 384,
-    MAX_COLUMNS = 2048,
-    COLUMN_STEP = 48, /* a multiple of a GEMM's register tile */
-    /* The largest size and leading dimension that every BLAS takes. */
-    MAX_SIZE = INT32_MAX - 64,
 };
 
 static gops_gemm_deconv_parameters *gemm_deconv_own(gops_plan *plan)
@@ -114,8 +109,8 @@ static bool gemm_deconv_fit(const gops_plan *plan, gops_gemm_deconv_parameters *
             p->channels = gops_ceil_div(p->channels, 2);
         } else if (s.sums > others && halve_tile(&plan->conv, p)) {
             continue;
-        } else if (p->columns > COLUMN_STEP) {
-            p->columns = gops_max(COLUMN_STEP, p->columns / 2);
+        } else if (p->columns > GOPS_GEMM_COLUMN_STEP) {
+            p->columns = gops_max(GOPS_GEMM_COLUMN_STEP, p->columns / 2);
         } else if (s.data > s.columns && p->depth > 1) {
             p->depth = gops_ceil_div(p->depth, 2);
         } else if (p->columns > 1) {
@@ -130,11 +125,11 @@ static void gemm_deconv_block_for_cache(const gops_plan *plan, gops_gemm_deconv_
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t room = plan->machine.l2_bytes / 2 / gops_compute_bytes(plan->type->compute);
-    p->channels = gops_clamp(gops_ceil_div(MIN_ROWS, conv->taps), 1, gops_max(1, p->channels));
-    int64_t wide =
-        gops_clamp(room / gops_mul_saturate(p->channels, conv->taps), MIN_COLUMNS, MAX_COLUMNS);
+    p->channels = gops_clamp(gops_ceil_div(MIN_ROWS, conv->taps), 1, p->channels);
+    int64_t wide = gops_clamp(room / gops_mul_saturate(p->channels, conv->taps),
+                              GOPS_GEMM_MIN_COLUMNS, GOPS_GEMM_MAX_COLUMNS);
     int64_t blocks = gops_ceil_div(conv->data_pixels, wide);
-    p->columns = gops_round_up(gops_ceil_div(conv->data_pixels, blocks), COLUMN_STEP);
+    p->columns = gops_round_up(gops_ceil_div(conv->data_pixels, blocks), GOPS_GEMM_COLUMN_STEP);
     p->columns = gops_min(p->columns, conv->data_pixels);
 }
 
@@ -182,19 +177,20 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, go
 {
     gops_gemm_deconv_parameters *p = gemm_deconv_own(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    if (conv->taps > MAX_SIZE) {
+    if (conv->taps > GOPS_GEMM_MAX_SIZE) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "gemm takes a kernel of at most %d taps; it has %lld", MAX_SIZE,
+                         "gemm takes a kernel of at most %d taps; it has %lld", GOPS_GEMM_MAX_SIZE,
                          (long long)conv->taps);
     }
     *p = (gops_gemm_deconv_parameters){
-        .channels = gops_min(conv->channels_out, MAX_SIZE / conv->taps),
-        .columns = gops_min(conv->data_pixels, MAX_SIZE),
-        .depth = gops_min(conv->channels_in, MAX_SIZE),
+        .channels = gops_min(conv->channels_out, GOPS_GEMM_MAX_SIZE / conv->taps),
+        .columns = gops_min(conv->data_pixels, GOPS_GEMM_MAX_SIZE),
+        .depth = gops_min(conv->channels_in, GOPS_GEMM_MAX_SIZE),
         .tile_length = conv->axis[0].output,
         .tile_pixels = conv->output_pixels,
         /* A residual that is the output grows by the products, which is before the activation. */
-        .in_place = plan->type->native && conv->data_pixels <= MAX_SIZE && !plan->residual_after,
+        .in_place =
+            plan->type->native && conv->data_pixels <= GOPS_GEMM_MAX_SIZE && !plan->residual_after,
     };
     fill_scatter(conv, &p->scatter);
     if (worker_limit != GOPS_UNLIMITED) {
@@ -206,7 +202,7 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, go
                          (long long)worker_limit, (long long)sum_sizes(workspace_sizes(plan, p)));
     }
     sizes s = workspace_sizes(plan, p);
-    p->channel_blocks = gops_ceil_div(conv->channels_out, gops_max(1, p->channels));
+    p->channel_blocks = gops_ceil_div(conv->channels_out, p->channels);
     p->data_from = gops_round_up(s.columns, GOPS_WORKSPACE_ALIGNMENT);
     p->sums_from = p->data_from + gops_round_up(s.data, GOPS_WORKSPACE_ALIGNMENT);
     plan->worker_bytes = p->sums_from + gops_round_up(s.sums, GOPS_WORKSPACE_ALIGNMENT);
@@ -247,6 +243,7 @@ const gops_method gops_gemm_deconv = {
     .pack = gemm_deconv_pack,
     .run = gops_gemm_deconv_run,
     .quantized = true,
+    .calls_gemm = true,
     .indivisible = true,
     .any_span = true,
 };

@@ -18,7 +18,6 @@ typedef struct work_item {
     unsigned char *output;       /* of those channels, in T */
     int64_t channels;
     int64_t pixels; /* in the data box */
-    uint32_t data_zero;
     unsigned char *workspace;
 } work_item;
 
@@ -72,8 +71,8 @@ static void load_box(const gops_plan *plan, const work_item *at, const unsigned 
         }
         offset += last->data0 + first % width;
         plan->type->load(to, channel + offset * size, run);
-        if (at->data_zero != 0) {
-            plan->type->subtract_zero(to, run, at->data_zero);
+        if (at->job->data_zero != 0) {
+            plan->type->subtract_zero(to, run, at->job->data_zero);
         }
         to += run * bytes;
         first += run;
@@ -193,7 +192,6 @@ void gops_gemm_deconv_run(const gops_plan *plan, const gops_job *job, int64_t it
         .output = gops_output_at(plan, job, first_channel * conv->output_pixels),
         .channels = gops_min(p->channels, conv->channels_out - channel),
         .pixels = 1,
-        .data_zero = job->data_zero,
         .workspace = workspace,
     };
     if (p->tiled) {

@@ -27,7 +27,6 @@ enum {
     MAX_SUMS_BYTES = 32 << 10,
     EVEN_GRANULES = 7,       /* boxes of as many differ little */
     COLUMNS_BEYOND_L2 = 512, /* of a block, where weights come from beyond the second level cache */
-    WAY_BYTES = 4096,        /* addresses so far apart share a set of the first level cache */
 };
 
 /* 256 -> 512, 1x1 with stride 2 on 32x32, took AVX2 1.4 times what was estimated without it, and 512 -> 128 on
@@ -62,9 +61,9 @@ static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow
  * first level cache, which has fewer of them than there are channels. */
 static bool planes_conflict(const gops_plan *plan, const gops_implicit *p)
 {
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    return p->in_place && plan->conv.data_pixels % WAY_BYTES * bytes % WAY_BYTES == 0 &&
-           p->planes > plan->machine.l1_bytes / WAY_BYTES;
+    return p->in_place &&
+           gops_machine_planes_conflict(&plan->machine, plan->conv.data_pixels,
+                                        gops_compute_bytes(plan->type->compute), p->planes);
 }
 
 /* Whether each tile of channels takes single pixels, and skips others, of data that is large beside the
@@ -133,7 +132,7 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
                             int64_t columns)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
+    const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     const double rows = p->pixels_form ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
     const bool blocked = p->blocked && !plan->quantized;
@@ -187,8 +186,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t channels = gops_max(1, conv->channels_out);
-    /* Without outputs K may be anything, and is not used. */
+    const int64_t channels = conv->channels_out;
     *p = (gops_implicit){
         .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
         .mr = tile->mr,
@@ -212,7 +210,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     for (int a = 0; a < axes; a++) {
         taps *= axis[a].kernel;
     }
-    p->depth = conv->channels_out > 0 ? p->planes * taps : 1;
+    p->depth = p->planes * taps;
     p->depth_block = gops_implicit_depth_block(plan, p, p->mr);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
     if (p->blocked && tiles->blocked != NULL) {
@@ -288,8 +286,8 @@ static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_lim
         const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
         int64_t mr = 0;
         for (; tile->mr != 0; tile++) {
-            if (tile->mr == mr || tile->mr - gops_tile_fills(tiles, tile, pixels_form) >=
-                                      gops_max(1, conv->channels_out)) {
+            if (tile->mr == mr ||
+                tile->mr - gops_tile_fills(tiles, tile, pixels_form) >= conv->channels_out) {
                 continue;
             }
             mr = tile->mr;
@@ -361,8 +359,7 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
 static gops_status implicit_prepare_blocked(gops_plan *plan, int64_t worker_limit,
                                             gops_error *error)
 {
-    if (gops_plan_tiles(plan)->blocked == NULL || !plan->type->native ||
-        plan->conv.channels_out == 0) {
+    if (gops_plan_tiles(plan)->blocked == NULL || !plan->type->native) {
         return gops_fail(error, GOPS_UNSUPPORTED, "implicit/blocked serves f32, not %s",
                          plan->type->name);
     }

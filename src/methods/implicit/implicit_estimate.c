@@ -1,9 +1,7 @@
 /* implicit_estimate.c: a model of the time that implicit products take. */
 #include "methods/implicit/implicit_estimate.h"
 
-/* Measured with AVX-512 on one core of a Zen 5: the time of a cycle, and what its units do in one.
- * Other processors differ by a factor that is much the same for all methods. */
-static const double NS_PER_CYCLE = 0.26;
+/* Measured with AVX-512 on one core of a Zen 5: what its units do in a cycle, and further costs. */
 static const double MULTIPLIES_PER_CYCLE = 2, LOADS_PER_CYCLE = 2;
 static const double NS_PER_ITEM = 400;    /* tables, boxes, the beginning of the copy */
 static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the end of the loop */
@@ -187,7 +185,7 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
         cycles += (double)gops_max(1, blocks) * pass;
         c += gops_max(1, blocks) * mr;
     }
-    return cycles * NS_PER_CYCLE + NS_PER_ITEM;
+    return cycles * GOPS_NS_PER_CYCLE + NS_PER_ITEM;
 }
 
 double gops_implicit_copy_cost(double values, double runs)

@@ -248,7 +248,7 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
                           int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
+    const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
     const int64_t items = count_items(plan);
     const int64_t units = gops_ceil_div(channels, unit);
     const int64_t weights = gops_mul_saturate(gops_mul_saturate(p->planes, channels), conv->taps);

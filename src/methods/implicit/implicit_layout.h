@@ -12,7 +12,8 @@
 int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
                        gops_axis axis[GOPS_MAX_SPATIAL]);
 
-/* implicit_join.c: where a tap of the filter lies in K: its number among the taps of gops_implicit_axes, and its first plane. */
+/* implicit_join.c: where a tap of the filter lies in K: its number among the taps of gops_implicit_axes, and its first
+ * plane. */
 typedef struct gops_implicit_place {
     int64_t tap, plane;
 } gops_implicit_place;

@@ -82,8 +82,8 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
 void gops_lanes_pack_ones(const gops_plan *plan, int64_t tap, int64_t taps,
                           const gops_lanes_panel *panel);
 
-/* The offset table of these steps: tap[t] + plane * pitch, or for AMX what that is where the padded
- * input is blocked. */
+/* The offset table of these steps: tap[t] + plane * pitch; if `blocked`, the offset of the same pixel
+ * in a blocked input (lanes.h). */
 void gops_lanes_offsets(const int64_t *tap, int64_t taps, int64_t planes, int64_t pitch,
                         bool blocked, int64_t *offsets);
 

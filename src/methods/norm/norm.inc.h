@@ -51,6 +51,7 @@
 #define measure_block NAME(measure_block)
 #define norm_measure NAME(norm_measure)
 #define apply_to_channel NAME(apply_to_channel)
+#define apply_in_two_steps NAME(apply_in_two_steps)
 #define apply_to_group NAME(apply_to_group)
 #define norm_apply NAME(norm_apply)
 #define norm_apply_unrounded NAME(norm_apply_unrounded)
@@ -181,6 +182,18 @@ apply_to_channel(void *output, const T *from, int64_t count, const gops_moments 
     }
 }
 
+#ifdef NORM_IN_DOUBLES
+/* The same where scale * inverse is none of the normal numbers, though what it makes of the data may be. */
+static void apply_in_two_steps(T *output, const T *from, int64_t count, const gops_scaling *scaling,
+                               double scale, double bias)
+{
+    const double center = scaling->moments.center, rest = scaling->moments.rest;
+    for (int64_t i = 0; i < count; i++) {
+        output[i] = (VALUE(from[i]) - center - rest) * scaling->inverse * scale + bias;
+    }
+}
+#endif
+
 /* output = (data - mean) * (scale * inverse) + bias, for elements first to end - 1 of a group.
  * `output` and `data` point to element `first`. Channels go backwards, for the caches: norm.c. */
 static inline __attribute__((always_inline)) void apply_to_group(void *output, const void *data,
@@ -195,13 +208,19 @@ static inline __attribute__((always_inline)) void apply_to_group(void *output, c
     const bool suffices = floats_suffice(&scaling->moments, &mean);
 #endif
     for (int64_t c = (end - 1) / pixels; c >= first / pixels; c--) {
-        const double factor = VALUE(((const T *)scaling->scale)[c]) * scaling->inverse;
+        const double scale = VALUE(((const T *)scaling->scale)[c]);
+        const double factor = scale * scaling->inverse;
         const double bias = VALUE(((const T *)scaling->bias)[c]);
         const int64_t start = gops_max(first, c * pixels);
         const int64_t count = gops_min(end, (c + 1) * pixels) - start;
         void *to = (unsigned char *)output + (start - first) * size;
         const T *from = (const T *)data + (start - first);
-#ifndef NORM_IN_DOUBLES
+#ifdef NORM_IN_DOUBLES
+        if (scale != 0 && !(fabs(factor) >= DBL_MIN && fabs(factor) <= DBL_MAX)) {
+            apply_in_two_steps(to, from, count, scaling, scale, bias);
+            continue;
+        }
+#else
         if (suffices &&
             apply_in_floats(to, from, count, &mean, factor, bias, scaling->nontemporal, rounds)) {
             continue;

@@ -2,8 +2,10 @@
 #include "methods/norm/norm.h"
 
 #include "base/checked.h"
+#include "base/machine.h"
 #include "isa/vector.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -119,8 +119,7 @@ static inline __attribute__((always_inline)) void add_chain(const T *from, float
 /* Prefetches the lines of CHAIN * STEP outputs. */
 static inline __attribute__((always_inline)) void prefetch_outputs(T *to)
 {
-    enum { CACHE_LINE = 64 };
-    for (size_t i = 0; i < CHAIN * STEP; i += CACHE_LINE / sizeof(T)) {
+    for (size_t i = 0; i < CHAIN * STEP; i += GOPS_CACHE_LINE / sizeof(T)) {
         __builtin_prefetch(to + i, 1, 2);
     }
 }

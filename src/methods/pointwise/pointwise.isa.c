@@ -1,6 +1,7 @@
 /* pointwise.isa.c: pointwise.inc.h for the floating point types. */
 #include "methods/pointwise/pointwise.h"
 
+#include "base/machine.h"
 #include "isa/first_lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"

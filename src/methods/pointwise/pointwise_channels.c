@@ -6,9 +6,9 @@
  * or with one for each image: reading the weights takes the time. So the weights lie in the order in
  * which the tiles read them, and all images share them. The pixels of an image, or those of all
  * images where each has one, are columns, which a tile reads where they lie, with any stride. One
- * work item computes some chunks of columns for some blocks of channels of some groups:
+ * work item computes some panels of columns for some blocks of channels of some groups:
  *
- *     for each chunk of columns:
+ *     for each panel of columns:
  *         for each block of output channels:
  *             for each block of input channels:     its weights stay in a cache
  *                 for each tile of columns: add to the sums
@@ -64,21 +64,21 @@ typedef struct channels_item {
     int64_t run, group;
     const unsigned char *weights; /* of the group */
     unsigned char *sums, *transposed;
-    /* The chunk: its columns, and where each has its first input channel. */
+    /* The panel: its columns, and where each has its first input channel. */
     int64_t first_column, count;
     const void *columns[GOPS_POINTWISE_MAX_PIXELS];
 } channels_item;
 
-/* Finds the columns of a chunk. */
-static void find_columns(channels_item *item, int64_t chunk)
+/* Finds the columns of a panel. */
+static void find_columns(channels_item *item, int64_t panel)
 {
     const gops_plan *plan = item->plan;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise_channels_layout *p = gops_pointwise_channels_layout_of(plan);
     const int64_t group_data = conv->channels_in * conv->data_pixels;
     const int64_t image_data = conv->groups * group_data;
-    item->first_column = gops_even_begin(&p->chunks, chunk);
-    item->count = gops_even_size(&p->chunks, chunk);
+    item->first_column = gops_even_begin(&p->panels, panel);
+    item->count = gops_even_size(&p->panels, panel);
     if (p->across_images) {
         for (int64_t i = 0; i < item->count; i++) {
             const int64_t image = item->first_column + i;
@@ -101,8 +101,8 @@ static void find_columns(channels_item *item, int64_t chunk)
     }
 }
 
-/* Computes all tiles of a chunk for one block of output channels and one of input channels from c
- * on. `work` says where the outputs of the chunk go. */
+/* Computes all tiles of a panel for one block of output channels and one of input channels from c
+ * on. `work` says where the outputs of the panel go. */
 static void run_tiles(const channels_item *item, gops_pointwise_channels_work work, int64_t vectors,
                       int64_t c)
 {
@@ -229,10 +229,10 @@ static void channels_run(const gops_plan *plan, const gops_job *job, int64_t ind
 {
     const gops_pointwise_channels_layout *p = gops_pointwise_channels_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t first_chunk = index / p->runs % p->chunk_items * p->item_chunks;
-    const int64_t first_block = index / p->runs / p->chunk_items % p->block_items * p->item_blocks;
-    const int64_t first_group = index / p->runs / p->chunk_items / p->block_items * p->item_groups;
-    const int64_t end_chunk = gops_min(first_chunk + p->item_chunks, p->chunks.count);
+    const int64_t first_panel = index / p->runs % p->panel_items * p->item_panels;
+    const int64_t first_block = index / p->runs / p->panel_items % p->block_items * p->item_blocks;
+    const int64_t first_group = index / p->runs / p->panel_items / p->block_items * p->item_groups;
+    const int64_t end_panel = gops_min(first_panel + p->item_panels, p->panels.count);
     const int64_t end_block = gops_min(first_block + p->item_blocks, p->blocks.count);
     const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
     const gops_epilogue epilogue = p->across_images
@@ -250,8 +250,8 @@ static void channels_run(const gops_plan *plan, const gops_job *job, int64_t ind
     for (item.group = first_group; item.group < end_group; item.group++) {
         item.weights =
             (const unsigned char *)job->filter + plan->filter_bytes / conv->groups * item.group;
-        for (int64_t chunk = first_chunk; chunk < end_chunk; chunk++) {
-            find_columns(&item, chunk);
+        for (int64_t panel = first_panel; panel < end_panel; panel++) {
+            find_columns(&item, panel);
             for (int64_t block = first_block; block < end_block; block++) {
                 run_block(&item, block);
             }

@@ -76,7 +76,6 @@ GOPS_INLINE void finish_column(const gops_pointwise_channels_work *work, const i
 GOPS_INLINE void column_tile(const gops_pointwise_channels_work *work, const int vectors,
                              const int columns, const int chains)
 {
-    enum { LINE = 64 };
     const int64_t ld = work->data_ld, step = vectors * LANES;
     const int sums = vectors * columns;
     const C *weights = work->weights, *kept = work->kept;
@@ -95,7 +94,7 @@ GOPS_INLINE void column_tile(const gops_pointwise_channels_work *work, const int
         if (work->prefetches) {
             const char *ahead = (const char *)weights + GOPS_POINTWISE_STREAM_BYTES;
             GOPS_UNROLL
-            for (int i = 0; i < chains * vectors * (int)sizeof(vector); i += LINE) {
+            for (int i = 0; i < chains * vectors * (int)sizeof(vector); i += GOPS_CACHE_LINE) {
                 __builtin_prefetch(ahead + i, 0, 3);
             }
         }

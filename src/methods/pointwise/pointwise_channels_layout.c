@@ -1,4 +1,4 @@
-/* pointwise_channels_layout.c: blocks, chunks and items of the form whose vectors hold channels,
+/* pointwise_channels_layout.c: blocks, panels and items of the form whose vectors hold channels,
  * and a model of its time. */
 #include "methods/pointwise/pointwise_layout.h"
 
@@ -17,15 +17,14 @@ enum {
     MIN_ITEMS = 16,
     SMALL_ITEM = 200000,
     SMALL_WEIGHTS = 25000, /* 7 us from beyond the second level cache (Intel Xeon) */
-    MAX_CHUNK = 60,        /* columns; tiles of all sizes divide it */
+    MAX_PANEL = 60,        /* columns; tiles of all sizes divide it */
     /* Tiles of fewer columns read weights faster than the second level cache gives them: two of AVX2
      * 32 bytes a cycle, six of AVX-512 21. */
     MIN_L2_COLUMNS = 4,
 };
-static_assert((int)MAX_CHUNK <= (int)GOPS_POINTWISE_MAX_PIXELS, "a chunk outgrows its rows");
+static_assert((int)MAX_PANEL <= (int)GOPS_POINTWISE_MAX_PIXELS, "a panel outgrows its rows");
 
 /* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
-static const double NS_PER_CYCLE = 0.26;
 static const double CYCLES_PER_TILE = 20;
 static const double CYCLES_PER_SUM = 1.5;        /* a vector of sums written */
 static const double CYCLES_PER_TRANSPOSED = 1.2; /* an output written by itself */
@@ -62,17 +61,17 @@ static double block_cycles(const gops_plan *plan, const gops_pointwise_channels_
     const double depth = (double)plan->conv.channels_in, passes = (double)p->depths.count;
     double cycles = 0;
     for (int larger = 0; larger < 2; larger++) {
-        const int64_t chunks = larger ? p->chunks.larger : p->chunks.count - p->chunks.larger;
+        const int64_t panels = larger ? p->panels.larger : p->panels.count - p->panels.larger;
         const gops_even_split tiles =
-            gops_split_evenly(gops_max(1, p->chunks.size + larger), kernels->max_columns);
-        double chunk = 0;
+            gops_split_evenly(p->panels.size + larger, kernels->max_columns);
+        double panel = 0;
         for (int64_t t = 0; t < tiles.count; t++) {
             const double columns = (double)gops_even_size(&tiles, t);
             const bool in_l2 = t > 0 || plan->filter_bytes <= plan->machine.l2_bytes;
-            chunk += depth * step_cycles(plan, vectors, columns, in_l2) +
+            panel += depth * step_cycles(plan, vectors, columns, in_l2) +
                      passes * (CYCLES_PER_TILE + CYCLES_PER_SUM * vectors * columns);
         }
-        cycles += (double)chunks * chunk;
+        cycles += (double)panels * panel;
     }
     return cycles;
 }
@@ -89,11 +88,11 @@ static double estimate(const gops_plan *plan, const gops_pointwise_channels_layo
     }
     const double units = (double)p->runs * (double)conv->groups;
     return units *
-           (cycles * NS_PER_CYCLE +
-            NS_PER_ITEM * (double)(p->block_items * p->chunk_items) / (double)p->item_groups);
+           (cycles * GOPS_NS_PER_CYCLE +
+            NS_PER_ITEM * (double)(p->block_items * p->panel_items) / (double)p->item_groups);
 }
 
-/* Work items: runs and groups; where these are few also blocks of channels, then chunks. Layers of few
+/* Work items: runs and groups; where these are few also blocks of channels, then panels. Layers of few
  * columns are as much work as it is to read their weights. */
 static void divide_into_items(const gops_plan *plan, gops_pointwise_channels_layout *p)
 {
@@ -106,9 +105,9 @@ static void divide_into_items(const gops_plan *plan, gops_pointwise_channels_lay
     p->item_groups = gops_clamp(units / min_items, 1, conv->groups);
     p->item_blocks = gops_ceil_div(p->blocks.count, gops_min(wanted, p->blocks.count));
     p->block_items = gops_ceil_div(p->blocks.count, p->item_blocks);
-    const int64_t chunk_items = gops_ceil_div(wanted, p->block_items);
-    p->item_chunks = gops_ceil_div(p->chunks.count, gops_min(chunk_items, p->chunks.count));
-    p->chunk_items = gops_ceil_div(p->chunks.count, p->item_chunks);
+    const int64_t panel_items = gops_ceil_div(wanted, p->block_items);
+    p->item_panels = gops_ceil_div(p->panels.count, gops_min(panel_items, p->panels.count));
+    p->panel_items = gops_ceil_div(p->panels.count, p->item_panels);
 }
 
 /* The input channels of a block, at most. A part adds its floats up in the blocks of the whole plan, of whose
@@ -136,7 +135,7 @@ static void lay_out(const gops_plan *plan, const gops_pointwise *kernels,
     p->columns = p->across_images ? conv->batch : conv->output_pixels;
     p->blocks = gops_split_evenly(gops_ceil_div(conv->channels_out, kernels->lanes),
                                   kernels->column_vectors);
-    p->chunks = gops_split_evenly(p->columns, MAX_CHUNK);
+    p->panels = gops_split_evenly(p->columns, MAX_PANEL);
     p->depths = gops_split_evenly(conv->channels_in, depth_of_block(plan, kernels, p->columns));
     divide_into_items(plan, p);
 }
@@ -152,7 +151,7 @@ gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limi
     plan->filter_bytes = gops_ceil_div(conv->channels_out, kernels->lanes) * vector_bytes *
                          conv->groups * conv->channels_in;
     lay_out(plan, kernels, p);
-    const int64_t sums = gops_even_size(&p->chunks, 0) * kernels->column_vectors * vector_bytes;
+    const int64_t sums = gops_even_size(&p->panels, 0) * kernels->column_vectors * vector_bytes;
     plan->worker_bytes = 0;
     gops_reserve(&plan->worker_bytes, sums);
     p->transposed_from = gops_reserve(&plan->worker_bytes, sums);
@@ -164,7 +163,7 @@ gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limi
     plan->order = (int32_t)gops_min(p->depths.count, INT32_MAX);
     plan->cost = estimate(plan, p);
     plan->items =
-        p->runs * p->chunk_items * p->block_items * gops_ceil_div(conv->groups, p->item_groups);
+        p->runs * p->panel_items * p->block_items * gops_ceil_div(conv->groups, p->item_groups);
     snprintf(plan->why, sizeof plan->why,
              "a kernel of 1 on the input where it lies: tiles of %lld channels by %lld pixels%s, "
              "each weight read in order, estimated %.3f ms",

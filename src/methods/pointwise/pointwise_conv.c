@@ -144,9 +144,8 @@ static unsigned char *shared_panel(const pointwise_item *item, const pointwise_p
            (item->image_group * p->panels.count + panel->index) * p->panel_bytes;
 }
 
-/* A panel of `depth` input channels from c on, and its ld: where it lies; or a copy, where its
- * pixels do not lie together, where its vectors would reach beyond the data, or where its lines
- * would not stay in the cache. */
+/* A panel of `depth` input channels from c on, and its ld: where it lies, or a copy if its pixels do
+ * not lie together or its vectors would reach beyond the data. */
 static const void *find_panel(const pointwise_item *item, const pointwise_panel *panel, int64_t c,
                               int64_t depth, int64_t *ld)
 {

@@ -18,12 +18,13 @@
 /* Prefetches rows of an output. The panel before wrote the lines in which they begin, unless they begin there. */
 GOPS_INLINE void prefetch_rows(const C *output, int64_t ld, int rows)
 {
-    enum { LINE = 64, BYTES = GOPS_POINTWISE_VECTORS * (int)sizeof(vector) };
+    enum { BYTES = GOPS_POINTWISE_VECTORS * (int)sizeof(vector) };
     for (; rows > 0; rows--, output += ld) {
         GOPS_UNROLL
-        for (int i = 0; i < BYTES; i += LINE) {
-            __builtin_prefetch((const char *)output + (i + LINE < BYTES ? i + LINE : BYTES) - 1, 1,
-                               3);
+        for (int i = 0; i < BYTES; i += GOPS_CACHE_LINE) {
+            __builtin_prefetch((const char *)output +
+                                   (i + GOPS_CACHE_LINE < BYTES ? i + GOPS_CACHE_LINE : BYTES) - 1,
+                               1, 3);
         }
     }
 }

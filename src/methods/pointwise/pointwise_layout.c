@@ -16,22 +16,17 @@ enum {
     SMALL_ITEM = 200000,
     /* Input channels at a time. 256 and 1024 took 1% longer over 74 layers (Zen 5). */
     MAX_DEPTH = 512,
-    CACHE_LINE = 64,
-    /* Addresses so far apart share a set of the first level cache: it is indexed by the bits that
-     * virtual and physical addresses have in common. */
-    WAY_BYTES = 4096,
     /* At least so many blocks of output channels must read a panel for a copy of it to pay: the
      * first one waits for the stores. */
     COPY_BLOCKS = 8,
     CONFLICT_BLOCKS = 4,  /* the same of a panel whose lines evict each other */
+    STRADDLED_BLOCKS = 6, /* the same of a panel whose vectors straddle cache lines */
     MAX_PANELS = 8,       /* at a time */
     WIDE_LANES = 16,      /* of f32, with 32 registers */
     WIDE_MR = 8,          /* with 32 registers */
-    STRADDLED_BLOCKS = 6, /* the same of a panel whose lines only straddle its vectors */
 };
 
 /* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
-static const double NS_PER_CYCLE = 0.26;
 static const double CYCLES_PER_TILE = 12; /* the mispredicted end of the loop */
 static const double CYCLES_PER_SUM = 1;   /* a vector of sums written */
 static const double CYCLES_PER_PANEL = 60;
@@ -71,8 +66,8 @@ static double step_cycles(const gops_pointwise *kernels, double mr, double vecto
     return most > 4 ? most : kernels->mr < WIDE_MR ? 4 + CYCLES_PER_SHORT_STEP : 4;
 }
 
-/* Cycles that copying or gathering so many pixels of one input channel takes. */
-static double copy_cycles(const gops_plan *plan, const gops_pointwise_layout *p, double pixels)
+/* Cycles to gather so many pixels of one input channel; 0 where panels are not gathered. */
+static double gather_cycles(const gops_plan *plan, const gops_pointwise_layout *p, double pixels)
 {
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const gops_axis *x = &plan->conv.axis[plan->conv.axes - 1];
@@ -97,7 +92,7 @@ static double panel_cycles(const gops_plan *plan, const gops_pointwise_layout *p
         kernels->lanes < WIDE_LANES && tail > 0 && gops_machine_has_large_l2(&plan->machine);
     const double tail_cycles = tail / 2 + (spills ? CYCLES_PER_SPILLED_TAIL : 0);
     double cycles = CYCLES_PER_PANEL + depth * (double)(p->shared_panels ? 1 : p->block_items) *
-                                           copy_cycles(plan, p, (double)(size * p->unit));
+                                           gather_cycles(plan, p, (double)(size * p->unit));
     for (int larger = 0; larger < 2; larger++) {
         const int64_t blocks = larger ? p->blocks.larger : p->blocks.count - p->blocks.larger;
         const double mr = (double)(p->blocks.size + larger);
@@ -115,7 +110,7 @@ static double estimate(const gops_plan *plan, const gops_pointwise_layout *p)
         ((double)p->panels.count - larger) * panel_cycles(plan, p, p->panels.size);
     const double images = (double)plan->conv.batch * (double)plan->conv.groups;
     return images *
-           (cycles * NS_PER_CYCLE +
+           (cycles * GOPS_NS_PER_CYCLE +
             NS_PER_ITEM * (double)(p->panel_items * p->block_items) / (double)p->item_groups);
 }
 
@@ -200,25 +195,25 @@ static bool panel_straddles(const gops_plan *plan, const gops_pointwise_layout *
 {
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const bool whole_lines = kernels->lanes * bytes == CACHE_LINE;
-    const int64_t unaligned = panel + CACHE_LINE - kernels->lanes * bytes;
+    const bool whole_lines = kernels->lanes * bytes == GOPS_CACHE_LINE;
+    const int64_t unaligned = panel + GOPS_CACHE_LINE - kernels->lanes * bytes;
     return p->item_blocks >= STRADDLED_BLOCKS &&
-           (whole_lines
-                ? p->unit % kernels->lanes != 0 || plan->conv.data_pixels * bytes % CACHE_LINE != 0
-                : p->depth_block * unaligned >= plan->machine.l1_bytes / 2);
+           (whole_lines ? p->unit % kernels->lanes != 0 ||
+                              plan->conv.data_pixels * bytes % GOPS_CACHE_LINE != 0
+                        : p->depth_block * unaligned >= plan->machine.l1_bytes / 2);
 }
 
-/* Whether the lines of a panel evict each other: of as much of it as three quarters of the first level cache could hold, the distance of the planes maps more than a quarter to sets in which no way is left for these. Lines
- * that are read in turn are all lost then. The first block of output channels makes a copy for the others; without it
- * 512 -> 512 on 32x32 took 1.4 times as long with AVX2 (Zen 5), 1.7 times with AVX-512 on an Intel server processor,
- * and 32 -> 32 on 112x112 inside regnet_x_400mf 1.55 times (Zen 3). */
+/* Whether the lines of a panel evict each other. Considers as many channels as fill three quarters of the L1 cache, and
+ * counts the lines that fall into sets with more lines than ways (one way is left for the weights): more than a quarter
+ * is a conflict. Lines that are read in turn are then all lost. Without a copy 512 -> 512 on 32x32 took 1.4 times as
+ * long with AVX2 (Zen 5). */
 static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
-    enum { SETS = WAY_BYTES / CACHE_LINE };
-    const int64_t ways = plan->machine.l1_bytes / WAY_BYTES - 1;
-    const int64_t lines = gops_ceil_div(panel, CACHE_LINE);
+    enum { SETS = GOPS_WAY_BYTES / GOPS_CACHE_LINE };
+    const int64_t ways = plan->machine.l1_bytes / GOPS_WAY_BYTES - 1;
+    const int64_t lines = gops_ceil_div(panel, GOPS_CACHE_LINE);
     const int64_t step =
-        plan->conv.data_pixels % WAY_BYTES * gops_compute_bytes(plan->type->compute);
+        plan->conv.data_pixels % GOPS_WAY_BYTES * gops_compute_bytes(plan->type->compute);
     int64_t taken[SETS] = {0}, lost = 0;
     const int64_t depth = gops_min(p->depth_block, ways * SETS * 3 / 4 / lines);
     if (p->blocks.count < CONFLICT_BLOCKS) {
@@ -226,7 +221,7 @@ static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *
     }
     for (int64_t k = 0; k < depth; k++) {
         for (int64_t i = 0; i < lines; i++) {
-            taken[(k * step / CACHE_LINE + i) % SETS]++;
+            taken[(k * step / GOPS_CACHE_LINE + i) % SETS]++;
         }
     }
     for (int i = 0; i < SETS; i++) {
@@ -235,21 +230,20 @@ static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *
     return lost > depth * lines / 4;
 }
 
-/* Whether a panel that is too large for the first level cache has each input channel on a page of its own. Each block of
- * output channels reads it from the second level cache, and the processor prefetches a copy there, but not lines on so
- * many pages: 256 -> 128 on 56x56 took 1.09 times as long in place (Intel Xeon, Granite Rapids class). There two channels
- * to a page are as bad, 512 -> 128 on 28x28 took 1.07 times as long, and vectors of half a line gain by a copy wherever
- * they lie: AVX2 took 1.12 times as long for 256 -> 256 on 28x28 in place, 1.14 for 192 -> 64 on 35x35. Neither was
- * measured on processors with a smaller L2. */
+/* Whether a panel that is too large for the first level cache has each input channel on a page of its own. Each block
+ * of output channels reads it from the second level cache, and the processor prefetches a copy there, but not lines on
+ * so many pages: 256 -> 128 on 56x56 took 1.09 times as long in place (Intel Xeon, Granite Rapids class). There two
+ * channels to a page are as bad, 512 -> 128 on 28x28 took 1.07 times as long, and vectors of half a line gain by a copy
+ * wherever they lie: AVX2 took 1.12 times as long for 256 -> 256 on 28x28 in place, 1.14 for 192 -> 64 on 35x35.
+ * Neither was measured on processors with a smaller L2. */
 static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
-    enum { PAGE_BYTES = 4096 };
     const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
     const int64_t plane = plan->conv.data_pixels * gops_compute_bytes(plan->type->compute);
-    const bool far = plane >= (large_l2 ? PAGE_BYTES / 2 : PAGE_BYTES) &&
+    const bool far = plane >= (large_l2 ? GOPS_PAGE_BYTES / 2 : GOPS_PAGE_BYTES) &&
                      p->depth_block * panel > plan->machine.l1_bytes * 3 / 4;
     return p->item_blocks >= COPY_BLOCKS &&
-           (far || (large_l2 && plan->kernels->vector_bytes < CACHE_LINE));
+           (far || (large_l2 && plan->kernels->vector_bytes < GOPS_CACHE_LINE));
 }
 
 /* How many workers, at most, each write half of an L2 and more, or read and write all of it, so that outputs leave it;
@@ -281,6 +275,49 @@ static int64_t panels_at_a_time(const gops_plan *plan, const gops_pointwise_layo
                : gops_ceil_div(p->item_panels, gops_ceil_div(p->item_panels, max));
 }
 
+/* Lays out the workspace, in which a panel takes `panel` bytes for each input channel: shared panels, then of each
+ * worker the copies, the sums that are kept, and the outputs that gops_store takes. */
+static void lay_out_workspace(gops_plan *plan, gops_pointwise_layout *p, int64_t panel,
+                              int64_t worker_limit)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
+    const int64_t vector = kernels->lanes * gops_compute_bytes(plan->type->compute);
+    const int64_t channels = p->item_blocks * gops_even_size(&p->blocks, 0);
+    const int64_t sums = p->depth_block < conv->channels_in
+                             ? gops_min(gops_mul_saturate(channels, panel), GOPS_UNLIMITED / 4)
+                             : 0;
+    const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
+    p->panel_bytes = gops_round_up(gops_mul_saturate(conv->channels_in, panel) + vector,
+                                   GOPS_WORKSPACE_ALIGNMENT);
+    const int64_t shared =
+        gops_mul_saturate(p->panel_bytes, gops_mul_saturate(images, p->panels.count));
+    p->shared_panels = p->gathers && p->block_items > 1 && shared <= worker_limit / 2;
+    plan->shared_bytes = p->shared_panels ? shared : 0;
+    plan->barrier = p->shared_panels ? images * p->panels.count : 0;
+    plan->worker_bytes = 0;
+    p->copy_bytes = gops_round_up(p->depth_block * panel + vector, GOPS_WORKSPACE_ALIGNMENT);
+    p->max_panels = panels_at_a_time(plan, p, worker_limit);
+    const int64_t stored =
+        gops_min(GOPS_POINTWISE_STORE_CHANNELS, channels) * p->max_panels * panel;
+    gops_reserve(&plan->worker_bytes, p->max_panels * p->copy_bytes);
+    p->sums_from = gops_reserve(&plan->worker_bytes, sums);
+    p->outputs_from = gops_reserve(&plan->worker_bytes, stored);
+}
+
+static void pointwise_explain(gops_plan *plan, const gops_pointwise_layout *p)
+{
+    snprintf(plan->why, sizeof plan->why,
+             "a kernel of 1 on the input%s: tiles of %lld channels by %lld pixels, C_IN "
+             "%lld in blocks of %lld, estimated %.3f ms",
+             p->gathers  ? ", gathered by panels"
+             : p->copies ? ", copied by panels"
+                         : " where it lies",
+             (long long)gops_even_size(&p->blocks, 0),
+             (long long)(gops_even_size(&p->panels, 0) * p->unit),
+             (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
+}
+
 gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
@@ -306,29 +343,8 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     const int64_t panel = vectors * kernels->lanes * bytes;
     p->copies = !p->gathers && (panel_straddles(plan, p, panel) ||
                                 panel_conflicts(plan, p, panel) || panel_scatters(plan, p, panel));
-    const int64_t channels = p->item_blocks * gops_even_size(&p->blocks, 0);
-    const int64_t sums = p->depth_block < conv->channels_in
-                             ? gops_min(gops_mul_saturate(channels, panel), GOPS_UNLIMITED / 4)
-                             : 0;
-    const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
-    p->panel_bytes =
-        gops_round_up(gops_mul_saturate(conv->channels_in, panel) + kernels->lanes * bytes,
-                      GOPS_WORKSPACE_ALIGNMENT);
-    const int64_t shared =
-        gops_mul_saturate(p->panel_bytes, gops_mul_saturate(images, p->panels.count));
-    p->shared_panels = p->gathers && p->block_items > 1 && shared <= worker_limit / 2;
-    plan->shared_bytes = p->shared_panels ? shared : 0;
-    plan->barrier = p->shared_panels ? images * p->panels.count : 0;
-    plan->worker_bytes = 0;
-    p->copy_bytes =
-        gops_round_up(p->depth_block * panel + kernels->lanes * bytes, GOPS_WORKSPACE_ALIGNMENT);
     p->copies_large = p->item_blocks >= COPY_BLOCKS;
-    p->max_panels = panels_at_a_time(plan, p, worker_limit);
-    const int64_t stored =
-        gops_min(GOPS_POINTWISE_STORE_CHANNELS, channels) * p->max_panels * panel;
-    gops_reserve(&plan->worker_bytes, p->max_panels * p->copy_bytes);
-    p->sums_from = gops_reserve(&plan->worker_bytes, sums);
-    p->outputs_from = gops_reserve(&plan->worker_bytes, stored);
+    lay_out_workspace(plan, p, panel, worker_limit);
     if (plan->worker_bytes > worker_limit - plan->shared_bytes) {
         return gops_fail(
             error, GOPS_INVALID, "max_workspace is %lld; pointwise needs %lld for one thread",
@@ -344,14 +360,6 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     }
     plan->items = plan->barrier + conv->batch * gops_ceil_div(conv->groups, p->item_groups) *
                                       p->block_items * p->panel_items;
-    snprintf(plan->why, sizeof plan->why,
-             "a kernel of 1 on the input%s: tiles of %lld channels by %lld pixels, C_IN "
-             "%lld in blocks of %lld, estimated %.3f ms",
-             p->gathers  ? ", gathered by panels"
-             : p->copies ? ", copied by panels"
-                         : " where it lies",
-             (long long)gops_even_size(&p->blocks, 0),
-             (long long)(gops_even_size(&p->panels, 0) * p->unit),
-             (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
+    pointwise_explain(plan, p);
     return GOPS_OK;
 }

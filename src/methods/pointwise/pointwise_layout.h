@@ -19,7 +19,7 @@ typedef struct gops_pointwise_layout {
     int64_t depth_block; /* input channels at a time */
     bool data_beyond_l2; /* the data of an image and group does not stay in half of the L2 */
     bool gathers;        /* strides: the pixels of a panel are gathered */
-    bool copies;         /* panels are copied, because their lines would evict each other */
+    bool copies;         /* the first block of output channels copies each panel for the others */
     /* With at most so many workers outputs are large, and whole panels of the most vectors take the tiles for that;
      * copies_large, in place of `copies`, says whether these are copied. */
     int32_t large_workers;
@@ -41,14 +41,14 @@ typedef struct gops_pointwise_layout {
  * have a single pixel, it is the pixels of all images. The pixels of a run are its columns. */
 typedef struct gops_pointwise_channels_layout {
     gops_even_split blocks; /* of C_OUT in vectors */
-    gops_even_split chunks; /* of the columns of a run */
+    gops_even_split panels; /* of the columns of a run */
     gops_even_split depths; /* of C_IN */
     int64_t runs, columns;
     bool across_images;
-    /* How many groups, blocks and chunks one work item has. */
-    int64_t item_groups, item_blocks, item_chunks;
-    /* How many work items the blocks of a group, and the chunks of a run, are cut into. */
-    int64_t block_items, chunk_items;
+    /* How many groups, blocks and panels one work item has. */
+    int64_t item_groups, item_blocks, item_panels;
+    /* How many work items the blocks of a group, and the panels of a run, are cut into. */
+    int64_t block_items, panel_items;
     /* The workspace of a worker: sums [column][channel], then the same transposed. */
     int64_t transposed_from;
 } gops_pointwise_channels_layout;

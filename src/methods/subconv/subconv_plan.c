@@ -159,8 +159,8 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
     static const double NS_PER_SCATTERED_OUTPUT = 0.5;
     const gops_conv_geometry *conv = &plan->conv;
     const int last = conv->axes - 1;
-    const int64_t images = gops_max(1, gops_mul_saturate(conv->batch, conv->groups));
-    const double outputs = (double)gops_max(1, conv->channels_out) * (double)conv->output_pixels;
+    const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
+    const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     const double item = products_cost(plan, p, kinds, columns) +
                         gops_implicit_input_cost(plan, &p->implicit, (double)padded);
     const double items = (double)(p->implicit.boxes * p->implicit.channel_blocks);
@@ -180,7 +180,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t channels = gops_max(1, conv->channels_out);
+    const int64_t channels = conv->channels_out;
     const bool pixels_form = form == PIXELS, blocked = form == BLOCKED;
     const gops_axis *axis = geometry->conv;
     gops_implicit *implicit = &p->implicit;
@@ -273,7 +273,7 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
         const bool fits = lone || tile->nr > 1 || plan->wanted_variant != 0;
         if (tile->mr == mr || !fits ||
             tile->mr - gops_tile_fills(tiles, tile, pixels_form) >=
-                gops_max(1, conv->channels_out) * kinds->max_count) {
+                conv->channels_out * kinds->max_count) {
             continue;
         }
         mr = tile->mr;

@@ -251,4 +251,5 @@ void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t index,
         item->pass.count = gops_min(implicit->column_block, count - first);
         run_columns(&work, first);
     }
+    gops_implicit_end(implicit, item);
 }

@@ -3,9 +3,10 @@
  * derives it. F(3,2) serves transposed ones (winograd_deconv.c).
  *
  * A tile is M x M outputs of one channel, M = 2, 3 or 4, and reads P x P pixels of the data, one less
- * than M and the taps. It has P x P positions: the products of the transformed data with the transformed weights. In all
- * buffers a vector has neighbouring channels in its lanes, so that the transforms, in registers, do
- * not depend on where in an image a tile lies. Input channels are padded with zeros to whole vectors:
+ * than M and the taps. It has P x P positions: the products of the transformed data with the
+ * transformed weights. In all buffers a vector has neighbouring channels in its lanes, so that the
+ * transforms, in registers, do not depend on where in an image a tile lies. Input channels are padded
+ * with zeros to whole vectors:
  *
  *     pixels   [row][column][lanes]: of one vector of channels, with its padding
  *     points   [position][vector of channels][tile][lanes]: the transformed data

@@ -1,6 +1,7 @@
 /* winograd.isa.c: winograd.inc.h for the floating point types. */
 #include "methods/winograd/winograd.h"
 
+#include "base/machine.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 #include "methods/winograd/winograd_sizes.h"

@@ -20,11 +20,9 @@ enum {
     SEGMENT_TILES = 8,
     /* Of quantized plans: two or three blocks of transposed outputs. */
     PAIRS_OUTPUT_TILES = 16,
-    CACHE_LINE = 64,
 };
 
 /* Measured on a Zen 5 with AVX-512, one core of a virtual machine, 2026. */
-static const double NS_PER_CYCLE = 0.26;
 static const double NS_PER_ITEM = 100;
 static const double CYCLES_PER_TILE = 20; /* of the registers, and its sums as they are stored */
 static const double BYTES_PER_CYCLE = 8;  /* of weights that the second level cache does not hold */
@@ -75,16 +73,16 @@ static double estimate(const gops_plan *plan, const gops_winograd_layout *p)
     const double transforms = (double)p->depth_vectors * input + (double)p->vectors * output;
     const double cycles =
         (double)p->tile_blocks * product_cycles(plan, p) + (double)p->tiles * transforms;
-    return (double)plan->conv.batch * (double)plan->conv.groups * cycles * NS_PER_CYCLE +
+    return (double)plan->conv.batch * (double)plan->conv.groups * cycles * GOPS_NS_PER_CYCLE +
            (double)plan->items * NS_PER_ITEM;
 }
 
 /* The distance from one position to the next: an odd number of cache lines, as a transform writes
  * or reads all positions of a tile, and must not find them in the same sets of the cache. */
-static int64_t spread(int64_t values, int64_t bytes)
+static int64_t odd_lines(int64_t values, int64_t bytes)
 {
-    const int64_t lines = gops_ceil_div(gops_min(values, INT64_MAX / 16) * bytes, CACHE_LINE);
-    return (lines | 1) * CACHE_LINE / bytes;
+    const int64_t lines = gops_ceil_div(gops_min(values, INT64_MAX / 16) * bytes, GOPS_CACHE_LINE);
+    return (lines | 1) * GOPS_CACHE_LINE / bytes;
 }
 
 /* Work items: blocks of tiles of images and groups; where these are few, also blocks of output
@@ -116,8 +114,8 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
     p->input_tiles = gops_min(row, plan->quantized ? pairs : SEGMENT_TILES);
     p->output_tiles = gops_min(row, plan->quantized ? PAIRS_OUTPUT_TILES : SEGMENT_TILES);
     p->points_block = p->block_tiles * lanes;
-    p->points_ld = spread(gops_mul_saturate(p->depth_vectors, p->points_block), bytes);
-    p->sums_ld = spread(p->block_tiles * p->block_vectors * lanes, bytes);
+    p->points_ld = odd_lines(gops_mul_saturate(p->depth_vectors, p->points_block), bytes);
+    p->sums_ld = odd_lines(p->block_tiles * p->block_vectors * lanes, bytes);
     p->points_bytes = gops_round_up(
         gops_min(gops_mul_saturate(p->positions, gops_mul_saturate(p->points_ld, bytes)),
                  INT64_MAX / 2),

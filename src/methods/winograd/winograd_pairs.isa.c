@@ -8,6 +8,7 @@
 #include "methods/winograd/winograd.h"
 
 #include "base/checked.h"
+#include "base/machine.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"

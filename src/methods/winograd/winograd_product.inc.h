@@ -21,7 +21,7 @@
 #define multiply_all NAME(multiply_all)
 
 /* Values of a cache line. */
-enum { LINE = CACHE_LINE / sizeof(C) };
+enum { LINE = GOPS_CACHE_LINE / sizeof(C) };
 
 /* A register tile: its sums stay in registers over all input channels of a position. For each of
  * them `lines` lines that lie `ahead` of its weights are prefetched. */

@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-enum { CACHE_LINE = 64 };
-
 /* TILE(vectors, tiles): register tiles have up to 24 sums in 32 registers, or 12 in 16, so that the
  * weights of all vectors and a broadcast value have one too. */
 #define GOPS_WINOGRAD_ROW(TILE, vectors)                                                           \

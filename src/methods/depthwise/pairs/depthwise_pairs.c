@@ -82,22 +82,16 @@ static int64_t lay_out(gops_pairs_plan *p, int64_t *bytes)
     return used;
 }
 
-static void cut(gops_depthwise_axis *axis, int64_t block)
-{
-    axis->blocks = gops_ceil_div(axis->count, gops_clamp(block, 1, axis->count));
-    axis->block = gops_ceil_div(axis->count, axis->blocks);
-}
-
 /* One plane of outputs, of rows whose parts fit half of the cache, and all of the workspace fits
  * `limit`; then as many planes as fit likewise. Returns the bytes. */
 static int64_t choose_blocks(gops_pairs_plan *p, int64_t cache, int64_t limit)
 {
     int64_t bytes;
     p->batch = 1;
-    cut(&p->axis[0], 1);
-    cut(&p->axis[2], MAX_COLUMNS);
+    gops_depthwise_cut(&p->axis[0], 1);
+    gops_depthwise_cut(&p->axis[2], MAX_COLUMNS);
     while ((lay_out(p, &bytes) > cache / 2 || bytes > limit) && p->axis[1].block > 1) {
-        cut(&p->axis[1], p->axis[1].block / 2);
+        gops_depthwise_cut(&p->axis[1], p->axis[1].block / 2);
     }
     do {
         p->batch++;
@@ -133,10 +127,7 @@ static gops_status pairs_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     const gops_conv_geometry *conv = &plan->conv;
     gops_pairs_plan *p = gops_parameters(plan);
     *p = (gops_pairs_plan){.planes = conv->batch * conv->groups};
-    const gops_status status = gops_depthwise_axes(plan, p->axis, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_depthwise_axes(plan, p->axis, error));
     if (!plan->quantized || p->axis[2].step > MAX_STRIDE) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,

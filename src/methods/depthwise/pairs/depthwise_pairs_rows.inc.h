@@ -168,17 +168,17 @@ GOPS_INLINE void copy_rows(const gops_depthwise_pairs_rows *rows, const int N, c
 
 static void widen(const gops_depthwise_pairs_rows *rows)
 {
-    enum { MOST = LANES_OF_2 };
+    enum { MAX_LANES = LANES_OF_2 };
     const int64_t columns = rows->columns;
     if (columns >= 4 && columns <= 8) {
         widen_whole_rows(rows, 8);
-    } else if (columns > 8 && columns <= 16 && MOST >= 16) {
+    } else if (columns > 8 && columns <= 16 && MAX_LANES >= 16) {
         widen_whole_rows(rows, 16);
-    } else if (columns > 2 * MOST) {
-        widen_rows(rows, MOST, false);
-    } else if (columns >= 32 && MOST >= 32) {
+    } else if (columns > 2 * MAX_LANES) {
+        widen_rows(rows, MAX_LANES, false);
+    } else if (columns >= 32 && MAX_LANES >= 32) {
         widen_rows(rows, 32, true);
-    } else if (columns >= 16 && MOST >= 16) {
+    } else if (columns >= 16 && MAX_LANES >= 16) {
         widen_rows(rows, 16, true);
     } else if (columns >= 8) {
         widen_rows(rows, 8, true);

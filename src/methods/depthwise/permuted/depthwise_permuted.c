@@ -197,10 +197,7 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
     gops_depthwise_axis axis[3];
     gops_permuted_plan *p = gops_parameters(plan);
     *p = (gops_permuted_plan){.filters = conv->batch * conv->groups * conv->channels_out};
-    const gops_status status = gops_depthwise_axes(plan, axis, error);
-    if (status != GOPS_OK) {
-        return status;
-    }
+    GOPS_TRY(gops_depthwise_axes(plan, axis, error));
     p->transposed = plan->operation == GOPS_OPERATION_DECONV;
     p->flipped = p->transposed && axis[1].stride == 1 && axis[2].stride == 1;
     if (p->flipped) {

@@ -261,7 +261,7 @@ static inline bool find_quads(const gops_permuted_shape *shape, int64_t first, i
     return find_places(if_needed(index, shape->vector_columns, taps), to);
 }
 
-/* Adds the taps of a filter to four vectors of sums of NV vectors a row; `y` and `from` are the
+/* Adds the taps of a filter to four vectors of sums of NV vectors a row; `top` and `first` are the
  * first row of data and its first byte, `masks` those of each quad and vector. */
 GOPS_INLINE void add_taps(const setting *at, const permuted_filter *filter, const places *index,
                           int64_t top, const uint8_t *first, const uint64_t *masks, bytes *sums,

@@ -77,7 +77,7 @@ static inline void store_joined_sums(const gops_permuted_shape *shape, int32_t *
     }
 }
 
-/* Adds a row of taps; QX is the number of quads, or 0 for any. */
+/* Adds a row of taps. */
 GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const int32_t *weights,
                                 const places *index, const joined_load *load, bytes *sums)
 {

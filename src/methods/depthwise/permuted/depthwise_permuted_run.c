@@ -19,11 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    QUAD = GOPS_PERMUTED_QUAD,
-    /* What i8 and u8 of the same bits differ by, after the highest bit is inverted. */
-    OFFSET = 128,
-};
+enum { QUAD = GOPS_PERMUTED_QUAD };
 
 gops_permuted_layout gops_depthwise_permuted_layout(const gops_conv_geometry *conv)
 {
@@ -89,8 +85,8 @@ typedef struct permuted_work {
 static void read_work(const gops_plan *plan, const gops_job *job, permuted_work *w)
 {
     const bool applies = gops_requantize_applies(plan, job);
-    const int32_t offset = plan->output_type->type == GOPS_I8 ? OFFSET : 0;
-    const int32_t data_offset = plan->type->type == GOPS_I8 ? OFFSET : 0;
+    const int32_t offset = plan->output_type->type == GOPS_I8 ? GOPS_DEPTHWISE_I8_OFFSET : 0;
+    const int32_t data_offset = plan->type->type == GOPS_I8 ? GOPS_DEPTHWISE_I8_OFFSET : 0;
     w->codes = applies && gops_is_8_bit(plan->output_type->type);
     w->in_place = gops_requantize_is_none(plan, job);
     w->call.zero_of_sums = gops_wrapping_add(job->data_zero, (uint32_t)data_offset);

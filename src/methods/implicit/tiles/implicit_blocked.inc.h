@@ -61,7 +61,7 @@ GOPS_INLINE void blocked_step(const C *const *at, const C *weights, const int ve
 GOPS_INLINE void blocked_loop(const gops_tile_work *work, const int vectors, const int nr,
                               const int run, const int apart, vector *sum)
 {
-    enum { STEPS_OF_ENTRY = GOPS_BLOCKED_STEPS, LINE = GOPS_CACHE_LINE };
+    enum { STEPS_OF_ENTRY = GOPS_BLOCKED_STEPS };
     const C *from[GOPS_MAX_NR], *weights = work->weights;
     const int64_t *offsets = work->offsets;
     const char *ahead = gops_tile_ahead(work);
@@ -81,7 +81,7 @@ GOPS_INLINE void blocked_loop(const gops_tile_work *work, const int vectors, con
             }
         }
         GOPS_UNROLL
-        for (int s = 0; s < STEPS_OF_ENTRY; s++, ahead += LINE, weights += length) {
+        for (int s = 0; s < STEPS_OF_ENTRY; s++, ahead += GOPS_CACHE_LINE, weights += length) {
             __builtin_prefetch(ahead, 0, 2);
             blocked_step(at, weights, vectors, nr, run, apart, sum);
             GOPS_UNROLL

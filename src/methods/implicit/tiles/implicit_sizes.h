@@ -29,8 +29,8 @@ enum { GOPS_MAX_SUMS = 28, GOPS_MAX_VECTORS = 4 };
     TILE(3, 4) TILE(3, 1)                                                                          \
     TILE(2, 6) TILE(2, 3) TILE(2, 1)                                                               \
     TILE(1, 12) TILE(1, 6) TILE(1, 2)
-/* Of every size, so that columns are split evenly: 49 are four times 6 and five times 5. The first is for a lone column,
- * of which fewer sums would wait for each other. */
+/* Of every size, so that columns are split evenly: 49 are four times 6 and five times 5. The first is for a lone
+ * column, of which fewer sums would wait for each other. */
 #define GOPS_BLOCKED_TILES(TILE)                                                                   \
     TILE(8, 1)                                                                                     \
     TILE(3, 4) TILE(3, 3) TILE(3, 2) TILE(3, 1)                                                    \

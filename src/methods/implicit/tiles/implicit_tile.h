@@ -26,6 +26,7 @@
 #ifndef GOPS_IMPLICIT_TILE_H
 #define GOPS_IMPLICIT_TILE_H
 
+#include "base/machine.h"
 #include "isa/register.h"
 #include "methods/implicit/tiles/padded_input.h"
 #include "types/types.h"
@@ -72,7 +73,6 @@ typedef struct gops_tile {
 enum {
     GOPS_MAX_NR = 14, /* of any tile */
     GOPS_WIDE_MR = 16,
-    GOPS_CACHE_LINE = 64,
 };
 
 static inline bool gops_tile_is_wide(bool pixels_form, int64_t mr)

@@ -79,9 +79,9 @@ typedef void gops_lanes_input_fn(const gops_padded_input *padded, const int64_t 
 
 /* Joined taps. Along the last axis neither strides nor padding are left. */
 typedef struct gops_lanes_join {
-    int64_t taps; /* of the last axis, each in every position; 0: none are joined */
-    int64_t
-        rows; /* so many taps of the axis before it are in a position, `row_dilation` pixels apart */
+    int64_t taps; /* of the last axis, each in every position */
+    /* So many taps of the axis before it are in a position, `row_dilation` pixels apart. */
+    int64_t rows;
     int64_t planes; /* of the data: of one tap */
     int64_t row_dilation;
     int64_t data, stride, dilation, pad; /* of the last axis */

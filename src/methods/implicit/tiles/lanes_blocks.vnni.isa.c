@@ -3,6 +3,7 @@
 #include "methods/implicit/tiles/lanes.h"
 
 #include "base/checked.h"
+#include "isa/bits.h"
 #include "isa/register.h"
 #include "methods/implicit/tiles/lanes_bytes.h"
 

@@ -3,6 +3,7 @@
 #include "methods/implicit/tiles/lanes.h"
 
 #include "base/checked.h"
+#include "isa/bits.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 #ifndef GOPS_IMPLICIT_LANES_BYTES_H
 #define GOPS_IMPLICIT_LANES_BYTES_H
 
+#include "isa/load_bytes.h"
 #include "isa/register.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -19,20 +19,6 @@ GOPS_INLINE uint32_t gops_pair_of(int32_t first, int32_t second, uint8_t zero)
 }
 
 #ifdef __SSE2__
-
-/* 16, 8 or 4 bytes, the first ones of the register. */
-GOPS_INLINE __m128i gops_load_bytes(const uint8_t *from, const int length)
-{
-    int32_t four;
-    if (length == 16) {
-        return _mm_loadu_si128((const void *)from);
-    }
-    if (length == 8) {
-        return _mm_loadl_epi64((const void *)from);
-    }
-    memcpy(&four, from, sizeof four);
-    return _mm_cvtsi32_si128(four);
-}
 
 /* Stores 8 pairs, of neighbouring bytes less the zero point. */
 GOPS_INLINE void gops_store_pairs(uint32_t *to, __m128i bytes, uint8_t zero)

@@ -7,6 +7,7 @@
 #include "methods/implicit/tiles/lanes.h"
 
 #include "base/checked.h"
+#include "isa/bits.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 #include "methods/implicit/tiles/lanes_bytes.h"

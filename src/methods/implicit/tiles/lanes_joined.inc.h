@@ -28,14 +28,6 @@ typedef struct joined_pixels {
     T padding;
 } joined_pixels;
 
-/* Bits begin to end - 1 of 64; both may lie outside of them. */
-GOPS_INLINE uint64_t bits_between(int64_t begin, int64_t end)
-{
-    const uint64_t all = ~UINT64_C(0);
-    const uint64_t below = end >= 64 ? all : end <= 0 ? 0 : all >> (64 - end);
-    return begin <= 0 ? below : begin >= 64 ? 0 : below & all << begin;
-}
-
 GOPS_INLINE void gather_each(const T *from, const joined_pixels *pixels, int64_t stride, T *to)
 {
     for (int64_t i = 0; i < pixels->count; i++) {
@@ -69,7 +61,7 @@ GOPS_INLINE void gather_row(const T *from, const joined_pixels *pixels, const in
     const __m512i padding = FILL_512(pixels->padding);
     for (int64_t i = 0; i < count; i += step) {
         const int64_t at = pixels->first + i * stride;
-        const uint64_t mask = bits_between(-at, pixels->data - at) & taken;
+        const uint64_t mask = gops_bits_between(-at, pixels->data - at) & taken;
         if (stride == 1) {
             gather_register(from + at, mask, padding, count - i, to + i);
         } else {
@@ -165,7 +157,7 @@ static void add_line(const joined_run *run, int64_t line, int64_t before, uint64
     const int64_t end = gops_clamp(run->join->data + before, begin, run->count);
     const int64_t from = line * run->count + begin, to = line * run->count + end;
     for (int64_t i = from / CHANNELS; i * CHANNELS < to; i++) {
-        mask[i] |= bits_between(from - i * CHANNELS, to - i * CHANNELS);
+        mask[i] |= gops_bits_between(from - i * CHANNELS, to - i * CHANNELS);
     }
 }
 

@@ -41,14 +41,6 @@ GOPS_INLINE void quads_of_16(const __m128i row[4], __m128i quads[4])
  * point there. */
 #define GOPS_LANES_ROWS
 
-/* The mask of positions begin to end - 1 of 64; both may lie outside of them. */
-GOPS_INLINE uint64_t mask_of(int64_t begin, int64_t end)
-{
-    const uint64_t all = ~UINT64_C(0);
-    const uint64_t below = end >= 64 ? all : end <= 0 ? 0 : all >> (64 - end);
-    return begin <= 0 ? below : begin >= 64 ? 0 : below & all << begin;
-}
-
 /* The pixels of 32 positions that lie 2 apart; a mask has two bits for each. */
 GOPS_INLINE __m256i load_halves(const uint8_t *from, uint64_t mask, __m512i padding)
 {
@@ -65,7 +57,8 @@ GOPS_INLINE void interleave_64(const byte_rows *rows, const gops_lanes_row *row,
     const __m512i padding = _mm512_set1_epi8((char)(rows->zero ^ rows->flip));
     const int64_t count = row->length - at, from = stride * (at - row->first);
     const int64_t begin = stride * (row->first - at), end = stride * (row->last - at);
-    const uint64_t mask = mask_of(begin, end), next = mask_of(begin - 64, end - 64);
+    const uint64_t mask = gops_bits_between(begin, end),
+                   next = gops_bits_between(begin - 64, end - 64);
     __m512i bytes[4], quads[4];
     GOPS_UNROLL
     for (int c = 0; c < 4; c++) {
@@ -106,7 +99,8 @@ GOPS_INLINE void interleave_rest(const byte_rows *rows, const gops_lanes_row *ro
     const __m128i flip = _mm_set1_epi8((char)rows->flip);
     const __m128i padding = _mm_set1_epi8((char)(rows->zero ^ rows->flip));
     const uint32_t mask = (1u << (row->length - at)) - 1;
-    const uint64_t pixels = mask_of(stride * (row->first - at), stride * (row->last - at));
+    const uint64_t pixels =
+        gops_bits_between(stride * (row->first - at), stride * (row->last - at));
     const int64_t from = stride * (at - row->first);
     __m128i bytes[4], quads[4];
     GOPS_UNROLL
