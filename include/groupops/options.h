@@ -44,8 +44,8 @@ typedef enum gops_activation_kind {
 } gops_activation_kind;
 
 /** NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity
- * becomes NaN in hard_swish, swish, gelu and mish. Integers take none, relu and clamp; 8-bit outputs
- * of quantized plans, which stand for real numbers, take all but prelu.
+ * becomes NaN in hard_swish, swish, gelu and mish. Integers take none, relu, and clamp between whole
+ * numbers of the type; 8-bit outputs of quantized plans, which stand for real numbers, take all but prelu.
  *
  * The same argument gives the same bits on every instruction set. Before it is rounded to the
  * output's type, the value is within so many units in the last place of the formula's. Of f32, for
@@ -81,8 +81,8 @@ typedef enum gops_moments_use {
 /** Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
  * but the first, mean the default. Not read, and so allowed to hold anything: saturate of other
  * types than the two that it names, choices beside an algorithm's name, alpha and beta of an
- * activation without them, residual_after_activation where no residual is given. Refused by name: an
- * output_type that is none for the operation and its data. */
+ * activation without them, residual_after_activation where there is no activation, or no residual is
+ * given. Refused by name: an output_type that is none for the operation and its data. */
 typedef struct gops_options {
     size_t size; /**< sizeof(gops_options): groupops/sized.h */
     /** NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
@@ -98,8 +98,9 @@ typedef struct gops_options {
      * for every number. */
     int32_t threads;
     /** The most bytes of workspace that one gops_execute may use, all threads together; 0: 4 MiB a
-     * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. A plan
-     * that cannot do with less than it needs for one thread is refused. */
+     * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. Blocks are
+     * laid out for a quarter of it, so that four threads fit, or for all of it where a quarter is too
+     * little; a plan that needs more for one thread is refused. */
     int64_t max_workspace;
     /** Copied. NULL: that of gops_set_default_host; without one, OpenMP, malloc and the linked CBLAS. */
     const gops_host *host;
@@ -121,8 +122,8 @@ typedef struct gops_options {
     /** GOPS_ACCURACY_RELAXED asks for nothing where there is nothing to relax: plans of all
      * operations and types take it. */
     gops_accuracy accuracy;
-    /** true: the residual is added to what the activation makes, not to what it takes. Plans that are
-     * not quantized take it. */
+    /** true: the residual is added to what the activation makes, not to what it takes. A quantized plan
+     * with an activation refuses it. */
     bool residual_after_activation;
     /** true: "auto" and "fastest" leave out what gops_plan_part does not serve. Plans of all
      * operations and types take it. */

@@ -194,8 +194,8 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
  * there means scales of 1 and zero points of 0. For a floating point plan it is NULL or has
  * filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
  * misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not finite
- * and positive (of a floating point plan: not finite), nor are their products, a count fits nothing,
- * a zero point is not in its type. GOPS_OUT_OF_MEMORY.
+ * and positive (of a floating point plan: not finite), products of them are not finite, a count fits
+ * nothing, a zero point is not in its type. GOPS_OUT_OF_MEMORY.
  *
  * The order of weights elsewhere, with in and out the channels of all groups:
  * - Convolution, [G, C_OUT, C_IN, K...]: OIHW, the [out, in / G, K...] of PyTorch, ONNX and ncnn, is

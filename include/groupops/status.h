@@ -22,7 +22,8 @@ typedef enum gops_status {
     GOPS_INVALID = 1,
     /** Legal, but not offered: a type, a rank, or an algorithm that was asked for by name. */
     GOPS_UNSUPPORTED = 2,
-    /** A size, or a product of sizes, is beyond 2^63 - 1 or beyond the address space. */
+    /** A size, or a product of sizes, is beyond 2^63 - 1 or beyond the address space; a tensor of a plan
+     * has more than 2^52 elements. */
     GOPS_TOO_LARGE = 3,
     /** The allocator (the host's, or malloc) had nothing to give. */
     GOPS_OUT_OF_MEMORY = 4,

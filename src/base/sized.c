@@ -57,7 +57,7 @@ gops_status gops_sized_read(const gops_sized *sized, const void *given, void *re
         if (bytes[i] != 0) {
             return gops_fail(error, GOPS_INVALID,
                              "%s.size is %zu; sizeof(%s) is %zu in this library, and byte %zu "
-                             "behind that is not 0",
+                             "is not 0",
                              sized->name, size, sized->type, sized->bytes, i);
         }
     }

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_error *error)
@@ -31,6 +32,21 @@ gops_status gops_check_tensor(const char *name, const gops_tensor *tensor, gops_
     return GOPS_OK;
 }
 
+typedef struct dims_text {
+    char text[GOPS_MAX_RANK * 21]; /* a number has at most 20 characters, and a comma */
+} dims_text;
+
+static dims_text list_dims(const gops_tensor *tensor, int32_t count)
+{
+    dims_text list = {""};
+    size_t used = 0;
+    for (int32_t i = 0; i < count; i++) {
+        used += (size_t)snprintf(list.text + used, sizeof list.text - used, "%s%lld",
+                                 i == 0 ? "" : ",", (long long)tensor->dims[i]);
+    }
+    return list;
+}
+
 gops_status gops_check_bytes(const char *name, const gops_tensor *tensor, int64_t *bytes,
                              gops_error *error)
 {
@@ -45,8 +61,10 @@ gops_status gops_check_bytes(const char *name, const gops_tensor *tensor, int64_
     for (int i = 0; i < tensor->rank; i++) {
         if (!gops_mul(product, tensor->dims[i], &product) || product > PTRDIFF_MAX) {
             return gops_fail(error, GOPS_TOO_LARGE,
-                             "%s: the product of its first %d dimensions, in bytes, is above %lld",
-                             name, i + 1, (long long)PTRDIFF_MAX);
+                             "%s: the product of its first %d dimensions, in bytes, is above "
+                             "%lld; they are %s of %s",
+                             name, i + 1, (long long)PTRDIFF_MAX, list_dims(tensor, i + 1).text,
+                             gops_type_name(tensor->type));
         }
     }
     *bytes = product;

@@ -210,6 +210,9 @@ void gops_choice_key(const gops_plan *plan, const gops_request *wanted,
     if (plan->relaxed) {
         append(&to, " accuracy=relaxed");
     }
+    if (wanted->divisible) {
+        append(&to, " divisible");
+    }
     append(&to, " isa=%s threads=%d workspace=%lld gemm=%s", plan->kernels->isa,
            (int)wanted->threads, (long long)wanted->max_workspace,
            plan->gemm.sgemm == gops_cblas.sgemm ? "blas" : "host");

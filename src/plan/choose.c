@@ -3,8 +3,10 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/host_default.h"
 #include "plan/choices.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,10 +25,11 @@ static int64_t worth_threads(const gops_plan *plan)
     return 1 + (int64_t)((work < 1e15 ? work : 1e15) / WORTH_NS);
 }
 
-/* How far the workspaces of several workers lie apart, and from what lies before them, if that fits `budget`. A core that
- * reads memory in order is sent some lines more, up to the end of the page, and what it is sent another one cannot write
- * without asking for it: 64 -> 64, 1x1 on 56x56, took two threads 1.15 times as long where packed weights, which all
- * read, ended in front of a copy that one of them makes again and again (Intel Xeon, Granite Rapids class). */
+/* How far the workspaces of several workers lie apart, and from what lies before them; 0 if `budget` has no room for
+ * it. A core that reads memory in order also fetches some lines beyond, up to the end of the page. Another core that
+ * writes these lines must first ask for them: 64 -> 64, 1x1 on 56x56, took two threads 1.15 times as long where packed
+ * weights, which both read, ended in front of a copy that one of them makes again and again (Intel Xeon, Granite Rapids
+ * class). */
 static int64_t bytes_apart(const gops_plan *plan, int64_t budget)
 {
     enum { PAGE_BYTES = 4096 };
@@ -66,6 +69,10 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
         return status;
     }
     plan->workers = wanted->threads;
+    if (method->calls_gemm && !gops_is_integer(plan->type) &&
+        plan->gemm.sgemm == gops_cblas.sgemm) {
+        plan->workers = (int32_t)gops_min(plan->workers, GOPS_CBLAS_CALLERS);
+    }
     if (shared && plan->worker_bytes > 0) {
         plan->workers =
             (int32_t)gops_min(plan->workers, (budget - plan->shared_bytes) / plan->worker_bytes);
@@ -171,8 +178,8 @@ static bool find_next(search *at, gops_plan *candidate)
     return false;
 }
 
-/* The most methods of one operation. */
-enum { MAX_CANDIDATES = 13 };
+/* At least the methods of one operation (methods/table.c). */
+enum { MAX_CANDIDATES = 16 };
 
 /* What the explanation says about a method. */
 typedef struct finding {
@@ -212,6 +219,7 @@ static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted, 
             best = candidate;
         }
     }
+    assert(count < MAX_CANDIDATES); /* none is left out */
     if (best.method == NULL) {
         return gops_fail(error, at.refusal.status, "%s", at.refusal.message);
     }

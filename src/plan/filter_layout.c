@@ -88,6 +88,12 @@ gops_status gops_check_layout(const char *name, const gops_packed_filter *filter
     GOPS_TRY(refuse_word(name, "instruction set", packed->kernels->isa, own->kernels->isa, error));
     GOPS_TRY(
         refuse_word(name, "algorithm", packing_name(packed->pack), packing_name(own->pack), error));
+    if (packed->variant == GOPS_EMPTY_VARIANT || own->variant == GOPS_EMPTY_VARIANT) {
+        return gops_fail(error, GOPS_INVALID,
+                         "%s was packed for a plan whose output is %s, this plan's is %s", name,
+                         packed->variant == GOPS_EMPTY_VARIANT ? "empty" : "not empty",
+                         own->variant == GOPS_EMPTY_VARIANT ? "empty" : "not empty");
+    }
     return gops_fail(
         error, GOPS_INVALID,
         "%s was packed for another shape or stride, whose plan of algorithm %s orders "

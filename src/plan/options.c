@@ -27,6 +27,7 @@ bool gops_is_named(const gops_method *method, const char *name)
 
 static gops_status check_algorithm(const char *name, gops_error *error)
 {
+    enum { MAX_SHOWN = 24 };
     bool found = name == NULL;
     for (int32_t i = 0; !found && gops_methods[i] != NULL; i++) {
         found = gops_is_named(gops_methods[i], name);
@@ -41,10 +42,12 @@ static gops_status check_algorithm(const char *name, gops_error *error)
         const bool same = strncmp(algorithm, before, method + 1) == 0; /* of the method: /form */
         snprintf(known + used, sizeof known - used, ", %s", algorithm + (same ? method : 0));
     }
+    /* A message is one line, and has room for a name of ours. */
+    const int shown = (int)strcspn(name, "\n\r");
     return gops_fail(error, GOPS_INVALID,
-                     "algorithm is \"%s\"; it must be one of %s, or the part of one "
+                     "algorithm is \"%.*s\"; it must be one of %s, or the part of one "
                      "before its slash",
-                     name, known);
+                     shown < MAX_SHOWN ? shown : MAX_SHOWN, name, known);
 }
 
 static gops_status check_moments(gops_moments_use moments, gops_operation operation,
@@ -59,6 +62,15 @@ static gops_status check_moments(gops_moments_use moments, gops_operation operat
                          (int)moments);
     }
     return GOPS_OK;
+}
+
+/* 0 is the usual one. */
+static gops_status check_type(const char *name, gops_type type, gops_error *error)
+{
+    return type == 0 || gops_type_bytes(type) > 0
+               ? GOPS_OK
+               : gops_fail(error, GOPS_INVALID, "%s has type number %d, which is none", name,
+                           (int)type);
 }
 
 gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_request *wanted,
@@ -76,6 +88,8 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
         return gops_fail(error, GOPS_INVALID, "accuracy is %d; it must be 0, exact, or 1, relaxed",
                          (int)given->accuracy);
     }
+    GOPS_TRY(check_type("output_type", given->output_type, error));
+    GOPS_TRY(check_type("residual_type", given->residual_type, error));
     GOPS_TRY(check_moments(given->moments, plan->operation, error));
     plan->moments = given->moments;
     *wanted = (gops_request){.algorithm = given->algorithm,
@@ -100,9 +114,6 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
     GOPS_TRY(gops_host_complete(given->host, &plan->host, &plan->gemm, error));
     if (plan->gemm.sgemm == NULL) {
         plan->gemm = gops_cblas;
-    }
-    if (plan->gemm.sgemm == gops_cblas.sgemm) {
-        wanted->threads = (int32_t)gops_min(wanted->threads, GOPS_CBLAS_CALLERS);
     }
     return check_algorithm(wanted->algorithm, error);
 }

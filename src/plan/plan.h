@@ -51,7 +51,8 @@ typedef struct gops_job {
      * gops_data_at and its like count them in. */
     int64_t data_gap, output_gap, residual_gap;
     void *shared; /* the workspace, which begins with shared_bytes for all items */
-    /* Of the worker: what its workspace holds of the items it did, -1 at first; the method's to number. */
+    /* One number per worker, -1 before its first item: the method notes here what the worker's
+     * workspace still holds. */
     int64_t *kept;
     const gops_quantized *quantized; /* the filter's; NULL unless the plan is */
     uint32_t data_zero; /* the zero point as the type loads it, subtracted from the data */
@@ -73,8 +74,9 @@ typedef struct gops_method {
     gops_operation operation;
     /* Reads the plan's geometry, type, machine and kernels; fills in items, worker_bytes (with
      * shared_bytes at most worker_limit), filter_bytes, cost, why and its own parameters, and,
-     * where it wants them, barrier and shared_bytes, which are 0 before. GOPS_UNSUPPORTED, with the
-     * reason, where it does not serve the shape; GOPS_INVALID where worker_limit is too small. */
+     * where it wants them, barrier and shared_bytes, which are 0 before. The output is not empty.
+     * GOPS_UNSUPPORTED, with the reason, where it does not serve the shape; GOPS_INVALID where
+     * worker_limit is too small. */
     gops_status (*prepare)(gops_plan *plan, int64_t worker_limit, gops_error *error);
     /* Writes filter_bytes of packed weights; NULL for an operation without weights. Methods that
      * have this function in common take each other's filters. */
@@ -84,6 +86,8 @@ typedef struct gops_method {
     /* Serves quantized plans: gives gops_store the sums of (data - data_zero) * (filter -
      * zero_points), modulo 2^32. */
     bool quantized;
+    /* Multiplies floats by the plan's GEMM. */
+    bool calls_gemm;
     /* Adds up the floats of an output in an order that depends on other outputs, so that a part of them
      * may have other bits. */
     bool indivisible;
@@ -103,6 +107,10 @@ extern const gops_method *const gops_nonfinite_methods[GOPS_OPERATION_NORM];
 /* What the method's estimates are multiplied by, for kernels with vectors of so many bytes:
  * table.c. */
 double gops_estimate_scale(const gops_method *method, int64_t vector_bytes);
+
+/* The time of a cycle in the methods' estimates, which were fitted on a Zen 5 with AVX-512. Other processors differ by
+ * a factor that is much the same for all methods. */
+#define GOPS_NS_PER_CYCLE 0.26
 
 /* Everything that a packed filter depends on: plans with equal layouts take each other's filters.
  * Layouts are compared byte by byte, so the struct has no padding and is filled with zeros first.

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "plan/choices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,16 @@ static void explain_type(gops_plan *plan)
     }
 }
 
+/* One line: the problem, what was chosen for it, and why. */
+static void log_choice(const gops_plan *plan, const gops_request *wanted)
+{
+    enum { NAME_BYTES = 32 };
+    char problem[GOPS_CHOICE_KEY_BYTES], line[GOPS_CHOICE_KEY_BYTES + NAME_BYTES + GOPS_WHY_BYTES];
+    gops_choice_key(plan, wanted, problem);
+    snprintf(line, sizeof line, "%s: %.24s: %s", problem, plan->method->name, plan->why);
+    plan->host.log(plan->host.context, line);
+}
+
 gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_request *wanted,
                              gops_plan **plan, gops_error *error)
 {
@@ -117,7 +128,7 @@ gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_reques
     }
     **plan = *draft;
     if (draft->host.log != NULL) {
-        draft->host.log(draft->host.context, (*plan)->why);
+        log_choice(*plan, wanted);
     }
     return GOPS_OK;
 }

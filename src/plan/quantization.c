@@ -15,7 +15,8 @@ static int64_t channels_of(const gops_plan *plan)
 int64_t gops_quantized_bytes(const gops_plan *plan)
 {
     const int64_t channel_bytes = sizeof(int32_t) + 2 * sizeof(float);
-    return plan->quantized
+    return plan->quantized &&
+                   plan->filter_bytes > 0 /* 0: an empty output of any number of channels */
                ? gops_round_up(channels_of(plan) * channel_bytes, GOPS_WORKSPACE_ALIGNMENT)
                : 0;
 }
@@ -149,23 +150,32 @@ static gops_status read_multipliers(const gops_plan *plan, const gops_quantizati
 {
     const bool doubles = plan->type->compute == GOPS_COMPUTE_F64;
     const size_t alignment = doubles ? sizeof(double) : sizeof(float);
-    const float scales[] = {read->data_scale, read->output_scale, read->residual_scale,
-                            read->sum_scale};
-    bool others = read->filter_zero_points != NULL || read->filter_zero_points_count != 0 ||
-                  read->data_zero_point != 0 || read->output_zero_point != 0 ||
-                  read->residual_zero_point != 0 || read->sum_zero_point != 0 ||
-                  read->residual_first;
-    for (int i = 0; i < 4; i++) {
-        others = others || scales[i] != 0;
-    }
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = {
+        {"data_scale", read->data_scale != 0},
+        {"data_zero_point", read->data_zero_point != 0},
+        {"filter_zero_points", read->filter_zero_points != NULL},
+        {"filter_zero_points_count", read->filter_zero_points_count != 0},
+        {"output_scale", read->output_scale != 0},
+        {"output_zero_point", read->output_zero_point != 0},
+        {"residual_scale", read->residual_scale != 0},
+        {"residual_zero_point", read->residual_zero_point != 0},
+        {"residual_first", read->residual_first},
+        {"sum_scale", read->sum_scale != 0},
+        {"sum_zero_point", read->sum_zero_point != 0},
+    };
     if (gops_is_integer(plan->type)) {
         return gops_fail(error, GOPS_INVALID,
                          "quantization is given; the plan is not quantized: it has no output_type");
     }
-    if (others || read->filter_scales == NULL) {
-        return gops_fail(error, GOPS_INVALID,
-                         "quantization is given; of it a %s plan takes filter_scales alone",
-                         plan->type->name);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (others[i].given) {
+            return gops_fail(error, GOPS_INVALID,
+                             "quantization.%s is given; a %s plan takes filter_scales alone",
+                             others[i].name, plan->type->name);
+        }
     }
     GOPS_TRY(
         check_count(plan, "filter_scales", read->filter_scales, read->filter_scales_count, error));

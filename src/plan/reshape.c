@@ -57,6 +57,28 @@ static gops_status finish(gops_plan *draft, gops_type data, const gops_request *
     return GOPS_UNSUPPORTED;
 }
 
+/* Type, rank and channels are the plan's. */
+static gops_status check_data(const gops_plan *plan, const gops_tensor *data, gops_error *error)
+{
+    const int32_t rank = plan->shape.output.rank;
+    const bool norm = plan->operation == GOPS_OPERATION_NORM;
+    const int64_t channels =
+        norm ? plan->norm.groups * plan->norm.channels : plan->conv.groups * plan->conv.channels_in;
+    if (data->type != plan->type->type) {
+        return gops_fail(error, GOPS_INVALID, "data is %s; the plan was made for %s",
+                         gops_type_name(data->type), gops_type_name(plan->type->type));
+    }
+    if (data->rank != rank) {
+        return gops_fail(error, GOPS_INVALID, "data has rank %d; the plan was made for rank %d",
+                         (int)data->rank, (int)rank);
+    }
+    if (data->dims[1] != channels) {
+        return gops_fail(error, GOPS_INVALID, "data has %lld channels; the plan was made for %lld",
+                         (long long)data->dims[1], (long long)channels);
+    }
+    return GOPS_OK;
+}
+
 gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
                               const gops_list *output_shape, gops_plan **reshaped,
                               gops_error *error)
@@ -68,10 +90,7 @@ gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
     if (plan == NULL || data == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", plan == NULL ? "plan" : "data");
     }
-    if (data->type != plan->type->type) {
-        return gops_fail(error, GOPS_INVALID, "data is %s; the plan was made for %s",
-                         gops_type_name(data->type), gops_type_name(plan->type->type));
-    }
+    GOPS_TRY(check_data(plan, data, error));
     if (output_shape != NULL && plan->operation != GOPS_OPERATION_DECONV) {
         return gops_fail(error, GOPS_INVALID,
                          "output_shape is given; only a transposed convolution has one");

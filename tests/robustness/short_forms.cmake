@@ -10,7 +10,10 @@ function(short_form name)
   if(NOT arg_BUILD)
     set(arg_BUILD Debug)
   endif()
-  if(NOT arg_ISAS)
+  set(command "")
+  if(NOT arg_ISAS AND TARGET groupops_tool AND NOT arg_CROSS)
+    set(command $<TARGET_FILE:groupops_tool>)
+  elseif(NOT arg_ISAS)
     set(arg_ISAS all)
   endif()
   list(JOIN arg_FLAGS "\\;" flags)
@@ -18,7 +21,7 @@ function(short_form name)
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBINARY=${PROJECT_BINARY_DIR}/${name}
             -DCOMPILER=${arg_COMPILER} -DCROSS=${arg_CROSS} -DTESTS=${arg_TESTS} -DFLAGS=${flags}
             -DBUILD=${arg_BUILD} -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DPORTABLE_FLAGS=${arg_PORTABLE_FLAGS}
-            -DISAS=${arg_ISAS} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
+            -DISAS=${arg_ISAS} -DCOMMAND=${command} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
             -DBLAS=${GROUPOPS_BLAS} -P ${CMAKE_CURRENT_SOURCE_DIR}/built_again.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1500 LABELS short_form ENVIRONMENT "${arg_ENVIRONMENT}"
                        SKIP_REGULAR_EXPRESSION "^skipped, because")

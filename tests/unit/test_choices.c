@@ -189,6 +189,7 @@ static void problems_differ(void)
     WITH(threads = 2)
     WITH(max_workspace = 1000000)
     WITH(accuracy = GOPS_ACCURACY_RELAXED)
+    WITH(divisible = true)
     const gops_host host = {.size = sizeof host, .gemm = gops_test_own_gemm()};
     if (gops_test_host_gemm() == NULL)
         WITH(host = &host)

@@ -107,9 +107,14 @@ static void zero_points(void)
     gops_plan *plan;
     gops_error error;
     start(&s);
+    gops_test_check(gops_filter_create(s.plan, s.weights, &quantization, &packed, NULL) == GOPS_OK,
+                    "an empty quantization is none");
+    gops_filter_destroy(packed);
+    quantization.data_scale = 1;
     expect(gops_filter_create(s.plan, s.weights, &quantization, &packed, &error), &error,
-           GOPS_INVALID, "plan takes filter_scales alone");
+           GOPS_INVALID, "quantization.data_scale is given; a f32 plan takes filter_scales alone");
     gops_test_check(packed == NULL, "a filter came out of the refusal");
+    quantization.data_scale = 0;
     stop(&s);
     gops_test_check(gops_conv_plan_create(&data, &filter, NULL, &options, &plan, NULL) == GOPS_OK,
                     "no plan");

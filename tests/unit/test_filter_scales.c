@@ -183,11 +183,11 @@ static void refusals(void)
            "quantization is given; the plan is not quantized: it has no output_type");
     s.quantization.data_scale = 0.5f;
     refuse(GOPS_F32, &s.quantization,
-           "quantization is given; of it a f32 plan takes filter_scales alone");
+           "quantization.data_scale is given; a f32 plan takes filter_scales alone");
     draw_scales(&s, GOPS_F32, CHANNELS, &random);
     s.quantization.residual_zero_point = 1;
     refuse(GOPS_F32, &s.quantization,
-           "quantization is given; of it a f32 plan takes filter_scales alone");
+           "quantization.residual_zero_point is given; a f32 plan takes filter_scales alone");
 }
 
 int main(void)

@@ -210,7 +210,8 @@ static void norm_beyond_2_31_elements(void)
 static void beyond_2_63(void)
 {
     static const char message[] =
-        "data: the product of its first 3 dimensions, in bytes, is above 9223372036854775807";
+        "data: the product of its first 3 dimensions, in bytes, is above 9223372036854775807; "
+        "they are 2147483648,1,2147483648 of f32";
     gops_problem p = {.operation = GOPS_PROBLEM_CONV,
                       .data = GOPS_TEST_TENSOR(GOPS_F32, INT64_C(1) << 31, 1, INT64_C(1) << 31),
                       .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 1, 1)};
@@ -225,7 +226,7 @@ static void beyond_2_63(void)
     p.deconv.strides = (gops_list){1, {INT64_C(1) << 22}};
     gops_check_problem_refusal(&p, GOPS_TOO_LARGE,
                                "output: the product of its first 3 dimensions, in bytes, is above "
-                               "9223372036854775807");
+                               "9223372036854775807; they are 1,1,4611686018423193601 of f32");
 }
 
 int main(void)

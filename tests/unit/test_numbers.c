@@ -257,6 +257,35 @@ static int all_nan(void *context, const gops_plan *plan)
     return gops_test_check(finite == 0, "%lld numbers came out", (long long)finite);
 }
 
+/* What the data are multiplied by outgrows double, or is no normal number of it, where no output is so. */
+static void factor_beyond_double(void)
+{
+    static const struct {
+        double data, scale, epsilon;
+    } all[] = {{1e-10, 1e300, 1e-40}, {1e150, 1e-200, 1e-5}, {3e-7, -2e305, 1e-30}};
+    need_wide_long_double();
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 77);
+    for (int i = 0; i < 3; i++) {
+        gops_problem problem = {.operation = GOPS_PROBLEM_NORM,
+                                .data = GOPS_TEST_TENSOR(GOPS_F64, 2, 3, 5, 7),
+                                .norm = {1, all[i].epsilon},
+                                .threads = 2};
+        state s = {.problem = &problem};
+        s.buffers = gops_problem_buffers_create(&problem, &problem.data, &random);
+        double *data = s.buffers.data.memory, *scale = s.buffers.scale.memory;
+        for (int64_t k = 0; k < gops_test_elements(&problem.data); k++)
+            data[k] *= all[i].data;
+        for (int64_t c = 0; c < problem.data.dims[1]; c++) {
+            scale[c] *= all[i].scale;
+            ((double *)s.buffers.bias.memory)[c] *= all[i].scale;
+        }
+        gops_problem_reference(&problem, &s.buffers, &s.result);
+        gops_test_every_plan(&problem, check_one, &s);
+        gops_reference_result_destroy(&s.result);
+        gops_problem_buffers_destroy(&s.buffers);
+    }
+}
+
 static void variance_beyond_double(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 74);
@@ -384,6 +413,7 @@ int main(void)
                                            {"before_a_barrier", before_a_barrier},
                                            {"fused", fused},
                                            {"normalization", normalization},
+                                           {"factor_beyond_double", factor_beyond_double},
                                            {"variance_beyond_double", variance_beyond_double},
                                            {"signed_zeros", signed_zeros},
                                            {"denormals", denormals},

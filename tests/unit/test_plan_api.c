@@ -6,6 +6,7 @@
 #include "refusal.h"
 #include "elements.h"
 #include "harness.h"
+#include "lent_host.h"
 #include "wide_numbers.h"
 
 static gops_problem conv_problem(void)
@@ -204,6 +205,44 @@ static void workspace(void)
     workspaces(&n);
 }
 
+/* The linked BLAS bounds the threads of plans that call it, and of no others. */
+static void many_threads(void)
+{
+    enum { THREADS = 100, CALLERS = 64 /* src/base/host_default.h */ };
+    static const char *const algorithms[] = {"gemm", "direct"};
+    for (int i = 0; i < 2; i++) {
+        gops_problem p = {.operation = GOPS_PROBLEM_CONV,
+                          .data = GOPS_TEST_TENSOR(GOPS_F32, THREADS, 8, 61, 67),
+                          .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 7, 8, 3, 3),
+                          .algorithm = algorithms[i],
+                          .threads = THREADS};
+        const int32_t expected =
+            i == 0 && gops_test_host_gemm() == NULL ? (int32_t)CALLERS : (int32_t)THREADS;
+        gops_plan *plan = NULL;
+        gops_plan_info got = {.size = sizeof got};
+        gops_test_check(gops_problem_plan(&p, &plan, NULL) == GOPS_OK, "plan");
+        gops_plan_get_info(plan, &got, NULL);
+        gops_test_check(got.threads == expected, "%s: %d threads, not %d", algorithms[i],
+                        (int)got.threads, (int)expected);
+        gops_plan_destroy(plan);
+    }
+}
+
+/* Without images nothing is packed, however many channels there are. */
+static void no_images_of_many_channels(void)
+{
+    const gops_problem p = {.operation = GOPS_PROBLEM_CONV,
+                            .data = GOPS_TEST_TENSOR(GOPS_U8, 0, 1, 1, 1),
+                            .filter = GOPS_TEST_TENSOR(GOPS_I8, 1, INT64_C(1) << 60, 1, 1, 1),
+                            .output_type = GOPS_I8};
+    gops_plan *plan = NULL;
+    gops_plan_info got = {.size = sizeof got};
+    gops_test_check(gops_problem_plan(&p, &plan, NULL) == GOPS_OK, "plan");
+    gops_test_check(gops_plan_get_info(plan, &got, NULL) == GOPS_OK && got.filter_bytes == 0,
+                    "%zu bytes of packed filter", got.filter_bytes);
+    gops_plan_destroy(plan);
+}
+
 /* The layer of design.md: its column matrix has 115 MB; the default is 4 MiB a thread. */
 static void default_workspace(void)
 {
@@ -363,14 +402,17 @@ static void execute_refusals(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {{"info", info},
-                                           {"flops_saturate", flops_saturate},
-                                           {"workspace", workspace},
-                                           {"default_workspace", default_workspace},
-                                           {"filter_layouts", filter_layouts},
-                                           {"filter_update", filter_update},
-                                           {"filter_refusals", filter_refusals},
-                                           {"execute_refusals", execute_refusals},
-                                           {NULL, NULL}};
+    static const gops_test_case cases[] = {
+        {"info", info},
+        {"flops_saturate", flops_saturate},
+        {"workspace", workspace},
+        {"many_threads", many_threads},
+        {"no_images_of_many_channels", no_images_of_many_channels},
+        {"default_workspace", default_workspace},
+        {"filter_layouts", filter_layouts},
+        {"filter_update", filter_update},
+        {"filter_refusals", filter_refusals},
+        {"execute_refusals", execute_refusals},
+        {NULL, NULL}};
     return gops_test_main("plans, filters, workspaces", cases);
 }

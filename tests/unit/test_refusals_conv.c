@@ -11,6 +11,16 @@
 #define MOST "9223372036854775807"
 /* Alone it fits, its square does not. */
 #define LARGE (INT64_C(1) << (GOPS_TEST_32_BIT ? 14 : 40))
+/* That, the outputs of legal()'s axes with so many pads on both sides, and an eighth of all addresses. */
+#if GOPS_TEST_32_BIT
+#define LARGE_TEXT "16384"
+#define PADDED "32777,32780"
+#define EIGHTH "536870912"
+#else
+#define LARGE_TEXT "1099511627776"
+#define PADDED "2199023255561,2199023255564"
+#define EIGHTH "2305843009213693952"
+#endif
 
 /* A legal 2D problem: 2 images, 3 groups of 5 channels to 7 channels. */
 static gops_problem legal(void)
@@ -176,16 +186,17 @@ static void too_large(void)
                        p.conv.pads_end = (gops_list){2, {INT64_C(1) << 62, 0}});
     GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
                        "output: the product of its first 4 dimensions, in bytes, is "
-                       "above " GOPS_TEST_MAX_BYTES,
+                       "above " GOPS_TEST_MAX_BYTES "; they are 2,21," PADDED " of f32",
                        p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {LARGE, LARGE}});
     GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
                        "data: the product of its first 4 dimensions, in bytes, is "
-                       "above " GOPS_TEST_MAX_BYTES,
+                       "above " GOPS_TEST_MAX_BYTES "; they are " LARGE_TEXT ",15,11," LARGE_TEXT
+                       " of f32",
                        p.data.dims[0] = LARGE;
                        p.data.dims[3] = LARGE);
     GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
                        "filter: the product of its first 2 dimensions, in bytes, is "
-                       "above " GOPS_TEST_MAX_BYTES,
+                       "above " GOPS_TEST_MAX_BYTES "; they are 3," EIGHTH " of f32",
                        p.filter.dims[1] = (int64_t)(SIZE_MAX / 8) + 1);
     GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
                        "filter has GROUPS 1099511627776 times C_IN 2199023255552, above " MOST,

@@ -128,9 +128,15 @@ static void nothing_left(void)
         p.deconv.output_padding = (gops_list){2, {3, 0}});
 }
 
+/* Its square does not fit. */
+#define LARGE (INT64_C(1) << (GOPS_TEST_32_BIT ? 20 : 30))
+#if GOPS_TEST_32_BIT
+#define LARGE_TEXT "1048576"
+#else
+#define LARGE_TEXT "1073741824"
+#endif
 static void too_large(void)
 {
-    const int64_t large = INT64_C(1) << (GOPS_TEST_32_BIT ? 20 : 30); /* its square does not fit */
     GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
                        "strides[0] is 4611686018427387904, data size 11, the kernel's "
                        "extent 3, output_padding[0] 0: the unpadded output is above " MOST,
@@ -145,8 +151,9 @@ static void too_large(void)
                        p.deconv.dilations = (gops_list){2, {INT64_MAX, 1}});
     GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
                        "output: the product of its first 4 dimensions, in bytes, is "
-                       "above " GOPS_TEST_MAX_BYTES,
-                       p.deconv.output_shape = (gops_list){2, {large, large}});
+                       "above " GOPS_TEST_MAX_BYTES "; they are 2,21," LARGE_TEXT "," LARGE_TEXT
+                       " of f64",
+                       p.deconv.output_shape = (gops_list){2, {LARGE, LARGE}});
 }
 
 static void empty_outputs(void)

@@ -61,7 +61,8 @@ static void descriptors(void)
                        p.data.dims[3] = 0);
     GOPS_CHECK_REFUSED(
         GOPS_TOO_LARGE,
-        "data: the product of its first 4 dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES,
+        "data: the product of its first 4 dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES
+        "; they are 2,15,11,1152921504606846976 of f32",
         p.data.dims[3] = INT64_C(1) << 60);
 }
 
@@ -133,7 +134,8 @@ static void tensor_bytes(void)
     t = GOPS_TEST_TENSOR(GOPS_F64, INT64_C(1) << 60);
     gops_check_refusal(
         "2^63 bytes", gops_tensor_bytes(&t, &bytes, &error), &error, GOPS_TOO_LARGE,
-        "tensor: the product of its first 1 dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES);
+        "tensor: the product of its first 1 dimensions, in bytes, is above " GOPS_TEST_MAX_BYTES
+        "; they are 1152921504606846976 of f64");
     t = GOPS_TEST_TENSOR(GOPS_U8, 1, PTRDIFF_MAX);
     gops_test_check(gops_tensor_bytes(&t, &bytes, &error) == GOPS_OK && bytes == PTRDIFF_MAX,
                     "%zu bytes", bytes);

@@ -3,6 +3,7 @@
 
 #include "types/small_float.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 typedef union element {
@@ -60,7 +61,8 @@ double gops_element_load(gops_type type, const void *at)
 
 void gops_element_store(gops_type type, double number, void *at)
 {
-    const float single = (float)number;
+    const bool narrow = gops_type_bytes(type) < sizeof(float); /* is rounded once more */
+    const float single = narrow ? gops_round_to_odd(number) : (float)number;
     element made;
     switch (type) {
     case GOPS_F64:

@@ -7,7 +7,7 @@
 /* The element need not be aligned. Integers beyond 2^53 are rounded. */
 double gops_element_load(gops_type type, const void *element);
 
-/* Of a floating point type; what is below f64 is rounded to single precision first. */
+/* Of a floating point type; rounds once. */
 void gops_element_store(gops_type type, double number, void *element);
 
 #endif

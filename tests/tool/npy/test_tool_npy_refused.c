@@ -119,7 +119,7 @@ static void refused_headers(void)
          "it has 8 bytes of elements; its shape and dtype ask for 4"},
         {"{" DESCR ORDER "'shape': (1000000, 1000000)}",
          GOPS_TEST_32_BIT ? "tensor: the product of its first 2 dimensions, in bytes, is "
-                            "above " GOPS_TEST_MAX_BYTES
+                            "above " GOPS_TEST_MAX_BYTES "; they are 1000000,1000000 of f32"
                           : "it has 8 bytes of elements; its shape and dtype ask for "
                             "4000000000000"},
     };
