@@ -228,6 +228,61 @@ static void many_threads(void)
     }
 }
 
+/* What a plan of one thread needs suffices for it as max_workspace. */
+static void no_more_than_needed(void)
+{
+    const struct {
+        const char *algorithm;
+        gops_tensor data, filter;
+        gops_conv_attributes attributes;
+    } all[] = {
+        {"depthwise/masked",
+         GOPS_TEST_TENSOR(GOPS_F32, 1, 64, 56, 53),
+         GOPS_TEST_TENSOR(GOPS_F32, 64, 1, 1, 3, 3),
+         {.auto_pad = GOPS_AUTO_PAD_SAME_UPPER}},
+        {"depthwise/blocked",
+         GOPS_TEST_TENSOR(GOPS_F32, 1, 67, 7, 11),
+         GOPS_TEST_TENSOR(GOPS_F32, 67, 1, 1, 3, 5),
+         {.auto_pad = GOPS_AUTO_PAD_SAME_UPPER}},
+        {"depthwise/rows",
+         GOPS_TEST_TENSOR(GOPS_F64, 1, 19, 31, 37),
+         GOPS_TEST_TENSOR(GOPS_F64, 19, 1, 1, 3, 3),
+         {.auto_pad = GOPS_AUTO_PAD_VALID}},
+        {"direct",
+         GOPS_TEST_TENSOR(GOPS_F32, 1, 11, 23, 29),
+         GOPS_TEST_TENSOR(GOPS_F32, 1, 13, 11, 3, 3),
+         {.auto_pad = GOPS_AUTO_PAD_SAME_UPPER}},
+        {"implicit",
+         GOPS_TEST_TENSOR(GOPS_F32, 1, 11, 23, 29),
+         GOPS_TEST_TENSOR(GOPS_F32, 1, 13, 11, 3, 3),
+         {.auto_pad = GOPS_AUTO_PAD_SAME_UPPER}},
+        {"pointwise/pixels",
+         GOPS_TEST_TENSOR(GOPS_F32, 1, 31, 23, 29),
+         GOPS_TEST_TENSOR(GOPS_F32, 1, 13, 31, 1, 1),
+         {.strides = LIST(2, 2)}},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        gops_problem p = {.operation = GOPS_PROBLEM_CONV,
+                          .data = all[i].data,
+                          .filter = all[i].filter,
+                          .conv = all[i].attributes,
+                          .algorithm = all[i].algorithm,
+                          .threads = 1};
+        gops_plan *plan = NULL, *again = NULL;
+        gops_plan_info info = {.size = sizeof info};
+        gops_error error = {GOPS_OK, ""};
+        if (gops_problem_plan(&p, &plan, NULL) == GOPS_OK) { /* masked wants AVX2 or AVX-512 */
+            gops_plan_get_info(plan, &info, NULL);
+            p.max_workspace = (int64_t)info.workspace_bytes;
+            gops_test_check(info.workspace_bytes == 0 ||
+                                gops_problem_plan(&p, &again, &error) == GOPS_OK,
+                            "%s", error.message);
+        }
+        gops_plan_destroy(plan);
+        gops_plan_destroy(again);
+    }
+}
+
 /* Without images nothing is packed, however many channels there are. */
 static void no_images_of_many_channels(void)
 {
@@ -407,6 +462,7 @@ int main(void)
         {"flops_saturate", flops_saturate},
         {"workspace", workspace},
         {"many_threads", many_threads},
+        {"no_more_than_needed", no_more_than_needed},
         {"no_images_of_many_channels", no_images_of_many_channels},
         {"default_workspace", default_workspace},
         {"filter_layouts", filter_layouts},

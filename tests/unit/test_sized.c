@@ -201,7 +201,7 @@ static void newer(void)
             }
             gops_error error = gops_fresh_error();
             snprintf(message, sizeof message,
-                     "%s.size is %zu; sizeof(%s) is %zu in this library, and byte %zu behind that "
+                     "%s.size is %zu; sizeof(%s) is %zu in this library, and byte %zu "
                      "is not 0",
                      h->name, given.size, h->type, h->bytes, last);
             gops_check_refusal(h->name, hand_over(&given, which, &f, &error), &error, GOPS_INVALID,

@@ -251,7 +251,13 @@ static value instance_norm(network *n)
     gops_drawn_node(n, "InstanceNormalization", &to, GOPS_ORT_FROM(to.name, scale, bias));
     gops_onnx_build_float(&n->graph.builder, "epsilon", 0.25F); /* does not enlarge what is noise */
     if (!whole) {
-        to = reshape(n, to.name, 4, dims);
+        if (gops_drawn_chance(n, 40)) {
+            value shape;
+            gops_drawn_node(n, "Shape", &shape, GOPS_ORT_FROM(from.name));
+            gops_drawn_node(n, "Reshape", &to, GOPS_ORT_FROM(to.name, shape.name));
+        } else {
+            to = reshape(n, to.name, 4, dims);
+        }
         gops_drawn_constant(n, scale, 3, each, 0.5, 1.5);
         gops_drawn_constant(n, bias, 3, each, -0.5, 0.5);
         to = gops_drawn_binary(n, "Mul", &to, scale);
