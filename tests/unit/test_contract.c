@@ -367,8 +367,9 @@ static void unlimited_blocks(void)
     }
     gops_test_check(status == GOPS_OK, "%s", error.message);
     gops_plan_get_info(plan, &info, NULL);
-    gops_test_check(info.workspace_bytes >= (size_t)1 << 60 && info.workspace_bytes <= PTRDIFF_MAX,
-                    "%zu bytes", info.workspace_bytes);
+    const uint64_t bytes = info.workspace_bytes;
+    gops_test_check(bytes >= UINT64_C(1) << 60 && bytes <= PTRDIFF_MAX, "%zu bytes",
+                    info.workspace_bytes);
     gops_plan_destroy(plan);
 }
 

@@ -76,7 +76,7 @@ static void mix(const gops_problem *packer, const gops_problem *other, const cha
     gops_plan *packs = NULL, *takes = NULL;
     gops_packed_filter *filter = NULL;
     gops_error error = gops_fresh_error();
-    char expected[GOPS_MESSAGE_BYTES];
+    _Alignas(8) char expected[GOPS_MESSAGE_BYTES];
     gops_status status = gops_problem_plan(packer, &packs, &error);
     gops_test_check(status == GOPS_OK, "%s", error.message);
     if (isa != NULL)

@@ -111,9 +111,9 @@ const gops_ort_8_bit_rates *gops_ort_8_bit_rates_here(void)
 {
 #if defined(__x86_64__)
     const char *isa = gops_isa();
-    if (isa != NULL && (strcmp(isa, "avx2") == 0 || strcmp(isa, "avx512") == 0)) {
-        return &pairs;
-    }
+    const bool has = isa != NULL && (strcmp(isa, "avx2") == 0 || strcmp(isa, "avx512") == 0);
+#else
+    const bool has = false;
 #endif
-    return NULL;
+    return has ? &pairs : NULL;
 }
