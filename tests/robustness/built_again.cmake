@@ -33,7 +33,10 @@ list(TRANSFORM targets REPLACE "^test_fuzz_" "replay_")
 list(TRANSFORM tests REPLACE "^random$" "random(_portable)?")
 list(TRANSFORM tests REPLACE "^(random_quantized)$" "\\1_.*") # has a test for each case
 string(REPLACE ";" "|" pattern "${tests}")
-string(REPLACE ";" " " flags "${FLAGS}")
+if(FLAGS) # else the toolchain's own
+  string(REPLACE ";" " " flags "${FLAGS}")
+  list(APPEND how "-DCMAKE_C_FLAGS=${flags}")
+endif()
 
 # run(command...): ends the test where the command fails.
 function(run)
@@ -55,7 +58,7 @@ endif()
 set(portable "$<STREQUAL:$<TARGET_PROPERTY:NAME>,groupops_kernels_portable>")
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BINARY} -G Ninja ${how} -DCMAKE_BUILD_TYPE=${BUILD}
     -DGROUPOPS_BLAS=${BLAS} -DGROUPOPS_HARDEN=OFF -DGROUPOPS_TOOL=OFF -DGROUPOPS_ORT=OFF
-    "-DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS}$<SEMICOLON>$<${portable}:${PORTABLE_FLAGS}>" "-DGROUPOPS_ISAS=${ISAS}" "-DCMAKE_C_FLAGS=${flags}")
+    "-DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS}$<SEMICOLON>$<${portable}:${PORTABLE_FLAGS}>" "-DGROUPOPS_ISAS=${ISAS}")
 run(${CMAKE_COMMAND} --build ${BINARY} --parallel 2 --target ${targets})
 run(${CMAKE_CTEST_COMMAND} --test-dir ${BINARY} --output-on-failure -R "^(${pattern})$")
 message("${output}")
