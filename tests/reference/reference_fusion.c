@@ -171,11 +171,12 @@ void gops_reference_fuse(gops_reference_result *result, const gops_reference_ope
                          const gops_activation *activation)
 {
     const gops_tensor *tensor = &result->tensor;
-    int64_t pixels = pixels_of(tensor);
     const int after = operands->residual != NULL && operands->residual_after;
-    if (operands->bias == NULL && operands->residual == NULL &&
-        activation->kind == GOPS_ACTIVATION_NONE)
+    if (gops_test_elements(tensor) == 0 || /* axes of any length */
+        (operands->bias == NULL && operands->residual == NULL &&
+         activation->kind == GOPS_ACTIVATION_NONE))
         return;
+    const int64_t pixels = pixels_of(tensor);
     for (int64_t i = 0; i < gops_test_elements(tensor); i++) {
         const fused e =
             read_fused(tensor->type, operands, activation, i / pixels % tensor->dims[1], i);
