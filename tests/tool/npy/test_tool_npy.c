@@ -5,6 +5,7 @@
 #include "tool_npy.h"
 #include "tool_process.h"
 
+#include "npy/element.h"
 #include "npy/npy.h"
 
 #include <inttypes.h>
@@ -237,6 +238,29 @@ static void write_every_rank(void)
     }
 }
 
+/* Halfway between two numbers of the type, but for a bit that floats lack: up, not to even. */
+static void elements_round_once(void)
+{
+    static const struct {
+        gops_type type;
+        double number, expected;
+    } all[] = {
+        {GOPS_F16, 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-10},
+        {GOPS_F16, -1 - 0x1p-11 - 0x1p-40, -1 - 0x1p-10},
+        {GOPS_F16, 1 + 0x1p-11, 1},
+        {GOPS_BF16, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},
+        {GOPS_F8E4M3, 1 + 0x1p-4 + 0x1p-40, 1 + 0x1p-3},
+        {GOPS_F32, 1 + 0x1p-24 + 0x1p-40, 1 + 0x1p-23},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        uint64_t element = 0;
+        gops_element_store(all[i].type, all[i].number, &element);
+        const double got = gops_element_load(all[i].type, &element);
+        gops_test_check(got == all[i].expected, "%a becomes %a of %s, not %a", all[i].number, got,
+                        gops_test_type_name(all[i].type), all[i].expected);
+    }
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
@@ -246,6 +270,7 @@ int main(void)
         {"retype", retype},
         {"write_every_type", write_every_type},
         {"write_every_rank", write_every_rank},
+        {"elements_round_once", elements_round_once},
         {0},
     };
     tool_folder_enter();
