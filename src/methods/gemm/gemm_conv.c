@@ -201,8 +201,8 @@ static double gemm_conv_estimate(const gops_plan *plan, const parameters *p)
         conv->batch * conv->groups * p->blocks == 1 && (double)conv->flops > SMALL_FLOPS
             ? LONE_ITEM_SLOWER
             : 1;
-    const double filled = (double)conv->output_pixels /
-                          (double)gops_round_up(conv->output_pixels, TILE_COLUMNS);
+    const double filled =
+        (double)conv->output_pixels / (double)gops_round_up(conv->output_pixels, TILE_COLUMNS);
     return lone * (images * image + NS_PER_FLOP * (double)conv->flops / speed / filled) * wide;
 }
 
