@@ -292,6 +292,37 @@ static void open_batch(void)
     free(model.bytes);
 }
 
+/* Images of a closed batch are a region's, whatever else in the model is open. */
+static void closed_beside_open(void)
+{
+    static const int64_t dims[] = {2, 2, 5, 7}, w_dims[] = {2, 1, 1, 1};
+    static const int64_t open_dims[] = {GOPS_ONNX_BATCH, 3};
+    static const float w[] = {2, 3};
+    const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_NONE, 1, false};
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    ort_session *session = NULL;
+    gops_ort_load();
+    gops_onnx_build(&builder, 21);
+    gops_onnx_build_input(&builder, "z", GOPS_ONNX_FLOAT, 2, open_dims);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, dims);
+    gops_onnx_build_constant(&builder, "w", GOPS_ONNX_FLOAT, 4, w_dims, w, sizeof w);
+    gops_onnx_build_node(&builder, "Neg", "n", (const char *[]){"z"}, 1);
+    gops_onnx_build_node(&builder, "Conv", "c", (const char *[]){"x", "w"}, 2);
+    gops_onnx_build_int(&builder, "group", 2);
+    gops_onnx_build_node(&builder, "GlobalAveragePool", "g", (const char *[]){"c"}, 1);
+    gops_onnx_build_node(&builder, "Mul", "y", (const char *[]){"c", "g"}, 2);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, 4, dims);
+    gops_onnx_build_output(&builder, "n", GOPS_ONNX_FLOAT, 2, open_dims);
+    gops_onnx_build_end(&builder, &model);
+    if (gops_ort_works(gops_ort_open(&model, &with, &session), "opening")) {
+        const int claimed = gops_ort_claimed(session, false);
+        gops_test_check(claimed == 3 && gops_ort_parts(session) == 1, "%d nodes claimed", claimed);
+    }
+    gops_ort_load()->release_session(session);
+    free(model.bytes);
+}
+
 enum { CHANNELS = 64, GROUPS = 4, SIDE = 28, VALUES = CHANNELS * SIDE * SIDE };
 enum { WEIGHTS = CHANNELS * CHANNELS / GROUPS * 9 };
 static const int64_t data_dims[] = {1, CHANNELS, SIDE, SIDE};
@@ -392,10 +423,15 @@ static void accuracy(void)
 int main(void)
 {
     const gops_test_case cases[] = {
-        {"old_runtime", old_runtime}, {"empty_slots", empty_slots},
-        {"shapes", shapes},           {"weights", weights},
-        {"read_twice", read_twice},   {"open_batch", open_batch},
-        {"accuracy", accuracy},       {NULL, NULL},
+        {"old_runtime", old_runtime},
+        {"empty_slots", empty_slots},
+        {"shapes", shapes},
+        {"weights", weights},
+        {"read_twice", read_twice},
+        {"open_batch", open_batch},
+        {"closed_beside_open", closed_beside_open},
+        {"accuracy", accuracy},
+        {NULL, NULL},
     };
     const int status = gops_test_main("ONNX Runtime, provider", cases);
     gops_ort_unload();

@@ -162,19 +162,26 @@ static ort_status *sort_outputs(const gops_ort_runtime *runtime, gops_ort_graph 
     return NULL;
 }
 
-/* The first one that there is. */
+static bool is_operation(const gops_ort_node *node)
+{
+    static const char *const types[] = {"Conv", "ConvTranspose", "GroupNormalization"};
+    bool is = false;
+    for (int i = 0; i < 3; i++) {
+        is = is || strcmp(node->type, types[i]) == 0;
+    }
+    return is && node->input_count > 0 && node->inputs[0] != NULL;
+}
+
+/* The first of the operations decides: other values, as the boxes that a detector found, may be open in models whose
+ * images are not. A region has one of these operations, and values of one batch. */
 static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *graph)
 {
-    ort_status *status = NULL;
     for (size_t i = 0; i < graph->node_count; i++) {
-        const gops_ort_node *node = &graph->nodes[i];
-        for (size_t k = 0; k < node->input_count && status == NULL && graph->batch == NULL; k++) {
-            if (node->inputs[k] != NULL) {
-                status = gops_ort_value_batch(runtime, node->inputs[k], &graph->batch);
-            }
+        if (is_operation(&graph->nodes[i])) {
+            return gops_ort_value_batch(runtime, graph->nodes[i].inputs[0], &graph->batch);
         }
     }
-    return status;
+    return NULL;
 }
 
 ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph *from,

@@ -38,7 +38,7 @@ typedef struct gops_ort_graph {
     size_t use_count;
     const gops_ort_output *outputs; /* sorted by value */
     size_t output_count;
-    /* The name of the first dimension of what nodes read, where the model leaves that open; NULL: it does not. */
+    /* The name that the model gives the batch of the first convolution or normalization; NULL: it is closed. */
     const char *batch;
     bool nested; /* nodes contain graphs that read values of this one, which `uses` lacks */
     void *memory[2];
