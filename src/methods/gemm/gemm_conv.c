@@ -223,7 +223,8 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
     }
     p->rows = gops_min(p->rows, GOPS_GEMM_MAX_SIZE);
     p->columns = gops_min(p->columns, GOPS_GEMM_MAX_SIZE);
-    p->channels = gops_min(p->channels, GOPS_GEMM_MAX_SIZE);
+    /* A single row of the filter has no leading dimension that counts. */
+    p->channels = p->k > GOPS_GEMM_MAX_SIZE ? 1 : gops_min(p->channels, GOPS_GEMM_MAX_SIZE);
     if (!gemm_conv_fit(plan, p, worker_limit)) {
         return gops_fail(error, GOPS_INVALID,
                          "max_workspace is %lld; gemm needs at least %lld bytes for one thread",
@@ -282,7 +283,7 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
         product.ldb = (int32_t)at->columns;
     }
     product.accumulate = row0 > 0;
-    product.lda = (int32_t)p->k;
+    product.lda = (int32_t)gops_min(p->k, GOPS_GEMM_MAX_SIZE);
     return product;
 }
 

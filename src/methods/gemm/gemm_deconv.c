@@ -182,6 +182,11 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, go
                          "gemm takes a kernel of at most %d taps; it has %lld", GOPS_GEMM_MAX_SIZE,
                          (long long)conv->taps);
     }
+    if (conv->channels_in > GOPS_GEMM_MAX_SIZE) { /* the leading dimension of the filter */
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "gemm takes up to %d input channels; there are %lld", GOPS_GEMM_MAX_SIZE,
+                         (long long)conv->channels_in);
+    }
     *p = (gops_gemm_deconv_parameters){
         .channels = gops_min(conv->channels_out, GOPS_GEMM_MAX_SIZE / conv->taps),
         .columns = gops_min(conv->data_pixels, GOPS_GEMM_MAX_SIZE),
