@@ -174,8 +174,8 @@ static double gemm_conv_estimate(const gops_plan *plan, const parameters *p)
     static const double NS_PER_PACKED_VALUE = 0.05, NS_PER_OUTPUT = 0.2, NS_PER_GEMM = 300;
     /* The BLAS copies the weights, which fewer pixels do not hide. */
     static const double NS_PER_PACKED_WEIGHT = 0.1, HIDING_PIXELS = 32;
-    /* A BLAS multiplies the columns that its tiles do not divide more slowly: 320 -> 80 on 7x7 took 1.4 times as long as
-     * whole tiles would (OpenBLAS's Zen kernels on a Zen 3). */
+    /* A BLAS multiplies the columns that its tiles do not divide more slowly: 320 -> 80 on 7x7 took 1.4 times as long
+     * as whole tiles would (OpenBLAS's Zen kernels on a Zen 3). */
     static const int64_t TILE_COLUMNS = 16;
     /* A lone work item leaves all threads but one without work, and which method is chosen must not depend on
      * how many there are. By other methods two threads take 0.55 of one's time. */
