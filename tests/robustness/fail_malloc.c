@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ extern int __close(int descriptor);
 static atomic_long calls, wanted;
 static _Thread_local int looking; /* dladdr and what follows may allocate */
 
-static int counts(const void *caller)
+static int is_counted(const void *caller)
 {
     static const char *const spared[] = {"libgomp",     "libomp",  "libopenblas", "ld-linux",
                                          "libgfortran", "libblis", "libquadmath"};
@@ -44,6 +45,21 @@ static int counts(const void *caller)
         if (strstr(info.dli_fname, spared[i]) != NULL)
             return 0;
     return info.dli_sname == NULL || strcmp(info.dli_sname, "xmlBufGrow") != 0;
+}
+
+/* is_counted, remembered by caller: dladdr reads through all of an object's symbols. */
+static int counts(const void *caller)
+{
+    static _Thread_local struct {
+        const void *caller;
+        int counts;
+    } known[256];
+    const size_t at = (uintptr_t)caller / 4 % (sizeof known / sizeof known[0]);
+    if (known[at].caller != caller) {
+        known[at].counts = is_counted(caller);
+        known[at].caller = caller;
+    }
+    return known[at].counts;
 }
 
 static int fails(const void *caller)
