@@ -1,7 +1,7 @@
 # The short form of what takes a build of its own: builds the library and the test programs TESTS in
 # BINARY by COMPILER (through LAUNCHER), or for the processor CROSS, as BUILD with the FLAGS and the
-# instruction sets ISAS, or those of COMMAND that run here, and runs them. The inner loops are compiled with KERNEL_FLAGS besides, the portable
-# ones with PORTABLE_FLAGS after these.
+# instruction sets ISAS, or those of COMMAND that run here, and runs them. The inner loops are compiled with
+# KERNEL_FLAGS besides.
 # Without the compiler, or without what ./cmake/dev cross has fetched for the processor, it is skipped.
 set(how "")
 if(LAUNCHER)
@@ -55,10 +55,9 @@ if(COMMAND)
   list(FILTER ISAS EXCLUDE REGEX "not on this processor")
   list(JOIN ISAS "\\;" ISAS)
 endif()
-set(portable "$<STREQUAL:$<TARGET_PROPERTY:NAME>,groupops_kernels_portable>")
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BINARY} -G Ninja ${how} -DCMAKE_BUILD_TYPE=${BUILD}
     -DGROUPOPS_BLAS=${BLAS} -DGROUPOPS_HARDEN=OFF -DGROUPOPS_TOOL=OFF -DGROUPOPS_ORT=OFF
-    "-DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS}$<SEMICOLON>$<${portable}:${PORTABLE_FLAGS}>" "-DGROUPOPS_ISAS=${ISAS}")
+    "-DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS}" "-DGROUPOPS_ISAS=${ISAS}")
 run(${CMAKE_COMMAND} --build ${BINARY} --parallel 2 --target ${targets})
 run(${CMAKE_CTEST_COMMAND} --test-dir ${BINARY} --output-on-failure -R "^(${pattern})$")
 message("${output}")

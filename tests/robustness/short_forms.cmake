@@ -3,9 +3,9 @@
 # too.
 
 # short_form(NAME COMPILER|CROSS name TESTS name,... [BUILD type] [FLAGS flag...] [KERNEL_FLAGS flag]
-#            [PORTABLE_FLAGS flag] [ISAS sets] [ENVIRONMENT variable...]): see built_again.cmake.
+#            [ISAS sets] [ENVIRONMENT variable...]): see built_again.cmake.
 function(short_form name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMPILER;CROSS;TESTS;BUILD;KERNEL_FLAGS;PORTABLE_FLAGS;ISAS"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMPILER;CROSS;TESTS;BUILD;KERNEL_FLAGS;ISAS"
                         "FLAGS;ENVIRONMENT")
   if(NOT arg_BUILD)
     set(arg_BUILD Debug)
@@ -20,18 +20,16 @@ function(short_form name)
   add_test(NAME ${name}
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBINARY=${PROJECT_BINARY_DIR}/${name}
             -DCOMPILER=${arg_COMPILER} -DCROSS=${arg_CROSS} -DTESTS=${arg_TESTS} -DFLAGS=${flags}
-            -DBUILD=${arg_BUILD} -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DPORTABLE_FLAGS=${arg_PORTABLE_FLAGS}
-            -DISAS=${arg_ISAS} -DCOMMAND=${command} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
+            -DBUILD=${arg_BUILD} -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DISAS=${arg_ISAS} -DCOMMAND=${command} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
             -DBLAS=${GROUPOPS_BLAS} -P ${CMAKE_CURRENT_SOURCE_DIR}/built_again.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1500 LABELS short_form ENVIRONMENT "${arg_ENVIRONMENT}"
                        SKIP_REGULAR_EXPRESSION "^skipped, because")
 endfunction()
 
 # Of `builds`, its other two forms at once. The inner loops, which each test program would compile again, are
-# not linked so. For all that the processor has, those of every set become much the same code, so that only
-# the portable ones are optimized; the others show that no set takes what it must not from the compiler.
+# not linked so, and not optimized: they show that no set takes what it must not from the compiler.
 short_form(native_lto COMPILER ${CMAKE_C_COMPILER} TESTS random,random_quantized BUILD Release
-  FLAGS -O3 -march=native -flto=auto KERNEL_FLAGS "SHELL:-fno-lto -O0" PORTABLE_FLAGS -O2
+  FLAGS -O3 -march=native -flto=auto KERNEL_FLAGS "SHELL:-fno-lto -O0"
   ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=2000)
 # The inner loops, in which UndefinedBehaviorSanitizer takes minutes, are left to the long form.
 short_form(sanitized_address COMPILER ${CMAKE_C_COMPILER} TESTS random,random_quantized,fuzz_operations
