@@ -5,7 +5,8 @@
 #   groupops_isa_NAME_base     a set that adds few instructions takes all other kernels from this one;
 #                              itself, if it has all of its own
 #   groupops_isa_NAME_vnni     the set whose kernels of 8 bits it takes: mostly itself
-#   groupops_isa_NAME_kinds    the kinds of files *.KIND.isa.c that are compiled for it: vnni (8 bits),
+#   groupops_isa_NAME_vbmi     likewise those of 8 bits for which VBMI makes a difference
+#   groupops_isa_NAME_kinds    the kinds of files *.KIND.isa.c that are compiled for it: vnni, vbmi,
 #                              bf16, amx, each (for every set)
 
 include(CheckCompilerFlag)
@@ -15,7 +16,8 @@ set(groupops_isas portable)
 set(groupops_isa_portable_flags "")
 set(groupops_isa_portable_base portable)
 set(groupops_isa_portable_vnni portable)
-set(groupops_isa_portable_kinds vnni each)
+set(groupops_isa_portable_vbmi portable)
+set(groupops_isa_portable_kinds vnni vbmi each)
 
 # AMX and AVX512-BF16 in plain C, so that their kernels can be tested on every processor. Vectors of
 # 64 bytes stay within functions.
@@ -25,6 +27,7 @@ endif()
 set(groupops_isa_amx_emulated_flags -DGOPS_EMULATED_ISA=1 -Wno-psabi)
 set(groupops_isa_amx_emulated_base portable)
 set(groupops_isa_amx_emulated_vnni amx_emulated)
+set(groupops_isa_amx_emulated_vbmi portable)
 set(groupops_isa_amx_emulated_kinds vnni bf16 amx each)
 
 set(base_avx2 avx2)
@@ -39,13 +42,17 @@ set(base_avx512vnni avx512)
 set(wanted_avx512vnni ${wanted_avx512} -mavx512vnni)
 set(base_avx512vbmi avx512)
 set(wanted_avx512vbmi ${wanted_avx512vnni} -mavx512vbmi)
+set(vnni_avx512vbmi avx512vnni)
+set(kinds_avx512vbmi vbmi each)
 # Zen 4 and later; Cooper Lake, without VBMI, goes without.
 set(base_avx512bf16 avx512)
 set(wanted_avx512bf16 ${wanted_avx512vbmi} -mavx512bf16)
-set(vnni_avx512bf16 avx512vbmi)
+set(vnni_avx512bf16 avx512vnni)
+set(vbmi_avx512bf16 avx512vbmi)
 set(kinds_avx512bf16 bf16 each)
 set(base_amx avx512)
 set(wanted_amx ${wanted_avx512bf16} -mamx-tile -mamx-int8 -mamx-bf16)
+set(vbmi_amx avx512vbmi)
 set(kinds_amx vnni bf16 amx each)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   foreach(isa avx2 avx2vnni avx512 avx512vnni avx512vbmi avx512bf16 amx)
@@ -53,7 +60,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
     if(NOT GROUPOPS_ISAS STREQUAL "all" AND NOT isa IN_LIST GROUPOPS_ISAS)
       continue()
     endif()
-    set(needed ${base} ${vnni_${isa}})
+    set(needed ${base} ${vnni_${isa}} ${vbmi_${isa}})
     list(REMOVE_ITEM needed ${isa} ${groupops_isas})
     if(needed)
       continue()
@@ -65,8 +72,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
       set(groupops_isa_${isa}_flags ${wanted_${isa}})
       set(groupops_isa_${isa}_base ${base})
       set(groupops_isa_${isa}_vnni ${isa})
-      set(groupops_isa_${isa}_kinds vnni each)
-      foreach(what vnni kinds)
+      set(groupops_isa_${isa}_vbmi ${isa})
+      set(groupops_isa_${isa}_kinds vnni vbmi each)
+      foreach(what vnni vbmi kinds)
         if(DEFINED ${what}_${isa})
           set(groupops_isa_${isa}_${what} ${${what}_${isa}})
         endif()
@@ -77,7 +85,7 @@ endif()
 foreach(isa IN LISTS GROUPOPS_ISAS)
   if(NOT isa STREQUAL "all" AND NOT isa IN_LIST groupops_isas)
     message(FATAL_ERROR "GROUPOPS_ISAS names \"${isa}\": no such set, or none that the compiler has for this "
-                        "processor, or one that takes kernels from others that are not listed: ${base_${isa}} ${vnni_${isa}}")
+                        "processor, or one that takes kernels from others that are not listed: ${base_${isa}} ${vnni_${isa}} ${vbmi_${isa}}")
   endif()
 endforeach()
 message(STATUS "Instruction sets: ${groupops_isas}")

@@ -6,8 +6,8 @@
  *
  * A set may only add a few instructions to another one, its base (cmake/isa.cmake). For it only the
  * files *.KIND.isa.c of the kinds that it has are compiled, and its table takes what is not in these
- * from the base: GOPS_BASE_NAME(symbol), or, what multiplies 8 bits, GOPS_VNNI_NAME(symbol). A set
- * that has all of its own is its own base.
+ * from the base: GOPS_BASE_NAME(symbol); or, what multiplies 8 bits, from sets of its own choice:
+ * GOPS_VNNI_NAME(symbol), GOPS_VBMI_NAME(symbol). A set that has all of its own is its own base.
  */
 #ifndef GOPS_ISA_H
 #define GOPS_ISA_H
@@ -19,6 +19,7 @@
 #define GOPS_ISA_NAME(symbol) GOPS_PASTE(symbol, GOPS_ISA)
 #define GOPS_BASE_NAME(symbol) GOPS_PASTE(symbol, GOPS_BASE_ISA)
 #define GOPS_VNNI_NAME(symbol) GOPS_PASTE(symbol, GOPS_VNNI_ISA)
+#define GOPS_VBMI_NAME(symbol) GOPS_PASTE(symbol, GOPS_VBMI_ISA)
 
 /* One member for each folder that has such code. Only that folder knows what its member holds. */
 typedef struct gops_kernels {
@@ -61,7 +62,7 @@ extern const struct gops_pointwise *const GOPS_BASE_NAME(gops_pointwise_table)[]
 extern const struct gops_winograd_kernels *const GOPS_BASE_NAME(gops_winograd_table)[];
 extern const struct gops_depthwise_forms GOPS_BASE_NAME(gops_depthwise_forms);
 extern const struct gops_depthwise_pairs GOPS_VNNI_NAME(gops_depthwise_pairs);
-extern const struct gops_depthwise_permuted GOPS_VNNI_NAME(gops_depthwise_permuted);
+extern const struct gops_depthwise_permuted GOPS_VBMI_NAME(gops_depthwise_permuted);
 extern const struct gops_norm_kernels GOPS_BASE_NAME(gops_norm_kernels);
 #endif
 

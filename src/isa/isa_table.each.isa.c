@@ -22,6 +22,6 @@ const gops_kernels GOPS_ISA_NAME(gops_kernels) = {
     .winograd = GOPS_BASE_NAME(gops_winograd_table),
     .depthwise = &GOPS_BASE_NAME(gops_depthwise_forms),
     .depthwise_pairs = &GOPS_VNNI_NAME(gops_depthwise_pairs),
-    .depthwise_permuted = &GOPS_VNNI_NAME(gops_depthwise_permuted),
+    .depthwise_permuted = &GOPS_VBMI_NAME(gops_depthwise_permuted),
     .norm = &GOPS_BASE_NAME(gops_norm_kernels),
 };

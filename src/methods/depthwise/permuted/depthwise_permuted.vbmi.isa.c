@@ -1,4 +1,4 @@
-/* depthwise_permuted.vnni.isa.c: the kernels of depthwise/permuted, for AVX-512 with VNNI. */
+/* depthwise_permuted.vbmi.isa.c: the kernels of depthwise/permuted, for AVX-512 with VNNI. */
 #include "methods/depthwise/permuted/depthwise_permuted.h"
 
 #include "base/checked.h"
