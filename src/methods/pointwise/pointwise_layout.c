@@ -22,6 +22,7 @@ enum {
     CONFLICT_BLOCKS = 4,  /* the same of a panel whose lines evict each other */
     STRADDLED_BLOCKS = 6, /* the same of a panel whose vectors straddle cache lines */
     MAX_PANELS = 8,       /* at a time */
+    FEW_CHANNELS = 32,    /* of data: multiplying them takes less time than waiting for outputs */
     WIDE_LANES = 16,      /* of f32, with 32 registers */
     WIDE_MR = 8,          /* with 32 registers */
 };
@@ -246,18 +247,24 @@ static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p
            (far || (large_l2 && plan->kernels->vector_bytes < GOPS_CACHE_LINE));
 }
 
-/* How many workers, at most, each write half of an L2 and more, or read and write all of it, so that outputs leave it;
- * 0 where the tiles for that do not serve. With them 16 -> 96 on 112x112 took 0.32 ms instead of 0.52, medians of turns
- * (Intel Xeon, Granite Rapids class); not measured on processors with a smaller L2. */
+/* How many workers, at most, have outputs that leave the second level cache; 0 where the tiles for that do not serve.
+ * With a large L2: so many that each writes half of it and more, or reads and writes all of it. With them 16 -> 96 on
+ * 112x112 took 0.32 ms instead of 0.52, medians of turns (Intel Xeon, Granite Rapids class). Behind a smaller one the
+ * next cache answers sooner, and only layers of few channels wait for it: inside networks 32 -> 16 on 112x112 took 0.68
+ * of its time, 16 -> 64 0.7 and 16 -> 96 0.85 to 0.93, but 64 -> 128 on 56x56 1.03, medians with one thread, and with
+ * two they gained more (Zen 3, AVX2; not measured by AVX-512). */
 static int32_t large_workers(const gops_plan *plan, const gops_pointwise_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute), l2 = plan->machine.l2_bytes;
     const int64_t outputs = gops_mul_saturate(conv->channels_out * bytes, conv->output_pixels);
     const int64_t data = gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels);
-    if (!gops_machine_has_large_l2(&plan->machine) || p->gathers ||
-        p->depth_block < conv->channels_in) {
+    if (p->gathers || p->depth_block < conv->channels_in) {
         return 0;
+    }
+    if (!gops_machine_has_large_l2(&plan->machine)) {
+        const bool waits = conv->channels_in <= FEW_CHANNELS && data / 3 + outputs / 3 >= l2;
+        return waits ? INT32_MAX : 0;
     }
     const int64_t moved = p->blocks.count < COPY_BLOCKS ? 0 : (data / 2 + outputs / 2) / (l2 / 2);
     return (int32_t)gops_min(gops_max(outputs / (l2 / 2), moved), INT32_MAX);
@@ -343,7 +350,8 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     const int64_t panel = vectors * kernels->lanes * bytes;
     p->copies = !p->gathers && (panel_straddles(plan, p, panel) ||
                                 panel_conflicts(plan, p, panel) || panel_scatters(plan, p, panel));
-    p->copies_large = p->item_blocks >= COPY_BLOCKS;
+    p->copies_large =
+        gops_machine_has_large_l2(&plan->machine) ? p->item_blocks >= COPY_BLOCKS : p->copies;
     lay_out_workspace(plan, p, panel, worker_limit);
     if (plan->worker_bytes > worker_limit - plan->shared_bytes) {
         return gops_fail(
