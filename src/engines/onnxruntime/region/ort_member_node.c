@@ -67,18 +67,24 @@ static ort_status *make_identity(gops_ort_reading *from, gops_ort_member **membe
     return status;
 }
 
-static ort_status *read_add(gops_ort_reading *from, gops_ort_member **member)
+/* The second of two inputs; *serves is false where there is another number of them, or no shape is known. */
+static ort_status *read_second(const gops_ort_reading *from, gops_tensor *second, bool *serves)
 {
     const gops_ort_node *node = from->node;
+    *serves = node->input_count == 2;
+    return *serves ? gops_ort_read_fed(from->runtime, from->graph, node->inputs[1], second, serves)
+                   : NULL;
+}
+
+static ort_status *read_add(gops_ort_reading *from, gops_ort_member **member)
+{
     gops_tensor other;
-    bool serves = node->input_count == 2;
-    ort_status *status =
-        serves ? gops_ort_read_fed(from->runtime, from->graph, node->inputs[1], &other, &serves)
-               : NULL;
+    bool serves;
+    ort_status *status = read_second(from, &other, &serves);
     if (status != NULL || !serves || !gops_ort_same_shape(&from->data, &other)) {
         return status;
     }
-    from->claim.inputs[GOPS_ORT_RESIDUAL] = node->input_names[1];
+    from->claim.inputs[GOPS_ORT_RESIDUAL] = from->node->input_names[1];
     status = gops_ort_add_activation(from->runtime, from->graph, &from->claim);
     return status != NULL ? status : make_identity(from, member);
 }
@@ -104,12 +110,9 @@ static bool is_gate(const gops_tensor *data, const gops_tensor *gate)
 
 static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member)
 {
-    const gops_ort_node *node = from->node;
     gops_tensor other;
-    bool serves = node->input_count == 2;
-    ort_status *status =
-        serves ? gops_ort_read_fed(from->runtime, from->graph, node->inputs[1], &other, &serves)
-               : NULL;
+    bool serves;
+    ort_status *status = read_second(from, &other, &serves);
     if (status != NULL || !serves) {
         return status;
     }
@@ -122,8 +125,8 @@ static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member
     if (*member == NULL) {
         return gops_ort_no_memory(from->runtime, "a node");
     }
-    (*member)->two_inputs[0] = node->input_names[first ? 0 : 1];
-    (*member)->two_inputs[1] = node->input_names[first ? 1 : 0];
+    (*member)->two_inputs[0] = from->node->input_names[first ? 0 : 1];
+    (*member)->two_inputs[1] = from->node->input_names[first ? 1 : 0];
     (*member)->input_count = 2;
     (*member)->is_gate = !same;
     return NULL;
