@@ -85,7 +85,8 @@ endif()
 foreach(isa IN LISTS GROUPOPS_ISAS)
   if(NOT isa STREQUAL "all" AND NOT isa IN_LIST groupops_isas)
     message(FATAL_ERROR "GROUPOPS_ISAS names \"${isa}\": no such set, or none that the compiler has for this "
-                        "processor, or one that takes kernels from others that are not listed: ${base_${isa}} ${vnni_${isa}} ${vbmi_${isa}}")
+                        "processor, or one that takes kernels from others that are not listed: "
+                        "${base_${isa}} ${vnni_${isa}} ${vbmi_${isa}}")
   endif()
 endforeach()
 message(STATUS "Instruction sets: ${groupops_isas}")

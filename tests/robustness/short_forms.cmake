@@ -20,7 +20,8 @@ function(short_form name)
   add_test(NAME ${name}
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBINARY=${PROJECT_BINARY_DIR}/${name}
             -DCOMPILER=${arg_COMPILER} -DCROSS=${arg_CROSS} -DTESTS=${arg_TESTS} -DFLAGS=${flags}
-            -DBUILD=${arg_BUILD} -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DISAS=${arg_ISAS} -DCOMMAND=${command} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
+            -DBUILD=${arg_BUILD} -DKERNEL_FLAGS=${arg_KERNEL_FLAGS} -DISAS=${arg_ISAS}
+            -DCOMMAND=${command} -DLAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
             -DBLAS=${GROUPOPS_BLAS} -P ${CMAKE_CURRENT_SOURCE_DIR}/built_again.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1500 LABELS short_form ENVIRONMENT "${arg_ENVIRONMENT}"
                        SKIP_REGULAR_EXPRESSION "^skipped, because")
