@@ -283,7 +283,7 @@ void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read
         .residual_scale = or_one(read->residual_scale),
         .data_zero = read->data_zero_point,
         .output_zero = read->output_zero_point,
-        .residual_zero = gops_is_8_bit(plan->residual_type->type) ? read->residual_zero_point : 0,
+        .residual_zero = read->residual_zero_point, /* for all plans that share the filter */
         .sum_scale = scaled ? read->sum_scale : 0,
         .sum_zero = read->sum_zero_point,
         .residual_first = read->residual_first,

@@ -2,6 +2,7 @@
  * What quantized plans and their executions refuse: types, activations, arguments that belong to
  * another plan.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,6 +156,33 @@ static void sums_of_another_plan(void)
     gops_quantized_stop(&s);
 }
 
+/* The zero point of a residual that the plan which packed the filter does not have. */
+static void residual_of_another_plan(void)
+{
+    gops_quantized_subject s;
+    gops_packed_filter *filter = NULL;
+    gops_error error = gops_fresh_error();
+    gops_quantized_start(&s, gops_quantized_problem(GOPS_U8, GOPS_I8, GOPS_F32));
+    gops_quantization q = s.quantization;
+    q.residual_scale = 0.5F;
+    q.residual_zero_point = 128;
+    gops_test_check(gops_filter_create(s.plan, s.weights, &q, &filter, &error) == GOPS_OK, "%s",
+                    error.message);
+    gops_filter_destroy(s.filter);
+    s.filter = filter;
+    gops_plan_destroy(s.plan);
+    s.problem.residual_type = GOPS_U8;
+    s.plan = gops_quantized_plan(&s.problem);
+    gops_test_check(gops_quantized_execute(&s, s.residual, s.output, &error) == GOPS_OK, "%s",
+                    error.message);
+    for (int i = 0; i < GOPS_QUANTIZED_OUTPUTS; i++) {
+        const float with = s.expected[i] - 64; /* the residual is all 0 */
+        gops_test_check(fabsf(s.output[i] - with) < 1e-3F, "output %d is %g, not %g", i,
+                        (double)s.output[i], (double)with);
+    }
+    gops_quantized_stop(&s);
+}
+
 static void arguments_of_types(void)
 {
     gops_quantized_subject s;
@@ -190,6 +218,7 @@ int main(void)
                                            {"activations", activations},
                                            {"not_quantized", not_quantized},
                                            {"sums_of_another_plan", sums_of_another_plan},
+                                           {"residual_of_another_plan", residual_of_another_plan},
                                            {"arguments_of_types", arguments_of_types},
                                            {NULL, NULL}};
     return gops_test_main("the contract of quantized plans", cases);

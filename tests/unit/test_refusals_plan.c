@@ -144,24 +144,70 @@ static void filters_of_bytes(void)
     mix(&packer, &p, NULL, "output type i32; the plan's is f32");
 }
 
-static void filters_of_strides(void)
+/* Gives a filter that one plan packed to another, whose packing differs by strides or dilations alone. */
+static void mix_orders(const gops_problem *packer, const gops_problem *other)
 {
-    gops_problem p = deconv();
-    p.deconv.strides = (gops_list)LIST(2, 4);
-    const gops_problem packer = deconv();
     gops_plan *packs = NULL, *takes = NULL;
     gops_packed_filter *filter = NULL;
     gops_error error = gops_fresh_error();
-    gops_problem_plan(&packer, &packs, NULL);
-    gops_problem_plan(&p, &takes, NULL);
+    char algorithm[64];
+    gops_problem_plan(packer, &packs, NULL);
+    gops_problem_plan(other, &takes, NULL);
     gops_filter_create(packs, zeros, NULL, &filter, NULL);
+    snprintf(algorithm, sizeof algorithm, "algorithm %s", other->algorithm);
     gops_test_check(gops_filter_update(takes, filter, zeros, NULL, &error) == GOPS_INVALID &&
                         strstr(error.message, "another shape or stride") != NULL &&
-                        strstr(error.message, "algorithm subconv") != NULL,
+                        strstr(error.message, algorithm) != NULL,
                     "%s", error.message);
     gops_filter_destroy(filter);
     gops_plan_destroy(packs);
     gops_plan_destroy(takes);
+}
+
+static void filters_of_strides(void)
+{
+    const gops_problem packer = deconv();
+    gops_problem p = packer;
+    p.deconv.strides = (gops_list)LIST(2, 4);
+    mix_orders(&packer, &p);
+}
+
+static gops_problem depthwise(gops_problem_operation operation, const char *algorithm)
+{
+    return (gops_problem){.operation = operation,
+                          .data = GOPS_TEST_TENSOR(GOPS_U8, 1, 64, 20, 20),
+                          .filter = GOPS_TEST_TENSOR(GOPS_I8, 64, 1, 1, 4, 4),
+                          .output_type = GOPS_I32,
+                          .algorithm = algorithm};
+}
+
+static void filters_of_pairs(void)
+{
+    const gops_problem packer = depthwise(GOPS_PROBLEM_CONV, "depthwise/pairs");
+    const gops_problem transposed = depthwise(GOPS_PROBLEM_DECONV, "depthwise/pairs");
+    gops_problem p = packer;
+    p.conv.dilations = (gops_list)LIST(1, 2);
+    mix_orders(&packer, &p);
+    mix_orders(&packer, &transposed);
+    p = transposed;
+    p.deconv.strides = (gops_list)LIST(2, 2);
+    mix_orders(&transposed, &p);
+    p.deconv.strides = (gops_list)LIST(2, 1);
+    mix_orders(&transposed, &p);
+}
+
+static void filters_of_permuted(void)
+{
+    const gops_problem packer = depthwise(GOPS_PROBLEM_DECONV, "depthwise/permuted");
+    gops_problem p = packer;
+    gops_plan *plan = NULL;
+    if (gops_problem_plan(&packer, &plan, NULL) != GOPS_OK)
+        gops_test_skip("the processor has no AVX512-VNNI");
+    gops_plan_destroy(plan);
+    p.deconv.strides = (gops_list)LIST(2, 2);
+    mix_orders(&packer, &p);
+    p.deconv.strides = (gops_list)LIST(1, 2);
+    mix_orders(&packer, &p);
 }
 
 static void filters_of_instruction_sets(void)
@@ -182,6 +228,8 @@ int main(void)
         {"filters", filters},
         {"filters_of_bytes", filters_of_bytes},
         {"filters_of_strides", filters_of_strides},
+        {"filters_of_pairs", filters_of_pairs},
+        {"filters_of_permuted", filters_of_permuted},
         {"filters_of_instruction_sets", filters_of_instruction_sets},
         {NULL, NULL},
     };

@@ -122,6 +122,18 @@ static double pairs_estimate(const gops_plan *plan, const gops_pairs_plan *p)
            filters * vectors * (each * subconvs + pair * (double)p->pairs);
 }
 
+/* What packing depends on besides the shape of the filter: the order of the taps, which sub-convolutions there are, at
+ * most 256 along an axis, and whether the taps of a row make pairs. */
+static int64_t filter_variant(const gops_depthwise_axis axis[3])
+{
+    enum { BITS = 10 };
+    int64_t variant = axis[2].transposed * 2 + (axis[2].spacing > 1);
+    for (int a = 0; a < 3; a++) {
+        variant = variant << BITS | axis[a].every;
+    }
+    return variant;
+}
+
 static gops_status pairs_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
@@ -142,6 +154,7 @@ static gops_status pairs_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     plan->items = gops_ceil_div(p->planes, p->plane_block) * blocks;
     plan->filter_bytes =
         conv->groups * conv->channels_out * p->pairs * 2 * (int64_t)sizeof(int32_t);
+    plan->filter_variant = filter_variant(p->axis);
     plan->cost = pairs_estimate(plan, p);
     snprintf(plan->why, sizeof plan->why,
              "quantized, one channel a group: two taps a lane, over padded blocks of %lld x %lld "

@@ -45,9 +45,7 @@ static inline bool gops_pairs_apart(const gops_depthwise_axis *x, int64_t taps)
 
 static inline int64_t gops_pairs_of_row(const gops_depthwise_axis *x, int64_t taps)
 {
-    return x->spacing > 1                               ? taps
-           : x->step == 1 && !gops_pairs_apart(x, taps) ? taps / 2 + 1
-                                                        : gops_ceil_div(taps, 2);
+    return x->spacing > 1 ? taps : gops_ceil_div(taps, 2);
 }
 
 /* depthwise_pairs_pack.c */

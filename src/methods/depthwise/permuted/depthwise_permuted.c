@@ -230,6 +230,10 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
     p->layout = p->transposed ? gops_depthwise_permuted_transposed_layout(conv)
                               : gops_depthwise_permuted_layout(conv);
     plan->filter_bytes = p->layout.words * (int64_t)sizeof(int32_t);
+    if (plan->operation ==
+        GOPS_OPERATION_DECONV) { /* packed by residues of the strides, which are small */
+        plan->filter_variant = axis[1].stride << 8 | axis[2].stride;
+    }
     plan->cost = (double)p->filters * cost;
     snprintf(plan->why, sizeof plan->why,
              "quantized, one channel a group: four taps a lane, of the image where it lies, %s, "
