@@ -70,6 +70,26 @@ static void blocked_inputs(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit/blocked");
 }
 
+/* Vectors of 4, 8 and 16 channels of which tiles of three leave one, whole or in part. */
+static void vectors_left(void)
+{
+    static const char *const names[] = {"implicit", "implicit/blocked"};
+    for (int i = 0; i < 12; i++) {
+        const int64_t vectors = i % 2 == 0 ? 7 : 13, lanes = 4 << i / 4;
+        gops_test_random random = gops_test_random_start(gops_test_seed(), (uint64_t)i);
+        gops_problem p = {
+            .operation = GOPS_PROBLEM_CONV,
+            .threads = 1,
+            .data = {GOPS_F32, 4, {1, 2 * 18, 5, 11}},
+            .filter = {GOPS_F32, 5, {2, vectors * lanes - i / 2 % 2, 18, 3, 3}},
+        };
+        p.conv.pads_begin = (gops_list){2, {1, 1}};
+        for (int n = 0; n < 2; n++)
+            gops_test_check(gops_test_every_result(&p, names[n], &random, &tally), "not legal");
+    }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit/blocked");
+}
+
 /* Blocked inputs of a single tap: columns that tiles split evenly, pixels that are stepped over, K in several
  * blocks, and inputs that several items share. */
 static void blocked_single_taps(void)
@@ -202,6 +222,7 @@ int main(void)
     static const gops_test_case cases[] = {
         {"convolutions", convolutions},
         {"blocked inputs", blocked_inputs},
+        {"vectors left", vectors_left},
         {"blocked inputs of single taps", blocked_single_taps},
         {"quantized rows", quantized_rows},
         {"transposed", transposed},

@@ -219,8 +219,12 @@ static inline bool gops_implicit_splits_evenly(const gops_tile *full)
     return full[1].mr == full->mr && full[1].nr == full->nr - 1;
 }
 
-/* The MR of the tile for the next channels, of which `left` are left; `mr` is the plan's. */
-int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, int64_t left);
+/* How many tiles of the plan's MR the next `left` channels begin with. One vector of channels that three at a time
+ * would leave over has a load for each multiplication, so two tiles of two vectors take the last four. */
+int64_t gops_implicit_whole_tiles(const gops_implicit *p, const gops_tiles *tiles, int64_t left);
+
+/* The MR of the tile for the next channels, of which `left` are left. */
+int64_t gops_implicit_mr(const gops_implicit *p, const gops_tiles *tiles, int64_t left);
 
 /* `channels`, and what pads them to whole tiles. */
 int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *tiles,

@@ -273,6 +273,16 @@ static bool implicit_try(const gops_plan *plan, const gops_tile *tile, bool pixe
     return found;
 }
 
+/* Whether there are channels that such tiles would take. */
+static bool has_channels(const gops_plan *plan, const gops_tile *tile, bool pixels_form)
+{
+    const int64_t channels = plan->conv.channels_out;
+    const gops_tiles *tiles = gops_plan_tiles(plan);
+    const gops_implicit of = {.pixels_form = pixels_form, .mr = tile->mr};
+    return channels > tile->mr ? gops_implicit_whole_tiles(&of, tiles, channels) > 0
+                               : channels > tile->mr - gops_tile_fills(tiles, tile, pixels_form);
+}
+
 /* Lays out the form and tile that cost least; false where none fits. */
 static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_limit)
 {
@@ -286,8 +296,7 @@ static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_lim
         const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
         int64_t mr = 0;
         for (; tile->mr != 0; tile++) {
-            if (tile->mr == mr ||
-                tile->mr - gops_tile_fills(tiles, tile, pixels_form) >= conv->channels_out) {
+            if (tile->mr == mr || !has_channels(plan, tile, pixels_form)) {
                 continue;
             }
             mr = tile->mr;

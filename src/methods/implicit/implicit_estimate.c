@@ -14,6 +14,10 @@ static const double NS_PER_BLOCKED_VALUE = 0.1, NS_PER_BLOCKED_RUN = 20;
  * transposed, also where planes are few: 4 -> 320, 3x3 on 64x64, took 1.22 times as long as not blocked. Measured
  * by AVX2 on a Zen 3. */
 static const double NS_PER_FAR_VALUE = 0.4, NS_PER_GATHERED_VALUE = 0.5, CYCLES_PER_TRANSPOSED = 5;
+/* Of shorter vectors: a tile with one vector of channels, which has a load for each multiplication and a pointer for each
+ * pair of columns where rows end within it: 1x12 took 8.5 to 9.1 cycles for a step, 6.5 are counted; and a row whose
+ * residues of a stride are copied apart (Zen 3). */
+static const double ONE_VECTOR_SLOWER = 1.35, NS_PER_STRIDED_VALUE = 0.12;
 /* Of blocked inputs on Intel's servers, known by their large L2, where the units that multiply compute addresses too,
  * of which these have few. All else was fitted without that, so a step counts as shorter, but that of a tile with one
  * vector of channels, which has a load for each multiplication: 1x14 of them took 9.9 cycles, 2x14 16.1, 3x8 13.7. By
@@ -129,6 +133,9 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
         compute += CYCLES_PER_PAIRS_OF_PIXELS;
     }
     const bool shorter = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
+    if (shorter && !plan->quantized && !pixels_form && vectors <= 1) {
+        compute *= ONE_VECTOR_SLOWER;
+    }
     const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
     const bool blocked = p->blocked && !gops_plan_has_lanes(plan);
     if (blocked && large_l2 && (shorter || vectors > 1)) {
@@ -162,12 +169,12 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
     const gops_tile *list = gops_implicit_tiles(p, tiles);
     double cycles = 0;
     for (int64_t c = 0; c < channels;) {
-        const int64_t mr = gops_implicit_mr(list, p->pixels_form, p->mr, channels - c);
+        const int64_t whole = gops_implicit_whole_tiles(p, tiles, channels - c);
+        const int64_t mr = gops_implicit_mr(p, tiles, channels - c);
         const gops_tile *tile = list;
         while (tile->mr != mr) {
             tile++;
         }
-        const int64_t blocks = mr == p->mr ? (channels - c) / mr : 1;
         const int64_t block = gops_min(columns, gops_max(1, p->column_block));
         const int64_t rest = plan->quantized ? columns % tile->nr : 0;
         const int64_t calls = rest > 0 ? columns / tile->nr : gops_ceil_div(columns, tile->nr);
@@ -182,8 +189,8 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
             const gops_tile *last = gops_implicit_tile(list, mr, rest);
             pass += tile_cycles(plan, p, last, (double)last->nr, depth, block);
         }
-        cycles += (double)gops_max(1, blocks) * pass;
-        c += gops_max(1, blocks) * mr;
+        cycles += (double)gops_max(1, whole) * pass;
+        c += gops_max(1, whole) * mr;
     }
     return cycles * GOPS_NS_PER_CYCLE + NS_PER_ITEM;
 }
@@ -222,6 +229,10 @@ double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, d
     if (gops_implicit_is_blocked(p)) {
         return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_LANES_RUN;
     }
-    return plan->quantized ? values * NS_PER_COPIED_LANE + runs * NS_PER_LANES_RUN
-                           : gops_implicit_copy_cost(values, runs);
+    if (plan->quantized) {
+        return values * NS_PER_COPIED_LANE + runs * NS_PER_LANES_RUN;
+    }
+    const bool strided = p->residues && p->padded.axis[p->padded.axes - 1].stride > 1 &&
+                         plan->kernels->vector_bytes < GOPS_CACHE_LINE;
+    return gops_implicit_copy_cost(values, runs) + (strided ? values * NS_PER_STRIDED_VALUE : 0);
 }

@@ -209,19 +209,29 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
     }
 }
 
-int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, int64_t left)
+int64_t gops_implicit_whole_tiles(const gops_implicit *p, const gops_tiles *tiles, int64_t left)
 {
-    const bool blocked = gops_tile_is_wide(pixels_form, mr);
-    int64_t smallest = mr;
-    if (left >= mr) {
-        return mr;
+    const int64_t whole = left / p->mr, rest = left % p->mr;
+    const bool leaves_one = rest > 0 && rest <= tiles->lanes;
+    return whole - (!p->pixels_form && p->mr == 3 * tiles->lanes && whole > 0 && leaves_one);
+}
+
+int64_t gops_implicit_mr(const gops_implicit *p, const gops_tiles *tiles, int64_t left)
+{
+    const bool wide = gops_implicit_is_wide(p);
+    int64_t smallest = p->mr;
+    if (gops_implicit_whole_tiles(p, tiles, left) > 0) {
+        return p->mr;
     }
-    for (; tiles->mr != 0; tiles++) {
-        if (pixels_form && !blocked && tiles->mr <= left) {
-            return tiles->mr; /* MR descends to 1, so that some tile fits exactly */
+    if (left > p->mr) {
+        return p->mr - tiles->lanes;
+    }
+    for (const gops_tile *tile = gops_implicit_tiles(p, tiles); tile->mr != 0; tile++) {
+        if (p->pixels_form && !wide && tile->mr <= left) {
+            return tile->mr; /* MR descends to 1, so that some tile fits exactly */
         }
-        if ((!pixels_form || blocked) && tiles->mr >= gops_max(left, blocked ? GOPS_WIDE_MR : 1)) {
-            smallest = gops_min(smallest, tiles->mr);
+        if ((!p->pixels_form || wide) && tile->mr >= gops_max(left, wide ? GOPS_WIDE_MR : 1)) {
+            smallest = gops_min(smallest, tile->mr);
         }
     }
     return smallest;
@@ -230,11 +240,10 @@ int64_t gops_implicit_mr(const gops_tile *tiles, bool pixels_form, int64_t mr, i
 int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *tiles,
                                       int64_t channels)
 {
-    const gops_tile *list = gops_implicit_tiles(p, tiles);
     const int64_t last = channels % p->mr;
     return (p->pixels_form && !gops_implicit_is_wide(p)) || last == 0
                ? channels
-               : channels - last + gops_implicit_mr(list, p->pixels_form, p->mr, last);
+               : channels - last + gops_implicit_mr(p, tiles, last);
 }
 
 /* The box with this number. */

@@ -229,7 +229,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     }
     for (int64_t c = 0; c < item->channels; c += pass->mr) {
         const int64_t left = item->channels - c;
-        const int64_t mr = gops_implicit_mr(pass->tiles, p->pixels_form, p->mr, left);
+        const int64_t mr = gops_implicit_mr(p, gops_plan_tiles(plan), left);
         const int64_t count = gops_min(mr, left);
         if (c == 0 || (mr != pass->mr && !p->pixels_form)) {
             gops_implicit_list_columns(p, item, first, to_output,
