@@ -16,6 +16,7 @@ enum {
     GRAPH_INITIALIZER = 5,
     GRAPH_INPUT = 11,
     GRAPH_OUTPUT = 12,
+    GRAPH_VALUE = 13,
     NODE_INPUT = 1,
     NODE_OUTPUT = 2,
     NODE_NAME = 3,
@@ -26,6 +27,7 @@ enum {
     ATTRIBUTE_F = 2,
     ATTRIBUTE_I = 3,
     ATTRIBUTE_S = 4,
+    ATTRIBUTE_G = 6,
     ATTRIBUTE_INTS = 8,
     ATTRIBUTE_TYPE = 20,
     TENSOR_DIMS = 1,
@@ -45,6 +47,7 @@ enum {
     TYPE_FLOAT = 1,
     TYPE_INT = 2,
     TYPE_STRING = 3,
+    TYPE_GRAPH = 5,
     TYPE_INTS = 7,
     WIRE_VARINT = 0,
     WIRE_BYTES = 2,
@@ -156,6 +159,12 @@ void gops_onnx_build_output(gops_onnx_builder *builder, const char *name, gops_o
     put_value(builder, GRAPH_OUTPUT, name, element, rank, dims);
 }
 
+void gops_onnx_build_value(gops_onnx_builder *builder, const char *name, gops_onnx_element element,
+                           int rank, const int64_t *dims)
+{
+    put_value(builder, GRAPH_VALUE, name, element, rank, dims);
+}
+
 void gops_onnx_build_constant(gops_onnx_builder *builder, const char *name,
                               gops_onnx_element element, int rank, const int64_t *dims,
                               const void *values, size_t bytes)
@@ -226,6 +235,16 @@ void gops_onnx_build_string(gops_onnx_builder *builder, const char *name, const 
     put_text(&attribute, ATTRIBUTE_NAME, name);
     put_text(&attribute, ATTRIBUTE_S, value);
     put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_STRING);
+    put_message(&builder->node, NODE_ATTRIBUTE, &attribute);
+}
+
+void gops_onnx_build_graph(gops_onnx_builder *builder, const char *name, gops_onnx_builder *inner)
+{
+    gops_onnx_buffer attribute = {0};
+    end_node(inner);
+    put_text(&attribute, ATTRIBUTE_NAME, name);
+    put_message(&attribute, ATTRIBUTE_G, &inner->graph);
+    put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_GRAPH);
     put_message(&builder->node, NODE_ATTRIBUTE, &attribute);
 }
 

@@ -49,6 +49,9 @@ void gops_onnx_build_input(gops_onnx_builder *builder, const char *name, gops_on
                            int rank, const int64_t *dims);
 void gops_onnx_build_output(gops_onnx_builder *builder, const char *name, gops_onnx_element element,
                             int rank, const int64_t *dims);
+/* What the model says of a value in between. */
+void gops_onnx_build_value(gops_onnx_builder *builder, const char *name, gops_onnx_element element,
+                           int rank, const int64_t *dims);
 /* An initializer with these bytes. */
 void gops_onnx_build_constant(gops_onnx_builder *builder, const char *name,
                               gops_onnx_element element, int rank, const int64_t *dims,
@@ -66,6 +69,8 @@ void gops_onnx_build_ints(gops_onnx_builder *builder, const char *name, const in
                           int count);
 void gops_onnx_build_float(gops_onnx_builder *builder, const char *name, float value);
 void gops_onnx_build_string(gops_onnx_builder *builder, const char *name, const char *value);
+/* Ends `inner`, which was begun by gops_onnx_build, and gives its graph to the node. */
+void gops_onnx_build_graph(gops_onnx_builder *builder, const char *name, gops_onnx_builder *inner);
 
 /* The model, whose bytes the caller frees; false: there was no memory, and *model is empty. */
 bool gops_onnx_build_end(gops_onnx_builder *builder, gops_onnx_buffer *model);

@@ -106,10 +106,15 @@ static const form forms[] = {
      .parts = 2},
 };
 
+static void number_of(builder *graph, const char *name, int rank, double value)
+{
+    const int64_t ones[] = {1, 1, 1, 1, 1};
+    gops_ort_graph_constant(graph, name, rank, ones, value, value);
+}
+
 static void number(builder *graph, const char *name, double value)
 {
-    const int64_t one = 1;
-    gops_ort_graph_constant(graph, name, 1, &one, value, value);
+    number_of(graph, name, 1, value);
 }
 
 static void transpose(builder *graph, const char *to, const char *from, bool to_last)
@@ -177,11 +182,12 @@ static void norm(builder *graph, const form *of)
     gops_ort_graph_node(graph, "Add", "h", FROM("g", "shift"));
 }
 
-static void gelu(builder *graph, const char *to, const char *from)
+/* `rank` is that of the last number. */
+static void gelu(builder *graph, const char *to, const char *from, int rank)
 {
     number(graph, "root", 1.4142135381698608);
     number(graph, "one", 1);
-    number(graph, "half", 0.5);
+    number_of(graph, "half", rank, 0.5);
     gops_ort_graph_node(graph, "Div", "u1", FROM(from, "root"));
     gops_ort_graph_node(graph, "Erf", "u2", FROM("u1"));
     gops_ort_graph_node(graph, "Add", "u3", FROM("u2", "one"));
@@ -206,7 +212,7 @@ static void first_product(builder *graph, const form *of)
     if (!of->gemm) {
         gops_ort_graph_node(graph, "MatMul", "p1", FROM("h", "matrix1"));
         gops_ort_graph_node(graph, "Add", "a1", FROM("bias1", "p1"));
-        gelu(graph, "k", "a1");
+        gelu(graph, "k", "a1", 1);
         return;
     }
     gops_onnx_build_constant(&graph->builder, "flat", GOPS_ONNX_INT64, 1, &two, flat, sizeof flat);
@@ -277,6 +283,39 @@ static void last(void)
     }
 }
 
+/* One number in place of a bias for each channel: the chain ends there. */
+static void one_number(void)
+{
+    const int64_t dims[] = {BATCH, IN, 9, 13};
+    const form of = {.name = "one number", .whole = true};
+    builder graph;
+    gops_ort_load();
+    gops_ort_graph_start(&graph, 21, 17, dims, 4);
+    gops_ort_graph_conv(&graph, "c", "x", IN, CHANNELS, 3, 1);
+    layer_norm(&graph, &of);
+    matrix(&graph, "matrix", "unused", CHANNELS, WIDE, false);
+    number(&graph, "bias", 0.25);
+    gops_ort_graph_node(&graph, "MatMul", "p", FROM("h", "matrix"));
+    gops_ort_graph_node(&graph, "Add", "a", FROM("p", "bias"));
+    transpose(&graph, "z", "a", false);
+    gops_ort_graph_conv(&graph, "y", "z", WIDE, 3, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, of.name, 2, 2);
+}
+
+/* A number with more axes than the data gives the result as many. */
+static void erf_of_more_axes(void)
+{
+    const int64_t dims[] = {1, IN, 9, 13};
+    builder graph;
+    gops_ort_load();
+    gops_ort_graph_start(&graph, 22, 13, dims, 4);
+    gops_ort_graph_conv(&graph, "c", "x", IN, CHANNELS, 3, 1);
+    gelu(&graph, "y", "c", 5);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "more axes", 1, 1);
+}
+
 /* The same activation behind a convolution. */
 static void erf_behind_conv(void)
 {
@@ -285,7 +324,7 @@ static void erf_behind_conv(void)
     gops_ort_load();
     gops_ort_graph_start(&graph, 20, 13, dims, 4);
     gops_ort_graph_conv(&graph, "c", "x", IN, CHANNELS, 3, 1);
-    gelu(&graph, "k", "c");
+    gelu(&graph, "k", "c", 1);
     gops_ort_graph_conv(&graph, "y", "k", CHANNELS, 3, 1, 1);
     gops_ort_graph_output(&graph, "y");
     gops_ort_graph_check(&graph, "erf", 7, 1);
@@ -293,7 +332,11 @@ static void erf_behind_conv(void)
 
 int main(void)
 {
-    const gops_test_case cases[] = {{"last", last}, {"erf", erf_behind_conv}, {NULL, NULL}};
+    const gops_test_case cases[] = {{"last", last},
+                                    {"one_number", one_number},
+                                    {"erf", erf_behind_conv},
+                                    {"erf_of_more_axes", erf_of_more_axes},
+                                    {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, channels last", cases);
     gops_ort_unload();
     return status;

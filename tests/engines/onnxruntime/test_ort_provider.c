@@ -188,6 +188,47 @@ static void weights(void)
     gops_ort_layer_close(&made);
 }
 
+/* The model says how many channels the result has, and the weights that come give it another number. */
+static void slopes_of_other_weights(void)
+{
+    static const int64_t dims[] = {1, 2, 5, 7}, open[] = {-1, 2, 1, 1}, said[] = {1, 4, 5, 7};
+    static const int64_t one[] = {1, 1, 1};
+    static const float slope = 0.5F;
+    static float zeros[1024];
+    const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_NONE, 1, false};
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    ort_session *session = NULL;
+    gops_ort_load();
+    gops_onnx_build(&builder, 21);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, dims);
+    gops_onnx_build_input(&builder, "w", GOPS_ONNX_FLOAT, 4, open);
+    gops_onnx_build_constant(&builder, "slope", GOPS_ONNX_FLOAT, 3, one, &slope, sizeof slope);
+    gops_onnx_build_node(&builder, "Conv", "c", (const char *[]){"x", "w"}, 2);
+    gops_onnx_build_value(&builder, "c", GOPS_ONNX_FLOAT, 4, said);
+    gops_onnx_build_node(&builder, "PRelu", "y", (const char *[]){"c", "slope"}, 2);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
+    gops_onnx_build_end(&builder, &model);
+    bool works = gops_ort_works(gops_ort_open(&model, &with, &session), "opening");
+    for (int64_t channels = 4; channels <= 8 && works; channels += 4) {
+        const int64_t w_dims[] = {channels, 2, 1, 1};
+        const gops_ort_tensor inputs[] = {{"x", ORT_FLOAT, 4, dims, zeros},
+                                          {"w", ORT_FLOAT, 4, w_dims, zeros}};
+        ort_value *output = NULL;
+        ort_status *status = gops_ort_run(session, inputs, 2, &output);
+        gops_test_check(gops_ort_claimed(session, false) == 2, "PRelu was not claimed");
+        if (channels == 4) {
+            gops_ort_works(status, "as many channels");
+        } else {
+            gops_ort_is_refused(status, "the model's shapes give PRelu 4 channels",
+                                "twice as many channels");
+        }
+        gops_ort_load()->release_value(output);
+    }
+    gops_ort_load()->release_session(session);
+    free(model.bytes);
+}
+
 /* Conv whose result is read twice, or is an output itself, keeps it: what follows is not fused, but
  * a step of its own. */
 static void read_twice(void)
@@ -427,6 +468,7 @@ int main(void)
         {"empty_slots", empty_slots},
         {"shapes", shapes},
         {"weights", weights},
+        {"slopes_of_other_weights", slopes_of_other_weights},
         {"read_twice", read_twice},
         {"open_batch", open_batch},
         {"closed_beside_open", closed_beside_open},

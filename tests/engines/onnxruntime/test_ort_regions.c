@@ -252,6 +252,41 @@ static void dead(void)
     gops_ort_graph_check(&graph, "nodes that nothing reads", 3, 1);
 }
 
+/* Values that graphs within a node read, of a region and of nodes by themselves: also a convolution that only such a
+ * graph reads, beside one that nothing does. */
+static void within(void)
+{
+    const int64_t one = 1;
+    builder graph;
+    gops_onnx_builder then, otherwise;
+    gops_ort_graph_images(&graph, 20, 13, 1, 3, 7, 9);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 5, 3, 1);
+    gops_ort_graph_node(&graph, "Relu", "r", FROM("a"));
+    gops_ort_graph_conv(&graph, "b", "r", 5, 5, 3, 1);
+    gops_ort_graph_conv(&graph, "inner", "b", 5, 2, 1, 1);
+    gops_ort_graph_conv(&graph, "nothing", "r", 5, 4, 3, 1);
+    gops_ort_graph_conv(&graph, "z", "b", 5, 4, 1, 1);
+    gops_ort_graph_node(&graph, "ReduceMax", "most", FROM("x"));
+    gops_onnx_build_int(&graph.builder, "keepdims", 0);
+    gops_ort_graph_constant(&graph, "low", 1, &one, -9, -9);
+    gops_ort_graph_node(&graph, "Greater", "is_more", FROM("most", "low"));
+    gops_ort_graph_node(&graph, "If", "y", FROM("is_more"));
+    gops_onnx_build(&then, 0);
+    gops_onnx_build_node(&then, "Conv", "again", FROM("a", "w1", "b1"), 3);
+    gops_onnx_build_ints(&then, "pads", (const int64_t[]){1, 1, 1, 1}, 4);
+    gops_onnx_build_node(&then, "Concat", "t", FROM("again", "inner"), 2);
+    gops_onnx_build_int(&then, "axis", 1);
+    gops_onnx_build_output(&then, "t", GOPS_ONNX_FLOAT, -1, NULL);
+    gops_onnx_build(&otherwise, 0);
+    gops_onnx_build_node(&otherwise, "Sigmoid", "e", FROM("b"), 1);
+    gops_onnx_build_output(&otherwise, "e", GOPS_ONNX_FLOAT, -1, NULL);
+    gops_onnx_build_graph(&graph.builder, "then_branch", &then);
+    gops_onnx_build_graph(&graph.builder, "else_branch", &otherwise);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_output(&graph, "z");
+    gops_ort_graph_check(&graph, "graphs within a node", 7, 2); /* two of them in a graph within */
+}
+
 /* One and three axes. */
 static void ranks(void)
 {
@@ -285,6 +320,7 @@ static void open_batch(void)
     consumers();
     residuals();
     dead();
+    within();
     ranks();
     gops_ort_graph_leave_open(false);
 }
@@ -323,6 +359,7 @@ int main(void)
         {"consumers", consumers},
         {"residuals", residuals},
         {"dead", dead},
+        {"within", within},
         {"ranks", ranks},
         {"open_batch", open_batch},
         {"one_for_all", one_for_all},

@@ -87,6 +87,10 @@ static ort_status *describe_weights(const gops_ort_compute *self, const gops_ort
                                 gops_ort_name_tensor(weights).text, (long long)operation->groups);
         }
         const int64_t channels = gops_ort_channels(operation, filter);
+        if (self->sloped != 0 && self->sloped != channels) {
+            return refuse_input(self, "W is %s; the model's shapes give PRelu %lld channels",
+                                gops_ort_name_tensor(weights).text, (long long)self->sloped);
+        }
         return !has_bias || holds(bias, channels)
                    ? NULL
                    : refuse_input(self, "B is %s; %lld output channels need one value each",
@@ -248,7 +252,7 @@ static ort_status *start_call(const gops_ort_compute *self, const gops_tensor *o
         .bias = self->bias != NULL ? self->bias : inputs[GOPS_ORT_BIAS].data,
         .residual = inputs[GOPS_ORT_RESIDUAL].data,
         .data_zero_point = inputs[GOPS_ORT_DATA_ZERO].data,
-        .slopes = self->operation.activation.kind == GOPS_ACTIVATION_PRELU ? self->folded : NULL,
+        .slopes = self->sloped != 0 ? self->folded : NULL,
     };
     if (arguments->data_zero_point != NULL &&
         gops_ort_elements(&inputs[GOPS_ORT_DATA_ZERO].tensor, 0) != 1) {

@@ -131,7 +131,7 @@ static ort_status *is_by_number(const gops_ort_runtime *runtime, const gops_ort_
           strcmp(node->input_names[0], value) == 0;
     ort_status *status =
         *is ? gops_ort_read_constant(runtime, node->inputs[1], &constant, is) : NULL;
-    *is = *is && status == NULL && constant.tensor.type == GOPS_F32 && constant.count == 1 &&
+    *is = *is && status == NULL && gops_ort_is_vector(&constant, GOPS_F32, 1) &&
           fabs((double)*(const float *)constant.values - number) < 1e-6;
     return status;
 }
@@ -234,7 +234,7 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
     if (status == NULL && *serves && strcmp(node->type, "QLinearConv") == 0) {
         status = gops_ort_read_qlinear(runtime, node, claim, serves);
     }
-    if (status != NULL || !*serves || graph->nested) {
+    if (status != NULL || !*serves) {
         return status;
     }
     if (claim->operation.output_type == 0) {

@@ -39,19 +39,24 @@ ort_status *gops_ort_value_names(const gops_ort_runtime *runtime,
     return NULL;
 }
 
+/* Inputs, and behind them the values that graphs within the node read. */
 static ort_status *read_values(const gops_ort_runtime *runtime, gops_ort_node *node)
 {
     const ort_api *api = runtime->api;
+    size_t own = 0, implicit = 0;
     ort_status *status;
-    if ((status = api->node_input_count(node->handle, &node->input_count)) != NULL ||
+    if ((status = api->node_input_count(node->handle, &own)) != NULL ||
+        (status = api->node_implicit_count(node->handle, &implicit)) != NULL ||
         (status = api->node_output_count(node->handle, &node->output_count)) != NULL) {
         return status;
     }
+    node->input_count = own + implicit;
     if (!make_values(node->input_count, &node->inputs, &node->input_names) ||
         !make_values(node->output_count, &node->outputs, &node->output_names)) {
         return gops_ort_no_memory(runtime, "a graph");
     }
-    if ((status = api->node_inputs(node->handle, node->inputs, node->input_count)) != NULL ||
+    if ((status = api->node_inputs(node->handle, node->inputs, own)) != NULL ||
+        (status = api->node_implicits(node->handle, node->inputs + own, implicit)) != NULL ||
         (status = api->node_outputs(node->handle, node->outputs, node->output_count)) != NULL ||
         (status = gops_ort_value_names(runtime, node->inputs, node->input_count,
                                        node->input_names)) != NULL) {
@@ -60,25 +65,21 @@ static ort_status *read_values(const gops_ort_runtime *runtime, gops_ort_node *n
     return gops_ort_value_names(runtime, node->outputs, node->output_count, node->output_names);
 }
 
-static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_graph *graph,
-                             gops_ort_node *node)
+static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_node *node)
 {
     const ort_api *api = runtime->api;
     const char *domain = "";
-    size_t implicit = 0;
     ort_status *status;
     if ((status = api->node_name(node->handle, &node->name)) != NULL ||
         (status = api->node_type(node->handle, &node->type)) != NULL ||
         (status = api->node_domain(node->handle, &domain)) != NULL ||
-        (status = api->node_version(node->handle, &node->version)) != NULL ||
-        (status = api->node_implicit_count(node->handle, &implicit)) != NULL) {
+        (status = api->node_version(node->handle, &node->version)) != NULL) {
         return status;
     }
     if (domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0 &&
         (strcmp(domain, "com.microsoft") != 0 || strcmp(node->type, "QLinearAdd") != 0)) {
         node->type = "";
     }
-    graph->nested = graph->nested || implicit > 0;
     return read_values(runtime, node);
 }
 
@@ -100,7 +101,7 @@ static ort_status *read_nodes(const gops_ort_runtime *runtime, const ort_graph *
     status = runtime->api->graph_nodes(from, handles, count);
     for (size_t i = 0; status == NULL && i < count; i++) {
         graph->nodes[i].handle = handles[i];
-        status = read_node(runtime, graph, &graph->nodes[i]);
+        status = read_node(runtime, &graph->nodes[i]);
     }
     free(handles);
     return status;

@@ -14,7 +14,8 @@ typedef struct gops_ort_node {
     int version;
     size_t input_count;
     size_t output_count;
-    const ort_value_info **inputs; /* NULL where an optional one is left out */
+    /* NULL where an optional one is left out. Those that graphs within the node read come last. */
+    const ort_value_info **inputs;
     const ort_value_info **outputs;
     const char **input_names; /* "" where one is left out */
     const char **output_names;
@@ -40,7 +41,6 @@ typedef struct gops_ort_graph {
     size_t output_count;
     /* The name that the model gives the batch of the first convolution or normalization; NULL: it is closed. */
     const char *batch;
-    bool nested; /* nodes contain graphs that read values of this one, which `uses` lacks */
     void *memory[2];
 } gops_ort_graph;
 

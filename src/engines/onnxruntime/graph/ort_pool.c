@@ -89,7 +89,7 @@ ort_status *gops_ort_pool_claim(const gops_ort_runtime *runtime, const gops_ort_
     gops_tensor data;
     bool known;
     *serves = strcmp(node->type, "MaxPool") == 0 && node->input_count == 1 &&
-              node->output_count == 1 && node->inputs[0] != NULL && !graph->nested;
+              node->output_count == 1 && node->inputs[0] != NULL;
     if (!*serves) {
         return NULL;
     }

@@ -8,7 +8,7 @@ static bool is_dead(const gops_ort_graph *graph, const char *value)
 {
     size_t count;
     gops_ort_uses(graph, value, &count);
-    return count == 0 && !graph->nested;
+    return count == 0;
 }
 
 ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
@@ -56,7 +56,7 @@ ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, const gops
 {
     bool misjudges;
     ort_status *status = gops_ort_misjudges_pools(runtime, graph, &misjudges);
-    const bool has_members = status == NULL && !misjudges && !graph->nested;
+    const bool has_members = status == NULL && !misjudges;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         gops_ort_member *member = NULL;
         gops_ort_candidate found;

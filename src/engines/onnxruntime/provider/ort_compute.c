@@ -108,6 +108,7 @@ ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_cl
     self->base = gops_ort_compute_info(gops_ort_call);
     self->runtime = runtime;
     self->operation = claim->operation;
+    self->sloped = claim->slopes.count > 0 ? claim->channels : 0;
     snprintf(self->name, sizeof self->name, "%s", claim->nodes[0]->name);
     ort_status *status = find_positions(self, claim, inputs, input_count);
     if (status == NULL && !gops_ort_fold(claim, &self->operation, &self->folded, &self->bias)) {

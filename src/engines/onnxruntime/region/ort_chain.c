@@ -62,20 +62,28 @@ bool gops_ort_chain_read_numbers(gops_ort_chain *of, const ort_value_info *info,
     return is && numbers->tensor.type == GOPS_F32;
 }
 
+static bool is_for_channels(const gops_ort_chain *of, const gops_ort_constant *numbers)
+{
+    const int64_t channels = of->data.dims[1];
+    const int32_t axis = gops_ort_chain_axis(of) - (of->data.rank - numbers->tensor.rank);
+    return numbers->count == channels && numbers->tensor.rank <= of->data.rank && axis >= 0 &&
+           numbers->tensor.dims[axis] == channels;
+}
+
 bool gops_ort_chain_take_numbers(gops_ort_chain *of, const char *type, gops_ort_constant *numbers)
 {
     const char *output = of->claim.output;
     const gops_ort_node *node = gops_ort_only_reader(of->graph, output);
-    const int64_t channels = of->data.dims[1];
+    gops_ort_constant read;
+    *numbers = (gops_ort_constant){0};
     if (node == NULL || strcmp(node->type, type) != 0 || node->input_count != 2 ||
         !gops_ort_chain_read_numbers(of, node->inputs[strcmp(node->input_names[0], output) == 0],
-                                     numbers) ||
-        numbers->count != channels || numbers->tensor.rank > of->data.rank) {
+                                     &read) ||
+        !is_for_channels(of, &read) || gops_ort_chain_take(of, type, true) == NULL) {
         return false;
     }
-    const int32_t axis = gops_ort_chain_axis(of) - (of->data.rank - numbers->tensor.rank);
-    return axis >= 0 && numbers->tensor.dims[axis] == channels &&
-           gops_ort_chain_take(of, type, true) != NULL;
+    *numbers = read;
+    return true;
 }
 
 gops_ort_member *gops_ort_chain_make(gops_ort_chain *of, gops_ort_member_kind kind, int64_t values)

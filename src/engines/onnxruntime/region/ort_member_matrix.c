@@ -7,16 +7,6 @@
 
 #include <string.h>
 
-/* A factor for each channel; none otherwise. */
-static bool take_scales(gops_ort_chain *of, gops_ort_constant *scales)
-{
-    const bool taken = gops_ort_chain_take_numbers(of, "Mul", scales);
-    if (!taken) {
-        *scales = (gops_ort_constant){.count = 0};
-    }
-    return taken;
-}
-
 typedef struct product {
     gops_ort_constant matrix, bias; /* count 0: no bias */
     bool transposed;                /* a row of the matrix belongs to an output channel */
@@ -147,10 +137,11 @@ bool gops_ort_chain_read_product(gops_ort_chain *of)
         of->status != NULL) {
         return false;
     }
-    const bool active = take_activation(of), scaled = !active && take_scales(of, &scales);
+    const bool active = take_activation(of),
+               scaled = !active && gops_ort_chain_take_numbers(of, "Mul", &scales);
     if (gops_ort_chain_take_transpose(of, false) && !active) {
         if (!scaled) {
-            take_scales(of, &scales);
+            gops_ort_chain_take_numbers(of, "Mul", &scales);
         }
         of->status = gops_ort_member_add_post_ops(of->runtime, of->graph, &of->claim);
     }

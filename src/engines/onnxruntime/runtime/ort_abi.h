@@ -222,7 +222,8 @@ typedef struct ort_api {
     ort_status *(*node_output_count)(const ort_node *node, size_t *count);
     ort_status *(*node_outputs)(const ort_node *node, const ort_value_info **infos, size_t count);
     ort_status *(*node_implicit_count)(const ort_node *node, size_t *count);
-    ORT_SKIP(358, 360);
+    ort_status *(*node_implicits)(const ort_node *node, const ort_value_info **infos, size_t count);
+    ORT_SKIP(359, 360);
     ort_status *(*node_attribute)(const ort_node *node, const char *name,
                                   const ort_attribute **attribute); /* 361 */
     ORT_SKIP(362, 362);

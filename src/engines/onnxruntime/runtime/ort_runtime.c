@@ -44,6 +44,7 @@ static const struct {
     SLOT(get_value_type),
     SLOT(get_hardware_type),
     SLOT(get_ep_api),
+    SLOT(get_symbols),
     SLOT(get_initializer),
     SLOT(is_constant_initializer),
     SLOT(graph_output_count),
@@ -59,6 +60,7 @@ static const struct {
     SLOT(node_output_count),
     SLOT(node_outputs),
     SLOT(node_implicit_count),
+    SLOT(node_implicits),
     SLOT(node_attribute),
     SLOT(attribute_type),
 };
