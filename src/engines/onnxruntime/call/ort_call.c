@@ -38,23 +38,45 @@ ort_status *gops_ort_read_value(const gops_ort_runtime *runtime, const ort_value
     return status;
 }
 
+ort_status *gops_ort_read_input(const gops_ort_runtime *runtime, const char *name,
+                                const ort_kernel_context *context, size_t input,
+                                gops_ort_input *read)
+{
+    const ort_value *value = NULL;
+    ort_status *status = runtime->api->context_input(context, input, &value);
+    if (status == NULL && value == NULL) {
+        status = gops_ort_fail(runtime, ORT_INVALID_ARGUMENT,
+                               "groupops, node \"%s\": input %zu is missing", name, input);
+    }
+    return status != NULL ? status : gops_ort_read_value(runtime, value, read);
+}
+
+ort_status *gops_ort_make_output(const gops_ort_runtime *runtime, const char *name,
+                                 ort_kernel_context *context, size_t output,
+                                 const gops_tensor *tensor, void **data)
+{
+    ort_value *value = NULL;
+    ort_status *status =
+        runtime->api->context_output(context, output, tensor->dims, (size_t)tensor->rank, &value);
+    if (status == NULL && value == NULL) {
+        status =
+            gops_ort_fail(runtime, ORT_FAIL,
+                          "groupops, node \"%s\": the runtime gave no output %zu", name, output);
+    }
+    return status != NULL ? status : runtime->api->get_tensor_data(value, data);
+}
+
 static ort_status *read_inputs(const gops_ort_compute *self, const ort_kernel_context *context,
                                gops_ort_input *inputs)
 {
     for (int i = 0; i < GOPS_ORT_INPUTS; i++) {
-        const ort_value *value = NULL;
         inputs[i] = (gops_ort_input){.data = NULL};
         if (self->position[i] == GOPS_ORT_NOT_GIVEN) {
             continue;
         }
         const size_t number = (size_t)self->position[i];
-        ort_status *status = self->runtime->api->context_input(context, number, &value);
-        if (status == NULL && value == NULL) {
-            status = refuse_input(self, "input %zu is missing", number);
-        }
-        if (status == NULL) {
-            status = gops_ort_read_value(self->runtime, value, &inputs[i]);
-        }
+        ort_status *status =
+            gops_ort_read_input(self->runtime, self->name, context, number, &inputs[i]);
         if (status != NULL) {
             return status;
         }
@@ -228,19 +250,6 @@ static ort_status *run_conv(gops_ort_compute *self, const gops_ort_taken *taken,
     return status;
 }
 
-static ort_status *make_output(const gops_ort_compute *self, const gops_tensor *tensor,
-                               ort_kernel_context *context, void **data)
-{
-    ort_value *value = NULL;
-    ort_status *status =
-        self->runtime->api->context_output(context, 0, tensor->dims, (size_t)tensor->rank, &value);
-    if (status == NULL && value == NULL) {
-        status = gops_ort_fail(self->runtime, ORT_FAIL,
-                               "groupops, node \"%s\": the runtime gave no output", self->name);
-    }
-    return status != NULL ? status : self->runtime->api->get_tensor_data(value, data);
-}
-
 /* Makes the output, and the arguments that all operations share. */
 static ort_status *start_call(const gops_ort_compute *self, const gops_tensor *output,
                               const gops_ort_input *inputs, ort_kernel_context *context,
@@ -265,7 +274,7 @@ static ort_status *start_call(const gops_ort_compute *self, const gops_tensor *o
                             gops_ort_name_tensor(&inputs[GOPS_ORT_RESIDUAL].tensor).text,
                             gops_ort_name_tensor(output).text);
     }
-    return make_output(self, output, context, &arguments->output);
+    return gops_ort_make_output(self->runtime, self->name, context, 0, output, &arguments->output);
 }
 
 static ort_status *run_plan(gops_ort_compute *self, const gops_ort_taken *taken,

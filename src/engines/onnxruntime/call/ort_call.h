@@ -8,7 +8,7 @@ enum { GOPS_ORT_NOT_GIVEN = -1, GOPS_ORT_NAME_BYTES = 96 };
 
 /* The object that the runtime calls for a claim. */
 typedef struct gops_ort_compute {
-    ort_compute_info base;     /* first: the runtime's pointer to it is one to this */
+    gops_ort_callee base;      /* first: the runtime's pointer to it is one to this */
     gops_ort_runtime *runtime; /* of the session */
     gops_ort_operation operation;
     int position[GOPS_ORT_INPUTS]; /* of each input among those of the call; GOPS_ORT_NOT_GIVEN */
@@ -27,6 +27,14 @@ typedef struct gops_ort_input {
 
 ort_status *gops_ort_read_value(const gops_ort_runtime *runtime, const ort_value *value,
                                 gops_ort_input *read);
+
+/* Input number `input` of a call, and the memory of its output number `output`; `name` is the node's. */
+ort_status *gops_ort_read_input(const gops_ort_runtime *runtime, const char *name,
+                                const ort_kernel_context *context, size_t input,
+                                gops_ort_input *read);
+ort_status *gops_ort_make_output(const gops_ort_runtime *runtime, const char *name,
+                                 ort_kernel_context *context, size_t output,
+                                 const gops_tensor *tensor, void **data);
 
 /* The weights as they are packed. *quantization gets the scales and zero points in `inputs`, if the
  * claim has them there; the library checks how many there are of the filter's. */

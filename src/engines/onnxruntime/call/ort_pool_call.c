@@ -10,7 +10,7 @@
 enum { Y, X };
 
 typedef struct pool_compute {
-    ort_compute_info base; /* first: the runtime's pointer to it is one to this */
+    gops_ort_callee base; /* first: the runtime's pointer to it is one to this */
     gops_ort_runtime *runtime;
     gops_ort_pool pool;
     size_t input;
@@ -119,47 +119,37 @@ static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context 
 {
     const pool_compute *self = (const pool_compute *)(const void *)info;
     const gops_ort_pool *pool = &self->pool;
-    const ort_api *api = self->runtime->api;
-    const ort_value *value = NULL;
-    ort_value *made = NULL;
-    gops_tensor data;
-    void *from = NULL, *to = NULL;
-    ort_status *status;
+    gops_ort_input input;
+    void *to = NULL;
     (void)state;
-    if ((status = api->context_input(context, self->input, &value)) != NULL) {
+    ort_status *status =
+        gops_ort_read_input(self->runtime, self->name, context, self->input, &input);
+    if (status != NULL) {
         return status;
     }
-    if (value == NULL) {
-        return gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
-                             "groupops, node \"%s\": input %zu is missing", self->name,
-                             self->input);
-    }
-    if ((status = gops_ort_describe(self->runtime, value, &data)) != NULL ||
-        /* get_tensor_data lacks a const: it serves values that are written too. */
-        (status = api->get_tensor_data((ort_value *)(uintptr_t)value, &from)) != NULL) {
-        return status;
-    }
-    if (data.type != pool->type || data.rank != 4 || data.dims[2] != pool->data[Y] ||
-        data.dims[3] != pool->data[X]) {
+    const gops_tensor *data = &input.tensor;
+    if (data->type != pool->type || data->rank != 4 || data->dims[2] != pool->data[Y] ||
+        data->dims[3] != pool->data[X]) {
         return gops_ort_fail(
             self->runtime, ORT_INVALID_ARGUMENT,
             "groupops, node \"%s\": the data is %s; the model says %s {N,C,%lld,%lld}", self->name,
-            gops_ort_name_tensor(&data).text, gops_type_name(pool->type), (long long)pool->data[Y],
+            gops_ort_name_tensor(data).text, gops_type_name(pool->type), (long long)pool->data[Y],
             (long long)pool->data[X]);
     }
-    const int64_t dims[] = {data.dims[0], data.dims[1], pool->output[Y], pool->output[X]};
-    if ((status = api->context_output(context, 0, dims, 4, &made)) != NULL) {
+    const gops_tensor output = {
+        pool->type, 4, {data->dims[0], data->dims[1], pool->output[Y], pool->output[X]}};
+    status = gops_ort_make_output(self->runtime, self->name, context, 0, &output, &to);
+    if (status != NULL) {
         return status;
     }
-    if (made == NULL) {
-        return gops_ort_fail(self->runtime, ORT_FAIL,
-                             "groupops, node \"%s\": the runtime gave no output", self->name);
-    }
-    if ((status = api->get_tensor_data(made, &to)) != NULL) {
-        return status;
-    }
-    pool_work work = {.pool = pool, .data = from, .output = to, .planes = dims[0] * dims[1]};
+    pool_work work = {
+        .pool = pool, .data = input.data, .output = to, .planes = output.dims[0] * output.dims[1]};
     return execute(self, &work, context);
+}
+
+static void destroy(ort_compute_info *info)
+{
+    free(info);
 }
 
 ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool *pool, size_t input,
@@ -169,21 +159,11 @@ ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool 
     if (made == NULL) {
         return gops_ort_no_memory(runtime, "a node");
     }
-    made->base = gops_ort_compute_info(call);
+    made->base = gops_ort_make_callee(call, destroy);
     made->runtime = runtime;
     made->pool = *pool;
     made->input = input;
     snprintf(made->name, sizeof made->name, "%s", pool->nodes[0]->name);
-    *info = &made->base;
+    *info = &made->base.info;
     return NULL;
-}
-
-bool gops_ort_is_pool(const ort_compute_info *info)
-{
-    return info != NULL && info->compute == call;
-}
-
-void gops_ort_pool_destroy(ort_compute_info *info)
-{
-    free(info);
 }

@@ -8,8 +8,4 @@
 ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool *pool, size_t input,
                                  ort_compute_info **info);
 
-/* Whether the object is one of these; destroys it. */
-bool gops_ort_is_pool(const ort_compute_info *info);
-void gops_ort_pool_destroy(ort_compute_info *info);
-
 #endif

@@ -263,3 +263,11 @@ gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *val
     }
     return writer;
 }
+
+ort_status *gops_ort_is_reshape(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                bool *is)
+{
+    *is = node != NULL && strcmp(node->type, "Reshape") == 0 && node->input_count == 2 &&
+          node->inputs[1] != NULL;
+    return *is ? runtime->api->is_constant_initializer(node->inputs[1], is) : NULL;
+}

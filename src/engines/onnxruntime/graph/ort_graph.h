@@ -67,4 +67,8 @@ gops_ort_node *gops_ort_writer(const gops_ort_graph *graph, const char *value);
 gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *value,
                                     const char *type, const gops_ort_node *reader);
 
+/* Whether a node, which may be NULL, is a Reshape to a constant shape: a region has no input but tensors of f32. */
+ort_status *gops_ort_is_reshape(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                bool *is);
+
 #endif

@@ -135,7 +135,7 @@ static ort_status *decide(claiming *of, gops_ort_item *items)
     }
     ort_status *status = weigh_alone(of, items, &count);
     if (status == NULL) {
-        status = gops_ort_choose(of->runtime, of->graph, gops_ort_rates_here(), items, count);
+        status = gops_ort_choose(of->runtime, of->graph, items, count);
     }
     for (size_t i = 0; i < count && status == NULL; i++) {
         items[i].is_taken = items[i].is_taken || of->runtime->claims_all;
@@ -164,18 +164,14 @@ static ort_status *claim_level(const claiming *of, gops_ort_member *const *membe
     }
     ort_status *status = tell(of, members[0]->claim.nodes[0]->name,
                               members[count - 1]->claim.nodes[0]->name, node_count, true, gain);
-    if (status != NULL || count == 1) {
-        const gops_ort_claim *only = &members[0]->claim;
-        return status != NULL ? status : claim(of, only->nodes, only->node_count, true);
-    }
-    gops_ort_node **nodes = malloc(node_count * sizeof *nodes);
+    gops_ort_node **nodes = status == NULL ? malloc(node_count * sizeof *nodes) : NULL;
     if (nodes == NULL) {
-        return no_memory(of);
+        return status != NULL ? status : no_memory(of);
     }
     for (size_t i = 0, k = 0; i < count; k += members[i++]->claim.node_count) {
         memcpy(nodes + k, members[i]->claim.nodes, members[i]->claim.node_count * sizeof *nodes);
     }
-    status = claim(of, nodes, node_count, false);
+    status = claim(of, nodes, node_count, count == 1);
     free(nodes);
     return status;
 }

@@ -96,6 +96,14 @@ static ort_status *find_positions(gops_ort_compute *self, const gops_ort_claim *
     return NULL;
 }
 
+static void destroy(ort_compute_info *info)
+{
+    gops_ort_compute *self = (gops_ort_compute *)(void *)info;
+    gops_ort_plans_close(&self->plans);
+    free(self->folded);
+    free(self);
+}
+
 ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                     const char *const *inputs, size_t input_count,
                                     ort_compute_info **info)
@@ -105,7 +113,7 @@ ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_cl
         free(self);
         return gops_ort_no_memory(runtime, "a node");
     }
-    self->base = gops_ort_compute_info(gops_ort_call);
+    self->base = gops_ort_make_callee(gops_ort_call, destroy);
     self->runtime = runtime;
     self->operation = claim->operation;
     self->sloped = claim->slopes.count > 0 ? claim->channels : 0;
@@ -118,19 +126,9 @@ ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_cl
         status = pack_constant(self, claim);
     }
     if (status != NULL) {
-        gops_ort_compute_destroy(&self->base);
+        destroy(&self->base.info);
         return status;
     }
-    *info = &self->base;
+    *info = &self->base.info;
     return NULL;
-}
-
-void gops_ort_compute_destroy(ort_compute_info *info)
-{
-    if (info != NULL) {
-        gops_ort_compute *self = (gops_ort_compute *)(void *)info;
-        gops_ort_plans_close(&self->plans);
-        free(self->folded);
-        free(self);
-    }
 }

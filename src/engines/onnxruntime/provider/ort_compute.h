@@ -9,7 +9,5 @@
 ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                     const char *const *inputs, size_t input_count,
                                     ort_compute_info **info);
-/* NULL is allowed. */
-void gops_ort_compute_destroy(ort_compute_info *info);
 
 #endif

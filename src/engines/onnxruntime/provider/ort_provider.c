@@ -163,12 +163,7 @@ static void provider_release_compute_infos(ort_ep *ep, ort_compute_info **infos,
 {
     (void)ep;
     for (size_t i = 0; i < count; i++) {
-        if (gops_ort_is_region(infos[i])) {
-            gops_ort_region_destroy(infos[i]);
-        } else {
-            (gops_ort_is_pool(infos[i]) ? gops_ort_pool_destroy
-                                        : gops_ort_compute_destroy)(infos[i]);
-        }
+        gops_ort_destroy_callee(infos[i]);
     }
 }
 

@@ -2,8 +2,9 @@
  * ort_member.h: what a region computes step by step: convolutions and normalizations of f32 with the
  * nodes that are part of their calls (a claim), and the operators that stand between them.
  *
- * All shapes are those that the model gives, and weights are constants: then everything is planned
- * when the model is loaded. What is not so is claimed node by node, or left to the runtime.
+ * All shapes are those that the model gives, of one image where it leaves the batch open, and weights are
+ * constants: then everything is planned when the model is loaded. What is not so is claimed node by node, or left
+ * to the runtime.
  *
  * Operators that are no convolutions in ONNX become one where the library's is as good: a batch
  * normalization, an Add of two tensors and an activation are a convolution of each channel by one
@@ -37,10 +38,9 @@ typedef struct gops_ort_member {
     size_t input_count;
     gops_tensor data, output; /* data: of the first input */
     gops_ort_window window;
-    int64_t start;          /* of a slice: its first channel */
-    int64_t groups;         /* of a shuffle */
-    bool has_even_operands; /* a Concat of as many channels each */
-    bool is_gate;           /* a product whose second input has a number for each plane */
+    int64_t start;  /* of a slice: its first channel */
+    int64_t groups; /* of a shuffle */
+    bool is_gate;   /* a product whose second input has a number for each plane */
     /* The weights and biases of a plan, or scales and biases: of the claim's constants, or made here,
      * all in `made`. filter is the descriptor; biases may be NULL. */
     gops_tensor filter;
@@ -52,7 +52,7 @@ typedef struct gops_ort_member {
     size_t last;                  /* the number of its last node in the graph */
     int64_t chunks;               /* gops_ort_find_chunks: of its output channels; 0: all at once */
     bool is_affine;               /* a plan that does no more than scale, shift and perhaps relu */
-    bool is_product;              /* a plan of what the model has as a product by a matrix */
+    bool is_matrix;               /* a plan of what the model has as a product by a matrix */
     struct gops_ort_member *next; /* that was read with it, before it is in a list; NULL: none */
     size_t chain; /* in a list: of what was read with it, from 1 up; 0: nothing was */
 } gops_ort_member;

@@ -63,13 +63,12 @@ static bool take_matmul(gops_ort_chain *of, product *by)
     return true;
 }
 
-/* To a shape that is a constant: a region has no input but tensors of f32. */
 static const gops_ort_node *take_reshape(gops_ort_chain *of)
 {
     const gops_ort_node *node = gops_ort_chain_take(of, "Reshape", false);
-    bool is = node != NULL && node->input_count == 2 && node->inputs[1] != NULL;
-    if (is) {
-        of->status = of->runtime->api->is_constant_initializer(node->inputs[1], &is);
+    bool is = false;
+    if (node != NULL) {
+        of->status = gops_ort_is_reshape(of->runtime, node, &is);
     }
     return is ? node : NULL;
 }
@@ -160,7 +159,7 @@ bool gops_ort_chain_read_product(gops_ort_chain *of)
     for (int32_t i = 3; i < made->filter.rank; i++) {
         made->filter.dims[i] = 1;
     }
-    made->is_product = true;
+    made->is_matrix = true;
     fill(made, &by, &scales);
     gops_ort_chain_go_on(of, made);
     return true;

@@ -201,8 +201,7 @@ static ort_status *read_concat(gops_ort_reading *from, const gops_tensor *output
     (*member)->output = *output;
     (*member)->inputs = node->input_names;
     (*member)->input_count = node->input_count;
-    (*member)->has_even_operands = even;
-    return gops_ort_member_shuffle_concat(from->runtime, from->graph, *member);
+    return even ? gops_ort_member_shuffle_concat(from->runtime, from->graph, *member) : NULL;
 }
 
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,

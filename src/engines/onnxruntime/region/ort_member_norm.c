@@ -23,14 +23,6 @@ static ort_status *read_vector(const instance *of, const ort_value_info *info,
     return status;
 }
 
-/* Whether a node is a Reshape to a constant: a region has no input but tensors of f32. */
-static ort_status *is_reshape(const instance *of, const gops_ort_node *node, bool *is)
-{
-    *is = node != NULL && strcmp(node->type, "Reshape") == 0 && node->input_count == 2 &&
-          node->inputs[1] != NULL;
-    return *is ? of->runtime->api->is_constant_initializer(node->inputs[1], is) : NULL;
-}
-
 /* Claims the Reshape before and behind, if together they change no shape. */
 static ort_status *add_reshapes(instance *of, gops_ort_node *node, gops_tensor *data)
 {
@@ -38,9 +30,9 @@ static ort_status *add_reshapes(instance *of, gops_ort_node *node, gops_tensor *
     gops_ort_node *after = gops_ort_only_reader(of->graph, node->output_names[0]);
     gops_tensor from, to;
     bool serves;
-    ort_status *status = is_reshape(of, before, &serves);
+    ort_status *status = gops_ort_is_reshape(of->runtime, before, &serves);
     if (status == NULL && serves) {
-        status = is_reshape(of, after, &serves);
+        status = gops_ort_is_reshape(of->runtime, after, &serves);
         serves = serves && strcmp(after->input_names[0], node->output_names[0]) == 0;
     }
     if (status == NULL && serves) {

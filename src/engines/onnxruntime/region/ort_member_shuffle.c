@@ -76,9 +76,7 @@ ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops
 static ort_status *read_reshape(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                 const gops_ort_node *node, gops_tensor *output, bool *is)
 {
-    *is = node != NULL && strcmp(node->type, "Reshape") == 0 && node->input_count == 2 &&
-          node->inputs[1] != NULL && node->output_count == 1;
-    ort_status *status = *is ? runtime->api->is_constant_initializer(node->inputs[1], is) : NULL;
+    ort_status *status = gops_ort_is_reshape(runtime, node, is);
     return status != NULL || !*is ? status
                                   : gops_ort_read_fed(runtime, graph, node->outputs[0], output, is);
 }
@@ -169,8 +167,7 @@ ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
         return NULL;
     }
     ort_status *status = read_shuffle(runtime, graph, first, &concat->output, nodes, &groups);
-    if (status == NULL && groups > 0 && (size_t)groups == concat->input_count &&
-        concat->has_even_operands) {
+    if (status == NULL && groups > 0 && (size_t)groups == concat->input_count) {
         make_shuffle(concat, nodes, 0, groups);
     }
     return status;

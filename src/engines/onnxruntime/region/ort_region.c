@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef struct region {
-    ort_compute_info base; /* first: the runtime's pointer to it is one to this */
+    gops_ort_callee base; /* first: the runtime's pointer to it is one to this */
     gops_ort_runtime *runtime;
     gops_ort_step *steps;
     size_t step_count;
@@ -100,19 +100,10 @@ static ort_status *check_input(const region *self, size_t number, const gops_ten
 static ort_status *find_bases(const region *self, ort_kernel_context *context, float **bases,
                               int64_t *images)
 {
-    const ort_api *api = self->runtime->api;
     ort_status *status = NULL;
     for (size_t i = 0; i < self->input_count && status == NULL; i++) {
-        const ort_value *value = NULL;
-        gops_ort_input input;
-        status = api->context_input(context, i, &value);
-        if (status == NULL && value != NULL) {
-            status = gops_ort_read_value(self->runtime, value, &input);
-        }
-        if (status == NULL && value == NULL) {
-            status = gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
-                                   "groupops, node \"%s\": input %zu is missing", self->name, i);
-        }
+        gops_ort_input input = {.data = NULL};
+        status = gops_ort_read_input(self->runtime, self->name, context, i, &input);
         if (status == NULL) {
             status = check_input(self, i, &input.tensor, images);
         }
@@ -120,18 +111,9 @@ static ort_status *find_bases(const region *self, ort_kernel_context *context, f
     }
     for (size_t i = 0; i < self->output_count && status == NULL; i++) {
         gops_tensor tensor = self->outputs[i];
-        ort_value *value = NULL;
         void *data = NULL;
         tensor.dims[0] = self->is_open ? *images : tensor.dims[0];
-        status = api->context_output(context, i, tensor.dims, (size_t)tensor.rank, &value);
-        if (status == NULL && value == NULL) {
-            status = gops_ort_fail(self->runtime, ORT_FAIL,
-                                   "groupops, node \"%s\": the runtime gave no output %zu",
-                                   self->name, i);
-        }
-        if (status == NULL) {
-            status = api->get_tensor_data(value, &data);
-        }
+        status = gops_ort_make_output(self->runtime, self->name, context, i, &tensor, &data);
         bases[1 + self->input_count + i] = data;
     }
     return status;
@@ -227,39 +209,7 @@ static void make_store(region *self, const gops_ort_members *members)
     }
 }
 
-ort_status *gops_ort_region_create(gops_ort_runtime *runtime, const gops_ort_members *members,
-                                   const gops_ort_interface *interface, ort_compute_info **info)
-{
-    gops_ort_layout layout;
-    region *self = calloc(1, sizeof *self);
-    if (self == NULL) {
-        return gops_ort_no_memory(runtime, "a node");
-    }
-    self->base = gops_ort_compute_info(region_call);
-    self->runtime = runtime;
-    snprintf(self->name, sizeof self->name, "%s", members->items[0]->claim.nodes[0]->name);
-    ort_status *status = gops_ort_layout_make(runtime, members, interface, &layout);
-    if (status == NULL) {
-        make_store(self, members);
-        gops_ort_store_open(&self->store);
-        status = fill(self, interface, &layout);
-        gops_ort_store_close();
-        gops_ort_layout_free(&layout);
-    }
-    if (status != NULL) {
-        gops_ort_region_destroy(&self->base);
-        return status;
-    }
-    *info = &self->base;
-    return NULL;
-}
-
-bool gops_ort_is_region(const ort_compute_info *info)
-{
-    return info != NULL && info->compute == region_call;
-}
-
-void gops_ort_region_destroy(ort_compute_info *info)
+static void destroy(ort_compute_info *info)
 {
     region *self = (region *)(void *)info;
     for (size_t i = 0; i < self->step_count; i++) {
@@ -274,4 +224,31 @@ void gops_ort_region_destroy(ort_compute_info *info)
     free(self->inputs);
     free(self->outputs);
     free(self);
+}
+
+ort_status *gops_ort_region_create(gops_ort_runtime *runtime, const gops_ort_members *members,
+                                   const gops_ort_interface *interface, ort_compute_info **info)
+{
+    gops_ort_layout layout;
+    region *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        return gops_ort_no_memory(runtime, "a node");
+    }
+    self->base = gops_ort_make_callee(region_call, destroy);
+    self->runtime = runtime;
+    snprintf(self->name, sizeof self->name, "%s", members->items[0]->claim.nodes[0]->name);
+    ort_status *status = gops_ort_layout_make(runtime, members, interface, &layout);
+    if (status == NULL) {
+        make_store(self, members);
+        gops_ort_store_open(&self->store);
+        status = fill(self, interface, &layout);
+        gops_ort_store_close();
+        gops_ort_layout_free(&layout);
+    }
+    if (status != NULL) {
+        destroy(&self->base.info);
+        return status;
+    }
+    *info = &self->base.info;
+    return NULL;
 }

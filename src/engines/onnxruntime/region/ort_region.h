@@ -50,11 +50,8 @@ ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_or
 void gops_ort_members_free(gops_ort_members *members);
 
 /* Makes the object that the runtime calls for these members. Inputs and outputs are the call's, in
- * its order; an input's shape is that of the model. */
+ * its order; an input's shape is that of the model, of one image where the batch is open. */
 ort_status *gops_ort_region_create(gops_ort_runtime *runtime, const gops_ort_members *members,
                                    const gops_ort_interface *interface, ort_compute_info **info);
-/* Whether the object is one of these; destroys it. */
-bool gops_ort_is_region(const ort_compute_info *info);
-void gops_ort_region_destroy(ort_compute_info *info);
 
 #endif

@@ -398,8 +398,16 @@ static void release_state(ort_compute_info *info, void *state)
     (void)state;
 }
 
-ort_compute_info gops_ort_compute_info(ort_status *(*compute)(ort_compute_info *info, void *state,
-                                                              ort_kernel_context *context))
+gops_ort_callee gops_ort_make_callee(ort_status *(*compute)(ort_compute_info *info, void *state,
+                                                            ort_kernel_context *context),
+                                     void (*destroy)(ort_compute_info *info))
 {
-    return (ort_compute_info){ORT_VERSION_PLUGINS, create_state, compute, release_state};
+    return (gops_ort_callee){{ORT_VERSION_PLUGINS, create_state, compute, release_state}, destroy};
+}
+
+void gops_ort_destroy_callee(ort_compute_info *info)
+{
+    if (info != NULL) {
+        ((gops_ort_callee *)(void *)info)->destroy(info);
+    }
 }

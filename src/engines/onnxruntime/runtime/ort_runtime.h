@@ -73,9 +73,17 @@ gops_ort_words gops_ort_name_tensor(const gops_tensor *tensor);
 /* The product of the dimensions from axis `from` on. */
 int64_t gops_ort_elements(const gops_tensor *tensor, int32_t from);
 
-/* What the runtime calls for a claim or region that keeps nothing between its calls. */
-ort_compute_info gops_ort_compute_info(ort_status *(*compute)(ort_compute_info *info, void *state,
-                                                              ort_kernel_context *context));
+/* What the runtime calls for a claim, a pool or a region, which keeps nothing between its calls: the first member of
+ * each. */
+typedef struct gops_ort_callee {
+    ort_compute_info info;
+    void (*destroy)(ort_compute_info *info);
+} gops_ort_callee;
+gops_ort_callee gops_ort_make_callee(ort_status *(*compute)(ort_compute_info *info, void *state,
+                                                            ort_kernel_context *context),
+                                     void (*destroy)(ort_compute_info *info));
+/* NULL is allowed. */
+void gops_ort_destroy_callee(ort_compute_info *info);
 
 /* The runtime's thread pool and memory as hooks. A call of the runtime calls gops_ort_enter before
  * gops_execute and gops_ort_leave after it: between them memory comes from the session's arena and

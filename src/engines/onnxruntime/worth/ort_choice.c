@@ -7,6 +7,8 @@
  */
 #include "engines/onnxruntime/worth/ort_choice.h"
 
+#include "engines/onnxruntime/worth/ort_rates.h"
+
 #include "engines/onnxruntime/worth/ort_cut.h"
 
 #include <stdlib.h>
@@ -73,7 +75,7 @@ void gops_ort_close_sizes(gops_tensor *data)
     }
 }
 
-/* 0 where the model gives no rank or number of channels. */
+/* 0 where the model gives no rank. */
 static ort_status *count_elements(const gops_ort_runtime *runtime, const ort_value_info *info,
                                   double *count)
 {
@@ -86,7 +88,7 @@ static ort_status *count_elements(const gops_ort_runtime *runtime, const ort_val
         gops_ort_close_sizes(&tensor);
     }
     for (int32_t i = 0; known && i < tensor.rank; i++) {
-        *count *= tensor.dims[i] > 0 ? (double)tensor.dims[i] : 0;
+        *count *= (double)tensor.dims[i];
     }
     return status;
 }
@@ -251,7 +253,7 @@ static ort_status *choose(weighing *of, size_t count, double *gains, bool *whole
 }
 
 ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                            const gops_ort_rates *rates, gops_ort_item *items, size_t count)
+                            gops_ort_item *items, size_t count)
 {
     size_t borders = count;
     for (size_t i = 0; i < count; i++) {
@@ -262,7 +264,7 @@ ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_grap
     weighing of = {.runtime = runtime,
                    .graph = graph,
                    .items = items,
-                   .rates = rates,
+                   .rates = gops_ort_rates_here(),
                    .owner = calloc(graph->node_count + 1, sizeof *of.owner),
                    .borders = calloc(borders + 1, sizeof *of.borders)};
     double *gains = calloc(count + 1, sizeof *gains);

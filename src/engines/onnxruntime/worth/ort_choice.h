@@ -3,7 +3,6 @@
 #define GROUPOPS_ENGINES_ORT_CHOICE_H
 
 #include "engines/onnxruntime/graph/ort_graph.h"
-#include "engines/onnxruntime/worth/ort_rates.h"
 
 /* Nodes that are taken or left together, all marked as claimed. */
 typedef struct gops_ort_item {
@@ -24,7 +23,7 @@ typedef struct gops_ort_item {
 /* Sets is_taken so that the sum of the gains is the largest: among whole regions or among parts of them, of whose
  * gains a share counts, whichever is more. Each value that enters or leaves a call costs something. */
 ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                            const gops_ort_rates *rates, gops_ort_item *items, size_t count);
+                            gops_ort_item *items, size_t count);
 
 /* Gives sizes that the model leaves open usual ones: one image, rows of 28. */
 void gops_ort_close_sizes(gops_tensor *data);

@@ -35,7 +35,7 @@ static const double concat_ns = 0.2, affine_ns = 0.06;
 /* A normalization over channels that the model writes in parts is five passes and a Transpose of the runtime's;
  * behind a product there may be two more. What models since opset 17 have as one node takes 0.74 there and its
  * Transpose 0.22, ours 0.45 (Intel Xeon). */
-static const double channel_norm_ns = 1.5, layer_norm_ns = 0.5, product_ns = 0.3;
+static const double channel_norm_ns = 1.5, layer_norm_ns = 0.5, matrix_pass_ns = 0.3;
 
 enum {
     FIRST_IN = 4, /* channels in of a network's first layer, at most */
@@ -143,8 +143,8 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates
     const int64_t groups = filter->dims[0];
     const int64_t in = filter->dims[transposed ? 1 : 2], out = filter->dims[transposed ? 2 : 1];
     const double flops = flops_of(member);
-    if (member->is_product) {
-        return here->matrix_ns * flops + product_ns * elements(&member->output);
+    if (member->is_matrix) {
+        return here->matrix_ns * flops + matrix_pass_ns * elements(&member->output);
     }
     if (transposed && groups == 1) {
         return flops * here->transposed_ns;
@@ -236,7 +236,7 @@ static bool has_layout(const gops_ort_rates *here, const gops_ort_member *member
     const int64_t out = member->filter.dims[1], in = member->filter.dims[2];
     switch (member->kind) {
     case GOPS_ORT_PLAN:
-        return member->claim.operation.kind == GOPS_ORT_CONV && !member->is_product &&
+        return member->claim.operation.kind == GOPS_ORT_CONV && !member->is_matrix &&
                (groups == 1 ? in < here->block || in % CHANNEL_UNIT == 0
                 : in == 1   ? groups * out % here->block == 0
                             : in % here->block == 0 && out % here->block == 0);
