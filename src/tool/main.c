@@ -98,11 +98,10 @@ static bool run_verb(const gops_verb *row, int count, char **words, gops_tool_er
         !gops_choices_file_read(&command.settings, error)) {
         return false;
     }
-    if (!row->execute(&command, error)) {
-        gops_choices_file_drop(&command.settings);
-        return false;
-    }
-    return gops_choices_file_write(&command.settings, error);
+    /* A failure keeps what was measured before it; its message is the one that is shown. */
+    gops_tool_error unshown;
+    const bool done = row->execute(&command, error);
+    return gops_choices_file_write(&command.settings, done ? error : &unshown) && done;
 }
 
 static const gops_verb *find_verb(const char *name, gops_tool_error *error)

@@ -36,6 +36,12 @@ static bool read_into(gops_choices *choices, FILE *file, const char *path, gops_
     return done;
 }
 
+static void free_choices(gops_settings *settings)
+{
+    gops_choices_destroy(settings->choices);
+    settings->choices = NULL;
+}
+
 bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error)
 {
     const char *path = settings->choices_file;
@@ -60,7 +66,7 @@ bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error)
     }
     settings->choices_read = gops_choices_count(settings->choices);
     if (!done) {
-        gops_choices_file_drop(settings);
+        free_choices(settings);
     }
     return done;
 }
@@ -150,12 +156,6 @@ bool gops_choices_file_write(gops_settings *settings, gops_tool_error *error)
 {
     const bool added = gops_choices_count(settings->choices) > settings->choices_read;
     const bool done = !added || merge_file(settings, error);
-    gops_choices_file_drop(settings);
+    free_choices(settings);
     return done;
-}
-
-void gops_choices_file_drop(gops_settings *settings)
-{
-    gops_choices_destroy(settings->choices);
-    settings->choices = NULL;
 }

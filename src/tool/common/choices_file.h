@@ -15,7 +15,4 @@ bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error);
  * last writer wins. */
 bool gops_choices_file_write(gops_settings *settings, gops_tool_error *error);
 
-/* Frees the choices without writing them. */
-void gops_choices_file_drop(gops_settings *settings);
-
 #endif

@@ -87,6 +87,33 @@ static void suite(void)
     unlink("s.txt");
 }
 
+/* Runs a suite whose third layer is refused. */
+static void run_failing_suite(const tool_surroundings *surroundings)
+{
+    static const char line[] =
+        "bench --suite=./s.txt --reps=1 --seconds=0 --algorithm=fastest --choices=c.txt";
+    static tool_result result;
+    write_file("s.txt", "a conv f32 data=1,6,11,13 filter=2,5,3,3,2\n"
+                        "b conv f32 data=1,6,11,17 filter=2,5,3,3,2\n"
+                        "c conv f32 data=1,6,11,13 filter=2,5,7,3,2\n");
+    tool_run(&result, line, surroundings);
+    gops_test_check(result.exit_code == 1 &&
+                        strcmp(result.err, "groupops: c: data has 6 channels, filter has GROUPS 2 "
+                                           "times C_IN 7 = 14; they must be equal\n") == 0,
+                    "%d %s", result.exit_code, result.err);
+    unlink("s.txt");
+}
+
+/* What was measured before the layer that fails is kept. */
+static void failing_suite(void)
+{
+    char text[4096];
+    run_failing_suite(NULL);
+    read_file("c.txt", text, sizeof text);
+    gops_test_check(strstr(text, "groupops-choices 2 lines=2\n") == text, "the file is: %s", text);
+    unlink("c.txt");
+}
+
 /* In another process: measures a layer of that width and adds it to the file. */
 static pid_t add_in_background(int width, const char *path)
 {
@@ -191,8 +218,6 @@ static void while_locked(void)
     unlink("c.txt");
 }
 
-/* What cannot be merged is not replaced, nor what does not fit on the disk; the permissions stay.
- */
 /* A file that cannot be written keeps its text. */
 static void full(void)
 {
@@ -211,9 +236,15 @@ static void full(void)
             strcmp(result.err, "groupops: c.txt: it cannot be written: File too large\n") == 0,
         "%d %s", result.exit_code, result.err);
     expect_widths("c.txt", 17, 17);
+    /* Of two errors the first is shown, of which 64 bytes would not be all. */
+    static const tool_surroundings short_and_silent = {.most_file_bytes = 128,
+                                                       .out_path = "/dev/null"};
+    run_failing_suite(&short_and_silent);
+    expect_widths("c.txt", 17, 17);
     unlink("c.txt");
 }
 
+/* What cannot be merged is not replaced; the permissions stay. */
 static void kept(void)
 {
     char text[4096];
@@ -260,6 +291,7 @@ int main(void)
 {
     static const gops_test_case cases[] = {{"saved", saved},
                                            {"suite", suite},
+                                           {"failing_suite", failing_suite},
                                            {"several_at_once", several_at_once},
                                            {"while_locked", while_locked},
                                            {"full", full},
