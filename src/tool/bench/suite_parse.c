@@ -73,6 +73,11 @@ static bool parse_words(int count, char **words, gops_bench_layer *layer, gops_t
     if (!gops_flags_read(&flags, &layer->settings, error)) {
         return false;
     }
+    if (gops_flags_given(&layer->settings, "type")) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "type=%s is among the flags; a layer's type is its third word",
+                                gops_type_name((gops_type)layer->settings.type));
+    }
     layer->settings.type = (int)type;
     return true;
 }

@@ -208,6 +208,8 @@ static void refused_suites(void)
          "bad.txt:1: epsilon does not go with conv"},
         {"a conv f32 data=1,2,3 filter=1,1,2,1 strides=1 strides=1",
          "bad.txt:1: strides is given twice"},
+        {"a conv f32 data=1,2,3 filter=1,1,2,1 type=bf16",
+         "bad.txt:1: type=bf16 is among the flags; a layer's type is its third word"},
         {"\xc3\xa4 conv f32 data=1,2,3 filter=1,1,2,1", "bad.txt:1: the name is not plain ASCII"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
