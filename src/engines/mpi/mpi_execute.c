@@ -177,10 +177,10 @@ static gops_status check_arguments(const gops_mpi_plan *plan, const gops_mpi_fil
                              (long long)given->data_stride, (long long)given->output_stride,
                              (long long)given->residual_stride);
     }
-    if ((given->data == NULL && !gops_brick_is_empty(&plan->data)) ||
-        (given->output == NULL && !gops_brick_is_empty(&plan->output))) {
+    const bool no_data = given->data == NULL && !gops_brick_is_empty(&plan->data);
+    if (no_data || (given->output == NULL && !gops_brick_is_empty(&plan->output))) {
         return gops_mpi_fail(error, GOPS_INVALID, "arguments.%s is NULL",
-                             given->data == NULL ? "data" : "output");
+                             no_data ? "data" : "output");
     }
     if ((filter == NULL) != (plan->operation == GOPS_MPI_NORM)) {
         return gops_mpi_fail(error, GOPS_INVALID,

@@ -203,6 +203,42 @@ static void executions_refused(void)
     gops_mpi_distribution_destroy(spread);
 }
 
+/* One row of data, of which the last of several ranks has none, and a row of outputs for each rank:
+ * where `data` may be NULL, it is `output` that is missing. */
+static void outputs_missing(void)
+{
+    const gops_tensor row = {GOPS_F32, 4, {2, CHANNELS, 1, COLUMNS}};
+    const gops_conv_attributes attributes = {.pads_begin = {2, {mpi_ranks, 1}},
+                                             .pads_end = {2, {1, 1}}};
+    gops_mpi_distribution *spread = slabs();
+    gops_mpi_plan *plan = NULL;
+    gops_mpi_filter *filter = NULL;
+    gops_mpi_plan_info info;
+    gops_error error = {GOPS_OK, ""};
+    gops_arguments arguments = GOPS_ARGUMENTS_INIT;
+    float x[2 * CHANNELS * COLUMNS] = {0}, y[2 * 2 * OUT * COLUMNS];
+    float weights[2 * OUT * CHANNELS / 2 * 9] = {0};
+    mpi_check(gops_mpi_conv_plan_create(spread, &row, &filter_tensor, &attributes, NULL, &plan,
+                                        &error) == GOPS_OK,
+              "%s", error.message);
+    mpi_check(gops_mpi_filter_create(plan, weights, NULL, &filter, &error) == GOPS_OK, "%s",
+              error.message);
+    gops_mpi_plan_get_info(plan, &info, NULL);
+    mpi_check(info.data.shape.dims[2] == (mpi_rank == 0) && info.output.shape.dims[2] == 1,
+              "%d rows, %d of outputs", (int)info.data.shape.dims[2],
+              (int)info.output.shape.dims[2]);
+    arguments.data = mpi_rank == 0 ? x : NULL;
+    arguments.output = y;
+    mpi_check(gops_mpi_execute(plan, filter, &arguments, NULL, &error) == GOPS_OK, "%s",
+              error.message);
+    arguments.output = wrong() ? NULL : y;
+    expect(gops_mpi_execute(plan, filter, &arguments, NULL, &error), &error, GOPS_INVALID,
+           "arguments.output is NULL");
+    gops_mpi_filter_destroy(filter);
+    gops_mpi_plan_destroy(plan);
+    gops_mpi_distribution_destroy(spread);
+}
+
 static void grids_refused(void)
 {
     gops_mpi_distribution *made = NULL;
@@ -299,13 +335,10 @@ static void redistributed(void)
 int main(int count, char **words)
 {
     static const gops_test_case cases[] = {
-        {"plans_refused", plans_refused},
-        {"bytes_between", bytes_between},
-        {"executions_refused", executions_refused},
-        {"grids_refused", grids_refused},
-        {"parts", parts},
-        {"redistributed", redistributed},
-        {NULL, NULL},
+        {"plans_refused", plans_refused},           {"bytes_between", bytes_between},
+        {"executions_refused", executions_refused}, {"outputs_missing", outputs_missing},
+        {"grids_refused", grids_refused},           {"parts", parts},
+        {"redistributed", redistributed},           {NULL, NULL},
     };
     return mpi_test_main(&count, &words, "mpi_refusals", cases);
 }
