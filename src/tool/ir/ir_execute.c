@@ -152,11 +152,10 @@ static bool is_before_another(const gops_ir_run *run, int index)
 static bool make_elements(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    const char *type = run->model->layer[index].type;
     if (!allocate_output(run, index, error)) {
         return false;
     }
-    if (strcmp(type, "Const") == 0) {
+    if (step->prepare == gops_ir_prepare_const) {
         return gops_ir_read_const(run, index, step->elements, error);
     }
     if (step->constant) {
@@ -166,7 +165,7 @@ static bool make_elements(gops_ir_run *run, int index, gops_tool_error *error)
     if (step->file.descriptor >= 0) {
         return read_given(run, index, error);
     }
-    if (strcmp(type, "Parameter") == 0) {
+    if (step->prepare == gops_ir_prepare_parameter) {
         fill_random(step, (uint64_t)index + 1);
     }
     return true;
@@ -226,7 +225,7 @@ static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
 static void release_inputs(gops_ir_run *run, int index)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
-    if (strcmp(layer->type, "Result") == 0 || is_before_another(run, index)) {
+    if (run->step[index].prepare == gops_ir_prepare_result || is_before_another(run, index)) {
         return;
     }
     for (int at = index; at != GOPS_IR_NONE; at = run->step[at].before) {

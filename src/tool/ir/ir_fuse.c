@@ -6,13 +6,6 @@
  * of an Add may be computed after the operation. The result is rounded once, after all post-ops. */
 #include "ir/ir_run.h"
 
-#include <string.h>
-
-static bool is_type(const gops_ir_run *run, int index, const char *type)
-{
-    return strcmp(run->model->layer[index].type, type) == 0;
-}
-
 /* Appends the layer `next` to the list of fused layers that ends with `last`: `next` gets the plan
  * and its arguments. */
 static void append_layer(gops_ir_run *run, int first, int last, int next)
@@ -41,7 +34,7 @@ static bool fuse_add(gops_ir_run *run, int first, int last, int next)
     const int mine = gops_ir_source(run, next, 0) == last ? 0 : 1;
     const int other = gops_ir_source(run, next, 1 - mine);
     const gops_tensor *added = &run->step[other].output;
-    const bool is_norm = is_type(run, first, "GroupNormalization");
+    const bool is_norm = run->step[first].prepare == gops_ir_prepare_norm;
     int64_t channels;
     if (!gops_ir_same_shape(&run->step[next].output, &step->output)) {
         return false; /* the Add broadcasts the operation's output */
@@ -89,10 +82,10 @@ static bool fuse_operation(gops_ir_run *run, int first, gops_tool_error *error)
     int last = first;
     while (run->step[last].users == 1) {
         const int next = run->step[last].user;
-        if (is_type(run, next, "Relu") || is_type(run, next, "ReLU")) {
+        if (run->step[next].prepare == gops_ir_prepare_relu) {
             return fuse_relu(run, first, last, next, error);
         }
-        if (!is_type(run, next, "Add") || !fuse_add(run, first, last, next)) {
+        if (run->step[next].prepare != gops_ir_prepare_add || !fuse_add(run, first, last, next)) {
             return true;
         }
         last = next;

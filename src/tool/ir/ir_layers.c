@@ -9,23 +9,24 @@ static const struct {
     const char *type;
     gops_ir_prepare_fn *prepare;
     int min_inputs, max_inputs, outputs;
+    bool ungrouped; /* its filter has no axis of groups */
 } layer_types[] = {
-    {"Parameter", gops_ir_prepare_parameter, 0, 0, 1},
-    {"Const", gops_ir_prepare_const, 0, 0, 1},
-    {"Convolution", gops_ir_prepare_conv, 2, 2, 1},
-    {"GroupConvolution", gops_ir_prepare_group_conv, 2, 2, 1},
-    {"ConvolutionBackpropData", gops_ir_prepare_deconv, 2, 3, 1},
-    {"GroupConvolutionBackpropData", gops_ir_prepare_group_deconv, 2, 3, 1},
-    {"GroupNormalization", gops_ir_prepare_norm, 3, 3, 1},
-    {"Add", gops_ir_prepare_add, 2, 2, 1},
-    {"Relu", gops_ir_prepare_relu, 1, 1, 1},
-    {"ReLU", gops_ir_prepare_relu, 1, 1, 1}, /* as versions 10 and 11 spell it */
-    {"Reshape", gops_ir_prepare_reshape, 2, 2, 1},
-    {"Convert", gops_ir_prepare_convert, 1, 1, 1},
-    {"Subtract", gops_ir_prepare_subtract, 2, 2, 1},
-    {"Multiply", gops_ir_prepare_multiply, 2, 2, 1},
-    {"Concat", gops_ir_prepare_concat, 1, GOPS_IR_MAX_INPUTS, 1},
-    {"Result", gops_ir_prepare_result, 1, 1, 0},
+    {"Parameter", gops_ir_prepare_parameter, 0, 0, 1, false},
+    {"Const", gops_ir_prepare_const, 0, 0, 1, false},
+    {"Convolution", gops_ir_prepare_conv, 2, 2, 1, true},
+    {"GroupConvolution", gops_ir_prepare_conv, 2, 2, 1, false},
+    {"ConvolutionBackpropData", gops_ir_prepare_deconv, 2, 3, 1, true},
+    {"GroupConvolutionBackpropData", gops_ir_prepare_deconv, 2, 3, 1, false},
+    {"GroupNormalization", gops_ir_prepare_norm, 3, 3, 1, false},
+    {"Add", gops_ir_prepare_add, 2, 2, 1, false},
+    {"Relu", gops_ir_prepare_relu, 1, 1, 1, false},
+    {"ReLU", gops_ir_prepare_relu, 1, 1, 1, false}, /* as versions 10 and 11 spell it */
+    {"Reshape", gops_ir_prepare_reshape, 2, 2, 1, false},
+    {"Convert", gops_ir_prepare_convert, 1, 1, 1, false},
+    {"Subtract", gops_ir_prepare_subtract, 2, 2, 1, false},
+    {"Multiply", gops_ir_prepare_multiply, 2, 2, 1, false},
+    {"Concat", gops_ir_prepare_concat, 1, GOPS_IR_MAX_INPUTS, 1, false},
+    {"Result", gops_ir_prepare_result, 1, 1, 0, false},
 };
 
 static int find_layer_type(const char *type)
@@ -94,6 +95,7 @@ static bool prepare_layer(gops_ir_run *run, int index, gops_tool_error *error)
         }
     }
     step->prepare = layer_types[kind].prepare;
+    step->ungrouped = layer_types[kind].ungrouped;
     if (!step->prepare(run, index, error) ||
         (layer->outputs == 1 &&
          !check_stated(run, index, &layer->output[0], &step->output, "output", error))) {

@@ -48,12 +48,12 @@ static bool read_attributes(const gops_ir_run *run, int index, gops_conv_attribu
            read_auto_pad(run, index, &attributes->auto_pad, error);
 }
 
-/* The filter's descriptor; `group` puts the axis G in front of one that has none. */
-static bool read_filter(const gops_ir_run *run, int index, bool group, gops_tensor *filter,
+/* The filter's descriptor, with an axis of one group in front where the layer has none. */
+static bool read_filter(const gops_ir_run *run, int index, gops_tensor *filter,
                         gops_tool_error *error)
 {
     *filter = *gops_ir_input(run, index, 1);
-    if (!group) {
+    if (!run->step[index].ungrouped) {
         return true;
     }
     if (filter->rank == GOPS_MAX_RANK) {
@@ -101,24 +101,13 @@ static bool make_plan(gops_ir_run *run, int index, gops_tool_error *error)
     return true;
 }
 
-static bool prepare_conv(gops_ir_run *run, int index, bool group, gops_tool_error *error)
+bool gops_ir_prepare_conv(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
     step->problem = (gops_ir_problem){.operation = GOPS_IR_CONV};
     step->weights = gops_ir_source(run, index, 1);
     return read_attributes(run, index, &step->problem.attributes.conv, error) &&
-           read_filter(run, index, group, &step->problem.second, error) &&
-           make_plan(run, index, error);
-}
-
-bool gops_ir_prepare_conv(gops_ir_run *run, int index, gops_tool_error *error)
-{
-    return prepare_conv(run, index, true, error);
-}
-
-bool gops_ir_prepare_group_conv(gops_ir_run *run, int index, gops_tool_error *error)
-{
-    return prepare_conv(run, index, false, error);
+           read_filter(run, index, &step->problem.second, error) && make_plan(run, index, error);
 }
 
 static bool read_output_shape(const gops_ir_run *run, int index, gops_list *list,
@@ -142,7 +131,7 @@ static bool read_output_shape(const gops_ir_run *run, int index, gops_list *list
     return count > 0;
 }
 
-static bool prepare_deconv(gops_ir_run *run, int index, bool group, gops_tool_error *error)
+bool gops_ir_prepare_deconv(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
     gops_deconv_attributes *attributes = &step->problem.attributes.deconv;
@@ -153,7 +142,7 @@ static bool prepare_deconv(gops_ir_run *run, int index, bool group, gops_tool_er
     if (!read_attributes(run, index, &conv, error) ||
         !read_list(run, index, "output_padding", &attributes->output_padding, error) ||
         !read_output_shape(run, index, &attributes->output_shape, error) ||
-        !read_filter(run, index, group, &step->problem.second, error)) {
+        !read_filter(run, index, &step->problem.second, error)) {
         return false;
     }
     attributes->strides = conv.strides;
@@ -163,16 +152,6 @@ static bool prepare_deconv(gops_ir_run *run, int index, bool group, gops_tool_er
     attributes->auto_pad = conv.auto_pad;
     step->weights = gops_ir_source(run, index, 1);
     return make_plan(run, index, error);
-}
-
-bool gops_ir_prepare_deconv(gops_ir_run *run, int index, gops_tool_error *error)
-{
-    return prepare_deconv(run, index, true, error);
-}
-
-bool gops_ir_prepare_group_deconv(gops_ir_run *run, int index, gops_tool_error *error)
-{
-    return prepare_deconv(run, index, false, error);
 }
 
 bool gops_ir_prepare_norm(gops_ir_run *run, int index, gops_tool_error *error)

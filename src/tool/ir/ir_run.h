@@ -57,6 +57,7 @@ typedef bool gops_ir_prepare_fn(gops_ir_run *run, int index, gops_tool_error *er
 
 typedef struct gops_ir_step {
     gops_ir_prepare_fn *prepare; /* of the layer's type */
+    bool ungrouped;              /* of a convolution's type: the filter has no axis of groups */
     const char *algorithm;       /* for the table */
     gops_tensor output;
     gops_ir_part held; /* of the output */
@@ -138,10 +139,9 @@ bool gops_ir_all(const gops_ir_run *run, bool done, gops_tool_error *error);
 gops_ir_part gops_ir_whole(const gops_tensor *tensor);
 
 gops_ir_prepare_fn gops_ir_prepare_parameter, gops_ir_prepare_const, gops_ir_prepare_result,
-    gops_ir_prepare_conv, gops_ir_prepare_group_conv, gops_ir_prepare_deconv,
-    gops_ir_prepare_group_deconv, gops_ir_prepare_norm, gops_ir_prepare_add, gops_ir_prepare_relu,
-    gops_ir_prepare_reshape, gops_ir_prepare_convert, gops_ir_prepare_subtract,
-    gops_ir_prepare_multiply, gops_ir_prepare_concat;
+    gops_ir_prepare_conv, gops_ir_prepare_deconv, gops_ir_prepare_norm, gops_ir_prepare_add,
+    gops_ir_prepare_relu, gops_ir_prepare_reshape, gops_ir_prepare_convert,
+    gops_ir_prepare_subtract, gops_ir_prepare_multiply, gops_ir_prepare_concat;
 
 /* The step of a layer that is not prepared yet. */
 gops_ir_step gops_ir_step_initial(void);

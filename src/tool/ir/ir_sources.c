@@ -163,7 +163,7 @@ int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const c
     const int source = gops_ir_source(run, index, input);
     const gops_tensor *tensor = &run->step[source].output;
     int64_t words[GOPS_MAX_RANK];
-    const bool is_const = strcmp(run->model->layer[source].type, "Const") == 0;
+    const bool is_const = run->step[source].prepare == gops_ir_prepare_const;
     if (!is_const || tensor->rank != 1 || tensor->dims[0] > GOPS_MAX_RANK ||
         (tensor->type != GOPS_I64 && tensor->type != GOPS_I32)) {
         gops_ir_refuse(run, index, error,

@@ -185,20 +185,20 @@ static gops_mpi_layout place_layer(gops_ir_run *run, int index)
 {
     const gops_mpi_ir *state = gops_mpi_ir_of(run);
     const gops_ir_step *step = &run->step[index];
-    const char *type = run->model->layer[index].type;
     if (step->concat) {
         return place_concat(run, index);
     }
-    if (step->constant || strcmp(type, "Result") == 0) {
+    if (step->constant || step->prepare == gops_ir_prepare_result) {
         return (gops_mpi_layout){NULL, 1};
     }
     if (step->problem.operation != GOPS_IR_NO_OPERATION) {
         return state->layer[index].layout;
     }
-    if (strcmp(type, "Parameter") == 0) {
+    if (step->prepare == gops_ir_prepare_parameter) {
         return place_parameter(run, index);
     }
-    return strcmp(type, "Reshape") == 0 ? place_reshape(run, index) : place_pointwise(run, index);
+    return step->prepare == gops_ir_prepare_reshape ? place_reshape(run, index)
+                                                    : place_pointwise(run, index);
 }
 
 /* What the rank holds of each output. */
