@@ -2,6 +2,7 @@
 #include "common/machine.h"
 #include "common/random_fill.h"
 #include "ir/ir_run.h"
+#include "npy/element.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,25 +30,18 @@ static void free_elements(gops_ir_run *run, int index)
     }
 }
 
-/* Fills with the number 1, which for each type is a bit pattern in the lowest bytes. */
 static void fill_ones(gops_type type, void *elements, int64_t count)
 {
-    static const uint64_t ones[] = {
-        [GOPS_F64] = UINT64_C(1023) << 52,
-        [GOPS_F32] = UINT64_C(127) << 23,
-        [GOPS_F16] = 15 << 10,
-        [GOPS_BF16] = 127 << 7,
-        [GOPS_F8E4M3] = 7 << 3,
-        [GOPS_F8E5M2] = 15 << 2,
-    };
-    const uint64_t bits = type <= GOPS_F8E5M2 ? ones[type] : 1;
     const size_t bytes = gops_type_bytes(type);
-    const unsigned char *lowest = (const unsigned char *)&bits;
-    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) {
-        lowest += sizeof bits - bytes;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        memcpy((char *)elements + (size_t)i * bytes, lowest, bytes);
+    const size_t lowest = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? bytes - 1 : 0;
+    char *at = elements;
+    memset(elements, 0, (size_t)count * bytes);
+    for (int64_t i = 0; i < count; i++, at += bytes) {
+        if (type <= GOPS_F8E5M2) {
+            gops_element_store(type, 1, at);
+        } else {
+            at[lowest] = 1;
+        }
     }
 }
 
