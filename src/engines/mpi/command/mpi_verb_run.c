@@ -78,7 +78,6 @@ static bool check_extras(run_state *state, gops_tool_error *error)
         if (!gops_npy_retype(&state->bias, wanted.type, error)) {
             return false;
         }
-        state->bias.tensor = wanted; /* one axis, in the same order */
     }
     if (state->residual.descriptor >= 0 &&
         !gops_operation_check_residual(state->residual.path, &state->residual.tensor, output,
@@ -111,11 +110,8 @@ static bool read_parts(run_state *state, gops_tool_error *error)
             return false;
         }
     }
-    if (state->bias.descriptor >= 0) {
-        const gops_mpi_part part = groups_of(state, &state->bias.tensor, channels);
-        if (!gops_mpi_npy_read(&state->bias, &part, &state->bias_elements, error)) {
-            return false;
-        }
+    if (state->bias.descriptor >= 0 && !gops_npy_read(&state->bias, &state->bias_elements, error)) {
+        return false;
     }
     if (state->residual.descriptor < 0) {
         return true;
@@ -138,6 +134,16 @@ static bool allocate_output(run_state *state, gops_tool_error *error)
                             bytes);
 }
 
+/* As scales and slopes, all of it is read, whatever axes and order its file has. */
+static const void *bias_of_channels(const run_state *state)
+{
+    const int64_t first = state->info.first_group * gops_mpi_group_channels(&state->info);
+    return state->bias_elements == NULL
+               ? NULL
+               : (const char *)state->bias_elements +
+                     (size_t)first * gops_type_bytes(state->bias.tensor.type);
+}
+
 static bool execute(run_state *state, gops_tool_error *error)
 {
     gops_error refusal;
@@ -147,7 +153,7 @@ static bool execute(run_state *state, gops_tool_error *error)
     arguments.output = state->output;
     arguments.residual = state->residual_elements;
     arguments.scale = state->convolves ? NULL : state->elements[1];
-    arguments.bias = state->convolves ? state->bias_elements : state->elements[2];
+    arguments.bias = state->convolves ? bias_of_channels(state) : state->elements[2];
     arguments.slopes = gops_mpi_extras_slopes(&state->extras, &state->info);
     if (state->convolves) {
         status = gops_mpi_filter_create(
