@@ -103,11 +103,12 @@ static bool check_memory(const bench_subject *subject, gops_tool_error *error)
 static bool prepare_convolution(bench_subject *subject, gops_tool_error *error)
 {
     const gops_settings *settings = &subject->layer->settings;
-    const gops_tensor bias = gops_operation_bias(settings, subject->inputs, &subject->info);
+    const gops_tensor *output = &subject->info.shape.output;
+    const gops_tensor bias = gops_operation_bias(settings, subject->inputs, output);
     gops_error refusal;
     size_t bytes;
     if (settings->bias.rank != 0) {
-        if (!gops_operation_check_bias(&settings->bias, &subject->info, error)) {
+        if (!gops_operation_check_bias(&settings->bias, output, error)) {
             return false;
         }
         if (gops_tensor_bytes(&bias, &bytes, &refusal) != GOPS_OK) {
@@ -119,9 +120,9 @@ static bool prepare_convolution(bench_subject *subject, gops_tool_error *error)
         gops_random_fill(bias.type, subject->bias, bytes, 2);
         subject->tensor_bytes += bytes;
     }
-    return gops_quantization_read(settings, subject->inputs, &subject->info.shape.output,
-                                  &subject->quantization, error) &&
-           gops_slopes_read(settings, &subject->info.shape.output, &subject->slopes, error) &&
+    return gops_quantization_read(settings, subject->inputs, output, &subject->quantization,
+                                  error) &&
+           gops_slopes_read(settings, output, &subject->slopes, error) &&
            (gops_filter_create(subject->plan, subject->elements[1], subject->quantization.given,
                                &subject->filter, &refusal) == GOPS_OK ||
             refuse_message(error, &refusal));

@@ -158,18 +158,17 @@ bool gops_operation_is_quantized(const gops_settings *settings, const gops_tenso
 }
 
 gops_tensor gops_operation_bias(const gops_settings *settings, const gops_tensor *inputs,
-                                const gops_plan_info *info)
+                                const gops_tensor *output)
 {
     const bool quantized = gops_operation_is_quantized(settings, inputs);
-    return (gops_tensor){.type = quantized ? GOPS_I32 : info->shape.output.type,
-                         .rank = 1,
-                         .dims = {info->shape.output.dims[1]}};
+    return (gops_tensor){
+        .type = quantized ? GOPS_I32 : output->type, .rank = 1, .dims = {output->dims[1]}};
 }
 
-bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_plan_info *info,
+bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_tensor *output,
                                gops_tool_error *error)
 {
-    const int64_t channels = info->shape.output.dims[1];
+    const int64_t channels = output->dims[1];
     int64_t rest = channels;
     double elements = 1; /* in a message only */
     bool fits = true;

@@ -49,13 +49,13 @@ bool gops_operation_plan(const gops_tool_operation *operation, const gops_settin
 /* Describes the bias of a convolution, a value for each output channel: of i32 where the plan is
  * quantized, else of the output's type. */
 gops_tensor gops_operation_bias(const gops_settings *settings, const gops_tensor *inputs,
-                                const gops_plan_info *info);
+                                const gops_tensor *output);
 
 /* Whether a convolution is quantized: groupops/quantization.h. */
 bool gops_operation_is_quantized(const gops_settings *settings, const gops_tensor *inputs);
 
 /* Whether the tensor that stands for the bias has so many elements. */
-bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_plan_info *info,
+bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_tensor *output,
                                gops_tool_error *error);
 
 /* Whether the residual, of that file, has the output's shape. */

@@ -58,7 +58,8 @@ static bool check_convolution(const gops_settings *settings, const gops_tensor *
 {
     gops_tool_quantization quantization;
     void *slopes;
-    if (settings->bias.rank != 0 && !gops_operation_check_bias(&settings->bias, info, error)) {
+    if (settings->bias.rank != 0 &&
+        !gops_operation_check_bias(&settings->bias, &info->shape.output, error)) {
         return false;
     }
     if (!gops_quantization_read(settings, inputs, &info->shape.output, &quantization, error)) {

@@ -5,27 +5,18 @@
  * packed filter, the output and the workspace. */
 #include "common/whole_file.h"
 #include "npy/moments.h"
-#include "npy/npy.h"
 #include "npy/quantization.h"
+#include "npy/run_files.h"
 #include "npy/slopes.h"
 #include "verbs/verbs.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-/* A tensor that a convolution takes besides: bias or residual. */
-typedef struct run_extra {
-    gops_npy_file file;
-    void *elements;
-} run_extra;
 
 typedef struct run_state {
     const gops_tool_operation *operation;
     gops_settings settings;
-    gops_npy_file files[GOPS_TOOL_MAX_INPUTS];
-    gops_tensor tensors[GOPS_TOOL_MAX_INPUTS];
-    void *elements[GOPS_TOOL_MAX_INPUTS];
-    run_extra bias, residual;
+    gops_run_files files;
+    void *elements[GOPS_TOOL_MAX_INPUTS], *bias, *residual;
     gops_plan *plan;
     gops_plan_info info;
     gops_tool_quantization quantization;
@@ -34,105 +25,33 @@ typedef struct run_state {
     void *output;
 } run_state;
 
-/* The type that the command line says an input has; 0: its file's. */
-static gops_type stated_type(const run_state *state, int index)
-{
-    const gops_settings *settings = &state->settings;
-    const bool is_filter = index == 1 && state->operation->inputs == 2;
-    return (gops_type)(is_filter && settings->filter_type != 0 ? settings->filter_type
-                                                               : settings->type);
-}
-
-static bool open_inputs(run_state *state, gops_tool_error *error)
-{
-    for (int i = 0; i < state->operation->inputs; i++) {
-        const char *path = gops_operation_file(state->operation, &state->settings, i);
-        const gops_type type = stated_type(state, i);
-        if (!gops_npy_open(path, &state->files[i], error) ||
-            (type != 0 && !gops_npy_retype(&state->files[i], type, error))) {
-            return false;
-        }
-        state->tensors[i] = state->files[i].tensor;
-    }
-    return true;
-}
-
-/* A residual of u8 or i8 has that type whatever the output of a quantized convolution is. */
-static bool open_extras(run_state *state, gops_tool_error *error)
-{
-    gops_settings *settings = &state->settings;
-    const gops_type output =
-        settings->output_type != 0 ? (gops_type)settings->output_type : state->tensors[0].type;
-    if (state->operation->inputs != 2) {
-        return true;
-    }
-    if (settings->bias_file != NULL &&
-        !gops_npy_open(settings->bias_file, &state->bias.file, error)) {
-        return false;
-    }
-    if (settings->residual_file == NULL) {
-        return true;
-    }
-    if (!gops_npy_open(settings->residual_file, &state->residual.file, error)) {
-        return false;
-    }
-    const gops_type held = state->residual.file.header.tensor.type;
-    if (gops_operation_is_quantized(settings, state->tensors) &&
-        (held == GOPS_U8 || held == GOPS_I8)) {
-        settings->residual_type = (int)held;
-        return true;
-    }
-    return gops_npy_retype(&state->residual.file, output, error);
-}
-
-static bool check_extras(run_state *state, gops_tool_error *error)
-{
-    const gops_tensor *output = &state->info.shape.output;
-    const gops_tensor *residual = &state->residual.file.tensor;
-    if (state->bias.file.descriptor >= 0) {
-        const gops_tensor *held = &state->bias.file.tensor;
-        const gops_tensor bias =
-            gops_operation_bias(&state->settings, state->tensors, &state->info);
-        gops_tool_dims dims = {.rank = held->rank};
-        memcpy(dims.dims, held->dims, sizeof dims.dims);
-        if (!gops_operation_check_bias(&dims, &state->info, error)) {
-            return gops_tool_prefix(error, "%s", state->bias.file.path);
-        }
-        if (!gops_npy_retype(&state->bias.file, bias.type, error)) {
-            return false;
-        }
-    }
-    return state->residual.file.descriptor < 0 ||
-           gops_operation_check_residual(state->residual.file.path, residual, output, error);
-}
-
 static bool make_plan(run_state *state, gops_tool_error *error)
 {
     const gops_tensor *output = &state->info.shape.output;
-    if (!gops_operation_plan(state->operation, &state->settings, state->tensors, NULL, &state->plan,
+    const gops_tensor *inputs = state->files.tensors;
+    if (!gops_operation_plan(state->operation, &state->settings, inputs, NULL, &state->plan,
                              &state->info, error)) {
         return false;
     }
     if (state->operation->inputs != 2) {
         return gops_moments_read(&state->settings, output, &state->means, &state->variances, error);
     }
-    return check_extras(state, error) &&
-           gops_quantization_read(&state->settings, state->tensors, output, &state->quantization,
-                                  error) &&
+    return gops_run_files_check(&state->settings, &state->files, output, error) &&
+           gops_quantization_read(&state->settings, inputs, output, &state->quantization, error) &&
            gops_slopes_read(&state->settings, output, &state->slopes, error);
 }
 
-static bool read_file(run_state *state, int index, gops_tool_error *error)
+static bool read_file(gops_npy_file *file, void **elements, gops_tool_error *error)
 {
-    const bool done = gops_npy_read(&state->files[index], &state->elements[index], error);
-    gops_npy_close(&state->files[index]);
+    const bool done = file->descriptor < 0 || gops_npy_read(file, elements, error);
+    gops_npy_close(file);
     return done;
 }
 
 static bool pack_filter(run_state *state, gops_tool_error *error)
 {
     gops_error refusal;
-    if (!read_file(state, 1, error)) {
+    if (!read_file(&state->files.inputs[1], &state->elements[1], error)) {
         return false;
     }
     if (gops_filter_create(state->plan, state->elements[1], state->quantization.given,
@@ -144,18 +63,20 @@ static bool pack_filter(run_state *state, gops_tool_error *error)
     return true;
 }
 
-static bool read_extra(run_extra *extra, gops_tool_error *error)
-{
-    return extra->file.descriptor < 0 || gops_npy_read(&extra->file, &extra->elements, error);
-}
-
+/* The filter is packed, and its file's elements freed, before any other is read. */
 static bool read_inputs(run_state *state, gops_tool_error *error)
 {
-    if (state->operation->inputs == 2) {
-        return pack_filter(state, error) && read_file(state, 0, error) &&
-               read_extra(&state->bias, error) && read_extra(&state->residual, error);
+    gops_run_files *files = &state->files;
+    if (state->operation->inputs == 2 && !pack_filter(state, error)) {
+        return false;
     }
-    return read_file(state, 0, error) && read_file(state, 1, error) && read_file(state, 2, error);
+    for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
+        if (!read_file(&files->inputs[i], &state->elements[i], error)) {
+            return false;
+        }
+    }
+    return read_file(&files->bias, &state->bias, error) &&
+           read_file(&files->residual, &state->residual, error);
 }
 
 static bool execute_run(run_state *state, gops_tool_error *error)
@@ -175,8 +96,8 @@ static bool execute_run(run_state *state, gops_tool_error *error)
         .data = state->elements[0],
         .filter = state->filter,
         .scale = state->elements[1],
-        .bias = state->operation->inputs == 2 ? state->bias.elements : state->elements[2],
-        .residual = state->residual.elements,
+        .bias = state->operation->inputs == 2 ? state->bias : state->elements[2],
+        .residual = state->residual,
         .output = state->output,
         .slopes = state->slopes,
         .mean = state->means,
@@ -188,27 +109,21 @@ static bool execute_run(run_state *state, gops_tool_error *error)
     return true;
 }
 
-/* If the elements of `data` came as u2 (half floats), those of the output are written so too. */
 static bool write_output(run_state *state, const char *path, gops_tool_error *error)
 {
     const gops_tensor *output = &state->info.shape.output;
-    const gops_npy_file *data = &state->files[0];
-    const gops_type stored = output->type == data->tensor.type ? data->header.tensor.type
-                                                               : gops_npy_stored_type(output->type);
-    return gops_npy_write(path, output, stored, state->output, error);
+    return gops_npy_write(path, output, gops_run_files_stored(&state->files, output), state->output,
+                          error);
 }
 
 static void release_run(run_state *state)
 {
-    run_extra *const extras[] = {&state->bias, &state->residual};
+    gops_run_files_close(&state->files);
     for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
-        gops_npy_close(&state->files[i]);
         free(state->elements[i]);
     }
-    for (int i = 0; i < 2; i++) {
-        gops_npy_close(&extras[i]->file);
-        free(extras[i]->elements);
-    }
+    free(state->bias);
+    free(state->residual);
     gops_quantization_release(&state->quantization);
     free(state->slopes);
     free(state->means);
@@ -221,13 +136,8 @@ static void release_run(run_state *state)
 bool gops_verb_run(const gops_command *command, gops_tool_error *error)
 {
     run_state state = {.operation = command->operation, .settings = command->settings};
-    for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
-        state.files[i].descriptor = -1;
-    }
-    state.bias.file.descriptor = -1;
-    state.residual.file.descriptor = -1;
     const char *const path = command->settings.output_file;
-    const bool done = open_inputs(&state, error) && open_extras(&state, error) &&
+    const bool done = gops_run_files_open(state.operation, &state.settings, &state.files, error) &&
                       gops_whole_file_try(path, error) && make_plan(&state, error) &&
                       read_inputs(&state, error) && execute_run(&state, error) &&
                       write_output(&state, path, error);

@@ -38,11 +38,10 @@ static bool allocate_extras(const gops_command *command, const gops_tensor *inpu
                             bench_state *state, gops_tool_error *error)
 {
     const gops_settings *settings = &command->settings;
-    gops_plan_info info = GOPS_PLAN_INFO_INIT;
-    info.shape = state->info.shape;
+    const gops_tensor *output = &state->info.shape.output;
     if (settings->bias.rank != 0) {
-        gops_tensor bias = gops_operation_bias(settings, inputs, &info);
-        if (!gops_operation_check_bias(&settings->bias, &info, error)) {
+        gops_tensor bias = gops_operation_bias(settings, inputs, output);
+        if (!gops_operation_check_bias(&settings->bias, output, error)) {
             return false;
         }
         bias.dims[0] = state->info.groups * gops_mpi_group_channels(&state->info);
