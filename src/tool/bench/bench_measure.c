@@ -268,12 +268,14 @@ static bool time_executions(bench_subject *subject, gops_bench_result *result,
 
 static void fill_result(const bench_subject *subject, gops_bench_result *result)
 {
+    const gops_settings *settings = &subject->layer->settings;
     const int64_t reps = result->reps;
     const double *samples = subject->samples;
+    const bool quantized = gops_operation_is_quantized(settings, subject->inputs);
     for (int i = 0; i < GOPS_TOOL_MAX_INPUTS; i++) {
         result->inputs[i] = subject->inputs[i];
     }
-    result->output_type = (gops_type)subject->layer->settings.output_type;
+    result->output_type = quantized ? (gops_type)settings->output_type : 0;
     result->algorithm = subject->info.algorithm;
     result->threads = subject->info.threads;
     result->workspace_bytes = subject->info.workspace_bytes;

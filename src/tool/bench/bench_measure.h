@@ -12,7 +12,7 @@ typedef struct gops_bench_layer {
 
 typedef struct gops_bench_result {
     gops_tensor inputs[GOPS_TOOL_MAX_INPUTS];
-    gops_type output_type; /* where one was asked for; else 0 */
+    gops_type output_type; /* of a quantized convolution; else 0 */
     const char *algorithm;
     int32_t threads;
     size_t workspace_bytes;

@@ -73,6 +73,10 @@ static void report_json(const gops_bench_layer *layer, const gops_bench_result *
         gops_json_null(&json, "gemm_ms_min");
         gops_json_null(&json, "lowering_percent");
     }
+    if (result->output_type != 0) {
+        gops_json_text(&json, "filter_type", gops_type_name(inputs[1].type));
+        gops_json_text(&json, "output_type", gops_type_name(result->output_type));
+    }
     if (result->times_f32 > 0) {
         gops_json_real(&json, "times_f32", result->times_f32);
     }

@@ -74,6 +74,28 @@ static void json(void)
     expect_object(line, result.out, FIELDS, 2. * 6 * 7 * 5 * 3, 8. * (6 * 7 + 2 * 3 * 5 * 3 + 90));
     expect_text(result.out, "type", "\"f64\"");
 
+    /* An output-type that makes no quantized layer is no field. */
+    static const struct {
+        const char *types, *fields, *filter_type, *output_type;
+        double bytes;
+    } cases[] = {
+        {"--type=u8 --filter-type=i8 --output-type=i32", FIELDS " filter_type output_type",
+         "\"i8\"", "\"i32\"", 6 * 7 * 11 + 2 * 5 * 3 * 3 * 2 + 4. * 500},
+        {"--type=i8 --output-type=u8", FIELDS " filter_type output_type", "\"i8\"", "\"u8\"",
+         6 * 7 * 11 + 2 * 5 * 3 * 3 * 2 + 500},
+        {"--type=f64 --output-type=f64", FIELDS, "", "",
+         8. * (6 * 7 * 11 + 2 * 5 * 3 * 3 * 2 + 500)},
+        {"--type=i8", FIELDS, "", "", 6 * 7 * 11 + 2 * 5 * 3 * 3 * 2 + 500},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char words[256];
+        snprintf(words, sizeof words, "%s %s%s", CONV, cases[i].types, QUICK);
+        tool_run(&result, words, NULL);
+        expect_object(words, result.out, cases[i].fields, 2. * 500 * 18, cases[i].bytes);
+        expect_text(result.out, "filter_type", cases[i].filter_type);
+        expect_text(result.out, "output_type", cases[i].output_type);
+    }
+
     line = "bench norm --data=2,6,5,7 --num-groups=3 --epsilon=1e-5" QUICK;
     tool_run(&result, line, NULL);
     expect_object(line, result.out, FIELDS, 6. * 420, 4. * (2 * 420 + 2 * 6));

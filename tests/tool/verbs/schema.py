@@ -30,6 +30,7 @@ COMMANDS = {
         f"bench conv --data=1,6,7,11 --filter=2,5,3,3,2 --algorithm=gemm --bare-gemm {QUICK}",
         f"bench conv --data=1,6,7,11 --filter=2,5,3,3,2 --type=i32 --bare-gemm {QUICK}",
         f"bench deconv --data=1,6,7 --filter=2,3,5,3 --type=f16 {QUICK}",
+        f"bench conv --data=1,6,7,11 --filter=2,5,3,3,2 --type=u8 --filter-type=i8 --output-type=f16 {QUICK}",
         f"bench norm --data=2,6,5,7 --num-groups=3 --epsilon=1e-5 {QUICK}",
         f"bench --suite=./types.txt {QUICK}",
     ],
