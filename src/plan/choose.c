@@ -40,6 +40,20 @@ static int64_t bytes_apart(const gops_plan *plan, int64_t budget)
     return plan->workers > 1 && plan->worker_bytes > 0 && fits ? PAGE_BYTES : 0;
 }
 
+/* Prepares the plan for `limit` bytes of a worker, and refuses what takes more. */
+static gops_status prepare_within(gops_plan *plan, const gops_method *method, int64_t limit,
+                                  gops_error *error)
+{
+    GOPS_TRY(method->prepare(plan, limit, error));
+    if (plan->worker_bytes <= limit - plan->shared_bytes) {
+        return GOPS_OK;
+    }
+    return gops_fail(error, GOPS_INVALID,
+                     "max_workspace is %lld; %s needs at least %lld bytes for one thread",
+                     (long long)limit, method->name,
+                     (long long)gops_add_saturate(plan->worker_bytes, plan->shared_bytes));
+}
+
 /* The budget of a worker must not depend on the number of threads: the sizes of blocks depend on
  * it, and the last bits of the result depend on those. So a worker gets a quarter of the given
  * budget, or all of it if a quarter is too little. */
@@ -61,9 +75,10 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
     }
     plan->barrier = 0;
     plan->shared_bytes = 0;
-    gops_status status = method->prepare(plan, shared ? budget / BUDGET_WORKERS : otherwise, error);
+    gops_status status =
+        prepare_within(plan, method, shared ? budget / BUDGET_WORKERS : otherwise, error);
     if (status == GOPS_INVALID && shared) {
-        status = method->prepare(plan, budget, error);
+        status = prepare_within(plan, method, budget, error);
     }
     if (status != GOPS_OK) {
         return status;

@@ -72,11 +72,11 @@ typedef void gops_pack_fn(const gops_plan *plan, const void *weights, const int3
 typedef struct gops_method {
     const char *name; /* the whole one: "gemm", "depthwise/masked" */
     gops_operation operation;
-    /* Reads the plan's geometry, type, machine and kernels; fills in items, worker_bytes (with
-     * shared_bytes at most worker_limit), filter_bytes, cost, why and its own parameters, and,
-     * where it wants them, barrier and shared_bytes, which are 0 before. The output is not empty.
-     * GOPS_UNSUPPORTED, with the reason, where it does not serve the shape; GOPS_INVALID where
-     * worker_limit is too small. */
+    /* Reads the plan's geometry, type, machine and kernels; fills in items, worker_bytes,
+     * filter_bytes, cost, why and its own parameters, and, where it wants them, barrier and
+     * shared_bytes, which are 0 before. Plans whose worker_bytes and shared_bytes are more than
+     * worker_limit together are refused (choose.c). The output is not empty. GOPS_UNSUPPORTED, with
+     * the reason, where it does not serve the shape; GOPS_INVALID where worker_limit is too small. */
     gops_status (*prepare)(gops_plan *plan, int64_t worker_limit, gops_error *error);
     /* Writes filter_bytes of packed weights; NULL for an operation without weights. Methods that
      * have this function in common take each other's filters. */

@@ -147,6 +147,7 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
 
 static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
+    (void)worker_limit;
     const gops_conv_geometry *conv = &plan->conv;
     blocked_plan *p = gops_parameters(plan);
     *p = (blocked_plan){.lanes = blocked_kernels(plan)->lanes};
@@ -166,7 +167,6 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
             (long long)plan->machine.l2_bytes / 2, (long long)conv->groups,
             (long long)p->layout.begin[2]);
     }
-    GOPS_TRY(gops_depthwise_fit(plan, worker_limit, error));
     const int64_t all = conv->batch * p->blocks;
     p->item_blocks = gops_clamp(all / MIN_ITEMS, 1, MAX_ITEM_BLOCKS);
     plan->items = gops_ceil_div(all, p->item_blocks);

@@ -252,7 +252,6 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
         p->call_filters /= 2;
         plan->worker_bytes = workspace_bytes(plan, p);
     }
-    GOPS_TRY(gops_depthwise_fit(plan, worker_limit, error));
     plan->filter_bytes = gops_depthwise_filter_bytes(plan);
     plan->cost = (double)p->filters * cost;
     snprintf(plan->why, sizeof plan->why,

@@ -2,18 +2,6 @@
  * and where they are in the copy. */
 #include "methods/depthwise/depthwise_method.h"
 
-#include "base/error.h"
-
-gops_status gops_depthwise_fit(const gops_plan *plan, int64_t worker_limit, gops_error *error)
-{
-    if (plan->worker_bytes <= worker_limit) {
-        return GOPS_OK;
-    }
-    return gops_fail(error, GOPS_INVALID,
-                     "max_workspace is %lld; %s needs at least %lld bytes for one thread",
-                     (long long)worker_limit, plan->method->name, (long long)plan->worker_bytes);
-}
-
 int64_t gops_depthwise_lay_out(gops_depthwise_layout *layout, int64_t copy, int64_t sums,
                                int64_t staging, int64_t last)
 {

@@ -52,9 +52,6 @@ typedef struct gops_depthwise_axis {
 gops_status gops_depthwise_axes(const gops_plan *plan, gops_depthwise_axis axis[3],
                                 gops_error *error);
 
-/* depthwise_layout.c: refuses a plan whose worker_bytes exceed the limit. */
-gops_status gops_depthwise_fit(const gops_plan *plan, int64_t worker_limit, gops_error *error);
-
 /* Whether there is but one image along Z. */
 static inline bool gops_depthwise_is_flat(const gops_depthwise_axis *z)
 {

@@ -138,12 +138,6 @@ static gops_status rows_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
         shrink(plan, p, a, 1, worker_limit, false);
     }
     plan->worker_bytes = set_layout(plan, p, false);
-    if (plan->worker_bytes > worker_limit) {
-        return gops_fail(
-            error, GOPS_INVALID,
-            "max_workspace is %lld; depthwise/rows needs at least %lld bytes for one thread",
-            (long long)worker_limit, (long long)plan->worker_bytes);
-    }
     const int64_t blocks = axis[0].blocks * axis[1].blocks * axis[2].blocks;
     p->plane_block = gops_clamp(gops_mul_saturate(p->planes, blocks) / MIN_ITEMS, 1, MAX_PLANES);
     plan->items = gops_ceil_div(p->planes, p->plane_block) * blocks;

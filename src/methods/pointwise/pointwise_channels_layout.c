@@ -143,6 +143,7 @@ static void lay_out(const gops_plan *plan, const gops_pointwise *kernels,
 gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limit,
                                             gops_error *error)
 {
+    (void)worker_limit;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     gops_pointwise_channels_layout *p = gops_parameters(plan);
@@ -155,11 +156,6 @@ gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limi
     plan->worker_bytes = 0;
     gops_reserve(&plan->worker_bytes, sums);
     p->transposed_from = gops_reserve(&plan->worker_bytes, sums);
-    if (plan->worker_bytes > worker_limit) {
-        return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; pointwise needs %lld for one thread",
-                         (long long)worker_limit, (long long)plan->worker_bytes);
-    }
     plan->order = (int32_t)gops_min(p->depths.count, INT32_MAX);
     plan->cost = estimate(plan, p);
     plan->items =

@@ -353,11 +353,6 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     p->copies_large =
         gops_machine_has_large_l2(&plan->machine) ? p->item_blocks >= COPY_BLOCKS : p->copies;
     lay_out_workspace(plan, p, panel, worker_limit);
-    if (plan->worker_bytes > worker_limit - plan->shared_bytes) {
-        return gops_fail(
-            error, GOPS_INVALID, "max_workspace is %lld; pointwise needs %lld for one thread",
-            (long long)worker_limit, (long long)(plan->worker_bytes + plan->shared_bytes));
-    }
     plan->cost = estimate(plan, p);
     plan->filter_variant = p->depth_block;
     if (plan->wanted_variant != 0 && plan->wanted_variant != plan->filter_variant) {

@@ -295,12 +295,6 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
         most /= 2;
         lay_out(plan, p, most, worker_limit);
     }
-    if (plan->worker_bytes > worker_limit - plan->shared_bytes) {
-        return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; winograd needs %lld for one thread",
-                         (long long)worker_limit,
-                         (long long)gops_add_saturate(plan->worker_bytes, plan->shared_bytes));
-    }
     plan->filter_bytes =
         gops_mul_saturate(gops_mul_saturate(conv->groups * p->depth, p->vectors * kernels->lanes),
                           p->positions * gops_compute_bytes(plan->type->compute));

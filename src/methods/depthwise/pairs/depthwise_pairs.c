@@ -148,7 +148,6 @@ static gops_status pairs_prepare(gops_plan *plan, int64_t worker_limit, gops_err
             MAX_STRIDE, (long long)p->axis[2].step, plan->type->name);
     }
     plan->worker_bytes = choose_blocks(p, plan->machine.l1_bytes, worker_limit);
-    GOPS_TRY(gops_depthwise_fit(plan, worker_limit, error));
     const int64_t blocks = p->axis[0].blocks * p->axis[1].blocks * p->axis[2].blocks;
     p->plane_block = gops_clamp(gops_mul_saturate(p->planes, blocks) / MIN_ITEMS, 1, MAX_PLANES);
     plan->items = gops_ceil_div(p->planes, p->plane_block) * blocks;

@@ -226,7 +226,6 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
     const int64_t room = worker_limit / GOPS_WORKSPACE_ALIGNMENT * GOPS_WORKSPACE_ALIGNMENT;
     p->sum_filters = gops_clamp(room / sum_bytes, 1, p->sum_filters);
     plan->worker_bytes = gops_round_up(p->sum_filters * sum_bytes, GOPS_WORKSPACE_ALIGNMENT);
-    GOPS_TRY(gops_depthwise_fit(plan, worker_limit, error));
     p->layout = p->transposed ? gops_depthwise_permuted_transposed_layout(conv)
                               : gops_depthwise_permuted_layout(conv);
     plan->filter_bytes = p->layout.words * (int64_t)sizeof(int32_t);
