@@ -74,6 +74,7 @@ void gops_lanes_begin_epilogue(gops_implicit_item *item, bool complete)
         epilogue->high = by.high;
         epilogue->zero = by.zero;
         epilogue->to_8_bit = item->result == GOPS_LANES_BYTES;
+        epilogue->may_overflow = !(item->job->quantized->max_multiplier < 1);
         item->adds = epilogue->to_8_bit && gops_requantize_adds(item->job);
         item->sum = gops_requantize_read_sum(item->plan, item->job);
         set_bytes(item->plan, epilogue);
@@ -118,16 +119,6 @@ static void begin_channels(const int32_t *points, const uint32_t *bias, const go
     }
 }
 
-/* Whether some integer of 32 bits times one of these is beyond them. */
-static bool has_large(const float *scale, int64_t count)
-{
-    bool large = false;
-    for (int64_t i = 0; i < count; i++) {
-        large |= !(scale[i] < 1);
-    }
-    return large;
-}
-
 void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows)
 {
     const gops_plan *plan = item->plan;
@@ -146,7 +137,6 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
                        adds_bias ? (const uint32_t *)item->job->bias + o : NULL, rows, zero, shift,
                        first);
         memcpy(scale, scales + o, (size_t)rows->count * sizeof *scale);
-        item->epilogue.may_overflow = has_large(scale, rows->count);
         return;
     }
     for (int64_t i = 0; i < rows->count; i++) {
@@ -159,7 +149,6 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
         }
         scale[i] = scales[o];
     }
-    item->epilogue.may_overflow = has_large(scale, rows->count);
 }
 
 void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *item, int64_t first,
