@@ -49,12 +49,6 @@ METHODS(DECLARATION)
 #define ADDRESS(method, portable, avx2, avx512) &method,
 const gops_method *const gops_methods[] = {METHODS(ADDRESS) NULL};
 
-extern const gops_method gops_nonfinite_conv, gops_nonfinite_deconv;
-const gops_method *const gops_nonfinite_methods[GOPS_OPERATION_NORM] = {
-    [GOPS_OPERATION_CONV] = &gops_nonfinite_conv,
-    [GOPS_OPERATION_DECONV] = &gops_nonfinite_deconv,
-};
-
 double gops_estimate_scale(const gops_method *method, int64_t vector_bytes)
 {
 #ifdef __x86_64__

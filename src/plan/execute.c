@@ -86,8 +86,7 @@ gops_status gops_execute(const gops_plan *plan, const gops_arguments *given, gop
     if (plan->items == 0) {
         return GOPS_OK; /* an empty output */
     }
-    const gops_method *method =
-        running.job.nonfinite ? gops_nonfinite_methods[plan->operation] : plan->method;
+    const gops_method *method = running.job.nonfinite ? &gops_nonfinite : plan->method;
     const int64_t end = method->items != NULL ? method->items(plan) : plan->items;
     const size_t needed = gops_workspace_bytes(plan);
     if (running.job.shared == NULL && needed > 0) {

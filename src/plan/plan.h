@@ -43,7 +43,7 @@ typedef struct gops_quantized {
 typedef struct gops_job {
     const void *data;
     const void *filter; /* as packed */
-    bool nonfinite;     /* the filter is: another method runs, gops_nonfinite_methods */
+    bool nonfinite;     /* the filter is: gops_nonfinite runs */
     const void *scale;
     const void *bias;
     void *output;
@@ -100,9 +100,9 @@ typedef struct gops_method {
 /* All methods, ended by NULL; of two that cost the same the earlier one is chosen. */
 extern const gops_method *const gops_methods[];
 
-/* By operation: what runs instead of any of them where a filter has NaN or infinite weights. It has
- * no `prepare`: it runs plans that others have prepared, and takes weights as they were given. */
-extern const gops_method *const gops_nonfinite_methods[GOPS_OPERATION_NORM];
+/* What runs instead of any of them where a filter has NaN or infinite weights. It has no `prepare`:
+ * it runs plans of both operations that others have prepared, and takes weights as they were given. */
+extern const gops_method gops_nonfinite;
 
 /* What the method's estimates are multiplied by, for kernels with vectors of so many bytes:
  * table.c. */

@@ -186,16 +186,8 @@ static void nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t it
     }
 }
 
-const gops_method gops_nonfinite_conv = {
+const gops_method gops_nonfinite = {
     .name = "nonfinite",
-    .operation = GOPS_OPERATION_CONV,
-    .run = nonfinite_run,
-    .items = nonfinite_items,
-};
-
-const gops_method gops_nonfinite_deconv = {
-    .name = "nonfinite",
-    .operation = GOPS_OPERATION_DECONV,
     .run = nonfinite_run,
     .items = nonfinite_items,
 };
