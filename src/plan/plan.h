@@ -226,6 +226,14 @@ static inline size_t gops_workspace_bytes(const gops_plan *plan)
            (size_t)(plan->apart_bytes + plan->worker_bytes) * (size_t)plan->workers;
 }
 
+/* Axis a of Z, Y and X; one that the operation, which has three at most, lacks has length 1. */
+static inline gops_axis gops_zyx_axis(const gops_conv_geometry *conv, int a)
+{
+    const int at = a - 3 + conv->axes;
+    return at >= 0 ? conv->axis[at]
+                   : (gops_axis){.data = 1, .kernel = 1, .output = 1, .stride = 1, .dilation = 1};
+}
+
 /* Images in the data. */
 static inline int64_t gops_batch(const gops_plan *plan)
 {

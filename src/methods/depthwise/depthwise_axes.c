@@ -73,14 +73,10 @@ static gops_status axes_check(const gops_plan *plan, gops_error *error)
 gops_status gops_depthwise_axes(const gops_plan *plan, gops_depthwise_axis axis[3],
                                 gops_error *error)
 {
-    static const gops_axis missing = {
-        .data = 1, .kernel = 1, .output = 1, .stride = 1, .dilation = 1};
-    const gops_conv_geometry *conv = &plan->conv;
     const gops_status status = axes_check(plan, error);
     for (int a = 0; a < 3 && status == GOPS_OK; a++) {
-        const int from = a - 3 + conv->axes;
-        axis[a] = make_axis(from >= 0 ? &conv->axis[from] : &missing,
-                            plan->operation == GOPS_OPERATION_DECONV);
+        const gops_axis from = gops_zyx_axis(&plan->conv, a);
+        axis[a] = make_axis(&from, plan->operation == GOPS_OPERATION_DECONV);
     }
     return status;
 }

@@ -62,12 +62,7 @@ static const parameters *gemm_conv_read(const gops_plan *plan)
 static void fill_window(const gops_conv_geometry *conv, gops_window *window)
 {
     for (int a = 0; a < 3; a++) {
-        window->axis[a] = (gops_window_axis){1, 1, 1, 1, 1, 0};
-    }
-    for (int a = 0; a < conv->axes; a++) {
-        const gops_axis *axis = &conv->axis[a];
-        window->axis[3 - conv->axes + a] = (gops_window_axis){
-            axis->data, axis->kernel, axis->output, axis->stride, axis->dilation, axis->pad_begin};
+        window->axis[a] = gops_zyx_axis(conv, a);
     }
     window->data_pixels = conv->data_pixels;
     window->taps = conv->taps;

@@ -29,9 +29,9 @@
 static void im2col_row(const gops_window *window, const gops_columns *block, const T *channel,
                        const int64_t tap[3], C *to)
 {
-    const gops_window_axis *az = &window->axis[0], *ay = &window->axis[1], *ax = &window->axis[2];
+    const gops_axis *az = &window->axis[0], *ay = &window->axis[1], *ax = &window->axis[2];
     /* The outputs whose input lies inside the data: 0 <= ox * stride + shift < data. */
-    int64_t shift = tap[2] * ax->dilation - ax->pad;
+    int64_t shift = tap[2] * ax->dilation - ax->pad_begin;
     int64_t first = gops_clamp(gops_ceil_div(-shift, ax->stride), 0, ax->output);
     int64_t last = gops_clamp(gops_ceil_div(ax->data - shift, ax->stride), first, ax->output);
     int64_t row = block->column0 / ax->output;
@@ -40,8 +40,8 @@ static void im2col_row(const gops_window *window, const gops_columns *block, con
     int64_t oy = row % ay->output;
     for (int64_t left = block->column1 - block->column0; left > 0;) {
         int64_t count = gops_min(left, ax->output - ox);
-        int64_t iz = oz * az->stride + tap[0] * az->dilation - az->pad;
-        int64_t iy = oy * ay->stride + tap[1] * ay->dilation - ay->pad;
+        int64_t iz = oz * az->stride + tap[0] * az->dilation - az->pad_begin;
+        int64_t iy = oy * ay->stride + tap[1] * ay->dilation - ay->pad_begin;
         int64_t begin = gops_clamp(first, ox, ox + count);
         int64_t end = gops_clamp(last, begin, ox + count);
         if (iz < 0 || iz >= az->data || iy < 0 || iy >= ay->data || begin == end) {

@@ -2,21 +2,12 @@
 #ifndef GOPS_GEMM_WINDOW_H
 #define GOPS_GEMM_WINDOW_H
 
+#include "geometry/geometry.h"
+
 #include <stdint.h>
 
-/* One axis: output o and tap k meet at data o * stride + k * dilation - pad. */
-typedef struct gops_window_axis {
-    int64_t data;
-    int64_t kernel;
-    int64_t output;
-    int64_t stride;
-    int64_t dilation;
-    int64_t pad;
-} gops_window_axis;
-
-/* Always three axes, Z Y X. An axis that the operation lacks has length 1, stride 1 and no pads. */
 typedef struct gops_window {
-    gops_window_axis axis[3];
+    gops_axis axis[3]; /* gops_zyx_axis */
     int64_t data_pixels;
     int64_t taps;
 } gops_window;
