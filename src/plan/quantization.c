@@ -63,6 +63,22 @@ static gops_status check_count(const gops_plan *plan, const char *name, const vo
                      (long long)channels);
 }
 
+/* Its elements are those of gops_multiplier, or float in a quantized plan. */
+static gops_status check_scales_array(const gops_plan *plan, const gops_quantization *read,
+                                      gops_error *error)
+{
+    const bool doubles = plan->type->compute == GOPS_COMPUTE_F64;
+    const size_t alignment = doubles ? sizeof(double) : sizeof(float);
+    GOPS_TRY(
+        check_count(plan, "filter_scales", read->filter_scales, read->filter_scales_count, error));
+    if ((uintptr_t)read->filter_scales % alignment != 0) {
+        return gops_fail(error, GOPS_INVALID,
+                         "quantization.filter_scales is not aligned to its elements' %zu bytes",
+                         alignment);
+    }
+    return GOPS_OK;
+}
+
 /* The scale at a channel, and what a scale of 0 means. */
 static float filter_scale(const gops_quantization *given, int64_t channel)
 {
@@ -148,8 +164,6 @@ static gops_status check_filter_scales(const gops_plan *plan, const gops_quantiz
 static gops_status read_multipliers(const gops_plan *plan, const gops_quantization *read,
                                     gops_error *error)
 {
-    const bool doubles = plan->type->compute == GOPS_COMPUTE_F64;
-    const size_t alignment = doubles ? sizeof(double) : sizeof(float);
     const struct {
         const char *name;
         bool given;
@@ -177,13 +191,7 @@ static gops_status read_multipliers(const gops_plan *plan, const gops_quantizati
                              others[i].name, plan->type->name);
         }
     }
-    GOPS_TRY(
-        check_count(plan, "filter_scales", read->filter_scales, read->filter_scales_count, error));
-    if ((uintptr_t)read->filter_scales % alignment != 0) {
-        return gops_fail(error, GOPS_INVALID,
-                         "quantization.filter_scales is not aligned to its elements' %zu bytes",
-                         alignment);
-    }
+    GOPS_TRY(check_scales_array(plan, read, error));
     for (int64_t i = 0; i < read->filter_scales_count; i++) {
         const double scale = gops_multiplier(plan, read, i);
         if (!isfinite(scale)) {
@@ -206,13 +214,7 @@ gops_status gops_quantization_read(const gops_plan *plan, const gops_quantizatio
     if (!plan->quantized) {
         return read_multipliers(plan, read, error);
     }
-    GOPS_TRY(
-        check_count(plan, "filter_scales", read->filter_scales, read->filter_scales_count, error));
-    if ((uintptr_t)read->filter_scales % sizeof(float) != 0) {
-        return gops_fail(error, GOPS_INVALID,
-                         "quantization.filter_scales is not aligned to its elements' %zu bytes",
-                         sizeof(float));
-    }
+    GOPS_TRY(check_scales_array(plan, read, error));
     GOPS_TRY(check_count(plan, "filter_zero_points", read->filter_zero_points,
                          read->filter_zero_points_count, error));
     GOPS_TRY(check_zero_point("data_zero_point", read->data_zero_point, plan->type, error));
