@@ -180,8 +180,8 @@ static double count_pairs(const gops_axis *axis)
     return pairs;
 }
 
-double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
-                              const gops_direct_tile *tile)
+gops_direct_taps gops_direct_count_taps(const gops_plan *plan, const gops_direct_layout *p,
+                                        const gops_direct_tile *tile)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const double more = more_cycles(plan, p, tile);
@@ -200,21 +200,20 @@ double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
     const double cut = tile->size.per_vector == 2 && gops_machine_has_large_l2(&plan->machine)
                            ? CYCLES_PER_CUT_ROW
                            : 0;
+    gops_direct_taps taps = {.cycles = -1, .left_tiles = x.left, .right_tiles = x.right};
     double planes = 1, cycles = 0;
-    int64_t entries;
+    int64_t unused;
     assert(p->pixels <= MAX_PIXELS && p->rows <= MAX_ROWS);
-    p->left_tiles = x.left;
-    p->right_tiles = x.right;
-    if (!count_ranges(&x, across, &p->tap_entries)) {
-        return -1;
+    if (!count_ranges(&x, across, &taps.entries)) {
+        return taps;
     }
     for (int a = 0; a < conv->axes - 2; a++) {
         planes *= count_pairs(&conv->axis[a]);
     }
     if (p->rows > 1) {
         const axis_tiles y = cut_axis(&conv->axis[conv->axes - 2], p->rows, p->rows - 1);
-        if (!count_ranges(&y, down, &entries)) {
-            return -1;
+        if (!count_ranges(&y, down, &unused)) {
+            return taps;
         }
     } else if (conv->axes > 1) {
         down[1] = count_pairs(&conv->axis[conv->axes - 2]);
@@ -229,10 +228,11 @@ double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
             cycles += down[i] * across[j] * ((double)conv->channels_in * step + CYCLES_PER_TAP);
         }
     }
-    return cycles * planes;
+    taps.cycles = cycles * planes;
+    return taps;
 }
 
-double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double cycles)
+double gops_direct_estimate(const gops_plan *plan, const gops_direct_layout *p, double cycles)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_axis *x = &conv->axis[conv->axes - 1];
@@ -246,9 +246,11 @@ double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double
     const double stores = planes_conflict(plan, conv->output_pixels, p->mr)
                               ? CYCLES_PER_EVICTED_OUTPUT * (double)(p->padded_channels * p->rows)
                               : 0;
-    const double all =
-        cycles * (double)(blocks - 1) + gops_direct_tap_cycles(plan, p, p->last_tile) +
-        calls * passes * (CYCLES_PER_TILE * (double)blocks + sum_cycles) + calls * stores;
+    const double last =
+        p->last_tile == p->tile ? cycles : gops_direct_count_taps(plan, p, p->last_tile).cycles;
+    const double all = cycles * (double)(blocks - 1) + last +
+                       calls * passes * (CYCLES_PER_TILE * (double)blocks + sum_cycles) +
+                       calls * stores;
     double lines = (double)conv->channels_in * (double)x->data * (double)bytes / GOPS_CACHE_LINE;
     for (int a = 0; a < conv->axes - 1; a++) {
         const gops_axis *axis = &conv->axis[a];

@@ -4,12 +4,17 @@
 
 #include "methods/direct/direct_layout.h"
 
-/* The cycles of all pairs of tiles and taps for one block of output channels; negative where the
- * kernels do not have their ranges. Sets the layout's tiles at the ends, and its entries. */
-double gops_direct_tap_cycles(const gops_plan *plan, gops_direct_layout *p,
-                              const gops_direct_tile *tile);
+/* The pairs of tiles and taps: their cycles for one block of output channels, negative where the
+ * kernels do not have their ranges; and what else of them the layout has. */
+typedef struct gops_direct_taps {
+    double cycles;
+    int64_t left_tiles, right_tiles, entries;
+} gops_direct_taps;
+
+gops_direct_taps gops_direct_count_taps(const gops_plan *plan, const gops_direct_layout *p,
+                                        const gops_direct_tile *tile);
 
 /* The plan's time in ns; `cycles` are the tap cycles of a block. */
-double gops_direct_estimate(const gops_plan *plan, gops_direct_layout *p, double cycles);
+double gops_direct_estimate(const gops_plan *plan, const gops_direct_layout *p, double cycles);
 
 #endif

@@ -176,11 +176,16 @@ static bool lay_out_tile(const gops_plan *plan, const gops_direct_tile *tile, in
     p->tile_rows = conv->output_pixels / x->output / p->plane_rows * p->plane_tile_rows;
     p->row_tiles = gops_ceil_div(x->output, p->pixels);
     p->depth_block = choose_depth(plan, p);
-    const double cycles =
-        p->rows > 1 && p->plane_rows == 1 ? -1 : gops_direct_tap_cycles(plan, p, tile);
-    if (cycles < 0) {
+    if (p->rows > 1 && p->plane_rows == 1) {
         return false;
     }
+    const gops_direct_taps taps = gops_direct_count_taps(plan, p, tile);
+    if (taps.cycles < 0) {
+        return false;
+    }
+    p->left_tiles = taps.left_tiles;
+    p->right_tiles = taps.right_tiles;
+    p->tap_entries = taps.entries;
     divide_into_items(plan, p);
     p->block_tile_rows = choose_tile_rows(plan, p, worker_limit);
     const int64_t l2_values = plan->machine.l2_bytes / 2 / bytes;
@@ -190,7 +195,7 @@ static bool lay_out_tile(const gops_plan *plan, const gops_direct_tile *tile, in
         gops_mul_saturate(conv->channels_out, conv->output_pixels) > l2_values &&
         p->pixels * bytes <= GOPS_CACHE_LINE;
     lay_out_workspace(plan, p);
-    p->cost = gops_direct_estimate(plan, p, cycles);
+    p->cost = gops_direct_estimate(plan, p, taps.cycles);
     return true;
 }
 
