@@ -145,9 +145,9 @@ typedef struct gops_implicit_item {
     gops_implicit_pass pass;
 } gops_implicit_item;
 
-/* implicit_join.c: joins taps of the convolution (lanes.h) for tiles of AMX; false where there is nothing to
- * join. */
-bool gops_implicit_join(const gops_plan *plan, gops_lanes_join *join);
+/* implicit_join.c: how taps of the convolution are joined (lanes.h) for tiles of AMX, and whether they may be. */
+gops_lanes_join gops_implicit_join(const gops_plan *plan);
+bool gops_implicit_may_join(const gops_plan *plan);
 
 /* implicit_product.c */
 

@@ -182,7 +182,6 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
                              gops_implicit *p)
 {
     gops_axis axis[GOPS_MAX_SPATIAL];
-    gops_lanes_join join;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
@@ -200,7 +199,8 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     if (blocked) {
         p->planes = gops_round_up(p->planes, GOPS_BLOCKED_STEPS);
     }
-    if (joined && gops_implicit_join(plan, &join)) {
+    if (joined) {
+        const gops_lanes_join join = gops_implicit_join(plan);
         p->joined = true;
         p->planes = gops_round_up(join.rows * join.taps * join.planes, GOPS_LANES_BLOCK);
     }
@@ -289,7 +289,6 @@ static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_lim
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     gops_implicit *best = gops_parameters(plan);
-    gops_lanes_join join;
     bool found = false;
     for (int form = 0; form < (blocked ? 1 : 2); form++) {
         const bool pixels_form = form == 1;
@@ -308,7 +307,7 @@ static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_lim
             }
             found =
                 implicit_try(plan, tile, pixels_form, blocked, false, worker_limit, found, best);
-            if (gops_tile_is_wide(pixels_form, mr) && gops_implicit_join(plan, &join)) {
+            if (gops_tile_is_wide(pixels_form, mr) && gops_implicit_may_join(plan)) {
                 found =
                     implicit_try(plan, tile, pixels_form, blocked, true, worker_limit, found, best);
             }

@@ -28,13 +28,13 @@ static int64_t rows_of(const gops_plan *plan, const gops_axis *axis, int64_t mos
     return gops_ceil_div(axis->kernel, gops_ceil_div(axis->kernel, rows));
 }
 
-bool gops_implicit_join(const gops_plan *plan, gops_lanes_join *join)
+gops_lanes_join gops_implicit_join(const gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_axis *last = &conv->axis[conv->axes - 1];
     const int64_t planes = gops_ceil_div(conv->channels_in, gops_plan_tiles(plan)->lane_channels);
     const int64_t each = gops_mul_saturate(planes, last->kernel);
-    *join = (gops_lanes_join){
+    gops_lanes_join join = {
         .taps = last->kernel,
         .rows = 1,
         .planes = planes,
@@ -44,19 +44,26 @@ bool gops_implicit_join(const gops_plan *plan, gops_lanes_join *join)
         .pad = last->pad_begin,
     };
     if (conv->axes > 1 && is_near(&last[-1])) {
-        join->rows = rows_of(plan, &last[-1], GOPS_LANES_BLOCK / each);
-        join->row_dilation = last[-1].dilation;
+        join.rows = rows_of(plan, &last[-1], GOPS_LANES_BLOCK / each);
+        join.row_dilation = last[-1].dilation;
     }
-    return is_near(last) && planes <= GOPS_LANES_BLOCK && join->taps * join->rows > 1;
+    return join;
+}
+
+bool gops_implicit_may_join(const gops_plan *plan)
+{
+    const gops_lanes_join join = gops_implicit_join(plan);
+    return is_near(&plan->conv.axis[plan->conv.axes - 1]) && join.planes <= GOPS_LANES_BLOCK &&
+           join.taps * join.rows > 1;
 }
 
 gops_implicit_place gops_implicit_find_tap(const gops_plan *plan, int64_t tap)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    gops_lanes_join join;
-    if (!gops_implicit_read(plan)->joined || !gops_implicit_join(plan, &join)) {
+    if (!gops_implicit_read(plan)->joined) {
         return (gops_implicit_place){tap, 0};
     }
+    const gops_lanes_join join = gops_implicit_join(plan);
     const int64_t kernel = conv->axes > 1 ? conv->axis[conv->axes - 2].kernel : 1;
     const int64_t line = tap / join.taps, y = line % kernel;
     return (gops_implicit_place){

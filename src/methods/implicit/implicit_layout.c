@@ -162,7 +162,6 @@ int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
                        gops_axis axis[GOPS_MAX_SPATIAL])
 {
     const gops_conv_geometry *conv = &plan->conv;
-    gops_lanes_join join;
     if (p->flat) {
         axis[0] = (gops_axis){.data = conv->data_pixels,
                               .output = conv->output_pixels,
@@ -174,7 +173,8 @@ int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
     for (int a = 0; a < conv->axes; a++) {
         axis[a] = conv->axis[a];
     }
-    if (p->joined && gops_implicit_join(plan, &join)) {
+    if (p->joined) {
+        const gops_lanes_join join = gops_implicit_join(plan);
         gops_axis *last = &axis[conv->axes - 1];
         *last = (gops_axis){
             .data = last->output, .output = last->output, .kernel = 1, .stride = 1, .dilation = 1};

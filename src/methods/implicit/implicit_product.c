@@ -281,8 +281,8 @@ static void copy_input(const gops_plan *plan, const gops_implicit *p, const gops
         origin[a] = box->begin[a] * axis[a].stride - axis[a].pad_begin;
     }
     const bool blocked = gops_implicit_is_blocked(p);
-    gops_lanes_join join;
-    if (p->joined && gops_implicit_join(plan, &join)) {
+    if (p->joined) {
+        const gops_lanes_join join = gops_implicit_join(plan);
         const bool bf16 = !plan->quantized;
         const gops_lanes_source source =
             bf16 ? (gops_lanes_source){.data = data, .apart = plan->conv.data_pixels}
