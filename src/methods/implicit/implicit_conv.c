@@ -55,6 +55,15 @@ static const double FEW_COLUMNS_SLOWER = 1.1;
  * it (Intel Xeon, Granite Rapids class). */
 static const double BLOCKED_FROM_L2_SLOWER = 1.06;
 
+/* What a tile holds: vectors of channels, of pixels, or of channels from a blocked input of floats
+ * (implicit_blocked.h); or of pixels, by AMX, with taps joined (lanes.h). */
+typedef enum tile_form { CHANNELS, PIXELS, BLOCKED, JOINED } tile_form;
+
+static bool has_pixels(tile_form form)
+{
+    return form == PIXELS || form == JOINED;
+}
+
 static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 
 /* Whether the input is read where it lies, and its planes lie so that their lines share the sets of the
@@ -177,10 +186,10 @@ static int64_t blocked_columns(const gops_plan *plan, const gops_implicit *p, in
 }
 
 /* Lays out the product for one form and tile; false where it does not fit. */
-static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                             bool blocked, bool joined, int64_t max_blocks, int64_t worker_limit,
-                             gops_implicit *p)
+static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, tile_form form,
+                             int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
 {
+    const bool pixels_form = has_pixels(form), blocked = form == BLOCKED;
     gops_axis axis[GOPS_MAX_SPATIAL];
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
@@ -199,7 +208,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
     if (blocked) {
         p->planes = gops_round_up(p->planes, GOPS_BLOCKED_STEPS);
     }
-    if (joined) {
+    if (form == JOINED) {
         const gops_lanes_join join = gops_implicit_join(plan);
         p->joined = true;
         p->planes = gops_round_up(join.rows * join.taps * join.planes, GOPS_LANES_BLOCK);
@@ -252,19 +261,17 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, bool 
 
 /* Lays out one form and tile, and keeps it where it costs less than *best; `found` says whether there is
  * one. Returns whether there is one now. */
-static bool implicit_try(const gops_plan *plan, const gops_tile *tile, bool pixels_form,
-                         bool blocked, bool joined, int64_t worker_limit, bool found,
-                         gops_implicit *best)
+static bool implicit_try(const gops_plan *plan, const gops_tile *tile, tile_form form,
+                         int64_t worker_limit, bool found, gops_implicit *best)
 {
     /* With lanes, copying for each block of channels may cost more than small boxes. */
     const int64_t least = plan->quantized ? 1 : MAX_CHANNEL_BLOCKS;
     gops_implicit candidate;
-    if (!gops_implicit_is_wanted(plan, tile->mr, pixels_form, joined)) {
+    if (!gops_implicit_is_wanted(plan, tile->mr, has_pixels(form), form == JOINED)) {
         return found;
     }
     for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
-        if (implicit_lay_out(plan, tile, pixels_form, blocked, joined, blocks, worker_limit,
-                             &candidate) &&
+        if (implicit_lay_out(plan, tile, form, blocks, worker_limit, &candidate) &&
             (!found || candidate.cost < best->cost)) {
             *best = candidate;
             found = true;
@@ -283,15 +290,19 @@ static bool has_channels(const gops_plan *plan, const gops_tile *tile, bool pixe
                                : channels > tile->mr - gops_tile_fills(tiles, tile, pixels_form);
 }
 
+extern const gops_method gops_implicit_blocked_conv;
+
 /* Lays out the form and tile that cost least; false where none fits. */
-static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_limit)
+static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
 {
+    const bool blocked = plan->method == &gops_implicit_blocked_conv;
+    const tile_form first = blocked ? BLOCKED : CHANNELS, end = blocked ? JOINED : BLOCKED;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     gops_implicit *best = gops_parameters(plan);
     bool found = false;
-    for (int form = 0; form < (blocked ? 1 : 2); form++) {
-        const bool pixels_form = form == 1;
+    for (tile_form form = first; form < end; form++) {
+        const bool pixels_form = form == PIXELS;
         const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
         int64_t mr = 0;
         for (; tile->mr != 0; tile++) {
@@ -305,33 +316,20 @@ static bool implicit_find_best(gops_plan *plan, bool blocked, int64_t worker_lim
             if (pixels_form && mr == 3 && conv->channels_out > 3) {
                 continue;
             }
-            found =
-                implicit_try(plan, tile, pixels_form, blocked, false, worker_limit, found, best);
+            found = implicit_try(plan, tile, form, worker_limit, found, best);
             if (gops_tile_is_wide(pixels_form, mr) && gops_implicit_may_join(plan)) {
-                found =
-                    implicit_try(plan, tile, pixels_form, blocked, true, worker_limit, found, best);
+                found = implicit_try(plan, tile, JOINED, worker_limit, found, best);
             }
         }
     }
     return found;
 }
 
-static bool find_plain(gops_plan *plan, int64_t worker_limit)
-{
-    return implicit_find_best(plan, false, worker_limit);
-}
-
-static bool find_blocked(gops_plan *plan, int64_t worker_limit)
-{
-    return implicit_find_best(plan, true, worker_limit);
-}
-
-static gops_status find_and_describe(gops_plan *plan, gops_implicit_find *find,
-                                     int64_t worker_limit, gops_error *error)
+static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
-    GOPS_TRY(gops_implicit_fit(plan, find, worker_limit, error));
+    GOPS_TRY(gops_implicit_fit(plan, implicit_find_best, worker_limit, error));
     const gops_implicit *p = gops_implicit_read(plan);
     plan->worker_bytes = p->worker_bytes;
     plan->cost = p->cost;
@@ -359,11 +357,6 @@ static gops_status find_and_describe(gops_plan *plan, gops_implicit_find *find,
     return GOPS_OK;
 }
 
-static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
-{
-    return find_and_describe(plan, find_plain, worker_limit, error);
-}
-
 static gops_status implicit_prepare_blocked(gops_plan *plan, int64_t worker_limit,
                                             gops_error *error)
 {
@@ -377,7 +370,7 @@ static gops_status implicit_prepare_blocked(gops_plan *plan, int64_t worker_limi
                          "implicit/blocked serves kernels of 1 only without AVX-512, not by %s",
                          plan->kernels->isa);
     }
-    return find_and_describe(plan, find_blocked, worker_limit, error);
+    return implicit_prepare(plan, worker_limit, error);
 }
 
 /* Plans of methods with one way of packing share packed filters. */
