@@ -221,13 +221,13 @@ static inline bool gops_implicit_splits_evenly(const gops_tile *full)
 
 /* How many tiles of the plan's MR the next `left` channels begin with. One vector of channels that three at a time
  * would leave over has a load for each multiplication, so two tiles of two vectors take the last four. */
-int64_t gops_implicit_whole_tiles(const gops_implicit *p, const gops_tiles *tiles, int64_t left);
+int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p, int64_t left);
 
 /* The MR of the tile for the next channels, of which `left` are left. */
-int64_t gops_implicit_mr(const gops_implicit *p, const gops_tiles *tiles, int64_t left);
+int64_t gops_implicit_mr(const gops_plan *plan, const gops_implicit *p, int64_t left);
 
 /* `channels`, and what pads them to whole tiles. */
-int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *tiles,
+int64_t gops_implicit_padded_channels(const gops_plan *plan, const gops_implicit *p,
                                       int64_t channels);
 
 static inline const gops_tiles *gops_plan_tiles(const gops_plan *plan)
@@ -272,8 +272,10 @@ static inline int64_t gops_implicit_padded_values(const gops_plan *plan, const g
            lanes * (gops_implicit_is_blocked(p) ? GOPS_LANES_BLOCK : 1);
 }
 
-static inline const gops_tile *gops_implicit_tiles(const gops_implicit *p, const gops_tiles *tiles)
+/* The tiles of its form. */
+static inline const gops_tile *gops_implicit_tiles(const gops_plan *plan, const gops_implicit *p)
 {
+    const gops_tiles *tiles = gops_plan_tiles(plan);
     return p->by_planes                           ? tiles->planes
            : p->pixels_form                       ? tiles->pixels
            : p->blocked && tiles->blocked != NULL ? tiles->blocked

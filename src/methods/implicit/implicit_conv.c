@@ -228,7 +228,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, tile_
     if (gops_tile_is_wide(pixels_form, p->mr)) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_LANES_BLOCK);
     }
-    const int64_t nr = gops_implicit_tile(gops_implicit_tiles(p, tiles), p->mr, INT64_MAX)->nr;
+    const int64_t nr = gops_implicit_tile(gops_implicit_tiles(plan, p), p->mr, INT64_MAX)->nr;
     p->granule = p->flat ? nr * (pixels_form ? tiles->lanes : 1) : 1;
     p->in_place = plan->type->native && !blocked &&
                   gops_implicit_unpadded(conv->axes, conv->axis) &&
@@ -286,7 +286,7 @@ static bool has_channels(const gops_plan *plan, const gops_tile *tile, bool pixe
     const int64_t channels = plan->conv.channels_out;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const gops_implicit of = {.pixels_form = pixels_form, .mr = tile->mr};
-    return channels > tile->mr ? gops_implicit_whole_tiles(&of, tiles, channels) > 0
+    return channels > tile->mr ? gops_implicit_whole_tiles(plan, &of, channels) > 0
                                : channels > tile->mr - gops_tile_fills(tiles, tile, pixels_form);
 }
 
@@ -328,16 +328,14 @@ static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
 static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
     GOPS_TRY(gops_implicit_fit(plan, implicit_find_best, worker_limit, error));
     const gops_implicit *p = gops_implicit_read(plan);
     plan->worker_bytes = p->worker_bytes;
     plan->cost = p->cost;
     plan->items = conv->batch * conv->groups * p->channel_blocks * p->boxes;
     plan->filter_variant = gops_implicit_variant(p);
-    plan->filter_bytes = conv->groups *
-                         gops_implicit_padded_channels(p, tiles, conv->channels_out) * p->depth *
-                         gops_compute_bytes(plan->type->compute);
+    plan->filter_bytes = conv->groups * gops_implicit_padded_channels(plan, p, conv->channels_out) *
+                         p->depth * gops_compute_bytes(plan->type->compute);
     if (plan->quantized) {
         plan->filter_bytes += gops_lanes_filter_bytes(
             plan, p->depth, gops_implicit_ones_mr(plan, p), conv->groups * conv->channels_out);

@@ -165,12 +165,11 @@ static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const g
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
                                   int64_t columns, int64_t depth)
 {
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    const gops_tile *list = gops_implicit_tiles(p, tiles);
+    const gops_tile *list = gops_implicit_tiles(plan, p);
     double cycles = 0;
     for (int64_t c = 0; c < channels;) {
-        const int64_t whole = gops_implicit_whole_tiles(p, tiles, channels - c);
-        const int64_t mr = gops_implicit_mr(p, tiles, channels - c);
+        const int64_t whole = gops_implicit_whole_tiles(plan, p, channels - c);
+        const int64_t mr = gops_implicit_mr(plan, p, channels - c);
         const gops_tile *tile = list;
         while (tile->mr != mr) {
             tile++;

@@ -11,7 +11,6 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
 {
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t rows = conv->groups * conv->channels_out;
     const int64_t size = plan->filter_type->bytes, ones_mr = gops_implicit_ones_mr(plan, p);
     const gops_lanes_filter filter = gops_lanes_filter_of(plan, to, p->depth, ones_mr, rows);
@@ -29,7 +28,7 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
     }
     for (int64_t o = 0, count; o < rows; o += count) {
         const int64_t left = conv->channels_out - o % conv->channels_out;
-        const int64_t mr = gops_implicit_mr(p, tiles, left);
+        const int64_t mr = gops_implicit_mr(plan, p, left);
         const bool wide = gops_tile_is_wide(p->pixels_form, mr);
         gops_lanes_panel panel = {to, mr, p->planes, wide, 0, p->by_planes};
         count = gops_min(mr, left);
@@ -78,7 +77,6 @@ void gops_implicit_pack(const gops_plan *plan, const void *weights, const int32_
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
     if (gops_plan_has_lanes(plan)) {
         pack_lanes(plan, weights, zero_points, packed);
         return;
@@ -88,7 +86,7 @@ void gops_implicit_pack(const gops_plan *plan, const void *weights, const int32_
     memset(packed, 0, (size_t)plan->filter_bytes);
     for (int64_t o = 0, count; o < conv->groups * conv->channels_out; o += count) {
         const int64_t left = conv->channels_out - o % conv->channels_out;
-        const int64_t mr = gops_implicit_mr(p, tiles, left);
+        const int64_t mr = gops_implicit_mr(plan, p, left);
         count = gops_min(mr, left);
         pack_panel(plan, from + o * conv->k * type->bytes, count, mr, to);
         to += mr * p->depth * gops_compute_bytes(type->compute);

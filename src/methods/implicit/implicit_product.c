@@ -209,24 +209,24 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
     }
 }
 
-int64_t gops_implicit_whole_tiles(const gops_implicit *p, const gops_tiles *tiles, int64_t left)
+int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p, int64_t left)
 {
-    const int64_t whole = left / p->mr, rest = left % p->mr;
-    const bool leaves_one = rest > 0 && rest <= tiles->lanes;
-    return whole - (!p->pixels_form && p->mr == 3 * tiles->lanes && whole > 0 && leaves_one);
+    const int64_t whole = left / p->mr, rest = left % p->mr, lanes = gops_plan_tiles(plan)->lanes;
+    const bool leaves_one = rest > 0 && rest <= lanes;
+    return whole - (!p->pixels_form && p->mr == 3 * lanes && whole > 0 && leaves_one);
 }
 
-int64_t gops_implicit_mr(const gops_implicit *p, const gops_tiles *tiles, int64_t left)
+int64_t gops_implicit_mr(const gops_plan *plan, const gops_implicit *p, int64_t left)
 {
     const bool wide = gops_implicit_is_wide(p);
     int64_t smallest = p->mr;
-    if (gops_implicit_whole_tiles(p, tiles, left) > 0) {
+    if (gops_implicit_whole_tiles(plan, p, left) > 0) {
         return p->mr;
     }
     if (left > p->mr) {
-        return p->mr - tiles->lanes;
+        return p->mr - gops_plan_tiles(plan)->lanes;
     }
-    for (const gops_tile *tile = gops_implicit_tiles(p, tiles); tile->mr != 0; tile++) {
+    for (const gops_tile *tile = gops_implicit_tiles(plan, p); tile->mr != 0; tile++) {
         if (p->pixels_form && !wide && tile->mr <= left) {
             return tile->mr; /* MR descends to 1, so that some tile fits exactly */
         }
@@ -237,13 +237,13 @@ int64_t gops_implicit_mr(const gops_implicit *p, const gops_tiles *tiles, int64_
     return smallest;
 }
 
-int64_t gops_implicit_padded_channels(const gops_implicit *p, const gops_tiles *tiles,
+int64_t gops_implicit_padded_channels(const gops_plan *plan, const gops_implicit *p,
                                       int64_t channels)
 {
     const int64_t last = channels % p->mr;
     return (p->pixels_form && !gops_implicit_is_wide(p)) || last == 0
                ? channels
-               : channels - last + gops_implicit_mr(p, tiles, last);
+               : channels - last + gops_implicit_mr(plan, p, last);
 }
 
 /* The box with this number. */
@@ -382,7 +382,7 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
     item->runs = pixel_runs(p, tiles->lanes, &item->box);
     const gops_implicit_next next = find_next(p, axis, item, number);
     item->pass = (gops_implicit_pass){
-        .tiles = gops_implicit_tiles(p, tiles),
+        .tiles = gops_implicit_tiles(plan, p),
         .depth_block = p->depth_block,
         .bytes = gops_compute_bytes(plan->type->compute),
         .next = next,

@@ -229,7 +229,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     }
     for (int64_t c = 0; c < item->channels; c += pass->mr) {
         const int64_t left = item->channels - c;
-        const int64_t mr = gops_implicit_mr(p, gops_plan_tiles(plan), left);
+        const int64_t mr = gops_implicit_mr(plan, p, left);
         const int64_t count = gops_min(mr, left);
         if (c == 0 || (mr != pass->mr && !p->pixels_form)) {
             gops_implicit_list_columns(p, item, first, to_output,
@@ -274,8 +274,7 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
 {
     const gops_implicit *p = gops_implicit_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    const int64_t padded = gops_implicit_padded_channels(p, tiles, conv->channels_out);
+    const int64_t padded = gops_implicit_padded_channels(plan, p, conv->channels_out);
     gops_implicit_item item;
     gops_axis axis[GOPS_MAX_SPATIAL];
     const int axes = gops_implicit_axes(plan, p, axis);

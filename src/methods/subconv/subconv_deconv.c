@@ -83,14 +83,13 @@ static void pack_panel(const gops_plan *plan, const gops_subconv_geometry *geome
                        int64_t channels, gops_subconv_tile *tile)
 {
     const gops_implicit *p = &gops_subconv_read(plan)->implicit;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_subconv_product product;
     gops_subconv_first_product(geometry, &product);
     do {
         const int64_t rows = product.taps > 0 ? channels * product.count : 0;
         for (tile->first = 0; tile->first < rows; tile->first += tile->mr) {
-            tile->mr = gops_implicit_mr(p, tiles, rows - tile->first);
+            tile->mr = gops_implicit_mr(plan, p, rows - tile->first);
             tile->count = gops_min(tile->mr, rows - tile->first);
             tile->wide = gops_tile_is_wide(p->pixels_form, tile->mr);
             gops_subconv_pack_tile(plan, geometry, &product, tile);

@@ -23,11 +23,10 @@ typedef enum gops_subconv_form { CHANNELS, PIXELS, BLOCKED, FORMS } gops_subconv
 int64_t gops_subconv_panel_weights(const gops_plan *plan, const gops_subconv_parameters *p,
                                    const gops_subconv_kinds *kinds, int64_t channels)
 {
-    const gops_tiles *tiles = gops_plan_tiles(plan);
     int64_t values = 0;
     for (int64_t i = 0; i < kinds->kinds; i++) {
         const gops_subconv_kind *kind = &kinds->kind[i];
-        values += gops_implicit_padded_channels(&p->implicit, tiles, channels * kind->count) *
+        values += gops_implicit_padded_channels(plan, &p->implicit, channels * kind->count) *
                   p->implicit.planes * kind->taps * kind->times;
     }
     return values;
@@ -213,7 +212,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     implicit->blocked = blocked || gops_implicit_blocks(plan, implicit);
     const int64_t columns = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, false);
     const int64_t step = pixels_form ? tiles->lanes : 1;
-    const gops_tile *list = gops_implicit_tiles(implicit, tiles);
+    const gops_tile *list = gops_implicit_tiles(plan, implicit);
     const int64_t nr = gops_implicit_tile(list, implicit->mr, INT64_MAX)->nr;
     implicit->column_block =
         gops_implicit_column_block(plan, implicit, geometry->axes, axis, columns, nr,

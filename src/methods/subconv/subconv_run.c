@@ -109,7 +109,7 @@ static const unsigned char *multiply(gops_subconv_work *work, int64_t row, int64
     gops_epilogue_values bias;
     for (int64_t i = 0; i < channels * count; i += pass->mr, sums += pass->mr * row_bytes) {
         const int64_t left = channels * count - i;
-        pass->mr = gops_implicit_mr(&p->implicit, gops_plan_tiles(plan), left);
+        pass->mr = gops_implicit_mr(plan, &p->implicit, left);
         if (work->epilogue != NULL) {
             gops_epilogue_bias_rows(plan, item->whole, item->channel_of_all + c, count, i,
                                     gops_min(pass->mr, left), pass->mr, &bias);
