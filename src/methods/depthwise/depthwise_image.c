@@ -223,12 +223,12 @@ static int64_t workspace_bytes(const gops_plan *plan, image_plan *p)
 }
 
 /* Plans a form: `choose` returns its kernel, or NULL for shapes that it does not serve; `serves`
- * and `padding` are for the messages. */
+ * is for the message of a refusal, `how`, which says how the form works, for the explanation. */
 static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error,
                                  gops_depthwise_image_fn *(*choose)(const gops_plan *,
                                                                     const image_plan *),
                                  double (*estimate)(const gops_plan *, const image_plan *),
-                                 const char *serves, const char *padding)
+                                 const char *serves, const char *how)
 {
     const gops_conv_geometry *conv = &plan->conv;
     image_plan *p = gops_parameters(plan);
@@ -257,7 +257,7 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     snprintf(plan->why, sizeof plan->why,
              "one channel a group: sliding window over the image where it lies, %s, "
              "%lld rows of %lld filters an item",
-             padding, (long long)p->row_block, (long long)p->filter_block);
+             how, (long long)p->row_block, (long long)p->filter_block);
     return GOPS_OK;
 }
 

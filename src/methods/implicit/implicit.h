@@ -209,7 +209,7 @@ int64_t gops_implicit_stored_pixels(const gops_implicit *p, const gops_pixel_run
 
 void gops_implicit_multiply(gops_implicit_pass *pass);
 
-/* The tile of `mr` channels for the `left` columns that are left: the largest that they fill, or
+/* The tile of `mr` channels for the `left` columns that are left: the largest where they fill it,
  * else the smallest that holds them. */
 const gops_tile *gops_implicit_tile(const gops_tile *tiles, int64_t mr, int64_t left);
 
