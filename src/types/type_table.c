@@ -41,13 +41,3 @@ gops_type gops_type_from_name(const char *name)
     }
     return (gops_type)0;
 }
-
-const char *gops_compute_product(gops_compute compute)
-{
-    static const char *const names[GOPS_COMPUTES] = {
-        [GOPS_COMPUTE_F32] = "SGEMM",           [GOPS_COMPUTE_F64] = "DGEMM",
-        [GOPS_COMPUTE_U16] = "integer product", [GOPS_COMPUTE_U32] = "integer product",
-        [GOPS_COMPUTE_U64] = "integer product",
-    };
-    return names[compute];
-}

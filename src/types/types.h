@@ -91,7 +91,4 @@ struct gops_type_rows {
 const gops_type_row *gops_type_row_of(const gops_kernels *kernels, gops_type type,
                                       gops_type_variant variant);
 
-/* The function that multiplies matrices of a compute type, for messages. */
-const char *gops_compute_product(gops_compute compute);
-
 #endif

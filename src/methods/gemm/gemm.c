@@ -16,6 +16,16 @@ void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_comp
     }
 }
 
+const char *gops_gemm_name(gops_compute compute)
+{
+    static const char *const names[GOPS_COMPUTES] = {
+        [GOPS_COMPUTE_F32] = "SGEMM",           [GOPS_COMPUTE_F64] = "DGEMM",
+        [GOPS_COMPUTE_U16] = "integer product", [GOPS_COMPUTE_U32] = "integer product",
+        [GOPS_COMPUTE_U64] = "integer product",
+    };
+    return names[compute];
+}
+
 void gops_gemm_subtract_zero_points(const gops_plan *plan, const int32_t *zero_points, void *packed)
 {
     const int64_t channels = plan->conv.groups * plan->conv.channels_out, run = plan->conv.k;

@@ -37,6 +37,9 @@ typedef struct gops_product {
 void gops_gemm_run(const gops_gemm *gemm, const gops_kernels *kernels, gops_compute compute,
                    const gops_product *p);
 
+/* What multiplies matrices of a compute type, for messages. */
+const char *gops_gemm_name(gops_compute compute);
+
 /* Subtracts the filter's zero points, NULL for none, from packed weights: C_IN * taps values of 32
  * bits for one output channel after the other. */
 void gops_gemm_subtract_zero_points(const gops_plan *plan, const int32_t *zero_points,

@@ -145,7 +145,7 @@ static void gemm_conv_block_for_cache(const gops_plan *plan, parameters *p)
 
 static void gemm_conv_explain(gops_plan *plan, const parameters *p)
 {
-    const char *gemm = gops_compute_product(plan->type->compute);
+    const char *gemm = gops_gemm_name(plan->type->compute);
     long long m = (long long)plan->conv.channels_out, n = (long long)plan->conv.output_pixels;
     long long k = (long long)p->k;
     if (p->blocks == 1 && p->rows == p->k) {

@@ -148,10 +148,9 @@ static void gemm_deconv_explain(gops_plan *plan, const gops_gemm_deconv_paramete
         plan->why, sizeof plan->why,
         "%s and col2im in %lld blocks of %lld channels by %lld of %lld pixels, %lld tiles: M %lld, "
         "N %lld, K %lld",
-        gops_compute_product(plan->type->compute), (long long)p->channel_blocks,
-        (long long)p->channels, (long long)p->columns, (long long)plan->conv.data_pixels,
-        (long long)p->tiles, (long long)(p->channels * plan->conv.taps), (long long)p->columns,
-        (long long)p->depth);
+        gops_gemm_name(plan->type->compute), (long long)p->channel_blocks, (long long)p->channels,
+        (long long)p->columns, (long long)plan->conv.data_pixels, (long long)p->tiles,
+        (long long)(p->channels * plan->conv.taps), (long long)p->columns, (long long)p->depth);
 }
 
 /* Estimated nanoseconds. Fitted to the layers of DCGAN, HiFi-GAN and U-Net, with OpenBLAS 0.3.21's
