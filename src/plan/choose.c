@@ -32,12 +32,11 @@ static int64_t worth_threads(const gops_plan *plan)
  * class). */
 static int64_t bytes_apart(const gops_plan *plan, int64_t budget)
 {
-    enum { PAGE_BYTES = 4096 };
-    const int64_t each = gops_add_saturate(plan->worker_bytes, PAGE_BYTES);
+    const int64_t each = gops_add_saturate(plan->worker_bytes, GOPS_PAGE_BYTES);
     const int64_t all =
         gops_add_saturate(plan->shared_bytes, gops_mul_saturate(each, plan->workers));
     const bool fits = all <= budget && all < PTRDIFF_MAX;
-    return plan->workers > 1 && plan->worker_bytes > 0 && fits ? PAGE_BYTES : 0;
+    return plan->workers > 1 && plan->worker_bytes > 0 && fits ? GOPS_PAGE_BYTES : 0;
 }
 
 /* Prepares the plan for `limit` bytes of a worker, and refuses what takes more. */

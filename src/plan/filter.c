@@ -19,7 +19,7 @@ static gops_status filter_check(const gops_plan *plan, const void *weights, gops
     if (weights == NULL && plan->filter_bytes > 0) {
         return gops_fail(error, GOPS_INVALID, "weights is NULL");
     }
-    size_t alignment = gops_type_bytes(plan->filter_type->type);
+    const size_t alignment = (size_t)plan->filter_type->bytes;
     if ((uintptr_t)weights % alignment != 0) {
         return gops_fail(error, GOPS_INVALID, "weights is not aligned to its elements' %zu bytes",
                          alignment);

@@ -33,7 +33,7 @@ gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
         set_value(&epilogue.bounds, compute, 0, low);
         set_value(&epilogue.bounds, compute, 1, clamps ? activation->beta : INFINITY);
         epilogue.rest = *job;
-        epilogue.rest.fused = 0;
+        epilogue.rest.fused = false;
         epilogue.rest.bias = NULL;
         epilogue.rest.residual = NULL;
     }

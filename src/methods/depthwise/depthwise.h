@@ -41,7 +41,7 @@ typedef struct gops_depthwise_rows {
     int64_t step;        /* pitch, or 2 * pitch for stride 2; any without tap columns */
     int64_t pitch;       /* between the taps of a column */
     int64_t output_pitch;
-    int64_t x_step, output_step; /* 1 for depthwise/rows */
+    int64_t x_step, output_step; /* depthwise/rows takes 1 for them */
     int64_t rows, width;         /* both at least 1 */
     /* NULL, or the low and the high bound of the epilogue (epilogue.h), which adds *bias;
      * depthwise/blocked has a bias for each lane. */

@@ -189,7 +189,7 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, go
     *p = (gops_gemm_deconv_parameters){
         .channels = gops_min(conv->channels_out, GOPS_GEMM_MAX_SIZE / conv->taps),
         .columns = gops_min(conv->data_pixels, GOPS_GEMM_MAX_SIZE),
-        .depth = gops_min(conv->channels_in, GOPS_GEMM_MAX_SIZE),
+        .depth = conv->channels_in,
         .tile_length = conv->axis[0].output,
         .tile_pixels = conv->output_pixels,
         /* A residual that is the output grows by the products, which is before the activation. */

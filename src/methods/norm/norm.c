@@ -133,7 +133,7 @@ static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group
     const gops_norm_geometry *norm = &plan->norm;
     const int64_t start = group * norm->channels * norm->pixels, image = group / norm->groups;
     const size_t channel = (size_t)(group % norm->groups * norm->channels);
-    const size_t skipped = channel * gops_type_bytes(plan->type->type);
+    const size_t skipped = channel * (size_t)plan->type->bytes;
     const double variance = moments->squares / moments->count;
     const gops_scaling scaling = {
         .moments = *moments,

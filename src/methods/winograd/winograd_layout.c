@@ -272,6 +272,7 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
     GOPS_TRY(check_shape(plan, form, error));
     const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
     const int64_t m = gops_winograd_outputs(form), points = gops_winograd_points(form);
+    const int64_t channels = plan->quantized ? GOPS_LANES_PAIR * kernels->lanes : kernels->lanes;
     *p = (gops_winograd_layout){
         .form = form,
         .m = m,
@@ -279,9 +280,8 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
         .positions = points * points,
         .depth =
             plan->quantized ? gops_ceil_div(conv->channels_in, GOPS_LANES_PAIR) : conv->channels_in,
-        .channels = plan->quantized ? GOPS_LANES_PAIR * kernels->lanes : kernels->lanes,
-        .depth_vectors = gops_ceil_div(
-            conv->channels_in, plan->quantized ? GOPS_LANES_PAIR * kernels->lanes : kernels->lanes),
+        .channels = channels,
+        .depth_vectors = gops_ceil_div(conv->channels_in, channels),
     };
     set_axes(conv, p);
     p->vectors = gops_ceil_div(p->rows, kernels->lanes);
