@@ -7,11 +7,13 @@
 
 /* The sizes of packed filters, in 32-bit words. */
 typedef struct gops_permuted_layout {
-    int64_t columns; /* taps of a row of the kernel */
-    int64_t row, rows, whole, filter;
-    int64_t filters;
-    int64_t words;      /* of all of it */
-    bool pairs_of_rows; /* of a transposed convolution: gops_permuted_shape */
+    int64_t columns;          /* taps of a row of the kernel */
+    int64_t row, rows, whole; /* quads of a row of taps, of all rows, of all taps in one row */
+    int64_t filter, filters;  /* of one filter; how many there are */
+    int64_t words;            /* of all of it */
+    /* Of a transposed convolution, in place of row, rows and whole: gops_permuted_shape. */
+    int64_t stride_y, stride_x, terms;
+    bool pairs_of_rows;
 } gops_permuted_layout;
 
 typedef struct gops_permuted_plan {

@@ -97,13 +97,13 @@ gops_permuted_layout gops_depthwise_permuted_transposed_layout(const gops_conv_g
     const residue_quads quads = find_residue_quads(y->kernel, x->kernel, y->stride, x->stride);
     gops_permuted_layout layout = {
         .columns = x->kernel,
-        .row = x->stride,
-        .rows = y->stride,
-        .whole = quads.terms,
         .filters = conv->groups * conv->channels_out,
+        .stride_y = y->stride,
+        .stride_x = x->stride,
+        .terms = quads.terms,
         .pairs_of_rows = quads.pairs_of_rows,
     };
-    layout.filter = layout.rows * layout.row * (GOPS_PERMUTED_PARTS * quads.terms + 1);
+    layout.filter = y->stride * x->stride * (GOPS_PERMUTED_PARTS * quads.terms + 1);
     /* The kernel reads 16 words of each quad's. */
     layout.words = layout.filters * (2 + layout.filter) + LANES;
     return layout;
@@ -112,24 +112,24 @@ gops_permuted_layout gops_depthwise_permuted_transposed_layout(const gops_conv_g
 /* Where a tap is in a part of a packed filter, in bytes. */
 static int64_t place_of(const gops_permuted_layout *layout, int64_t ky, int64_t kx)
 {
-    const int64_t y = ky / layout->rows, x = kx / layout->row;
+    const int64_t y = ky / layout->stride_y, x = kx / layout->stride_x;
     int64_t term, byte;
     if (layout->pairs_of_rows) {
         term = y / 2;
         byte = (1 - y % 2) * 2 + x;
     } else {
-        term = y * gops_ceil_div(gops_ceil_div(layout->columns, layout->row), QUAD) + x / QUAD;
+        term = y * gops_ceil_div(gops_ceil_div(layout->columns, layout->stride_x), QUAD) + x / QUAD;
         byte = x % QUAD;
     }
-    return ((ky % layout->rows * layout->whole + term) * layout->row + kx % layout->row) * QUAD +
-           byte;
+    term += ky % layout->stride_y * layout->terms;
+    return (term * layout->stride_x + kx % layout->stride_x) * QUAD + byte;
 }
 
 static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layout,
                         const unsigned char *weights, int32_t zero_point, int32_t *packed,
                         int32_t *part_count)
 {
-    const int64_t quads = layout->rows * layout->row * layout->whole;
+    const int64_t quads = layout->stride_y * layout->stride_x * layout->terms;
     int32_t *sums = packed + GOPS_PERMUTED_PARTS * quads;
     *part_count = 1;
     for (int64_t i = 0; i < plan->conv.taps; i++) {
@@ -137,7 +137,7 @@ static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layou
         const int32_t given =
             plan->filter_type->type == GOPS_I8 ? ((const int8_t *)weights)[i] : weights[i];
         const int32_t weight = given - zero_point;
-        sums[ky % layout->rows * layout->row + kx % layout->row] += weight;
+        sums[ky % layout->stride_y * layout->stride_x + kx % layout->stride_x] += weight;
         for (int part = 0; part < GOPS_PERMUTED_PARTS; part++) {
             const int8_t value = gops_permuted_part(weight, part);
             ((int8_t *)(packed + part * quads))[place_of(layout, ky, kx)] = value;
