@@ -3,24 +3,19 @@
 #include "methods/depthwise/depthwise_method.h"
 
 int64_t gops_depthwise_lay_out(gops_depthwise_layout *layout, int64_t copy, int64_t sums,
-                               int64_t staging, int64_t last)
+                               int64_t staging, int64_t weights, int64_t positions)
 {
     const gops_depthwise_axis *axis = layout->axis;
     const int64_t subconvs = axis[0].subconvs * axis[1].subconvs * axis[2].subconvs;
     const int64_t taps = axis[0].kernel * axis[1].kernel * axis[2].kernel;
-    const int64_t sizes[] = {
-        copy,
-        sums,
-        staging,
-        subconvs * (int64_t)sizeof(gops_depthwise_subconv),
-        taps * (int64_t)sizeof(gops_depthwise_tap),
-        last,
-    };
     int64_t end = 0;
-    for (int i = 0; i < (int)(sizeof sizes / sizeof sizes[0]); i++) {
-        layout->begin[i] = end;
-        end += gops_round_up(sizes[i], GOPS_WORKSPACE_ALIGNMENT);
-    }
+    layout->begin.copy = gops_reserve(&end, copy);
+    layout->begin.sums = gops_reserve(&end, sums);
+    layout->begin.staging = gops_reserve(&end, staging);
+    layout->begin.subconvs = gops_reserve(&end, subconvs * (int64_t)sizeof(gops_depthwise_subconv));
+    layout->begin.taps = gops_reserve(&end, taps * (int64_t)sizeof(gops_depthwise_tap));
+    layout->begin.weights = gops_reserve(&end, weights);
+    layout->begin.positions = gops_reserve(&end, positions);
     return end;
 }
 
@@ -105,15 +100,15 @@ gops_depthwise_workspace gops_depthwise_divide(const gops_depthwise_layout *layo
                                                const gops_depthwise_range block[3], void *workspace)
 {
     const gops_depthwise_axis *axis = layout->axis;
-    const int64_t *begin = layout->begin;
     unsigned char *at = workspace;
     const gops_depthwise_workspace parts = {
-        .copy = at + begin[0],
-        .sums = at + begin[1],
-        .staging = at + begin[2],
-        .subconvs = (gops_depthwise_subconv *)(void *)(at + begin[3]),
-        .taps = (gops_depthwise_tap *)(void *)(at + begin[4]),
-        .last = at + begin[5],
+        .copy = at + layout->begin.copy,
+        .sums = at + layout->begin.sums,
+        .staging = at + layout->begin.staging,
+        .subconvs = (gops_depthwise_subconv *)(void *)(at + layout->begin.subconvs),
+        .taps = (gops_depthwise_tap *)(void *)(at + layout->begin.taps),
+        .weights = at + layout->begin.weights,
+        .positions = (int64_t *)(void *)(at + layout->begin.positions),
     };
     gops_depthwise_subconv *subconv = parts.subconvs;
     gops_depthwise_tap *taps = parts.taps;

@@ -127,8 +127,8 @@ typedef struct gops_depthwise_workspace {
     unsigned char *staging;           /* what is converted, interleaved or stored by gops_store */
     gops_depthwise_subconv *subconvs; /* X inmost */
     gops_depthwise_tap *taps;
-    void *last; /* rows: a filter's weights in the order of its taps; blocked: an int64_t for each
-                   pixel of the data, its index in the copy */
+    unsigned char *weights; /* rows: a filter's, in the order of its taps */
+    int64_t *positions;     /* blocked: for each pixel of the data its index in the copy */
 } gops_depthwise_workspace;
 
 /* The padded copy and the workspace of rows and blocked. Pitches are in elements of the copy. */
@@ -137,13 +137,16 @@ typedef struct gops_depthwise_layout {
     bool columns;                /* tap columns where there are taps below each other */
     int64_t stride, residues;    /* that rows of the copy are deinterleaved by, and into */
     int64_t residue_pitch, row_pitch, plane_pitch;
-    int64_t begin[6]; /* of the parts of the workspace, in bytes */
+    /* Where the parts of the workspace begin, in bytes. */
+    struct {
+        int64_t copy, sums, staging, subconvs, taps, weights, positions;
+    } begin;
 } gops_depthwise_layout;
 
 /* depthwise_layout.c: lays out the workspace and returns its bytes. The arguments are the bytes of
  * these parts. */
 int64_t gops_depthwise_lay_out(gops_depthwise_layout *layout, int64_t copy, int64_t sums,
-                               int64_t staging, int64_t last);
+                               int64_t staging, int64_t weights, int64_t positions);
 
 /* depthwise_layout.c: divides the workspace and fills in sub-convolutions and taps of a block. */
 gops_depthwise_workspace gops_depthwise_divide(const gops_depthwise_layout *layout,

@@ -49,7 +49,7 @@ static int64_t set_layout(const gops_plan *plan, gops_depthwise_rows_plan *p, bo
     const int64_t sums = cached && p->in_place ? 0 : y->block * outputs * size;
     const int64_t staging = gops_max(gops_depthwise_extent(x), outputs) * size;
     return gops_depthwise_lay_out(layout, copy + GOPS_DEPTHWISE_SLACK, sums, staging,
-                                  plan->conv.taps * size);
+                                  plan->conv.taps * size, 0);
 }
 
 /* Halves the blocks along an axis until the workspace fits `room`, which is that of a cache if

@@ -121,7 +121,7 @@ static void run_rows(const block *at, const gops_depthwise_subconv *subconv,
         const gops_depthwise_rows rows = {
             .data = plane + residue * y_axis->step * row_pitch * at->size,
             .taps = subconv->taps,
-            .weights = (unsigned char *)at->ws.last + (subconv->taps - at->ws.taps) * at->size,
+            .weights = at->ws.weights + (subconv->taps - at->ws.taps) * at->size,
             .output = output + residue * output_pitch * at->size,
             .tap_columns = subconv->tap_columns,
             .single_taps = subconv->single_taps,
@@ -238,7 +238,7 @@ static void order_weights(const block *at, const unsigned char *filter)
 {
     const int64_t count = at->plan->conv.taps;
     const gops_depthwise_tap *taps = at->ws.taps;
-    unsigned char *to = at->ws.last;
+    unsigned char *to = at->ws.weights;
     for (int64_t i = 0; i < count; i++) {
         if (at->size == 4) { /* a constant size becomes one move */
             memcpy(to + i * 4, filter + taps[i].weight * 4, 4);

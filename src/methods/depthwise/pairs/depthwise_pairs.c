@@ -68,16 +68,16 @@ static int64_t lay_out(gops_pairs_plan *p, int64_t *bytes)
     /* A whole block of the last copy reads beyond it, by the positions that it has. */
     const int64_t values = p->batch * p->copy + (BLOCK + 2) * MAX_STRIDE;
     int64_t end = 0;
-    p->begin[0] = gops_reserve(&end, values * (int64_t)sizeof(int16_t));
+    p->begin.copy = gops_reserve(&end, values * (int64_t)sizeof(int16_t));
     const int64_t rows_of_subconvs = p->axis[0].subconvs * y->subconvs;
-    p->begin[1] = gops_reserve(&end, p->batch * p->positions * x->subconvs);
-    p->begin[2] = gops_reserve(&end, p->pairs * (int64_t)sizeof(int64_t));
-    p->begin[3] =
+    p->begin.codes = gops_reserve(&end, p->batch * p->positions * x->subconvs);
+    p->begin.offsets = gops_reserve(&end, p->pairs * (int64_t)sizeof(int64_t));
+    p->begin.subconvs =
         gops_reserve(&end, rows_of_subconvs * x->subconvs * (int64_t)sizeof(gops_pairs_subconv));
     const int64_t used = end;
-    p->begin[4] =
+    p->begin.sums =
         gops_reserve(&end, p->batch * p->positions * x->subconvs * (int64_t)sizeof(uint32_t));
-    p->begin[5] = gops_reserve(&end, x->block * x->subconvs * (int64_t)sizeof(uint32_t));
+    p->begin.row = gops_reserve(&end, x->block * x->subconvs * (int64_t)sizeof(uint32_t));
     *bytes = end;
     return used;
 }

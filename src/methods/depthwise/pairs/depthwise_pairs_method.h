@@ -17,7 +17,9 @@ typedef struct gops_pairs_plan {
     int64_t pairs;
     int64_t planes, plane_block; /* channels of all images; of an item */
     int64_t batch;               /* planes */
-    int64_t begin[6];            /* of the parts of the workspace */
+    struct {
+        int64_t copy, codes, offsets, subconvs, sums, row;
+    } begin; /* of the parts of the workspace */
 } gops_pairs_plan;
 
 /* A sub-convolution of a block, or all of a convolution. */

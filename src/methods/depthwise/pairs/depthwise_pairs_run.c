@@ -357,12 +357,12 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
         .p = p,
         .job = job,
         .kernels = plan->kernels->depthwise_pairs,
-        .copy = (int16_t *)(void *)(parts + p->begin[0]),
-        .codes = parts + p->begin[1],
-        .offsets = (int64_t *)(void *)(parts + p->begin[2]),
-        .subconvs = (gops_pairs_subconv *)(void *)(parts + p->begin[3]),
-        .sums = (uint32_t *)(void *)(parts + p->begin[4]),
-        .row = (uint32_t *)(void *)(parts + p->begin[5]),
+        .copy = (int16_t *)(void *)(parts + p->begin.copy),
+        .codes = parts + p->begin.codes,
+        .offsets = (int64_t *)(void *)(parts + p->begin.offsets),
+        .subconvs = (gops_pairs_subconv *)(void *)(parts + p->begin.subconvs),
+        .sums = (uint32_t *)(void *)(parts + p->begin.sums),
+        .row = (uint32_t *)(void *)(parts + p->begin.row),
         .to_codes = gops_requantize_applies(plan, job) && gops_is_8_bit(plan->output_type->type),
         .as_sums = gops_requantize_is_none(plan, job),
     };
@@ -373,7 +373,7 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
         at.origin[a] = at.first[a] * axis->step - axis->shift;
         item /= axis->blocks;
     }
-    memset(at.copy, 0, (size_t)(p->begin[1] - p->begin[0]));
+    memset(at.copy, 0, (size_t)(p->begin.codes - p->begin.copy));
     fill_subconvs(&at);
     fill_rows(&at);
     fill_call(&at);
