@@ -70,20 +70,24 @@ static void blocked_inputs(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit/blocked");
 }
 
-/* Vectors of 4, 8 and 16 channels of which tiles of three leave one, whole or in part. */
+/* Vectors of 4, 8 and 16 channels of which tiles of three leave one, whole or in part; also where the channels make
+ * several blocks. */
 static void vectors_left(void)
 {
     static const char *const names[] = {"implicit", "implicit/blocked"};
-    for (int i = 0; i < 12; i++) {
-        const int64_t vectors = i % 2 == 0 ? 7 : 13, lanes = 4 << i / 4;
+    for (int i = 0; i < 24; i++) {
+        const bool in_blocks = i >= 12;
+        const int64_t vectors = i % 2 == 0 ? 7 : 13, lanes = 4 << i % 12 / 4;
+        const int64_t groups = in_blocks ? 1 : 2, channels_in = in_blocks ? 397 : 18;
+        const int64_t height = in_blocks ? 2 : 5, width = in_blocks ? 2 : 11;
         gops_test_random random = gops_test_random_start(gops_test_seed(), (uint64_t)i);
         gops_problem p = {
             .operation = GOPS_PROBLEM_CONV,
             .threads = 1,
-            .data = {GOPS_F32, 4, {1, 2 * 18, 5, 11}},
-            .filter = {GOPS_F32, 5, {2, vectors * lanes - i / 2 % 2, 18, 3, 3}},
+            .data = {GOPS_F32, 4, {1, groups * channels_in, height, width}},
+            .filter = {GOPS_F32, 5, {groups, vectors * lanes - i / 2 % 2, channels_in, 3, 3}},
         };
-        p.conv.pads_begin = (gops_list){2, {1, 1}};
+        p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {1, 1}};
         for (int n = 0; n < 2; n++)
             gops_test_check(gops_test_every_result(&p, names[n], &random, &tally), "not legal");
     }

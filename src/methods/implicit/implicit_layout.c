@@ -243,6 +243,21 @@ static int64_t block_units(const gops_plan *plan, int64_t units, int64_t blocks)
     return best;
 }
 
+/* Cuts channels into blocks of `each` units. Where tiles of three vectors would leave one, the last of them share the
+ * rest (gops_implicit_whole_tiles), and no block ends among these. */
+static void cut_channels(const gops_plan *plan, gops_implicit *p, int64_t channels, int64_t unit,
+                         int64_t each)
+{
+    const int64_t units = gops_ceil_div(channels, unit);
+    const bool shares =
+        unit == p->mr && gops_implicit_whole_tiles(plan, p, channels) < channels / unit;
+    while (shares && (units - 1) % each == 0) {
+        each++;
+    }
+    p->channel_block = each * unit;
+    p->channel_blocks = gops_ceil_div(channels, p->channel_block);
+}
+
 bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit)
@@ -258,8 +273,7 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
         const int64_t blocks = gops_min(items, max_channel_blocks);
         p->channel_blocks = gops_clamp(gops_ceil_div(blocks, images), 1, units);
     }
-    p->channel_block = block_units(plan, units, p->channel_blocks) * unit;
-    p->channel_blocks = gops_ceil_div(channels, p->channel_block);
+    cut_channels(plan, p, channels, unit, block_units(plan, units, p->channel_blocks));
     const int64_t limit = input_limit(plan, p, weights > data, worker_limit);
     const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
     if (!cut_boxes(p, axes, axis, gops_implicit_copied_planes(p),
@@ -269,10 +283,8 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
     if (p->boxes > 1 && p->channel_blocks > 1 && !plan->quantized) {
         /* Each block of channels copies the boxes anew, so what boxes give to do needs no blocks. */
         const int64_t all = gops_mul_saturate(images, p->boxes);
-        p->channel_block =
-            gops_ceil_div(units, gops_clamp(gops_ceil_div(items, all), 1, p->channel_blocks)) *
-            unit;
-        p->channel_blocks = gops_ceil_div(channels, p->channel_block);
+        const int64_t blocks = gops_clamp(gops_ceil_div(items, all), 1, p->channel_blocks);
+        cut_channels(plan, p, channels, unit, gops_ceil_div(units, blocks));
     }
     return true;
 }
