@@ -38,9 +38,9 @@ static void run_worker(void *argument, int64_t worker)
         workspace = (unsigned char *)running->job.shared + plan->shared_bytes + plan->apart_bytes +
                     worker * (plan->apart_bytes + plan->worker_bytes);
     }
-    int64_t kept = -1;
+    int64_t kept[GOPS_KEPT] = {-1, -1};
     gops_job job = running->job;
-    job.kept = &kept;
+    job.kept = kept;
     const gops_float_state own = gops_float_enter(running->modes);
     for (int64_t i = 0; i < running->run_count; i++) {
         items *from = &running->runs[(worker + i) % running->run_count];

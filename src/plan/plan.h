@@ -39,6 +39,8 @@ typedef struct gops_quantized {
     bool residual_first;
 } gops_quantized;
 
+enum { GOPS_KEPT = 2 };
+
 /* What one execution works on, checked. */
 typedef struct gops_job {
     const void *data;
@@ -51,7 +53,7 @@ typedef struct gops_job {
      * gops_data_at and its like count them in. */
     int64_t data_gap, output_gap, residual_gap;
     void *shared; /* the workspace, which begins with shared_bytes for all items */
-    /* One number per worker, -1 before its first item: the method notes here what the worker's
+    /* GOPS_KEPT numbers per worker, -1 before its first item: the method notes here what the worker's
      * workspace still holds. */
     int64_t *kept;
     const gops_quantized *quantized; /* the filter's; NULL unless the plan is */

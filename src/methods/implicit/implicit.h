@@ -24,6 +24,10 @@
 
 #include <stdbool.h>
 
+/* Of job->kept: the box whose padded input the worker's workspace holds; and what its tables are for, once the offsets
+ * are filled in: columns that were last listed for sums that lie side by side (0) or for the output (1). */
+enum { GOPS_IMPLICIT_KEPT_BOX, GOPS_IMPLICIT_KEPT_TABLES };
+
 /* A range of indices on every axis: of the output pixels, or for subconv of its positions. */
 typedef struct gops_box {
     int64_t begin[GOPS_MAX_SPATIAL];

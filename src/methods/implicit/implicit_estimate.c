@@ -41,6 +41,8 @@ static const double L2_BYTES_PER_CYCLE = 28;
 static const double LANES_CYCLES_PER_LOAD = 0.13;
 /* A tile with one vector of channels has a load for each multiplication. The same processor. */
 static const double ONE_VECTOR_OF_LANES_SLOWER = 1.15;
+/* Of pairs by AVX2 1x10 took 9.4 cycles for a step, 7.5 are counted (Zen 3). */
+static const double ONE_VECTOR_OF_PAIRS_SLOWER = 1.25;
 static const double CYCLES_PER_LANES_TILE = 10, CYCLES_PER_LANES_ROWS = 120;
 static const double CYCLES_PER_REQUANTIZED = 1.4;
 static const double CYCLES_PER_TRANSPOSED_BYTE = 0.38, CYCLES_PER_TRANSPOSED_WORD = 0.8;
@@ -93,7 +95,9 @@ static double lanes_step(const gops_plan *plan, const gops_implicit *p, const go
     const double pixels = (double)tile->nr * vector;
     const bool streams = (double)depth * vector > l1 / 2;
     if (!p->pixels_form) {
-        compute *= tile->mr > gops_plan_tiles(plan)->lanes ? 1 : ONE_VECTOR_OF_LANES_SLOWER;
+        compute *= tile->mr > gops_plan_tiles(plan)->lanes ? 1
+                   : gops_lanes_are_quads(plan)            ? ONE_VECTOR_OF_LANES_SLOWER
+                                                           : ONE_VECTOR_OF_PAIRS_SLOWER;
         return compute + (streams ? tile->mr * 4 / STREAMED_WEIGHTS_PER_CYCLE : 0);
     }
     if (depth > p->planes) {

@@ -322,9 +322,9 @@ static const void *find_input(const gops_implicit *p, const gops_axis *axis,
     if (p->in_place) {
         return data + start * item->plan->type->bytes;
     }
-    if (*item->job->kept != number) {
+    if (item->job->kept[GOPS_IMPLICIT_KEPT_BOX] != number) {
         copy_input(item->plan, p, axis, &item->box, item->job, data, item->workspace);
-        *item->job->kept = number;
+        item->job->kept[GOPS_IMPLICIT_KEPT_BOX] = number;
     }
     return item->workspace;
 }

@@ -207,6 +207,16 @@ static void begin_values(gops_implicit_item *item)
     gops_lanes_begin_rows(item, &rows);
 }
 
+/* Whether all items list the same columns once: there is one block of them, of the only box, and no tile of other
+ * channels. */
+static bool has_one_list(const gops_implicit_item *item)
+{
+    const gops_implicit *p = gops_implicit_read(item->plan);
+    return p->boxes == 1 && p->channel_blocks == 1 && !item->windows &&
+           item->runs.columns * item->runs.count <= p->column_block &&
+           (p->pixels_form || item->channels <= p->mr || item->channels % p->mr == 0);
+}
+
 /* One block of columns, for all channels of the item. */
 static void run_columns(gops_implicit_item *item, const gops_axis *axis,
                         const gops_epilogue *epilogue, const unsigned char *weights, int64_t first)
@@ -216,6 +226,8 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     gops_implicit_pass *pass = &item->pass;
     gops_tile_work *work = &pass->work;
     const bool to_output = item->runs.writes_outputs && tiles_finish(item);
+    int64_t *const kept = &item->job->kept[GOPS_IMPLICIT_KEPT_TABLES];
+    const bool listed = *kept == to_output && has_one_list(item);
     const int64_t pixels = plan->conv.output_pixels;
     gops_epilogue_values bias;
     work->pixels = gops_implicit_stored_pixels(p, &item->runs, to_output);
@@ -231,7 +243,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
         const int64_t left = item->channels - c;
         const int64_t mr = gops_implicit_mr(plan, p, left);
         const int64_t count = gops_min(mr, left);
-        if (c == 0 || (mr != pass->mr && !p->pixels_form)) {
+        if (!listed && (c == 0 || (mr != pass->mr && !p->pixels_form))) {
             gops_implicit_list_columns(p, item, first, to_output,
                                        p->pixels_form ? item->runs.step : mr);
         }
@@ -268,6 +280,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
             store_channels_form(item, first, c, count);
         }
     }
+    *kept = to_output;
 }
 
 void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace)
@@ -299,7 +312,9 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
     }
     item.element += first_pixel;
     int64_t *offsets = (int64_t *)(void *)(item.workspace + p->offsets_begin);
-    fill_offsets(plan, offsets);
+    if (job->kept[GOPS_IMPLICIT_KEPT_TABLES] < 0) {
+        fill_offsets(plan, offsets);
+    }
     item.pass.work.offsets = offsets;
     item.pass.work.depth = p->depth;
     const int64_t count = item.runs.columns * item.runs.count;
