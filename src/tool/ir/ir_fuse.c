@@ -85,7 +85,9 @@ static bool fuse_operation(gops_ir_run *run, int first, gops_tool_error *error)
         if (run->step[next].prepare == gops_ir_prepare_relu) {
             return fuse_relu(run, first, last, next, error);
         }
-        if (run->step[next].prepare != gops_ir_prepare_add || !fuse_add(run, first, last, next)) {
+        /* An Add of two operations belongs to the first of them. */
+        if (run->step[next].prepare != gops_ir_prepare_add ||
+            run->step[next].before != GOPS_IR_NONE || !fuse_add(run, first, last, next)) {
             return true;
         }
         last = next;

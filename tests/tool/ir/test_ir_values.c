@@ -127,6 +127,45 @@ static void not_fused(void)
     check_fused(1, true);
 }
 
+/* Two convolutions whose sum nothing else reads: it is part of one of them. */
+static void sum_of_two(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_I32, 2, 6, 5, 7);
+    const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_I32, 3, 5, 2, 3, 2);
+    const gops_tensor output = GOPS_TEST_TENSOR(GOPS_I32, 2, 15, 3, 6);
+    const gops_conv_attributes none = {.strides = {0, {0}}};
+    gops_reference_geometry geometry;
+    gops_reference_result expected, other;
+    ir_net *made = ir_net_begin(11, GOPS_I32, "i4");
+    tool_result *result = gops_test_allocate(sizeof *result);
+    void *x, *w, *v;
+    const int x_layer = ir_net_parameter(made, "x", data, &x);
+    const int w_layer = ir_net_random(made, "w", filter, &w);
+    const int v_layer = ir_net_random(made, "v", filter, &v);
+    const int one = IR_LAYER(made, "one", "GroupConvolution", "", &output, x_layer, w_layer);
+    const int two = IR_LAYER(made, "two", "GroupConvolution", "", &output, x_layer, v_layer);
+    const int sum = IR_LAYER(made, "sum", "Add", "", &output, one, two);
+    ir_net_result(made, "y", IR_LAYER(made, "relu", "ReLU", "", &output, sum));
+    ir_net_run(made, result);
+    gops_test_check(occurrences(result->out, " fused ") == 2, "the table is\n%s", result->out);
+    gops_reference_conv_geometry(&data, &filter, &none, &geometry);
+    gops_reference_conv(&geometry, GOPS_I32, x, GOPS_I32, w, NULL, &expected);
+    gops_reference_conv(&geometry, GOPS_I32, x, GOPS_I32, v, NULL, &other);
+    for (int64_t i = 0; i < gops_test_elements(&output); i++)
+        expected.integer[i] = relu_integer(GOPS_I32, expected.integer[i] + other.integer[i]);
+    void *got = ir_net_read(made, "y", &output);
+    gops_test_check(gops_test_compare_integers("sum of two", &output, got, expected.integer),
+                    "see the lines above");
+    gops_reference_result_destroy(&expected);
+    gops_reference_result_destroy(&other);
+    free(got);
+    free(x);
+    free(w);
+    free(v);
+    free(result);
+    free(made);
+}
+
 /* The place in a tensor of what NumPy's broadcasting puts at place `i` of the output. */
 static int64_t place(const gops_tensor *of, const gops_tensor *output, int64_t i)
 {
@@ -360,6 +399,7 @@ int main(void)
     static const gops_test_case cases[] = {{"concat", concat},
                                            {"fused", fused},
                                            {"not fused", not_fused},
+                                           {"sum of two", sum_of_two},
                                            {"sums", sums},
                                            {"conversions", conversions},
                                            {"compressed", compressed},
