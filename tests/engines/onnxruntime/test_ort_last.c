@@ -303,6 +303,32 @@ static void one_number(void)
     gops_ort_graph_check(&graph, of.name, 2, 2);
 }
 
+/* What is added behind the product comes from a node of the runtime, or from a convolution behind it: all of the chain
+ * waits for it. Without a convolution that waits too, a region of it is not worth a call. */
+static void late_residual(void)
+{
+    const int64_t dims[] = {BATCH, IN, 9, 13};
+    for (int convolves = 0; convolves < 2; convolves++) {
+        const form of = {.name = "late residual", .whole = true};
+        builder graph;
+        gops_ort_load();
+        gops_ort_graph_start(&graph, 23, 17, dims, 4);
+        gops_ort_graph_conv(&graph, "c", "x", IN, CHANNELS, 3, 1);
+        gops_ort_graph_node(&graph, "Abs", "late", FROM("c"));
+        if (convolves) {
+            gops_ort_graph_conv(&graph, "d", "late", CHANNELS, CHANNELS, 3, 1);
+        }
+        layer_norm(&graph, &of);
+        matrix(&graph, "matrix", "bias", CHANNELS, CHANNELS, false);
+        gops_ort_graph_node(&graph, "MatMul", "p", FROM("h", "matrix"));
+        gops_ort_graph_node(&graph, "Add", "a", FROM("p", "bias"));
+        transpose(&graph, "z", "a", false);
+        gops_ort_graph_node(&graph, "Add", "y", FROM(convolves ? "d" : "late", "z"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, of.name, convolves ? 8 : 1, convolves ? 2 : 1);
+    }
+}
+
 /* A number with more axes than the data gives the result as many. */
 static void erf_of_more_axes(void)
 {
@@ -334,6 +360,7 @@ int main(void)
 {
     const gops_test_case cases[] = {{"last", last},
                                     {"one_number", one_number},
+                                    {"late_residual", late_residual},
                                     {"erf", erf_behind_conv},
                                     {"erf_of_more_axes", erf_of_more_axes},
                                     {NULL, NULL}};

@@ -55,7 +55,7 @@ ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, const gops
                                      gops_ort_members *members, gops_ort_candidate **alone)
 {
     bool misjudges;
-    ort_status *status = gops_ort_misjudges_pools(runtime, graph, &misjudges);
+    ort_status *status = gops_ort_misjudges(runtime, graph, &misjudges);
     const bool has_members = status == NULL && !misjudges;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         gops_ort_member *member = NULL;
@@ -63,6 +63,9 @@ ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, const gops
         bool serves = false;
         if (!graph->nodes[i].claimed) {
             status = gops_ort_candidate_read(runtime, graph, &graph->nodes[i], &found, &serves);
+        }
+        if (serves && found.is_pool && misjudges) {
+            serves = false; /* its call takes no other shape */
         }
         if (status == NULL && serves && !found.is_pool && has_members) {
             status = gops_ort_member_of_claim(runtime, graph, &found.claim, &member);

@@ -1,50 +1,8 @@
 /* ort_members.c: which members a graph has, and which of them can be one region. */
 #include "engines/onnxruntime/region/ort_region.h"
 
-#include "engines/onnxruntime/graph/ort_attributes.h"
-
 #include <stdlib.h>
 #include <string.h>
-
-static ort_status *misjudges_pool(const gops_ort_runtime *runtime, const gops_ort_node *node,
-                                  bool *does)
-{
-    gops_ort_attributes attributes = {runtime, node, NULL, false};
-    gops_list strides = {0}, begin = {0}, end = {0};
-    gops_tensor data, output;
-    int64_t ceil_mode = 0;
-    bool known = false;
-    gops_ort_attribute_int(&attributes, "ceil_mode", &ceil_mode);
-    gops_ort_attribute_list(&attributes, "strides", &strides);
-    gops_ort_attribute_pads(&attributes, &begin, &end);
-    ort_status *status = attributes.status;
-    if (status == NULL && ceil_mode != 0 && node->inputs[0] != NULL && node->outputs[0] != NULL) {
-        status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
-    }
-    if (status == NULL && known) {
-        status = gops_ort_value_tensor(runtime, node->outputs[0], &output, &known);
-    }
-    for (int32_t i = 0; status == NULL && known && i + 2 < data.rank && i + 2 < output.rank; i++) {
-        const int64_t stride = i < strides.count ? strides.values[i] : 1;
-        const int64_t pad = i < begin.count ? begin.values[i] : 0;
-        *does = *does || (output.dims[2 + i] - 1) * stride >= data.dims[2 + i] + pad;
-    }
-    return status;
-}
-
-ort_status *gops_ort_misjudges_pools(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                     bool *does)
-{
-    ort_status *status = NULL;
-    *does = false;
-    for (size_t i = 0; status == NULL && i < graph->node_count && !*does; i++) {
-        const gops_ort_node *node = &graph->nodes[i];
-        if (strstr(node->type, "Pool") != NULL && node->input_count > 0 && node->output_count > 0) {
-            status = misjudges_pool(runtime, node, does);
-        }
-    }
-    return status;
-}
 
 ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_members *members,
                                  gops_ort_member *member)
@@ -136,6 +94,21 @@ static void find_levels(const depth *of)
     }
 }
 
+/* Members that were read together are of one level, that of the last of them: nothing else reads what is between them,
+ * and alone they are none. */
+static void level_chains(const gops_ort_members *members)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        const gops_ort_member *one = members->items[i];
+        for (size_t k = 0; k < members->count && one->chain != 0; k++) {
+            gops_ort_member *other = members->items[k];
+            if (other->chain == one->chain && other->level < one->level) {
+                other->level = one->level;
+            }
+        }
+    }
+}
+
 static int compare(const void *left, const void *right)
 {
     const gops_ort_member *one = *(gops_ort_member *const *)left;
@@ -166,6 +139,7 @@ ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_or
         for (size_t i = 0; i < members->count; i++) {
             members->items[i]->level = of.level[members->items[i]->last];
         }
+        level_chains(members);
         if (members->count > 1) {
             qsort(members->items, members->count, sizeof(void *), compare);
         }

@@ -32,10 +32,10 @@ typedef struct gops_ort_members {
 ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_members *members,
                                  gops_ort_member *member);
 
-/* Whether the shapes that the runtime infers may not be those of its tensors: it counts a last window
- * of ceil_mode that begins in the padding, and its pools do not compute it. Then there are no members. */
-ort_status *gops_ort_misjudges_pools(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                     bool *does);
+/* ort_misjudged.c: whether the shapes that the runtime infers may not be those of its tensors. Then there are no
+ * members. */
+ort_status *gops_ort_misjudges(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                               bool *does);
 
 /* Adds the nodes that are not claimed yet, where they are members. All that the provider claims node
  * by node, and the members that are claims, must be marked or added before. */

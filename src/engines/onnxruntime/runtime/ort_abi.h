@@ -205,7 +205,8 @@ typedef struct ort_api {
     ort_status *(*get_initializer)(const ort_value_info *info, const ort_value **value); /* 326 */
     ORT_SKIP(327, 330);
     ort_status *(*is_constant_initializer)(const ort_value_info *info, bool *is); /* 331 */
-    ORT_SKIP(332, 339);
+    ort_status *(*is_outer)(const ort_value_info *info, bool *is);
+    ORT_SKIP(333, 339);
     ort_status *(*graph_output_count)(const ort_graph *graph, size_t *count); /* 340 */
     ort_status *(*graph_outputs)(const ort_graph *graph, const ort_value_info **infos,
                                  size_t count);

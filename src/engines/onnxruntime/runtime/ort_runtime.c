@@ -47,6 +47,7 @@ static const struct {
     SLOT(get_symbols),
     SLOT(get_initializer),
     SLOT(is_constant_initializer),
+    SLOT(is_outer),
     SLOT(graph_output_count),
     SLOT(graph_outputs),
     SLOT(graph_node_count),
