@@ -227,6 +227,19 @@ class Changed(Case):
                     for _ in range(3):
                         self.check(data=data)
 
+    def test_other_weights(self):
+        """A residual of the sizes that the output had before."""
+        model, other = uneven(Two(lambda model, x: torch.relu(model.conv(x[0]) + x[1]))), torch.randn(2, 10, 7, 5)
+        groupops_torch.fuse(model)
+        with within(), torch.no_grad():
+            for _ in range(3):
+                model(self.data, other)
+            model.conv.weight.data = torch.randn(20, 6, 3, 3)
+            model.conv.bias.data = torch.randn(20)
+            for _ in range(2):
+                with self.assertRaisesRegex(RuntimeError, "must match"):
+                    model(self.data, other)
+
     def test_training(self):
         with self.assertRaisesRegex(ValueError, "training"):
             groupops_torch.fuse(Block())

@@ -276,6 +276,57 @@ class MadeAnew(Case):
             for _ in range(3):
                 self.check()
 
+    def same(self, data):
+        """Inside within(): twice, what the modules give or raise one by one."""
+        def run(network):
+            try:
+                return network(data)
+            except RuntimeError as refusal:
+                return str(refusal)
+
+        with torch.no_grad():
+            for _ in range(2):
+                got, expected = run(self.network), run(lambda data: one_by_one(self.network, data))
+                self.assertEqual(type(got), type(expected))
+                if isinstance(got, str):
+                    self.assertEqual(got, expected)
+                else:
+                    self.assertEqual(got.dtype, expected.dtype)
+                    self.assertEqual((got.shape, got.stride()), (expected.shape, expected.stride()))
+                    self.assertTrue(torch.allclose(got, expected, rtol=1e-4, atol=1e-4))
+
+    def test_other_weights(self):
+        """Whose type, sizes or layout are not those that a call was decided by."""
+        def parameter(at, name, *sizes):
+            setattr(self.network[at], name, nn.Parameter(torch.randn(*sizes)))
+
+        changes = {
+            "type": lambda: self.network.double(),
+            "output channels": lambda: parameter(0, "weight", 20, 3, 3, 2),
+            "input channels": lambda: parameter(0, "weight", 10, 6, 3, 2),
+            "bias": lambda: parameter(0, "bias", 1),
+            "layout": lambda: self.network.to(memory_format=torch.channels_last),
+        }
+        for norm in (None, uneven(nn.BatchNorm2d(10))):
+            for layout in LAYOUTS:
+                data = self.data.to(memory_format=layout)
+                for name, change in changes.items():
+                    modules = (nn.Conv2d(6, 10, (3, 2), padding=1, groups=2), copy.deepcopy(norm), nn.ReLU())
+                    self.network = nn.Sequential(*(one for one in modules if one is not None)).eval()
+                    with within(), self.subTest(name, norm=norm, layout=layout):
+                        for _ in range(3):
+                            self.check(data)
+                        change()
+                        self.same(data)
+
+    def test_norm_of_other_channels(self):
+        for channels, of_norm in ((10, 1), (1, 10), (10, 5)):
+            self.network = nn.Sequential(nn.Conv2d(6, channels, 3), uneven(nn.BatchNorm2d(of_norm)), nn.ReLU()).eval()
+            for layout in LAYOUTS:
+                with within(), self.subTest(channels=channels, of_norm=of_norm, layout=layout):
+                    self.same(self.data.to(memory_format=layout))
+                    self.same(self.data.to(memory_format=layout))
+
     def test_refused_inputs(self):
         with within(), torch.no_grad():
             self.learn()

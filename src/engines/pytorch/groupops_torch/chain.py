@@ -128,7 +128,7 @@ class Chain:
             return None
         tensors = self._tensors(own)
         folded = None if tensors is None else self._fold(*tensors)
-        if folded is None:
+        if folded is None or folded.form != call.weight:
             return None
         if call.lists is None:
             return self._left(call, data, residual, folded, tensors[0])
@@ -194,13 +194,15 @@ class Chain:
         if is_extraordinary(data):
             return
         own = self.conv.__dict__
-        known = find(self.calls, own, data)
-        if known is not None and known.threads == _threads() and known.accuracy == self.owner.accuracy:
-            return
         tensors = self._tensors(own)
+        if tensors is None:
+            return
+        known = find(self.calls, own, data)
+        now = _threads(), self.owner.accuracy, fold.form(tensors[0])
+        if known is not None and (known.threads, known.accuracy, known.weight) == now:
+            return
         if (
-            tensors is None
-            or self.owner.accuracy is None
+            self.owner.accuracy is None
             or data.dtype not in ALWAYS
             or not can_be_remembered(own, data, self.axes)
         ):
@@ -213,6 +215,7 @@ class Chain:
             return
         call = Call(own, data, lists, plainly_channels_last(data), self.owner.accuracy)
         call.output_shape = output.shape
+        call.weight = fold.form(tensors[0])
         self.calls = call.followed_by(self.calls)
 
 

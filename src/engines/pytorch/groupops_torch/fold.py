@@ -41,6 +41,11 @@ class _Vector:
         )
 
 
+def form(weight):
+    """All of a weight that calls are decided by: its values do not count."""
+    return weight.dtype, weight.shape, weight.stride()
+
+
 class Fold:
     """The factors and the bias of a normalization behind a convolution, and the state of the weights and of
     `vectors`: the bias of the convolution, the normalization's weight, bias, means and variances."""
@@ -48,6 +53,7 @@ class Fold:
     def __init__(self, weight, vectors, epsilon):
         self.epsilon = epsilon
         self.entry = Entry(weight)
+        self.form = form(weight)
         self.states = [None if t is None else _Vector(t) for t in vectors]
         self.layers = {}
         self.weight = None  # as PyTorch gets it
@@ -86,7 +92,7 @@ def make(weight, vectors, epsilon):
     tensors = [t for t in (weight, *vectors) if t is not None]
     if not are_dense(*tensors) or any(t.is_inference() for t in tensors):
         return None
-    if not all(t.is_contiguous() for t in tensors[1:]):
+    if not all(t.is_contiguous() and t.shape == weight.shape[:1] for t in tensors[1:]):
         return None
     made = Fold(weight, vectors, epsilon)
     return made if made.is_usable() else None

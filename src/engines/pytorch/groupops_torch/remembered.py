@@ -52,7 +52,7 @@ class Call:
 
     __slots__ = (
         "stride", "dtype", "attributes", "shape", "next", "lists", "contiguous", "converted", "threads", "accuracy",
-        "own", "entry", "made", "output_shape",
+        "own", "entry", "made", "output_shape", "weight",
     )
 
     def __init__(self, own, data, lists, converted, accuracy):
@@ -67,7 +67,7 @@ class Call:
         self.converted = converted
         self.threads = torch.get_num_threads()
         self.accuracy = accuracy
-        self.entry = self.made = self.output_shape = None
+        self.entry = self.made = self.output_shape = self.weight = None
 
     def followed_by(self, other):
         """This call, and behind it those that were remembered for other inputs."""
