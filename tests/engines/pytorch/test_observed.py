@@ -4,6 +4,7 @@ import support  # before all that imports torch
 
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from module_case import LAYOUT, Case
@@ -54,6 +55,23 @@ class Observed(Case):
                 got = torch._vmap_internals._vmap(self.module)(many)
             for one, other in zip(got, many):
                 self.assertTrue(torch.allclose(one, self.module(other), rtol=1e-4, atol=1e-4))
+
+    def test_tangents(self):
+        for module in (self.module, nn.Sequential(self.module, nn.ReLU())):
+            for layout in (torch.contiguous_format, LAYOUT):
+                data = self.data.to(memory_format=layout)
+
+                def tangent():
+                    with forward_ad.dual_level():
+                        dual = forward_ad.make_dual(data, torch.ones_like(data))
+                        return forward_ad.unpack_dual(module(dual)).tangent
+
+                with torch.no_grad():
+                    expected = tangent()
+                    with within():
+                        for _ in range(3):
+                            self.assertTrue(torch.allclose(tangent(), expected, rtol=1e-4, atol=1e-4))
+                            module(data)
 
     def test_negative_view(self):
         with within(), torch.no_grad():

@@ -1,6 +1,7 @@
 """Calls of modules, and what was decided for them."""
 
 import torch
+from torch.autograd import forward_ad
 from torch.nn.modules import module as _of_modules
 
 # How many calls are remembered for a module.
@@ -28,7 +29,13 @@ with torch.inference_mode():
 def is_extraordinary(data):
     """Whether a call is to take PyTorch's own way: something sees more of it than its result."""
     return (
-        type(data) is not _Tensor or gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing()
+        type(data) is not _Tensor
+        or gradients()
+        or autocast()
+        or function_modes()
+        or dispatch_modes()
+        or is_tracing()
+        or forward_ad._current_level >= 0  # tangents
     )
 
 
