@@ -13,7 +13,7 @@ from torch import nn
 
 import groupops_torch
 from graph_models import uneven
-from groupops_torch import chain, override
+from groupops_torch import chain, kept, override
 from support import LAYOUTS, within
 
 chain.LEAST_FOLDED = 0  # so that the small outputs of tests are folded, too
@@ -230,6 +230,13 @@ class MadeAnew(Case):
             with within(pack_each_call=True):
                 self.check()
             self.learn()
+            for layout in LAYOUTS:
+                data = self.data.to(memory_format=layout)
+                self.learn(data)
+                with unittest.mock.patch.object(kept.Entry, "is_valid_for", return_value=True):
+                    self.network[0].weight.data.mul_(3)
+                    with within(pack_each_call=True):
+                        self.check(data)
             self.network[0].weight.data[0, 0, 0, 0] += 5
             groupops_torch.forget(self.network[0].weight)
             self.check()

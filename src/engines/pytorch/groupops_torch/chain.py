@@ -120,7 +120,7 @@ class Chain:
 
     def _as_one(self, data, residual):
         """The output, or None where the modules are to be called one by one."""
-        if is_extraordinary(data):
+        if self.owner.accuracy is None or is_extraordinary(data):
             return None
         own = self.conv.__dict__
         call = find(self.calls, own, data)
