@@ -373,6 +373,15 @@ class Life(Case):
         for one in (traced, scripted):
             self.assertTrue(torch.allclose(one(other), self.network(other), rtol=1e-4, atol=1e-4))
 
+    def test_recorded(self):
+        """By torch.fx, also after a call that was too small."""
+        self.network = nn.Sequential(nn.Conv2d(6, 10, 1), nn.ReLU())
+        with within(), torch.no_grad():
+            self.check(self.data[..., :1, :1])
+            self.assertIsNotNone(self.chain().small)
+            recorded = torch.fx.symbolic_trace(self.network)
+            self.assertTrue(torch.allclose(recorded(self.data), self.network(self.data), rtol=1e-4, atol=1e-4))
+
     def test_freed(self):
         with within():
             self.learn()

@@ -114,7 +114,12 @@ class Chain:
     def _is_small(self, data):
         """Whether the latest call that was not worth folding had such data."""
         try:
-            return self.small is not None and not is_tracing() and self.small == (data.shape, data.stride())
+            return (
+                self.small is not None
+                and type(data) is _Tensor  # not what torch.fx traces
+                and not is_tracing()
+                and self.small == (data.shape, data.stride())
+            )
         except RuntimeError:  # a tensor without strides
             return False
 
