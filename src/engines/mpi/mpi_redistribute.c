@@ -78,15 +78,17 @@ gops_status gops_mpi_redistribute(const gops_mpi_distribution *source,
     gops_status status = GOPS_OK;
     lot sent = {0}, got = {0};
     gops_brick has = {0}, gets = {0};
-    if (source == NULL || target == NULL || source->ranks != target->ranks ||
-        source->rank != target->rank) {
-        return gops_mpi_fail(error, GOPS_INVALID,
-                             source == NULL || target == NULL
-                                 ? "a distribution is NULL"
-                                 : "the distributions have other ranks");
+    if (source == NULL) {
+        return gops_mpi_fail(error, GOPS_INVALID, "source is NULL");
     }
     const int ranks = source->ranks, rank = source->rank;
-    status = check(source, target, tensor, groups, &own);
+    if (target == NULL) {
+        status = gops_mpi_fail(&own, GOPS_INVALID, "target is NULL");
+    } else if (ranks != target->ranks || rank != target->rank) {
+        status = gops_mpi_fail(&own, GOPS_INVALID, "the distributions have other ranks");
+    } else {
+        status = check(source, target, tensor, groups, &own);
+    }
     if (status == GOPS_OK) {
         const size_t size = gops_type_bytes(tensor->type);
         has = gops_mpi_brick_of(source, tensor, groups, rank);

@@ -332,13 +332,61 @@ static void redistributed(void)
     }
 }
 
+/* The last rank lacks something, or has a distribution of another communicator. */
+static void redistributions_refused(void)
+{
+    const gops_mpi_grid batch = {GOPS_MPI_DIVIDE, 1, {0, {0}}};
+    gops_mpi_distribution *source = slabs(), *target = NULL, *reversed = NULL, *alone = NULL;
+    gops_error error = {GOPS_OK, ""};
+    MPI_Comm backwards, own;
+    float x[2 * CHANNELS * ROWS * COLUMNS] = {0}, y[2 * CHANNELS * ROWS * COLUMNS];
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi_rank, &backwards);
+    MPI_Comm_split(MPI_COMM_WORLD, mpi_rank, 0, &own);
+    gops_mpi_distribution_create(MPI_COMM_WORLD, &batch, &target, &error);
+    gops_mpi_distribution_create(backwards, &batch, &reversed, &error);
+    gops_mpi_distribution_create(own, &batch, &alone, &error);
+    expect(gops_mpi_redistribute(source, wrong() ? NULL : target, &data, 2, x, y, &error), &error,
+           GOPS_INVALID, "target is NULL");
+    expect(gops_mpi_redistribute(source, target, wrong() ? NULL : &data, 2, x, y, &error), &error,
+           GOPS_INVALID, "tensor is NULL");
+    expect(gops_mpi_redistribute(source, target, &data, wrong() ? 5 : 2, x, y, &error), &error,
+           GOPS_INVALID, "groups is 5; the tensor has 6 channels");
+    if (mpi_ranks > 1) {
+        expect(gops_mpi_redistribute(source, wrong() ? alone : target, &data, 2, x, y, &error),
+               &error, GOPS_INVALID, "the distributions have other ranks");
+        expect(gops_mpi_redistribute(source, wrong() ? reversed : target, &data, 2, x, y, &error),
+               &error, GOPS_INVALID, "the distributions have other ranks");
+        /* Of an odd number the one in the middle has the same rank in both. */
+        const gops_status status = gops_mpi_redistribute(source, reversed, &data, 2, x, y, &error);
+        mpi_check(status == GOPS_INVALID &&
+                      strcmp(error.message, "rank 0: the distributions have other ranks") == 0,
+                  "%s, status %d", error.message, (int)status);
+    }
+    mpi_check(gops_mpi_redistribute(NULL, target, &data, 2, x, y, &error) == GOPS_INVALID &&
+                  strcmp(error.message, "source is NULL") == 0,
+              "%s", error.message);
+    mpi_check(gops_mpi_redistribute(source, target, &data, 2, x, y, &error) == GOPS_OK, "%s",
+              error.message);
+    gops_mpi_distribution_destroy(source);
+    gops_mpi_distribution_destroy(target);
+    gops_mpi_distribution_destroy(reversed);
+    gops_mpi_distribution_destroy(alone);
+    MPI_Comm_free(&backwards);
+    MPI_Comm_free(&own);
+}
+
 int main(int count, char **words)
 {
     static const gops_test_case cases[] = {
-        {"plans_refused", plans_refused},           {"bytes_between", bytes_between},
-        {"executions_refused", executions_refused}, {"outputs_missing", outputs_missing},
-        {"grids_refused", grids_refused},           {"parts", parts},
-        {"redistributed", redistributed},           {NULL, NULL},
+        {"plans_refused", plans_refused},
+        {"bytes_between", bytes_between},
+        {"executions_refused", executions_refused},
+        {"outputs_missing", outputs_missing},
+        {"grids_refused", grids_refused},
+        {"parts", parts},
+        {"redistributed", redistributed},
+        {"redistributions_refused", redistributions_refused},
+        {NULL, NULL},
     };
     return mpi_test_main(&count, &words, "mpi_refusals", cases);
 }

@@ -167,7 +167,7 @@ GOPS_API gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_
  * distribution, `to` gets that by the other, made from the same communicator's ranks.
  * `groups` as in gops_mpi_part_of. Allocates buffers as large as both parts.
  * GOPS_INVALID: an argument is NULL, the distributions do not fit the tensor or each other.
- * GOPS_OUT_OF_MEMORY. */
+ * GOPS_TOO_LARGE: a part has more than INT_MAX bytes. GOPS_OUT_OF_MEMORY. */
 GOPS_API gops_status gops_mpi_redistribute(const gops_mpi_distribution *source,
                                            const gops_mpi_distribution *target,
                                            const gops_tensor *tensor, int64_t groups,
