@@ -112,20 +112,38 @@ static uint64_t hash_attributes(uint64_t hash, const problem *given)
     }
 }
 
-/* Those that change the result or the plan; threads are each rank's own, the algorithm is rank 0's. */
-static uint64_t hash_options(uint64_t hash, const gops_options *options)
+/* Whether a kind of activation reads these. */
+static bool has_alpha(gops_activation_kind kind)
+{
+    return kind == GOPS_ACTIVATION_CLAMP || kind == GOPS_ACTIVATION_LEAKY_RELU ||
+           kind == GOPS_ACTIVATION_SWISH || kind == GOPS_ACTIVATION_ELU ||
+           kind == GOPS_ACTIVATION_HARD_SIGMOID;
+}
+
+static bool has_beta(gops_activation_kind kind)
+{
+    return kind == GOPS_ACTIVATION_CLAMP || kind == GOPS_ACTIVATION_HARD_SIGMOID;
+}
+
+/* Those that change the result or the plan, as far as they are read (groupops/options.h); threads are
+ * each rank's own, the algorithm is rank 0's. */
+static uint64_t hash_options(uint64_t hash, const gops_options *options, gops_type type)
 {
     const gops_activation *activation = &options->activation;
+    const bool saturates = type == GOPS_F8E4M3 || type == GOPS_F8E5M2;
+    const double alpha = has_alpha(activation->kind) ? activation->alpha : 0;
+    const double beta = has_beta(activation->kind) ? activation->beta : 0;
     const int64_t words[] = {activation->kind,
                              options->max_workspace,
                              options->accuracy,
                              options->output_type,
                              options->residual_type,
-                             options->saturate,
-                             options->residual_after_activation};
+                             saturates && options->saturate,
+                             activation->kind != GOPS_ACTIVATION_NONE &&
+                                 options->residual_after_activation};
     hash = add_hash(hash, words, sizeof words);
-    hash = add_hash(hash, &activation->alpha, sizeof activation->alpha);
-    return add_hash(hash, &activation->beta, sizeof activation->beta);
+    hash = add_hash(hash, &alpha, sizeof alpha);
+    return add_hash(hash, &beta, sizeof beta);
 }
 
 /* Tells problems apart by their values; structs have bytes of padding, too. */
@@ -140,7 +158,7 @@ static uint64_t hash_problem(const problem *given, const gops_options *options,
     hash = hash_list(hash, &shape->pads_begin);
     hash = hash_list(hash, &shape->pads_end);
     hash = hash_attributes(hash, given);
-    return hash_options(hash, options);
+    return hash_options(hash, options, given->data->type);
 }
 
 /* The first of the rank's checks: of what it was given. */

@@ -118,6 +118,63 @@ static void bytes_between(void)
     gops_mpi_distribution_destroy(spread);
 }
 
+/* Ranks may differ in what the plan does not read, and in nothing that it reads. */
+static void options_compared(void)
+{
+    static const struct {
+        gops_type type;
+        gops_options options[2];
+        bool is_read;
+    } cases[] = {
+        {GOPS_F32, {{.activation = {0}}, {.activation = {GOPS_ACTIVATION_NONE, 1, 2}}}, false},
+        {GOPS_F32,
+         {{.activation = {GOPS_ACTIVATION_RELU, 0, 0}},
+          {.activation = {GOPS_ACTIVATION_RELU, 1, 2}}},
+         false},
+        {GOPS_F32,
+         {{.activation = {GOPS_ACTIVATION_ELU, 1, 0}}, {.activation = {GOPS_ACTIVATION_ELU, 1, 2}}},
+         false},
+        {GOPS_F32,
+         {{.activation = {GOPS_ACTIVATION_ELU, 1, 0}}, {.activation = {GOPS_ACTIVATION_ELU, 3, 0}}},
+         true},
+        {GOPS_F32,
+         {{.activation = {GOPS_ACTIVATION_SWISH, 1, 0}},
+          {.activation = {GOPS_ACTIVATION_SWISH, 3, 0}}},
+         true},
+        {GOPS_F32,
+         {{.activation = {GOPS_ACTIVATION_CLAMP, 1, 2}},
+          {.activation = {GOPS_ACTIVATION_CLAMP, 1, 3}}},
+         true},
+        {GOPS_F32,
+         {{.activation = {GOPS_ACTIVATION_HARD_SIGMOID, 1, 2}},
+          {.activation = {GOPS_ACTIVATION_HARD_SIGMOID, 1, 3}}},
+         true},
+        {GOPS_F32, {{.saturate = false}, {.saturate = true}}, false},
+        {GOPS_F8E4M3, {{.saturate = false}, {.saturate = true}}, true},
+        {GOPS_F8E5M2, {{.saturate = false}, {.saturate = true}}, true},
+        {GOPS_F32, {{.saturate = false}, {.residual_after_activation = true}}, false},
+        {GOPS_F32,
+         {{.activation = {GOPS_ACTIVATION_RELU, 0, 0}},
+          {.activation = {GOPS_ACTIVATION_RELU, 0, 0}, .residual_after_activation = true}},
+         true},
+    };
+    gops_mpi_distribution *spread = slabs();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gops_tensor x = data, weights = filter_tensor;
+        gops_options options = cases[i].options[wrong()];
+        gops_error error = {GOPS_OK, ""};
+        gops_mpi_plan *plan = NULL;
+        x.type = weights.type = cases[i].type;
+        options.size = sizeof options;
+        const gops_status status =
+            gops_mpi_conv_plan_create(spread, &x, &weights, &padded, &options, &plan, &error);
+        mpi_check((status == GOPS_OK) == (mpi_ranks == 1 || !cases[i].is_read), "case %d: %s",
+                  (int)i, error.message);
+        gops_mpi_plan_destroy(plan);
+    }
+    gops_mpi_distribution_destroy(spread);
+}
+
 static int fail_task(void *context, void (*task)(void *argument, int64_t index), void *argument,
                      int64_t count)
 {
@@ -379,6 +436,7 @@ int main(int count, char **words)
 {
     static const gops_test_case cases[] = {
         {"plans_refused", plans_refused},
+        {"options_compared", options_compared},
         {"bytes_between", bytes_between},
         {"executions_refused", executions_refused},
         {"outputs_missing", outputs_missing},
