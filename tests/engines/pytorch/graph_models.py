@@ -105,6 +105,37 @@ class Writes(nn.Module):
         return self.block(x)
 
 
+class Lists(nn.Module):
+    """A container of modules that the forward calls one by one."""
+
+    class Own(nn.ModuleList):
+        pass
+
+    def __init__(self, kind):
+        super().__init__()
+        self.layers = kind([nn.Conv2d(6, 10, 3, padding=1), nn.Conv2d(10, 10, (3, 2))])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return x
+
+
+class Borrows(nn.Module):
+    """Calls functions with what modules own."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(6, 10, 3, padding=1)
+        self.called, self.uncalled = nn.Conv2d(10, 10, 3, padding=1), nn.Conv2d(10, 10, 3)
+        self.norm = nn.BatchNorm2d(10)
+
+    def forward(self, x):
+        x = self.called(self.norm(self.first(x)).relu())
+        x = nn.functional.conv2d(x, self.called.weight, self.called.bias)
+        return nn.functional.conv2d(x, self.uncalled.weight, None, 1, self.uncalled.padding)
+
+
 def uneven(model):
     """The model for evaluation, as if it had seen values, as uneven as can be."""
     for module in model.modules():

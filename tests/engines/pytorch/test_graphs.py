@@ -14,7 +14,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import groupops_torch
-from graph_models import Block, Calls, Extends, Inherits, ListOrTensor, Named, Two, Writes, uneven
+from graph_models import (
+    Block, Borrows, Calls, Extends, Inherits, ListOrTensor, Lists, Named, Two, Writes, uneven,
+)
 from groupops_torch import chain, override
 from support import LAYOUTS, within
 
@@ -239,6 +241,37 @@ class Changed(Case):
             for _ in range(2):
                 with self.assertRaisesRegex(RuntimeError, "must match"):
                     model(self.data, other)
+
+    def changed(self, model, change):
+        """Of a model that was fused and learned."""
+        self.assertGreater(groupops_torch.fuse(model), 0)
+        with within(), torch.no_grad():
+            for _ in range(3):
+                self.check(model)
+            change(model)
+            for _ in range(3):
+                self.check(model)
+
+    def test_lists(self):
+        """Modules that are called, in a list or a sequence that is not."""
+        for kind in (nn.ModuleList, lambda modules: nn.Sequential(*modules), Lists.Own):
+            for change in (
+                lambda model: model.layers.__setitem__(1, nn.Conv2d(10, 5, 1)),
+                lambda model: model.layers.append(nn.Conv2d(10, 5, 1)),
+                lambda model: model.layers.__delitem__(1),
+            ):
+                self.changed(uneven(Lists(kind)), change)
+
+    def test_borrowed(self):
+        """Parameters and buffers of modules that are called, or not, read by the forward."""
+        for change in (
+            lambda model: setattr(model.called, "weight", nn.Parameter(torch.randn(10, 10, 3, 3))),
+            lambda model: setattr(model.called, "bias", None),
+            lambda model: setattr(model.uncalled, "weight", nn.Parameter(torch.randn(10, 10, 3, 3))),
+            lambda model: setattr(model.uncalled, "padding", (1, 1)),
+            lambda model: model.called.weight.data.mul_(2),
+        ):
+            self.changed(uneven(Borrows()), change)
 
     def test_training(self):
         with self.assertRaisesRegex(ValueError, "training"):

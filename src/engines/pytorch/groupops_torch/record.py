@@ -19,6 +19,10 @@ def _state(own):
     return [*own.values(), *own["_parameters"].values(), *own["_buffers"].values(), *own["_modules"].values()]
 
 
+def _is_plain(module):
+    return type(module).forward is nn.Sequential.forward or type(module) is nn.ModuleList
+
+
 class _Tracer(fx.Tracer):
     """Notes the modules that it calls, and those that it looks into."""
 
@@ -81,21 +85,38 @@ class Record:
         tracer = _Tracer()
         self.graph = _trace(tracer, model)
         self.inputs = sum(node.op == "placeholder" for node in self.graph.nodes)
-        containers = list({id(module): module for module in (model, *tracer.containers)}.values())
-        # The forward of a sequence depends on its modules alone.
-        plain = [module for module in containers if type(module).forward is nn.Sequential.forward]
+        called = {model, *tracer.containers}
+        # A forward may also read what it does not call: a list of modules, weights for a function.
+        hidden = {part for leaf in tracer.leaves for part in leaf.modules()} - called
+        read = [module for module in model.modules() if module not in hidden]
+        # What a sequence or a list does depends on its modules alone.
+        plain = {module for module in read if _is_plain(module)}
         self._sequences = [(one.__dict__, len(one.__dict__), (*one._modules.values(),)) for one in plain]
-        self._states = [(one.__dict__, _state(one.__dict__)) for one in containers if one not in plain]
+        self._states = [(one.__dict__, _state(one.__dict__)) for one in read if one not in plain]
+        self._tensors = list(self._tensors_of(model, hidden))
         self._hooks = [
-            hooks for one in {*containers, *tracer.leaves}
+            hooks for one in {*called, *tracer.leaves}
             for hooks in (one._forward_hooks, one._forward_pre_hooks, one._backward_hooks)
         ]
         self._alone = fx.GraphModule(model, self.graph).forward
+
+    def _tensors_of(self, model, modules):
+        """The parameters and buffers of these that the graph itself reads: where they are, names, and the tensors."""
+        for node in self.graph.nodes:
+            if node.op == "get_attr":
+                path, _, name = node.target.rpartition(".")
+                module = model.get_submodule(path)
+                for tensors in (module._parameters, module._buffers):
+                    if module in modules and name in tensors:
+                        yield tensors, name, tensors[name]
 
     def is_valid(self):
         """Whether the forward's attributes are those that were recorded, and nothing sees the calls of modules."""
         if any(global_hooks) or any(self._hooks):
             return False
+        for tensors, name, tensor in self._tensors:
+            if tensors.get(name) is not tensor:
+                return False
         for own, size, modules in self._sequences:
             if len(own) != size or (*own["_modules"].values(),) != modules:
                 return False
