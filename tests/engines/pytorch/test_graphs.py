@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 import groupops_torch
 from graph_models import (
-    Block, Borrows, Calls, Extends, Inherits, ListOrTensor, Lists, Named, Two, Writes, uneven,
+    Block, Borrows, Buffered, Calls, Extends, Inherits, ListOrTensor, Lists, Named, Two, Writes, uneven,
 )
 from groupops_torch import chain, override
 from support import LAYOUTS, within
@@ -272,6 +272,16 @@ class Changed(Case):
             lambda model: model.called.weight.data.mul_(2),
         ):
             self.changed(uneven(Borrows()), change)
+
+    def test_buffers(self):
+        """What is computed of them alone."""
+        for change in (
+            lambda model: model.factor.fill_(3),
+            lambda model: setattr(model, "factor", torch.tensor(3.0)),
+            lambda model: setattr(model.norm, "running_mean", torch.rand(10)),
+            lambda model: model.load_state_dict({**model.state_dict(), "factor": torch.tensor(3.0)}),
+        ):
+            self.changed(uneven(Buffered()), change)
 
     def test_training(self):
         with self.assertRaisesRegex(ValueError, "training"):

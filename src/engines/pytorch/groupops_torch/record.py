@@ -26,6 +26,8 @@ def _is_plain(module):
 class _Tracer(fx.Tracer):
     """Notes the modules that it calls, and those that it looks into."""
 
+    proxy_buffer_attributes = True  # else what is computed of buffers alone would be a constant
+
     def __init__(self):
         super().__init__()
         self.leaves, self.containers = [], []
