@@ -185,6 +185,20 @@ class Values(Case):
                 self.check()
         self.assertEqual(self.model.size, self.data.shape)
 
+    def test_written_buffers(self):
+        """Once by each call, and not by fuse()."""
+        def forward(model, x):
+            model.calls.add_(1)
+            return model.norm(model.conv(x)).relu()
+
+        model = uneven(Calls(forward))
+        model.register_buffer("calls", torch.zeros(()))
+        self.assertEqual(groupops_torch.fuse(model), 1)
+        with within(), torch.no_grad():
+            for count in range(4):
+                self.assertEqual(model.calls, count)
+                self.check(model)
+
     def test_networks(self):
         import torchvision
 
@@ -300,6 +314,16 @@ class Changed(Case):
             with torch.no_grad():
                 self.model(self.data)
             self.assertFalse(torch.equal(self.model.bn2.running_mean, before))
+
+    def test_training_of_a_part(self):
+        """The first call counts once, and decides nothing for those in evaluation."""
+        self.model.bn2.train()
+        with within(), torch.no_grad():
+            for count in range(1, 4):
+                self.model(self.data)
+                self.assertEqual(self.model.bn2.num_batches_tracked, count)
+            self.model.bn2.eval()
+            self.learn()
 
     def test_gradients(self):
         with within():

@@ -101,6 +101,10 @@ class _Fuser:
         self.chains.append(chain)
 
 
+def _versions(model):
+    return [t._version for t in (*model.parameters(), *model.buffers()) if not t.is_inference()]
+
+
 class _Model:
     """A model's record, for one and fused."""
 
@@ -129,7 +133,10 @@ class _Model:
         if kind in self._agreed:
             return self._fused(*inputs), True
         copies = [data.clone() for data in inputs]  # a forward may write to its inputs
+        before = _versions(model)
         output = theirs(model, *inputs)
+        if _versions(model) != before:  # the record would write to tensors of the model once more
+            return output, True
         if not self._record.agrees(copies, output):
             return output, False
         self._agreed.add(kind)
