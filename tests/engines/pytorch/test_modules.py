@@ -274,10 +274,42 @@ class Life(Case):
             self.assertEqual([reference() for reference in gone], [None, None])
             self.assertEqual(len(override._modules._known), 0)
 
+    def test_model_of_a_hook_is_freed(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(6, 10, 3)
+                self.conv.register_forward_hook(self.seen)
+                self.conv.model = [self]
+
+            def seen(self, module, given, output):
+                self.output = output
+
+            def forward(self, x):
+                return self.conv(x)
+
+        with within(), torch.no_grad():
+            for layout in (torch.contiguous_format, LAYOUT):
+                model = Model()
+                for _ in range(3):
+                    model(self.data.to(memory_format=layout))
+                gone = weakref.ref(model), weakref.ref(model.conv.weight)
+                model = None
+                gc.collect()
+                self.assertEqual([reference() for reference in gone], [None, None])
+                self.assertEqual(len(override._modules._known), 0)
+
+    def test_forgotten(self):
+        with within():
+            self.learn()
+            groupops_torch.forget()
+            self.assertEqual(len(override._modules._known), 0)
+            self.learn()
+
     def test_packed_weights_are_freed(self):
         with within():
             self.learn()
-            call = override._modules._known[id(self.module.__dict__)]
+            call = override._modules._known[id(self.module)]
             self.assertIsNone(call.next)
             self.assertIsNotNone(call.entry.layer)
             self.module.weight = nn.Parameter(torch.randn(10, 3, 3, 2))

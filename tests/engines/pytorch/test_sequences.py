@@ -392,6 +392,17 @@ class Life(Case):
             self.assertEqual([reference() for reference in (fold, *gone)], [None] * 5)
             self.assertEqual(len(override._sequences._known), 0)
 
+    def test_forgotten(self):
+        """With what leads back to the model."""
+        self.network[0].model = [self.network]
+        with within():
+            self.learn()
+            gone = weakref.ref(self.network)
+            self.network = None
+            groupops_torch.forget()
+            gc.collect()
+            self.assertIsNone(gone())
+
     def test_split(self):
         conv, batch, relu = nn.Conv2d(2, 2, 1), nn.BatchNorm2d(2), nn.ReLU()
         for modules, sizes in (

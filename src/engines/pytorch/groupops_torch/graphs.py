@@ -172,7 +172,7 @@ class Graphs:
         """Drops what was made of weights."""
         for found in [*self._known.values()]:
             for chain in found.chains:
-                chain.fold = None
+                chain.fold = chain.calls = None
 
     def fuse(self, model):
         """Takes a model, or those of its modules that torch.fx can follow; gives the number of chains."""

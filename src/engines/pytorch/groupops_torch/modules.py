@@ -94,7 +94,9 @@ class Modules:
         self._decide = decide
         self._entry_of = entry_of
         self._counts = counts
-        self._known = {}  # by the id of a module's dictionary: the first of its calls
+        # By the id of a module. It is not held, since its hooks or attributes may lead back to what it is a part of,
+        # and is dropped before another module can get its id.
+        self._known = {}  # the first of its calls
         self._left = {}  # by the same id: sizes and strides of the latest of these that is PyTorch's
         self._references = {}  # by the same id, to the module
         self._theirs = {}  # by class: PyTorch's forward
@@ -110,6 +112,11 @@ class Modules:
             kind.forward = theirs
         self._theirs.clear()  # what is remembered holds for the next enabled() too
 
+    def forget(self):
+        self._known.clear()
+        self._left.clear()
+        self._references.clear()
+
     def _forward(self, kind):
         theirs, zeros = kind.forward, (0,) * KINDS[kind]
         known, left, counts = self._known, self._left, self._counts
@@ -120,11 +127,11 @@ class Modules:
             own = module.__dict__
             try:
                 if (
-                    id(own) in left
+                    id(module) in left
                     and type(input) is _Tensor
                     and own["padding_mode"] == "zeros"
                     and not (gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing())
-                    and left[id(own)] == (input.shape, input.stride())
+                    and left[id(module)] == (input.shape, input.stride())
                 ):
                     parameters = own["_parameters"]
                     output = _their_convolution(
@@ -137,7 +144,7 @@ class Modules:
                 return theirs(module, input)
             if is_extraordinary(input):
                 return theirs(module, input)
-            call = find(known.get(id(own)), own, input)
+            call = find(known.get(id(module)), own, input)
             parameters = None if call is None or call.entry is None else _plain_parameters(own)
             if parameters is not None:
                 output = _serve(call, input, *parameters, self.accuracy)
@@ -164,13 +171,13 @@ class Modules:
             call.entry = self._entry_of(parameters[0], lists, groups)
             if call.entry is None or data.dtype not in ALWAYS:
                 return
-            if self._left.get(id(own)) == (call.shape, call.stride):
-                del self._left[id(own)]
+            if self._left.get(id(module)) == (call.shape, call.stride):
+                self._left.pop(id(module), None)
         else:
-            self._left[id(own)] = call.shape, call.stride
-        if id(own) not in self._references:
-            self._references[id(own)] = weakref.ref(module, functools.partial(self._drop, id(own)))
-        self._known[id(own)] = call.followed_by(self._known.get(id(own)))
+            self._left[id(module)] = call.shape, call.stride
+        if id(module) not in self._references:
+            self._references[id(module)] = weakref.ref(module, functools.partial(self._drop, id(module)))
+        self._known[id(module)] = call.followed_by(self._known.get(id(module)))
 
     def _drop(self, number, _):
         self._known.pop(number, None)

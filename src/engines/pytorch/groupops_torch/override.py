@@ -42,9 +42,10 @@ def statistics():
 
 
 def forget(weight=None):
-    """Drops the packed filters of a weight, or of all weights. Needed after a write that PyTorch does
-    not count and that changed only a few elements."""
+    """Drops the packed filters of a weight, or of all weights, and what is remembered of calls. Needed after a write
+    that PyTorch does not count and that changed only a few elements."""
     _kept.forget(weight)
+    _modules.forget()
     _sequences.forget()
     _graphs.forget()
 

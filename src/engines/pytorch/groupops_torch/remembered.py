@@ -59,11 +59,10 @@ class Call:
 
     __slots__ = (
         "stride", "dtype", "attributes", "shape", "next", "lists", "contiguous", "converted", "threads", "accuracy",
-        "own", "entry", "made", "output_shape", "weight",
+        "entry", "made", "output_shape", "weight",
     )
 
     def __init__(self, own, data, lists, converted, accuracy):
-        self.own = own  # a module's dictionary: held, so that no other one gets its id
         self.stride = data.stride()
         self.dtype = data.dtype
         self.attributes = own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"]
