@@ -14,9 +14,8 @@ static const double NS_PER_BLOCKED_VALUE = 0.1, NS_PER_BLOCKED_RUN = 20;
  * transposed, also where planes are few: 4 -> 320, 3x3 on 64x64, took 1.22 times as long as not blocked. Measured
  * by AVX2 on a Zen 3. */
 static const double NS_PER_FAR_VALUE = 0.4, NS_PER_GATHERED_VALUE = 0.5, CYCLES_PER_TRANSPOSED = 5;
-/* Of shorter vectors: a tile with one vector of channels, which has a load for each multiplication and a pointer for each
- * pair of columns where rows end within it: 1x12 took 8.5 to 9.1 cycles for a step, 6.5 are counted; and a row whose
- * residues of a stride are copied apart (Zen 3). */
+/* Of shorter vectors: a tile with one vector of channels, which has a load for each multiplication: 1x12 took 8.5 to
+ * 9.1 cycles for a step, 6.5 are counted; and a row whose residues of a stride are copied apart (Zen 3). */
 static const double ONE_VECTOR_SLOWER = 1.35, NS_PER_STRIDED_VALUE = 0.12;
 /* Of blocked inputs on Intel's servers, known by their large L2, where the units that multiply compute addresses too,
  * of which these have few. All else was fitted without that, so a step counts as shorter, but that of a tile with one
