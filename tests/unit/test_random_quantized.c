@@ -201,9 +201,18 @@ static int run_algorithm(trial *t, const char *algorithm)
     return good;
 }
 
+/* Each group takes the emulation of AMX a whole tile: without optimization, hundreds of them minutes. */
+static int is_for_real_amx(const gops_problem *p)
+{
+    enum { MOST_GROUPS = 80 };
+    return strcmp(gops_isa(), "amx_emulated") == 0 && p->filter.dims[0] > MOST_GROUPS;
+}
+
 static void run_isa(void *context)
 {
     trial *t = context;
+    if (is_for_real_amx(&t->problem))
+        return;
     if (t->good)
         t->good = run_algorithm(t, NULL);
     for (int i = 0; t->good && gops_algorithm_name(i) != NULL; i++)
