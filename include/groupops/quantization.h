@@ -52,8 +52,8 @@
 /** How the tensors of a quantized convolution stand for real numbers. All of it is folded when the
  * filter is packed; nothing is kept of the pointers. A scale of 0 means 1, except in filter_scales
  * and sum_scale. Not read, and so allowed to hold anything: scales where the output is i32,
- * output_scale and output_zero_point where it is not 8-bit; residual_zero_point where the residual is
- * not 8-bit. */
+ * output_scale and output_zero_point where it is not 8-bit; residual_zero_point where no plan that
+ * takes the filter has an 8-bit residual. */
 typedef struct gops_quantization {
     size_t size; /**< sizeof(gops_quantization): groupops/sized.h */
     float data_scale;

@@ -182,10 +182,34 @@ static void lone_positions(void *context)
     }
 }
 
+/* Panels of as many channels as fit beside the sums, fewer for large data: their filter is the same. */
+static void panels(void *context)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 10);
+    int *count = context;
+    for (int i = 0; i < 2 * 6; i++) {
+        static const int64_t channels[] = {52, 104, 116, 128, 170, 416};
+        const int64_t kernel = 2 + i % 2, large = i % 2 == 0 ? 32 : 30;
+        gops_problem packed = {
+            .operation = GOPS_PROBLEM_DECONV,
+            .algorithm = "subconv",
+            .threads = 1,
+            .data = {GOPS_F32, 4, {1, 8, large, large}},
+            .filter = {GOPS_F32, 5, {1, 8, channels[i / 2], kernel, kernel}},
+        };
+        gops_problem problem = packed;
+        packed.deconv.strides = problem.deconv.strides =
+            (gops_list){2, {i % 2 == 0 ? 2 : 1, i % 2 == 0 ? 2 : 1}};
+        problem.data.dims[2] = problem.data.dims[3] = 4;
+        *count += gops_test_reshaped_result(packed, problem, &random);
+    }
+}
+
 static void reshaped(void)
 {
     int count = 0;
     gops_test_every_isa(lone_positions, &count);
+    gops_test_every_isa(panels, &count);
     gops_test_check(count > 0, "no plan was reshaped");
 }
 

@@ -201,17 +201,25 @@ static int run_algorithm(trial *t, const char *algorithm)
     return good;
 }
 
-/* Each group takes the emulation of AMX a whole tile: without optimization, hundreds of them minutes. */
-static int is_for_real_amx(const gops_problem *p)
+/* Each tap of 16 pixels of a group takes the emulation of AMX a whole tile: without optimization, and by
+ * MemorySanitizer, thousands of them take minutes. */
+static int is_for_real_amx(const trial *t)
 {
-    enum { MOST_GROUPS = 80 };
-    return strcmp(gops_isa(), "amx_emulated") == 0 && p->filter.dims[0] > MOST_GROUPS;
+    enum { MOST_TILES = 2000, PIXELS = 16 };
+    int64_t taps = 1, pixels = 1;
+    for (int32_t i = 2; i < t->output.rank; i++) {
+        taps *= t->problem.filter.dims[i + 1];
+        pixels *= t->output.dims[i];
+    }
+    return strcmp(gops_isa(), "amx_emulated") == 0 &&
+           t->output.dims[0] * t->problem.filter.dims[0] * taps * (pixels / PIXELS + 1) >
+               MOST_TILES;
 }
 
 static void run_isa(void *context)
 {
     trial *t = context;
-    if (is_for_real_amx(&t->problem))
+    if (is_for_real_amx(t))
         return;
     if (t->good)
         t->good = run_algorithm(t, NULL);

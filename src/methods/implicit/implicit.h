@@ -59,6 +59,8 @@ typedef struct gops_implicit {
                             vector ends where its run ends, and depth is one block */
     bool dense;          /* a run has no gaps; if not, it includes the gaps between rows */
     bool by_planes;      /* tiles of AMX read planes, not blocks: lanes_wide_planes.inc.h */
+    bool shares;         /* the last tiles share what three vectors at a time would leave; not in
+                            subconv, whose panels, but not their filter, depend on the data's size */
     bool joined;         /* taps are, for AMX: lanes.h; axes are then those of gops_implicit_axes */
     int32_t merged;      /* how many of the last axes a run spans */
     /* Where the parts of the workspace begin, in bytes; the padded input comes first. */

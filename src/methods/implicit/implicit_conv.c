@@ -199,6 +199,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, tile_
         .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
         .mr = tile->mr,
         .pixels_form = pixels_form,
+        .shares = !pixels_form,
         /* With lanes, data that a single tap steps over is not copied. */
         .residues = pixels_form || ((gops_plan_has_lanes(plan) || blocked) && conv->taps == 1),
     };
@@ -285,7 +286,7 @@ static bool has_channels(const gops_plan *plan, const gops_tile *tile, bool pixe
 {
     const int64_t channels = plan->conv.channels_out;
     const gops_tiles *tiles = gops_plan_tiles(plan);
-    const gops_implicit of = {.pixels_form = pixels_form, .mr = tile->mr};
+    const gops_implicit of = {.pixels_form = pixels_form, .shares = !pixels_form, .mr = tile->mr};
     return channels > tile->mr ? gops_implicit_whole_tiles(plan, &of, channels) > 0
                                : channels > tile->mr - gops_tile_fills(tiles, tile, pixels_form);
 }

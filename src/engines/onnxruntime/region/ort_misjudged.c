@@ -77,6 +77,7 @@ static ort_status *misjudges_resize(const gops_ort_runtime *runtime, const gops_
     gops_tensor data;
     bool known = false;
     if (node->input_count <= place) {
+        *does = *does || place == 1; /* Upsample below version 9, whose scales are an attribute */
         return NULL;
     }
     ort_status *status = gops_ort_read_constant(runtime, node->inputs[place], &scales, &known);
