@@ -112,17 +112,26 @@ static uint64_t hash_attributes(uint64_t hash, const problem *given)
     }
 }
 
-/* Whether a kind of activation reads these. */
-static bool has_alpha(gops_activation_kind kind)
+/* How many of alpha and beta a kind of activation reads; of one that is not known here, both. */
+static int count_parameters(gops_activation_kind kind)
 {
-    return kind == GOPS_ACTIVATION_CLAMP || kind == GOPS_ACTIVATION_LEAKY_RELU ||
-           kind == GOPS_ACTIVATION_SWISH || kind == GOPS_ACTIVATION_ELU ||
-           kind == GOPS_ACTIVATION_HARD_SIGMOID;
-}
-
-static bool has_beta(gops_activation_kind kind)
-{
-    return kind == GOPS_ACTIVATION_CLAMP || kind == GOPS_ACTIVATION_HARD_SIGMOID;
+    switch (kind) {
+    case GOPS_ACTIVATION_NONE:
+    case GOPS_ACTIVATION_RELU:
+    case GOPS_ACTIVATION_SIGMOID:
+    case GOPS_ACTIVATION_TANH:
+    case GOPS_ACTIVATION_HARD_SWISH:
+    case GOPS_ACTIVATION_GELU:
+    case GOPS_ACTIVATION_MISH:
+    case GOPS_ACTIVATION_PRELU:
+        return 0;
+    case GOPS_ACTIVATION_LEAKY_RELU:
+    case GOPS_ACTIVATION_SWISH:
+    case GOPS_ACTIVATION_ELU:
+        return 1;
+    default:
+        return 2;
+    }
 }
 
 /* Those that change the result or the plan, as far as they are read (groupops/options.h); threads are
@@ -131,8 +140,8 @@ static uint64_t hash_options(uint64_t hash, const gops_options *options, gops_ty
 {
     const gops_activation *activation = &options->activation;
     const bool saturates = type == GOPS_F8E4M3 || type == GOPS_F8E5M2;
-    const double alpha = has_alpha(activation->kind) ? activation->alpha : 0;
-    const double beta = has_beta(activation->kind) ? activation->beta : 0;
+    const double alpha = count_parameters(activation->kind) > 0 ? activation->alpha : 0;
+    const double beta = count_parameters(activation->kind) > 1 ? activation->beta : 0;
     const int64_t words[] = {activation->kind,
                              options->max_workspace,
                              options->accuracy,

@@ -10,7 +10,6 @@ enum {
     MIN_CHANNELS = 16, /* 8 of 16 -> 96 channels took 1.15 times as long as 16 (Intel Xeon) */
     UNIT = 8,          /* the channels of the largest tile of 1x1 layers */
     ENOUGH = 4,        /* chunks for a thread, where their number is no multiple of the threads' */
-    PAGE_BYTES = 4096, /* over whose ends no processor prefetches */
 };
 
 static bool is_conv(const gops_ort_member *member)
@@ -66,7 +65,7 @@ static int64_t count_chunks(const gops_ort_member *first, const gops_ort_member 
     const int64_t of_channel = (between + image_bytes(&second->output)) / channels;
     const int64_t cache = gops_machine_read().l2_bytes, threads = gops_ort_processors();
     const int64_t units = units_of(first);
-    const bool pays = images * between > cache || between / channels <= PAGE_BYTES;
+    const bool pays = images * between > cache || between / channels <= GOPS_PAGE_BYTES;
     if (!pays || between < 2 * data) {
         return 0;
     }
