@@ -28,6 +28,7 @@ enum {
     ATTRIBUTE_I = 3,
     ATTRIBUTE_S = 4,
     ATTRIBUTE_G = 6,
+    ATTRIBUTE_FLOATS = 7,
     ATTRIBUTE_INTS = 8,
     ATTRIBUTE_TYPE = 20,
     TENSOR_DIMS = 1,
@@ -48,6 +49,7 @@ enum {
     TYPE_INT = 2,
     TYPE_STRING = 3,
     TYPE_GRAPH = 5,
+    TYPE_FLOATS = 6,
     TYPE_INTS = 7,
     WIRE_VARINT = 0,
     WIRE_BYTES = 2,
@@ -226,6 +228,16 @@ void gops_onnx_build_float(gops_onnx_builder *builder, const char *name, float v
     put_varint(&attribute, ATTRIBUTE_F << 3 | WIRE_FIXED32);
     append(&attribute, &value, sizeof value); /* lowest byte first, as these machines have it */
     put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_FLOAT);
+    put_message(&builder->node, NODE_ATTRIBUTE, &attribute);
+}
+
+void gops_onnx_build_floats(gops_onnx_builder *builder, const char *name, const float *values,
+                            int count)
+{
+    gops_onnx_buffer attribute = {0};
+    put_text(&attribute, ATTRIBUTE_NAME, name);
+    put_bytes(&attribute, ATTRIBUTE_FLOATS, values, (size_t)count * sizeof *values);
+    put_integer(&attribute, ATTRIBUTE_TYPE, TYPE_FLOATS);
     put_message(&builder->node, NODE_ATTRIBUTE, &attribute);
 }
 

@@ -68,6 +68,8 @@ void gops_onnx_build_int(gops_onnx_builder *builder, const char *name, int64_t v
 void gops_onnx_build_ints(gops_onnx_builder *builder, const char *name, const int64_t *values,
                           int count);
 void gops_onnx_build_float(gops_onnx_builder *builder, const char *name, float value);
+void gops_onnx_build_floats(gops_onnx_builder *builder, const char *name, const float *values,
+                            int count);
 void gops_onnx_build_string(gops_onnx_builder *builder, const char *name, const char *value);
 /* Ends `inner`, which was begun by gops_onnx_build, and gives its graph to the node. */
 void gops_onnx_build_graph(gops_onnx_builder *builder, const char *name, gops_onnx_builder *inner);

@@ -291,13 +291,17 @@ static void within(void)
  * SAME_UPPER; a window of ceil_mode that begins on padding, read within a node too. */
 static void misjudged(void)
 {
-    const float scales[] = {1, 1, 0.7F, 1};
+    const float scales[] = {1, 1, 0.7F, 1}, larger[] = {1, 1, 1.9F, 1};
     const int64_t four = 4, dims[] = {4, 2, 2, 2};
-    for (int what = 0; what < 4; what++) {
+    for (int what = 0; what < 5; what++) {
         builder graph;
         gops_onnx_builder inner;
-        gops_ort_graph_images(&graph, 40 + (uint64_t)what, 17, 1, 4, what < 2 ? 10 : 4, 4);
-        if (what == 0) {
+        gops_ort_graph_images(&graph, 40 + (uint64_t)what, what < 4 ? 17 : 7, 1, 4,
+                              what < 2 || what == 4 ? 10 : 4, 4);
+        if (what == 4) {
+            gops_ort_graph_node(&graph, "Upsample", "r", FROM("x"));
+            gops_onnx_build_floats(&graph.builder, "scales", larger, 4);
+        } else if (what == 0) {
             gops_onnx_build_constant(&graph.builder, "scales", GOPS_ONNX_FLOAT, 1, &four, scales,
                                      sizeof scales);
             gops_ort_graph_node(&graph, "Resize", "r", FROM("x", "", "scales"));

@@ -127,11 +127,16 @@ static ort_status *is_by_number(const gops_ort_runtime *runtime, const gops_ort_
                                 const char *type, const char *value, double number, bool *is)
 {
     gops_ort_constant constant;
+    gops_tensor data = {.rank = 0};
+    bool known;
     *is = node != NULL && strcmp(node->type, type) == 0 && node->input_count == 2 &&
           strcmp(node->input_names[0], value) == 0;
     ort_status *status =
         *is ? gops_ort_read_constant(runtime, node->inputs[1], &constant, is) : NULL;
-    *is = *is && status == NULL && gops_ort_is_vector(&constant, GOPS_F32, 1) &&
+    if (status == NULL && *is) {
+        status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
+    }
+    *is = *is && status == NULL && gops_ort_is_number(&constant, known ? data.rank : 1) &&
           fabs((double)*(const float *)constant.values - number) < 1e-6;
     return status;
 }

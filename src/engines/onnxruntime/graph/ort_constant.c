@@ -37,6 +37,12 @@ bool gops_ort_is_vector(const gops_ort_constant *constant, gops_type type, int64
            (constant->count == 1 || constant->count == count || count == 0);
 }
 
+bool gops_ort_is_number(const gops_ort_constant *constant, int32_t rank)
+{
+    return constant->tensor.type == GOPS_F32 && constant->count == 1 &&
+           constant->tensor.rank <= rank;
+}
+
 bool gops_ort_is_for_channels(const gops_ort_constant *constant, const gops_tensor *data)
 {
     const gops_tensor *shape = &constant->tensor;

@@ -19,6 +19,9 @@ ort_status *gops_ort_read_constant(const gops_ort_runtime *runtime, const ort_va
 /* Whether it has the type, and one element or a vector of `count` (0: of any length). */
 bool gops_ort_is_vector(const gops_ort_constant *constant, gops_type type, int64_t count);
 
+/* Whether it is one number of f32, which gives no value of `rank` axes more of them. */
+bool gops_ort_is_number(const gops_ort_constant *constant, int32_t rank);
+
 /* Whether the constant, broadcast to the shape of `data`, has one value for each channel, or one for
  * all. Shapes are broadcast from behind: a vector belongs to the last axis. */
 bool gops_ort_is_for_channels(const gops_ort_constant *constant, const gops_tensor *data);

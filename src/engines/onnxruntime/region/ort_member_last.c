@@ -20,7 +20,7 @@ static bool take_number(gops_ort_chain *of, const char *type, float *number)
     const gops_ort_node *node = gops_ort_chain_take(of, type, false);
     const bool is = node != NULL && node->input_count == 2 &&
                     gops_ort_chain_read_numbers(of, node->inputs[1], &constant) &&
-                    gops_ort_is_vector(&constant, GOPS_F32, 1);
+                    gops_ort_is_number(&constant, of->data.rank);
     *number = is ? *(const float *)constant.values : 0;
     return is;
 }
@@ -84,7 +84,7 @@ static bool take_deviations(gops_ort_chain *of, gops_ort_node *mean, float *epsi
     if (strcmp(power->type, "Pow") != 0 || power->claimed || power->input_count != 2 ||
         strcmp(power->input_names[0], centred) != 0 ||
         !gops_ort_chain_read_numbers(of, power->inputs[1], &exponent) ||
-        !gops_ort_is_vector(&exponent, GOPS_F32, 1)) {
+        !gops_ort_is_number(&exponent, of->data.rank)) {
         return false;
     }
     two = *(const float *)exponent.values;
