@@ -52,7 +52,7 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
     /* Weights from beyond the L2 cache, at 80 GB/s. */
     static const double NS_PER_STREAMED_BYTE = 1 / 80.0;
     /* A tile with one vector of channels loads a pointer for each pixel where a row ends within the
-     * tile. */
+     * tile; of floats in vectors shorter than a cache line gops_implicit_product_cost counts it. */
     static const double ONE_VECTOR_SLOWDOWN = 1.25;
     /* Each further block of depth loads and stores the sums again. */
     static const double NS_PER_BLOCK_SUM = 0.05, NS_PER_TRANSPOSED_SUM = 0.08;
@@ -64,9 +64,10 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
     const bool far = p->implicit.in_place &&
                      gops_mul_saturate(p->implicit.planes, plan->conv.data_pixels) >
                          plan->machine.l2_bytes / gops_compute_bytes(plan->type->compute);
+    const bool counted = !plan->quantized && plan->kernels->vector_bytes < GOPS_CACHE_LINE;
+    const bool one_vector = !p->implicit.pixels_form && p->implicit.mr <= lanes;
     const double slowdown =
-        (p->implicit.pixels_form || p->implicit.mr > lanes ? 1 : ONE_VECTOR_SLOWDOWN) *
-        (far ? IN_PLACE_SLOWDOWN : 1);
+        (one_vector && !counted ? ONE_VECTOR_SLOWDOWN : 1) * (far ? IN_PLACE_SLOWDOWN : 1);
     const int64_t channels = p->implicit.channel_block;
     double cost = 0, weights = 0;
     for (int64_t i = 0; i < kinds->kinds; i++) {
