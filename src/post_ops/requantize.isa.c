@@ -1,6 +1,7 @@
 /* requantize.isa.c: the loops of requantize.h. They are written for the compiler to vectorise. */
 #include "post_ops/requantize.h"
 
+#include "isa/order_words.h"
 #include "isa/register.h"
 
 #include <string.h>
@@ -110,18 +111,17 @@ static void round_8_bit(void *to, const float *values, int64_t count, float divi
 #if defined(__AVX512F__)
 #define WIDE_OF(operation) _mm512_##operation
 #define WIDE_LOAD(from) _mm_loadu_si128((const void *)(from))
-#define WIDE_ORDER 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15
 typedef __m512 wide_real;
+typedef __m512i wide_number;
 enum { VECTOR = 16 };
 #else
 #define WIDE_OF(operation) _mm256_##operation
 #define WIDE_LOAD(from) _mm_loadl_epi64((const void *)(from))
-#define WIDE_ORDER 0, 4, 1, 5, 2, 6, 3, 7
 typedef __m256 wide_real;
+typedef __m256i wide_number;
 enum { VECTOR = 8 };
 #endif
 enum { VECTORS = 4, WIDE = VECTOR * VECTORS };
-typedef int32_t wide_number __attribute__((vector_size(VECTOR * sizeof(int32_t))));
 
 GOPS_INLINE wide_real wide_of(const uint8_t *codes, const bool is_signed)
 {
@@ -144,18 +144,13 @@ GOPS_INLINE void add_wide(uint8_t *to, const uint8_t *first, const uint8_t *seco
         const wide_real b = wide_of(second + v * VECTOR, is_signed);
         const wide_real inner = WIDE_OF(fmadd_ps)(b, ratio[1], constant);
         const wide_real real = WIDE_OF(fmadd_ps)(a, ratio[0], inner);
-        number[v] =
-            (wide_number)WIDE_OF(cvtps_epi32)(WIDE_OF(min_ps)(WIDE_OF(max_ps)(real, low), high));
+        number[v] = WIDE_OF(cvtps_epi32)(WIDE_OF(min_ps)(WIDE_OF(max_ps)(real, low), high));
     }
-#define PACKED(a, b) WIDE_OF(packs_epi32)((__typeof__(bytes))(a), (__typeof__(bytes))(b))
-    __typeof__(WIDE_OF(cvtps_epi32)(low)) bytes;
-    const __typeof__(bytes) front = PACKED(number[0], number[1]);
-    const __typeof__(bytes) back = PACKED(number[2], number[3]);
-#undef PACKED
-    bytes = is_signed ? WIDE_OF(packs_epi16)(front, back) : WIDE_OF(packus_epi16)(front, back);
-    const wide_number ordered =
-        __builtin_shufflevector((wide_number)bytes, (wide_number)bytes, WIDE_ORDER);
-    memcpy(to, &ordered, sizeof ordered);
+    const wide_number front = WIDE_OF(packs_epi32)(number[0], number[1]);
+    const wide_number back = WIDE_OF(packs_epi32)(number[2], number[3]);
+    const wide_number bytes = gops_order_words(is_signed ? WIDE_OF(packs_epi16)(front, back)
+                                                         : WIDE_OF(packus_epi16)(front, back));
+    memcpy(to, &bytes, sizeof bytes);
 }
 #else
 enum { WIDE = BLOCK };

@@ -11,6 +11,7 @@
 #include "methods/depthwise/pairs/depthwise_pairs.h"
 
 #include "isa/lanes.h"
+#include "isa/order_words.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 #include "post_ops/requantize.h"

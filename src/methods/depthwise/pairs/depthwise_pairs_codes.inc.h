@@ -41,8 +41,7 @@ GOPS_INLINE void store_codes(uint8_t *to, const words *sums, const rounding *by,
         codes = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
                                          _mm512_shuffle_epi8(codes, order));
     } else {
-        codes = _mm512_permutexvar_epi32(
-            _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), codes);
+        codes = gops_order_words(codes);
     }
     _mm512_storeu_si512(to, codes);
 }
@@ -67,7 +66,7 @@ GOPS_INLINE void store_codes(uint8_t *to, const words *sums, const rounding *by,
             _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
         codes = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(codes, order), 0xd8);
     } else {
-        codes = _mm256_permutevar8x32_epi32(codes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        codes = gops_order_words(codes);
     }
     _mm256_storeu_si256((void *)to, codes);
 }

@@ -198,8 +198,7 @@ GOPS_INLINE void store_codes(const setting *at, int64_t columns, int64_t vector_
     (void)columns, (void)vector_columns, (void)rows, (void)masks, (void)NV;
     _mm512_mask_storeu_epi8(output, all, _mm512_permutexvar_epi8(at->order, codes));
 #else
-    const bytes vectors = _mm512_permutexvar_epi32(
-        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), codes);
+    const bytes vectors = gops_order_words(codes);
     const __m128i vector[] = {
         _mm512_castsi512_si128(vectors),
         _mm512_extracti32x4_epi32(vectors, 1),

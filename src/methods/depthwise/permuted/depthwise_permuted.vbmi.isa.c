@@ -2,6 +2,7 @@
 #include "methods/depthwise/permuted/depthwise_permuted.h"
 
 #include "base/checked.h"
+#include "isa/order_words.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 

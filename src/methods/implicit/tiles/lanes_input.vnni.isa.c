@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "isa/bits.h"
+#include "isa/order_words.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 #include "methods/implicit/tiles/lanes_bytes.h"

@@ -52,7 +52,6 @@ GOPS_INLINE __m256i load_halves(const uint8_t *from, uint64_t mask, __m512i padd
 GOPS_INLINE void interleave_64(const byte_rows *rows, const gops_lanes_row *row, const int stride,
                                int64_t at, uint32_t *to)
 {
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i flip = _mm512_set1_epi8((char)rows->flip);
     const __m512i padding = _mm512_set1_epi8((char)(rows->zero ^ rows->flip));
     const int64_t count = row->length - at, from = stride * (at - row->first);
@@ -71,7 +70,7 @@ GOPS_INLINE void interleave_64(const byte_rows *rows, const gops_lanes_row *row,
                 _mm512_inserti64x4(_mm512_castsi256_si512(load_halves(at_first, mask, padding)),
                                    load_halves(at_first + 64, next, padding), 1);
         }
-        bytes[c] = _mm512_permutexvar_epi32(order, _mm512_xor_si512(loaded, flip));
+        bytes[c] = gops_order_words(_mm512_xor_si512(loaded, flip));
     }
     const __m512i low01 = _mm512_unpacklo_epi8(bytes[0], bytes[1]);
     const __m512i low23 = _mm512_unpacklo_epi8(bytes[2], bytes[3]);

@@ -5,6 +5,8 @@
  * Parameters: LANES and NAME of isa/each_compute.inc.h, for values of 32 bits; the vector of
  * isa/vectors.inc.h, as `vector`; GOPS_MAX_NR; f32_vector, f32_broadcast and f32_clamp
  */
+#include "isa/order_words.h"
+
 #define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
 #define store_sums NAME(store_sums)
@@ -175,8 +177,7 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
                              const NAME(byte_epilogue) * by, const bool plain)
 {
 #if GOPS_REGISTER_BYTES == 64
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512i bytes = _mm512_permutexvar_epi32(order, narrow(real, by, plain));
+    const __m512i bytes = gops_order_words(narrow(real, by, plain));
     if (joined) {
         _mm512_storeu_si512((void *)to[0], bytes);
         return;
@@ -186,8 +187,7 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
     _mm_storeu_si128((void *)to[2], _mm512_extracti32x4_epi32(bytes, 2));
     _mm_storeu_si128((void *)to[3], _mm512_extracti32x4_epi32(bytes, 3));
 #elif GOPS_VECTOR_BYTES == 32
-    const __m256i bytes = _mm256_permutevar8x32_epi32(narrow(real, by, plain),
-                                                      _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    const __m256i bytes = gops_order_words(narrow(real, by, plain));
     if (joined) {
         _mm256_storeu_si256((void *)to[0], bytes);
         return;

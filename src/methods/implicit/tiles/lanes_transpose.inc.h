@@ -27,7 +27,6 @@ GOPS_INLINE __m512i load_pixels(const unsigned char *from, int64_t ld)
 GOPS_INLINE void transpose_16(unsigned char *to, int64_t to_ld, const unsigned char *from,
                               int64_t from_ld)
 {
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512i pixels[4], channels[4];
     GOPS_UNROLL
     for (int i = 0; i < 4; i++) {
@@ -43,7 +42,7 @@ GOPS_INLINE void transpose_16(unsigned char *to, int64_t to_ld, const unsigned c
     channels[3] = _mm512_unpackhi_epi8(high02, high13);
     GOPS_UNROLL
     for (int i = 0; i < 4; i++, to += 4 * to_ld) {
-        const __m512i rows = _mm512_permutexvar_epi32(order, channels[i]);
+        const __m512i rows = gops_order_words(channels[i]);
         _mm_storeu_si128((void *)to, _mm512_castsi512_si128(rows));
         _mm_storeu_si128((void *)(to + to_ld), _mm512_extracti32x4_epi32(rows, 1));
         _mm_storeu_si128((void *)(to + 2 * to_ld), _mm512_extracti32x4_epi32(rows, 2));

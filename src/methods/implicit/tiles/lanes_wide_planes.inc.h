@@ -132,13 +132,12 @@ GOPS_INLINE __m512i narrow_planes(const C *const sums[NARROWED_VECTORS],
                                   const float scale[NARROWED_VECTORS],
                                   const NAME(byte_epilogue) * by, const bool plain)
 {
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     f32_vector real[NARROWED_VECTORS];
     GOPS_UNROLL
     for (int v = 0; v < NARROWED_VECTORS; v++) {
         real[v] = real_of(*(const vector *)sums[v], f32_broadcast(scale[v]));
     }
-    return _mm512_permutexvar_epi32(order, narrow(real, by, plain));
+    return gops_order_words(narrow(real, by, plain));
 }
 
 GOPS_INLINE void store_planes_bytes(const gops_tile_work *work, const int mr, const int nr,
