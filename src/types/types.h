@@ -80,6 +80,18 @@ static inline bool gops_is_8_bit(gops_type type)
     return type == GOPS_I8 || type == GOPS_U8;
 }
 
+/* Number `i` of integers of 8 bits. */
+static inline int32_t gops_8_bit_at(gops_type type, const void *values, int64_t i)
+{
+    return type == GOPS_I8 ? ((const int8_t *)values)[i] : ((const uint8_t *)values)[i];
+}
+
+/* What makes u8 of an integer of 8 bits: to add 0x80 to i8, which inverts that bit. */
+static inline int32_t gops_8_bit_shift(gops_type type)
+{
+    return type == GOPS_I8 ? 0x80 : 0;
+}
+
 enum { GOPS_MAX_TYPES = 32 }; /* the numbers of gops_type are below */
 
 struct gops_type_rows {

@@ -29,9 +29,6 @@
 
 #include <stdbool.h>
 
-/* What i8 and u8 of the same bits differ by, after the highest bit is inverted. */
-enum { GOPS_DEPTHWISE_I8_OFFSET = 128 };
-
 typedef struct gops_depthwise_axis {
     int64_t data, kernel, output, stride, dilation, pad;
     bool transposed;

@@ -5,16 +5,9 @@
 
 #include <string.h>
 
-enum { SIGN = 0x80 }; /* the highest bit */
-
-int32_t gops_lanes_data_shift(const gops_plan *plan)
-{
-    return plan->type->type == GOPS_I8 ? SIGN : 0;
-}
-
 int32_t gops_lanes_filter_shift(const gops_plan *plan)
 {
-    return plan->filter_type->type == GOPS_U8 ? -SIGN : 0;
+    return plan->filter_type->type == GOPS_U8 ? INT8_MIN : 0;
 }
 
 int64_t gops_lanes_filter_bytes(const gops_plan *plan, int64_t depth, int64_t mr, int64_t rows)
@@ -50,14 +43,13 @@ static uint32_t pack_bf16(const unsigned char *weights, int64_t apart, int64_t c
 static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned char *weights,
                           int64_t apart, int64_t channels, uint32_t *sum)
 {
-    const bool with_sign = plan->filter_type->type == GOPS_I8, quads = gops_lanes_are_quads(plan);
+    const gops_type type = plan->filter_type->type;
+    const bool quads = gops_lanes_are_quads(plan);
     const int32_t subtracted = quads ? -gops_lanes_filter_shift(plan) : zero;
     const int64_t count = gops_min(lane_channels(plan), channels);
     uint32_t lane = 0;
     for (int64_t i = 0; i < count; i++) {
-        int8_t value;
-        memcpy(&value, weights + i * apart, 1);
-        const int32_t number = (with_sign ? value : (uint8_t)value) - subtracted;
+        const int32_t number = gops_8_bit_at(type, weights, i * apart) - subtracted;
         lane |=
             quads ? ((uint32_t)number & 0xff) << (8 * i) : ((uint32_t)number & 0xffff) << (16 * i);
         *sum = gops_wrapping_add(*sum, (uint32_t)number);
@@ -126,10 +118,11 @@ void gops_lanes_offsets(const int64_t *tap, int64_t taps, int64_t planes, int64_
 
 gops_lanes_source gops_lanes_data(const gops_plan *plan, const gops_job *job, const void *data)
 {
+    const int32_t shift = gops_8_bit_shift(plan->type->type);
     return (gops_lanes_source){
         .data = data,
         .apart = plan->conv.data_pixels,
-        .flip = plan->type->type == GOPS_I8 ? SIGN : 0,
-        .zero = (uint8_t)((int32_t)job->data_zero + gops_lanes_data_shift(plan)),
+        .flip = (uint8_t)shift,
+        .zero = (uint8_t)((int32_t)job->data_zero + shift),
     };
 }

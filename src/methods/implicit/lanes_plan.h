@@ -43,8 +43,7 @@ static inline bool gops_lanes_are_quads(const gops_plan *plan)
     return plan->quantized && plan->kernels->lanes->tiles.lane_channels == GOPS_LANES_QUAD;
 }
 
-/* What makes x' of x, and w' of w, for quads. */
-int32_t gops_lanes_data_shift(const gops_plan *plan);
+/* What makes w' of w, for quads; gops_8_bit_shift makes x' of x. */
 int32_t gops_lanes_filter_shift(const gops_plan *plan);
 
 /* What follows the weights of a packed filter, for quads: `depth` weights of 1 for a tile of `mr`

@@ -45,9 +45,9 @@ static uint8_t byte_of(float bound, int32_t zero)
 
 static void set_bytes(const gops_plan *plan, gops_lanes_epilogue *epilogue)
 {
-    const bool with_sign = plan->output_type->type == GOPS_I8;
-    epilogue->middle = epilogue->zero - (with_sign ? INT8_MIN : 0);
-    epilogue->flip = with_sign ? INT8_MIN : 0;
+    const int32_t shift = gops_8_bit_shift(plan->output_type->type);
+    epilogue->middle = epilogue->zero + shift;
+    epilogue->flip = (int8_t)shift;
     if (epilogue->to_8_bit) {
         epilogue->least = byte_of(epilogue->low, epilogue->middle);
         epilogue->most = byte_of(epilogue->high, epilogue->middle);
@@ -125,7 +125,7 @@ void gops_lanes_begin_rows(gops_implicit_item *item, const gops_lanes_rows *rows
     const gops_quantized *quantized = item->job->quantized;
     const uint32_t shift = (uint32_t)gops_lanes_filter_shift(plan), k = (uint32_t)rows->k;
     const uint32_t zero =
-        gops_wrapping_add(item->job->data_zero, (uint32_t)gops_lanes_data_shift(plan));
+        gops_wrapping_add(item->job->data_zero, (uint32_t)gops_8_bit_shift(plan->type->type));
     const bool adds_bias = item->result != GOPS_LANES_RAW && item->job->bias != NULL;
     const float *scales =
         item->result == GOPS_LANES_BYTES ? quantized->multipliers : quantized->scales;

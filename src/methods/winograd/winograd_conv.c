@@ -171,7 +171,7 @@ static void transform_data(const gops_plan *plan, const gops_job *job,
     const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute), lanes = kernels->lanes;
     const int64_t channels = p->channels; /* of a vector */
-    const int64_t shift = plan->quantized ? gops_lanes_data_shift(plan) : 0;
+    const int64_t shift = plan->quantized ? gops_8_bit_shift(plan->type->type) : 0;
     const int64_t image_group = block->image * conv->groups + block->group;
     for (int64_t v = first; v < last; v++) {
         const int64_t channel = image_group * conv->channels_in + v * channels;

@@ -30,15 +30,14 @@ static void pack_channels(const gops_plan *plan, const uint8_t *weights, int32_t
                           int64_t channel, void *packed)
 {
     const gops_axis *axis = plan->conv.axis;
-    const bool with_sign = plan->filter_type->type == GOPS_I8;
+    const gops_type type = plan->filter_type->type;
     for (int64_t y = 0; y < axis[0].stride; y++) {
         for (int64_t x = 0; x < axis[1].stride; x++, row++) {
             int32_t taps[TAPS * TAPS];
             for (int64_t t = 0; t < TAPS * TAPS; t++) {
                 const int64_t ky = y + (1 - t / TAPS) * axis[0].stride;
-                const uint8_t w =
-                    weights[ky * axis[1].kernel + x + (1 - t % TAPS) * axis[1].stride];
-                taps[t] = (with_sign ? (int8_t)w : w) - zero;
+                const int64_t kx = x + (1 - t % TAPS) * axis[1].stride;
+                taps[t] = gops_8_bit_at(type, weights, ky * axis[1].kernel + kx) - zero;
             }
             const gops_winograd_row of = gops_winograd_find_row(plan, row);
             gops_winograd_pack_taps(plan, &of, channel, taps, TAPS, packed);

@@ -58,7 +58,6 @@ void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
                                   const int32_t *zero_points, void *packed)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const bool with_sign = plan->filter_type->type == GOPS_I8;
     const uint8_t *from = weights;
     memset(packed, 0, (size_t)plan->filter_bytes);
     for (int64_t o = 0; o < conv->groups * conv->channels_out; o++) {
@@ -66,7 +65,7 @@ void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
         for (int64_t c = 0; c < conv->channels_in; c++, from += TAPS * TAPS) {
             int32_t taps[TAPS * TAPS];
             for (int64_t t = 0; t < TAPS * TAPS; t++) {
-                taps[t] = (with_sign ? (int8_t)from[t] : from[t]) - zero_points[o];
+                taps[t] = gops_8_bit_at(plan->filter_type->type, from, t) - zero_points[o];
             }
             gops_winograd_pack_taps(plan, &row, c, taps, TAPS, packed);
         }

@@ -9,7 +9,7 @@
 typedef struct tap_row {
     const unsigned char *first;
     int64_t count, step;
-    bool is_signed;
+    gops_type type;
     int32_t zero;
 } tap_row;
 
@@ -19,8 +19,7 @@ static int16_t tap_of(const tap_row *row, int64_t t)
     if (t < 0 || t >= row->count) {
         return 0;
     }
-    const unsigned char *tap = row->first + t * row->step;
-    return (int16_t)((row->is_signed ? *(const int8_t *)tap : *tap) - row->zero);
+    return (int16_t)(gops_8_bit_at(row->type, row->first, t * row->step) - row->zero);
 }
 
 /* Returns the end of what it packs. */
@@ -68,7 +67,7 @@ void gops_depthwise_pairs_pack(const gops_plan *plan, const void *weights,
     const gops_pairs_plan *p = gops_read_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_depthwise_axis *axis = p->axis;
-    tap_row row = {.is_signed = plan->filter_type->type == GOPS_I8};
+    tap_row row = {.type = plan->filter_type->type};
     int16_t *to = packed;
     for (int64_t f = 0; f < conv->groups * conv->channels_out; f++) {
         const unsigned char *filter = (const unsigned char *)weights + f * conv->taps;

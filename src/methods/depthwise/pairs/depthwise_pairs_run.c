@@ -116,7 +116,7 @@ static void fill_rows(block *at)
     const int64_t columns = (at->count[2] - 1) * x->step + x->reach + 1;
     const int64_t begin = gops_clamp(-at->origin[2], 0, columns);
     const int64_t end = gops_clamp(x->data - at->origin[2], begin, columns);
-    const int32_t offset = at->plan->type->type == GOPS_I8 ? GOPS_DEPTHWISE_I8_OFFSET : 0;
+    const int32_t offset = gops_8_bit_shift(at->plan->type->type);
     at->top = gops_clamp(-at->origin[1], 0, rows);
     at->bottom = gops_clamp(y->data - at->origin[1], at->top, rows);
     at->begin = begin;
@@ -318,7 +318,7 @@ static void fill_call(block *at)
 {
     const gops_plan *plan = at->plan;
     const gops_depthwise_axis *x = &at->p->axis[2];
-    const int32_t offset = plan->output_type->type == GOPS_I8 ? GOPS_DEPTHWISE_I8_OFFSET : 0;
+    const int32_t offset = gops_8_bit_shift(plan->output_type->type);
     const gops_requantize by = gops_requantize_read(plan, at->job, 0);
     const int64_t outputs = x->subconvs * at->p->positions, channels_out = plan->conv.channels_out;
     at->call = (gops_depthwise_pairs_call){

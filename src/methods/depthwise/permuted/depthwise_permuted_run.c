@@ -46,9 +46,7 @@ static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layou
     for (int64_t i = 0; i < plan->conv.taps; i++) {
         const int64_t row = i / layout->columns, column = i % layout->columns;
         const int64_t from = flipped ? plan->conv.taps - 1 - i : i;
-        const int32_t given =
-            plan->filter_type->type == GOPS_I8 ? ((const int8_t *)weights)[from] : weights[from];
-        const int32_t weight = given - zero_point;
+        const int32_t weight = gops_8_bit_at(plan->filter_type->type, weights, from) - zero_point;
         sum += weight;
         for (int part = 0; part < GOPS_PERMUTED_PARTS; part++) {
             const int8_t value = gops_permuted_part(weight, part);
@@ -85,8 +83,8 @@ typedef struct permuted_work {
 static void read_work(const gops_plan *plan, const gops_job *job, permuted_work *w)
 {
     const bool applies = gops_requantize_applies(plan, job);
-    const int32_t offset = plan->output_type->type == GOPS_I8 ? GOPS_DEPTHWISE_I8_OFFSET : 0;
-    const int32_t data_offset = plan->type->type == GOPS_I8 ? GOPS_DEPTHWISE_I8_OFFSET : 0;
+    const int32_t offset = gops_8_bit_shift(plan->output_type->type);
+    const int32_t data_offset = gops_8_bit_shift(plan->type->type);
     w->codes = applies && gops_is_8_bit(plan->output_type->type);
     w->in_place = gops_requantize_is_none(plan, job);
     w->call.zero_of_sums = gops_wrapping_add(job->data_zero, (uint32_t)data_offset);

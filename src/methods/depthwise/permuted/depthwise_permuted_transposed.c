@@ -134,9 +134,7 @@ static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layou
     *part_count = 1;
     for (int64_t i = 0; i < plan->conv.taps; i++) {
         const int64_t ky = i / layout->columns, kx = i % layout->columns;
-        const int32_t given =
-            plan->filter_type->type == GOPS_I8 ? ((const int8_t *)weights)[i] : weights[i];
-        const int32_t weight = given - zero_point;
+        const int32_t weight = gops_8_bit_at(plan->filter_type->type, weights, i) - zero_point;
         sums[ky % layout->stride_y * layout->stride_x + kx % layout->stride_x] += weight;
         for (int part = 0; part < GOPS_PERMUTED_PARTS; part++) {
             const int8_t value = gops_permuted_part(weight, part);
