@@ -8,13 +8,13 @@
  * a column of tiles, whose pixels stay in the first level cache, and a tile applies the epilogue
  * and writes its sums to the output: the processor writes them while the next tile multiplies.
  *
- * Parameters: those of isa/each_compute.inc.h, of which this file itself uses C, LANES, NAME, EVEN,
- * EVEN_ODD and INTRINSIC; and GOPS_POINTWISE_TILES(TILE), GOPS_POINTWISE_MR, GOPS_POINTWISE_VECTORS
- * and GOPS_POINTWISE_MAX_TAIL, the tiles and their largest sizes (pointwise.isa.c); GOPS_LOADS_LANES, 1 where
- * NAME(load_lanes)(from, count) loads the first lanes of a vector by a mask, else 0; and those of
+ * Parameters: those of isa/each_compute.inc.h, of which this file itself uses C, LANES, NAME, EVEN
+ * and EVEN_ODD; and GOPS_POINTWISE_TILES(TILE), GOPS_POINTWISE_MR, GOPS_POINTWISE_VECTORS and
+ * GOPS_POINTWISE_MAX_TAIL, the tiles and their largest sizes (pointwise.isa.c); and those of
  * pointwise_channels.inc.h and pointwise_large.inc.h.
  */
 #include "isa/vectors.inc.h"
+#include "isa/first_lanes.inc.h"
 #include "post_ops/epilogue.inc.h"
 
 #define column NAME(column)
@@ -37,29 +37,6 @@
 /* A tail pixel of MR channels. The lanes after a smaller tile's channels have no meaning. */
 typedef C column
     __attribute__((vector_size(GOPS_POINTWISE_MR * sizeof(C)), aligned(sizeof(C)), may_alias));
-
-/* Load and store `count` lanes, fewer than all; the other lanes are loaded as 0. */
-GOPS_INLINE vector load_first(const C *from, int64_t count)
-{
-#ifdef INTRINSIC
-    return NAME(load_masked)(from, (1u << count) - 1);
-#elif GOPS_LOADS_LANES
-    return (vector)NAME(load_lanes)(from, count);
-#else
-    vector value = {0};
-    memcpy(&value, from, (size_t)count * sizeof(C));
-    return value;
-#endif
-}
-
-GOPS_INLINE void store_first(C *to, int64_t count, vector value)
-{
-#ifdef INTRINSIC
-    NAME(store_masked)(to, (1u << count) - 1, value);
-#else
-    memcpy(to, &value, (size_t)count * sizeof(C));
-#endif
-}
 
 /* Applies the epilogue to complete sums. `bias` and `residual` are those of the first channel. */
 GOPS_INLINE void apply_epilogue(const gops_pointwise_work *work, const int mr, const int vectors,
@@ -273,7 +250,7 @@ GOPS_INLINE void gather_vector(C *to, const C *from, int64_t stride, int64_t cou
         *(vector *)to = __builtin_shufflevector(low, high, EVEN_ODD);
         return;
     }
-#if defined(INTRINSIC) || GOPS_LOADS_LANES
+#ifdef __AVX2__ /* loads the first lanes by a mask */
     if (stride == 2) {
         const int64_t values = 2 * count - 1;
         const vector low = values < LANES ? load_first(from, values) : *(const vector *)from;

@@ -2,7 +2,6 @@
 #include "methods/pointwise/pointwise.h"
 
 #include "base/machine.h"
-#include "isa/first_lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 
@@ -73,21 +72,6 @@ enum { GOPS_POINTWISE_COLUMNS = 2 };
     GOPS_COLUMN_TILES_OF(TILE, 3, 1)                                                               \
     GOPS_COLUMN_TILES_OF(TILE, 4, 1)
 enum { GOPS_POINTWISE_COLUMN_VECTORS = 4 };
-
-#if defined(__AVX2__) && GOPS_VECTOR_BYTES == 32
-GOPS_INLINE __m256 f32_load_lanes(const float *from, int64_t count)
-{
-    return _mm256_maskload_ps(from, gops_first_lanes_32((int)count));
-}
-
-GOPS_INLINE __m256d f64_load_lanes(const double *from, int64_t count)
-{
-    return _mm256_maskload_pd(from, gops_first_lanes_64((int)count));
-}
-#define GOPS_LOADS_LANES 1
-#else
-#define GOPS_LOADS_LANES 0
-#endif
 
 #define EACH_COMPUTE "methods/pointwise/pointwise.inc.h"
 #include "isa/each_compute.inc.h"

@@ -12,12 +12,14 @@
  *   LOW, HIGH, INTRINSIC  isa/transpose.inc.h, isa/vectors.inc.h
  */
 #include "isa/vectors.inc.h"
+#include "isa/first_lanes.inc.h"
 #include "isa/transpose.inc.h"
 #include "methods/winograd/winograd_product.inc.h"
 #include "post_ops/epilogue.inc.h"
 
 #define rotate_address NAME(rotate_address)
 #define epilogue NAME(epilogue)
+#define store_first NAME(store_first)
 #define load_some NAME(load_some)
 #define gather_block NAME(gather_block)
 #define gather NAME(gather)
@@ -33,11 +35,8 @@ GOPS_INLINE vector load_some(const C *from, int64_t begin, int64_t end)
 {
 #ifdef INTRINSIC
     return NAME(load_masked)(from, NAME(lane_mask)(begin, end));
-#elif defined(__AVX__) && !defined(GOPS_MEMORY_SANITIZER)
-    const NAME(lane_numbers) lane = NAME(all_lanes);
-    const NAME(lane_numbers) inside =
-        (lane >= (NAME(lane_number))begin) & (lane < (NAME(lane_number))end);
-    return (vector)NAME(load_lanes)(from, inside);
+#elif defined(__AVX2__) && !defined(GOPS_MEMORY_SANITIZER)
+    return (vector)NAME(load_between)(from, (int)begin, (int)end);
 #else
     C lanes[LANES] = {0};
     for (int64_t i = begin; i < end; i++) {
@@ -185,12 +184,7 @@ GOPS_INLINE void store_rows(const gops_winograd_output *out, int64_t pitch, int6
             GOPS_UNROLL
             for (int c = 0; c < LANES; c++) {
                 if (c < channels) {
-#ifdef INTRINSIC
-                    NAME(store_masked)
-                    (to + c * out->output_plane + x, NAME(lane_mask)(0, count), rows[c]);
-#else
-                    memcpy(to + c * out->output_plane + x, &rows[c], (size_t)count * sizeof(C));
-#endif
+                    store_first(to + c * out->output_plane + x, count, rows[c]);
                 }
             }
         }

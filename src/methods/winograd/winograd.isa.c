@@ -2,6 +2,7 @@
 #include "methods/winograd/winograd.h"
 
 #include "base/machine.h"
+#include "isa/first_lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 #include "methods/winograd/winograd_sizes.h"
@@ -11,22 +12,17 @@
 
 #define MULTIPLY_ADD(sum, data, weight) ((sum) += (data) * (weight))
 
-#if defined(__AVX__) && !defined(__AVX512F__) && !defined(GOPS_MEMORY_SANITIZER)
-typedef int32_t f32_lane_number;
-typedef int64_t f64_lane_number;
-typedef f32_lane_number f32_lane_numbers __attribute__((vector_size(32)));
-typedef f64_lane_number f64_lane_numbers __attribute__((vector_size(32)));
-static const f32_lane_numbers f32_all_lanes = {0, 1, 2, 3, 4, 5, 6, 7};
-static const f64_lane_numbers f64_all_lanes = {0, 1, 2, 3};
-
-static inline __m256 f32_load_lanes(const float *from, f32_lane_numbers mask)
+#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(GOPS_MEMORY_SANITIZER)
+GOPS_INLINE __m256 f32_load_between(const float *from, int begin, int end)
 {
-    return _mm256_maskload_ps(from, (__m256i)mask);
+    return _mm256_maskload_ps(
+        from, _mm256_andnot_si256(gops_first_lanes_32(begin), gops_first_lanes_32(end)));
 }
 
-static inline __m256d f64_load_lanes(const double *from, f64_lane_numbers mask)
+GOPS_INLINE __m256d f64_load_between(const double *from, int begin, int end)
 {
-    return _mm256_maskload_pd(from, (__m256i)mask);
+    return _mm256_maskload_pd(
+        from, _mm256_andnot_si256(gops_first_lanes_64(begin), gops_first_lanes_64(end)));
 }
 #endif
 

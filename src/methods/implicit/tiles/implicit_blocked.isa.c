@@ -9,7 +9,6 @@
  */
 #include "methods/implicit/tiles/implicit_blocked.h"
 
-#include "isa/first_lanes.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
@@ -24,13 +23,8 @@
 #define NAME(symbol) f32_##symbol
 #define LOW GOPS_PASTE(LOW, LANES)
 #define HIGH GOPS_PASTE(HIGH, LANES)
-#if GOPS_VECTOR_BYTES == 64
-#define MASK __mmask16
-#define REGISTER __m512
-#define INTRINSIC(operation) _mm512_##operation##_ps
-#endif
 #include "isa/vectors.inc.h"
-
+#include "isa/first_lanes.inc.h"
 #include "isa/transpose.inc.h"
 #include "methods/implicit/tiles/implicit_store.inc.h"
 
@@ -45,22 +39,6 @@ typedef struct plane_rows {
     const float *row[PLANES];
 } plane_rows;
 
-/* The first `count` values, and zeros. */
-GOPS_INLINE f32_vector load_part(const float *from, int64_t count)
-{
-#ifdef INTRINSIC
-    return f32_load_masked(from, f32_lane_mask(0, count));
-#elif defined(__AVX2__)
-    return (f32_vector)_mm256_maskload_ps(from, gops_first_lanes_32((int)count));
-#else
-    f32_vector some = {0};
-    for (int64_t i = 0; i < count; i++) {
-        some[i] = from[i];
-    }
-    return some;
-#endif
-}
-
 /* `count` pixels from number `at` on, of planes `first` to first + LANES - 1; with `whole`, LANES. */
 GOPS_INLINE void interleave_vectors(const plane_rows *rows, const int first, int64_t at,
                                     const bool whole, int64_t count, position *to)
@@ -71,7 +49,7 @@ GOPS_INLINE void interleave_vectors(const plane_rows *rows, const int first, int
         const float *row = rows->row[first + i];
         planes[i] = row == NULL ? (f32_vector){0}
                     : whole     ? *(const f32_vector *)(row + at)
-                                : load_part(row + at, count);
+                                : f32_load_first(row + at, count);
     }
     f32_rotate_address(planes, LANES);
     GOPS_UNROLL

@@ -18,7 +18,9 @@
  * WIDE_LIST is then their rows in the list of tiles, WIDE_CALLS(name) what begins and ends them.
  */
 #include "isa/amx.h"
+#include "isa/first_lanes.inc.h"
 
+#define store_first NAME(store_first)
 #define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
 #define wide_amx NAME(wide_amx)
@@ -145,12 +147,7 @@ static void store_some_pixels(const gops_tile_work *work, int row, int64_t count
     store_transposed(&all, row, count, sums);
     for (int64_t i = 0; i < channels; i++) {
         const vector *from = (const vector *)(values + (row + i) * WIDE_ROWS);
-#if GOPS_REGISTER_BYTES == 64
-        const __mmask16 mask = (__mmask16)((1u << work->pixels) - 1);
-        _mm512_mask_storeu_epi32((void *)(to + i * ld), mask, (__m512i)*from);
-#else
-        store_part(to + i * ld, from, work->pixels);
-#endif
+        store_first(to + i * ld, work->pixels, *from);
     }
 }
 

@@ -13,8 +13,7 @@
 #define planes_sum NAME(planes_sum)
 #define planes_keep NAME(planes_keep)
 #define planes_left NAME(planes_left)
-#define planes_load NAME(planes_load)
-#define planes_store NAME(planes_store)
+#define load_first NAME(load_first)
 #define store_planes_words NAME(store_planes_words)
 #define narrow_planes NAME(narrow_planes)
 #define store_planes_bytes NAME(store_planes_bytes)
@@ -82,27 +81,6 @@ GOPS_INLINE int64_t planes_left(const gops_tile_work *work, int j)
     return gops_min(work->pixels - work->sum_offsets[j], WIDE_ROWS);
 }
 
-/* The first `count` of 16 values. */
-GOPS_INLINE vector planes_load(const C *from, int64_t count)
-{
-#if GOPS_REGISTER_BYTES == 64
-    return (vector)_mm512_maskz_loadu_epi32((__mmask16)((1u << count) - 1), from);
-#else
-    vector values = {0};
-    memcpy(&values, from, (size_t)count * sizeof(C));
-    return values;
-#endif
-}
-
-GOPS_INLINE void planes_store(C *to, vector values, int64_t count)
-{
-#if GOPS_REGISTER_BYTES == 64
-    _mm512_mask_storeu_epi32(to, (__mmask16)((1u << count) - 1), (__m512i)values);
-#else
-    memcpy(to, &values, (size_t)count * sizeof(C));
-#endif
-}
-
 /* Integers or floats. `sums` are rows of nr vectors of pixels. */
 static void store_planes_words(const gops_tile_work *work, int mr, int nr, const C *sums)
 {
@@ -114,13 +92,13 @@ static void store_planes_words(const gops_tile_work *work, int mr, int nr, const
             const int64_t count = planes_left(work, j);
             vector sum = *(const vector *)(sums + (i * nr + j) * WIDE_ROWS);
             if (work->accumulate) {
-                sum += planes_load(to, count);
+                sum += load_first(to, count);
             }
             if (by != NULL) {
                 const f32_vector low = f32_broadcast(by->low), high = f32_broadcast(by->high);
                 sum = (vector)f32_clamp(real_of(sum, f32_broadcast(by->scale[i])), low, high);
             }
-            planes_store(to, sum, count);
+            store_first(to, count, sum);
         }
     }
 }
