@@ -35,6 +35,22 @@ GOPS_INLINE void quads_of_16(const __m128i row[4], __m128i quads[4])
     quads[3] = _mm_unpackhi_epi16(high01, high23);
 }
 
+/* 16, 8 or 4 pixels. */
+GOPS_INLINE void interleave_block(const byte_rows *rows, int64_t at, const int length, uint32_t *to)
+{
+    const __m128i flip = _mm_set1_epi8((char)rows->flip);
+    __m128i row[4], quads[4];
+    GOPS_UNROLL
+    for (int c = 0; c < 4; c++) {
+        row[c] = _mm_xor_si128(gops_load_bytes(rows->row[c] + at, length), flip);
+    }
+    quads_of_16(row, quads);
+    GOPS_UNROLL
+    for (int i = 0; i < length / 4; i++) {
+        _mm_storeu_si128((void *)(to + at + 4 * i), quads[i]);
+    }
+}
+
 #ifdef __AVX512BW__
 
 /* A row is made with its padding: a load for which a position is outside of the data leaves the zero
@@ -133,22 +149,6 @@ GOPS_INLINE void interleave_positions(const byte_rows *rows, const gops_lanes_ro
     }
 }
 
-/* 16 neighbours that all may be read. */
-GOPS_INLINE void interleave_16(const byte_rows *rows, int64_t at, uint32_t *to)
-{
-    const __m128i flip = _mm_set1_epi8((char)rows->flip);
-    __m128i bytes[4], quads[4];
-    GOPS_UNROLL
-    for (int c = 0; c < 4; c++) {
-        bytes[c] = _mm_xor_si128(_mm_loadu_si128((const void *)(rows->row[c] + at)), flip);
-    }
-    quads_of_16(bytes, quads);
-    GOPS_UNROLL
-    for (int i = 0; i < 4; i++) {
-        _mm_storeu_si128((void *)(to + at + 4 * i), quads[i]);
-    }
-}
-
 /* Neighbours without padding: the last ones end where the row ends. */
 GOPS_INLINE void interleave_neighbours(const byte_rows *rows, int64_t count, uint32_t *to)
 {
@@ -162,7 +162,7 @@ GOPS_INLINE void interleave_neighbours(const byte_rows *rows, int64_t count, uin
         interleave_64(&some, &all, 1, 0, to + at);
     }
     for (int64_t i = 0; count < 64 && i < count; i += 16) {
-        interleave_16(rows, gops_min(i, count - 16), to);
+        interleave_block(rows, gops_min(i, count - 16), 16, to);
     }
 }
 
@@ -187,22 +187,5 @@ GOPS_INLINE void interleave_row(const byte_rows *rows, const gops_lanes_row *row
 
 #else
 #define HAS_BLOCKS
-
-/* 16, 8 or 4 pixels. */
-GOPS_INLINE void interleave_block(const byte_rows *rows, int64_t at, const int length, uint32_t *to)
-{
-    const __m128i flip = _mm_set1_epi8((char)rows->flip);
-    __m128i row[4], quads[4];
-    GOPS_UNROLL
-    for (int c = 0; c < 4; c++) {
-        row[c] = _mm_xor_si128(gops_load_bytes(rows->row[c] + at, length), flip);
-    }
-    quads_of_16(row, quads);
-    GOPS_UNROLL
-    for (int i = 0; i < length / 4; i++) {
-        _mm_storeu_si128((void *)(to + at + 4 * i), quads[i]);
-    }
-}
-
 #endif
 #endif
