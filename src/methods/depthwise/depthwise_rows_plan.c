@@ -113,7 +113,7 @@ static double rows_estimate(const gops_plan *plan, const gops_depthwise_rows_pla
     }
     positions *= (double)gops_ceil_div(axis[2].count, lanes);
     const double tap = axis[1].step > 2 ? single_tap : tap_vector;
-    return (double)plan->items * item +
+    return (double)plan->items * item + gops_depthwise_clear_ns(plan, p->layout.begin.sums) +
            filters * filter * (double)(axis[0].subconvs * axis[1].subconvs) +
            planes * rows *
                (row + (double)gops_ceil_div(axis[2].data, lanes) * conversion *

@@ -117,6 +117,7 @@ static double pairs_estimate(const gops_plan *plan, const gops_pairs_plan *p)
         (double)(axis[0].subconvs * axis[1].subconvs) * (double)axis[2].subconvs;
     const double each = axis[2].subconvs > 1 ? interleaved : vector;
     return (double)plan->items * item +
+           gops_depthwise_clear_ns(plan, p->begin.codes - p->begin.copy) +
            (double)p->planes * rows * row * (double)(p->depth * axis[1].step) +
            filters * subconvs * plane +
            filters * vectors * (each * subconvs + pair * (double)p->pairs);
