@@ -46,7 +46,6 @@ static gops_status check_extras(const gops_plan *plan, const gops_arguments *giv
     return check_optional("bias", given->bias, bias, error);
 }
 
-/* A filter with a sum_scale may have been packed by a plan with another residual or activation. */
 static gops_status check_sum(const gops_plan *plan, const void *residual, gops_error *error)
 {
     if (residual == NULL) {
@@ -64,6 +63,18 @@ static gops_status check_sum(const gops_plan *plan, const void *residual, gops_e
     return GOPS_OK;
 }
 
+/* The filter may have been packed by a plan with another residual or activation. */
+static gops_status check_quantized(const gops_plan *plan, const gops_arguments *given,
+                                   gops_error *error)
+{
+    const gops_quantized *quantized = &given->filter->quantized;
+    if (given->residual != NULL && plan->output_type->type != GOPS_I32) {
+        GOPS_TRY(gops_check_zero_point("residual_zero_point", quantized->residual_zero,
+                                       plan->residual_type, error));
+    }
+    return quantized->sum_scale != 0 ? check_sum(plan, given->residual, error) : GOPS_OK;
+}
+
 static gops_status check_moments(const gops_plan *plan, const gops_arguments *given,
                                  gops_error *error)
 {
@@ -77,6 +88,12 @@ static gops_status check_moments(const gops_plan *plan, const gops_arguments *gi
     if (reads && given->moments == NULL) {
         GOPS_TRY(check_buffer("mean", given->mean, alignment, error));
         return check_buffer("variance", given->variance, alignment, error);
+    }
+    if (plan->moments == GOPS_MOMENTS_ONLY && given->mean == NULL && given->variance == NULL &&
+        given->moments == NULL) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.mean, variance and moments are NULL; a plan that only finds "
+                         "moments writes nothing else");
     }
     GOPS_TRY(check_optional("mean", given->mean, alignment, error));
     GOPS_TRY(check_optional("variance", given->variance, alignment, error));
@@ -115,9 +132,7 @@ static gops_status check_inputs(const gops_plan *plan, const gops_arguments *giv
         return gops_fail(error, GOPS_INVALID, "arguments.filter is NULL");
     }
     GOPS_TRY(gops_check_layout("arguments.filter", given->filter, plan, error));
-    return plan->quantized && given->filter->quantized.sum_scale != 0
-               ? check_sum(plan, given->residual, error)
-               : GOPS_OK;
+    return plan->quantized ? check_quantized(plan, given, error) : GOPS_OK;
 }
 
 static gops_status check_workspace(const gops_plan *plan, const gops_arguments *given,

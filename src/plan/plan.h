@@ -39,6 +39,7 @@ typedef struct gops_quantized {
     bool residual_first;
 } gops_quantized;
 
+/* Numbers of a worker in gops_job.kept. */
 enum { GOPS_KEPT = 2 };
 
 /* What one execution works on, checked. */
@@ -103,7 +104,7 @@ typedef struct gops_method {
 extern const gops_method *const gops_methods[];
 
 /* What runs instead of any of them where a filter has NaN or infinite weights. It has no `prepare`:
- * it runs plans of both operations that others have prepared, and takes weights as they were given. */
+ * it runs plans of convolutions and transposed ones that others have prepared, and takes weights as they were given. */
 extern const gops_method gops_nonfinite;
 
 /* What the method's estimates are multiplied by, for kernels with vectors of so many bytes:
@@ -294,6 +295,10 @@ gops_status gops_check_layout(const char *name, const gops_packed_filter *filter
 
 /* The bytes of the arrays of gops_quantized; 0 unless the plan is quantized. */
 int64_t gops_quantized_bytes(const gops_plan *plan);
+
+/* Whether the zero point is a value of the type; of types that have none it is not read. */
+gops_status gops_check_zero_point(const char *name, int32_t zero, const gops_type_row *type,
+                                  gops_error *error);
 
 /* Reads and checks what the caller gave, NULL for nothing. Errors are those of gops_filter_create.
  */

@@ -37,9 +37,8 @@ static gops_status check_scale(const char *name, float scale, const char *zero, 
                      (double)scale, zero);
 }
 
-/* Whether the zero point is a value of the type; of types that have none it is not read. */
-static gops_status check_zero_point(const char *name, int32_t zero, const gops_type_row *type,
-                                    gops_error *error)
+gops_status gops_check_zero_point(const char *name, int32_t zero, const gops_type_row *type,
+                                  gops_error *error)
 {
     const int32_t low = type->type == GOPS_I8 ? INT8_MIN : 0;
     if (!gops_is_8_bit(type->type) || (zero >= low && zero <= low + UINT8_MAX)) {
@@ -128,7 +127,7 @@ static gops_status check_sum(const gops_plan *plan, const gops_quantization *giv
                          output->name, plan->residual_type->name, (int)plan->activation.kind);
     }
     GOPS_TRY(check_scale("sum_scale", given->sum_scale, "no such sum", error));
-    return check_zero_point("sum_zero_point", given->sum_zero_point, output, error);
+    return gops_check_zero_point("sum_zero_point", given->sum_zero_point, output, error);
 }
 
 static gops_status check_filter_scales(const gops_plan *plan, const gops_quantization *given,
@@ -217,14 +216,14 @@ gops_status gops_quantization_read(const gops_plan *plan, const gops_quantizatio
     GOPS_TRY(check_scales_array(plan, read, error));
     GOPS_TRY(check_count(plan, "filter_zero_points", read->filter_zero_points,
                          read->filter_zero_points_count, error));
-    GOPS_TRY(check_zero_point("data_zero_point", read->data_zero_point, plan->type, error));
+    GOPS_TRY(gops_check_zero_point("data_zero_point", read->data_zero_point, plan->type, error));
     if (plan->output_type->type == GOPS_I32) {
         return GOPS_OK;
     }
-    GOPS_TRY(
-        check_zero_point("output_zero_point", read->output_zero_point, plan->output_type, error));
-    GOPS_TRY(check_zero_point("residual_zero_point", read->residual_zero_point, plan->residual_type,
-                              error));
+    GOPS_TRY(gops_check_zero_point("output_zero_point", read->output_zero_point, plan->output_type,
+                                   error));
+    GOPS_TRY(gops_check_zero_point("residual_zero_point", read->residual_zero_point,
+                                   plan->residual_type, error));
     GOPS_TRY(check_scale("data_scale", read->data_scale, "1", error));
     if (gops_is_8_bit(plan->output_type->type)) {
         GOPS_TRY(check_scale("output_scale", read->output_scale, "1", error));

@@ -94,8 +94,8 @@ static void load_residual(const gops_plan *plan, const gops_job *job, const void
     const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
     const gops_type type = plan->residual_type->type;
     if (gops_is_8_bit(type)) {
-        const gops_requantize by = {0u - (uint32_t)quantized->residual_zero,
-                                    quantized->residual_scale, -INFINITY, INFINITY, 0};
+        const gops_requantize by = {(uint32_t)-quantized->residual_zero, quantized->residual_scale,
+                                    -INFINITY, INFINITY, 0};
         gops_type_row_of(plan->kernels, type, GOPS_TYPE_WIDE)->load(to, residual, count);
         kernels->to_float(to, (const uint32_t *)(const void *)to, count, &by);
     } else {

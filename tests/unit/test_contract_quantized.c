@@ -180,6 +180,14 @@ static void residual_of_another_plan(void)
         gops_test_check(fabsf(s.output[i] - with) < 1e-3F, "output %d is %g, not %g", i,
                         (double)s.output[i], (double)with);
     }
+    gops_plan_destroy(s.plan);
+    s.problem.residual_type = GOPS_I8;
+    s.plan = gops_quantized_plan(&s.problem);
+    gops_check_refusal("residual", gops_quantized_execute(&s, s.residual, s.output, &error), &error,
+                       GOPS_INVALID,
+                       "quantization.residual_zero_point is 128; i8 holds -128 to 127");
+    gops_test_check(gops_quantized_execute(&s, NULL, s.output, &error) == GOPS_OK, "%s",
+                    error.message);
     gops_quantized_stop(&s);
 }
 

@@ -244,6 +244,13 @@ static void moments_refused(void)
                        gops_norm_plan_create(&data, &c, &c, &attributes, &options, &none, &error),
                        &error, GOPS_INVALID, "moments is 3; it must be from 0 to 2");
     gops_plan_destroy(plan);
+    options.moments = GOPS_MOMENTS_ONLY;
+    gops_norm_plan_create(&data, &c, &c, &attributes, &options, &plan, NULL);
+    arguments.mean = arguments.moments = NULL;
+    gops_check_refusal("moments", gops_execute(plan, &arguments, &error), &error, GOPS_INVALID,
+                       "arguments.mean, variance and moments are NULL; a plan that only finds "
+                       "moments writes nothing else");
+    gops_plan_destroy(plan);
 }
 
 int main(void)
