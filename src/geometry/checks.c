@@ -135,7 +135,7 @@ static gops_status check_types(const gops_conv_rules *rules, const gops_tensor *
                          "filter is %s, data is %s; %s takes one type for both%s",
                          gops_type_name(filter->type), gops_type_name(data->type), rules->name,
                          is_8_bit_integer(data->type) && is_8_bit_integer(filter->type)
-                             ? ", unless options.output_type makes it a quantized one"
+                             ? ", but for quantized plans, which options.output_type makes"
                              : "");
     }
     return GOPS_OK;

@@ -27,6 +27,9 @@ static gops_status check_data(const gops_tensor *data, gops_error *error)
                          "data is %s; GroupNormalization takes a floating point type",
                          gops_type_name(data->type));
     }
+    if (data->dims[1] == 0) {
+        return gops_fail(error, GOPS_INVALID, "data has 0 channels; at least 1 is needed");
+    }
     for (int i = 2; i < data->rank; i++) {
         if (data->dims[i] == 0) {
             return gops_fail(error, GOPS_INVALID,
@@ -42,7 +45,7 @@ static gops_status check_coefficients(const char *name, const gops_tensor *tenso
     GOPS_TRY(gops_check_tensor(name, tensor, error));
     if (tensor->type != data->type) {
         return gops_fail(error, GOPS_INVALID,
-                         "%s is %s, data is %s; GroupNormalization takes one type for both", name,
+                         "%s is %s, data is %s; GroupNormalization takes one type for all", name,
                          gops_type_name(tensor->type), gops_type_name(data->type));
     }
     if (tensor->rank != 1 || tensor->dims[0] != data->dims[1]) {

@@ -116,8 +116,8 @@ static gops_status read_first(reader *from, int64_t *lines, gops_error *error)
     char again[sizeof FIRST_WORD + 64];
     int version;
     if (!read_line(from) ||
-        sscanf(from->line, FIRST_WORD "%d lines=%" SCNd64, &version, lines) != 2 || *lines < 0) {
-        return refuse(from, "does not begin with \"" FIRST_WORD "2 lines=\"", error);
+        sscanf(from->line, FIRST_WORD "%9d lines=%18" SCNd64, &version, lines) != 2 || *lines < 0) {
+        return refuse(from, "does not begin with \"" FIRST_WORD "VERSION lines=COUNT\"", error);
     }
     if (version != FORMAT_VERSION) {
         return gops_fail(error, GOPS_INVALID,

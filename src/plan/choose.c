@@ -43,6 +43,8 @@ static int64_t bytes_apart(const gops_plan *plan, int64_t budget)
 static gops_status prepare_within(gops_plan *plan, const gops_method *method, int64_t limit,
                                   gops_error *error)
 {
+    plan->barrier = 0;
+    plan->shared_bytes = 0;
     GOPS_TRY(method->prepare(plan, limit, error));
     if (plan->worker_bytes <= limit - plan->shared_bytes) {
         return GOPS_OK;
@@ -72,8 +74,6 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
         snprintf(plan->why, sizeof plan->why, "the output is empty");
         return GOPS_OK;
     }
-    plan->barrier = 0;
-    plan->shared_bytes = 0;
     gops_status status =
         prepare_within(plan, method, shared ? budget / BUDGET_WORKERS : otherwise, error);
     if (status == GOPS_INVALID && shared) {
@@ -192,6 +192,20 @@ static bool find_next(search *at, gops_plan *candidate)
     return false;
 }
 
+/* Says why no method served. */
+static gops_status refuse(const search *at, gops_error *error)
+{
+    const gops_request *wanted = at->wanted;
+    const char *before = "";
+    if (wanted->algorithm == NULL && at->refusal.status == GOPS_INVALID) {
+        before = "no algorithm fits: ";
+    } else if (wanted->algorithm == NULL && wanted->divisible) {
+        before = "divisible leaves out what has another order of sums in a part, as gemm, and "
+                 "nothing else serves: ";
+    }
+    return gops_fail(error, at->refusal.status, "%s%s", before, at->refusal.message);
+}
+
 /* At least the methods of one operation (methods/table.c). */
 enum { MAX_CANDIDATES = 16 };
 
@@ -235,10 +249,10 @@ static gops_status choose_cheapest(gops_plan *plan, const gops_request *wanted, 
     }
     assert(count < MAX_CANDIDATES); /* none is left out */
     if (best.method == NULL) {
-        return gops_fail(error, at.refusal.status, "%s", at.refusal.message);
+        return refuse(&at, error);
     }
     *plan = best;
-    if (count > 1) {
+    if (count > 1 && !is_empty(plan)) {
         explain_choice(plan, findings, count);
     }
     return GOPS_OK;
@@ -255,7 +269,7 @@ static gops_status choose_among(gops_plan *plan, gops_trial *trials, const gops_
         trials[count++].ns = 0;
     }
     if (count == 0) {
-        return gops_fail(error, at.refusal.status, "%s", at.refusal.message);
+        return refuse(&at, error);
     }
     if (count > 1) {
         GOPS_TRY(gops_measure_trials(trials, count, error));
@@ -291,13 +305,13 @@ static gops_status choose_fastest(gops_plan *plan, const gops_request *wanted, g
 /* Takes the saved choice; false if there is none or it does not serve the plan any more. */
 static bool choose_saved(gops_plan *plan, const gops_request *wanted, const char *key)
 {
-    char method[GOPS_WHY_BYTES];
+    char why[GOPS_WHY_BYTES];
     const char *saved = gops_choices_find(wanted->choices, key);
     if (saved == NULL || choose_cheapest(plan, wanted, saved, NULL) != GOPS_OK) {
         return false;
     }
-    memcpy(method, plan->why, sizeof method);
-    snprintf(plan->why, sizeof plan->why, "the fastest when it was measured; %.540s", method);
+    memcpy(why, plan->why, sizeof why);
+    snprintf(plan->why, sizeof plan->why, "the fastest when it was measured; %.540s", why);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "plan/make.h"
 
 #include "base/error.h"
+#include "plan/choices.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,14 +27,17 @@ void gops_fill_layout(gops_plan *plan)
     }
 }
 
-/* The first method that packs so. */
-static const char *packing_name(gops_pack_fn *pack)
+/* The first method that packs so, one of the operation if there is. */
+static const gops_method *find_packer(gops_pack_fn *pack, gops_operation operation)
 {
-    int i = 0;
-    while (gops_methods[i] != NULL && gops_methods[i]->pack != pack) {
-        i++;
+    const gops_method *found = NULL;
+    for (const gops_method *const *method = gops_methods; *method != NULL; method++) {
+        const bool own = (*method)->operation == operation;
+        if ((*method)->pack == pack && (found == NULL || (own && found->operation != operation))) {
+            found = *method;
+        }
     }
-    return gops_methods[i] != NULL ? gops_methods[i]->name : "";
+    return found;
 }
 
 static const char *type_name(int64_t type)
@@ -41,8 +45,8 @@ static const char *type_name(int64_t type)
     return gops_type_name((gops_type)type);
 }
 
-static gops_status refuse_number(const char *name, const char *what, int64_t packed, int64_t own,
-                                 gops_error *error)
+static gops_status check_number(const char *name, const char *what, int64_t packed, int64_t own,
+                                gops_error *error)
 {
     return packed == own
                ? GOPS_OK
@@ -50,8 +54,8 @@ static gops_status refuse_number(const char *name, const char *what, int64_t pac
                            name, what, (long long)packed, (long long)own);
 }
 
-static gops_status refuse_word(const char *name, const char *what, const char *packed,
-                               const char *own, gops_error *error)
+static gops_status check_word(const char *name, const char *what, const char *packed,
+                              const char *own, gops_error *error)
 {
     return strcmp(packed, own) == 0
                ? GOPS_OK
@@ -64,40 +68,43 @@ gops_status gops_check_layout(const char *name, const gops_packed_filter *filter
 {
     static const char *const accuracies[] = {"exact", "relaxed"};
     const gops_filter_layout *packed = &filter->layout, *own = &plan->layout;
+    const gops_method *packer = find_packer(packed->pack, plan->operation);
     if (memcmp(packed, own, sizeof *own) == 0) {
         return GOPS_OK;
     }
-    GOPS_TRY(refuse_number(name, "GROUPS", packed->groups, own->groups, error));
-    GOPS_TRY(refuse_number(name, "C_OUT", packed->channels_out, own->channels_out, error));
-    GOPS_TRY(refuse_number(name, "C_IN", packed->channels_in, own->channels_in, error));
-    GOPS_TRY(refuse_number(name, "number of spatial axes", packed->axes, own->axes, error));
+    GOPS_TRY(check_word(name, "operation", gops_operation_names[packer->operation],
+                        gops_operation_names[plan->operation], error));
+    GOPS_TRY(check_number(name, "GROUPS", packed->groups, own->groups, error));
+    GOPS_TRY(check_number(name, "C_OUT", packed->channels_out, own->channels_out, error));
+    GOPS_TRY(check_number(name, "C_IN", packed->channels_in, own->channels_in, error));
+    GOPS_TRY(check_number(name, "number of spatial axes", packed->axes, own->axes, error));
     for (int i = 0; i < own->axes; i++) {
         char what[32];
         snprintf(what, sizeof what, "kernel[%d]", i);
-        GOPS_TRY(refuse_number(name, what, packed->kernel[i], own->kernel[i], error));
+        GOPS_TRY(check_number(name, what, packed->kernel[i], own->kernel[i], error));
     }
-    GOPS_TRY(refuse_word(name, "data type", type_name(packed->data_type), type_name(own->data_type),
-                         error));
-    GOPS_TRY(refuse_word(name, "filter type", type_name(packed->filter_type),
-                         type_name(own->filter_type), error));
-    GOPS_TRY(refuse_word(name, "output type", type_name(packed->output_type),
-                         type_name(own->output_type), error));
-    GOPS_TRY(refuse_number(name, "quantization", packed->quantized, own->quantized, error));
-    GOPS_TRY(refuse_word(name, "accuracy", accuracies[packed->relaxed], accuracies[own->relaxed],
-                         error));
-    GOPS_TRY(refuse_word(name, "instruction set", packed->kernels->isa, own->kernels->isa, error));
+    GOPS_TRY(check_word(name, "data type", type_name(packed->data_type), type_name(own->data_type),
+                        error));
+    GOPS_TRY(check_word(name, "filter type", type_name(packed->filter_type),
+                        type_name(own->filter_type), error));
+    GOPS_TRY(check_word(name, "output type", type_name(packed->output_type),
+                        type_name(own->output_type), error));
+    GOPS_TRY(check_number(name, "quantization", packed->quantized, own->quantized, error));
     GOPS_TRY(
-        refuse_word(name, "algorithm", packing_name(packed->pack), packing_name(own->pack), error));
+        check_word(name, "accuracy", accuracies[packed->relaxed], accuracies[own->relaxed], error));
+    GOPS_TRY(check_word(name, "instruction set", packed->kernels->isa, own->kernels->isa, error));
+    if (packed->pack != own->pack) {
+        GOPS_TRY(check_word(name, "algorithm", packer->name, plan->method->name, error));
+    }
     if (packed->variant == GOPS_EMPTY_VARIANT || own->variant == GOPS_EMPTY_VARIANT) {
         return gops_fail(error, GOPS_INVALID,
                          "%s was packed for a plan whose output is %s, this plan's is %s", name,
                          packed->variant == GOPS_EMPTY_VARIANT ? "empty" : "not empty",
                          own->variant == GOPS_EMPTY_VARIANT ? "empty" : "not empty");
     }
-    return gops_fail(
-        error, GOPS_INVALID,
-        "%s was packed for another shape or stride, whose plan of algorithm %s orders "
-        "weights in another way (%lld; this plan: %lld); gops_plan_reshape makes plans "
-        "that share a filter",
-        name, plan->method->name, (long long)packed->variant, (long long)own->variant);
+    return gops_fail(error, GOPS_INVALID,
+                     "%s was packed for a plan with other sizes, strides or max_workspace, which "
+                     "orders the weights of %s in another way; plans of gops_plan_reshape share a "
+                     "filter",
+                     name, plan->method->name);
 }

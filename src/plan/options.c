@@ -64,15 +64,6 @@ static gops_status check_moments(gops_moments_use moments, gops_operation operat
     return GOPS_OK;
 }
 
-/* 0 is the usual one. */
-static gops_status check_type(const char *name, gops_type type, gops_error *error)
-{
-    return type == 0 || gops_type_bytes(type) > 0
-               ? GOPS_OK
-               : gops_fail(error, GOPS_INVALID, "%s has type number %d, which is none", name,
-                           (int)type);
-}
-
 gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_request *wanted,
                               gops_error *error)
 {
@@ -88,8 +79,6 @@ gops_status gops_read_options(const gops_options *given, gops_plan *plan, gops_r
         return gops_fail(error, GOPS_INVALID, "accuracy is %d; it must be 0, exact, or 1, relaxed",
                          (int)given->accuracy);
     }
-    GOPS_TRY(check_type("output_type", given->output_type, error));
-    GOPS_TRY(check_type("residual_type", given->residual_type, error));
     GOPS_TRY(check_moments(given->moments, plan->operation, error));
     plan->moments = given->moments;
     *wanted = (gops_request){.algorithm = given->algorithm,

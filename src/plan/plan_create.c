@@ -84,19 +84,19 @@ static gops_status check_residual_type(const gops_plan *plan, gops_type residual
 /* Puts in front of `why` how the type is computed, unless it is computed in itself. */
 static void explain_type(gops_plan *plan)
 {
-    char method[GOPS_WHY_BYTES];
+    char why[GOPS_WHY_BYTES];
     const char *name = gops_type_name(plan->type->type);
     if (plan->operation == GOPS_OPERATION_NORM || plan->type->type <= GOPS_F32) {
         return;
     }
-    memcpy(method, plan->why, sizeof method);
+    memcpy(why, plan->why, sizeof why);
     if (gops_is_integer(plan->type)) {
         snprintf(plan->why, sizeof plan->why, "%s%s: integers modulo 2^%d, exact; %.480s", name,
                  plan->quantized ? ", quantized" : "",
-                 (int)gops_compute_bytes(plan->type->compute) * 8, method);
+                 (int)gops_compute_bytes(plan->type->compute) * 8, why);
     } else {
         snprintf(plan->why, sizeof plan->why,
-                 "%s: multiplied and added in f32, rounded once; %.480s", name, method);
+                 "%s: multiplied and added in f32, rounded once; %.480s", name, why);
     }
 }
 
@@ -135,6 +135,7 @@ gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_reques
 
 static gops_status refuse_isa(gops_error *error)
 {
+    const char *wanted = getenv("GROUPOPS_ISA");
     char known[GOPS_MESSAGE_BYTES] = "";
     const char *isa;
     bool runs;
@@ -146,7 +147,7 @@ static gops_status refuse_isa(gops_error *error)
     }
     return gops_fail(error, GOPS_UNSUPPORTED,
                      "GROUPOPS_ISA is \"%s\"; the instruction sets that run here are %s",
-                     getenv("GROUPOPS_ISA"), known);
+                     wanted != NULL ? wanted : "", known);
 }
 
 /* The rest of plan creation, the same for all operations; `draft` has its geometry and shape, and
@@ -167,7 +168,16 @@ static gops_status create(gops_plan *draft, gops_type data, const gops_options *
     return gops_plan_finish(draft, data, &wanted, plan, error);
 }
 
-/* Reads the options, whatever their size. */
+/* 0 is the usual one. */
+static gops_status check_type(const char *name, gops_type type, gops_error *error)
+{
+    return type == 0 || gops_type_bytes(type) > 0
+               ? GOPS_OK
+               : gops_fail(error, GOPS_INVALID, "%s has type number %d, which is none", name,
+                           (int)type);
+}
+
+/* Reads the options, whatever their size; their types are checked before the tensors'. */
 static gops_status read_sized_options(const gops_options *options, gops_options *wanted,
                                       gops_plan **plan, gops_error *error)
 {
@@ -176,7 +186,11 @@ static gops_status read_sized_options(const gops_options *options, gops_options 
     }
     *plan = NULL;
     *wanted = (gops_options)GOPS_OPTIONS_INIT;
-    return options != NULL ? gops_sized_read(&gops_sized_options, options, wanted, error) : GOPS_OK;
+    if (options != NULL) {
+        GOPS_TRY(gops_sized_read(&gops_sized_options, options, wanted, error));
+    }
+    GOPS_TRY(check_type("output_type", wanted->output_type, error));
+    return check_type("residual_type", wanted->residual_type, error);
 }
 
 gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,

@@ -142,7 +142,7 @@ static void arguments(void)
     gops_test_check(status == GOPS_INVALID && none == NULL, "a host of size 1: %s", error.message);
     REFUSED(gops_choices_read(NULL, "", 0, &error), "choices is NULL");
     REFUSED(gops_choices_read(choices, NULL, 0, &error),
-            "line 1 of the choices does not begin with \"groupops-choices 2 lines=\"");
+            "line 1 of the choices does not begin with \"groupops-choices VERSION lines=COUNT\"");
     REFUSED(gops_choices_read(choices, NULL, 1, &error), "text is NULL");
     REFUSED(gops_choices_write(NULL, &byte, 1, &bytes, &error), "choices is NULL");
     REFUSED(gops_choices_write(choices, &byte, 1, NULL, &error), "bytes is NULL");

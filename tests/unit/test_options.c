@@ -54,6 +54,9 @@ static void refusals(void)
         "/shuffle, /masked, /permuted, /pairs, /rows, norm, or the part of one before its slash");
     o.algorithm = "norm";
     refuse(&o, GOPS_UNSUPPORTED, "algorithm norm serves no convolutions");
+    o = good;
+    o.output_type = (gops_type)99;
+    refuse(&o, GOPS_INVALID, "output_type has type number 99, which is none");
 }
 
 static int no_parallel(void *context, void (*task)(void *argument, int64_t index), void *argument,
@@ -168,6 +171,48 @@ static void least_budgets(void)
         gops_test_check(used == enough, "%s, problem %zu: %lld bytes of %lld", p->algorithm, i,
                         (long long)used, (long long)enough);
     }
+}
+
+/* Taps so far apart that a padded copy has gigabytes: what copies is not chosen, whatever the budget. */
+static void far_taps(void)
+{
+    const gops_problem problems[] = {
+        {.data = GOPS_TEST_TENSOR(GOPS_I32, 1, 32, 16, 16),
+         .filter = GOPS_TEST_TENSOR(GOPS_I32, 32, 1, 1, 3, 3)},
+        {.data = GOPS_TEST_TENSOR(GOPS_F32, 1, 32, 16, 16),
+         .filter = GOPS_TEST_TENSOR(GOPS_F32, 32, 1, 1, 3, 3)},
+        {.data = GOPS_TEST_TENSOR(GOPS_U8, 1, 32, 16, 16),
+         .filter = GOPS_TEST_TENSOR(GOPS_I8, 32, 1, 1, 3, 3),
+         .output_type = GOPS_U8},
+    };
+    for (int i = 0; i < (int)(sizeof problems / sizeof problems[0]); i++)
+        for (int64_t far = 1 << 12; far <= 1 << 24; far *= 64) {
+            gops_problem p = problems[i];
+            p.conv = (gops_conv_attributes){
+                .dilations = LIST(far, 1), .pads_begin = LIST(far, 1), .pads_end = LIST(far, 1)};
+            const int64_t bytes = workspace_of(&p, GOPS_UNLIMITED);
+            gops_test_check(bytes >= 0 && bytes < 1 << 18,
+                            "problem %d: %lld bytes for taps %lld apart", i, (long long)bytes,
+                            (long long)far);
+        }
+}
+
+/* What is left where no algorithm takes a budget, or every one that would is left out. */
+static void none_serves(void)
+{
+    gops_problem p = conv_problem();
+    gops_plan *plan = NULL;
+    gops_error error = gops_fresh_error();
+    p.max_workspace = 1;
+    gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_INVALID &&
+                        strstr(error.message, "no algorithm fits: max_workspace is 1; ") != NULL,
+                    "%s", error.message);
+    p = (gops_problem){.divisible = 1,
+                       .data = GOPS_TEST_TENSOR(GOPS_BF16, 1, 2048, 9, 9),
+                       .filter = GOPS_TEST_TENSOR(GOPS_BF16, 1, 3, 2048, 7, 7)};
+    gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_UNSUPPORTED &&
+                        strstr(error.message, "divisible leaves out ") == error.message,
+                    "%s", error.message);
 }
 
 /* The number of bytes that a refusal for max_workspace names; 0 where there is none. */
@@ -287,6 +332,8 @@ int main(void)
                                            {"host_refusals", host_refusals},
                                            {"budgets", budgets},
                                            {"least_budgets", least_budgets},
+                                           {"far_taps", far_taps},
+                                           {"none_serves", none_serves},
                                            {"names", names},
                                            {"instruction_sets", instruction_sets},
                                            {NULL, NULL}};

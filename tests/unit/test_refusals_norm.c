@@ -77,7 +77,7 @@ static void coefficients(void)
     gops_error error = gops_fresh_error();
     gops_check_refusal("scale", gops_norm_shape(&p.data, &type, &good, &p.norm, &shape, &error),
                        &error, GOPS_INVALID,
-                       "scale is f64, data is f32; GroupNormalization takes one type for both");
+                       "scale is f64, data is f32; GroupNormalization takes one type for all");
     gops_check_refusal("bias", gops_norm_shape(&p.data, &good, &rank, &p.norm, &shape, &error),
                        &error, GOPS_INVALID,
                        "bias has rank 2 and 15 values; it must be of rank 1 with the data's 15 "

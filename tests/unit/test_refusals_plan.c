@@ -127,6 +127,10 @@ static void filters(void)
     p = packer;
     p.algorithm = "implicit";
     mix(&packer, &p, NULL, "algorithm gemm; the plan's is implicit");
+    p.operation = GOPS_PROBLEM_DECONV;
+    p.algorithm = "gemm";
+    p.data.dims[1] = GROUPS * 7;
+    mix(&packer, &p, NULL, "operation conv; the plan's is deconv");
     p = conv(GOPS_F64);
     mix(&packer, &p, NULL, "data type f32; the plan's is f64");
 }
@@ -154,9 +158,9 @@ static void mix_orders(const gops_problem *packer, const gops_problem *other)
     gops_problem_plan(packer, &packs, NULL);
     gops_problem_plan(other, &takes, NULL);
     gops_filter_create(packs, zeros, NULL, &filter, NULL);
-    snprintf(algorithm, sizeof algorithm, "algorithm %s", other->algorithm);
+    snprintf(algorithm, sizeof algorithm, "the weights of %s", other->algorithm);
     gops_test_check(gops_filter_update(takes, filter, zeros, NULL, &error) == GOPS_INVALID &&
-                        strstr(error.message, "another shape or stride") != NULL &&
+                        strstr(error.message, "other sizes, strides or max_workspace") != NULL &&
                         strstr(error.message, algorithm) != NULL,
                     "%s", error.message);
     gops_filter_destroy(filter);
