@@ -34,10 +34,17 @@ bool gops_test_isa_runs(const char *isa)
     return runs;
 }
 
+static void skip_unless_runs(void)
+{
+    if (gops_isa() == NULL)
+        gops_test_skip("%s does not run on this processor", getenv("GROUPOPS_ISA"));
+}
+
 bool gops_test_every_isa(void (*run)(void *context), void *context)
 {
     bool runs, all = true;
     if (getenv("GROUPOPS_ISA") != NULL) {
+        skip_unless_runs();
         run(context);
         return gops_isa_name(1, NULL) == NULL;
     }
@@ -342,7 +349,6 @@ int gops_test_reshaped_result(gops_problem packed, gops_problem problem, gops_te
 
 void gops_test_keep_isa(void)
 {
-    if (gops_isa() == NULL)
-        gops_test_skip("%s does not run on this processor", getenv("GROUPOPS_ISA"));
+    skip_unless_runs();
     setenv("GROUPOPS_ISA", gops_isa(), 1);
 }

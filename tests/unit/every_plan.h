@@ -15,8 +15,8 @@ enum {
 /* What to do with each plan. Returns 0 to go no further. */
 typedef int gops_test_each(void *context, const gops_plan *plan);
 
-/* Calls `run` for every instruction set that runs here (where GROUPOPS_ISA is set: that one), which
- * it makes that of new plans. Returns whether these are all that the library was built for. */
+/* Calls `run` for every instruction set that runs here (where GROUPOPS_ISA is set: that one, or the case is skipped),
+ * which it makes that of new plans. Returns whether these are all that the library was built for. */
 bool gops_test_every_isa(void (*run)(void *context), void *context);
 
 /* Plans the problem for each of those and every algorithm that takes it, whose name is then the problem's, and hands
