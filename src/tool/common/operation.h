@@ -54,7 +54,7 @@ gops_tensor gops_operation_bias(const gops_settings *settings, const gops_tensor
 /* Whether a convolution is quantized: groupops/quantization.h. */
 bool gops_operation_is_quantized(const gops_settings *settings, const gops_tensor *inputs);
 
-/* Whether the tensor that stands for the bias has so many elements. */
+/* Whether the bias has one element for each output channel. */
 bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_tensor *output,
                                gops_tool_error *error);
 

@@ -9,7 +9,7 @@
  * elements. */
 void gops_random_fill(gops_type type, void *elements, size_t bytes, uint64_t seed);
 
-/* The seed by which elements `first` on of that seed come first. */
+/* The seed whose first element is element `first` of the sequence of `seed`. */
 uint64_t gops_random_skip(uint64_t seed, int64_t first);
 
 #endif

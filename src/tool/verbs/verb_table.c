@@ -7,16 +7,17 @@
 
 enum { OPERATIONS = GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_NORM };
 
+/* clang-format off */
 const gops_verb gops_verbs[] = {
     {"run", GOPS_IN_RUN, gops_verb_run, OPERATIONS, 0, 0, NULL,
      "run conv|deconv|norm --data=X.npy --filter=W.npy --output=Y.npy [flags]",
      "computes one operation on arrays in .npy files",
      "Reads the tensors, computes, and writes the output as a .npy file of the same type.\n"
      "norm has --scale and --bias in place of --filter.",
-     "groupops run conv --data=x.npy --filter=w.npy --pads-begin=1,1 --pads-end=1,1 "
-     "--output=y.npy\n"
-     "groupops run norm --data=y.npy --scale=s.npy --bias=b.npy --num-groups=2 --epsilon=1e-5 "
-     "--output=z.npy"},
+     "groupops run conv --data=x.npy --filter=w.npy --pads-begin=1,1 --pads-end=1,1"
+     " --output=y.npy\n"
+     "groupops run norm --data=y.npy --scale=s.npy --bias=b.npy --num-groups=2 --epsilon=1e-5"
+     " --output=z.npy"},
     {"plan", GOPS_IN_PLAN, gops_verb_plan, OPERATIONS, 0, 0, NULL,
      "plan conv|deconv|norm --data=SHAPE --filter=SHAPE [flags]",
      "shows the output's shape, the pads, and the algorithm with its reason",
@@ -28,26 +29,22 @@ const gops_verb gops_verbs[] = {
      "bench conv|deconv|norm --data=SHAPE --filter=SHAPE [flags], or bench --suite=NAME [flags]",
      "times one layer, or the layers of a suite",
      "Takes shapes, and times the execution alone on random elements: the plan is made and the\n"
-     "filter packed beforehand, and one execution goes before as a warm-up. Behind the\n"
-     "table of a suite a terminal gets bars of the times, and while it runs its progress, with "
-     "the\n"
-     "time that is left.",
-     "groupops bench conv --data=1,128,56,56 --filter=32,4,4,3,3 --pads-begin=1,1 "
-     "--pads-end=1,1\n"
+     "filter packed beforehand, and one execution goes before as a warm-up. Behind the table of\n"
+     "a suite a terminal gets bars of the times, and while it runs its progress, with the time\n"
+     "that is left.",
+     "groupops bench conv --data=1,128,56,56 --filter=32,4,4,3,3 --pads-begin=1,1 --pads-end=1,1\n"
      "groupops bench --suite=smoke --reps=3 --seconds=0 --plot=smoke.svg"},
     {"compare", GOPS_IN_COMPARE, gops_verb_compare, 0, 2, 2, "two files: A.npy B.npy",
      "compare A.npy B.npy [--max-ulp=NUMBER] [--max-difference=NUMBER] [--type=TYPE]",
      "says where two tensors differ most",
      "Shows how many elements differ, and of the worst ones index, values and distance. Distances\n"
-     "are counted in ulp, units in the last place: the elements of the type that one passes on "
-     "the\n"
-     "way from the one to the other, so that neighbours are 1 apart, and integers as far as their\n"
-     "difference. The zeros of both signs are equal, and so is a NaN to a NaN; a NaN is beyond\n"
-     "everything else.\n"
+     "are counted in ulp, units in the last place: the elements of the type that one passes on\n"
+     "the way from the one to the other, so that neighbours are 1 apart, and integers as far as\n"
+     "their difference. The zeros of both signs are equal, and so is a NaN to a NaN; a NaN is\n"
+     "beyond everything else.\n"
      "\n"
-     "An element is allowed to be --max-ulp apart, or --max-difference. Where one is not, the "
-     "exit\n"
-     "status is 1; shapes and types that are not the same are refused.",
+     "An element is allowed to be --max-ulp apart, or --max-difference. Where one is not, the\n"
+     "exit status is 1; shapes and types that are not the same are refused.",
      "groupops compare y.npy y.npy\n"
      "groupops compare y.npy z.npy --max-ulp=4 --max-difference=10"},
     {"info", GOPS_IN_INFO, gops_verb_info, 0, 0, 0, NULL, "info",
@@ -80,6 +77,7 @@ const gops_verb gops_verbs[] = {
 #endif
     {0},
 };
+/* clang-format on */
 
 const gops_verb *gops_verb_find(const char *name)
 {

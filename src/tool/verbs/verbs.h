@@ -36,7 +36,7 @@ typedef struct gops_verb {
     unsigned operations; /* which may follow it; 0: none */
     int min_files, max_files;
     const char *needs; /* the files, in the message where they are missing */
-    const char *usage; /* behind "groupops ", one form a line */
+    const char *usage; /* behind "groupops "; between its forms, if there are two, ", or " */
     const char *summary;
     const char *about;    /* paragraphs, with empty lines between them */
     const char *examples; /* command lines that work, one a line */
