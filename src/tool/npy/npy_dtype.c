@@ -56,7 +56,7 @@ bool gops_npy_read_dtype(const char *text, size_t count, gops_npy_header *header
                          gops_tool_error *error)
 {
     const int shown = count < 40 ? (int)count : 40;
-    const bool ordered = count != 0 && strchr("<>=|", text[0]) != NULL;
+    const bool ordered = count != 0 && memchr("<>=|", text[0], 4) != NULL;
     const char *name = ordered ? text + 1 : text;
     const size_t length = count - ordered;
     const gops_type type = find_type(name, length);

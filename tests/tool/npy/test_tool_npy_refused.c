@@ -27,6 +27,17 @@ static void expect_refusal(const char *what, const char *message)
 
 #define READ_DTYPES "; the dtypes f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 are read"
 
+/* A byte of 0 is not a byte order. The message ends where it stands. */
+static void refuse_zero_order(void)
+{
+    static const char descr[] = "\0f4";
+    static gops_tool_error error;
+    gops_npy_header header = {0};
+    const bool read = gops_npy_read_dtype(descr, sizeof descr - 1, &header, &error);
+    gops_test_check(!read && strcmp(error.message, "descr '' is unknown" READ_DTYPES) == 0, "%s",
+                    read ? "read" : error.message);
+}
+
 static void refused_dtypes(void)
 {
     static const struct {
@@ -61,6 +72,7 @@ static void refused_dtypes(void)
         tool_npy_write_raw("x.npy", 1, header, "12345678", 8);
         expect_refusal(header, cases[i].message);
     }
+    refuse_zero_order();
 }
 
 #define DESCR "'descr': '<f4', "
