@@ -18,9 +18,10 @@ static void print_isas(void)
         printf("%s%s%s", i == 0 ? "" : ", ", name, runs ? "" : " (not on this processor)");
     }
     const char *used = gops_isa();
-    const char *forced = getenv("GROUPOPS_ISA");
+    const char *forced = getenv("GROUPOPS_ISA"); /* an empty one forces nothing */
     if (used != NULL) {
-        printf("; used: %s%s\n", used, forced != NULL ? " (by GROUPOPS_ISA)" : "");
+        printf("; used: %s%s\n", used,
+               forced != NULL && *forced != '\0' ? " (by GROUPOPS_ISA)" : "");
     } else {
         printf("; used: none, for GROUPOPS_ISA names none of those that run\n");
     }

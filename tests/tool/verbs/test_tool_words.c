@@ -206,10 +206,15 @@ static void info_with_a_forced_isa(void)
 {
     const tool_surroundings portable = {.variable = "GROUPOPS_ISA", .value = "portable"};
     const tool_surroundings none = {.variable = "GROUPOPS_ISA", .value = "none-such"};
+    const tool_surroundings empty = {.variable = "GROUPOPS_ISA", .value = ""};
     tool_result result;
     tool_run(&result, "info", &portable);
     gops_test_check(strstr(result.out, "used: portable (by GROUPOPS_ISA)\n") != NULL, "%s",
                     result.out);
+    tool_run(&result, "info", &empty);
+    gops_test_check(strstr(result.out, "used: ") != NULL &&
+                        strstr(result.out, "GROUPOPS_ISA") == NULL,
+                    "%s", result.out);
     tool_run(&result, "info", &none);
     gops_test_check(result.exit_code == 0 && strstr(result.out, "used: none") != NULL, "%s",
                     result.out);
