@@ -47,8 +47,8 @@ static bool fail_file(gops_whole_file *file, const char *what, gops_tool_error *
     }
     if (file->replaces) {
         unlink(file->temporary);
-        unfinished = NULL;
     }
+    unfinished = NULL;
     return false;
 }
 

@@ -123,6 +123,27 @@ static void ending_signal(void)
     }
 }
 
+/* A process that joined, and failed to write, leaves the file to the one that made it. */
+static void ending_signal_after_a_failure(void)
+{
+    int status = -1;
+    make_file("out", "made", 0644);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        static gops_tool_error error;
+        static gops_whole_file file;
+        if (!gops_whole_file_join("file", "out", &file, &error) || close(file.descriptor) != 0 ||
+            gops_whole_file_write(&file, "half", 4, &error))
+            _exit(99);
+        raise(SIGTERM);
+    }
+    waitpid(child, &status, 0);
+    gops_test_check(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "status %d", status);
+    expect_content("made");
+    remove("out");
+}
+
 /* A file that was there before stays as it was. */
 static void ending_signal_with_an_old_file(void)
 {
@@ -313,6 +334,7 @@ int main(void)
     static const gops_test_case cases[] = {
         {"no_signal", no_signal},
         {"ending_signal", ending_signal},
+        {"ending_signal_after_a_failure", ending_signal_after_a_failure},
         {"ending_signal_with_an_old_file", ending_signal_with_an_old_file},
         {"ignored_signal", ignored_signal},
         {"permissions_stay", permissions_stay},
