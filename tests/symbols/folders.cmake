@@ -22,7 +22,7 @@ list(APPEND uses_methods/subconv ${uses_methods/implicit}) # which its products 
 list(APPEND uses_methods/winograd ${uses_methods/implicit}) # which stores what becomes of 8 bits
 
 set(seen "")
-foreach(folder common npy png bench demo ir verbs)
+foreach(folder common npy operands png bench demo ir verbs)
   list(APPEND seen tool/${folder})
   set(uses_tool/${folder} ${seen})
 endforeach()

@@ -5,8 +5,8 @@
 #include "common/flags.h"
 #include "common/machine.h"
 #include "common/random_fill.h"
-#include "npy/quantization.h"
-#include "npy/slopes.h"
+#include "operands/slopes.h"
+#include "operands/tool_quantization.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,9 +120,9 @@ static bool prepare_convolution(bench_subject *subject, gops_tool_error *error)
         gops_random_fill(bias.type, subject->bias, bytes, 2);
         subject->tensor_bytes += bytes;
     }
-    return gops_quantization_read(settings, subject->inputs, output, &subject->quantization,
-                                  error) &&
-           gops_slopes_read(settings, output, &subject->slopes, error) &&
+    return gops_tool_quantization_read(settings, subject->inputs, output, &subject->quantization,
+                                       error) &&
+           gops_tool_slopes_read(settings, output, &subject->slopes, error) &&
            (gops_filter_create(subject->plan, subject->elements[1], subject->quantization.given,
                                &subject->filter, &refusal) == GOPS_OK ||
             refuse_message(error, &refusal));
@@ -293,7 +293,7 @@ static void release_subject(bench_subject *subject)
         free(subject->elements[i]);
     }
     free(subject->bias);
-    gops_quantization_release(&subject->quantization);
+    gops_tool_quantization_release(&subject->quantization);
     free(subject->slopes);
     free(subject->output);
     free(subject->workspace);

@@ -48,18 +48,19 @@ typedef struct gops_settings {
     int residual_type; /* no flag: of the residual's file; 0: the output's */
     gops_activation activation;
     bool residual_after_activation;
-    const char *means; /* each a number, or the path of a .npy file; npy/moments.h reads them */
+    /* each a number, or the path of a .npy file; the folder operands reads them */
+    const char *means;
     const char *variances;
-    const char *slopes; /* of prelu: a number, or the path of a .npy file; npy/slopes.h reads it */
-    /* quantized convolutions: npy/quantization.h reads them, where they are given */
+    const char *slopes; /* of prelu */
+    const char *filter_scales;
+    const char *filter_zero_points;
+    /* quantized convolutions */
     double data_scale;
     double output_scale;
     double residual_scale;
     int32_t data_zero_point;
     int32_t output_zero_point;
     int32_t residual_zero_point;
-    const char *filter_scales; /* a number, or the path of a .npy file */
-    const char *filter_zero_points;
     /* options */
     const char *algorithm;
     int32_t threads;

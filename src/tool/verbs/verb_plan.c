@@ -1,7 +1,7 @@
 /* verb_plan.c: shows the plan of an operation. */
 #include "common/json.h"
-#include "npy/quantization.h"
-#include "npy/slopes.h"
+#include "operands/slopes.h"
+#include "operands/tool_quantization.h"
 #include "verbs/verbs.h"
 
 #include <inttypes.h>
@@ -62,11 +62,11 @@ static bool check_convolution(const gops_settings *settings, const gops_tensor *
         !gops_operation_check_bias(&settings->bias, &info->shape.output, error)) {
         return false;
     }
-    if (!gops_quantization_read(settings, inputs, &info->shape.output, &quantization, error)) {
+    if (!gops_tool_quantization_read(settings, inputs, &info->shape.output, &quantization, error)) {
         return false;
     }
-    gops_quantization_release(&quantization);
-    const bool done = gops_slopes_read(settings, &info->shape.output, &slopes, error);
+    gops_tool_quantization_release(&quantization);
+    const bool done = gops_tool_slopes_read(settings, &info->shape.output, &slopes, error);
     free(slopes);
     return done;
 }

@@ -4,10 +4,10 @@
  * allocated, and the filter is freed once it is packed. So the peak of memory is the data, the
  * packed filter, the output and the workspace. */
 #include "common/whole_file.h"
-#include "npy/moments.h"
-#include "npy/quantization.h"
-#include "npy/run_files.h"
-#include "npy/slopes.h"
+#include "operands/moments.h"
+#include "operands/run_files.h"
+#include "operands/slopes.h"
+#include "operands/tool_quantization.h"
 #include "verbs/verbs.h"
 
 #include <stdlib.h>
@@ -34,11 +34,13 @@ static bool make_plan(run_state *state, gops_tool_error *error)
         return false;
     }
     if (state->operation->inputs != 2) {
-        return gops_moments_read(&state->settings, output, &state->means, &state->variances, error);
+        return gops_tool_moments_read(&state->settings, output, &state->means, &state->variances,
+                                      error);
     }
     return gops_run_files_check(&state->settings, &state->files, output, error) &&
-           gops_quantization_read(&state->settings, inputs, output, &state->quantization, error) &&
-           gops_slopes_read(&state->settings, output, &state->slopes, error);
+           gops_tool_quantization_read(&state->settings, inputs, output, &state->quantization,
+                                       error) &&
+           gops_tool_slopes_read(&state->settings, output, &state->slopes, error);
 }
 
 static bool read_file(gops_npy_file *file, void **elements, gops_tool_error *error)
@@ -124,7 +126,7 @@ static void release_run(run_state *state)
     }
     free(state->bias);
     free(state->residual);
-    gops_quantization_release(&state->quantization);
+    gops_tool_quantization_release(&state->quantization);
     free(state->slopes);
     free(state->means);
     free(state->variances);

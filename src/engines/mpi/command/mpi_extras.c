@@ -1,7 +1,7 @@
 /* mpi_extras.c: scales, zero points and slopes of the rank's channels. */
 #include "mpi_extras.h"
 
-#include "npy/slopes.h"
+#include "operands/slopes.h"
 
 #include <stdlib.h>
 
@@ -20,14 +20,14 @@ bool gops_mpi_extras_read(const gops_settings *settings, const gops_tensor *inpu
                           const gops_mpi_plan_info *info, gops_mpi_extras *extras,
                           gops_tool_error *error)
 {
-    return gops_quantization_read(settings, inputs, &info->shape.output, &extras->quantization,
-                                  error) &&
-           gops_slopes_read(settings, &info->shape.output, &extras->slopes, error);
+    return gops_tool_quantization_read(settings, inputs, &info->shape.output, &extras->quantization,
+                                       error) &&
+           gops_tool_slopes_read(settings, &info->shape.output, &extras->slopes, error);
 }
 
 void gops_mpi_extras_release(gops_mpi_extras *extras)
 {
-    gops_quantization_release(&extras->quantization);
+    gops_tool_quantization_release(&extras->quantization);
     free(extras->slopes);
 }
 

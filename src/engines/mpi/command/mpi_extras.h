@@ -5,7 +5,7 @@
 
 #include "mpi_command.h"
 
-#include "npy/quantization.h"
+#include "operands/tool_quantization.h"
 
 typedef struct gops_mpi_extras {
     gops_tool_quantization quantization;

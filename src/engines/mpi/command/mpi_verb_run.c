@@ -4,7 +4,7 @@
 #include "mpi_npy.h"
 
 #include "common/whole_file.h"
-#include "npy/run_files.h"
+#include "operands/run_files.h"
 
 #include <stdlib.h>
 

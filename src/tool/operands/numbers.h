@@ -1,7 +1,7 @@
 /* numbers.h: what a flag of NUMBER|FILE holds: a number for all output channels, or a .npy file with
  * one for each of them. */
-#ifndef GOPS_NPY_NUMBERS_H
-#define GOPS_NPY_NUMBERS_H
+#ifndef GOPS_OPERANDS_NUMBERS_H
+#define GOPS_OPERANDS_NUMBERS_H
 
 #include "common/tool_error.h"
 

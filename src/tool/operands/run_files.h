@@ -1,7 +1,7 @@
 /* run_files.h: the .npy files that `run` computes from. They are opened and checked before any element is
  * read or any large buffer is allocated. */
-#ifndef GOPS_NPY_RUN_FILES_H
-#define GOPS_NPY_RUN_FILES_H
+#ifndef GOPS_OPERANDS_RUN_FILES_H
+#define GOPS_OPERANDS_RUN_FILES_H
 
 #include "common/operation.h"
 #include "npy/npy.h"

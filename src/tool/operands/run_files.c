@@ -1,5 +1,5 @@
 /* run_files.c: the .npy files that `run` computes from. */
-#include "npy/run_files.h"
+#include "operands/run_files.h"
 
 #include <string.h>
 

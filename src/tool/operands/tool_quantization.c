@@ -1,9 +1,9 @@
-/* quantization.c: reads scales and zero points, each a number or a file, and refuses by its flag's
+/* tool_quantization.c: reads scales and zero points, each a number or a file, and refuses by its flag's
  * name what is none. */
-#include "npy/quantization.h"
+#include "operands/tool_quantization.h"
 
 #include "common/flags.h"
-#include "npy/numbers.h"
+#include "operands/numbers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -181,9 +181,9 @@ static bool read_all(const gops_settings *settings, const gops_tensor *inputs,
            read_filter(settings, &inputs[1], output, to, error);
 }
 
-bool gops_quantization_read(const gops_settings *settings, const gops_tensor *inputs,
-                            const gops_tensor *output, gops_tool_quantization *read,
-                            gops_tool_error *error)
+bool gops_tool_quantization_read(const gops_settings *settings, const gops_tensor *inputs,
+                                 const gops_tensor *output, gops_tool_quantization *read,
+                                 gops_tool_error *error)
 {
     memset(read, 0, sizeof *read);
     if (settings->filter_scales == NULL && !is_any_given(settings)) {
@@ -192,13 +192,13 @@ bool gops_quantization_read(const gops_settings *settings, const gops_tensor *in
     read->values.size = sizeof read->values;
     read->given = &read->values;
     if (!read_all(settings, inputs, output, read, error)) {
-        gops_quantization_release(read);
+        gops_tool_quantization_release(read);
         return false;
     }
     return true;
 }
 
-void gops_quantization_release(gops_tool_quantization *read)
+void gops_tool_quantization_release(gops_tool_quantization *read)
 {
     free(read->filter_scales);
     free(read->filter_zero_points);

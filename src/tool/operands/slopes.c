@@ -1,9 +1,9 @@
 /* slopes.c: a slope as a number, which is rounded to the output's type, or slopes of that type in a
  * file. */
-#include "npy/slopes.h"
+#include "operands/slopes.h"
 
 #include "npy/element.h"
-#include "npy/numbers.h"
+#include "operands/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static bool fill(const gops_tool_numbers *read, const gops_tensor *output, void 
     return true;
 }
 
-bool gops_slopes_read(const gops_settings *settings, const gops_tensor *output, void **slopes,
-                      gops_tool_error *error)
+bool gops_tool_slopes_read(const gops_settings *settings, const gops_tensor *output, void **slopes,
+                           gops_tool_error *error)
 {
     gops_tool_numbers read = {.flag = "slopes", .text = settings->slopes};
     *slopes = NULL;

@@ -1,8 +1,8 @@
 /* moments.c: means and variances, each a number or a file with one for each group, of all images or
  * of every one. */
-#include "npy/moments.h"
+#include "operands/moments.h"
 
-#include "npy/numbers.h"
+#include "operands/numbers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,8 +51,8 @@ static bool read_moments(const char *flag, const char *text, const gops_tensor *
     return done;
 }
 
-bool gops_moments_read(const gops_settings *settings, const gops_tensor *data, void **means,
-                       void **variances, gops_tool_error *error)
+bool gops_tool_moments_read(const gops_settings *settings, const gops_tensor *data, void **means,
+                            void **variances, gops_tool_error *error)
 {
     *means = NULL;
     *variances = NULL;

@@ -1,5 +1,5 @@
 /* numbers.c: reads a number or a file of them, and refuses by its flag's name what is none. */
-#include "npy/numbers.h"
+#include "operands/numbers.h"
 
 #include "npy/element.h"
 #include "npy/npy.h"
