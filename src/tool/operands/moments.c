@@ -7,14 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static bool check(const gops_tool_numbers *read, int64_t groups, int64_t all,
-                  gops_tool_error *error)
+static bool check_count(const gops_tool_numbers *read, int64_t groups, int64_t all,
+                        gops_tool_error *error)
 {
-    if (read->type != 0 && read->type != GOPS_F32 && read->type != GOPS_F64) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                "--%s: the elements of %s are %s; f32 or f64 is needed", read->flag,
-                                read->text, gops_type_name(read->type));
-    }
     return read->count == 1 || read->count == groups || read->count == all ||
            gops_tool_refuse(error, GOPS_EXIT_FAILED,
                             "--%s: %s has %" PRId64 " elements; there must be 1, or one for each "
@@ -45,7 +40,8 @@ static bool read_moments(const char *flag, const char *text, const gops_tensor *
 {
     gops_tool_numbers read = {.flag = flag, .text = text};
     const int64_t all = data->dims[0] * groups;
-    const bool done = gops_numbers_read(&read, 0, error) && check(&read, groups, all, error) &&
+    const bool done = gops_numbers_read(&read, 0, error) && gops_numbers_check_real(&read, error) &&
+                      check_count(&read, groups, all, error) &&
                       fill(&read, data->type == GOPS_F64, all, moments, error);
     free(read.elements);
     return done;

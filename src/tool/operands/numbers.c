@@ -28,6 +28,14 @@ bool gops_numbers_read(gops_tool_numbers *numbers, gops_type type, gops_tool_err
     return done || gops_tool_prefix(error, "--%s", numbers->flag);
 }
 
+bool gops_numbers_check_real(const gops_tool_numbers *numbers, gops_tool_error *error)
+{
+    return numbers->type == 0 || numbers->type == GOPS_F32 || numbers->type == GOPS_F64 ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "--%s: the elements of %s are %s; f32 or f64 is needed", numbers->flag,
+                            numbers->text, gops_type_name(numbers->type));
+}
+
 bool gops_numbers_check_count(const gops_tool_numbers *numbers, const gops_tensor *output,
                               gops_tool_error *error)
 {

@@ -20,6 +20,9 @@ typedef struct gops_tool_numbers {
  * a file must be (gops_npy_retype); 0: any. */
 bool gops_numbers_read(gops_tool_numbers *numbers, gops_type type, gops_tool_error *error);
 
+/* Whether the elements of a file are f32 or f64. */
+bool gops_numbers_check_real(const gops_tool_numbers *numbers, gops_tool_error *error);
+
 /* Whether there is one of them, or one for each output channel. */
 bool gops_numbers_check_count(const gops_tool_numbers *numbers, const gops_tensor *output,
                               gops_tool_error *error);

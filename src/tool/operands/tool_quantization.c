@@ -58,11 +58,6 @@ static bool take_scale(const gops_tool_numbers *read, int64_t index, gops_type f
 static bool take_scales(const gops_tool_numbers *read, gops_type filter, gops_tool_quantization *to,
                         gops_tool_error *error)
 {
-    if (read->type != 0 && read->type != GOPS_F32 && read->type != GOPS_F64) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                "--%s: the elements of %s are %s; f32 or f64 is needed", read->flag,
-                                read->text, gops_type_name(read->type));
-    }
     to->filter_scales = calloc((size_t)read->count + 1, sizeof(double));
     if (to->filter_scales == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "--%s: no memory", read->flag);
@@ -111,6 +106,7 @@ static bool read_filter(const gops_settings *settings, const gops_tensor *filter
     gops_tool_numbers zeros = {.flag = "filter-zero-points", .text = settings->filter_zero_points};
     const bool done = (scales.text == NULL || (gops_numbers_read(&scales, 0, error) &&
                                                gops_numbers_check_count(&scales, output, error) &&
+                                               gops_numbers_check_real(&scales, error) &&
                                                take_scales(&scales, filter->type, to, error))) &&
                       (zeros.text == NULL || (gops_numbers_read(&zeros, 0, error) &&
                                               gops_numbers_check_count(&zeros, output, error) &&
@@ -120,16 +116,26 @@ static bool read_filter(const gops_settings *settings, const gops_tensor *filter
     return done;
 }
 
-/* One flag's single scale and another's single zero point; the zero point of a tensor that is not
- * of 8 bits is not read. */
-static bool read_tensor(const gops_settings *settings, const char *scale_flag, double scale,
-                        float *scale_to, const char *zero_flag, int32_t zero, gops_type type,
-                        int32_t *zero_to, gops_tool_error *error)
+/* A tensor's one scale and one zero point: their flags, what these gave, and where it goes. */
+typedef struct tensor_flags {
+    gops_type type;
+    const char *scale_flag;
+    double scale;
+    float *scale_to;
+    const char *zero_flag;
+    int32_t zero;
+    int32_t *zero_to;
+} tensor_flags;
+
+/* The zero point of a tensor that is not of 8 bits is not checked. */
+static bool read_tensor(const gops_settings *settings, const tensor_flags *flags,
+                        gops_tool_error *error)
 {
-    *zero_to = zero;
-    return (!gops_flags_given(settings, scale_flag) ||
-            check_scale(scale_flag, "", scale, scale_to, error)) &&
-           (!is_8_bit(type) || check_zero_point(zero_flag, "", zero, type, error));
+    *flags->zero_to = flags->zero;
+    return (!gops_flags_given(settings, flags->scale_flag) ||
+            check_scale(flags->scale_flag, "", flags->scale, flags->scale_to, error)) &&
+           (!is_8_bit(flags->type) ||
+            check_zero_point(flags->zero_flag, "", flags->zero, flags->type, error));
 }
 
 /* Whether flags of quantized convolutions alone were given. */
@@ -168,17 +174,20 @@ static bool read_all(const gops_settings *settings, const gops_tensor *inputs,
                                 gops_type_name(inputs[0].type), gops_type_name(inputs[1].type),
                                 settings->output_type != 0 ? "with" : "without");
     }
-    return read_tensor(settings, "data-scale", settings->data_scale, &values->data_scale,
-                       "data-zero-point", settings->data_zero_point, inputs[0].type,
-                       &values->data_zero_point, error) &&
-           read_tensor(settings, "output-scale", settings->output_scale, &values->output_scale,
-                       "output-zero-point", settings->output_zero_point, output->type,
-                       &values->output_zero_point, error) &&
-           read_tensor(settings, "residual-scale", settings->residual_scale,
-                       &values->residual_scale, "residual-zero-point",
-                       settings->residual_zero_point, residual, &values->residual_zero_point,
-                       error) &&
-           read_filter(settings, &inputs[1], output, to, error);
+    const tensor_flags tensors[] = {
+        {inputs[0].type, "data-scale", settings->data_scale, &values->data_scale, "data-zero-point",
+         settings->data_zero_point, &values->data_zero_point},
+        {output->type, "output-scale", settings->output_scale, &values->output_scale,
+         "output-zero-point", settings->output_zero_point, &values->output_zero_point},
+        {residual, "residual-scale", settings->residual_scale, &values->residual_scale,
+         "residual-zero-point", settings->residual_zero_point, &values->residual_zero_point},
+    };
+    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
+        if (!read_tensor(settings, &tensors[i], error)) {
+            return false;
+        }
+    }
+    return read_filter(settings, &inputs[1], output, to, error);
 }
 
 bool gops_tool_quantization_read(const gops_settings *settings, const gops_tensor *inputs,
