@@ -2,8 +2,9 @@
 #include "bench/bench_measure.h"
 
 #include "bench/bench_gemm.h"
+#include "common/clock.h"
 #include "common/flags.h"
-#include "common/machine.h"
+#include "common/memory.h"
 #include "common/random_fill.h"
 #include "operands/slopes.h"
 #include "operands/tool_quantization.h"
@@ -83,7 +84,7 @@ static bool add_tensor_bytes(const gops_tensor *tensor, double *sum, gops_tool_e
  * needs more than the machine has is refused before anything is allocated. */
 static bool check_memory(const bench_subject *subject, gops_tool_error *error)
 {
-    const double there = (double)gops_machine_bytes();
+    const double there = (double)gops_memory_bytes();
     double needed = (double)subject->info.workspace_bytes + (double)subject->info.filter_bytes;
     for (int i = 0; i < subject->layer->operation->inputs; i++) {
         if (!add_tensor_bytes(&subject->inputs[i], &needed, error)) {
@@ -243,21 +244,21 @@ static bool time_executions(bench_subject *subject, gops_bench_result *result,
     const gops_settings *settings = &subject->layer->settings;
     const int64_t reps = settings->reps != 0 ? settings->reps : MIN_REPS;
     const double seconds = gops_flags_given(settings, "seconds") ? settings->seconds : min_seconds;
-    const double begin = gops_machine_ms();
+    const double begin = gops_clock_ms();
     double end = begin;
     result->gemm_ms_min = INFINITY;
     for (result->reps = 0;
          result->reps < reps || (end - begin < seconds * 1e3 && result->reps < GOPS_TOOL_MAX_REPS);
          result->reps++) {
-        const double start = gops_machine_ms();
+        const double start = gops_clock_ms();
         if (!execute_subject(subject->plan, subject, error)) {
             return false;
         }
-        end = gops_machine_ms();
+        end = gops_clock_ms();
         subject->samples[result->reps] = end - start;
         if (subject->trace.count != 0) {
             gops_gemm_trace_replay(&subject->trace);
-            const double replayed = gops_machine_ms();
+            const double replayed = gops_clock_ms();
             result->gemm_ms_min = fmin(result->gemm_ms_min, replayed - end);
             end = replayed;
         }

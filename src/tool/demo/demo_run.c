@@ -1,7 +1,7 @@
 /* demo_run.c: executes and times one operation of the demo. */
 #include "demo/demo_run.h"
 
-#include "common/machine.h"
+#include "common/clock.h"
 
 #include <stdio.h>
 
@@ -25,14 +25,14 @@ void gops_demo_shape_text(const gops_tensor *tensor, char text[GOPS_DEMO_SHAPE_B
 static gops_status execute_timed(const gops_plan *plan, const gops_arguments *arguments,
                                  double *milliseconds, gops_error *error)
 {
-    double begin = gops_machine_ms();
+    double begin = gops_clock_ms();
 
     for (int repetition = 0; repetition < REPETITIONS; repetition++) {
-        double start = gops_machine_ms();
+        double start = gops_clock_ms();
         gops_status status = gops_execute(plan, arguments, error);
         if (status != GOPS_OK)
             return status;
-        double end = gops_machine_ms();
+        double end = gops_clock_ms();
         if (repetition == 0 || end - start < *milliseconds)
             *milliseconds = end - start;
         if (end - begin > ENOUGH_MILLISECONDS)

@@ -1,5 +1,5 @@
 /* ir_execute.c: runs the prepared layers of a model. */
-#include "common/machine.h"
+#include "common/clock.h"
 #include "common/random_fill.h"
 #include "ir/ir_run.h"
 #include "npy/element.h"
@@ -82,9 +82,9 @@ static bool execute_plan(gops_ir_run *run, int index, const void *weights,
         return false;
     }
     arguments.filter = filter;
-    const double start = gops_machine_ms();
+    const double start = gops_clock_ms();
     const gops_status status = gops_execute(step->plan, &arguments, &refusal);
-    step->milliseconds = gops_machine_ms() - start;
+    step->milliseconds = gops_clock_ms() - start;
     run->live_bytes -= filter != NULL ? step->info.filter_bytes : 0;
     gops_filter_destroy(filter);
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);

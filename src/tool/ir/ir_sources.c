@@ -1,5 +1,5 @@
 /* ir_sources.c: Parameter, Const and Result, and numbers that a layer reads from a Const. */
-#include "common/machine.h"
+#include "common/memory.h"
 #include "ir/ir_run.h"
 
 #include <errno.h>
@@ -152,7 +152,7 @@ bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_
         done += got > 0 ? (size_t)got : 0;
     }
     if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) { /* the file is little-endian */
-        gops_swap_bytes(elements, step->bytes, gops_type_bytes(step->output.type));
+        gops_memory_swap(elements, step->bytes, gops_type_bytes(step->output.type));
     }
     return true;
 }

@@ -1,5 +1,5 @@
 /* npy_read.c: opens a .npy file and reads its elements. */
-#include "common/machine.h"
+#include "common/memory.h"
 #include "npy/npy.h"
 
 #include <errno.h>
@@ -184,7 +184,7 @@ static bool read_elements(gops_npy_file *file, char *elements, gops_tool_error *
                                     "%s: it has become shorter while it was read", file->path);
         }
         if (swap) {
-            gops_swap_bytes(block, count, element_bytes);
+            gops_memory_swap(block, count, element_bytes);
         }
         if (file->header.fortran_order) {
             scatter_fortran(&place, elements, block, count);

@@ -2,8 +2,8 @@
 #include "bench/bench_bars.h"
 #include "bench/bench_report.h"
 #include "bench/suite.h"
+#include "common/clock.h"
 #include "common/flags.h"
-#include "common/machine.h"
 #include "common/terminal.h"
 #include "common/whole_file.h"
 #include "verbs/verbs.h"
@@ -31,7 +31,7 @@ static void show_progress(size_t index, size_t count, const char *name, double b
     if (gops_terminal_is(stderr)) {
         fprintf(stderr, "\r\033[K[%zu/%zu] %s", index + 1, count, name);
         if (index > 0) {
-            print_left(gops_machine_ms() - begin, index, count);
+            print_left(gops_clock_ms() - begin, index, count);
         }
     }
 }
@@ -127,7 +127,7 @@ static bool bench_layers(const gops_command *command, const gops_suite *suite, g
                          gops_tool_error *error)
 {
     const bool json = command->settings.json;
-    const double begin = gops_machine_ms();
+    const double begin = gops_clock_ms();
     baseline f32 = {NULL, 0};
     for (size_t i = 0; i < suite->count; i++) {
         const gops_bench_layer *layer = &suite->layers[i];

@@ -1,5 +1,5 @@
 /* verb_ir.c: runs an OpenVINO IR. */
-#include "common/machine.h"
+#include "common/memory.h"
 #include "ir/ir_run.h"
 #include "verbs/verb_ir.h"
 
@@ -75,7 +75,7 @@ static bool start_run(gops_ir_run *run, const gops_command *command, gops_tool_e
                                   .threads = command->settings.threads,
                                   .accuracy = (gops_accuracy)command->settings.accuracy,
                                   .divisible = run->ranks != NULL};
-    run->max_bytes = gops_machine_bytes();
+    run->max_bytes = gops_memory_bytes();
     run->bin_path = make_bin_path(command->files[0]);
     run->step = calloc((size_t)run->model->layers, sizeof *run->step);
     for (int i = 0; run->step != NULL && i < run->model->layers; i++) {

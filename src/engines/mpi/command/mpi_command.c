@@ -1,8 +1,8 @@
 /* mpi_command.c: what the verbs of groupops-mpi share. */
 #include "mpi_command.h"
 
+#include "common/clock.h"
 #include "common/flags.h"
-#include "common/machine.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -130,7 +130,7 @@ bool gops_mpi_plan_operation(const gops_command *command, const gops_settings *s
 void gops_mpi_progress(const gops_mpi_world *world, const char *format, ...)
 {
     static double begin, last;
-    const double now = gops_machine_ms();
+    const double now = gops_clock_ms();
     va_list values;
     if (begin == 0) {
         begin = last = now;

@@ -1,7 +1,7 @@
 /* mpi_npy.c: a rank's part of a .npy file. */
 #include "mpi_npy.h"
 
-#include "common/machine.h"
+#include "common/memory.h"
 #include "common/whole_file.h"
 
 #include <errno.h>
@@ -114,7 +114,7 @@ bool gops_mpi_npy_read(const gops_npy_file *file, const gops_mpi_part *part, voi
         gops_mpi_next_run(&at);
     }
     if (done && swap) {
-        gops_swap_bytes(memory, count, bytes);
+        gops_memory_swap(memory, count, bytes);
     }
     if (done && file->header.fortran_order) {
         char *ordered = malloc(count + 1);

@@ -2,7 +2,7 @@
  * and copying. */
 #include "mpi_extras.h"
 
-#include "common/machine.h"
+#include "common/clock.h"
 #include "common/random_fill.h"
 
 #include <stdio.h>
@@ -100,12 +100,12 @@ static bool measure(bench_state *state, gops_mpi_line *line, gops_tool_error *er
     for (int i = 0; more; i++) {
         gops_mpi_times times = {0};
         MPI_Barrier(MPI_COMM_WORLD);
-        const double start = gops_machine_ms();
+        const double start = gops_clock_ms();
         if (gops_mpi_execute(state->plan, state->filter, &state->arguments, &times, &refusal) !=
             GOPS_OK) {
             return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
         }
-        const double all = gops_machine_ms() - start;
+        const double all = gops_clock_ms() - start;
         spent += all;
         if (i == 0 || all < line->all) {
             line->all = all;

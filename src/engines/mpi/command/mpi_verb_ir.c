@@ -2,7 +2,7 @@
 #include "mpi_ir.h"
 #include "mpi_npy.h"
 
-#include "common/machine.h"
+#include "common/clock.h"
 #include "verbs/verb_ir.h"
 
 #include <stdlib.h>
@@ -41,11 +41,11 @@ static bool execute(gops_ir_run *run, int index, const void *weights,
         status = gops_mpi_filter_create(layer->plan, own_weights(step, &layer->info, weights), NULL,
                                         &filter, &refusal);
     }
-    const double start = gops_machine_ms();
+    const double start = gops_clock_ms();
     if (status == GOPS_OK) {
         status = gops_mpi_execute(layer->plan, filter, arguments, &times, &refusal);
     }
-    step->milliseconds = gops_machine_ms() - start;
+    step->milliseconds = gops_clock_ms() - start;
     state->line.all += step->milliseconds;
     state->line.computing += times.computing * 1000;
     state->line.waiting += times.waiting * 1000;

@@ -1,22 +1,14 @@
-/* machine.c: the clock, the memory and the byte order of the machine. */
-#include "common/machine.h"
+/* memory.c: how much memory the machine has, and the byte order of elements in it. */
+#include "common/memory.h"
 
-#include <time.h>
 #include <unistd.h>
 
-double gops_machine_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
-uint64_t gops_machine_bytes(void)
+uint64_t gops_memory_bytes(void)
 {
     return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-void gops_swap_bytes(void *elements, size_t bytes, size_t element_bytes)
+void gops_memory_swap(void *elements, size_t bytes, size_t element_bytes)
 {
     unsigned char *element = elements;
     for (size_t at = 0; at < bytes; at += element_bytes, element += element_bytes) {
