@@ -8,7 +8,7 @@ enum {
     OPERATIONS = CONVOLUTIONS | GOPS_OF_NORM,
     ALL = OPERATIONS | GOPS_OF_SUITE,
     ALL_CONVOLUTIONS = CONVOLUTIONS | GOPS_OF_SUITE,
-    QUANTIZED = ALL_CONVOLUTIONS | GOPS_OF_QUANTIZED,
+    QUANTIZED = ALL_CONVOLUTIONS | GOPS_FLAG_QUANTIZED,
 };
 
 #define FIELD(name) offsetof(gops_settings, name), sizeof((gops_settings *)0)->name
@@ -88,9 +88,9 @@ const gops_flag gops_flags[] = {
      "of an i8 or u8 output (default 1)"},
     {"output-zero-point", gops_read_i32, ATTRIBUTES, QUANTIZED, 0, FIELD(output_zero_point),
      "NUMBER", "what stands for 0 in it (default 0)"},
-    {"residual-scale", gops_read_real, GOPS_IN_RUN, CONVOLUTIONS | GOPS_OF_QUANTIZED, 0,
+    {"residual-scale", gops_read_real, GOPS_IN_RUN, CONVOLUTIONS | GOPS_FLAG_QUANTIZED, 0,
      FIELD(residual_scale), "NUMBER", "of the residual (default 1)"},
-    {"residual-zero-point", gops_read_i32, GOPS_IN_RUN, CONVOLUTIONS | GOPS_OF_QUANTIZED, 0,
+    {"residual-zero-point", gops_read_i32, GOPS_IN_RUN, CONVOLUTIONS | GOPS_FLAG_QUANTIZED, 0,
      FIELD(residual_zero_point), "NUMBER", "what stands for 0 in it (default 0)"},
     {"activation", gops_read_activation, ATTRIBUTES, ALL, 0, FIELD(activation),
      "relu|clamp:LOW,HIGH|leaky_relu:ALPHA|sigmoid|tanh|hard_swish|swish[:ALPHA]|gelu|elu:ALPHA|"
@@ -124,7 +124,7 @@ const gops_flag gops_flags[] = {
      "a picture to write, with a bar for each layer's time"},
     {"json", NULL, GOPS_IN_PLAN | GOPS_IN_BENCH, ALL, 0, FIELD(json), "",
      "one JSON object (bench: a line for each layer)"},
-    {"input", gops_read_input, GOPS_IN_IR, ALL | GOPS_OF_MANY, 0, FIELD(inputs), "NAME=FILE",
+    {"input", gops_read_input, GOPS_IN_IR, ALL | GOPS_FLAG_MANY, 0, FIELD(inputs), "NAME=FILE",
      "the elements of a Parameter, a .npy file, again for each (default random)"},
     {"output-dir", gops_read_text, GOPS_IN_IR, ALL, 0, FIELD(output_dir), "DIR",
      "where the outputs go, NAME.npy each (default .)"},

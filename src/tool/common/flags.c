@@ -8,6 +8,17 @@ static bool is_here(const gops_flag *flag, const gops_words *words)
     return (flag->verbs & words->verb) != 0 && (flag->operations & words->operation) != 0;
 }
 
+/* Of gops_settings.given. */
+static uint64_t given_bit(const gops_flag *flag)
+{
+    return UINT64_C(1) << (flag - gops_flags);
+}
+
+static bool is_given(const gops_settings *settings, const gops_flag *flag)
+{
+    return (settings->given & given_bit(flag)) != 0;
+}
+
 /* The row with that name that is allowed here; else NULL. *elsewhere tells whether other verbs or
  * operations have a flag of that name. */
 static const gops_flag *find_flag(const gops_words *words, const char *name, size_t length,
@@ -82,12 +93,11 @@ static bool read_word(const gops_words *words, const char *word, gops_settings *
                                 name, elsewhere ? "does not go with" : "is no flag of",
                                 words->place);
     }
-    const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
-    if ((settings->given & bit) != 0 && (flag->operations & GOPS_OF_MANY) == 0) {
+    if (is_given(settings, flag) && (flag->operations & GOPS_FLAG_MANY) == 0) {
         return gops_tool_refuse(error, words->exit_code, "%s%s is given twice", words->dashes,
                                 flag->name);
     }
-    settings->given |= bit;
+    settings->given |= given_bit(flag);
     return read_value(words, flag, equals != NULL ? equals + 1 : NULL, settings, error);
 }
 
@@ -95,18 +105,12 @@ static bool read_word(const gops_words *words, const char *word, gops_settings *
 static bool check_quantized(const gops_words *words, const gops_settings *settings,
                             gops_tool_error *error)
 {
-    const bool given = gops_flags_given(settings, "output-type");
-    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
-        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
-        if ((flag->operations & GOPS_OF_QUANTIZED) != 0 && (settings->given & bit) != 0 && !given &&
-            words->operation != GOPS_OF_SUITE) {
-            return gops_tool_refuse(
-                error, words->exit_code,
-                "%s%s needs %soutput-type=TYPE: it is of quantized convolutions", words->dashes,
-                flag->name, words->dashes);
-        }
-    }
-    return true;
+    const gops_flag *flag = gops_flags_quantized(settings);
+    return flag == NULL || words->operation == GOPS_OF_SUITE ||
+           gops_flags_given(settings, "output-type") ||
+           gops_tool_refuse(error, words->exit_code,
+                            "%s%s needs %soutput-type=TYPE: it is of quantized convolutions",
+                            words->dashes, flag->name, words->dashes);
 }
 
 /* prelu and its slopes need each other; a suite's lines may have the one that is missing here, and
@@ -145,9 +149,8 @@ bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool
         }
     }
     for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
-        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
         if (is_here(flag, words) && (flag->required & words->operation) != 0 &&
-            (settings->given & bit) == 0) {
+            !is_given(settings, flag)) {
             return gops_tool_refuse(error, words->exit_code, "%s needs %s%s=%s", words->place,
                                     words->dashes, flag->name, flag->value);
         }
@@ -159,21 +162,29 @@ bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool
 bool gops_flags_given(const gops_settings *settings, const char *name)
 {
     for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
-        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
-        if ((settings->given & bit) != 0 && strcmp(flag->name, name) == 0) {
+        if (is_given(settings, flag) && strcmp(flag->name, name) == 0) {
             return true;
         }
     }
     return false;
 }
 
+const gops_flag *gops_flags_quantized(const gops_settings *settings)
+{
+    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
+        if (is_given(settings, flag) && (flag->operations & GOPS_FLAG_QUANTIZED) != 0) {
+            return flag;
+        }
+    }
+    return NULL;
+}
+
 void gops_flags_override(gops_settings *settings, const gops_settings *over)
 {
     for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
-        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
-        if ((over->given & bit) != 0 && (flag->verbs & GOPS_IN_LAYER) != 0) {
+        if (is_given(over, flag) && (flag->verbs & GOPS_IN_LAYER) != 0) {
             memcpy((char *)settings + flag->offset, (const char *)over + flag->offset, flag->bytes);
-            settings->given |= bit;
+            settings->given |= given_bit(flag);
         }
     }
 }
@@ -186,11 +197,12 @@ const char *gops_flag_operations(const gops_flag *flag)
     } texts[] = {
         {GOPS_OF_CONV | GOPS_OF_DECONV, "conv, deconv: "},
         {GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_SUITE, "conv, deconv, suites: "},
-        {GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_QUANTIZED, "quantized: "},
-        {GOPS_OF_CONV | GOPS_OF_DECONV | GOPS_OF_SUITE | GOPS_OF_QUANTIZED, "quantized: "},
         {GOPS_OF_DECONV, "deconv: "},
         {GOPS_OF_NORM, "norm: "},
     };
+    if ((flag->operations & GOPS_FLAG_QUANTIZED) != 0) {
+        return "quantized: ";
+    }
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (texts[i].operations == flag->operations) {
             return texts[i].text;

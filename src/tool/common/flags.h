@@ -25,8 +25,12 @@ enum {
     GOPS_OF_DECONV = 2,
     GOPS_OF_NORM = 4,
     GOPS_OF_SUITE = 8,
-    GOPS_OF_QUANTIZED = 16, /* needs output-type */
-    GOPS_OF_MANY = 32,      /* may be given more than once */
+};
+
+/* What stands beside them in gops_flag.operations. */
+enum {
+    GOPS_FLAG_QUANTIZED = 16, /* needs output-type */
+    GOPS_FLAG_MANY = 32,      /* may be given more than once */
 };
 
 /* The size of the text that says what is wrong with a value. */
@@ -68,6 +72,9 @@ bool gops_flags_read(const gops_words *words, gops_settings *settings, gops_tool
 
 /* Whether the flag was given. */
 bool gops_flags_given(const gops_settings *settings, const char *name);
+
+/* The first of the flags of quantized convolutions that was given; NULL: none. */
+const gops_flag *gops_flags_quantized(const gops_settings *settings);
 
 /* Copies the flags that `over` was given into `settings`, if a line of a suite may have them. */
 void gops_flags_override(gops_settings *settings, const gops_settings *over);

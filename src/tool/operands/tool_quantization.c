@@ -138,23 +138,11 @@ static bool read_tensor(const gops_settings *settings, const tensor_flags *flags
             check_zero_point(flags->zero_flag, "", flags->zero, flags->type, error));
 }
 
-/* Whether flags of quantized convolutions alone were given. */
-static bool is_any_given(const gops_settings *settings)
-{
-    for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {
-        const uint64_t bit = UINT64_C(1) << (flag - gops_flags);
-        if ((flag->operations & GOPS_OF_QUANTIZED) != 0 && (settings->given & bit) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether filter-scales is all that there is to read: of a floating point convolution. */
 static bool is_scaled(const gops_settings *settings, const gops_tensor *inputs)
 {
     return settings->filter_scales != NULL && inputs[0].type <= GOPS_F8E5M2 &&
-           inputs[0].type == inputs[1].type && !is_any_given(settings);
+           inputs[0].type == inputs[1].type && gops_flags_quantized(settings) == NULL;
 }
 
 static bool read_all(const gops_settings *settings, const gops_tensor *inputs,
@@ -195,7 +183,7 @@ bool gops_tool_quantization_read(const gops_settings *settings, const gops_tenso
                                  gops_tool_error *error)
 {
     memset(read, 0, sizeof *read);
-    if (settings->filter_scales == NULL && !is_any_given(settings)) {
+    if (settings->filter_scales == NULL && gops_flags_quantized(settings) == NULL) {
         return true;
     }
     read->values.size = sizeof read->values;

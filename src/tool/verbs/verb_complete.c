@@ -103,7 +103,7 @@ static void offer_flags(const gops_verb *verb, unsigned operation, int count, ch
         if ((flag->verbs & verb->bit) == 0 || (flag->operations & operation) == 0) {
             continue;
         }
-        for (int i = 0; i + 1 < count && (flag->operations & GOPS_OF_MANY) == 0; i++) {
+        for (int i = 0; i + 1 < count && (flag->operations & GOPS_FLAG_MANY) == 0; i++) {
             given = given || strncmp(words[i], text, (size_t)length) == 0;
         }
         if (equals == NULL && !given) {
