@@ -10,18 +10,6 @@
 enum { REPETITIONS = 5 };
 #define ENOUGH_MILLISECONDS 500.0
 
-void gops_demo_shape_text(const gops_tensor *tensor, char text[GOPS_DEMO_SHAPE_BYTES])
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (int32_t axis = 0; axis < tensor->rank && used < GOPS_DEMO_SHAPE_BYTES; axis++) {
-        int length = snprintf(text + used, GOPS_DEMO_SHAPE_BYTES - used, "%s%lld",
-                              axis > 0 ? "," : "", (long long)tensor->dims[axis]);
-        used += length > 0 ? (size_t)length : 0;
-    }
-}
-
 static gops_status execute_timed(const gops_plan *plan, const gops_arguments *arguments,
                                  double *milliseconds, gops_error *error)
 {
@@ -50,7 +38,7 @@ gops_status gops_demo_run(const gops_plan *plan, const void *weights, gops_argum
     gops_status status = gops_plan_get_info(plan, &info, error);
     if (status != GOPS_OK)
         return status;
-    gops_demo_shape_text(&info.shape.output, step->output);
+    gops_dims_text(info.shape.output.dims, info.shape.output.rank, step->output);
     snprintf(step->algorithm, sizeof step->algorithm, "%s", info.algorithm);
 
     if (weights != NULL) {

@@ -3,20 +3,18 @@
 #ifndef GOPS_DEMO_RUN_H
 #define GOPS_DEMO_RUN_H
 
-#include <groupops/groupops.h>
+#include "common/dims_text.h"
 
-#define GOPS_DEMO_SHAPE_BYTES 64
+#include <groupops/groupops.h>
 
 typedef struct gops_demo_step {
     const char *operation;
-    char data[GOPS_DEMO_SHAPE_BYTES]; /* shapes, dimensions with commas between them */
-    char filter[GOPS_DEMO_SHAPE_BYTES];
-    char output[GOPS_DEMO_SHAPE_BYTES];
+    char data[GOPS_DIMS_TEXT_BYTES]; /* shapes */
+    char filter[GOPS_DIMS_TEXT_BYTES];
+    char output[GOPS_DIMS_TEXT_BYTES];
     char algorithm[32];
     double milliseconds; /* of execution alone, the shortest of a few repetitions */
 } gops_demo_step;
-
-void gops_demo_shape_text(const gops_tensor *tensor, char text[GOPS_DEMO_SHAPE_BYTES]);
 
 /* Packs `weights` (NULL for a normalization) into arguments->filter for the time of the call,
  * executes, and fills in the step's output, algorithm and time. */

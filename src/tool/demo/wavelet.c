@@ -111,8 +111,8 @@ gops_status gops_wavelet_split(const gops_planes *picture, int32_t threads, gops
     gops_tensor data = planes_tensor(&extended);
     gops_tensor filter = filter_tensor(picture->channels);
     step->operation = "GroupConvolution";
-    gops_demo_shape_text(&data, step->data);
-    gops_demo_shape_text(&filter, step->filter);
+    gops_dims_text(data.dims, data.rank, step->data);
+    gops_dims_text(filter.dims, filter.rank, step->filter);
     status = gops_conv_plan_create(&data, &filter, &attributes, &options, &plan, error);
     if (status == GOPS_OK)
         status = run_filter(plan, picture->channels, &extended, bands, step, error);
@@ -137,8 +137,8 @@ gops_status gops_wavelet_join(const gops_planes *bands, int64_t height, int64_t 
 
     *picture = (gops_planes){0};
     step->operation = "GroupConvolutionBackpropData";
-    gops_demo_shape_text(&data, step->data);
-    gops_demo_shape_text(&filter, step->filter);
+    gops_dims_text(data.dims, data.rank, step->data);
+    gops_dims_text(filter.dims, filter.rank, step->filter);
     gops_status status =
         gops_deconv_plan_create(&data, &filter, &attributes, &options, &plan, error);
     if (status != GOPS_OK)
@@ -176,8 +176,8 @@ gops_status gops_wavelet_normalize(const gops_planes *bands, int32_t threads,
     size_t channels = (size_t)bands->channels;
 
     step->operation = "GroupNormalization";
-    gops_demo_shape_text(&data, step->data);
-    gops_demo_shape_text(&channel, step->filter);
+    gops_dims_text(data.dims, data.rank, step->data);
+    gops_dims_text(channel.dims, channel.rank, step->filter);
     gops_status status =
         gops_planes_create(bands->channels, bands->height, bands->width, normalized, error);
     if (status != GOPS_OK)

@@ -1,6 +1,8 @@
 /* ir_model.c: the memory of a model, its names and its numbers. */
 #include "ir/ir_model.h"
 
+#include "common/dims_text.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -55,14 +57,10 @@ const char *gops_ir_call_layer(const gops_ir_layer *layer, gops_ir_text *text)
 
 const char *gops_ir_call_tensor(const gops_tensor *tensor, gops_ir_text *text)
 {
-    const size_t bytes = sizeof text->text;
-    size_t used = (size_t)snprintf(text->text, bytes, "%s [",
-                                   tensor->type != 0 ? gops_type_name(tensor->type) : "any");
-    for (int32_t axis = 0; axis < tensor->rank; axis++) {
-        used += (size_t)snprintf(text->text + used, bytes - used, "%s%" PRId64,
-                                 axis == 0 ? "" : ",", tensor->dims[axis]);
-    }
-    snprintf(text->text + used, bytes - used, "]");
+    char dims[GOPS_DIMS_TEXT_BYTES];
+    gops_dims_text(tensor->dims, tensor->rank, dims);
+    snprintf(text->text, sizeof text->text, "%s [%s]",
+             tensor->type != 0 ? gops_type_name(tensor->type) : "any", dims);
     return text->text;
 }
 

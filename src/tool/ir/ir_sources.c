@@ -50,13 +50,10 @@ static bool open_given(gops_ir_run *run, int index, gops_ir_given *given, const 
         return false;
     }
     const gops_tensor *tensor = &step->file.tensor;
-    bool same = tensor->rank == step->output.rank;
-    for (int32_t axis = 0; same && axis < tensor->rank; axis++) {
-        same = tensor->dims[axis] == step->output.dims[axis];
-    }
-    return same || gops_ir_refuse(run, index, error, "%s holds %s; %s is needed", path,
-                                  gops_ir_call_tensor(tensor, &found),
-                                  gops_ir_call_tensor(&step->output, &stated));
+    return gops_ir_same_shape(tensor, &step->output) ||
+           gops_ir_refuse(run, index, error, "%s holds %s; %s is needed", path,
+                          gops_ir_call_tensor(tensor, &found),
+                          gops_ir_call_tensor(&step->output, &stated));
 }
 
 bool gops_ir_prepare_parameter(gops_ir_run *run, int index, gops_tool_error *error)

@@ -1,4 +1,5 @@
 /* verb_compare.c: says where two tensors differ most. */
+#include "common/dims_text.h"
 #include "npy/difference.h"
 #include "npy/npy.h"
 #include "verbs/verbs.h"
@@ -9,40 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT = 2, SHAPE_BYTES = 24 * GOPS_MAX_RANK };
-
-/* 1,8,14,14; "scalar" without axes. */
-static void shape_text(const gops_tensor *tensor, char *text)
-{
-    size_t used = 0;
-    snprintf(text, SHAPE_BYTES, "scalar");
-    for (int32_t axis = 0; axis < tensor->rank; axis++) {
-        used += (size_t)snprintf(text + used, SHAPE_BYTES - used, "%s%" PRId64,
-                                 axis == 0 ? "" : ",", tensor->dims[axis]);
-    }
-}
+enum { COUNT = 2 };
 
 /* The place of an element on each axis, in the form of a shape. */
-static void index_text(const gops_tensor *tensor, int64_t index, char *text)
+static void index_text(const gops_tensor *tensor, int64_t index, char text[GOPS_DIMS_TEXT_BYTES])
 {
-    gops_tensor place = *tensor;
+    int64_t place[GOPS_MAX_RANK];
     for (int32_t axis = tensor->rank - 1; axis >= 0; axis--) {
-        place.dims[axis] = index % tensor->dims[axis];
+        place[axis] = index % tensor->dims[axis];
         index /= tensor->dims[axis];
     }
-    shape_text(&place, text);
+    gops_dims_text(place, tensor->rank, text);
 }
 
 static bool open_files(const gops_command *command, gops_npy_file *files, gops_tool_error *error)
 {
     const gops_type type = (gops_type)command->settings.type;
-    char shapes[COUNT][SHAPE_BYTES];
+    char shapes[COUNT][GOPS_DIMS_TEXT_BYTES];
     for (int i = 0; i < COUNT; i++) {
         if (!gops_npy_open(command->files[i], &files[i], error) ||
             (type != 0 && !gops_npy_retype(&files[i], type, error))) {
             return false;
         }
-        shape_text(&files[i].tensor, shapes[i]);
+        gops_dims_text(files[i].tensor.dims, files[i].tensor.rank, shapes[i]);
     }
     if (strcmp(shapes[0], shapes[1]) != 0) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "the shape of %s is %s, that of %s is %s",
@@ -60,7 +50,7 @@ static void print_distance(const gops_npy_file *file, void *const *elements,
 {
     const gops_tensor *tensor = &file->tensor;
     char ulp[24] = "NaN";
-    char index[SHAPE_BYTES];
+    char index[GOPS_DIMS_TEXT_BYTES];
     char values[COUNT][GOPS_ELEMENT_BYTES];
     if (!isnan(distance->difference)) {
         snprintf(ulp, sizeof ulp, "%" PRIu64, distance->ulp);
@@ -76,8 +66,8 @@ static void print_distance(const gops_npy_file *file, void *const *elements,
 static void print_found(const gops_npy_file *files, void *const *elements, int64_t count,
                         const gops_difference *found)
 {
-    char shape[SHAPE_BYTES];
-    shape_text(&files[0].tensor, shape);
+    char shape[GOPS_DIMS_TEXT_BYTES];
+    gops_dims_text(files[0].tensor.dims, files[0].tensor.rank, shape);
     printf("%-10s%s, %s\n", "tensors", gops_type_name(files[0].tensor.type), shape);
     printf("%-10s%" PRId64 "\n", "elements", count);
     printf("%-10s%" PRId64 "\n", "different", found->different);

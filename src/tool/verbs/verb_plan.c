@@ -1,4 +1,5 @@
 /* verb_plan.c: shows the plan of an operation. */
+#include "common/dims_text.h"
 #include "common/json.h"
 #include "operands/slopes.h"
 #include "operands/tool_quantization.h"
@@ -9,11 +10,9 @@
 
 static void print_numbers(const char *key, const int64_t *values, int32_t count)
 {
-    printf("%-16s", key);
-    for (int32_t i = 0; i < count; i++) {
-        printf("%s%" PRId64, i == 0 ? "" : ",", values[i]);
-    }
-    printf("%s\n", count == 0 ? "none" : "");
+    char text[GOPS_DIMS_TEXT_BYTES];
+    gops_dims_text(values, count, text);
+    printf("%-16s%s\n", key, count == 0 ? "none" : text);
 }
 
 static void print_text(const gops_command *command, const gops_tensor *inputs,
