@@ -1,12 +1,12 @@
 /* contact_sheet.c: draws the four panels of the contact sheet. */
 #include "demo/contact_sheet.h"
 
+#include "demo/wavelet.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "demo/wavelet.h"
 
 enum { BACKGROUND = 0x28, COLUMNS = 2, ROWS = 2, LABEL_SCALE = 2, LABEL_BYTES = 64 };
 

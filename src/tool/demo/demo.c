@@ -1,19 +1,17 @@
 /* demo.c: groupops demo: its command line, its steps and what it prints. */
 #include "demo/demo.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "common/whole_file.h"
 #include "demo/contact_sheet.h"
 #include "demo/demo_psnr.h"
 #include "demo/demo_zone_plate.h"
-#include "png/png_picture.h"
-#include "common/tool_error.h"
 #include "demo/wavelet.h"
-#include "common/whole_file.h"
+#include "png/png_picture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { LEVELS = GOPS_SHEET_MAX_LEVELS, ZONE_PLATE_HEIGHT = 480, ZONE_PLATE_WIDTH = 640 };
 

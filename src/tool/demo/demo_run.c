@@ -18,13 +18,16 @@ static gops_status execute_timed(const gops_plan *plan, const gops_arguments *ar
     for (int repetition = 0; repetition < REPETITIONS; repetition++) {
         double start = gops_clock_ms();
         gops_status status = gops_execute(plan, arguments, error);
-        if (status != GOPS_OK)
+        if (status != GOPS_OK) {
             return status;
+        }
         double end = gops_clock_ms();
-        if (repetition == 0 || end - start < *milliseconds)
+        if (repetition == 0 || end - start < *milliseconds) {
             *milliseconds = end - start;
-        if (end - begin > ENOUGH_MILLISECONDS)
+        }
+        if (end - begin > ENOUGH_MILLISECONDS) {
             break;
+        }
     }
     return GOPS_OK;
 }
@@ -36,15 +39,17 @@ gops_status gops_demo_run(const gops_plan *plan, const void *weights, gops_argum
     gops_packed_filter *filter = NULL;
 
     gops_status status = gops_plan_get_info(plan, &info, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
     gops_dims_text(info.shape.output.dims, info.shape.output.rank, step->output);
     snprintf(step->algorithm, sizeof step->algorithm, "%s", info.algorithm);
 
     if (weights != NULL) {
         status = gops_filter_create(plan, weights, NULL, &filter, error);
-        if (status != GOPS_OK)
+        if (status != GOPS_OK) {
             return status;
+        }
     }
     arguments->filter = filter;
     status = execute_timed(plan, arguments, &step->milliseconds, error);

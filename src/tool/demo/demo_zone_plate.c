@@ -13,8 +13,9 @@ gops_status gops_demo_zone_plate(int64_t height, int64_t width, gops_planes *pic
                                  gops_error *error)
 {
     gops_status status = gops_planes_create(COLOURS, height, width, picture, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
 
     double size = (double)(height > width ? height : width);
     for (int64_t colour = 0; colour < COLOURS; colour++) {

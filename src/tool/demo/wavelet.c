@@ -30,8 +30,9 @@ static gops_status extend_picture(const gops_planes *picture, gops_planes *exten
     int64_t height = EXTENSION + picture->height + extension_end(picture->height);
     int64_t width = EXTENSION + picture->width + extension_end(picture->width);
     gops_status status = gops_planes_create(picture->channels, height, width, extended, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
 
     float *value = extended->values;
     for (int64_t channel = 0; channel < picture->channels; channel++) {
@@ -39,8 +40,9 @@ static gops_status extend_picture(const gops_planes *picture, gops_planes *exten
         for (int64_t y = 0; y < height; y++) {
             const float *row =
                 plane + mirrored_index(y - EXTENSION, picture->height) * picture->width;
-            for (int64_t x = 0; x < width; x++)
+            for (int64_t x = 0; x < width; x++) {
                 *value++ = row[mirrored_index(x - EXTENSION, picture->width)];
+            }
         }
     }
     return GOPS_OK;
@@ -64,8 +66,9 @@ static gops_status create_filter(int64_t colours, float **filter, gops_error *er
     size_t values = (size_t)colours * GOPS_WAVELET_BANDS * GOPS_WAVELET_TAPS * GOPS_WAVELET_TAPS;
 
     *filter = malloc(values * sizeof **filter);
-    if (*filter == NULL)
+    if (*filter == NULL) {
         return gops_picture_fail(error, GOPS_OUT_OF_MEMORY, "no memory for the filter");
+    }
     gops_wavelet_filter(colours, *filter);
     return GOPS_OK;
 }
@@ -78,8 +81,9 @@ static gops_status run_filter(gops_plan *plan, int64_t colours, const gops_plane
     float *weights = NULL;
 
     gops_status status = gops_plan_get_info(plan, &info, error);
-    if (status == GOPS_OK)
+    if (status == GOPS_OK) {
         status = create_filter(colours, &weights, error);
+    }
     if (status == GOPS_OK) {
         const int64_t *dims = info.shape.output.dims;
         status = gops_planes_create(dims[1], dims[2], dims[3], output, error);
@@ -88,8 +92,9 @@ static gops_status run_filter(gops_plan *plan, int64_t colours, const gops_plane
         gops_arguments arguments = {.size = sizeof arguments, .data = data->values};
         arguments.output = output->values;
         status = gops_demo_run(plan, weights, &arguments, step, error);
-        if (status != GOPS_OK)
+        if (status != GOPS_OK) {
             gops_planes_release(output);
+        }
     }
     free(weights);
     gops_plan_destroy(plan);
@@ -106,16 +111,18 @@ gops_status gops_wavelet_split(const gops_planes *picture, int32_t threads, gops
 
     *bands = (gops_planes){0};
     gops_status status = extend_picture(picture, &extended, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
     gops_tensor data = planes_tensor(&extended);
     gops_tensor filter = filter_tensor(picture->channels);
     step->operation = "GroupConvolution";
     gops_dims_text(data.dims, data.rank, step->data);
     gops_dims_text(filter.dims, filter.rank, step->filter);
     status = gops_conv_plan_create(&data, &filter, &attributes, &options, &plan, error);
-    if (status == GOPS_OK)
+    if (status == GOPS_OK) {
         status = run_filter(plan, picture->channels, &extended, bands, step, error);
+    }
     gops_planes_release(&extended);
     return status;
 }
@@ -141,8 +148,9 @@ gops_status gops_wavelet_join(const gops_planes *bands, int64_t height, int64_t 
     gops_dims_text(filter.dims, filter.rank, step->filter);
     gops_status status =
         gops_deconv_plan_create(&data, &filter, &attributes, &options, &plan, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
     return run_filter(plan, colours, bands, picture, step, error);
 }
 
@@ -157,8 +165,9 @@ static gops_status run_normalization(const gops_planes *bands, const gops_tensor
 
     gops_status status =
         gops_norm_plan_create(data, channel, channel, &attributes, &options, &plan, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
     gops_arguments arguments = {.size = sizeof arguments, .data = bands->values};
     arguments.scale = scale;
     arguments.bias = bias;
@@ -180,8 +189,9 @@ gops_status gops_wavelet_normalize(const gops_planes *bands, int32_t threads,
     gops_dims_text(channel.dims, channel.rank, step->filter);
     gops_status status =
         gops_planes_create(bands->channels, bands->height, bands->width, normalized, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
     float *scale = malloc(2 * channels * sizeof *scale);
     if (scale == NULL) {
         gops_planes_release(normalized);
@@ -195,7 +205,8 @@ gops_status gops_wavelet_normalize(const gops_planes *bands, int32_t threads,
     status =
         run_normalization(bands, &data, &channel, threads, scale, bias, normalized, step, error);
     free(scale);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         gops_planes_release(normalized);
+    }
     return status;
 }

@@ -15,8 +15,8 @@
 #ifndef GOPS_DEMO_WAVELET_H
 #define GOPS_DEMO_WAVELET_H
 
-#include "png/picture.h"
 #include "demo/demo_run.h"
+#include "png/picture.h"
 
 #define GOPS_WAVELET_TAPS 6
 #define GOPS_WAVELET_BANDS 4

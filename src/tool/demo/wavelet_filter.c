@@ -30,8 +30,9 @@ void gops_wavelet_low_pass(double taps[GOPS_WAVELET_TAPS])
     for (int t = 0; t < GOPS_WAVELET_TAPS; t++) {
         taps[t] = 0.0;
         for (int i = 0; i < 3; i++) {
-            if (t - i >= 0 && t - i < 4)
+            if (t - i >= 0 && t - i < 4) {
                 taps[t] += q[i] * cube[t - i];
+            }
         }
         taps[t] *= sqrt(2.0) / 8.0;
     }
@@ -44,16 +45,18 @@ void gops_wavelet_filter(int64_t colours, float *filter)
     double taps[2][GOPS_WAVELET_TAPS];
 
     gops_wavelet_low_pass(taps[0]);
-    for (int t = 0; t < GOPS_WAVELET_TAPS; t++)
+    for (int t = 0; t < GOPS_WAVELET_TAPS; t++) {
         taps[1][t] = (t % 2 == 0 ? 1.0 : -1.0) * taps[0][GOPS_WAVELET_TAPS - 1 - t];
+    }
 
     for (int64_t colour = 0; colour < colours; colour++) {
         for (int band = 0; band < GOPS_WAVELET_BANDS; band++) {
             const double *vertical = taps[band / 2];
             const double *horizontal = taps[band % 2];
             for (int y = 0; y < GOPS_WAVELET_TAPS; y++) {
-                for (int x = 0; x < GOPS_WAVELET_TAPS; x++)
+                for (int x = 0; x < GOPS_WAVELET_TAPS; x++) {
                     *filter++ = (float)(vertical[y] * horizontal[x]);
+                }
             }
         }
     }

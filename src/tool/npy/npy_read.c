@@ -1,6 +1,7 @@
 /* npy_read.c: opens a .npy file and reads its elements. */
-#include "common/memory.h"
 #include "npy/npy.h"
+
+#include "common/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

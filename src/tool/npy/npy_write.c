@@ -1,5 +1,6 @@
 /* npy_write.c: writes a .npy file of version 1.0. */
 #include "npy/npy.h"
+
 #include "common/whole_file.h"
 
 #include <inttypes.h>

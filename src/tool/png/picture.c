@@ -24,13 +24,15 @@ gops_status gops_planes_create(int64_t channels, int64_t height, int64_t width, 
 
     *planes = (gops_planes){0};
     gops_status status = gops_tensor_bytes(&tensor, &bytes, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
     float *values = malloc(bytes);
-    if (values == NULL)
+    if (values == NULL) {
         return gops_picture_fail(error, GOPS_OUT_OF_MEMORY,
                                  "no memory for %lld planes of %lld x %lld pixels",
                                  (long long)channels, (long long)width, (long long)height);
+    }
     *planes = (gops_planes){channels, height, width, values};
     return GOPS_OK;
 }

@@ -3,9 +3,9 @@
 #ifndef GOPS_PICTURE_H
 #define GOPS_PICTURE_H
 
-#include <stdint.h>
-
 #include <groupops/groupops.h>
+
+#include <stdint.h>
 
 /* Values [channels, height, width], row-major. A struct of zeros is empty and may be released. */
 typedef struct gops_planes {

@@ -50,10 +50,12 @@ static void on_read(png_structp png, png_bytep bytes, size_t count)
 {
     reader *r = png_get_io_ptr(png);
 
-    if (fread(bytes, 1, count, r->file) == count)
+    if (fread(bytes, 1, count, r->file) == count) {
         return;
-    if (ferror(r->file))
+    }
+    if (ferror(r->file)) {
         fail_read(r, GOPS_INVALID, strerror(errno));
+    }
     fail_read(r, GOPS_INVALID, "a PNG file that is cut off: it ends too early");
 }
 
@@ -88,18 +90,21 @@ static void read_rows(reader *r)
 
     r->bytes = malloc(r->height * row_bytes);
     r->rows = malloc(r->height * sizeof *r->rows);
-    if (r->bytes == NULL || r->rows == NULL)
+    if (r->bytes == NULL || r->rows == NULL) {
         fail_read(r, GOPS_OUT_OF_MEMORY, "no memory for the picture");
-    for (png_uint_32 y = 0; y < r->height; y++)
+    }
+    for (png_uint_32 y = 0; y < r->height; y++) {
         r->rows[y] = r->bytes + y * row_bytes;
+    }
     png_read_image(r->png, r->rows);
     png_read_end(r->png, NULL);
 }
 
 static gops_status decode_file(reader *r)
 {
-    if (setjmp(png_jmpbuf(r->png)))
+    if (setjmp(png_jmpbuf(r->png))) {
         return r->error->status;
+    }
     png_set_read_fn(r->png, r, on_read);
     read_header(r);
     read_rows(r);
@@ -109,8 +114,9 @@ static gops_status decode_file(reader *r)
 /* Sample `index` of those in a row, 0 to 1; PNG stores the high byte first. */
 static double sample(const reader *r, png_const_bytep row, size_t index)
 {
-    if (r->sample_bytes == 1)
+    if (r->sample_bytes == 1) {
         return row[index] / 255.0;
+    }
     return (row[2 * index] * 256 + row[2 * index + 1]) / 65535.0;
 }
 
@@ -119,8 +125,9 @@ static gops_status convert_samples(const reader *r, gops_planes *picture, gops_e
     int colours = r->samples < 3 ? 1 : 3;
     bool has_alpha = r->samples > colours;
     gops_status status = gops_planes_create(colours, r->height, r->width, picture, error);
-    if (status != GOPS_OK)
+    if (status != GOPS_OK) {
         return status;
+    }
 
     float *value = picture->values;
     for (int colour = 0; colour < colours; colour++) {
@@ -142,20 +149,25 @@ static gops_status read_file(reader *r, gops_planes *picture)
     unsigned char signature[SIGNATURE_BYTES];
 
     size_t count = fread(signature, 1, sizeof signature, r->file);
-    if (ferror(r->file))
+    if (ferror(r->file)) {
         return gops_picture_fail(r->error, GOPS_INVALID, "%s", strerror(errno));
-    if (count < sizeof signature || png_sig_cmp(signature, 0, sizeof signature) != 0)
+    }
+    if (count < sizeof signature || png_sig_cmp(signature, 0, sizeof signature) != 0) {
         return gops_picture_fail(r->error, GOPS_INVALID, "not a PNG file");
+    }
 
     r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, on_read_error, on_warning);
     r->info = r->png != NULL ? png_create_info_struct(r->png) : NULL;
     gops_status status = GOPS_OK;
-    if (r->info == NULL)
+    if (r->info == NULL) {
         status = gops_picture_fail(r->error, GOPS_OUT_OF_MEMORY, "no memory for libpng");
-    if (status == GOPS_OK)
+    }
+    if (status == GOPS_OK) {
         status = decode_file(r);
-    if (status == GOPS_OK)
+    }
+    if (status == GOPS_OK) {
         status = convert_samples(r, picture, r->error);
+    }
     png_destroy_read_struct(&r->png, &r->info, NULL);
     free(r->rows);
     free(r->bytes);
@@ -168,8 +180,9 @@ gops_status gops_png_read(const char *path, gops_planes *picture, gops_error *er
 
     *picture = (gops_planes){0};
     r.file = fopen(path, "rb");
-    if (r.file == NULL)
+    if (r.file == NULL) {
         return gops_picture_fail(error, GOPS_INVALID, "%s", strerror(errno));
+    }
     gops_status status = read_file(&r, picture);
     fclose(r.file);
     return status;

@@ -1,7 +1,7 @@
 /* verb_ir.c: runs an OpenVINO IR. */
-#include "common/memory.h"
-#include "ir/ir_run.h"
 #include "verbs/verb_ir.h"
+
+#include "common/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
