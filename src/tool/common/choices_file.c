@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Room for some 100,000 choices. */
 enum { MAX_BYTES = 32 << 20 };

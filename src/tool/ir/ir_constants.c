@@ -9,8 +9,6 @@
  * layer rounds to its type, as if it were computed on its own. */
 #include "ir/ir_run.h"
 
-#include <string.h>
-
 /* Elements at a time, which the L1 keeps. */
 enum { BLOCK = 256 };
 

@@ -4,7 +4,6 @@
 #include "ir/ir_run.h"
 #include "npy/element.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -6,7 +6,6 @@
 #include "operands/numbers.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
