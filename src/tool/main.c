@@ -21,17 +21,9 @@ static bool is_help(const char *word)
 static bool read_operation(const gops_verb *row, int count, char **words, gops_command *command,
                            gops_tool_error *error)
 {
-    const bool has_word = count > 0 && strncmp(words[0], "--", 2) != 0;
-    if (has_word) {
-        command->operation = gops_operation_find(words[0]);
-    }
-    if (has_word && command->operation == NULL) {
-        return gops_tool_refuse(error, GOPS_EXIT_USAGE,
-                                "\"%s\" is no operation; there are conv, deconv and norm",
-                                words[0]);
-    }
-    if (has_word) {
-        return true;
+    if (count > 0 && strncmp(words[0], "--", 2) != 0) {
+        command->operation = gops_operation_read(words[0], GOPS_EXIT_USAGE, error);
+        return command->operation != NULL;
     }
     if ((row->operations & GOPS_OF_SUITE) == 0) {
         return gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s needs an operation: %s", row->name,

@@ -48,15 +48,13 @@ static bool parse_words(int count, char **words, gops_bench_layer *layer, gops_t
     }
     memset(layer, 0, sizeof *layer);
     layer->name = words[0];
-    layer->operation = gops_operation_find(words[1]);
     const gops_type type = gops_type_from_name(words[2]);
     if (!is_printable(layer->name)) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "the name is not plain ASCII");
     }
+    layer->operation = gops_operation_read(words[1], GOPS_EXIT_FAILED, error);
     if (layer->operation == NULL) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                "\"%s\" is no operation; there are conv, deconv and norm",
-                                words[1]);
+        return false;
     }
     if (type == 0) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "\"%s\" is no element type", words[2]);

@@ -115,24 +115,16 @@ bool gops_read_i32(const gops_flag *flag, const char *value, void *field, char *
     return true;
 }
 
-static bool read_at_least(const char *value, int64_t least, int64_t *number, char *why)
+static bool read_natural(const char *value, int64_t *number, char *why)
 {
     const char *end;
-    if (!read_number(value, "", &end, number, why)) {
-        return false;
-    }
-    if (*number < least) {
-        return wrong(why, "is below %" PRId64, least);
-    }
-    return true;
+    return read_number(value, "", &end, number, why) && (*number >= 0 || wrong(why, "is below 0"));
 }
 
 bool gops_read_reps(const gops_flag *flag, const char *value, void *field, char *why)
 {
-    (void)flag;
-    const char *end;
     int64_t *number = field;
-    return read_number(value, "", &end, number, why) &&
+    return gops_read_integer(flag, value, number, why) &&
            ((*number >= 1 && *number <= GOPS_TOOL_MAX_REPS) ||
             wrong(why, "is not from 1 to %d", GOPS_TOOL_MAX_REPS));
 }
@@ -141,7 +133,7 @@ bool gops_read_threads(const gops_flag *flag, const char *value, void *field, ch
 {
     (void)flag;
     int64_t number = 0;
-    if (!read_at_least(value, 0, &number, why)) {
+    if (!read_natural(value, &number, why)) {
         return false;
     }
     if (number > INT32_MAX) {
@@ -158,7 +150,7 @@ bool gops_read_bytes(const gops_flag *flag, const char *value, void *field, char
         *(int64_t *)field = GOPS_UNLIMITED;
         return true;
     }
-    return read_at_least(value, 0, field, why);
+    return read_natural(value, field, why);
 }
 
 bool gops_read_real(const gops_flag *flag, const char *value, void *field, char *why)
@@ -236,7 +228,7 @@ bool gops_read_difference(const gops_flag *flag, const char *value, void *field,
 bool gops_read_ulp(const gops_flag *flag, const char *value, void *field, char *why)
 {
     (void)flag;
-    return read_at_least(value, 0, field, why);
+    return read_natural(value, field, why);
 }
 
 bool gops_read_input(const gops_flag *flag, const char *value, void *field, char *why)

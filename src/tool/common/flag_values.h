@@ -6,8 +6,6 @@
 
 #include "common/flags.h"
 
-typedef bool gops_flag_read_fn(const gops_flag *flag, const char *value, void *field, char *why);
-
 gops_flag_read_fn gops_read_text;       /* const char * */
 gops_flag_read_fn gops_read_shape;      /* gops_tool_dims: 1 to GOPS_MAX_RANK integers */
 gops_flag_read_fn gops_read_list;       /* gops_list: 1 to GOPS_MAX_SPATIAL integers */
@@ -24,7 +22,6 @@ gops_flag_read_fn gops_read_difference; /* double, at least 0 */
 gops_flag_read_fn gops_read_ulp;        /* int64_t, at least 0 */
 gops_flag_read_fn gops_read_input;      /* int: how many "NAME=FILE" there have been */
 gops_flag_read_fn gops_read_activation; /* gops_activation: "relu", "clamp:-1,1" */
-gops_flag_read_fn
-    gops_read_algorithm; /* const char *: "auto", "fastest" or a name of the library's */
+gops_flag_read_fn gops_read_algorithm;  /* const char *: "auto", "fastest", or the library's name */
 
 #endif

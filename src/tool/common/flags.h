@@ -19,7 +19,8 @@ enum {
     GOPS_IN_COMPARE = 128,
 };
 
-/* The operations that a flag may be given with, and GOPS_OF_SUITE for `bench` without one. */
+/* The operations that a flag may be given with, and GOPS_OF_SUITE where there is none: bench --suite,
+ * and verbs without operations. */
 enum {
     GOPS_OF_CONV = 1,
     GOPS_OF_DECONV = 2,
@@ -36,10 +37,12 @@ enum {
 /* The size of the text that says what is wrong with a value. */
 #define GOPS_FLAG_WHY_BYTES 512
 
-typedef struct gops_flag {
+typedef struct gops_flag gops_flag;
+typedef bool gops_flag_read_fn(const gops_flag *flag, const char *value, void *field, char *why);
+
+struct gops_flag {
     const char *name;
-    /* Reads the value into the field. NULL: a switch without a value. */
-    bool (*read)(const struct gops_flag *flag, const char *value, void *field, char *why);
+    gops_flag_read_fn *read; /* reads the value into the field; NULL: a switch without a value */
     unsigned verbs;
     unsigned operations;
     unsigned required; /* the operations that need it */
@@ -47,7 +50,7 @@ typedef struct gops_flag {
     size_t bytes;      /* of the field */
     const char *value; /* what stands after "=" in the help; for a choice the names, "a|b|c" */
     const char *help;
-} gops_flag;
+};
 
 /* The rows; a name that is NULL ends them. At most 64. */
 extern const gops_flag gops_flags[];

@@ -81,6 +81,17 @@ const gops_tool_operation *gops_operation_find(const char *name)
     return NULL;
 }
 
+const gops_tool_operation *gops_operation_read(const char *name, int exit_code,
+                                               gops_tool_error *error)
+{
+    const gops_tool_operation *operation = gops_operation_find(name);
+    if (operation == NULL) {
+        gops_tool_refuse(error, exit_code,
+                         "\"%s\" is no operation; there are conv, deconv and norm", name);
+    }
+    return operation;
+}
+
 const char *gops_operation_file(const gops_tool_operation *operation, const gops_settings *settings,
                                 int index)
 {

@@ -25,6 +25,10 @@ extern const gops_tool_operation gops_operations[];
 /* NULL where there is none of that name. */
 const gops_tool_operation *gops_operation_find(const char *name);
 
+/* The same, which refuses a name that none has. */
+const gops_tool_operation *gops_operation_read(const char *name, int exit_code,
+                                               gops_tool_error *error);
+
 /* The file that the settings name for input `index` of the operation; NULL: none. */
 const char *gops_operation_file(const gops_tool_operation *operation, const gops_settings *settings,
                                 int index);

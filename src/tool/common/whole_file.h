@@ -32,8 +32,8 @@ bool gops_whole_file_write(gops_whole_file *file, const void *bytes, size_t coun
                            gops_tool_error *error);
 bool gops_whole_file_finish(gops_whole_file *file, gops_tool_error *error);
 
-/* Whether the file could be opened so now, for who has long work to do before. Of a device or FIFO,
- * which opening may change, it does not tell. */
+/* Whether the file could be opened so now, for callers that compute long before they write. True for a
+ * device or FIFO, which opening may change. */
 bool gops_whole_file_try(const char *path, gops_tool_error *error);
 
 /* As gops_whole_file_finish, but never replaces a file: if a file of that name exists by now, it stays, the

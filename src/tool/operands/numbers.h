@@ -1,5 +1,5 @@
-/* numbers.h: what a flag of NUMBER|FILE holds: a number for all output channels, or a .npy file with
- * one for each of them. */
+/* numbers.h: what a flag of NUMBER|FILE holds: a number, or a .npy file with one for each output channel
+ * or group. */
 #ifndef GOPS_OPERANDS_NUMBERS_H
 #define GOPS_OPERANDS_NUMBERS_H
 

@@ -34,7 +34,7 @@ static void offer_verbs(const char *begin)
 /* `flag` is "--type=", `begin` what stands behind it. */
 static void offer_value(const char *flag, const char *begin, const char *name, size_t length)
 {
-    if (length >= strlen(begin) && strncmp(name, begin, strlen(begin)) == 0) {
+    if (length >= strlen(begin) && begins_with(name, begin)) {
         printf("%s%.*s\t\n", flag, (int)length, name);
     }
 }
