@@ -1,8 +1,11 @@
 /* difference.c: distances between elements, in units in the last place. */
 #include "npy/difference.h"
 
+#include "npy/element.h"
+
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,19 +14,18 @@ typedef enum element_kind { FLOATING, SIGNED, UNSIGNED } element_kind;
 typedef struct element_form {
     element_kind kind;
     int fraction_bits; /* of floats, stored */
-    int exponent_bits;
-    bool finite; /* no infinities: all exponents but those of NaN are numbers */
-    int digits;  /* decimals that tell every value from its neighbours */
+    bool finite;       /* no infinities: all exponents but those of NaN are numbers */
+    int digits;        /* decimals that tell every value from its neighbours */
 } element_form;
 
 static const element_form forms[] = {
-    [GOPS_F64] = {FLOATING, 52, 11, false, 17}, [GOPS_F32] = {FLOATING, 23, 8, false, 9},
-    [GOPS_F16] = {FLOATING, 10, 5, false, 5},   [GOPS_BF16] = {FLOATING, 7, 8, false, 4},
-    [GOPS_F8E4M3] = {FLOATING, 3, 4, true, 3},  [GOPS_F8E5M2] = {FLOATING, 2, 5, false, 3},
-    [GOPS_I8] = {SIGNED, 0, 0, false, 0},       [GOPS_I16] = {SIGNED, 0, 0, false, 0},
-    [GOPS_I32] = {SIGNED, 0, 0, false, 0},      [GOPS_I64] = {SIGNED, 0, 0, false, 0},
-    [GOPS_U8] = {UNSIGNED, 0, 0, false, 0},     [GOPS_U16] = {UNSIGNED, 0, 0, false, 0},
-    [GOPS_U32] = {UNSIGNED, 0, 0, false, 0},    [GOPS_U64] = {UNSIGNED, 0, 0, false, 0},
+    [GOPS_F64] = {FLOATING, 52, false, 17}, [GOPS_F32] = {FLOATING, 23, false, 9},
+    [GOPS_F16] = {FLOATING, 10, false, 5},  [GOPS_BF16] = {FLOATING, 7, false, 4},
+    [GOPS_F8E4M3] = {FLOATING, 3, true, 3}, [GOPS_F8E5M2] = {FLOATING, 2, false, 3},
+    [GOPS_I8] = {SIGNED, 0, false, 0},      [GOPS_I16] = {SIGNED, 0, false, 0},
+    [GOPS_I32] = {SIGNED, 0, false, 0},     [GOPS_I64] = {SIGNED, 0, false, 0},
+    [GOPS_U8] = {UNSIGNED, 0, false, 0},    [GOPS_U16] = {UNSIGNED, 0, false, 0},
+    [GOPS_U32] = {UNSIGNED, 0, false, 0},   [GOPS_U64] = {UNSIGNED, 0, false, 0},
 };
 
 /* An element: its bits, which a signed integer's sign extends to 64. */
@@ -76,25 +78,9 @@ static element read_element(gops_type type, const void *elements, int64_t index)
     return read;
 }
 
-static double real_value(const element_form *form, const element *read)
+static double real_value(gops_type type, const void *elements, int64_t index)
 {
-    const uint64_t one = UINT64_C(1) << form->fraction_bits;
-    const int exponent = (int)(read->magnitude >> form->fraction_bits);
-    const int highest = (1 << form->exponent_bits) - 1;
-    const int bias = highest >> 1;
-    const uint64_t fraction = read->magnitude & (one - 1);
-    double value;
-    if (read->nan) {
-        return NAN;
-    }
-    if (exponent == highest && !form->finite) {
-        value = INFINITY;
-    } else if (exponent == 0) {
-        value = ldexp((double)fraction, 1 - bias - form->fraction_bits);
-    } else {
-        value = ldexp((double)(one + fraction), exponent - bias - form->fraction_bits);
-    }
-    return read->negative ? -value : value;
+    return gops_element_load(type, (const char *)elements + (size_t)index * gops_type_bytes(type));
 }
 
 static uint64_t count_ulp(const element_form *form, const element *a, const element *b)
@@ -113,16 +99,6 @@ static uint64_t count_ulp(const element_form *form, const element *a, const elem
         form->kind == SIGNED ? (int64_t)a->bits > (int64_t)b->bits : a->bits > b->bits;
     /* Modulo 2^64, where the bits of a negative number are the larger ones. */
     return greater ? a->bits - b->bits : b->bits - a->bits;
-}
-
-/* NaN for a NaN and a number, infinity for an infinity and another number. */
-static double find_difference(const element_form *form, const element *a, const element *b,
-                              uint64_t ulp)
-{
-    if (form->kind != FLOATING) {
-        return (double)ulp;
-    }
-    return ulp == 0 ? 0 : fabs(real_value(form, a) - real_value(form, b));
 }
 
 /* Among equals the first one comes first. */
@@ -154,7 +130,10 @@ gops_difference gops_difference_find(gops_type type, const void *a, const void *
         if (distance.ulp == 0) {
             continue;
         }
-        distance.difference = find_difference(form, &one, &other, distance.ulp);
+        /* NaN for a NaN and a number, infinity for an infinity and another number. */
+        distance.difference = form->kind != FLOATING
+                                  ? (double)distance.ulp
+                                  : fabs(real_value(type, a, i) - real_value(type, b, i));
         found.different++;
         found.beyond += distance.ulp > max_ulp && !(distance.difference <= max_difference);
         keep_worst(&found, &distance);
@@ -172,7 +151,7 @@ void gops_element_text(gops_type type, const void *elements, int64_t index, char
     const element read = read_element(type, elements, index);
     if (form->kind == FLOATING) {
         snprintf(text, GOPS_ELEMENT_BYTES, "%.*g", form->digits,
-                 read.nan ? NAN : real_value(form, &read));
+                 read.nan ? NAN : real_value(type, elements, index));
     } else if (form->kind == SIGNED) {
         snprintf(text, GOPS_ELEMENT_BYTES, "%" PRId64, (int64_t)read.bits);
     } else {
