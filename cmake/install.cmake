@@ -1,5 +1,5 @@
-# What `cmake --install` lays down beside the tool: both libraries, the headers, the CMake package
-# and the pkg-config files. All of it may be moved, or installed with another --prefix, but for what
+# What `cmake --install` lays down beside the tool and the manual (manual.cmake): both libraries, the headers, the
+# CMake package and the pkg-config files. All of it may be moved, or installed with another --prefix, but for what
 # CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR give as absolute.
 
 include(CMakePackageConfigHelpers)
@@ -81,22 +81,3 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
               ${PROJECT_SOURCE_DIR}/CHANGELOG.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
-
-# The manual pages of the headers, by awk; none where a system has no such thing.
-find_program(GROUPOPS_AWK awk)
-mark_as_advanced(GROUPOPS_AWK)
-if(UNIX AND GROUPOPS_AWK)
-  set(pages ${PROJECT_BINARY_DIR}/man/man3)
-  file(GLOB page_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/groupops/*.h
-       ${PROJECT_SOURCE_DIR}/src/engines/*/include/groupops/*.h
-       ${PROJECT_SOURCE_DIR}/tests/examples/headers/*.c)
-  add_custom_command(
-    OUTPUT ${pages}.made
-    COMMAND ${CMAKE_COMMAND} -E rm -rf ${pages}
-    COMMAND ${CMAKE_CURRENT_LIST_DIR}/man3 ${pages}
-    COMMAND ${CMAKE_COMMAND} -E touch ${pages}.made
-    DEPENDS ${page_sources} ${CMAKE_CURRENT_LIST_DIR}/man3 ${CMAKE_CURRENT_LIST_DIR}/man3.awk
-    VERBATIM)
-  add_custom_target(groupops_header_pages ALL DEPENDS ${pages}.made)
-  install(DIRECTORY ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT doc)
-endif()

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# pages.sh FOLDER EXPORTED ROOT MANUAL...: groff formats every page in FOLDER, and each MANUAL, without a
-# warning; each public header of the sources in ROOT has one, and each name in EXPORTED leads to one.
+# pages.sh FOLDER EXPORTED MANUAL.1... HEADER.h...: groff formats every page in FOLDER, and each MANUAL, without
+# a warning; each HEADER has one, and no other has; each name in EXPORTED leads to one.
 set -uo pipefail
-folder=$1 exported=$2 root=$3
+folder=$1 exported=$2 manuals=() headers=()
+for file in "${@:3}"; do
+    [[ $file == *.h ]] && headers+=("$file") || manuals+=("$file")
+done
 wrong=0
 say() {
     echo "$*"
@@ -14,7 +17,7 @@ if ! command -v groff >/dev/null; then
 fi
 shopt -s nullglob
 count=0
-for page in "$folder"/groupops-*.1 "$folder"/man3/groupops_*.3 "${@:4}"; do
+for page in "$folder"/groupops-*.1 "$folder"/man3/groupops_*.3 "${manuals[@]}"; do
     text=$(groff -mandoc -Tascii -P-cbou -ww -rLL=80n "$page" 2>&1)
     [[ $text != *"warning: "* && $text != *"error: "* ]] || say "$text"
     for section in NAME SYNOPSIS "SEE ALSO"; do
@@ -22,7 +25,7 @@ for page in "$folder"/groupops-*.1 "$folder"/man3/groupops_*.3 "${@:4}"; do
     done
     count=$((count + 1))
 done
-for header in "$root"/include/groupops/*.h "$root"/src/engines/*/include/groupops/*.h; do
+for header in "${headers[@]}"; do
     page=$(<"$folder/man3/groupops_${header##*/}.3") || say "$header has no page"
     [[ $page == *$'\n.SH EXAMPLE\n'* ]] || say "the page of $header has no example"
     # A declaration that the script did not understand would be missing.
@@ -35,6 +38,8 @@ while read -r name; do
     read -r _ page <"$folder/man3/$name.3" || say "there is no page for $name"
     [[ $(<"$folder/$page") == *"$name("* ]] || say "the page of $name leads to $page"
 done < <(grep -oE '^gops_[a-z0-9_]+' "$exported")
+pages=("$folder"/man3/groupops_*.3)
+((${#pages[@]} == ${#headers[@]})) || say "${#pages[@]} pages for ${#headers[@]} headers"
 echo "$count pages"
 ((count > 15)) || say "there were more once"
 exit "$wrong"
