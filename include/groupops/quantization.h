@@ -18,10 +18,12 @@
  *                     what the type holds less output_zero_point, rounded to nearest even, plus
  *                     output_zero_point: bit for bit ONNX's QLinearConv
  *
- * Post-ops work in real units, those of v. Of u8 and i8 outputs relu and clamp work on r, with
- * bounds that are divided by output_scale. With a residual or another activation such an output is
- * v with its post-ops, divided by output_scale, then clamped and rounded as above. A residual adds
- * residual_scale * (residual - residual_zero_point).
+ * Products and quotients are taken from the left, each rounded to f32: data_scale * filter_scales[o] first.
+ * Post-ops work in real units, those of v. Of u8 and i8 outputs relu and clamp work on r; alpha and beta
+ * are rounded to f32, then divided by output_scale. With a residual or another activation such an output
+ * is v with its post-ops, divided by output_scale, then clamped and rounded as above. A u8 or i8 residual
+ * adds residual_scale * (residual - residual_zero_point). One of f32, f16 or bf16 adds residual_scale *
+ * residual: leave residual_scale 0, which means 1, for a residual in real units.
  *
  * Every algorithm, instruction set and number of threads gives the same bits.
  *
@@ -52,8 +54,8 @@
 /** How the tensors of a quantized convolution stand for real numbers. All of it is folded when the
  * filter is packed; nothing is kept of the pointers. A scale of 0 means 1, except in filter_scales
  * and sum_scale. Not read, and so allowed to hold anything: scales where the output is i32,
- * output_scale and output_zero_point where it is not 8-bit; residual_zero_point where no plan that
- * takes the filter has an 8-bit residual. */
+ * output_scale and output_zero_point where it is not 8-bit; sum_zero_point and residual_first without
+ * sum_scale; residual_zero_point where no plan that takes the filter has an 8-bit residual. */
 typedef struct gops_quantization {
     size_t size; /**< sizeof(gops_quantization): groupops/sized.h */
     float data_scale;
@@ -69,13 +71,19 @@ typedef struct gops_quantization {
     int32_t output_zero_point;
     float residual_scale;
     int32_t residual_zero_point;
-    /** Not 0: ONNX's QLinearConv followed by QLinearAdd. The sum without the residual is rounded to
-     * the output's type, u8 or i8, with this scale and zero point. Then the residual, of the same
-     * type, is added in the order of operations of ONNX Runtime, bit for bit; the activation is
-     * none or relu. */
+    /** Not 0: ONNX's QLinearConv followed by QLinearAdd, with the bits of ONNX Runtime. The sum without
+     * the residual is rounded to the output's type, u8 or i8, with sum_scale and sum_zero_point in place
+     * of output_scale and output_zero_point. Call that a, with its scale sa and zero point za, and the
+     * residual, which has the same type, b with sb and zb. The output is
+     *
+     *     fma(a, sa / output_scale, fma(b, sb / output_scale, c)),
+     *     c = output_zero_point - fma(sa / output_scale, za, sb / output_scale * zb),
+     *
+     * clamped to the type (with relu, from output_zero_point on) and rounded to nearest even; each
+     * operation is rounded to f32. The activation is none or relu. */
     float sum_scale;
     int32_t sum_zero_point;
-    bool residual_first; /**< of the operands of that addition */
+    bool residual_first; /**< a is the residual and b the rounded sum */
 } gops_quantization;
 
 #define GOPS_QUANTIZATION_INIT GOPS_SIZED_INIT(gops_quantization)
