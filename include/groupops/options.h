@@ -44,8 +44,10 @@ typedef enum gops_activation_kind {
 } gops_activation_kind;
 
 /** NaN stays NaN in all of them; infinities go through these formulas as written, so that -infinity
- * becomes NaN in hard_swish, swish, gelu and mish. Integers take none, relu, and clamp between whole
- * numbers of the type; 8-bit outputs of quantized plans, which stand for real numbers, take all but prelu.
+ * becomes NaN in hard_swish, swish, gelu and mish. Clamp takes alpha <= beta, infinities too; leaky_relu,
+ * swish, elu and hard_sigmoid take any numbers; the others read none. Integers take none, relu, and clamp
+ * between whole numbers of the type; 8-bit outputs of quantized plans, which stand for real numbers, take
+ * all but prelu.
  *
  * The same argument gives the same bits on every instruction set. Before it is rounded to the
  * output's type, the value is within so many units in the last place of the formula's. Of f32, for
@@ -93,20 +95,23 @@ typedef struct gops_options {
      * "depthwise", of whose forms the plan then chooses by the estimate: refused with
      * GOPS_UNSUPPORTED and the reason where none of them serves the shape. */
     const char *algorithm;
-    /** How many threads may work on one gops_execute; 0: as many as OpenMP would use here, also where
-     * the host lends a parallel_for, which cannot say how many it has. The result has the same bits
-     * for every number. */
+    /** The most threads that work on one gops_execute; 0: as many as OpenMP would use here, also where
+     * the host lends a parallel_for, which cannot say how many it has. For want of
+     * work or workspace a plan uses fewer (gops_plan_info.threads). The result has the same bits for every
+     * number. */
     int32_t threads;
     /** The most bytes of workspace that one gops_execute may use, all threads together; 0: 4 MiB a
-     * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. Blocks are
-     * laid out for a quarter of it, so that four threads fit, or for all of it where a quarter is too
-     * little; a plan that needs more for one thread is refused. */
+     * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. The
+     * workspace of one thread is laid out for a quarter of it, or for all of it where a quarter is too
+     * little. Where it does not hold `threads` of them, the plan uses fewer threads
+     * (gops_plan_info.threads); where it does not hold one, creation fails with GOPS_INVALID. */
     int64_t max_workspace;
     /** Copied. NULL: that of gops_set_default_host; without one, OpenMP, malloc and the linked CBLAS. */
     const gops_host *host;
-    /** 0: the type of data and filter. Else, with i8 or u8 data and an i8 or u8 filter, the plan is
-     * quantized (groupops/quantization.h) and this is its output's type: GOPS_I32, GOPS_U8, GOPS_I8,
-     * GOPS_F32, GOPS_F16 or GOPS_BF16. */
+    /** 0: the type of data and filter, which may also be named, but for i8 and u8. With i8 or u8 data and
+     * an i8 or u8 filter, any type that is named makes the plan quantized (groupops/quantization.h) and is
+     * its output's: GOPS_I32, GOPS_U8, GOPS_I8, GOPS_F32, GOPS_F16 or GOPS_BF16. So of i8 data, GOPS_I8
+     * saturates, and 0 is modulo 2^8. */
     gops_type output_type;
     /** An f8e4m3 or f8e5m2 result, or weight times its filter_scales, beyond the largest finite
      * value: true makes it that value, the OCP 8-bit floating point specification's saturating mode;
@@ -122,11 +127,13 @@ typedef struct gops_options {
     /** GOPS_ACCURACY_RELAXED asks for nothing where there is nothing to relax: plans of all
      * operations and types take it. */
     gops_accuracy accuracy;
-    /** true: the residual is added to what the activation makes, not to what it takes. A quantized plan
-     * with an activation refuses it. */
+    /** true: the residual is added to what the activation makes, not to what it takes, but still before
+     * the rounding to the output's type. A quantized plan with an activation refuses it. */
     bool residual_after_activation;
-    /** true: "auto" and "fastest" leave out what gops_plan_part does not serve. Plans of all
-     * operations and types take it. */
+    /** true: "auto" and "fastest" leave out what gops_plan_part does not serve: of floats, `gemm` and
+     * `winograd`. Plans of all operations and types take it, but convolutions of floats that nothing but
+     * `gemm` serves are refused with GOPS_UNSUPPORTED, such as those where one output reads more data than
+     * the second level cache holds. */
     bool divisible;
     /** Of a normalization; a convolution takes none but GOPS_MOMENTS_FOUND. */
     gops_moments_use moments;
