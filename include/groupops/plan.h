@@ -27,9 +27,29 @@
  *   zero (MXCSR, FPCR), all threads of the plan do so too, round as it does, and have their own
  *   modes back afterwards; f16 and 8-bit floats, whose denormals are normal numbers of the
  *   accumulator, keep theirs. Threads that a BLAS starts by itself (OpenBLAS built with pthreads,
- *   unless OPENBLAS_NUM_THREADS is 1) keep their modes. Tolerances hold for rounding to nearest.
+ *   unless OPENBLAS_NUM_THREADS is 1) keep their modes.
  * - A NaN or infinity in the data of a normalization makes its image's group NaN, one in scale or
  *   bias its channel as the formula says; so does a variance that outgrows f64 (f64 alone can).
+ *
+ * Bounds, where the thread rounds to nearest and no partial sum outgrows the accumulator. Let u and t be 2^-24
+ * and 2^-150, for f64 2^-53 and 2^-1075. What follows adds one rounding for bias and one for residual, in the
+ * accumulator, the activation's (groupops/options.h), and one to the output's type.
+ * - The sum of K products of a convolution differs from the exact one by at most
+ *
+ *       K u / (1 - K u) * sum of |x w| + K t.
+ *
+ *   A residual that is the output, added before the activation, may be one more term of that sum.
+ * - Let the groups of a normalization that finds its moments have n elements, up to 10^7, let z be
+ *   (x - mean) / sqrt(variance + epsilon), and Z the largest |z| of the group. Then y = scale * z + bias is
+ *   off by at most
+ *
+ *       u * (|scale| * (11 + 24 |z|) + |y|) + 2 t |scale|,
+ *       u * (|scale| * (3 log2(n) + 56) * Z + |y|) + 2 t |scale|     for f64,
+ *
+ *   and the mean and variance that are written, with D the largest |x - mean|, by at most
+ *
+ *       u * (1.01 |mean| + 12 sqrt(variance)) and 40 u * variance,
+ *       u * (65 |mean| + (2 log2(n) + 38) * D) and 65 u * variance     for f64.
  *
  * All of this is accuracy exact, the default. Relaxed (gops_options.accuracy) differs in two points:
  * - Convolutions of bf16 may multiply by instructions of the processor for that type. They read
@@ -59,8 +79,11 @@
  *   Where the processor has no such instructions, or the plan's algorithm is not one of these, relaxed
  *   is exact; gops_plan_info's `why` tells: it has the word relaxed.
  *
- * A plan and a packed filter are immutable once made: gops_execute and the queries may be called
- * for one plan by many threads at once. Making, updating and destroying one is for one thread.
+ * Quantized plans are always exact: where they use winograd/f2, or transposed winograd/f3, it is in integers.
+ *
+ * A plan and a packed filter are immutable once made: many threads may use one at once, to execute, to
+ * query, or to make others from it. None may be updated or destroyed while another thread uses it. Different
+ * ones may be made, updated and destroyed at once, but for plans that share choices (groupops/choices.h).
  */
 #ifndef GROUPOPS_PLAN_H
 #define GROUPOPS_PLAN_H
@@ -80,8 +103,9 @@ typedef struct gops_plan gops_plan;
 typedef struct gops_packed_filter gops_packed_filter;
 
 /** Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
- * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option;
- * GOPS_UNSUPPORTED: a type or algorithm that is not offered; GOPS_OUT_OF_MEMORY; with "fastest",
+ * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option, such as
+ * a name that no algorithm has, or a max_workspace that is too small; GOPS_UNSUPPORTED: a type that is not
+ * offered, or an algorithm that does not serve the plan; GOPS_OUT_OF_MEMORY; with "fastest",
  * GOPS_OUT_OF_MEMORY also where it would take more than the machine has, and GOPS_HOST_FAILED:
  * parallel_for said so. */
 GOPS_API gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
@@ -101,7 +125,8 @@ GOPS_API gops_status gops_norm_plan_create(const gops_tensor *data, const gops_t
 /** Makes the plan for another batch or other spatial sizes: `data` has the type, rank and channels
  * that `plan` was made for; attributes, options and host are those of `plan`. What was packed with
  * one is a filter for the other, so nothing is packed again, and so the algorithm is the same, or
- * one with the same packing. Costs no more than making a plan does: microseconds. `output_shape`,
+ * one with the same packing, chosen by the estimate: choices are not looked up, and nothing is
+ * measured, also where `plan` was made with "fastest". Costs microseconds. `output_shape`,
  * for a transposed convolution, replaces the attribute; NULL keeps it. `plan` may be in use by
  * other threads, and may be destroyed before *reshaped. *reshaped is NULL after a failure.
  *
@@ -169,8 +194,10 @@ typedef struct gops_plan_info {
     size_t size; /**< sizeof(gops_plan_info), set before the call: groupops/sized.h */
     gops_shape shape;
     const char *algorithm; /**< its whole name (gops_algorithm_name); a constant string */
-    const char *why;       /**< the choice in a sentence; lives as long as the plan */
-    int32_t threads;       /**< the most that one gops_execute uses */
+    /** The choice in a sentence; its words are those of the glossary in src/README.md. Lives as long as
+     * the plan. */
+    const char *why;
+    int32_t threads; /**< the most that one gops_execute uses */
     size_t workspace_bytes;
     size_t filter_bytes; /**< of the packed filter; 0 for a normalization */
     /** Multiplications and additions of the definition, padding counted like data; a normalization
@@ -188,14 +215,15 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
 /** Packs the weights of a convolution into a filter that gops_execute takes. It serves the plan it
  * was made with, those that gops_plan_reshape and gops_plan_cache_get make of it, and those of
  * gops_plan_part with as many groups. Any other plan may pack otherwise, even one of the same
- * descriptors: gops_execute then refuses the filter and says what differs. `weights` has the shape of
- * the plan's filter descriptor and is read only during the call. *filter is NULL after a failure. May
- * be called for one plan by many threads at once. `quantization` is for a quantized plan; NULL
- * there means scales of 1 and zero points of 0. For a floating point plan it is NULL or has
- * filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
- * misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not finite
- * and positive (of a floating point plan: not finite), products of them are not finite, a count fits
- * nothing, a zero point is not in its type. GOPS_OUT_OF_MEMORY.
+ * descriptors: gops_execute then refuses the filter and says what differs. The algorithm, sizes, attributes,
+ * accuracy, max_workspace and instruction set decide; the number of threads alone does not, unless
+ * algorithms were measured. `weights` has the shape of the plan's filter descriptor and is read only during the
+ * call. *filter is NULL after a failure. May be called for one plan by many threads at once. `quantization` is
+ * for a quantized plan; NULL there means scales of 1 and zero points of 0. For a floating point plan it is NULL
+ * or has filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
+ * misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not finite and
+ * positive (of a floating point plan: not finite), products of them are not finite, a count fits nothing, a
+ * zero point is not in its type. GOPS_OUT_OF_MEMORY.
  *
  * The order of weights elsewhere, with in and out the channels of all groups:
  * - Convolution, [G, C_OUT, C_IN, K...]: OIHW, the [out, in / G, K...] of PyTorch, ONNX and ncnn, is
@@ -243,9 +271,9 @@ static inline void gops_moments_merge(gops_moments *moments, const gops_moments 
 }
 
 /** What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
- * elements. The output must not overlap any input, which is not checked, except that a normalization's
- * may be its data, and that any may be the residual, if its elements are as large; those then have the
- * output's stride.
+ * elements. The output must not overlap any input, which is not checked, with two exceptions: it may be
+ * the residual's own buffer, if their elements are equally large, and a normalization's may be its data.
+ * The two then have the same stride.
  *
  * What an earlier call has left in a field that does not matter here does no harm. Not read, and so
  * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride
@@ -259,7 +287,8 @@ typedef struct gops_arguments {
     const gops_packed_filter *filter; /**< convolutions */
     const void *scale;                /**< normalization: required */
     /** Normalization: required. Convolutions: NULL, or one value for each of the G * C_OUT output
-     * channels, which is added: of the output's type, or of i32 where the plan is quantized. */
+     * channels, which is added: of the output's type, or of i32 where the plan is quantized: a
+     * float bias is for the caller to divide by data_scale * filter_scales[o] and to round. */
     const void *bias;
     void *output;
     /** NULL, or a tensor like the output, added before the activation, or after it:
