@@ -30,7 +30,7 @@ typedef struct gops_list {
 } gops_list;
 
 typedef enum gops_auto_pad {
-    GOPS_AUTO_PAD_EXPLICIT = 0, /**< pads_begin and pads_end count; the other three ignore them */
+    GOPS_AUTO_PAD_EXPLICIT = 0, /**< pads_begin and pads_end count; the others never read them */
     GOPS_AUTO_PAD_SAME_UPPER = 1,
     GOPS_AUTO_PAD_SAME_LOWER = 2,
     GOPS_AUTO_PAD_VALID = 3
@@ -40,7 +40,8 @@ typedef enum gops_auto_pad {
  * How GroupConvolutionBackpropData finds its pads when output_shape is given. With
  *     full  = stride * (X - 1) + (K - 1) * dilation + 1       the whole scatter result
  *     total = max(0, full - output_shape + output_padding)    what must be cut off
- * output element o is full[o + pads_begin], and 0 beyond the end of full.
+ * output element o is full[o + pads_begin], and 0 beyond the end of full. Where the pads follow from
+ * output_shape, pads_begin and pads_end are never read.
  */
 typedef enum gops_output_shape_rule {
     /** The formulas of the specification's text, for every auto_pad: pads_begin = total / 2 rounded
@@ -50,7 +51,9 @@ typedef enum gops_output_shape_rule {
      * in the text. */
     GOPS_OUTPUT_SHAPE_OPENVINO = 1,
     /** ONNX ConvTranspose (opset 11 on) and ONNX Runtime: pads_begin = total / 2 rounded up; for
-     * same_upper rounded down. Without output_shape, same_* aims at output = input * stride. */
+     * same_upper rounded down. Without output_shape, same_* divides total = max(0, full +
+     * output_padding - stride * X) in the same way, which leaves the smaller of stride * X and
+     * full + output_padding. */
     GOPS_OUTPUT_SHAPE_ONNX = 2
 } gops_output_shape_rule;
 
@@ -103,12 +106,13 @@ typedef struct gops_shape {
 
 /** Shape inference: pure, allocates nothing, may be called by any thread at any time, makes no plan.
  * `attributes` NULL stands for all defaults (a normalization has required ones and refuses it). The
- * output has the data's type. A quantized convolution has the same shape as any other: where its data
- * and filter differ in type, give both the data's here.
+ * output has the data's type. A quantized convolution has the same shape as any other, but these
+ * functions refuse data and filter of two types: for u8 data and an i8 filter, set filter.type to
+ * GOPS_U8 before the call.
  *
  * GOPS_INVALID: an argument is NULL; data, filter, scale and bias differ in type or do not fit
  * together; an attribute's count is not that of the spatial axes or a value is out of its range;
- * C_IN, G or a kernel or spatial axis is 0; the kernel is larger than the padded input; the output
+ * C, C_IN, G or a kernel or spatial axis is 0; the kernel is larger than the padded input; the output
  * would have no elements along an axis. Batch 0 and C_OUT 0 are legal and give an empty output.
  * GOPS_UNSUPPORTED: a rank beyond those above. GOPS_TOO_LARGE: a size beyond 2^63 - 1. */
 GOPS_API gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,

@@ -3,7 +3,8 @@
  * groupops/tensor.h: element types and tensor descriptors.
  *
  * A descriptor says what a tensor looks like, never where it lies: the same plan is executed on
- * many buffers. All tensors are dense and row-major: the last axis is contiguous.
+ * many buffers. All tensors are row-major, the last axis contiguous, and dense but for the distance
+ * between images (gops_arguments, groupops/plan.h).
  */
 #ifndef GROUPOPS_TENSOR_H
 #define GROUPOPS_TENSOR_H
