@@ -4,7 +4,8 @@
  *
  * All of it is optional. A plan copies the gops_host it is given (and the GEMM table it points to),
  * so the struct may live on the stack; the functions and their contexts must outlive the plan and
- * the filters made with it. Every hook may be called from several threads at once.
+ * the filters made with it. Every hook may be called from several threads at once: by all that call the
+ * library, the GEMMs also by those of parallel_for.
  *
  * After a fork, the child may execute plans of one thread and plans whose host lends a parallel_for
  * that works there. GCC's OpenMP does not survive the fork of a process that has used it: a plan of

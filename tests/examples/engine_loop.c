@@ -7,6 +7,7 @@
 #include <groupops/groupops.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,16 +50,17 @@ static int parallel_for(void *context, void (*task)(void *argument, int64_t inde
     return 0;
 }
 
-/* The engine's memory, counted. Plans, packed weights and caches come from here. */
+/* The engine's memory, counted. Plans, packed weights and caches come from here, for any thread that calls
+ * the library: so the count is atomic. */
 static void *allocate(void *context, size_t bytes, size_t alignment)
 {
-    *(long *)context += 1;
+    atomic_fetch_add((atomic_long *)context, 1);
     return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
 static void give_back(void *context, void *memory)
 {
-    *(long *)context -= 1;
+    atomic_fetch_sub((atomic_long *)context, 1);
     free(memory);
 }
 
@@ -150,7 +152,7 @@ int main(void)
     static float weights[GROUPS * 4 * 4 * 3 * 3];
     float *x = malloc(most * sizeof *x), *y = malloc(most * sizeof *y);
     float *between = malloc(most * sizeof *between);
-    long live = 0;
+    atomic_long live = 0;
     const gops_host host = {.size = sizeof host,
                             .parallel_for = parallel_for,
                             .allocate = allocate,
@@ -181,9 +183,9 @@ int main(void)
     gops_plan_cache_destroy(loaded.conv);
     gops_plan_cache_destroy(loaded.norm);
     printf("%s; %ld of the engine's allocations left\n", status == GOPS_OK ? "done" : error.message,
-           live);
+           atomic_load(&live));
     free(between);
     free(y);
     free(x);
-    return status != GOPS_OK || live != 0;
+    return status != GOPS_OK || atomic_load(&live) != 0;
 }

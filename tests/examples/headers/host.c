@@ -1,10 +1,11 @@
 /* Lends the library memory and a loop, and hears what it chose. */
 #include <groupops/plan.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 typedef struct engine {
-    int live; /* allocations that were not given back */
+    atomic_int live; /* allocations that were not given back; any thread may make some */
 } engine;
 
 static void *allocate(void *context, size_t bytes, size_t alignment)
