@@ -4,7 +4,7 @@
  *
  *     sums[pixel][channel] (+)= sum over the taps that are inside the data, and input channels c:
  *         weights[tap][c][channel]
- *             * data[c * plane + place of the tap + row * row_step + pixel * stride]
+ *             * data[c * plane + offset of the tap + row * row_step + pixel * stride]
  *
  * A tile is MR output channels by NR output pixels, which are `pixels` neighbours of each of `rows`
  * rows. Its sums stay in registers. A vector has a channel in each lane, for one pixel; or, where
@@ -34,7 +34,7 @@ typedef struct gops_direct_tap {
     int64_t range; /* gops_direct_range: a tap's, of pixels; a row's, of output rows */
 } gops_direct_tap;
 
-/* Memory to prefetch: before each tap the next `count` of the `left` places, `step` bytes apart. */
+/* Memory to prefetch: before each tap the next `count` of the `left` addresses, `step` bytes apart. */
 typedef struct gops_direct_prefetch {
     const unsigned char *next;
     int64_t step, count, left;
@@ -97,7 +97,7 @@ GOPS_INLINE int64_t gops_direct_max_cut(gops_direct_size size)
     return size.rows > 1 || size.per_vector > 1 ? CUT : size.pixels - 1;
 }
 
-/* The number of the range first to last - 1 of `size` places, of which one end is 0 or `size`:
+/* The number of the range first to last - 1 of `size` pixels or rows, of which one end is 0 or `size`:
  * 0 for all, then those that lack 1 to `max_cut` at the beginning, then those that lack as many at
  * the end. */
 static inline int64_t gops_direct_range(int64_t size, int64_t max_cut, int64_t first, int64_t last)

@@ -58,7 +58,7 @@ enum { GOPS_DIRECT_MAX_SUMS = 12, GOPS_DIRECT_MAX_VECTORS = 3, GOPS_DIRECT_REGIS
     TILE(2, 1, 28, 1, 2)                                                                           \
     TILE(2, 2, 14, 1, 2)
 
-/* Prefetches the next places, into the first level cache or, if not `near`, into the second. */
+/* Prefetches the next addresses, into the first level cache or, if not `near`, into the second. */
 static inline void gops_direct_prefetch_next(gops_direct_prefetch *prefetch, const bool near)
 {
     const int64_t count = prefetch->count < prefetch->left ? prefetch->count : prefetch->left;

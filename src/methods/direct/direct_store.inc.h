@@ -122,11 +122,11 @@ GOPS_INLINE void store_lanes(C *to, const vector *value, const int from, const i
 #endif
 }
 
-/* Transposes the sums of `size` columns of pixels and stores the first `places` pixels to the
+/* Transposes the sums of `size` columns of pixels and stores the first `pixels` pixels to the
  * output from `at` on. As many columns at a time as there are channels in a vector, or fewer if
  * `size` is less; then each vector has runs of pixels of several channels. */
 GOPS_INLINE void store_run(const gops_direct_work *work, const gops_direct_size of, const int size,
-                           int64_t at, int64_t places, const vector *sum)
+                           int64_t at, int64_t pixels, const vector *sum)
 {
     const int per_vector = of.per_vector, ld = of.rows * of.pixels / per_vector;
     const int channels = LANES / per_vector;
@@ -137,7 +137,7 @@ GOPS_INLINE void store_run(const gops_direct_work *work, const gops_direct_size 
     GOPS_UNROLL
     for (int block = 0; block < of.vectors * blocks; block++) {
         const int i = block / blocks, j = block % blocks * columns;
-        const int64_t left = places - j * per_vector, count = left < run ? left : run;
+        const int64_t left = pixels - j * per_vector, count = left < run ? left : run;
         if (count > 0) {
             vector rows[LANES];
             GOPS_UNROLL

@@ -94,7 +94,7 @@ enum { GOPS_IMPLICIT_MAX_PARTS = 8 };
 /* Rows of outputs at whose ends tiles leave out taps on padding: gops_tile_work. */
 typedef struct gops_implicit_rows {
     int64_t length; /* in columns; 0 where no tap is left out */
-    int64_t place;  /* in its row, of the first column */
+    int64_t column; /* the first one's number in its row */
     int64_t begin, middle, end;
 } gops_implicit_rows;
 

@@ -57,16 +57,16 @@ bool gops_implicit_may_join(const gops_plan *plan)
            join.taps * join.rows > 1;
 }
 
-gops_implicit_place gops_implicit_find_tap(const gops_plan *plan, int64_t tap)
+gops_implicit_tap gops_implicit_find_tap(const gops_plan *plan, int64_t tap)
 {
     const gops_conv_geometry *conv = &plan->conv;
     if (!gops_implicit_read(plan)->joined) {
-        return (gops_implicit_place){tap, 0};
+        return (gops_implicit_tap){tap, 0};
     }
     const gops_lanes_join join = gops_implicit_join(plan);
     const int64_t kernel = conv->axes > 1 ? conv->axis[conv->axes - 2].kernel : 1;
     const int64_t line = tap / join.taps, y = line % kernel;
-    return (gops_implicit_place){
+    return (gops_implicit_tap){
         .tap = line / kernel * gops_ceil_div(kernel, join.rows) + y / join.rows,
         .plane = (y % join.rows * join.taps + tap % join.taps) * join.planes,
     };

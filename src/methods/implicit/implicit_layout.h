@@ -14,10 +14,10 @@ int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
 
 /* implicit_join.c: where a tap of the filter lies in K: its number among the taps of gops_implicit_axes, and its first
  * plane. */
-typedef struct gops_implicit_place {
+typedef struct gops_implicit_tap {
     int64_t tap, plane;
-} gops_implicit_place;
-gops_implicit_place gops_implicit_find_tap(const gops_plan *plan, int64_t tap);
+} gops_implicit_tap;
+gops_implicit_tap gops_implicit_find_tap(const gops_plan *plan, int64_t tap);
 
 /* Divides the work into items and fills in the padded input, pitch, cut, cut_pixels, boxes,
  * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided

@@ -19,11 +19,11 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
     const int64_t inner = p->depth / p->planes / axis[0].kernel;
     memset(to, 0, (size_t)plan->filter_bytes);
     for (int64_t tap = 0; filter.ones != NULL && tap < conv->taps; tap++) {
-        const gops_implicit_place place = gops_implicit_find_tap(plan, tap);
-        const int64_t at = place.tap % inner;
+        const gops_implicit_tap in_k = gops_implicit_find_tap(plan, tap);
+        const int64_t at = in_k.tap % inner;
         gops_lanes_panel panel = {
-            .mr = ones_mr, .planes = p->planes, .first = place.plane, .by_planes = p->by_planes};
-        panel.to = filter.ones + (place.tap - at) * p->planes * ones_mr;
+            .mr = ones_mr, .planes = p->planes, .first = in_k.plane, .by_planes = p->by_planes};
+        panel.to = filter.ones + (in_k.tap - at) * p->planes * ones_mr;
         gops_lanes_pack_ones(plan, at, inner, &panel);
     }
     for (int64_t o = 0, count; o < rows; o += count) {
@@ -35,10 +35,10 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
         for (int64_t i = 0; i < count; i++) {
             uint32_t unused, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;
             for (int64_t tap = 0; tap < conv->taps; tap++) {
-                const gops_implicit_place place = gops_implicit_find_tap(plan, tap);
-                const int64_t at = place.tap % inner;
-                panel.to = to + (place.tap - at) * p->planes * mr;
-                panel.first = place.plane;
+                const gops_implicit_tap in_k = gops_implicit_find_tap(plan, tap);
+                const int64_t at = in_k.tap % inner;
+                panel.to = to + (in_k.tap - at) * p->planes * mr;
+                panel.first = in_k.plane;
                 gops_lanes_pack_tap(plan, plan->quantized ? zero_points[o + i] : 0,
                                     weights + ((o + i) * conv->k + tap) * size, conv->taps, at,
                                     inner, &panel, i, sum);

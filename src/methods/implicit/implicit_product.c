@@ -26,9 +26,9 @@ static void set_rows(const gops_implicit_pass *pass, int64_t at, int64_t nr, gop
     if (rows->length == 0 || at + nr > pass->count) { /* which repeats the last column */
         return;
     }
-    const int64_t place = (rows->place + at) % rows->length;
-    const bool begins = place == 0, two = begins && nr == 2 * rows->length;
-    const bool ends = two || place + nr == rows->length;
+    const int64_t column = (rows->column + at) % rows->length;
+    const bool begins = column == 0, two = begins && nr == 2 * rows->length;
+    const bool ends = two || column + nr == rows->length;
     if (two || ends || (begins && nr < rows->length)) {
         work->rows = two ? 2 : 1;
         work->begin = begins ? rows->begin : 0;

@@ -58,7 +58,7 @@ static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned ch
 }
 
 /* Where the weight of plane q of a tap, of `taps`, and of a row lies in the panel. */
-static int64_t place_of(const gops_lanes_panel *panel, int64_t tap, int64_t taps, int64_t q,
+static int64_t index_of(const gops_lanes_panel *panel, int64_t tap, int64_t taps, int64_t q,
                         int64_t row)
 {
     const int64_t mr = panel->mr, plane = panel->first + q;
@@ -81,7 +81,7 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
     const int64_t lane = lane_channels(plan), planes = gops_ceil_div(channels, lane);
     const int64_t size = plan->filter_type->bytes;
     for (int64_t q = 0; q < planes; q++) {
-        const int64_t at = place_of(panel, tap, taps, q, row);
+        const int64_t at = index_of(panel, tap, taps, q, row);
         const unsigned char *from = weights + q * lane * apart * size;
         panel->to[at] = plan->quantized
                             ? pack_lane(plan, zero, from, apart, channels - q * lane, sum)
@@ -96,7 +96,7 @@ void gops_lanes_pack_ones(const gops_plan *plan, int64_t tap, int64_t taps,
     const int64_t channels = plan->conv.channels_in;
     for (int64_t q = 0; q * GOPS_LANES_QUAD < channels; q++) {
         for (int64_t row = 0; row < panel->mr; row++) {
-            panel->to[place_of(panel, tap, taps, q, row)] =
+            panel->to[index_of(panel, tap, taps, q, row)] =
                 ones[gops_min(channels - q * GOPS_LANES_QUAD, GOPS_LANES_QUAD)];
         }
     }

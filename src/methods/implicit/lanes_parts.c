@@ -58,7 +58,7 @@ static void find_rows(const gops_implicit *p, const gops_axis *axis, int64_t fir
         begin.first < inside && (begin.first > 0 || inside < axis->kernel)) {
         item->pass.rows = (gops_implicit_rows){
             .length = length,
-            .place = first % length,
+            .column = first % length,
             .begin = begin.first * width,
             .middle = (inside - begin.first) * width,
             .end = (axis->kernel - inside) * width,

@@ -249,7 +249,7 @@ static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p
 
 /* How many workers, at most, have outputs that leave the second level cache; 0 where the tiles for that do not serve.
  * With a large L2: so many that each writes half of it and more, or reads and writes all of it. With them 16 -> 96 on
- * 112x112 took 0.32 ms instead of 0.52, medians of turns (Intel Xeon, Granite Rapids class). Behind a smaller one the
+ * 112x112 took 0.32 ms instead of 0.52, medians (Intel Xeon, Granite Rapids class). Behind a smaller one the
  * next cache answers sooner, and only layers of few channels wait for it: inside networks 32 -> 16 on 112x112 took 0.68
  * of its time, 16 -> 64 0.7 and 16 -> 96 0.85 to 0.93, but 64 -> 128 on 56x56 1.03, medians with one thread, and with
  * two they gained more (Zen 3, AVX2; not measured by AVX-512). */

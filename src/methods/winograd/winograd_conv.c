@@ -187,7 +187,7 @@ static void transform_data(const gops_plan *plan, const gops_job *job,
             .zero = (uint8_t)((int64_t)(int32_t)job->data_zero + shift),
         };
         for (int64_t tile = block->first; tile < block->last; tile += input.tiles) {
-            input.tiles = gops_winograd_segment(p, tile, block->last, p->input_tiles);
+            input.tiles = gops_winograd_row_tiles(p, tile, block->last, p->input_tiles);
             input.top = tile / p->row_tiles * p->m + p->begin[0];
             input.left = tile % p->row_tiles * p->m + p->begin[1];
             input.points = points + (v * p->points_block + (tile - block->first) * lanes) * bytes;
@@ -224,7 +224,7 @@ static void store_sums(const gops_plan *plan, const gops_job *job, const gops_ep
         const int64_t first =
             (block->image * conv->groups * conv->channels_out + channel) * conv->output_pixels +
             y * width + x;
-        output.tiles = gops_winograd_segment(p, tile, block->last, p->output_tiles);
+        output.tiles = gops_winograd_row_tiles(p, tile, block->last, p->output_tiles);
         output.rows = gops_min(p->m, conv->axis[0].output - y);
         output.columns = gops_min(p->m * output.tiles, width - x);
         output.sums =

@@ -17,7 +17,7 @@ enum {
     /* Tiles that share what is loaded of the weights, which are streamed once for each block. */
     MIN_BLOCK_TILES = 24,
     /* Their pixels stay in the first level cache. */
-    SEGMENT_TILES = 8,
+    ROW_TILES = 8,
     /* Of quantized plans: two or three blocks of transposed outputs. */
     PAIRS_OUTPUT_TILES = 16,
 };
@@ -111,8 +111,8 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
     const int64_t row = gops_min(p->block_tiles, p->row_tiles);
     /* Those whose pixels a block of transposed pixels holds, in quantized plans. */
     const int64_t pairs = (GOPS_WINOGRAD_PAIRS_COLUMNS - (p->points - p->m)) / p->m;
-    p->input_tiles = gops_min(row, plan->quantized ? pairs : SEGMENT_TILES);
-    p->output_tiles = gops_min(row, plan->quantized ? PAIRS_OUTPUT_TILES : SEGMENT_TILES);
+    p->input_tiles = gops_min(row, plan->quantized ? pairs : ROW_TILES);
+    p->output_tiles = gops_min(row, plan->quantized ? PAIRS_OUTPUT_TILES : ROW_TILES);
     p->points_block = p->block_tiles * lanes;
     p->points_ld = odd_lines(gops_mul_saturate(p->depth_vectors, p->points_block), bytes);
     p->sums_ld = odd_lines(p->block_tiles * p->block_vectors * lanes, bytes);

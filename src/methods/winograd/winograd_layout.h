@@ -57,8 +57,8 @@ typedef struct gops_winograd_block {
 } gops_winograd_block;
 
 /* The tiles of a row from `tile` on, of those before `last`, that one call transforms: at most `most`. */
-static inline int64_t gops_winograd_segment(const gops_winograd_layout *p, int64_t tile,
-                                            int64_t last, int64_t most)
+static inline int64_t gops_winograd_row_tiles(const gops_winograd_layout *p, int64_t tile,
+                                              int64_t last, int64_t most)
 {
     const int64_t row = p->row_tiles - tile % p->row_tiles;
     return gops_min(gops_min(row, most), last - tile);

@@ -126,7 +126,7 @@ void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
     };
     for (int64_t tile = block->first; tile < block->last; tile += output.tiles) {
         const int64_t y = tile / p->row_tiles * p->m, x = tile % p->row_tiles * p->m;
-        output.tiles = gops_winograd_segment(p, tile, block->last, p->output_tiles);
+        output.tiles = gops_winograd_row_tiles(p, tile, block->last, p->output_tiles);
         output.sums =
             workspace + p->sums_from + (tile - block->first) * ld * (int64_t)sizeof(uint32_t);
         kernels->output[p->form](&output);

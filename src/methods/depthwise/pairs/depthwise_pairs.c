@@ -3,11 +3,11 @@
  * taps to a lane, on every processor (depthwise_pairs.vnni.isa.c).
  *
  * A work item copies a block of a channel into rows of i16, less the zero point and padded with
- * zeros, and takes all of it for one row: position i of an output is the place in the copy of its
- * first tap, and the places of the other taps are at distances from it that are the same for all
- * outputs. So rows need not fill vectors. Between them are some positions that are no outputs;
- * where two rows meet, the padding of both is the same zeros. With stride s along y, rows of equal
- * residue modulo s lie together.
+ * zeros, and takes all of it for one row: position i of an output is the index in the copy of its
+ * first tap, and its other taps are at distances from it that are the same for all outputs. So rows
+ * need not fill vectors. Between them are some positions that are no outputs; where two rows meet,
+ * the padding of both is the same zeros. With stride s along y, rows of equal residue modulo s lie
+ * together.
  *
  * A transposed convolution is a convolution for each residue of its outputs (depthwise_method.h), all
  * of the same copy; those along x are interleaved when their rows are copied to the output.

@@ -3,7 +3,7 @@
  *
  * A lane of 32 bits holds two neighbouring values of i16, and pmaddwd multiplies them by two taps
  * and adds (vpdpwssd also adds to the sums). A vector has the pairs of every second output. With
- * stride 1 the outputs between them take the same pairs, by weights one place further: of three
+ * stride 1 the outputs between them take the same pairs, by weights one tap further: of three
  * taps, (a, b) and (c, 0) for even outputs, (0, a) and (b, c) for odd ones. Of an even number of taps
  * they take pairs that begin one value later, by the same weights, which are then fewer. Even and odd
  * ones come in order when their sums are stored. With stride 2 all outputs are even.

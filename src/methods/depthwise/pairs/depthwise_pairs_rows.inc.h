@@ -1,14 +1,14 @@
 /*
  * depthwise_pairs_rows.inc.h: copies rows for depthwise_pairs.vnni.isa.c.
  *
- * A row is covered by pieces of N elements, the largest that fit it; the last two may overlap. So
- * all rows but those longer than the largest pieces have two. Short rows, but for the last one of a
- * plane, are one piece that is longer: what it has beyond the row falls on padding, which is zero, or on
+ * A row is covered by blocks of N elements, the largest that fit it; the last two may overlap. So
+ * all rows but those longer than the largest blocks have two. Short rows, but for the last one of a
+ * plane, are one block that is longer: what it has beyond the row falls on padding, which is zero, or on
  * the next row, which replaces it.
  */
 
 /* Widens N bytes. */
-GOPS_INLINE void widen_piece(int16_t *to, const uint8_t *from, uint8_t flip, int16_t zero,
+GOPS_INLINE void widen_block(int16_t *to, const uint8_t *from, uint8_t flip, int16_t zero,
                              const int N)
 {
 #if defined(__AVX512BW__)
@@ -91,8 +91,8 @@ GOPS_INLINE void widen_whole_rows(const gops_depthwise_pairs_rows *rows, const i
         for (int64_t row = 1; row < count; row++, from += from_step, to += to_step) {
             widen_whole(to, from, flip, zero, columns, N);
         }
-        widen_piece(to, from, flip, zero, N / 2);
-        widen_piece(to + last, from + last, flip, zero, N / 2);
+        widen_block(to, from, flip, zero, N / 2);
+        widen_block(to + last, from + last, flip, zero, N / 2);
     }
 }
 
@@ -107,13 +107,13 @@ GOPS_INLINE void widen_plane(const gops_depthwise_pairs_rows *rows, int64_t plan
     int16_t *to = (int16_t *)rows->to + plane * rows->to_plane;
     for (int64_t row = 0; row < count; row++, from += from_step, to += to_step) {
         if (TWO) {
-            widen_piece(to, from, flip, zero, N);
+            widen_block(to, from, flip, zero, N);
         } else {
             for (int64_t i = 0; i < last; i += N) {
-                widen_piece(to + i, from + i, flip, zero, N);
+                widen_block(to + i, from + i, flip, zero, N);
             }
         }
-        widen_piece(to + last, from + last, flip, zero, N);
+        widen_block(to + last, from + last, flip, zero, N);
     }
 }
 
@@ -256,7 +256,7 @@ GOPS_INLINE void interleave_eight(uint8_t *to, const uint8_t *from, int64_t apar
     }
 }
 
-GOPS_INLINE void interleave_piece(uint8_t *to, const uint8_t *from, int64_t apart, const int WAYS,
+GOPS_INLINE void interleave_block(uint8_t *to, const uint8_t *from, int64_t apart, const int WAYS,
                                   const int N)
 {
     if (WAYS == 2) {
@@ -273,7 +273,7 @@ GOPS_INLINE void interleave_piece(uint8_t *to, const uint8_t *from, int64_t apar
     }
 }
 
-/* Columns of at least N bytes of each way; the last two pieces may overlap. */
+/* Columns of at least N bytes of each way; the last two blocks may overlap. */
 GOPS_INLINE void interleave_rows(const gops_depthwise_pairs_rows *rows, const int WAYS, const int N)
 {
     const int64_t columns = rows->columns, apart = rows->apart, last = columns / WAYS - N;
@@ -282,9 +282,9 @@ GOPS_INLINE void interleave_rows(const gops_depthwise_pairs_rows *rows, const in
     uint8_t *to = rows->to;
     for (int64_t row = 0; row < count; row++, from += from_step, to += to_step) {
         for (int64_t i = 0; i < last; i += N) {
-            interleave_piece(to + i * WAYS, from + i, apart, WAYS, N);
+            interleave_block(to + i * WAYS, from + i, apart, WAYS, N);
         }
-        interleave_piece(to + last * WAYS, from + last, apart, WAYS, N);
+        interleave_block(to + last * WAYS, from + last, apart, WAYS, N);
         for (int64_t i = columns / WAYS * WAYS; i < columns; i++) {
             to[i] = from[i % WAYS * apart + i / WAYS];
         }

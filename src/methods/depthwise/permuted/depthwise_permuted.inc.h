@@ -57,24 +57,24 @@ GOPS_INLINE bytes load_bytes(const setting *at, const uint8_t *from, uint64_t ma
 /* A permutation of bytes: without VBMI of words first, four for each 16 bytes, then of the bytes of
  * these. */
 #ifdef __AVX512VBMI__
-typedef bytes places;
+typedef bytes permutation;
 
-GOPS_INLINE bytes permuted(const places *from, bytes data)
+GOPS_INLINE bytes permuted(const permutation *from, bytes data)
 {
     return _mm512_permutexvar_epi8(*from, data);
 }
 #else
-typedef struct places {
+typedef struct permutation {
     bytes words, inner;
-} places;
+} permutation;
 
-GOPS_INLINE bytes permuted(const places *from, bytes data)
+GOPS_INLINE bytes permuted(const permutation *from, bytes data)
 {
     return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(from->words, data), from->inner);
 }
 #endif
 
-/* A place whose byte does not matter. */
+/* An index whose byte does not matter. */
 enum { ANY = 0xff };
 
 #ifndef __AVX512VBMI__
@@ -91,18 +91,18 @@ GOPS_INLINE bytes bits_of(bytes x)
                             _mm512_set1_epi32(0xff));
 }
 
-/* As find_places. The places of a lane's four bytes are in four words of 16 that there are; `used`
+/* As find_permutation. The four bytes of a lane come from four words of 16 that there are; `used`
  * has a bit for each that the four lanes of 16 bytes take, and the first four such words go there,
  * in their order. */
-static inline bool find_words(bytes index, places *to)
+static inline bool find_words(bytes index, permutation *to)
 {
     const bytes one = _mm512_set1_epi32(1), byte = _mm512_set1_epi32(0xff);
     bytes bits[4], used = _mm512_setzero_si512(), inner = used;
     for (int t = 0; t < 4; t++) {
-        const bytes place =
+        const bytes from =
             _mm512_and_si512(_mm512_srl_epi32(index, _mm_cvtsi32_si128(8 * t)), byte);
-        bits[t] = _mm512_maskz_sllv_epi32(_mm512_cmpneq_epi32_mask(place, byte), one,
-                                          _mm512_srli_epi32(place, 2));
+        bits[t] = _mm512_maskz_sllv_epi32(_mm512_cmpneq_epi32_mask(from, byte), one,
+                                          _mm512_srli_epi32(from, 2));
         used = _mm512_or_si512(used, bits[t]);
     }
     used = _mm512_or_si512(used, _mm512_shuffle_epi32(used, _MM_PERM_BADC));
@@ -127,8 +127,8 @@ static inline bool find_words(bytes index, places *to)
 }
 #endif
 
-/* The permutation that takes byte i from place i of the index; false if there is none. */
-static inline bool find_places(bytes index, places *to)
+/* The permutation whose byte i is byte index[i] of the data; false if there is none. */
+static inline bool find_permutation(bytes index, permutation *to)
 {
 #ifdef __AVX512VBMI__
     *to = index;
@@ -254,17 +254,17 @@ static inline bytes if_needed(bytes index, int64_t lanes, int64_t taps)
 
 /* The quad that begins at `first` of each output of a vector. */
 static inline bool find_quads(const gops_permuted_shape *shape, int64_t first, int64_t taps,
-                              places *to)
+                              permutation *to)
 {
     const bytes index = quad_bytes(first, shape->stride_x, shape->dilation_x);
-    return find_places(if_needed(index, shape->vector_columns, taps), to);
+    return find_permutation(if_needed(index, shape->vector_columns, taps), to);
 }
 
 /* Adds the taps of a filter to four vectors of sums of NV vectors a row; `top` and `first` are the
  * first row of data and its first byte, `masks` those of each quad and vector. */
-GOPS_INLINE void add_taps(const setting *at, const permuted_filter *filter, const places *index,
-                          int64_t top, const uint8_t *first, const uint64_t *masks, bytes *sums,
-                          const int NV)
+GOPS_INLINE void add_taps(const setting *at, const permuted_filter *filter,
+                          const permutation *index, int64_t top, const uint8_t *first,
+                          const uint64_t *masks, bytes *sums, const int NV)
 {
     const gops_permuted_shape *shape = at->shape;
     const int64_t step = shape->stride_y * shape->width;
@@ -303,7 +303,7 @@ GOPS_INLINE void general(const setting *at, const gops_permuted_call *call,
 {
     const int R = 4 / NV;
     const gops_permuted_shape *shape = at->shape;
-    places index;
+    permutation index;
     find_quads(shape, 0, GOPS_PERMUTED_QUAD, &index);
     const bytes start = start_of(filter);
     for (int64_t column = 0; column < shape->columns; column += shape->tile_columns) {

@@ -71,7 +71,7 @@ static const gops_permuted_rolling rolling_rows[] = {GOPS_ROLLING_ROWS(GOPS_ROLL
 /* Whether the processor's permutations suffice. */
 static bool serves(const gops_permuted_shape *shape)
 {
-    places index[MAX_INDEX];
+    permutation index[MAX_INDEX];
     if (shape->kernel == GOPS_PERMUTED_JOINED) {
         bool found = true;
         for (int64_t q = 0; q < shape->row_quads; q++) {

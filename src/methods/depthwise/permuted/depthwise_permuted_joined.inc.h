@@ -4,13 +4,14 @@
  * Rows of outputs are at most half as long as a vector: a vector has vector_rows of them, and four
  * vectors a group of rows that follow each other. A load begins with a row of data and has all that
  * one row of taps reads for a vector; the quads of all vectors and rows of taps are at the same
- * places in it.
+ * bytes of it.
  */
 
-/* The places of a quad of the row of taps `down` rows of data below the first one of a load; the last byte
+/* The permutation to a quad of the row of taps `down` rows of data below the first one of a load; the last byte
  * where it reads padding. Lane l is output l % columns of row l / columns, whose reciprocal is exact enough
  * for 16 lanes. */
-static bool find_joined(const gops_permuted_shape *shape, int64_t down, int64_t quad, places *to)
+static bool find_joined(const gops_permuted_shape *shape, int64_t down, int64_t quad,
+                        permutation *to)
 {
     const bytes lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const int32_t columns = (int32_t)shape->columns;
@@ -33,7 +34,7 @@ static bool find_joined(const gops_permuted_shape *shape, int64_t down, int64_t 
         x = _mm512_add_epi32(x, _mm512_set1_epi32((int32_t)shape->dilation_x));
     }
     const int64_t taps = gops_min(GOPS_PERMUTED_QUAD, shape->kernel_x - tap);
-    return find_places(if_needed(index, shape->vector_rows * shape->columns, taps), to);
+    return find_permutation(if_needed(index, shape->vector_rows * shape->columns, taps), to);
 }
 
 /* Where in the data of a filter a load begins, and the mask of what is data there. */
@@ -79,7 +80,7 @@ static inline void store_joined_sums(const gops_permuted_shape *shape, int32_t *
 
 /* Adds a row of taps. */
 GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const int32_t *weights,
-                                const places *index, const joined_load *load, bytes *sums)
+                                const permutation *index, const joined_load *load, bytes *sums)
 {
     bytes data[4];
     GOPS_UNROLL
@@ -104,7 +105,7 @@ GOPS_INLINE void add_joined_row(const setting *at, const uint8_t *from, const in
 
 /* Adds one part of the weights. */
 GOPS_INLINE void add_joined(const setting *at, const uint8_t *from, const int32_t *weights,
-                            const places *index, const joined_load *load, bytes *sums)
+                            const permutation *index, const joined_load *load, bytes *sums)
 {
     for (int64_t ky = 0; ky < at->shape->kernel_y; ky++, load += 4) {
         add_joined_row(at, from, weights, index, load, sums);
@@ -113,8 +114,8 @@ GOPS_INLINE void add_joined(const setting *at, const uint8_t *from, const int32_
 }
 
 /* The sums of a group. */
-GOPS_INLINE void joined_sums(const setting *at, const permuted_filter *filter, const places *index,
-                             const joined_load *loads, bytes *sums)
+GOPS_INLINE void joined_sums(const setting *at, const permuted_filter *filter,
+                             const permutation *index, const joined_load *loads, bytes *sums)
 {
     const gops_permuted_shape *shape = at->shape;
     const bytes start = start_of(filter);
@@ -160,8 +161,9 @@ static int64_t inner_filters(const gops_permuted_shape *shape, const gops_permut
 
 /* Its sums, with weights of one part. */
 GOPS_INLINE void one_group_sums(const setting *at, const permuted_filter *filter,
-                                const places *index, const joined_load *load, int64_t next_vector,
-                                int64_t next_load, bytes *sums, const int KY, const int QX)
+                                const permutation *index, const joined_load *load,
+                                int64_t next_vector, int64_t next_load, bytes *sums, const int KY,
+                                const int QX)
 {
     const int32_t *weights = filter->weights;
     const __mmask64 usual = first_bits(REGISTER_BYTES - 1);
@@ -206,10 +208,10 @@ GOPS_INLINE void store_joined_codes(const setting *at, const permuted_filter *fi
                 1, all, masks, pack_codes(at, sums), 4);
 }
 
-/* The next filters, up to number `end`, whose outputs are one group. `index` are the places of a row of quads, and
- * of the one below it. */
+/* The next filters, up to number `end`, whose outputs are one group. `index` has the permutations to a row
+ * of quads, and to the one below it. */
 GOPS_INLINE void one_group(const setting *at, const gops_permuted_call *call,
-                           permuted_filter *filter, int64_t end, const places *index,
+                           permuted_filter *filter, int64_t end, const permutation *index,
                            const joined_load *load, const int KY, const int QX)
 {
     const gops_permuted_shape *shape = at->shape;
@@ -228,7 +230,7 @@ GOPS_INLINE void one_group(const setting *at, const gops_permuted_call *call,
 
 /* All of a filter. */
 GOPS_INLINE void joined_filter(const setting *at, const gops_permuted_call *call,
-                               const permuted_filter *filter, const places *index,
+                               const permuted_filter *filter, const permutation *index,
                                const joined_load *load, const bool CODES)
 {
     const gops_permuted_shape *shape = at->shape;
@@ -253,7 +255,7 @@ static void joined(const setting *at, const gops_permuted_call *call)
     const gops_permuted_shape *shape = at->shape;
     const int64_t quads = shape->row_quads;
     bool one = call->codes && !call->several_parts && is_one_group(shape, call);
-    places index[JOINED_TAP_ROWS * GOPS_PERMUTED_ROW_QUADS];
+    permutation index[JOINED_TAP_ROWS * GOPS_PERMUTED_ROW_QUADS];
     joined_load loads[GOPS_PERMUTED_MASKS];
     permuted_filters filters;
     permuted_filter filter = begin_filters(&filters, call, false);

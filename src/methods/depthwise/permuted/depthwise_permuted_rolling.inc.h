@@ -3,9 +3,9 @@
  *
  * With stride S and KY rows of taps, row j of data adds to the rows of outputs t with
  * 0 <= j - t * S < KY, which are at most OPEN = KY / S, rounded up. Their sums wait in registers:
- * open[0] to open[OPEN - 1], of which one is complete after S rows; its place is taken by the next
- * row of outputs. So the places rotate, and after PERIOD groups of rows they are where they were:
- * the loop is unrolled as often, and no sums are moved. It ends behind any row, so that no row is
+ * open[0] to open[OPEN - 1], of which one is complete after S rows; the next row of outputs takes
+ * its registers. So the rows rotate, and after PERIOD groups of them they are where they were: the
+ * loop is unrolled as often, and no sums are moved. It ends behind any row, so that no row is
  * computed that is no output.
  *
  * Constants of all functions:
@@ -31,7 +31,7 @@ typedef struct open_row {
 typedef struct rolling_work {
     setting at;
     int64_t height, width, columns, vector_columns; /* of gops_permuted_shape */
-    places index[MAX_INDEX];                        /* [QX, JR, PER] */
+    permutation index[MAX_INDEX];                   /* [QX, JR, PER] */
     int64_t y;                                      /* the first row of data that is read */
     int64_t next_load;                              /* bytes between the loads of a row */
     const uint64_t *load_masks;                     /* of the loads of JR rows */
@@ -177,9 +177,9 @@ GOPS_INLINE void run_tile(const rolling_work *w, rolling_tile tile, const int KY
 #undef ROW
 }
 
-/* The places of the quads of a load. Where it is a row, byte 0 is the first that the first vector
+/* The permutations to the quads of a load. Where it is a row, byte 0 is the first that the first vector
  * reads. Of JR rows, byte 0 is their beginning, and the last one stands for the padding. */
-static bool find_rolling_quads(const gops_permuted_shape *shape, places *to, int QX, int JR,
+static bool find_rolling_quads(const gops_permuted_shape *shape, permutation *to, int QX, int JR,
                                int PER)
 {
     bool found = true;
@@ -196,7 +196,7 @@ static bool find_rolling_quads(const gops_permuted_shape *shape, places *to, int
         const bytes x = quad_bytes(first - shape->pad_x, shape->stride_x, 1);
         const bytes index = _mm512_mask_blend_epi8(_mm512_cmplt_epu8_mask(x, width), last,
                                                    _mm512_add_epi8(x, _mm512_set1_epi8((char)row)));
-        found = find_places(if_needed(index, shape->vector_columns, taps), &to[i]) && found;
+        found = find_permutation(if_needed(index, shape->vector_columns, taps), &to[i]) && found;
     }
     return found;
 }

@@ -110,7 +110,7 @@ gops_permuted_layout gops_depthwise_permuted_transposed_layout(const gops_conv_g
 }
 
 /* Where a tap is in a part of a packed filter, in bytes. */
-static int64_t place_of(const gops_permuted_layout *layout, int64_t ky, int64_t kx)
+static int64_t index_of(const gops_permuted_layout *layout, int64_t ky, int64_t kx)
 {
     const int64_t y = ky / layout->stride_y, x = kx / layout->stride_x;
     int64_t term, byte;
@@ -138,7 +138,7 @@ static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layou
         sums[ky % layout->stride_y * layout->stride_x + kx % layout->stride_x] += weight;
         for (int part = 0; part < GOPS_PERMUTED_PARTS; part++) {
             const int8_t value = gops_permuted_part(weight, part);
-            ((int8_t *)(packed + part * quads))[place_of(layout, ky, kx)] = value;
+            ((int8_t *)(packed + part * quads))[index_of(layout, ky, kx)] = value;
             *part_count = value != 0 && part >= *part_count ? part + 1 : *part_count;
         }
     }

@@ -9,7 +9,7 @@
  *
  * Where a residue has at most two taps along x, a quad has those of two rows: rows m - 2 i - 1 and
  * m - 2 i of the data are in the lower and upper half of a register. Else it has four taps of a row.
- * The quads of a load are at the same places in each.
+ * The quads are at the same bytes of each load.
  */
 
 enum { TRANSPOSED_HALF = 32, TRANSPOSED_VECTORS = 4 };
@@ -29,7 +29,7 @@ typedef struct transposed_work {
     bytes residues;               /* of the lanes along x */
     int64_t load_vectors;
     /* [load_vectors, row_quads]: of the vectors of a load. */
-    places index[TRANSPOSED_VECTORS * GOPS_PERMUTED_ROW_QUADS];
+    permutation index[TRANSPOSED_VECTORS * GOPS_PERMUTED_ROW_QUADS];
 } transposed_work;
 
 /* What it is for a filter. Weights are [parts, stride_y, terms], starts [stride_y]. */
@@ -64,8 +64,8 @@ static inline bytes find_residues(const gops_permuted_shape *shape, bytes *resid
     return m;
 }
 
-/* The places of quad q of vector v of a load. */
-static bool find_transposed(const gops_permuted_shape *shape, int64_t v, int64_t q, places *to)
+/* The permutation to quad q of vector v of a load. */
+static bool find_transposed(const gops_permuted_shape *shape, int64_t v, int64_t q, permutation *to)
 {
     bytes residues, index = _mm512_setzero_si512();
     const bytes m = find_residues(shape, &residues);
@@ -79,7 +79,7 @@ static bool find_transposed(const gops_permuted_shape *shape, int64_t v, int64_t
                                     : _mm512_set1_epi32(ANY);
         index = _mm512_or_si512(index, _mm512_sll_epi32(at, _mm_cvtsi32_si128((int32_t)(8 * t))));
     }
-    return find_places(if_needed(index, shape->vector_columns, GOPS_PERMUTED_QUAD), to);
+    return find_permutation(if_needed(index, shape->vector_columns, GOPS_PERMUTED_QUAD), to);
 }
 
 /* Brings the weights of a filter to lanes. */
@@ -130,7 +130,7 @@ GOPS_INLINE void transposed_quads(const transposed_work *w, const transposed_til
 {
     const int64_t row_quads = ONE ? 1 : w->row_quads, last = w->load_vectors - 1;
     for (int64_t term = 0; term < (ONE ? 1 : w->terms); term += row_quads) {
-        const places *index = w->index;
+        const permutation *index = w->index;
         bytes data = w->at.zero;
         int64_t load = 0;
         GOPS_UNROLL

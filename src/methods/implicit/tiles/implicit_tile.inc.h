@@ -33,9 +33,9 @@
  *                     their first values, and NAME(store_tile), which stores those of channels `row`
  *                     on: sum[i * nr + j] goes to sum_offsets[j] + (row + i) * step. In the channels
  *                     form `row` is 0, and i counts vectors.
- *   STEPS             int: how many steps of K a turn of the loops takes. What counts the turn also
- *                     takes ports of an Intel processor that multiply.
- *   SHORT_STEPS       int: the same in the channels form where a turn is short, of tiles of half as many sums,
+ *   STEPS             int: how many steps of K an iteration of the loops takes. What counts them
+ *                     also takes ports of an Intel processor that multiply.
+ *   SHORT_STEPS       int: the same in the channels form where an iteration is short, of tiles of half as many sums,
  *                     and where rows leave out steps
  *   BLOCKED           int: how far apart neighbouring pixels are in blocked inputs (lanes.h); 1 if there
  *                     are none
@@ -63,7 +63,7 @@
 #define pixels_step NAME(pixels_step)
 #define pixels_tile NAME(pixels_tile)
 #define channels_step NAME(channels_step)
-#define channels_place NAME(channels_place)
+#define channels_next NAME(channels_next)
 #define channels_steps NAME(channels_steps)
 #define channels_loop NAME(channels_loop)
 #define channels_columns NAME(channels_columns)
@@ -157,18 +157,17 @@ GOPS_INLINE void channels_step(const C *const *from, int64_t offset, const C *we
     }
 }
 
-/* Where the loop over k is. */
-typedef struct NAME(channels_place) {
+/* Where the next step of K is. */
+typedef struct NAME(channels_next) {
     const int64_t *offsets;
     const C *weights;
     const char *ahead;
-} NAME(channels_place);
+} NAME(channels_next);
 
-/* `k` steps of it, `steps` of them a turn. */
-GOPS_INLINE void channels_steps(channels_place *at, int64_t k, const int steps,
-                                const C *const *from, const int vectors, const int nr,
-                                const int run, const int apart, int64_t next,
-                                const unsigned without, vector *sum)
+/* `k` steps of it, `steps` of them an iteration. */
+GOPS_INLINE void channels_steps(channels_next *at, int64_t k, const int steps, const C *const *from,
+                                const int vectors, const int nr, const int run, const int apart,
+                                int64_t next, const unsigned without, vector *sum)
 {
     const int length = vectors * LANES;
     for (; k >= steps; k -= steps, at->offsets += steps, at->weights += steps * length) {
@@ -197,7 +196,7 @@ GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, co
         }
     }
     const int64_t next = apart == 0 && run > 1 ? work->columns[1] - work->columns[0] : apart;
-    channels_place at = {work->offsets, work->weights, gops_tile_ahead(work)};
+    channels_next at = {work->offsets, work->weights, gops_tile_ahead(work)};
     const int steps = rows > 0 || 2 * vectors * nr <= GOPS_MAX_SUMS ? SHORT_STEPS : STEPS;
     if (rows == 0) {
         channels_steps(&at, work->depth, steps, from, vectors, nr, run, apart, next, 0, sum);

@@ -112,8 +112,7 @@ enum { NARROWED_VECTORS = 1 };
 typedef struct NAME(byte_epilogue) {
 #ifdef NARROW
     bool may_overflow;
-    bool
-        plain; /* packing does all but `flip`: there are no bounds but those of bytes without a sign */
+    bool pack_clamps; /* packing with saturation is the clamp: no other bounds, no zero point */
     f32_vector high;
     NAME(byte_register) middle, least, most, flip;
 #else
@@ -128,7 +127,8 @@ GOPS_INLINE NAME(byte_epilogue) byte_epilogue_of(const gops_lanes_epilogue *by)
         .high = f32_broadcast(by->high),
 #ifdef NARROW
         .may_overflow = by->may_overflow,
-        .plain = !by->may_overflow && by->middle == 0 && by->least == 0 && by->most == UINT8_MAX,
+        .pack_clamps =
+            !by->may_overflow && by->middle == 0 && by->least == 0 && by->most == UINT8_MAX,
         .middle = NARROW(set1_epi16)((int16_t)by->middle),
         .least = NARROW(set1_epi8)((char)by->least),
         .most = NARROW(set1_epi8)((char)by->most),
@@ -143,10 +143,10 @@ GOPS_INLINE NAME(byte_epilogue) byte_epilogue_of(const gops_lanes_epilogue *by)
 #ifdef NARROW
 /* The bytes of that many vectors: in each 128 bits, those of all of them. */
 GOPS_INLINE NAME(byte_register)
-    narrow(f32_vector *real, const NAME(byte_epilogue) * by, const bool plain)
+    narrow(f32_vector *real, const NAME(byte_epilogue) * by, const bool pack_clamps)
 {
     NAME(byte_register) number[NARROWED_VECTORS];
-    if (!plain && by->may_overflow) {
+    if (!pack_clamps && by->may_overflow) {
         GOPS_UNROLL
         for (int v = 0; v < NARROWED_VECTORS; v++) {
             real[v] = (f32_vector)NARROW(min_ps)((__typeof__(NARROW(setzero_ps)()))real[v],
@@ -159,12 +159,12 @@ GOPS_INLINE NAME(byte_register)
     }
     NAME(byte_register) front = NARROW(packs_epi32)(number[0], number[1]);
     NAME(byte_register) back = NARROW(packs_epi32)(number[2], number[3]);
-    if (!plain) {
+    if (!pack_clamps) {
         front = NARROW(adds_epi16)(front, by->middle);
         back = NARROW(adds_epi16)(back, by->middle);
     }
     NAME(byte_register) bytes = NARROW(packus_epi16)(front, back);
-    if (!plain) {
+    if (!pack_clamps) {
         bytes = NARROW(min_epu8)(NARROW(max_epu8)(bytes, by->least), by->most);
     }
     return NARROW_BITS(xor)(bytes, by->flip);
@@ -174,10 +174,10 @@ GOPS_INLINE NAME(byte_register)
 /* `real` are that many vectors, to[v] is where the bytes of number v go: with `joined`, behind those
  * of the one before. */
 GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_vector *real,
-                             const NAME(byte_epilogue) * by, const bool plain)
+                             const NAME(byte_epilogue) * by, const bool pack_clamps)
 {
 #if GOPS_REGISTER_BYTES == 64
-    const __m512i bytes = gops_order_words(narrow(real, by, plain));
+    const __m512i bytes = gops_order_words(narrow(real, by, pack_clamps));
     if (joined) {
         _mm512_storeu_si512((void *)to[0], bytes);
         return;
@@ -187,7 +187,7 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
     _mm_storeu_si128((void *)to[2], _mm512_extracti32x4_epi32(bytes, 2));
     _mm_storeu_si128((void *)to[3], _mm512_extracti32x4_epi32(bytes, 3));
 #elif GOPS_VECTOR_BYTES == 32
-    const __m256i bytes = gops_order_words(narrow(real, by, plain));
+    const __m256i bytes = gops_order_words(narrow(real, by, pack_clamps));
     if (joined) {
         _mm256_storeu_si256((void *)to[0], bytes);
         return;
@@ -199,7 +199,7 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
     _mm_storel_pd((void *)to[2], high);
     _mm_storeh_pd((void *)to[3], high);
 #elif defined(NARROW)
-    const __m128i bytes = narrow(real, by, plain);
+    const __m128i bytes = narrow(real, by, pack_clamps);
     if (joined) {
         _mm_storeu_si128((void *)to[0], bytes);
         return;
@@ -211,7 +211,7 @@ GOPS_INLINE void store_bytes(unsigned char *const *to, const bool joined, f32_ve
     }
 #else
     (void)joined;
-    (void)plain;
+    (void)pack_clamps;
     const f32_vector bounded = f32_clamp(real[0], by->low, by->high) + GOPS_ROUNDING;
     const vector bits = (vector)bounded + broadcast(by->zero);
     *(NAME(byte_vector) *)to[0] = __builtin_convertvector(bits, NAME(byte_vector));
@@ -242,7 +242,7 @@ GOPS_INLINE bool are_joined(const int64_t *at, const int vectors, const int nr,
 GOPS_INLINE void store_groups(const gops_tile_work *work, const int row, const int vectors,
                               const int nr, const int64_t step, const bool channels_form,
                               const vector *sum, const NAME(byte_epilogue) * bounds,
-                              const bool plain)
+                              const bool pack_clamps)
 {
     const gops_lanes_epilogue *by = work->bounds;
     const bool joined = are_joined(work->sum_offsets, vectors, nr, channels_form);
@@ -267,7 +267,7 @@ GOPS_INLINE void store_groups(const gops_tile_work *work, const int row, const i
             real[v] = real_of(sum[i * nr + j], scale_of(by, row + i, channels_form));
             to[v] = start[j] + (row + i) * step;
         }
-        store_bytes(to, joined, real, bounds, plain);
+        store_bytes(to, joined, real, bounds, pack_clamps);
     }
 }
 
@@ -277,7 +277,7 @@ GOPS_INLINE void store_requantized(const gops_tile_work *work, const int row, co
 {
     const NAME(byte_epilogue) bounds = byte_epilogue_of(work->bounds);
 #ifdef NARROW
-    if (bounds.plain) {
+    if (bounds.pack_clamps) {
         store_groups(work, row, vectors, nr, step, channels_form, sum, &bounds, true);
         return;
     }

@@ -98,7 +98,7 @@ static __attribute__((noinline)) void add_quads(quad_bits *sum, const quad_bits 
 /* clang-format on */
 #endif
 
-/* 4 x 6 tiles take 0.94 of the time by two steps a turn, pairs with AVX2 0.97; 2 x 14 ones 1.07 by four, 2 x 7
+/* 4 x 6 tiles take 0.94 of the time by two steps an iteration, pairs with AVX2 0.97; 2 x 14 ones 1.07 by four, 2 x 7
  * ones 0.93 (Intel Xeon, Granite Rapids). */
 #if defined(__AVX512VNNI__)
 #define STEPS 2

@@ -16,21 +16,21 @@ static inline bool stores_wide_bytes(const gops_tile_work *work)
 
 /* The bytes of four pixels: in each 128 bits, of one pixel after the other, those of four channels. */
 GOPS_INLINE __m512i narrow_wide(const C *sums, const f32_vector scale,
-                                const NAME(byte_epilogue) * by, const bool plain)
+                                const NAME(byte_epilogue) * by, const bool pack_clamps)
 {
     f32_vector real[NARROWED_VECTORS];
     GOPS_UNROLL
     for (int i = 0; i < NARROWED_VECTORS; i++) {
         real[i] = real_of(*(const vector *)(sums + i * WIDE_ROWS), scale);
     }
-    return narrow(real, by, plain);
+    return narrow(real, by, pack_clamps);
 }
 
 /* 16 pixels of 16 channels, of which `pixels` of `count` are stored: those of a channel go to `to`, and
  * each further one's `ld` behind. */
 GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
                                  const NAME(byte_epilogue) * by, unsigned char *to, int64_t ld,
-                                 int64_t count, int64_t pixels, const bool plain)
+                                 int64_t count, int64_t pixels, const bool pack_clamps)
 {
     /* Within 128 bits: the four pixels of each of four channels. */
     const __m512i channels =
@@ -38,8 +38,8 @@ GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
     __m512i four[4], pair[4], all[4];
     GOPS_UNROLL
     for (int i = 0; i < 4; i++) {
-        four[i] =
-            _mm512_shuffle_epi8(narrow_wide(sums + i * 4 * WIDE_ROWS, scale, by, plain), channels);
+        four[i] = _mm512_shuffle_epi8(narrow_wide(sums + i * 4 * WIDE_ROWS, scale, by, pack_clamps),
+                                      channels);
     }
     pair[0] = _mm512_unpacklo_epi32(four[0], four[1]);
     pair[1] = _mm512_unpackhi_epi32(four[0], four[1]);
@@ -70,12 +70,12 @@ GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
 
 GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
                                  const NAME(byte_epilogue) * by, unsigned char *to, int64_t ld,
-                                 int64_t count, int64_t pixels, const bool plain)
+                                 int64_t count, int64_t pixels, const bool pack_clamps)
 {
     for (int64_t pixel = 0; pixel < pixels; pixel++, sums += WIDE_ROWS) {
         unsigned char bytes[WIDE_ROWS], *at = bytes;
         f32_vector real = real_of(*(const vector *)sums, scale);
-        store_bytes(&at, false, &real, by, plain);
+        store_bytes(&at, false, &real, by, pack_clamps);
         for (int64_t i = 0; i < gops_min(count, WIDE_ROWS); i++) {
             to[i * ld + pixel] = bytes[i];
         }
@@ -87,7 +87,7 @@ GOPS_INLINE void store_wide_part(const C *sums, const f32_vector scale,
 /* Stores the sums, [pixels j][channels i][16][16]. */
 GOPS_INLINE void store_wide_parts(const gops_tile_work *work, const int mr, const int nr,
                                   const C *sums, const NAME(byte_epilogue) * bounds,
-                                  const bool plain)
+                                  const bool pack_clamps)
 {
     const gops_lanes_epilogue *by = work->bounds;
     for (int j = 0; j < nr; j++) {
@@ -95,7 +95,7 @@ GOPS_INLINE void store_wide_parts(const gops_tile_work *work, const int mr, cons
         for (int row = 0; row < mr; row += WIDE_ROWS, sums += WIDE_VALUES) {
             store_wide_part(sums, *(const f32_vector *)(by->scale + row), bounds,
                             to + row * work->sums_ld, work->sums_ld, work->channels - row,
-                            work->pixels, plain);
+                            work->pixels, pack_clamps);
         }
     }
 }
@@ -105,7 +105,7 @@ GOPS_INLINE void store_wide_bytes(const gops_tile_work *work, const int mr, cons
 {
     const NAME(byte_epilogue) bounds = byte_epilogue_of(work->bounds);
 #ifdef NARROW
-    if (bounds.plain) {
+    if (bounds.pack_clamps) {
         store_wide_parts(work, mr, nr, sums, &bounds, true);
         return;
     }

@@ -108,18 +108,19 @@ static void store_planes_words(const gops_tile_work *work, int mr, int nr, const
 /* The bytes of four vectors of sums, one behind the other; `scale` has the scale of each. */
 GOPS_INLINE __m512i narrow_planes(const C *const sums[NARROWED_VECTORS],
                                   const float scale[NARROWED_VECTORS],
-                                  const NAME(byte_epilogue) * by, const bool plain)
+                                  const NAME(byte_epilogue) * by, const bool pack_clamps)
 {
     f32_vector real[NARROWED_VECTORS];
     GOPS_UNROLL
     for (int v = 0; v < NARROWED_VECTORS; v++) {
         real[v] = real_of(*(const vector *)sums[v], f32_broadcast(scale[v]));
     }
-    return gops_order_words(narrow(real, by, plain));
+    return gops_order_words(narrow(real, by, pack_clamps));
 }
 
 GOPS_INLINE void store_planes_bytes(const gops_tile_work *work, const int mr, const int nr,
-                                    const C *sums, const NAME(byte_epilogue) * by, const bool plain)
+                                    const C *sums, const NAME(byte_epilogue) * by,
+                                    const bool pack_clamps)
 {
     const float *scale = ((const gops_lanes_epilogue *)work->bounds)->scale;
     const int64_t ld = work->sums_ld, *at = work->sum_offsets;
@@ -133,7 +134,7 @@ GOPS_INLINE void store_planes_bytes(const gops_tile_work *work, const int mr, co
             const C *const from[] = {sums, sums + WIDE_ROWS, sums + 2 * WIDE_ROWS,
                                      sums + 3 * WIDE_ROWS};
             const float scales[] = {scale[i], scale[i], scale[i + 1], scale[i + 1]};
-            const __m512i bytes = narrow_planes(from, scales, by, plain);
+            const __m512i bytes = narrow_planes(from, scales, by, pack_clamps);
             _mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
             _mm256_storeu_si256((void *)(to + ld), _mm512_extracti64x4_epi64(bytes, 1));
         }
@@ -146,7 +147,7 @@ GOPS_INLINE void store_planes_bytes(const gops_tile_work *work, const int mr, co
             const C *const from[] = {row, row + nr * WIDE_ROWS, row + 2 * nr * WIDE_ROWS,
                                      row + 3 * nr * WIDE_ROWS};
             const float scales[] = {scale[i], scale[i + 1], scale[i + 2], scale[i + 3]};
-            const __m512i bytes = narrow_planes(from, scales, by, plain);
+            const __m512i bytes = narrow_planes(from, scales, by, pack_clamps);
             const __m128i part[] = {
                 _mm512_castsi512_si128(bytes), _mm512_extracti32x4_epi32(bytes, 1),
                 _mm512_extracti32x4_epi32(bytes, 2), _mm512_extracti32x4_epi32(bytes, 3)};
@@ -163,7 +164,8 @@ GOPS_INLINE void store_planes_bytes(const gops_tile_work *work, const int mr, co
 #else
 
 GOPS_INLINE void store_planes_bytes(const gops_tile_work *work, const int mr, const int nr,
-                                    const C *sums, const NAME(byte_epilogue) * by, const bool plain)
+                                    const C *sums, const NAME(byte_epilogue) * by,
+                                    const bool pack_clamps)
 {
     const float *scale = ((const gops_lanes_epilogue *)work->bounds)->scale;
     for (int i = 0; i < gops_min(work->channels, mr); i++) {
@@ -172,7 +174,7 @@ GOPS_INLINE void store_planes_bytes(const gops_tile_work *work, const int mr, co
             unsigned char *to = (unsigned char *)work->sums + work->sum_offsets[j];
             f32_vector real = real_of(*(const vector *)(sums + (i * nr + j) * WIDE_ROWS),
                                       f32_broadcast(scale[i]));
-            store_bytes(&at, false, &real, by, plain);
+            store_bytes(&at, false, &real, by, pack_clamps);
             memcpy(to + i * work->sums_ld, bytes, (size_t)planes_left(work, j));
         }
     }
@@ -189,7 +191,7 @@ GOPS_INLINE void store_planes(const gops_tile_work *work, const int mr, const in
     }
     const NAME(byte_epilogue) bounds = byte_epilogue_of(by);
 #ifdef NARROW
-    if (bounds.plain) {
+    if (bounds.pack_clamps) {
         store_planes_bytes(work, mr, nr, sums, &bounds, true);
         return;
     }
