@@ -85,11 +85,11 @@ typedef struct gops_pixel_runs {
 } gops_pixel_runs;
 
 /* Columns of a product whose tiles take `depth` steps of K from step `first` on. */
-typedef struct gops_implicit_part {
+typedef struct gops_implicit_range {
     int64_t columns, first, depth;
-} gops_implicit_part;
+} gops_implicit_range;
 
-enum { GOPS_IMPLICIT_MAX_PARTS = 8 };
+enum { GOPS_IMPLICIT_MAX_RANGES = 8 };
 
 /* Rows of outputs at whose ends tiles leave out taps on padding: gops_tile_work. */
 typedef struct gops_implicit_rows {
@@ -121,8 +121,8 @@ typedef struct gops_implicit_pass {
     int64_t count; /* of columns */
     /* One after the other they make up the columns; 0 where all of these take all of K. There is one
      * block of depth then. */
-    int64_t parts;
-    gops_implicit_part part[GOPS_IMPLICIT_MAX_PARTS];
+    int64_t ranges;
+    gops_implicit_range range[GOPS_IMPLICIT_MAX_RANGES];
     gops_implicit_rows rows;
     gops_implicit_next next;
     gops_implicit_split split; /* of the product before this one */

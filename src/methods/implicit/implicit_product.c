@@ -56,9 +56,9 @@ static gops_implicit_split split_columns(const gops_implicit_pass *pass, int64_t
     return split;
 }
 
-/* The columns from number `at` on that are of one part. A tile may compute columns of the next part, which
- * that part computes again. */
-static void multiply_part(gops_implicit_pass *pass, int64_t at, int64_t columns)
+/* The columns from number `at` on that are of one range. A tile may compute columns of the next range, which
+ * that range computes again. */
+static void multiply_range(gops_implicit_pass *pass, int64_t at, int64_t columns)
 {
     gops_tile_work *work = &pass->work;
     const gops_tile *tile;
@@ -109,16 +109,16 @@ void gops_implicit_multiply(gops_implicit_pass *pass)
             work->ahead_end = work->ahead + depth * step_bytes;
         }
         int64_t at = 0;
-        for (int64_t i = 0; i < gops_max(1, pass->parts); i++) {
-            const gops_implicit_part one = {.columns = pass->count, .depth = depth};
-            const gops_implicit_part *part = pass->parts > 0 ? &pass->part[i] : &one;
-            work->offsets = offsets + k + part->first;
-            work->weights = weights + (k + part->first) * step_bytes;
-            work->depth = part->depth;
+        for (int64_t i = 0; i < gops_max(1, pass->ranges); i++) {
+            const gops_implicit_range one = {.columns = pass->count, .depth = depth};
+            const gops_implicit_range *range = pass->ranges > 0 ? &pass->range[i] : &one;
+            work->offsets = offsets + k + range->first;
+            work->weights = weights + (k + range->first) * step_bytes;
+            work->depth = range->depth;
             work->columns = columns + at;
             work->sum_offsets = sum_offsets + at;
-            multiply_part(pass, at, part->columns);
-            at += part->columns;
+            multiply_range(pass, at, range->columns);
+            at += range->columns;
         }
     }
     if (prefetches_data) {

@@ -233,7 +233,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     work->pixels = gops_implicit_stored_pixels(p, &item->runs, to_output);
     pass->mr = p->mr;
     if (plan->quantized || p->blocked) {
-        gops_lanes_find_parts(p, axis, &axis[p->padded.axes - 1], first, item);
+        gops_lanes_find_ranges(p, axis, &axis[p->padded.axes - 1], first, item);
     }
     if (item->windows) {
         gops_implicit_list_columns(p, item, first, false, item->runs.step);

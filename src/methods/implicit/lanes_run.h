@@ -20,11 +20,11 @@ void gops_lanes_begin(const gops_implicit *p, gops_implicit_item *item);
  * depth completes the sums. */
 void gops_lanes_begin_epilogue(gops_implicit_item *item, bool complete);
 
-/* Divides the columns of the pass, of which `first` is the first one, into parts whose tiles leave out
+/* Divides the columns of the pass, of which `first` is the first one, into ranges whose tiles leave out
  * taps on padding, and finds what the ends of rows leave out. The axes are the outermost and the last one
  * of what K is made of, and may be the same. */
-void gops_lanes_find_parts(const gops_implicit *p, const gops_axis *axis, const gops_axis *last,
-                           int64_t first, gops_implicit_item *item);
+void gops_lanes_find_ranges(const gops_implicit *p, const gops_axis *axis, const gops_axis *last,
+                            int64_t first, gops_implicit_item *item);
 
 /* Has the tiles leave sums for gops_store. */
 void gops_lanes_keep_raw(gops_implicit_item *item);

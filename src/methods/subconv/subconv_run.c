@@ -170,7 +170,7 @@ static void run_columns(gops_subconv_work *work, int64_t first)
             item->pass.work.depth = size->depth;
             if (item->plan->quantized || p->implicit.blocked) {
                 item->pass.mr = p->implicit.mr;
-                gops_lanes_find_parts(&p->implicit, &size->outer, &size->last, first, item);
+                gops_lanes_find_ranges(&p->implicit, &size->outer, &size->last, first, item);
             }
             if (item->windows) {
                 gops_lanes_sum_windows(&p->implicit, item, first, ones);

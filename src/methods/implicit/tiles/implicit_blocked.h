@@ -1,5 +1,5 @@
 /* implicit_blocked.h: tiles of floats that read a blocked padded input (lanes.h). K has the order of lanes, so
- * that rows of pixels leave out the rows of taps on padding (lanes_parts.c). */
+ * that rows of pixels leave out the rows of taps on padding (lanes_ranges.c). */
 #ifndef GOPS_IMPLICIT_BLOCKED_H
 #define GOPS_IMPLICIT_BLOCKED_H
 

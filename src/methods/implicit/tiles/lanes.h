@@ -24,13 +24,12 @@
  * Channels that only fill the last lane up have weights of 0, whatever their data.
  *
  * The order of K is [tap of the outermost axis][block of GOPS_LANES_BLOCK planes][tap of the other
- * axes][plane of the block]; lanes_parts.c says why. 16 steps, 64 bytes,
- * are what a tile of AMX takes at a time (lanes_wide.inc.h). For it the last block is filled up with
- * planes of zeros, and the padded input is blocked, [block of planes][position][plane of the block],
- * so that each position begins a cache line. It is, too, for tiles of single pixels with AVX512-VNNI where
- * the first level cache does not hold it, and for those of pairs with AVX2 and less: such a tile takes a
- * pixel of each plane of a block in turn. Pairs then have a multiple of GOPS_BLOCKED_STEPS planes, the last
- * of which may have weights of 0.
+ * axes][plane of the block]; lanes_ranges.c says why. 16 steps, 64 bytes, are what a tile of AMX takes at
+ * a time (lanes_wide.inc.h). For it the last block is filled up with planes of zeros, and the padded input
+ * is blocked, [block of planes][position][plane of the block], so that each position begins a cache line. It
+ * is, too, for tiles of single pixels with AVX512-VNNI where the first level cache does not hold it, and for
+ * those of pairs with AVX2 and less: such a tile takes a pixel of each plane of a block in turn. Pairs then
+ * have a multiple of GOPS_BLOCKED_STEPS planes, the last of which may have weights of 0.
  *
  * Few channels leave most of a block empty. So for AMX taps may be joined (gops_lanes_join): a position is then
  * one of an output along the last axis, and its planes are those of all taps of that axis, and of several taps

@@ -1,5 +1,5 @@
 /*
- * lanes_parts.c: which steps of K the pixels of a quantized plan or a blocked input need.
+ * lanes_ranges.c: which steps of K the pixels of a quantized plan or a blocked input need.
  *
  * K begins with the taps of the outermost axis (lanes.h), so those that lie on padding for a whole row
  * of pixels, at either end, are steps at an end of K. Where padding is 0 in the padded input they add
@@ -17,16 +17,16 @@
 enum { SUMS_IN_FLIGHT = 10 };
 
 /* The steps of pixels of row `y`. */
-static gops_implicit_part part_of_row(const gops_axis *axis, int64_t y, int64_t depth)
+static gops_implicit_range range_of_row(const gops_axis *axis, int64_t y, int64_t depth)
 {
     const int64_t at = y * axis->stride - axis->pad_begin, step = depth / axis->kernel;
     const int64_t before = at < 0 ? gops_ceil_div(-at, axis->dilation) : 0;
     const int64_t inside = at < axis->data ? gops_ceil_div(axis->data - at, axis->dilation) : 0;
     const int64_t end = gops_min(inside, axis->kernel), begin = gops_min(before, end);
-    return (gops_implicit_part){.first = begin * step, .depth = (end - begin) * step};
+    return (gops_implicit_range){.first = begin * step, .depth = (end - begin) * step};
 }
 
-/* What `columns` of the part cost: products for each vector of channels. */
+/* What `columns` of a range cost: products for each vector of channels. */
 static int64_t cost_of(const gops_implicit_pass *pass, int64_t lanes, int64_t columns,
                        int64_t depth)
 {
@@ -51,8 +51,8 @@ static void find_rows(const gops_implicit *p, const gops_axis *axis, int64_t fir
 {
     const int64_t last = p->padded.axes - 1, width = gops_min(p->planes, GOPS_LANES_BLOCK);
     const int64_t length = item->box.count[last];
-    const gops_implicit_part begin = part_of_row(axis, 0, axis->kernel);
-    const gops_implicit_part end = part_of_row(axis, length - 1, axis->kernel);
+    const gops_implicit_range begin = range_of_row(axis, 0, axis->kernel);
+    const gops_implicit_range end = range_of_row(axis, length - 1, axis->kernel);
     const int64_t inside = end.first + end.depth;
     if (last > 0 && length == axis->output && length > 1 && p->planes % width == 0 &&
         begin.first < inside && (begin.first > 0 || inside < axis->kernel)) {
@@ -66,13 +66,13 @@ static void find_rows(const gops_implicit *p, const gops_axis *axis, int64_t fir
     }
 }
 
-void gops_lanes_find_parts(const gops_implicit *p, const gops_axis *axis, const gops_axis *last,
-                           int64_t first, gops_implicit_item *item)
+void gops_lanes_find_ranges(const gops_implicit *p, const gops_axis *axis, const gops_axis *last,
+                            int64_t first, gops_implicit_item *item)
 {
     gops_implicit_pass *pass = &item->pass;
     const int64_t depth = pass->work.depth;
-    int64_t row = 1, split = 0, parts = 0, columns;
-    pass->parts = 0;
+    int64_t row = 1, split = 0, ranges = 0, columns;
+    pass->ranges = 0;
     pass->rows.length = 0;
     if (p->pixels_form || p->depth_block < depth || !padding_is_zero(item->plan, item->job)) {
         return;
@@ -86,21 +86,21 @@ void gops_lanes_find_parts(const gops_implicit *p, const gops_axis *axis, const 
     }
     for (int64_t i = 0; i < pass->count; i += columns) {
         const int64_t y = item->box.begin[0] + (first + i) / row;
-        gops_implicit_part part = part_of_row(axis, y, depth);
-        gops_implicit_part *before = parts > 0 ? &pass->part[parts - 1] : NULL;
+        gops_implicit_range range = range_of_row(axis, y, depth);
+        gops_implicit_range *before = ranges > 0 ? &pass->range[ranges - 1] : NULL;
         columns = gops_min(pass->count - i, row - (first + i) % row);
-        part.columns = columns;
-        if (before != NULL && before->first == part.first && before->depth == part.depth) {
+        range.columns = columns;
+        if (before != NULL && before->first == range.first && before->depth == range.depth) {
             before->columns += columns;
-        } else if (parts == GOPS_IMPLICIT_MAX_PARTS) {
+        } else if (ranges == GOPS_IMPLICIT_MAX_RANGES) {
             return;
         } else {
-            pass->part[parts++] = part;
+            pass->range[ranges++] = range;
         }
     }
     const int64_t lanes = gops_plan_tiles(item->plan)->lanes;
-    for (int64_t i = 0; i < parts; i++) {
-        split += cost_of(pass, lanes, pass->part[i].columns, pass->part[i].depth);
+    for (int64_t i = 0; i < ranges; i++) {
+        split += cost_of(pass, lanes, pass->range[i].columns, pass->range[i].depth);
     }
-    pass->parts = split < cost_of(pass, lanes, pass->count, depth) ? parts : 0;
+    pass->ranges = split < cost_of(pass, lanes, pass->count, depth) ? ranges : 0;
 }
