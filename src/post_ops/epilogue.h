@@ -38,24 +38,24 @@ typedef enum gops_epilogue_residual {
     GOPS_EPILOGUE_ANY_RESIDUAL,
 } gops_epilogue_residual;
 
-/* The epilogue of a job for a kernel that can add `residual`. It applies where the compute type is
- * floating point and all of the job's post-ops have the form above. */
-gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
-                                 gops_epilogue_residual residual);
-
 /* Whether the activation is the same for all channels, and the last of the post-ops. */
 static inline bool gops_epilogue_ends_alike(const gops_plan *plan)
 {
     return plan->activation.kind != GOPS_ACTIVATION_PRELU && !plan->residual_after;
 }
 
-/* The same for a kernel that can add any residual and keeps outputs of several channels together,
- * which gops_store cannot give their biases: of other activations too it leaves only the activation
- * to `rest`. The post-ops must end alike. */
+/* The epilogue of a job for a kernel that can add `residual`. It applies where the compute type is
+ * floating point and all of the job's post-ops have the form above. */
+gops_epilogue gops_epilogue_read(const gops_plan *plan, const gops_job *job,
+                                 gops_epilogue_residual residual);
+
+/* As gops_epilogue_read, for kernels that add any residual and keep the outputs of several channels
+ * together, which gops_store cannot give their biases. It applies also where the activation is no
+ * clamp, and then leaves only that to `rest`. Only where gops_epilogue_ends_alike. */
 gops_epilogue gops_epilogue_read_sums(const gops_plan *plan, const gops_job *job);
 
-/* The same as gops_epilogue_read, but it leaves only the activation to `rest` where it can: without a
- * residual, where the post-ops end alike. */
+/* As gops_epilogue_read, but it leaves only the activation to `rest` where it can: without a residual,
+ * where gops_epilogue_ends_alike. */
 gops_epilogue gops_epilogue_read_most(const gops_plan *plan, const gops_job *job,
                                       gops_epilogue_residual residual);
 

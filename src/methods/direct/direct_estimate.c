@@ -42,8 +42,8 @@ static const double CYCLES_PER_CUT_ROW = 2.5;
 static const double CYCLES_PER_EVICTED_LINE = 7.5;
 /* The same of a line of outputs: 64 -> 64 on 32x32 took AVX-512 1.08 times as long as by implicit. */
 static const double CYCLES_PER_EVICTED_OUTPUT = 6;
-/* The same as implicit_conv.c has: of a single tap's lines, which tiles of few pixels read again. 960 -> 160 on 7x7
- * took AVX2 1.53 times what was estimated without it (Zen 4). */
+/* Where the lines of a single tap outgrow the first level cache before the next tile of few pixels reads them again:
+ * 960 -> 160 on 7x7 took AVX2 1.53 times the estimate without it (Zen 4). */
 static const double NARROW_SLOWER = 1.25;
 /* Of a kernel of 1 on a single pixel, whose sums are a vector at a time. 64 -> 1536 takes 2.1 times as long, and in a
  * network, where weights come from beyond the second level cache, 4 (Intel Xeon, Granite Rapids class). */

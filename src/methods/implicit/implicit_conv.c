@@ -372,7 +372,8 @@ static gops_status implicit_prepare_blocked(gops_plan *plan, int64_t worker_limi
     return implicit_prepare(plan, worker_limit, error);
 }
 
-/* Plans of methods with one way of packing share packed filters. */
+/* A function of its own, because plans with the same `pack` take each other's filters (gops_method.pack),
+ * and these are packed otherwise. */
 static void implicit_pack_blocked(const gops_plan *plan, const void *weights,
                                   const int32_t *zero_points, void *packed)
 {

@@ -161,7 +161,7 @@ GOPS_INLINE void transform_input(const gops_winograd_input *in, const int m)
     }
 }
 
-/* Stores the rows of a vector of channels, in->pixels, to the output. */
+/* Stores the rows of a vector of channels, out->pixels, to the output. */
 GOPS_INLINE void store_rows(const gops_winograd_output *out, int64_t pitch, int64_t channels, C *to)
 {
     const C *from = out->pixels;

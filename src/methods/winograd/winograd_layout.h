@@ -12,10 +12,12 @@
  * row. Blocks of tiles and blocks of output channels are cut evenly: gops_winograd_begin. */
 typedef struct gops_winograd_layout {
     gops_winograd_form form;
-    int64_t outputs[2],
-        begin[2]; /* of each axis: how many; the first pixel that the first of them reads */
-    int64_t repeat,
-        rows; /* what an output channel has of these; those of a group, in the channels' place */
+    /* Along each axis: how many outputs, or positions of a transposed convolution, tiles cover; and
+     * the first pixel of the data that the first of them reads. */
+    int64_t outputs[2], begin[2];
+    /* Rows of the product for an output channel: 1, or transposed the product of the strides; and of
+     * the product of a group: C_OUT * repeat. */
+    int64_t repeat, rows;
     int64_t m, points, positions; /* of a tile: outputs and P on each axis; P * P */
     int64_t row_tiles, tiles;     /* of a row, of an image */
     int64_t block_tiles;          /* of the largest block */

@@ -3,8 +3,9 @@
  *
  * GROUP vectors of sums become the bytes of a register at once, by packing with saturation. That
  * works on parts of 16 bytes, so that the bytes are brought in order at last; vectors of even and
- * of odd outputs alternate where STEP is 1. Numbers that a conversion to an integer does not hold
- * become the least one, which only the upper bound must prevent.
+ * of odd outputs alternate where STEP is 1. Numbers that an i32 does not hold are converted to the
+ * least i32. For those too small that is right, they are clamped upwards; so only the upper bound is
+ * applied before the conversion.
  */
 
 /* What gops_depthwise_pairs_call says of codes. */

@@ -212,10 +212,9 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
                         : fill_shape(plan, axis, &p->shape))) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
-            "depthwise/permuted serves quantized convolutions in one or two "
-            "dimensions with up to %d taps along x, 4 of them within %d bytes (without "
-            "AVX512-VBMI within fewer), transposed ones with a stride above 1 only without "
-            "dilation, where the processor has AVX512-VNNI",
+            "depthwise/permuted needs AVX512-VNNI; it serves quantized convolutions in one or two "
+            "dimensions with at most %d taps along x, any 4 of them within %d bytes (fewer without "
+            "AVX512-VBMI), and transposed ones with a stride above 1 if they have no dilation",
             QUAD * GOPS_PERMUTED_ROW_QUADS, REGISTER);
     }
     find_order(&p->shape);

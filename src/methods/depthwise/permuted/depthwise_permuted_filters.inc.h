@@ -9,9 +9,8 @@ GOPS_INLINE uint64_t first_bits(int64_t count)
     return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
 }
 
-/* What the filters of a call have of their own, and how far one is from the next one. It stays in memory,
- * from which kernels broadcast it: from registers it takes a unit that multiplies, and so do registers that
- * compilers move to those of vectors. */
+/* What the filters of a call have of their own, and how far one is from the next one. Kept in memory:
+ * a broadcast from memory takes a load port, one from a register takes a port that multiplies. */
 typedef struct permuted_filters {
     const gops_permuted_call *call;
     int64_t image, weights, output;

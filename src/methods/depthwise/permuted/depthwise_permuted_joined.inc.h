@@ -147,7 +147,8 @@ static bool is_one_group(const gops_permuted_shape *shape, const gops_permuted_c
            reach * shape->width < REGISTER_BYTES;
 }
 
-/* Of how many filters of a call, from the first one on, the bytes may be read that the other vectors load. */
+/* How many filters, from the first on, may load the inner vectors without their own masks: those behind whose
+ * data enough bytes of the call's data follow. */
 static int64_t inner_filters(const gops_permuted_shape *shape, const gops_permuted_call *call)
 {
     const int64_t size = shape->height * shape->width;
