@@ -28,6 +28,15 @@
  * are filled in: columns that were last listed for sums that lie side by side (0) or for the output (1). */
 enum { GOPS_IMPLICIT_KEPT_BOX, GOPS_IMPLICIT_KEPT_TABLES };
 
+/* What a tile holds: vectors of channels, of pixels, or of channels from a blocked input of floats
+ * (implicit_blocked.h); or of pixels, by AMX, with taps joined (lanes.h). */
+typedef enum gops_tile_form {
+    GOPS_TILE_CHANNELS,
+    GOPS_TILE_PIXELS,
+    GOPS_TILE_BLOCKED,
+    GOPS_TILE_JOINED,
+} gops_tile_form;
+
 /* A range of indices on every axis: of the output pixels, or for subconv of its positions. */
 typedef struct gops_box {
     int64_t begin[GOPS_MAX_SPATIAL];

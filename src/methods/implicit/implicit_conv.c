@@ -55,13 +55,9 @@ static const double FEW_COLUMNS_SLOWER = 1.1;
  * it (Intel Xeon, Granite Rapids class). */
 static const double BLOCKED_FROM_L2_SLOWER = 1.06;
 
-/* What a tile holds: vectors of channels, of pixels, or of channels from a blocked input of floats
- * (implicit_blocked.h); or of pixels, by AMX, with taps joined (lanes.h). */
-typedef enum tile_form { CHANNELS, PIXELS, BLOCKED, JOINED } tile_form;
-
-static bool has_pixels(tile_form form)
+static bool has_pixels(gops_tile_form form)
 {
-    return form == PIXELS || form == JOINED;
+    return form == GOPS_TILE_PIXELS || form == GOPS_TILE_JOINED;
 }
 
 static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
@@ -185,90 +181,113 @@ static int64_t blocked_columns(const gops_plan *plan, const gops_implicit *p, in
     return blocks > 1 ? gops_round_up(even, unit) : gops_round_up(even, nr);
 }
 
-/* Lays out the product for one form and tile; false where it does not fit. */
-static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, tile_form form,
-                             int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
+/* What the form says of the product, before it is divided. */
+static gops_implicit of_form(const gops_plan *plan, const gops_tile *tile, gops_tile_form form)
 {
-    const bool pixels_form = has_pixels(form), blocked = form == BLOCKED;
-    gops_axis axis[GOPS_MAX_SPATIAL];
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t channels = conv->channels_out;
-    *p = (gops_implicit){
+    const bool pixels_form = has_pixels(form), blocked = form == GOPS_TILE_BLOCKED;
+    gops_implicit p = {
         .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
         .mr = tile->mr,
         .pixels_form = pixels_form,
+        .joined = form == GOPS_TILE_JOINED,
         .shares = !pixels_form,
+        .flat = plan->quantized && gops_implicit_has_one_axis(conv),
         /* With lanes, data that a single tap steps over is not copied. */
         .residues = pixels_form || ((gops_plan_has_lanes(plan) || blocked) && conv->taps == 1),
+        .in_place = plan->type->native && !blocked &&
+                    gops_implicit_unpadded(conv->axes, conv->axis) &&
+                    (!pixels_form || conv->axis[conv->axes - 1].stride == 1),
     };
-    p->by_planes = gops_implicit_is_wide(p) && gops_implicit_takes_planes(plan);
-    p->aligned = pixels_form && conv->taps == 1 && (p->by_planes || !gops_implicit_is_wide(p));
-    p->blocked = blocked || gops_implicit_may_block(plan, pixels_form, p->planes);
+    p.by_planes = gops_implicit_is_wide(&p) && gops_implicit_takes_planes(plan);
+    p.aligned = pixels_form && conv->taps == 1 && (p.by_planes || !gops_implicit_is_wide(&p));
+    p.blocked = blocked || gops_implicit_may_block(plan, pixels_form, p.planes);
     if (blocked) {
-        p->planes = gops_round_up(p->planes, GOPS_BLOCKED_STEPS);
+        p.planes = gops_round_up(p.planes, GOPS_BLOCKED_STEPS);
     }
-    if (form == JOINED) {
+    if (p.joined) {
         const gops_lanes_join join = gops_implicit_join(plan);
-        p->joined = true;
-        p->planes = gops_round_up(join.rows * join.taps * join.planes, GOPS_LANES_BLOCK);
+        p.planes = gops_round_up(join.rows * join.taps * join.planes, GOPS_LANES_BLOCK);
     }
-    p->flat = plan->quantized && gops_implicit_has_one_axis(conv);
-    const int axes = gops_implicit_axes(plan, p, axis);
-    int64_t taps = 1;
+    return p;
+}
+
+/* Cuts K into blocks of about one size. */
+static void divide_depth(const gops_plan *plan, int axes, const gops_axis *axis, gops_implicit *p)
+{
+    p->depth = p->planes;
     for (int a = 0; a < axes; a++) {
-        taps *= axis[a].kernel;
+        p->depth *= axis[a].kernel;
     }
-    p->depth = p->planes * taps;
-    p->depth_block = gops_implicit_depth_block(plan, p, p->mr);
-    p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, p->depth_block));
-    if (p->blocked && tiles->blocked != NULL) {
+    const int64_t most = gops_implicit_depth_block(plan, p, p->mr);
+    p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, most));
+    if (p->blocked && gops_plan_tiles(plan)->blocked != NULL) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_BLOCKED_STEPS);
     }
-    if (gops_tile_is_wide(pixels_form, p->mr)) {
+    if (gops_implicit_is_wide(p)) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_LANES_BLOCK);
     }
-    const int64_t nr = gops_implicit_tile(gops_implicit_tiles(plan, p), p->mr, INT64_MAX)->nr;
-    p->granule = p->flat ? nr * (pixels_form ? tiles->lanes : 1) : 1;
-    p->in_place = plan->type->native && !blocked &&
-                  gops_implicit_unpadded(conv->axes, conv->axis) &&
-                  (!pixels_form || conv->axis[conv->axes - 1].stride == 1);
+}
+
+/* Divides the output into boxes; returns the columns of a whole one, 0 where it does not fit. */
+static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *axis,
+                             int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
+{
+    const int64_t channels = plan->conv.channels_out, lanes = gops_plan_tiles(plan)->lanes;
     if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
-        return false;
+        return 0;
     }
-    p->blocked = blocked || gops_implicit_blocks(plan, p);
+    p->blocked = gops_implicit_blocks(plan, p);
     const bool stores = (plan->type->native || plan->quantized) && p->depth_block == p->depth &&
                         (p->flat || !p->by_planes);
-    const int64_t columns = gops_implicit_merge(p, axes, axis, tiles->lanes, stores);
-    if (p->in_place && pixels_form && !p->writes_outputs) {
+    const int64_t columns = gops_implicit_merge(p, axes, axis, lanes, stores);
+    if (p->in_place && p->pixels_form && !p->writes_outputs) {
         p->in_place = false; /* the last vector would read beyond the data */
         if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
-            return false;
+            return 0;
         }
-        gops_implicit_merge(p, axes, axis, tiles->lanes, false);
+        gops_implicit_merge(p, axes, axis, lanes, false);
     }
-    const int64_t step = pixels_form ? tiles->lanes : 1;
-    p->column_block = blocked ? blocked_columns(plan, p, columns, nr)
-                              : gops_implicit_column_block(plan, p, axes, axis, columns, nr,
-                                                           MAX_SUMS_BYTES / (p->mr * step * bytes));
+    return columns;
+}
+
+/* Lays out the product for one form and tile; false where it does not fit. */
+static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_tile_form form,
+                             int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
+{
+    gops_axis axis[GOPS_MAX_SPATIAL];
+    *p = of_form(plan, tile, form);
+    const int axes = gops_implicit_axes(plan, p, axis);
+    const int64_t step = p->pixels_form ? gops_plan_tiles(plan)->lanes : 1;
+    divide_depth(plan, axes, axis, p);
+    const int64_t nr = gops_implicit_tile(gops_implicit_tiles(plan, p), p->mr, INT64_MAX)->nr;
+    p->granule = p->flat ? nr * step : 1;
+    const int64_t columns = divide_output(plan, axes, axis, max_blocks, worker_limit, p);
+    if (columns == 0) {
+        return false;
+    }
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    p->column_block = form == GOPS_TILE_BLOCKED
+                          ? blocked_columns(plan, p, columns, nr)
+                          : gops_implicit_column_block(plan, p, axes, axis, columns, nr,
+                                                       MAX_SUMS_BYTES / (p->mr * step * bytes));
     const int64_t padded = gops_implicit_padded_values(plan, p);
     const int64_t sums = p->mr * p->column_block * step;
     p->worker_bytes =
-        gops_implicit_workspace(plan, p, padded, p->depth, sums, pixels_form ? 0 : sums);
+        gops_implicit_workspace(plan, p, padded, p->depth, sums, p->pixels_form ? 0 : sums);
     p->cost = implicit_cost(plan, p, padded, columns);
     return p->worker_bytes <= worker_limit;
 }
 
 /* Lays out one form and tile, and keeps it where it costs less than *best; `found` says whether there is
  * one. Returns whether there is one now. */
-static bool implicit_try(const gops_plan *plan, const gops_tile *tile, tile_form form,
+static bool implicit_try(const gops_plan *plan, const gops_tile *tile, gops_tile_form form,
                          int64_t worker_limit, bool found, gops_implicit *best)
 {
     /* With lanes, copying for each block of channels may cost more than small boxes. */
     const int64_t least = plan->quantized ? 1 : MAX_CHANNEL_BLOCKS;
     gops_implicit candidate;
-    if (!gops_implicit_is_wanted(plan, tile->mr, has_pixels(form), form == JOINED)) {
+    if (!gops_implicit_is_wanted(plan, tile->mr, has_pixels(form), form == GOPS_TILE_JOINED)) {
         return found;
     }
     for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
@@ -297,13 +316,14 @@ extern const gops_method gops_implicit_blocked_conv;
 static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
 {
     const bool blocked = plan->method == &gops_implicit_blocked_conv;
-    const tile_form first = blocked ? BLOCKED : CHANNELS, end = blocked ? JOINED : BLOCKED;
+    const gops_tile_form first = blocked ? GOPS_TILE_BLOCKED : GOPS_TILE_CHANNELS,
+                         end = blocked ? GOPS_TILE_JOINED : GOPS_TILE_BLOCKED;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     gops_implicit *best = gops_parameters(plan);
     bool found = false;
-    for (tile_form form = first; form < end; form++) {
-        const bool pixels_form = form == PIXELS;
+    for (gops_tile_form form = first; form < end; form++) {
+        const bool pixels_form = form == GOPS_TILE_PIXELS;
         const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
         int64_t mr = 0;
         for (; tile->mr != 0; tile++) {
@@ -319,7 +339,7 @@ static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
             }
             found = implicit_try(plan, tile, form, worker_limit, found, best);
             if (gops_tile_is_wide(pixels_form, mr) && gops_implicit_may_join(plan)) {
-                found = implicit_try(plan, tile, JOINED, worker_limit, found, best);
+                found = implicit_try(plan, tile, GOPS_TILE_JOINED, worker_limit, found, best);
             }
         }
     }

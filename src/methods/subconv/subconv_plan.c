@@ -14,11 +14,8 @@ enum {
     MIN_PANELS = 8,
     MAX_SUMS_BYTES = 64 << 10,
     MAX_PRODUCTS = 4096,
+    FORMS = GOPS_TILE_BLOCKED + 1, /* taps are not joined */
 };
-
-/* What a tile holds: vectors of channels, of pixels, or of channels from a blocked input of floats
- * (implicit_blocked.h). */
-typedef enum gops_subconv_form { CHANNELS, PIXELS, BLOCKED, FORMS } gops_subconv_form;
 
 int64_t gops_subconv_panel_weights(const gops_plan *plan, const gops_subconv_parameters *p,
                                    const gops_subconv_kinds *kinds, int64_t channels)
@@ -174,14 +171,13 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
 /* Lays out one split, one form and one tile; false where it does not fit. */
 static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *geometry,
                             const gops_subconv_kinds *kinds, const gops_tile *tile,
-                            gops_subconv_form form, int64_t worker_limit,
-                            gops_subconv_parameters *p)
+                            gops_tile_form form, int64_t worker_limit, gops_subconv_parameters *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = conv->channels_out;
-    const bool pixels_form = form == PIXELS, blocked = form == BLOCKED;
+    const bool pixels_form = form == GOPS_TILE_PIXELS, blocked = form == GOPS_TILE_BLOCKED;
     const gops_axis *axis = geometry->conv;
     gops_implicit *implicit = &p->implicit;
     int64_t positions = 1;
@@ -195,8 +191,8 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
         .pixels_form = pixels_form,
         .residues = pixels_form,
         .aligned = pixels_form && !gops_plan_has_lanes(plan) && kinds->taps == kinds->products,
-        .in_place =
-            plan->type->native && form == CHANNELS && gops_implicit_unpadded(conv->axes, axis),
+        .in_place = plan->type->native && form == GOPS_TILE_CHANNELS &&
+                    gops_implicit_unpadded(conv->axes, axis),
     };
     implicit->blocked = blocked || gops_implicit_may_block(plan, pixels_form, implicit->planes);
     if (blocked) {
@@ -210,7 +206,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
                               INT64_MAX, worker_limit)) {
         return false;
     }
-    implicit->blocked = blocked || gops_implicit_blocks(plan, implicit);
+    implicit->blocked = gops_implicit_blocks(plan, implicit);
     const int64_t columns = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, false);
     const int64_t step = pixels_form ? tiles->lanes : 1;
     const gops_tile *list = gops_implicit_tiles(plan, implicit);
@@ -228,7 +224,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
 /* What the packing depends on besides the shape of the filter, in one number; -1 where 64 bits are
  * too few for it. */
 static int64_t filter_variant(const gops_conv_geometry *conv, const gops_subconv_geometry *geometry,
-                              int64_t mr, gops_subconv_form form)
+                              int64_t mr, gops_tile_form form)
 {
     enum { BITS = 48 };
     const int fields = geometry->split == GOPS_SUBCONV_BY_OUTPUT ? 3 : 2;
@@ -253,15 +249,15 @@ static int64_t filter_variant(const gops_conv_geometry *conv, const gops_subconv
 /* Lays out the best tile of one split and one form, and keeps it where it costs less than what was
  * `found` before. Returns whether any was found. */
 static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
-                      const gops_subconv_kinds *kinds, gops_subconv_form form, bool found,
+                      const gops_subconv_kinds *kinds, gops_tile_form form, bool found,
                       int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
-    const bool pixels_form = form == PIXELS;
-    const gops_tile *tile = pixels_form       ? tiles->pixels
-                            : form == BLOCKED ? tiles->blocked
-                                              : tiles->channels;
+    const bool pixels_form = form == GOPS_TILE_PIXELS;
+    const gops_tile *tile = pixels_form                 ? tiles->pixels
+                            : form == GOPS_TILE_BLOCKED ? tiles->blocked
+                                                        : tiles->channels;
     gops_subconv_parameters *p = gops_parameters(plan);
     bool lone = true;
     for (int a = 0; a < geometry->axes; a++) {
@@ -301,9 +297,9 @@ bool gops_subconv_plan(gops_plan *plan, int64_t worker_limit)
         gops_subconv_kinds kinds;
         if (gops_subconv_split_axes(&plan->conv, (gops_subconv_split)split, &geometry) &&
             gops_subconv_count_kinds(&geometry, &kinds) && kinds.products <= MAX_PRODUCTS) {
-            for (int form = 0; form < (blocks ? FORMS : BLOCKED); form++) {
-                found = find_tile(plan, &geometry, &kinds, (gops_subconv_form)form, found,
-                                  worker_limit);
+            for (int form = 0; form < (blocks ? FORMS : GOPS_TILE_BLOCKED); form++) {
+                found =
+                    find_tile(plan, &geometry, &kinds, (gops_tile_form)form, found, worker_limit);
             }
         }
     }
