@@ -199,15 +199,64 @@ static bool lay_out_tile(const gops_plan *plan, const gops_direct_tile *tile, in
     return true;
 }
 
-gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
+/* What packing depends on: not the rows of a tile. How deep blocks of input channels are follows from it. */
+static int64_t filter_variant(const gops_plan *plan, const gops_direct_layout *p)
+{
+    const gops_direct_size of = p->tile->size;
+    const int64_t tiles = (of.vectors * 8 + p->last_tile->size.vectors) * 8 + of.per_vector;
+    return (tiles * USED_TAPS_RADIX + used_taps(plan)) * 2 + fills_pages(plan);
+}
+
+/* Lays out the tile that costs least; false where there is none. Of the tiles that serve, but take more than
+ * worker_limit, *needed is the least workspace. */
+static bool choose_tile(gops_plan *plan, int64_t worker_limit, int64_t *needed)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_direct_kernels *kernels = plan->kernels->direct[plan->type->compute];
-    const int64_t stride = conv->axis[conv->axes - 1].stride;
-    gops_direct_layout *own = gops_parameters(plan);
-    int64_t needed = INT64_MAX; /* of the tiles that serve, but take too much */
+    gops_direct_layout *best = gops_parameters(plan);
     bool found = false;
-    if (kernels == NULL || !plan->type->native || plan->output_type != plan->type) {
+    *needed = INT64_MAX;
+    for (const gops_direct_tile *tile = kernels->tiles; tile->size.vectors != 0; tile++) {
+        const gops_direct_size of = tile->size;
+        gops_direct_layout p;
+        if (of.stride != conv->axis[conv->axes - 1].stride ||
+            (of.vectors - 1) * kernels->lanes >= conv->channels_out * of.per_vector ||
+            !lay_out_tile(plan, tile, worker_limit, &p)) {
+            continue;
+        }
+        const int64_t variant = filter_variant(plan, &p);
+        if (p.worker_bytes > worker_limit) {
+            *needed = gops_min(*needed, p.worker_bytes);
+        } else if ((!found || p.cost < best->cost) &&
+                   (plan->wanted_variant == 0 || plan->wanted_variant == variant)) {
+            *best = p;
+            found = true;
+            plan->filter_variant = variant;
+        }
+    }
+    return found;
+}
+
+static void explain(gops_plan *plan, const gops_direct_layout *p)
+{
+    char shared[40] = "";
+    if (p->tile->size.per_vector > 1) {
+        snprintf(shared, sizeof shared, ", %d pixels share a vector", p->tile->size.per_vector);
+    }
+    snprintf(plan->why, sizeof plan->why,
+             "the input where it lies, without taps on padding: tiles of %lldx%lld pixels by %lld "
+             "channels%s, C_IN %lld in blocks of %lld, estimated %.3f ms",
+             (long long)p->rows, (long long)p->pixels, (long long)p->mr, shared,
+             (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
+}
+
+gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
+{
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_axis *last = &conv->axis[conv->axes - 1];
+    int64_t needed;
+    if (plan->kernels->direct[plan->type->compute] == NULL || !plan->type->native ||
+        plan->output_type != plan->type) {
         return gops_fail(error, GOPS_UNSUPPORTED, "direct serves f32 and f64, not %s",
                          plan->type->name);
     }
@@ -218,56 +267,25 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
                              a, (long long)conv->axis[a].kernel);
         }
     }
-    for (const gops_direct_tile *tile = kernels->tiles; tile->size.vectors != 0; tile++) {
-        gops_direct_layout p;
-        if (tile->size.stride != stride ||
-            (tile->size.vectors - 1) * kernels->lanes >=
-                conv->channels_out * tile->size.per_vector ||
-            !lay_out_tile(plan, tile, worker_limit, &p)) {
-            continue;
+    if (!choose_tile(plan, worker_limit, &needed)) {
+        if (needed < INT64_MAX) {
+            return gops_fail(
+                error, GOPS_INVALID,
+                "max_workspace is %lld; direct needs at least %lld bytes for one thread",
+                (long long)worker_limit, (long long)needed);
         }
-        /* Packed weights do not depend on the rows of a tile, and how deep their blocks are follows
-         * from what is in the variant. */
-        const int64_t variant =
-            (((tile->size.vectors * 8 + p.last_tile->size.vectors) * 8 + tile->size.per_vector) *
-                 (int64_t)USED_TAPS_RADIX +
-             used_taps(plan)) *
-                2 +
-            fills_pages(plan);
-        if (p.worker_bytes > worker_limit) {
-            needed = gops_min(needed, p.worker_bytes);
-        } else if ((!found || p.cost < own->cost) &&
-                   (plan->wanted_variant == 0 || plan->wanted_variant == variant)) {
-            *own = p;
-            found = true;
-            plan->filter_variant = variant;
-        }
-    }
-    if (!found && needed < INT64_MAX) {
-        return gops_fail(error, GOPS_INVALID,
-                         "max_workspace is %lld; direct needs at least %lld bytes for one thread",
-                         (long long)worker_limit, (long long)needed);
-    }
-    if (!found) {
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "direct does not serve rows of %lld outputs with stride %lld "
                          "over %lld padded values",
-                         (long long)conv->axis[conv->axes - 1].output, (long long)stride,
-                         (long long)conv->axis[conv->axes - 1].pad_begin);
+                         (long long)last->output, (long long)last->stride,
+                         (long long)last->pad_begin);
     }
-    plan->cost = own->cost;
-    plan->worker_bytes = own->worker_bytes;
-    plan->items = conv->batch * gops_ceil_div(conv->groups, own->item_groups) * own->block_items *
-                  own->row_items;
-    plan->filter_bytes = conv->groups * gops_direct_weight_bytes(plan, own->padded_channels);
-    char shared[40] = "";
-    if (own->tile->size.per_vector > 1) {
-        snprintf(shared, sizeof shared, ", %d pixels share a vector", own->tile->size.per_vector);
-    }
-    snprintf(plan->why, sizeof plan->why,
-             "the input where it lies, without taps on padding: tiles of %lldx%lld pixels by %lld "
-             "channels%s, C_IN %lld in blocks of %lld, estimated %.3f ms",
-             (long long)own->rows, (long long)own->pixels, (long long)own->mr, shared,
-             (long long)conv->channels_in, (long long)own->depth_block, plan->cost / 1e6);
+    const gops_direct_layout *p = gops_read_parameters(plan);
+    plan->cost = p->cost;
+    plan->worker_bytes = p->worker_bytes;
+    plan->items =
+        conv->batch * gops_ceil_div(conv->groups, p->item_groups) * p->block_items * p->row_items;
+    plan->filter_bytes = conv->groups * gops_direct_weight_bytes(plan, p->padded_channels);
+    explain(plan, p);
     return GOPS_OK;
 }
