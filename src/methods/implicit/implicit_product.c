@@ -272,6 +272,45 @@ static const void *find_data(const gops_plan *plan, const gops_job *job, int64_t
                         image_group * conv->channels_in * conv->data_pixels);
 }
 
+/* The padded copy of joined taps, quads or bf16. */
+static void copy_joined(const gops_plan *plan, const gops_implicit *p, const int64_t *origin,
+                        const gops_job *job, const void *data, uint32_t *to)
+{
+    const bool bf16 = !plan->quantized;
+    const gops_lanes_join join = gops_implicit_join(plan);
+    const gops_lanes_source source =
+        bf16 ? (gops_lanes_source){.data = data, .apart = plan->conv.data_pixels}
+             : gops_lanes_data(plan, job, data);
+    gops_lanes_joined_fn *const copy =
+        bf16 ? plan->kernels->bf16->joined : plan->kernels->lanes->joined;
+    copy(&p->padded, &join, origin, plan->conv.channels_in, &source, to);
+}
+
+/* That of a quantized plan. */
+static void copy_lanes(const gops_plan *plan, const gops_implicit *p, const int64_t *origin,
+                       const gops_job *job, const void *data, uint32_t *to)
+{
+    const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
+    const gops_lanes_source source = gops_lanes_data(plan, job, data);
+    gops_lanes_input_fn *const copy = gops_implicit_is_blocked(p) ? lanes->blocks : lanes->input;
+    copy(&p->padded, origin, plan->conv.channels_in, &source, to);
+    if (p->by_planes) { /* planes that fill up a block have weights of 0 */
+        const int64_t planes = gops_ceil_div(plan->conv.channels_in, GOPS_LANES_QUAD);
+        memset(to + planes * p->padded.plane, 0,
+               (size_t)((p->planes - planes) * p->padded.plane) * sizeof *to);
+    }
+}
+
+/* What makes that of other plans. */
+static gops_padded_input_fn *input_of(const gops_plan *plan, bool blocked)
+{
+    if (gops_plan_takes_bf16(plan)) {
+        return blocked ? plan->kernels->bf16->blocks : plan->kernels->bf16->input;
+    }
+    return blocked ? gops_plan_tiles(plan)->blocks
+                   : plan->kernels->implicit->padded_input[plan->type->index];
+}
+
 /* Makes the padded copy of what a box reads. */
 static void copy_input(const gops_plan *plan, const gops_implicit *p, const gops_axis *axis,
                        const gops_box *box, const gops_job *job, const void *data, void *to)
@@ -280,32 +319,13 @@ static void copy_input(const gops_plan *plan, const gops_implicit *p, const gops
     for (int a = 0; a < p->padded.axes; a++) {
         origin[a] = box->begin[a] * axis[a].stride - axis[a].pad_begin;
     }
-    const bool blocked = gops_implicit_is_blocked(p);
     if (p->joined) {
-        const gops_lanes_join join = gops_implicit_join(plan);
-        const bool bf16 = !plan->quantized;
-        const gops_lanes_source source =
-            bf16 ? (gops_lanes_source){.data = data, .apart = plan->conv.data_pixels}
-                 : gops_lanes_data(plan, job, data);
-        (bf16 ? plan->kernels->bf16->joined : plan->kernels->lanes->joined)(
-            &p->padded, &join, origin, plan->conv.channels_in, &source, to);
+        copy_joined(plan, p, origin, job, data, to);
     } else if (plan->quantized) {
-        const gops_lanes_source source = gops_lanes_data(plan, job, data);
-        const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
-        (blocked ? lanes->blocks : lanes->input)(&p->padded, origin, plan->conv.channels_in,
-                                                 &source, to);
-        if (p->by_planes) { /* planes that fill up a block have weights of 0 */
-            const int64_t planes = gops_ceil_div(plan->conv.channels_in, GOPS_LANES_QUAD);
-            memset((uint32_t *)to + planes * p->padded.plane, 0,
-                   (size_t)((p->planes - planes) * p->padded.plane) * sizeof(uint32_t));
-        }
+        copy_lanes(plan, p, origin, job, data, to);
     } else {
-        const struct gops_bf16_kernels *bf16 = plan->kernels->bf16;
-        gops_padded_input_fn *const input =
-            gops_plan_takes_bf16(plan) ? (blocked ? bf16->blocks : bf16->input)
-            : blocked                  ? gops_plan_tiles(plan)->blocks
-                                       : plan->kernels->implicit->padded_input[plan->type->index];
-        input(&p->padded, origin, plan->conv.channels_in, data, to);
+        input_of(plan, gops_implicit_is_blocked(p))(&p->padded, origin, plan->conv.channels_in,
+                                                    data, to);
     }
 }
 

@@ -217,6 +217,24 @@ static bool has_one_list(const gops_implicit_item *item)
            (p->pixels_form || item->channels <= p->mr || item->channels % p->mr == 0);
 }
 
+/* Has the tiles store the sums of channels `c` on in the output, or in the workspace. */
+static void place_sums(gops_implicit_item *item, int64_t c, bool to_output)
+{
+    const gops_plan *plan = item->plan;
+    const gops_implicit *p = gops_implicit_read(plan);
+    gops_tile_work *work = &item->pass.work;
+    if (!to_output) {
+        work->sums = item->workspace + p->sums_begin;
+        work->sums_ld = p->column_block * item->runs.step;
+        return;
+    }
+    const int64_t pixels = plan->conv.output_pixels, element = item->element + c * pixels;
+    work->sums = gops_output_at(plan, item->job, element);
+    work->sums_ld = pixels;
+    work->residual =
+        item->whole->residual != NULL ? gops_residual_at(plan, item->whole, element) : NULL;
+}
+
 /* One block of columns, for all channels of the item. */
 static void run_columns(gops_implicit_item *item, const gops_axis *axis,
                         const gops_epilogue *epilogue, const unsigned char *weights, int64_t first)
@@ -228,7 +246,6 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     const bool to_output = item->runs.writes_outputs && tiles_finish(item);
     int64_t *const kept = &item->job->kept[GOPS_IMPLICIT_KEPT_TABLES];
     const bool listed = *kept == to_output && has_one_list(item);
-    const int64_t pixels = plan->conv.output_pixels;
     gops_epilogue_values bias;
     work->pixels = gops_implicit_stored_pixels(p, &item->runs, to_output);
     pass->mr = p->mr;
@@ -254,24 +271,16 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
             work->bounds = &epilogue->bounds;
             work->bias = &bias;
         }
-        const int64_t row = item->channel_of_all + c;
-        const gops_lanes_rows of = {.channel = row, .repeat = 1, .count = count};
         if (plan->quantized) {
             gops_lanes_take_values(item, c);
         }
         work->weights = weights;
         weights += mr * p->depth * pass->bytes;
-        work->sums = item->workspace + p->sums_begin;
-        work->sums_ld = p->column_block * item->runs.step;
-        if (to_output) {
-            const int64_t element = item->element + c * pixels;
-            work->sums = gops_output_at(plan, item->job, element);
-            work->sums_ld = pixels;
-            work->residual =
-                item->whole->residual != NULL ? gops_residual_at(plan, item->whole, element) : NULL;
-        }
+        place_sums(item, c, to_output);
         gops_implicit_multiply(pass);
         if (item->windows) {
+            const gops_lanes_rows of = {
+                .channel = item->channel_of_all + c, .repeat = 1, .count = count};
             gops_lanes_subtract_windows(p, item, &of);
         }
         if (!to_output && p->pixels_form) {
