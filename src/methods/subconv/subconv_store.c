@@ -36,6 +36,30 @@ static int64_t output_row(const gops_subconv_work *work, int64_t row, int64_t ou
     return pixel;
 }
 
+/* Stores a run of bytes of so many channels, which begins at output element `to`, if the stride is 2 and the sums of
+ * both residues are equally far apart; else returns false. */
+static bool store_byte_pairs(const gops_subconv_work *work, const position_run *run,
+                             const gops_subconv_row *residues, int64_t channels, int64_t to)
+{
+    const gops_plan *plan = work->item.plan;
+    const unsigned char *sums = work->item.workspace + gops_subconv_read(plan)->implicit.sums_begin;
+    if (work->sum_bytes != 1 || work->geometry.axis[plan->conv.axes - 1].stride != 2 ||
+        residues[0].row < 0 || residues[1].row < 0 || residues[0].step != residues[1].step) {
+        return false;
+    }
+    const gops_byte_pairs pairs = {
+        .to = gops_output_at(plan, work->item.job, to),
+        .even = sums + residues[0].row * work->sums_ld + run->from,
+        .odd = sums + residues[1].row * work->sums_ld + run->from,
+        .to_ld = plan->conv.output_pixels,
+        .from_ld = residues[0].step * work->sums_ld,
+        .rows = channels,
+        .count = run->count,
+    };
+    plan->kernels->lanes->interleave_pairs(&pairs);
+    return true;
+}
+
 /* Stores one run of positions of the item's channels c to c + count - 1, for one combination of the
  * residues of the axes before the last. */
 static void store_run(const gops_subconv_work *work, const position_run *run, int64_t outer,
@@ -63,28 +87,17 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
     const bool to_output = (work->finished || (plan->type->native && !work->item.job->fused)) &&
                            end - begin == run->count * last->stride;
     const gops_subconv_row *residues = &table[outer * last->stride];
-    if (to_output && bytes == 1 && last->stride == 2 && residues[0].row >= 0 &&
-        residues[1].row >= 0 && residues[0].step == residues[1].step) {
-        const int64_t to = work->item.element + c * conv->output_pixels + row + first;
-        const gops_byte_pairs pairs = {
-            .to = gops_output_at(plan, work->item.job, to),
-            .even = sums + residues[0].row * work->sums_ld + run->from,
-            .odd = sums + residues[1].row * work->sums_ld + run->from,
-            .to_ld = conv->output_pixels,
-            .from_ld = residues[0].step * work->sums_ld,
-            .rows = count,
-            .count = run->count,
-        };
-        plan->kernels->lanes->interleave_pairs(&pairs);
+    const int64_t to_first = work->item.element + c * conv->output_pixels + row + first;
+    if (to_output && store_byte_pairs(work, run, residues, count, to_first)) {
         return;
     }
     for (int64_t i = 0; i < count && begin < end; i++) {
         for (int64_t x = 0; x < last->stride; x++) {
-            const gops_subconv_row *of = &table[outer * last->stride + x];
+            const gops_subconv_row *of = &residues[x];
             const int64_t index = (of->row + i * of->step) * work->sums_ld + run->from;
             rows[x] = of->row >= 0 ? sums + index * bytes : NULL;
         }
-        const int64_t to = work->item.element + (c + i) * conv->output_pixels + row + first + begin;
+        const int64_t to = to_first + i * conv->output_pixels + begin;
         if (to_output) {
             work->interleave(gops_output_at(plan, work->item.job, to), rows, last->stride,
                              run->count);
