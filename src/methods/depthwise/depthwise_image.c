@@ -222,13 +222,16 @@ static int64_t workspace_bytes(const gops_plan *plan, image_plan *p)
                          GOPS_WORKSPACE_ALIGNMENT);
 }
 
-/* Plans a form: `choose` returns its kernel, or NULL for shapes that it does not serve; `serves`
- * is for the message of a refusal, `how`, which says how the form works, for the explanation. */
-static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error,
-                                 gops_depthwise_image_fn *(*choose)(const gops_plan *,
-                                                                    const image_plan *),
-                                 double (*estimate)(const gops_plan *, const image_plan *),
-                                 const char *serves, const char *how)
+typedef struct image_form {
+    /* Its kernel, or NULL for shapes that it does not serve. */
+    gops_depthwise_image_fn *(*choose)(const gops_plan *plan, const image_plan *p);
+    double (*estimate)(const gops_plan *plan, const image_plan *p); /* nanoseconds of a filter */
+    const char *serves; /* for the message of a refusal */
+    const char *how;    /* it works, for the explanation */
+} image_form;
+
+static gops_status image_prepare(gops_plan *plan, const image_form *form, int64_t worker_limit,
+                                 gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     image_plan *p = gops_parameters(plan);
@@ -236,15 +239,15 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
                       .converts = !plan->type->native};
     GOPS_TRY(gops_depthwise_axes(plan, p->axis, error));
     if (gops_depthwise_is_flat(&p->axis[0]) && is_offered(plan, p)) {
-        p->kernel = choose(plan, p);
+        p->kernel = form->choose(plan, p);
     }
     if (p->kernel == NULL) {
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "%s, where the instruction set has masks; smaller floats where their "
                          "channels are %d or more and stay in the cache",
-                         serves, MIN_CONVERTED);
+                         form->serves, MIN_CONVERTED);
     }
-    const double cost = estimate(plan, p) + (p->converts ? estimate_conversion(conv) : 0);
+    const double cost = form->estimate(plan, p) + (p->converts ? estimate_conversion(conv) : 0);
     divide_work(plan, p, cost);
     plan->items = gops_ceil_div(p->filters, p->filter_block) * p->row_blocks;
     plan->worker_bytes = workspace_bytes(plan, p);
@@ -257,26 +260,33 @@ static gops_status image_prepare(gops_plan *plan, int64_t worker_limit, gops_err
     snprintf(plan->why, sizeof plan->why,
              "one channel a group: sliding window over the image where it lies, %s, "
              "%lld rows of %lld filters an item",
-             how, (long long)p->row_block, (long long)p->filter_block);
+             form->how, (long long)p->row_block, (long long)p->filter_block);
     return GOPS_OK;
 }
 
 static gops_status prepare_masked(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
-    return image_prepare(
-        plan, worker_limit, error, choose_masked, estimate_masked,
-        "depthwise/masked serves f32 in two dimensions with 3, 5 or 7 taps along y, with AVX2 "
-        "as many along x",
-        "padding masked off");
+    static const image_form form = {
+        .choose = choose_masked,
+        .estimate = estimate_masked,
+        .serves = "depthwise/masked serves f32 in two dimensions with 3, 5 or 7 taps along y, with "
+                  "AVX2 as many along x",
+        .how = "padding masked off",
+    };
+    return image_prepare(plan, &form, worker_limit, error);
 }
 
 static gops_status prepare_shuffle(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
-    const gops_status status = image_prepare(
-        plan, worker_limit, error, choose_shuffle, estimate_shuffle,
-        "depthwise/shuffle serves f32 and f64 in two dimensions with 3 x 3 or 5 x 5 taps and "
-        "as many columns as the data has, and f32 of small images with 7 x 7 or stride 2",
-        "each row loaded once and its lanes moved");
+    static const image_form form = {
+        .choose = choose_shuffle,
+        .estimate = estimate_shuffle,
+        .serves = "depthwise/shuffle serves f32 and f64 in two dimensions with 3 x 3 or 5 x 5 taps "
+                  "and as many columns as the data has, and f32 of small images with 7 x 7 or "
+                  "stride 2",
+        .how = "each row loaded once and its lanes moved",
+    };
+    const gops_status status = image_prepare(plan, &form, worker_limit, error);
     gops_depthwise_image_fn *const small =
         plan->kernels->depthwise->shuffle[plan->type->compute].small_stride1;
     if (status == GOPS_OK && small != NULL && image_read(plan)->kernel == small) {
@@ -287,11 +297,15 @@ static gops_status prepare_shuffle(gops_plan *plan, int64_t worker_limit, gops_e
 
 static gops_status prepare_shuffle_deconv(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
-    return image_prepare(
-        plan, worker_limit, error, choose_transposed, estimate_transposed,
-        "depthwise/shuffle serves f32 and f64 in two dimensions with 2 x 2 to 4 x 4 taps, "
-        "stride 2 and dilation 1",
-        "every second output in a vector, and two such interleaved");
+    static const image_form form = {
+        .choose = choose_transposed,
+        .estimate = estimate_transposed,
+        .serves =
+            "depthwise/shuffle serves f32 and f64 in two dimensions with 2 x 2 to 4 x 4 taps, "
+            "stride 2 and dilation 1",
+        .how = "every second output in a vector, and two such interleaved",
+    };
+    return image_prepare(plan, &form, worker_limit, error);
 }
 
 const gops_method gops_depthwise_masked_conv = {

@@ -23,24 +23,19 @@ static void image_store(const gops_plan *plan, const gops_job *job,
     }
 }
 
-void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_t item,
-                              void *workspace)
+/* What all calls of an item have in common. */
+static gops_depthwise_image image_of(const gops_plan *plan, const gops_epilogue *epilogue,
+                                     const gops_epilogue_values *bias, int64_t item)
 {
     const gops_depthwise_image_plan *p = gops_read_parameters(plan);
-    const gops_conv_geometry *conv = &plan->conv;
     const gops_depthwise_axis *y = &p->axis[1], *x = &p->axis[2];
-    const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
-    const gops_job *rest = epilogue.applies ? &epilogue.rest : job;
-    const bool activates_alone = epilogue.applies && rest->fused;
-    const bool to_workspace = gops_adds_in_place(job) || p->converts;
-    const int64_t size = gops_compute_bytes(plan->type->compute);
-    unsigned char *sums = (unsigned char *)workspace + p->copy_bytes;
-    gops_epilogue_values bias;
-    gops_depthwise_image image = {
-        .filters_per_group = conv->channels_out,
+    const int64_t first_row = item % p->row_blocks * p->row_block;
+    return (gops_depthwise_image){
+        .filters_per_group = plan->conv.channels_out,
         .height = y->data,
         .width = x->data,
-        .first_row = item % p->row_blocks * p->row_block,
+        .first_row = first_row,
+        .rows = gops_min(p->row_block, y->output - first_row),
         .columns = x->output,
         .image_rows = y->output,
         .kernel_y = y->kernel,
@@ -50,10 +45,24 @@ void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_
         .dilation_y = y->dilation,
         .dilation_x = x->dilation,
         .stride = x->stride,
-        .bounds = epilogue.applies ? &epilogue.bounds : NULL,
-        .bias = &bias,
+        .bounds = epilogue->applies ? &epilogue->bounds : NULL,
+        .bias = bias,
     };
-    image.rows = gops_min(p->row_block, y->output - image.first_row);
+}
+
+void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_t item,
+                              void *workspace)
+{
+    const gops_depthwise_image_plan *p = gops_read_parameters(plan);
+    const gops_conv_geometry *conv = &plan->conv;
+    const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
+    const gops_job *rest = epilogue.applies ? &epilogue.rest : job;
+    const bool activates_alone = epilogue.applies && rest->fused;
+    const bool to_workspace = gops_adds_in_place(job) || p->converts;
+    const int64_t size = gops_compute_bytes(plan->type->compute);
+    unsigned char *sums = (unsigned char *)workspace + p->copy_bytes;
+    gops_epilogue_values bias;
+    gops_depthwise_image image = image_of(plan, &epilogue, &bias, item);
     const int64_t channels = conv->groups * conv->channels_out;
     /* Few filters a call where post-ops are left, which then find the outputs in the cache. */
     const int64_t cached =
