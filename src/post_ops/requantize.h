@@ -17,10 +17,20 @@
 #include "plan/plan.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* 1.5 * 2^23, and its bits. */
 #define GOPS_ROUNDING 12582912.0f
 #define GOPS_ROUNDING_BITS 0x4b400000
+
+/* The lower 8 bits of what r is rounded to, plus the zero point. */
+static inline uint8_t gops_requantize_code(float r, int32_t zero)
+{
+    const float rounded = r + GOPS_ROUNDING;
+    int32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    return (uint8_t)(bits - GOPS_ROUNDING_BITS + zero);
+}
 
 /* What a channel's sums become. */
 typedef struct gops_requantize {

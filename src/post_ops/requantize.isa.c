@@ -25,15 +25,6 @@ GOPS_INLINE float real_of(uint32_t sum, const gops_requantize *by)
     return bounded((float)(int32_t)(sum + by->bias) * by->scale, by->low, by->high);
 }
 
-/* The lower 8 bits of what r is rounded to, plus the zero point. */
-GOPS_INLINE uint8_t code_of(float r, int32_t zero)
-{
-    const float rounded = r + GOPS_ROUNDING;
-    int32_t bits;
-    memcpy(&bits, &rounded, sizeof bits);
-    return (uint8_t)(bits - GOPS_ROUNDING_BITS + zero);
-}
-
 /* Calls step(i, length) for blocks of a constant length, then for what is left. */
 #define IN_BLOCKS(count, step)                                                                     \
     int64_t i = 0;                                                                                 \
@@ -52,7 +43,7 @@ GOPS_INLINE void codes_of_sums(uint8_t *to, const uint32_t *from, int length,
     uint8_t codes[BLOCK];
     memcpy(sums, from, (size_t)length * sizeof *sums);
     for (int i = 0; i < BLOCK; i++) {
-        codes[i] = code_of(real_of(sums[i], by), by->zero);
+        codes[i] = gops_requantize_code(real_of(sums[i], by), by->zero);
     }
     memcpy(to, codes, (size_t)length);
 }
@@ -92,7 +83,7 @@ GOPS_INLINE void codes_of_floats(uint8_t *to, const float *from, int length, flo
     uint8_t codes[BLOCK];
     memcpy(values, from, (size_t)length * sizeof *values);
     for (int i = 0; i < BLOCK; i++) {
-        codes[i] = code_of(bounded(values[i] / divisor, by->low, by->high), by->zero);
+        codes[i] = gops_requantize_code(bounded(values[i] / divisor, by->low, by->high), by->zero);
     }
     memcpy(to, codes, (size_t)length);
 }
@@ -205,7 +196,7 @@ GOPS_INLINE void add_block(uint8_t *to, const uint8_t *first, const uint8_t *sec
         real[i] = bounded(__builtin_fmaf((float)a[i], by->ratio[0], inner), by->low, by->high);
     }
     for (int i = 0; i < length; i++) {
-        codes[i] = code_of(real[i], 0);
+        codes[i] = gops_requantize_code(real[i], 0);
     }
     memcpy(to, codes, (size_t)length);
 }

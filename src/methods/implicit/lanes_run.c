@@ -35,22 +35,14 @@ static gops_lanes_result result_of(const gops_plan *plan, const gops_job *job)
     return type == GOPS_F32 ? GOPS_LANES_FLOATS : GOPS_LANES_BYTES;
 }
 
-static uint8_t byte_of(float bound, int32_t zero)
-{
-    const float rounded = bound + GOPS_ROUNDING;
-    int32_t bits;
-    memcpy(&bits, &rounded, sizeof bits);
-    return (uint8_t)(bits - GOPS_ROUNDING_BITS + zero);
-}
-
 static void set_bytes(const gops_plan *plan, gops_lanes_epilogue *epilogue)
 {
     const int32_t shift = gops_8_bit_shift(plan->output_type->type);
     epilogue->middle = epilogue->zero + shift;
     epilogue->flip = (int8_t)shift;
     if (epilogue->to_8_bit) {
-        epilogue->least = byte_of(epilogue->low, epilogue->middle);
-        epilogue->most = byte_of(epilogue->high, epilogue->middle);
+        epilogue->least = gops_requantize_code(epilogue->low, epilogue->middle);
+        epilogue->most = gops_requantize_code(epilogue->high, epilogue->middle);
     }
 }
 
