@@ -31,10 +31,8 @@ static const double CYCLES_PER_SPILL = 1; /* 0.5 on Zen 5, 2 and more on an Inte
 static const double CYCLES_PER_SECOND_ROW = 0.5;
 static const double CYCLES_PER_FOUR_PIXELS = 1;
 /* On Intel's servers, known by their large L2, one of the two units that multiply vectors of 64 bytes permutes them
- * too. So pixels that share a vector cost more with a stride, fitted between 56 -> 56 on 28x28, which took 1.16 times
- * as long as by other tiles, and 24 -> 24 on 112x112, which did not; and where an edge cuts a pair, 16 -> 16 on 14x14
- * 1.06 times. Addresses of further rows cost more too: four took 1.07 times as long as two for 16 -> 16 with stride 2
- * on 56x56 (Intel Xeon, Granite Rapids class). */
+ * too. So pixels that share a vector cost more with a stride: 56 -> 56 on 28x28 took 1.16 times as long as by other
+ * tiles (Intel Xeon, Granite Rapids class); and where an edge cuts a pair. Addresses of further rows cost more too. */
 static const double LARGE_L2_UNITS = 2.47, OTHER_UNITS = 3;
 static const double CYCLES_PER_CUT_ROW = 2.5;
 /* A step takes no less for each line that it reads where the lines of its channels evict each

@@ -26,8 +26,8 @@ enum {
 
 /* In how many parts the tile rows are cut where blocks of output channels are. Threads share a few blocks of an odd
  * number unevenly, and one not at all. Each part reads the weights again, and with few pixels its products take no
- * longer than that: with two threads 128 -> 32 takes 0.041 ms on 14x14 in place of 0.076; on 7x7, behind layers that
- * evict the weights, it would take 0.026 in place of 0.024 (Intel Xeon, Granite Rapids class). */
+ * longer than that: with two threads 128 -> 32 on 14x14 takes 0.041 ms in place of 0.076 (Intel Xeon, Granite Rapids
+ * class), on 7x7 it would lose. */
 static int64_t row_parts(const gops_plan *plan, const gops_direct_layout *p, int64_t blocks)
 {
     enum { FEW_BLOCKS = 8, PART_PIXELS = 64 };
@@ -117,11 +117,10 @@ static bool fills_pages(const gops_plan *plan)
                      GOPS_PAGE_BYTES;
 }
 
-/* Input channels at a time: their weights stay in an eighth of the second level cache. 512 -> 512
- * on 7x7 took 0.96 ms with 24 KB of weights, 0.88 with 96, 0.84 with 192 and 384 (Zen 5). The larger
+/* Input channels at a time: their weights stay in an eighth of the second level cache. The larger
  * caches of Intel's servers answer later: there the weights are as large as the first level, and
  * the taps of a row find its data still there. 512 -> 512 on 7x7 took 1.42 ms with 256 KB, 1.22 with
- * 48; 128 -> 128 on 112x112 27.2 and 24.7 (Xeon with AMX, 2 MB). Planes that fill pages are no more
+ * 48 (Xeon with AMX, 2 MB). Planes that fill pages are no more
  * than a tap can go through without the walk to another table. */
 static int64_t choose_depth(const gops_plan *plan, const gops_direct_layout *p)
 {

@@ -19,10 +19,9 @@ static const double NS_PER_FAR_VALUE = 0.4, NS_PER_GATHERED_VALUE = 0.5, CYCLES_
 static const double ONE_VECTOR_SLOWER = 1.35, NS_PER_STRIDED_VALUE = 0.12;
 /* Of blocked inputs on Intel's servers, known by their large L2, where the units that multiply compute addresses too,
  * of which these have few. All else was fitted without that, so a step counts as shorter, but that of a tile with one
- * vector of channels, which has a load for each multiplication: 1x14 of them took 9.9 cycles, 2x14 16.1, 3x8 13.7. By
- * AVX-512 128 -> 128, 3x3 on 28x28, took 0.94 of the time of direct, 64 -> 64 on 56x56 0.93, 56 -> 56 with stride 2 on
- * 112x112 0.77; 16 -> 64 on 55x55, with little to multiply for each vector transposed, 1.03 (Intel Xeon, Granite Rapids
- * class). For shorter vectors most of it is in their factors (methods/table.c), which were fitted with these. */
+ * vector of channels, which has a load for each multiplication: 128 -> 128, 3x3 on 28x28, took AVX-512 0.94 of the time
+ * of direct (Intel Xeon, Granite Rapids class). For shorter vectors most of it is in their factors (methods/table.c),
+ * which were fitted with these. */
 static const double CYCLES_PER_COUNTED_STEP = 1.65, CYCLES_PER_SHORTER_STEP = 0.25;
 static const double CYCLES_PER_WIDE_VECTOR_TRANSPOSED = 3.25;
 /* The same for quantized plans: a value is a lane, whose channels are interleaved; the sums are
@@ -51,7 +50,7 @@ static const double CYCLES_PER_TRANSPOSED_BYTE = 0.38, CYCLES_PER_TRANSPOSED_WOR
 static const double PAIRS_SLOWER = 1.5, PAIRS_OF_PIXELS_SLOWER = 1.2;
 static const double CYCLES_PER_PAIRS_OF_PIXELS = 2.3;
 /* Bytes are transposed by so many channels, those of a tile of 24 as if they were 32: by AVX2 32 -> 192 on 28x28 took
- * 1.13 times as long by such tiles as by tiles of 16, 40 -> 240 1.11 times. Of quads they are no slower. */
+ * 1.13 times as long by such tiles as by tiles of 16. Of quads they are no slower. */
 enum { TRANSPOSED_CHANNELS = 16 };
 static const double TRANSPOSED_IN_PART_SLOWER = 1.33;
 /* Processors with AMX do not hurry with VDPBF16PS: its steps took 3.6 times as long as those of f32

@@ -215,8 +215,7 @@ static bool may_copy_again(const gops_plan *plan, const gops_implicit *p, int64_
 /* The bytes of a padded input: the second level cache holds it beside weights. Each box reads all weights, so
  * where these are more than the data, a blocked input may be larger, as the tiles read it in lines one after the
  * other: 640 -> 640, 3x3 on 32x32, took AVX2 96.3 ms in boxes of half an L2 of 512 KB, 82.1 in two (Zen 3). Not where
- * the second level cache is large, and what lies behind it far: transposed 1024 -> 512, 2x2 stride 2 on 28x28, took
- * 1.06 times as long in one box (Intel Xeon, Granite Rapids class). AVX-512 was not measured. */
+ * the second level cache is large, as what lies behind it is far. AVX-512 was not measured. */
 static int64_t input_limit(const gops_plan *plan, const gops_implicit *p, bool more_weights,
                            int64_t worker_limit)
 {

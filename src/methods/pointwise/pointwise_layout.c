@@ -186,12 +186,9 @@ static bool skips_pixels(const gops_conv_geometry *conv)
     return skips;
 }
 
-/* Whether a copy of a panel pays, as its vectors lie in two cache lines. Then there are more lines than
- * the copy has, a third where each is as long as a line: without the copy 288 -> 64 on 35x35 took 1.2 times
- * as long, and 256 -> 1024 on 14x14 1.1 (Intel Xeon, Granite Rapids class). Half as long vectors lie in one
- * line as often as in two; there a copy pays where these lines take half of the first level cache from the weights:
- * 1024 -> 256 on 14x14 took AVX2 1.035 ms, and 0.966 with it (Zen 4), 256 -> 1024 1.30 and 1.10, 192 -> 64 on 35x35
- * 0.374 and 0.318, 144 -> 32 on 28x28 0.077 and 0.080 (Zen 3). */
+/* Whether a copy of a panel pays, as its vectors lie across two cache lines. Those of a whole line: always, as
+ * they load a third more lines. Shorter ones, which lie in one line as often as in two: where these lines take half
+ * of the first level cache from the weights. 256 -> 1024 on 14x14 took AVX2 1.30 ms in place, 1.10 copied (Zen 3). */
 static bool panel_straddles(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
@@ -233,10 +230,9 @@ static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *
 
 /* Whether a panel that is too large for the first level cache has each input channel on a page of its own. Each block
  * of output channels reads it from the second level cache, and the processor prefetches a copy there, but not lines on
- * so many pages: 256 -> 128 on 56x56 took 1.09 times as long in place (Intel Xeon, Granite Rapids class). There two
- * channels to a page are as bad, 512 -> 128 on 28x28 took 1.07 times as long, and vectors of half a line gain by a copy
- * wherever they lie: AVX2 took 1.12 times as long for 256 -> 256 on 28x28 in place, 1.14 for 192 -> 64 on 35x35.
- * Neither was measured on processors with a smaller L2. */
+ * so many pages: 256 -> 128 on 56x56 took 1.09 times as long in place (Intel Xeon, Granite Rapids class). With so
+ * large an L2 two channels to a page are as bad, and vectors of half a line gain by a copy wherever they lie; neither
+ * was measured with a smaller one. */
 static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
     const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
@@ -249,10 +245,8 @@ static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p
 
 /* How many workers, at most, have outputs that leave the second level cache; 0 where the tiles for that do not serve.
  * With a large L2: so many that each writes half of it and more, or reads and writes all of it. With them 16 -> 96 on
- * 112x112 took 0.32 ms instead of 0.52, medians (Intel Xeon, Granite Rapids class). Behind a smaller one the
- * next cache answers sooner, and only layers of few channels wait for it: inside networks 32 -> 16 on 112x112 took 0.68
- * of its time, 16 -> 64 0.7 and 16 -> 96 0.85 to 0.93, but 64 -> 128 on 56x56 1.03, medians with one thread, and with
- * two they gained more (Zen 3, AVX2; not measured by AVX-512). */
+ * 112x112 took 0.32 ms instead of 0.52 (Intel Xeon, Granite Rapids class). Behind a smaller one the next cache answers
+ * sooner, and only layers of few channels wait for it (Zen 3, AVX2; not measured by AVX-512). */
 static int32_t large_workers(const gops_plan *plan, const gops_pointwise_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
