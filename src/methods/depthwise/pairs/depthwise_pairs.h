@@ -23,7 +23,8 @@ typedef struct gops_depthwise_pairs_call {
     const int32_t *weights; /* [pairs, 2]: of even and of odd outputs; the first ones with step 2 */
     int64_t pairs, count;
     int64_t step; /* 1 or 2 */
-    bool apart;   /* with step 1: odd outputs count from their own i, and take the first weights */
+    /* With step 1: odd outputs count from their own i, and take the first weights. */
+    bool odd_by_itself;
     uint32_t *sums;
     /* So many planes, and how far apart their data are, their sums or codes, their weights, and their
      * elements of `start`, which is NULL for zeros, and of `scale`. */

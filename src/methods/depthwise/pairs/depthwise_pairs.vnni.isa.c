@@ -165,7 +165,7 @@ GOPS_INLINE void run_planes(const gops_depthwise_pairs_call *call, const int STE
 
 static void run(const gops_depthwise_pairs_call *call)
 {
-    if (call->apart) {
+    if (call->odd_by_itself) {
         run_planes(call, 1, true);
     } else if (call->step == 1) {
         run_planes(call, 1, false);

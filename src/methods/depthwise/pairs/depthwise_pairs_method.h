@@ -28,7 +28,7 @@ typedef struct gops_pairs_subconv {
     int64_t pairs;   /* as the next two ones, of gops_depthwise_pairs_call */
     int64_t offsets; /* number of the first one */
     int64_t weights; /* number of its first pair in a filter */
-    bool apart;
+    bool odd_by_itself;
 } gops_pairs_subconv;
 
 /* The taps along an axis that belong to one sub-convolution: from a first one on, which is less than
@@ -40,7 +40,7 @@ static inline int64_t gops_pairs_taps(const gops_depthwise_axis *axis, int64_t f
 }
 
 /* Of a row of so many taps; see depthwise_pairs.vnni.isa.c. */
-static inline bool gops_pairs_apart(const gops_depthwise_axis *x, int64_t taps)
+static inline bool gops_pairs_odd_by_itself(const gops_depthwise_axis *x, int64_t taps)
 {
     return x->step == 1 && x->spacing == 1 && taps % 2 == 0;
 }

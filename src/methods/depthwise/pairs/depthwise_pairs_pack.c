@@ -25,14 +25,14 @@ static int16_t tap_of(const tap_row *row, int64_t t)
 /* Returns the end of what it packs. */
 static int16_t *pack_row(const gops_depthwise_axis *x, const tap_row *row, int16_t *to)
 {
-    const bool single = x->spacing > 1, apart = gops_pairs_apart(x, row->count);
+    const bool single = x->spacing > 1, by_itself = gops_pairs_odd_by_itself(x, row->count);
     const int64_t pairs = gops_pairs_of_row(x, row->count);
     for (int64_t pair = 0; pair < pairs; pair++, to += 4) {
         const int64_t t = single ? pair : 2 * pair;
         to[0] = tap_of(row, t);
         to[1] = single ? 0 : tap_of(row, t + 1);
-        to[2] = single ? 0 : tap_of(row, apart ? t : t - 1);
-        to[3] = tap_of(row, apart && !single ? t + 1 : t);
+        to[2] = single ? 0 : tap_of(row, by_itself ? t : t - 1);
+        to[3] = tap_of(row, by_itself && !single ? t + 1 : t);
     }
     return to;
 }

@@ -71,7 +71,7 @@ static int64_t fill_subconv(const block *at, const gops_depthwise_taps along[3],
         .pairs = along[0].count * along[1].count * pairs,
         .offsets = offset,
         .weights = first_weights(p, along),
-        .apart = gops_pairs_apart(x, along[2].count),
+        .odd_by_itself = gops_pairs_odd_by_itself(x, along[2].count),
     };
     for (int64_t z = 0; z < along[0].count; z++) {
         for (int64_t y = 0; y < along[1].count; y++) {
@@ -251,7 +251,7 @@ static void run_channels(block *at, const gops_pairs_subconv *subconvs, int64_t 
         call->sums = at->sums + x * p->positions;
         call->offsets = at->offsets + subconvs[x].offsets;
         call->pairs = subconvs[x].pairs;
-        call->apart = subconvs[x].apart;
+        call->odd_by_itself = subconvs[x].odd_by_itself;
         call->weights = weights + subconvs[x].weights * 2;
         at->kernels->run(call);
     }
