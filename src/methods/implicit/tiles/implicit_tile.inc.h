@@ -62,6 +62,7 @@
 #define prefetch_line NAME(prefetch_line)
 #define pixels_step NAME(pixels_step)
 #define pixels_tile NAME(pixels_tile)
+#define channels_size NAME(channels_size)
 #define channels_step NAME(channels_step)
 #define channels_next NAME(channels_next)
 #define channels_steps NAME(channels_steps)
@@ -126,33 +127,37 @@ GOPS_INLINE void pixels_tile(gops_tile_work *work, const int mr, const int nr)
     }
 }
 
-/* A step of K. Columns come in runs of `run`; those of a run are equally far apart, `apart` if that is
- * not 0 and else `next`, so that a pointer for each run serves instead of one for each column. Those
- * whose bit of `without` is set leave the step out. */
+/* Of a tile of the channels form. Columns come in runs of `run`; those of a run are equally far apart,
+ * `apart` if that is not 0, so that a pointer for each run serves instead of one for each column. */
+typedef struct NAME(channels_size) {
+    int vectors, nr, run, apart;
+} NAME(channels_size);
+
+/* A step of K. Columns of a run are `next` apart. Those whose bit of `without` is set leave the step out. */
 GOPS_INLINE void channels_step(const C *const *from, int64_t offset, const C *weights,
-                               const int vectors, const int nr, const int run, const int apart,
-                               int64_t next, const unsigned without, vector *sum)
+                               const channels_size of, int64_t next, const unsigned without,
+                               vector *sum)
 {
     const C *at = NULL;
     vector weight[GOPS_MAX_VECTORS];
     GOPS_UNROLL
-    for (int i = 0; i < vectors; i++) {
+    for (int i = 0; i < of.vectors; i++) {
         weight[i] = *(const vector *)(weights + i * LANES);
     }
     GOPS_UNROLL
-    for (int j = 0; j < nr; j++) {
-        if (apart == 0) {
-            at = from[j / run] + j % run * next + offset;
-        } else if (j % run == 0) {
-            at = from[j / run] + offset;
+    for (int j = 0; j < of.nr; j++) {
+        if (of.apart == 0) {
+            at = from[j / of.run] + j % of.run * next + offset;
+        } else if (j % of.run == 0) {
+            at = from[j / of.run] + offset;
         }
         if (without >> j & 1) {
             continue;
         }
-        const vector x = broadcast(apart == 0 ? *at : at[j % run * apart]);
+        const vector x = broadcast(of.apart == 0 ? *at : at[j % of.run * of.apart]);
         GOPS_UNROLL
-        for (int i = 0; i < vectors; i++) {
-            MULTIPLY_ADD(sum[i * nr + j], x, weight[i]);
+        for (int i = 0; i < of.vectors; i++) {
+            MULTIPLY_ADD(sum[i * of.nr + j], x, weight[i]);
         }
     }
 }
@@ -166,49 +171,49 @@ typedef struct NAME(channels_next) {
 
 /* `k` steps of it, `steps` of them an iteration. */
 GOPS_INLINE void channels_steps(channels_next *at, int64_t k, const int steps, const C *const *from,
-                                const int vectors, const int nr, const int run, const int apart,
-                                int64_t next, const unsigned without, vector *sum)
+                                const channels_size of, int64_t next, const unsigned without,
+                                vector *sum)
 {
-    const int length = vectors * LANES;
+    const int length = of.vectors * LANES;
     for (; k >= steps; k -= steps, at->offsets += steps, at->weights += steps * length) {
         GOPS_UNROLL
         for (int s = 0; s < steps; s++) {
             prefetch_line(&at->ahead);
-            channels_step(from, at->offsets[s], at->weights + s * length, vectors, nr, run, apart,
-                          next, without, sum);
+            channels_step(from, at->offsets[s], at->weights + s * length, of, next, without, sum);
         }
     }
     for (; steps > 1 && k > 0; k--, at->offsets++, at->weights += length) {
-        channels_step(from, *at->offsets, at->weights, vectors, nr, run, apart, next, without, sum);
+        channels_step(from, *at->offsets, at->weights, of, next, without, sum);
     }
 }
 
 /* The loop over k of the channels form; `rows` are those of gops_tile_work. */
-GOPS_INLINE void channels_loop(const gops_tile_work *work, const int vectors, const int nr,
-                               const int run, const int apart, const int rows, vector *sum)
+GOPS_INLINE void channels_loop(const gops_tile_work *work, const channels_size of, const int rows,
+                               vector *sum)
 {
     const C *from[GOPS_MAX_NR];
     GOPS_UNROLL
-    for (int j = 0; j < nr; j += run) {
-        from[j / run] = (const C *)work->input + work->columns[j];
-        if (run > 1) {
-            GOPS_OPAQUE(from[j / run]);
+    for (int j = 0; j < of.nr; j += of.run) {
+        from[j / of.run] = (const C *)work->input + work->columns[j];
+        if (of.run > 1) {
+            GOPS_OPAQUE(from[j / of.run]);
         }
     }
-    const int64_t next = apart == 0 && run > 1 ? work->columns[1] - work->columns[0] : apart;
+    const int64_t next =
+        of.apart == 0 && of.run > 1 ? work->columns[1] - work->columns[0] : of.apart;
     channels_next at = {work->offsets, work->weights, gops_tile_ahead(work)};
-    const int steps = rows > 0 || 2 * vectors * nr <= GOPS_MAX_SUMS ? SHORT_STEPS : STEPS;
+    const int steps = rows > 0 || 2 * of.vectors * of.nr <= GOPS_MAX_SUMS ? SHORT_STEPS : STEPS;
     if (rows == 0) {
-        channels_steps(&at, work->depth, steps, from, vectors, nr, run, apart, next, 0, sum);
+        channels_steps(&at, work->depth, steps, from, of, next, 0, sum);
         return;
     }
-    const unsigned half = rows == 2 ? 1u << nr / 2 : 0;
-    const unsigned first = 1 | half, last = 1u << (nr - 1) | half >> 1;
+    const unsigned half = rows == 2 ? 1u << of.nr / 2 : 0;
+    const unsigned first = 1 | half, last = 1u << (of.nr - 1) | half >> 1;
     const int64_t period = work->begin + work->middle + work->end;
     for (int64_t k = work->depth; k > 0; k -= period) {
-        channels_steps(&at, work->begin, steps, from, vectors, nr, run, apart, next, first, sum);
-        channels_steps(&at, work->middle, steps, from, vectors, nr, run, apart, next, 0, sum);
-        channels_steps(&at, work->end, steps, from, vectors, nr, run, apart, next, last, sum);
+        channels_steps(&at, work->begin, steps, from, of, next, first, sum);
+        channels_steps(&at, work->middle, steps, from, of, next, 0, sum);
+        channels_steps(&at, work->end, steps, from, of, next, last, sum);
     }
 }
 
@@ -218,13 +223,13 @@ GOPS_INLINE void channels_columns(const gops_tile_work *work, const int vectors,
     const int half = (nr + 1) / 2;
     const int64_t *columns = work->columns;
     if (gops_are_runs(columns, nr, half, 1)) {
-        channels_loop(work, vectors, nr, half, 1, rows, sum);
+        channels_loop(work, (channels_size){vectors, nr, half, 1}, rows, sum);
     } else if (BLOCKED > 1 && gops_are_runs(columns, nr, half, BLOCKED)) {
-        channels_loop(work, vectors, nr, half, BLOCKED, rows, sum);
+        channels_loop(work, (channels_size){vectors, nr, half, BLOCKED}, rows, sum);
     } else if (nr > 2 && gops_are_runs(columns, nr, 2, columns[1] - columns[0])) {
-        channels_loop(work, vectors, nr, 2, 0, rows, sum);
+        channels_loop(work, (channels_size){vectors, nr, 2, 0}, rows, sum);
     } else {
-        channels_loop(work, vectors, nr, 1, 0, rows, sum);
+        channels_loop(work, (channels_size){vectors, nr, 1, 0}, rows, sum);
     }
 }
 
