@@ -26,6 +26,8 @@
 #define prefetch_plan NAME(prefetch_plan)
 #define multiply_step NAME(multiply_step)
 #define multiply NAME(multiply)
+#define load_sums NAME(load_sums)
+#define keep_sums NAME(keep_sums)
 #define pointwise_tile NAME(pointwise_tile)
 #define tile_list NAME(tile_list)
 #define copy_rows NAME(copy_rows)
@@ -153,16 +155,46 @@ GOPS_INLINE void multiply(const C *x, int64_t ld, const C *weights, int64_t dept
     }
 }
 
+/* The sums of a tile that are kept: those of its vectors, then those of its columns. */
+GOPS_INLINE void load_sums(const C *kept, const bool accumulate, const int mr, const int vectors,
+                           const int tail, vector *sum, column *columns)
+{
+    GOPS_UNROLL
+    for (int i = 0; i < mr * vectors; i++) {
+        sum[i] = accumulate ? *(const vector *)(kept + i * LANES) : (vector){0};
+    }
+    kept += mr * vectors * LANES;
+    GOPS_UNROLL
+    for (int i = 0; i < tail; i++) {
+        columns[i] = accumulate ? *(const column *)(kept + i * GOPS_POINTWISE_MR) : (column){0};
+    }
+}
+
+GOPS_INLINE void keep_sums(C *kept, const int mr, const int vectors, const int tail,
+                           const vector *sum, const column *columns)
+{
+    GOPS_UNROLL
+    for (int i = 0; i < mr * vectors; i++) {
+        *(vector *)(kept + i * LANES) = sum[i];
+    }
+    kept += mr * vectors * LANES;
+    GOPS_UNROLL
+    for (int i = 0; i < tail; i++) {
+        *(column *)(kept + i * GOPS_POINTWISE_MR) = columns[i];
+    }
+}
+
 GOPS_INLINE void pointwise_tile(const gops_pointwise_work *work, const int mr, const int vectors,
                                 const int tail)
 {
+    const int64_t kept_step = mr * vectors * LANES + tail * GOPS_POINTWISE_MR;
     const int64_t copy_ld = (vectors + (tail > 0)) * LANES;
     int64_t ld = work->data_ld;
     const C *data = work->data;
     C *copy = work->copy;
     const C *weights = work->weights, *bias = work->bias, *residual = work->residual;
     C *kept = work->sums, *output = work->output;
-    for (int64_t block = work->blocks; block > 0; block--) {
+    for (int64_t block = work->blocks; block > 0; block--, kept += kept_step) {
         vector sum[GOPS_POINTWISE_MR * GOPS_POINTWISE_VECTORS];
         column columns[GOPS_POINTWISE_MAX_TAIL + 1];
         /* Each of the first blocks prefetches one line for each k of the next panel; the blocks
@@ -172,16 +204,7 @@ GOPS_INLINE void pointwise_tile(const gops_pointwise_work *work, const int mr, c
         const C *prefetch = next_panel ? (const C *)work->next + line * LANES
                                        : weights + GOPS_POINTWISE_PREFETCH_BYTES / sizeof(C);
         const int64_t prefetch_step = next_panel ? work->next_ld : mr;
-        GOPS_UNROLL
-        for (int i = 0; i < mr * vectors; i++) {
-            sum[i] = work->accumulate ? *(const vector *)(kept + i * LANES) : (vector){0};
-        }
-        C *const kept_columns = kept + mr * vectors * LANES;
-        GOPS_UNROLL
-        for (int i = 0; i < tail; i++) {
-            columns[i] = work->accumulate ? *(const column *)(kept_columns + i * GOPS_POINTWISE_MR)
-                                          : (column){0};
-        }
+        load_sums(kept, work->accumulate, mr, vectors, tail, sum, columns);
         const prefetch_plan next = {prefetch, prefetch_step};
         if (copy != NULL) {
             multiply(data, ld, weights, work->depth, next, copy, mr, vectors, tail, sum, columns);
@@ -193,15 +216,7 @@ GOPS_INLINE void pointwise_tile(const gops_pointwise_work *work, const int mr, c
         }
         weights += mr * work->depth;
         if (output == NULL) {
-            GOPS_UNROLL
-            for (int i = 0; i < mr * vectors; i++) {
-                *(vector *)(kept + i * LANES) = sum[i];
-            }
-            GOPS_UNROLL
-            for (int i = 0; i < tail; i++) {
-                *(column *)(kept_columns + i * GOPS_POINTWISE_MR) = columns[i];
-            }
-            kept = kept_columns + tail * GOPS_POINTWISE_MR;
+            keep_sums(kept, mr, vectors, tail, sum, columns);
             continue;
         }
         GOPS_UNROLL
@@ -216,7 +231,6 @@ GOPS_INLINE void pointwise_tile(const gops_pointwise_work *work, const int mr, c
             residual = residual == NULL ? NULL : residual + mr * work->output_ld;
         }
         store_tile(work, mr, vectors, output, sum);
-        kept = kept_columns + tail * GOPS_POINTWISE_MR;
         output += mr * work->output_ld;
     }
 }
