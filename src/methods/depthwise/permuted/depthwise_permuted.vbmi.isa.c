@@ -24,7 +24,7 @@ static void whole(const setting *at, const gops_permuted_call *call)
 }
 #endif
 
-/* ROW(KY, QX, S, NV, JR, PER, ROWS): of two that serve a shape the first is the faster.
+/* ROW(the members of gops_permuted_rolling): of two that serve a shape the first is the faster.
  * One of ROWS is followed by the same for any, which serves a part of the rows. */
 #define GOPS_ROLLING_ROWS(ROW)                                                                     \
     ROW(3, 1, 1, 1, 4, 1, 14)                                                                      \
@@ -54,10 +54,11 @@ static void whole(const setting *at, const gops_permuted_call *call)
     static void GOPS_ROLLING_NAME(KY, QX, S, NV, JR, PER, ROWS)(const setting *at,                 \
                                                                 const gops_permuted_call *call)    \
     {                                                                                              \
+        const gops_permuted_rolling K = {KY, QX, S, NV, JR, PER, ROWS};                            \
         if (call->codes) {                                                                         \
-            rolling(at, call, KY, QX, S, NV, JR, PER, ROWS, true);                                 \
+            rolling(at, call, K, true);                                                            \
         } else {                                                                                   \
-            rolling(at, call, KY, QX, S, NV, JR, PER, ROWS, false);                                \
+            rolling(at, call, K, false);                                                           \
         }                                                                                          \
     }
 #define GOPS_ROLLING_ENTRY(KY, QX, S, NV, JR, PER, ROWS)                                           \
