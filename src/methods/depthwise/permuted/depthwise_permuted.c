@@ -28,25 +28,22 @@ enum {
     MAX_OUTPUTS = 1 << 16,
     /* Sums of the filters of a call stay in the first-level cache. */
     CALL_SUMS = 1 << 12,
-    /* Bytes of a register, and lanes. */
-    REGISTER = 64,
-    LANES = 16,
     /* Distances above it cannot be in one register. */
-    MAX_DISTANCE = REGISTER - 1,
+    MAX_DISTANCE = GOPS_PERMUTED_REGISTER - 1,
     QUAD = GOPS_PERMUTED_QUAD,
 };
 
 /* Where the outputs of a group are in the packed vectors. */
 static void find_order(gops_permuted_shape *shape)
 {
-    for (int64_t i = 0; i < REGISTER; i++) {
+    for (int64_t i = 0; i < GOPS_PERMUTED_REGISTER; i++) {
         const int64_t row = i / shape->tile_columns, column = i % shape->tile_columns;
         const int64_t vector =
             row / shape->vector_rows * shape->vectors + column / shape->vector_columns;
         const int64_t lane =
             row % shape->vector_rows * shape->columns + column % shape->vector_columns;
-        const int64_t byte = lane / 4 * LANES + vector * 4 + lane % 4;
-        shape->order[i] = (uint8_t)(byte % REGISTER);
+        const int64_t byte = lane / 4 * GOPS_PERMUTED_LANES + vector * 4 + lane % 4;
+        shape->order[i] = (uint8_t)(byte % GOPS_PERMUTED_REGISTER);
     }
 }
 
@@ -71,9 +68,10 @@ static int32_t find_rolling(const gops_permuted_shape *shape, const gops_permute
         const gops_permuted_rolling *row = &rows[i];
         const int64_t outputs = row->vectors_of_load * shape->vector_columns;
         const int64_t masks = gops_ceil_div(shape->rows * stride, row->data_rows);
-        const bool fits = row->data_rows > 1 ? row->data_rows * shape->width < REGISTER &&
-                                                   masks <= GOPS_PERMUTED_MASKS
-                                             : (outputs - 1) * stride + shape->kernel_x <= REGISTER;
+        const bool fits = row->data_rows > 1
+                              ? row->data_rows * shape->width < GOPS_PERMUTED_REGISTER &&
+                                    masks <= GOPS_PERMUTED_MASKS
+                              : (outputs - 1) * stride + shape->kernel_x <= GOPS_PERMUTED_REGISTER;
         if (row->kernel_y == shape->kernel_y && row->row_quads == shape->row_quads &&
             row->stride == stride && row->vectors == shape->vectors &&
             (row->rows == 0 || row->rows == shape->rows) && fits) {
@@ -90,7 +88,7 @@ static bool is_whole(const gops_permuted_shape *shape)
     const int64_t last_x = (shape->columns - 1) * shape->stride_x +
                            (shape->kernel_x - 1) * shape->dilation_x - shape->pad_x;
     return shape->height * shape->width <= GOPS_PERMUTED_WHOLE_BYTES &&
-           shape->rows * shape->columns <= REGISTER &&
+           shape->rows * shape->columns <= GOPS_PERMUTED_REGISTER &&
            shape->whole_quads <= GOPS_PERMUTED_WHOLE_QUADS &&
            gops_max(shape->pad_y, shape->pad_x) <= MAX_DISTANCE &&
            gops_max(last_y, last_x) <= 2 * MAX_DISTANCE;
@@ -102,7 +100,8 @@ static int32_t joined_rows(const gops_permuted_shape *shape)
     /* The last byte of a register is the padding. */
     const int64_t room = MAX_DISTANCE - gops_min(shape->width, MAX_DISTANCE);
     const int64_t step = gops_mul_saturate(shape->stride_y, shape->width);
-    const int64_t rows = gops_min(LANES / gops_min(shape->columns, LANES), room / step + 1);
+    const int64_t rows = gops_min(
+        GOPS_PERMUTED_LANES / gops_min(shape->columns, GOPS_PERMUTED_LANES), room / step + 1);
     const int64_t groups = gops_ceil_div(shape->rows, GROUP_ROWS * rows);
     const bool fits =
         gops_mul_saturate(groups, shape->kernel_y) * GROUP_ROWS <= GOPS_PERMUTED_MASKS;
@@ -145,7 +144,7 @@ static bool fill_shape(const gops_plan *plan, const gops_depthwise_axis axis[3],
         return false;
     }
     const int64_t reach = shape->dilation_x * (row_taps - 1);
-    choose_tiles(shape, gops_min(LANES, (MAX_DISTANCE - reach) / x->stride + 1));
+    choose_tiles(shape, gops_min(GOPS_PERMUTED_LANES, (MAX_DISTANCE - reach) / x->stride + 1));
     return choose_kernel(shape, plan->kernels->depthwise_permuted);
 }
 
@@ -215,7 +214,7 @@ static gops_status permuted_prepare(gops_plan *plan, int64_t worker_limit, gops_
             "depthwise/permuted needs AVX512-VNNI; it serves quantized convolutions in one or two "
             "dimensions with at most %d taps along x, any 4 of them within %d bytes (fewer without "
             "AVX512-VBMI), and transposed ones with a stride above 1 if they have no dilation",
-            QUAD * GOPS_PERMUTED_ROW_QUADS, REGISTER);
+            QUAD * GOPS_PERMUTED_ROW_QUADS, GOPS_PERMUTED_REGISTER);
     }
     find_order(&p->shape);
     const double cost = permuted_estimate(&p->shape);

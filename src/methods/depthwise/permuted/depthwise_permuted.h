@@ -9,6 +9,9 @@
 #include <stdint.h>
 
 enum {
+    /* A register's bytes, and its lanes of 32 bits. */
+    GOPS_PERMUTED_REGISTER = 64,
+    GOPS_PERMUTED_LANES = 16,
     /* Taps of a lane. */
     GOPS_PERMUTED_QUAD = 4,
     /* Quads of a row of the kernel, and of a kernel over an image that one register holds. */
@@ -41,7 +44,7 @@ typedef struct gops_permuted_shape {
     gops_permuted_kernel kernel;
     int32_t rolling;        /* which of gops_depthwise_permuted.rolling */
     int32_t vectors;        /* of a row of a tile */
-    int32_t vector_columns; /* outputs of a vector, at most 16 */
+    int32_t vector_columns; /* outputs of a vector, at most GOPS_PERMUTED_LANES */
     int32_t vector_rows;    /* of GOPS_PERMUTED_JOINED: rows of outputs of a vector */
     int64_t tile_columns;
     int64_t height, width; /* of the data */
@@ -57,7 +60,7 @@ typedef struct gops_permuted_shape {
     int64_t terms;        /* quads that meet an output */
     /* Where output i of the rows that are stored together is in the packed vectors: byte j of
      * vector v is byte j / 4 * 16 + v * 4 + j % 4. */
-    uint8_t order[64];
+    uint8_t order[GOPS_PERMUTED_REGISTER];
 } gops_permuted_shape;
 
 /* Rows of outputs of some filters of an image, which follow each other. Sums are those of

@@ -2,8 +2,6 @@
 
 typedef __m512i bytes;
 
-enum { REGISTER_BYTES = 64, LANES_OF_REGISTER = 16 };
-
 GOPS_INLINE uint64_t first_bits(int64_t count)
 {
     return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
@@ -40,8 +38,9 @@ begin_filters(permuted_filters *filters, const gops_permuted_call *call, bool wh
     filters->weights = call->weights_step;
     filters->output = call->output_step;
     filters->left = call->channels_out - call->first_in_group;
-    for (int64_t i = 0; i < call->count; i += LANES_OF_REGISTER) {
-        const __mmask16 mask = (__mmask16)first_bits(gops_min(call->count - i, LANES_OF_REGISTER));
+    for (int64_t i = 0; i < call->count; i += GOPS_PERMUTED_LANES) {
+        const __mmask16 mask =
+            (__mmask16)first_bits(gops_min(call->count - i, GOPS_PERMUTED_LANES));
         const bytes sums = _mm512_maskz_loadu_epi32(mask, call->weight_sums + i);
         const bytes bias = call->bias != NULL ? _mm512_maskz_loadu_epi32(mask, call->bias + i)
                                               : _mm512_setzero_si512();

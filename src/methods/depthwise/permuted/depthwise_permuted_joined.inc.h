@@ -144,7 +144,7 @@ static bool is_one_group(const gops_permuted_shape *shape, const gops_permuted_c
         (shape->vector_rows - 1) * shape->stride_y + (JOINED_TAP_ROWS - 1) * shape->dilation_y + 1;
     return call->rows <= (int64_t)4 * shape->vector_rows &&
            top + shape->vector_rows * shape->stride_y >= 0 && last < shape->height &&
-           reach * shape->width < REGISTER_BYTES;
+           reach * shape->width < GOPS_PERMUTED_REGISTER;
 }
 
 /* How many filters, from the first on, may load the inner vectors without their own masks: those behind whose
@@ -155,7 +155,7 @@ static int64_t inner_filters(const gops_permuted_shape *shape, const gops_permut
     const int64_t groups = (call->first_in_group + call->count - 1) / call->channels_out + 1;
     const int64_t last = (call->first_row + (int64_t)2 * shape->vector_rows) * shape->stride_y -
                          shape->pad_y + (shape->kernel_y - 1) * shape->dilation_y;
-    const int64_t end = gops_max(size, last * shape->width + REGISTER_BYTES);
+    const int64_t end = gops_max(size, last * shape->width + GOPS_PERMUTED_REGISTER);
     const int64_t inner = gops_max(0, groups - (end - 1) / size);
     return gops_clamp(inner * call->channels_out - call->first_in_group, 0, call->count);
 }
@@ -167,7 +167,7 @@ GOPS_INLINE void one_group_sums(const setting *at, const permuted_filter *filter
                                 const int QX)
 {
     const int32_t *weights = filter->weights;
-    const __mmask64 usual = first_bits(REGISTER_BYTES - 1);
+    const __mmask64 usual = first_bits(GOPS_PERMUTED_REGISTER - 1);
     const uint8_t *from = filter->data + load->first;
     GOPS_UNROLL
     for (int v = 0; v < 4; v++) {

@@ -15,10 +15,7 @@
 
 enum {
     QUAD = GOPS_PERMUTED_QUAD,
-    LANES = 16,
     MAX_VECTORS = 4,
-    /* Bytes of a register, of which a load takes a half from each of two rows. */
-    REGISTER = 64,
 };
 
 /* The quads of the rows of outputs that the same data meet. */
@@ -42,7 +39,7 @@ static residue_quads find_residue_quads(int64_t kernel_y, int64_t kernel_x, int6
 /* Cuts the columns into tiles of 1, 2 or 4 vectors of whole residues. */
 static void choose_tiles(gops_permuted_shape *shape)
 {
-    const int64_t stride = shape->stride_x, most = LANES / stride * stride;
+    const int64_t stride = shape->stride_x, most = GOPS_PERMUTED_LANES / stride * stride;
     const int64_t tiles = gops_ceil_div(shape->columns, MAX_VECTORS * most);
     shape->tile_columns =
         tiles == 1 ? shape->columns : gops_round_up(gops_ceil_div(shape->columns, tiles), stride);
@@ -54,7 +51,8 @@ static void choose_tiles(gops_permuted_shape *shape)
 /* The vectors of a row whose data one load has; 0 if those of one do not fit it. */
 static int32_t choose_load(const gops_permuted_shape *shape)
 {
-    const int64_t room = shape->pairs_of_rows ? REGISTER / 2 : REGISTER;
+    /* A load takes a half of a register from each of two rows. */
+    const int64_t room = shape->pairs_of_rows ? GOPS_PERMUTED_REGISTER / 2 : GOPS_PERMUTED_REGISTER;
     const int64_t step = shape->vector_columns / shape->stride_x;
     const int64_t one =
         (shape->vector_columns + shape->stride_x - 2) / shape->stride_x + shape->residue_taps;
@@ -79,7 +77,7 @@ bool gops_depthwise_permuted_transposed_shape(const gops_depthwise_axis axis[3],
     shape->residue_taps = quads.taps_x;
     shape->terms = quads.terms;
     const bool dense = shape->dilation_y == 1 && shape->dilation_x == 1;
-    if (!gops_depthwise_is_flat(&axis[0]) || !dense || x->stride > LANES ||
+    if (!gops_depthwise_is_flat(&axis[0]) || !dense || x->stride > GOPS_PERMUTED_LANES ||
         quads.row_quads > GOPS_PERMUTED_ROW_QUADS ||
         gops_mul_saturate(quads.terms, y->stride) > GOPS_PERMUTED_TERMS) {
         return false;
@@ -104,8 +102,8 @@ gops_permuted_layout gops_depthwise_permuted_transposed_layout(const gops_conv_g
         .pairs_of_rows = quads.pairs_of_rows,
     };
     layout.filter = y->stride * x->stride * (GOPS_PERMUTED_PARTS * quads.terms + 1);
-    /* The kernel reads 16 words of each quad's. */
-    layout.words = layout.filters * (2 + layout.filter) + LANES;
+    /* The kernel reads a register of each quad's. */
+    layout.words = layout.filters * (2 + layout.filter) + GOPS_PERMUTED_LANES;
     return layout;
 }
 
