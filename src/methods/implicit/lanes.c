@@ -1,5 +1,5 @@
 /* lanes.c: what tiles of lanes take: weights, offsets, data; lanes.h. */
-#include "methods/implicit/lanes_plan.h"
+#include "methods/implicit/implicit.h"
 
 #include "base/checked.h"
 
@@ -23,12 +23,6 @@ gops_lanes_filter gops_lanes_filter_of(const gops_plan *plan, const void *packed
     return bytes > 0 ? (gops_lanes_filter){ones, ones + depth * mr} : (gops_lanes_filter){0};
 }
 
-static int64_t lane_channels(const gops_plan *plan)
-{
-    return plan->quantized ? plan->kernels->lanes->tiles.lane_channels
-                           : plan->kernels->bf16->tiles.lane_channels;
-}
-
 /* The weights of the channels of a lane, of which `channels` are left. */
 static uint32_t pack_bf16(const unsigned char *weights, int64_t apart, int64_t channels)
 {
@@ -46,7 +40,7 @@ static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned ch
     const gops_type type = plan->filter_type->type;
     const bool quads = gops_lanes_are_quads(plan);
     const int32_t subtracted = quads ? -gops_lanes_filter_shift(plan) : zero;
-    const int64_t count = gops_min(lane_channels(plan), channels);
+    const int64_t count = gops_min(gops_plan_tiles(plan)->lane_channels, channels);
     uint32_t lane = 0;
     for (int64_t i = 0; i < count; i++) {
         const int32_t number = gops_8_bit_at(type, weights, i * apart) - subtracted;
@@ -78,7 +72,8 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
                          int64_t row, uint32_t *sum)
 {
     const int64_t channels = plan->conv.channels_in;
-    const int64_t lane = lane_channels(plan), planes = gops_ceil_div(channels, lane);
+    const int64_t lane = gops_plan_tiles(plan)->lane_channels,
+                  planes = gops_ceil_div(channels, lane);
     const int64_t size = plan->filter_type->bytes;
     for (int64_t q = 0; q < planes; q++) {
         const int64_t at = index_of(panel, tap, taps, q, row);
