@@ -300,6 +300,26 @@ static void divisible(void)
     }
 }
 
+/* A part that begins at another residue of the strides than its plan: some packings serve it, all others say why they
+ * do not. */
+static void shifted(void)
+{
+    const gops_tensor data = {GOPS_F32, 4, {2, 4, 6, 10}}, brick = {GOPS_F32, 4, {1, 4, 1, 10}};
+    const gops_tensor filter = {GOPS_F32, 5, {1, 4, 1, 3, 3}};
+    const gops_deconv_attributes attributes = {.strides = {2, {2, 2}}, .pads_begin = {2, {1, 1}}};
+    const gops_list pads = {2, {2, 1}};
+    const gops_options options = {.size = sizeof options, .divisible = true};
+    gops_plan *plan = NULL, *part = NULL;
+    gops_error error = gops_fresh_error();
+    gops_deconv_plan_create(&data, &filter, &attributes, &options, &plan, NULL);
+    const gops_status status = gops_plan_part(plan, &brick, &pads, NULL, NULL, &part, &error);
+    gops_test_check(status == GOPS_OK || (status == GOPS_UNSUPPORTED &&
+                                          strstr(error.message, "modulo the strides") != NULL),
+                    "%s", error.message);
+    gops_plan_destroy(part);
+    gops_plan_destroy(plan);
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
@@ -311,6 +331,7 @@ int main(void)
         {"small_images", small_images},
         {"many_channels", many_channels},
         {"refusals", refusals},
+        {"shifted", shifted},
         {"little_workspace", little_workspace},
         {"divisible", divisible},
         {NULL, NULL},

@@ -43,6 +43,11 @@ static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     if (fit == GOPS_INVALID) {
         return fit;
     }
+    if (fit != GOPS_OK && plan->wanted_variant != 0) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "subconv does not serve these sizes or pads with the packed filter of the "
+                         "plan; a part's pads_begin are the plan's modulo the strides");
+    }
     if (fit != GOPS_OK) {
         int64_t strides = 1;
         for (int a = 0; a < conv->axes; a++) {
