@@ -133,7 +133,7 @@ typedef struct gops_options {
     /** true: "auto" and "fastest" leave out what gops_plan_part does not serve: of floats, `gemm` and
      * `winograd`. Plans of all operations and types take it, but convolutions of floats that nothing but
      * `gemm` serves are refused with GOPS_UNSUPPORTED, such as those where one output reads more data than
-     * the second level cache holds. */
+     * half of the second level cache holds. */
     bool divisible;
     /** Of a normalization; a convolution takes none but GOPS_MOMENTS_FOUND. */
     gops_moments_use moments;

@@ -38,7 +38,8 @@
  *
  *       K u / (1 - K u) * sum of |x w| + K t.
  *
- *   A residual that is the output, added before the activation, may be one more term of that sum.
+ *   A residual that is the output, added before the activation, may be one more term of that sum. Weights w
+ *   that filter_scales multiply are their products, rounded to the filter's type.
  * - Let the groups of a normalization that finds its moments have n elements, up to 10^7, let z be
  *   (x - mean) / sqrt(variance + epsilon), and Z the largest |z| of the group. Then y = scale * z + bias is
  *   off by at most

@@ -1,7 +1,7 @@
 /*
- * isa/first_lanes.inc.h: loads and stores the first lanes of a vector, from none to all of them.
+ * isa/first_lanes.inc.h: loads and stores the first `count` lanes of a vector, from none to all of them.
  *
- * Parameters: C, of 4 or 8 bytes, LANES and NAME of each_compute.inc.h; the vector of vectors.inc.h, as `vector`
+ * Parameters: C, of 4 or 8 bytes, and NAME of each_compute.inc.h; the vector of vectors.inc.h, as `vector`
  */
 #include "isa/first_lanes.h"
 

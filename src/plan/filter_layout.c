@@ -68,10 +68,10 @@ gops_status gops_check_layout(const char *name, const gops_packed_filter *filter
 {
     static const char *const accuracies[] = {"exact", "relaxed"};
     const gops_filter_layout *packed = &filter->layout, *own = &plan->layout;
-    const gops_method *packer = find_packer(packed->pack, plan->operation);
     if (memcmp(packed, own, sizeof *own) == 0) {
         return GOPS_OK;
     }
+    const gops_method *packer = find_packer(packed->pack, plan->operation);
     GOPS_TRY(check_word(name, "operation", gops_operation_names[packer->operation],
                         gops_operation_names[plan->operation], error));
     GOPS_TRY(check_number(name, "GROUPS", packed->groups, own->groups, error));

@@ -130,7 +130,7 @@ static void try_one(gops_problem *problem, tally *t)
     const double begun = now();
     const gops_status found = gops_problem_shape(problem, &shape, &error);
     gops_status planned = gops_problem_plan(problem, &plan, &error);
-    if (planned == GOPS_INVALID && strncmp(error.message, "max_workspace", 13) == 0) {
+    if (planned == GOPS_INVALID && strstr(error.message, "max_workspace is ") != NULL) {
         /* An algorithm by its name may need more than the default. */
         problem->max_workspace = GOPS_UNLIMITED;
         planned = gops_problem_plan(problem, &plan, &error);

@@ -190,9 +190,10 @@ static void quantized_refusals(void)
                        "is offered as i32, u8, i8, f32, f16 or bf16 from i8 or u8 data and filter");
     p.output_type = (gops_type)0;
     p.filter.type = GOPS_U8;
-    gops_check_refusal("u8 and i8", gops_problem_plan(&p, &plan, &error), &error, GOPS_INVALID,
-                       "filter is u8, data is i8; GroupConvolution takes one type for both, unless "
-                       "options.output_type makes it a quantized one");
+    gops_check_refusal(
+        "u8 and i8", gops_problem_plan(&p, &plan, &error), &error, GOPS_INVALID,
+        "filter is u8, data is i8; GroupConvolution takes one type for both, but for "
+        "quantized plans, which options.output_type makes");
     p.filter.type = GOPS_I8;
     p.output_type = GOPS_I32;
     gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_OK, "%s", error.message);

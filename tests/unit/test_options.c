@@ -207,12 +207,14 @@ static void none_serves(void)
     gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_INVALID &&
                         strstr(error.message, "no algorithm fits: max_workspace is 1; ") != NULL,
                     "%s", error.message);
+    /* What one output reads, 3 MB in the compute type, must be beyond half of any second level cache. */
     p = (gops_problem){.divisible = 1,
-                       .data = GOPS_TEST_TENSOR(GOPS_BF16, 1, 2048, 9, 9),
-                       .filter = GOPS_TEST_TENSOR(GOPS_BF16, 1, 3, 2048, 7, 7)};
+                       .data = GOPS_TEST_TENSOR(GOPS_BF16, 1, 1 << 14, 9, 9),
+                       .filter = GOPS_TEST_TENSOR(GOPS_BF16, 1, 3, 1 << 14, 7, 7)};
     gops_test_check(gops_problem_plan(&p, &plan, &error) == GOPS_UNSUPPORTED &&
                         strstr(error.message, "divisible leaves out ") == error.message,
                     "%s", error.message);
+    gops_plan_destroy(plan);
 }
 
 /* The number of bytes that a refusal for max_workspace names; 0 where there is none. */

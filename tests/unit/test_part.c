@@ -308,7 +308,7 @@ static void shifted(void)
     const gops_tensor filter = {GOPS_F32, 5, {1, 4, 1, 3, 3}};
     const gops_deconv_attributes attributes = {.strides = {2, {2, 2}}, .pads_begin = {2, {1, 1}}};
     const gops_list pads = {2, {2, 1}};
-    const gops_options options = {.size = sizeof options, .divisible = true};
+    const gops_options options = {.size = sizeof options, .algorithm = "subconv"};
     gops_plan *plan = NULL, *part = NULL;
     gops_error error = gops_fresh_error();
     gops_deconv_plan_create(&data, &filter, &attributes, &options, &plan, NULL);

@@ -49,8 +49,8 @@ typedef struct gops_depthwise_axis {
 gops_status gops_depthwise_axes(const gops_plan *plan, gops_depthwise_axis axis[3],
                                 gops_error *error);
 
-/* Nanoseconds in which each item fills its copy, `bytes`, with zeros. Of a copy within the first level cache that is part
- * of what an item takes; taps far apart make copies of gigabytes. 1 MB takes 25 us (Zen 3). */
+/* Nanoseconds in which each item fills its copy, `bytes`, with zeros. Of a copy within the first level cache
+ * that is part of what an item takes; taps far apart make copies of gigabytes. 1 MB takes 25 us (Zen 3). */
 static inline double gops_depthwise_clear_ns(const gops_plan *plan, int64_t bytes)
 {
     enum { BYTES_A_NS = 40 };

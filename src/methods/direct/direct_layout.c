@@ -120,8 +120,8 @@ static bool fills_pages(const gops_plan *plan)
 /* Input channels at a time: their weights stay in an eighth of the second level cache. The larger
  * caches of Intel's servers answer later: there the weights are as large as the first level, and
  * the taps of a row find its data still there. 512 -> 512 on 7x7 took 1.42 ms with 256 KB, 1.22 with
- * 48 (Xeon with AMX, 2 MB). Planes that fill pages are no more
- * than a tap can go through without the walk to another table. */
+ * 48 (Xeon with AMX, 2 MB). Planes that fill pages are no more than a tap can go through without the walk
+ * to another table. */
 static int64_t choose_depth(const gops_plan *plan, const gops_direct_layout *p)
 {
     const gops_conv_geometry *conv = &plan->conv;

@@ -405,7 +405,7 @@ gops_status gops_implicit_fit(gops_plan *plan, gops_implicit_find *find, int64_t
     }
     return gops_fail(error, GOPS_UNSUPPORTED,
                      "%s does not serve C_IN %lld with %lld taps: what one output pixel reads is "
-                     "more than the second level cache holds",
+                     "more than half of the second level cache holds",
                      plan->method->name, (long long)plan->conv.channels_in,
                      (long long)plan->conv.taps);
 }

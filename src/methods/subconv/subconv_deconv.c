@@ -53,13 +53,14 @@ static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_e
         for (int a = 0; a < conv->axes; a++) {
             strides = gops_mul_saturate(strides, conv->axis[a].stride);
         }
-        return gops_fail(error, GOPS_UNSUPPORTED,
-                         "subconv takes strides that make at most %d sub-convolutions, strides and "
-                         "dilations below %d with %d spatial axes, and data of which the second "
-                         "level cache holds what one output pixel reads; here are %lld strides, "
-                         "C_IN %lld, %lld taps",
-                         GOPS_MAX_SUBCONVS, 1 << (24 / conv->axes), (int)conv->axes,
-                         (long long)strides, (long long)conv->channels_in, (long long)conv->taps);
+        return gops_fail(
+            error, GOPS_UNSUPPORTED,
+            "subconv takes strides that make at most %d sub-convolutions, strides and "
+            "dilations below %d with %d spatial axes, and data of which half of the "
+            "second level cache holds what one output pixel reads; here are %lld strides, "
+            "C_IN %lld, %lld taps",
+            GOPS_MAX_SUBCONVS, 1 << (24 / conv->axes), (int)conv->axes, (long long)strides,
+            (long long)conv->channels_in, (long long)conv->taps);
     }
     if (!gops_subconv_split_axes(conv, p->split, &geometry) ||
         !gops_subconv_count_kinds(&geometry, &kinds)) {

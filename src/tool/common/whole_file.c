@@ -48,7 +48,9 @@ static bool fail_file(gops_whole_file *file, const char *what, gops_tool_error *
     if (file->replaces) {
         unlink(file->temporary);
     }
-    unfinished = NULL;
+    if (unfinished == file->temporary) {
+        unfinished = NULL;
+    }
     return false;
 }
 

@@ -7,8 +7,7 @@
  *
  * Parameter: byte_rows
  *
- * Defines lane_of and, where GOPS_LANES_ROWS is defined, interleave_row; where HAS_BLOCKS is defined,
- * interleave_block.
+ * Defines lane_of, interleave_block and, where GOPS_LANES_ROWS is defined, interleave_row.
  */
 
 GOPS_INLINE uint32_t lane_of(const byte_rows *rows, int64_t at)

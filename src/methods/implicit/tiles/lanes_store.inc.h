@@ -112,7 +112,7 @@ enum { NARROWED_VECTORS = 1 };
 typedef struct NAME(byte_epilogue) {
 #ifdef NARROW
     bool may_overflow;
-    bool pack_clamps; /* packing with saturation is the clamp: no other bounds, no zero point */
+    bool pack_clamps; /* packing with saturation is the clamp: no other bounds, `middle` is 0 */
     f32_vector high;
     NAME(byte_register) middle, least, most, flip;
 #else
