@@ -38,8 +38,9 @@
 
 /* GOPS_INLINE begins the definition of a function whose sizes are to be constants where it is inlined;
  * GOPS_UNROLL, on a line of its own, unrolls the loop that follows. Without optimization neither gains
- * anything, and a sanitizer's checks in all the copies of a function take compilers minutes. */
-#ifdef __OPTIMIZE__
+ * anything, and a sanitizer's checks in all the copies of a function take compilers minutes; nor does
+ * emulated AMX, whose tests take as long, where the copies were 1.4 of 1.7 MB. */
+#if defined(__OPTIMIZE__) && !defined(GOPS_EMULATED_ISA)
 #define GOPS_INLINE static inline __attribute__((always_inline))
 #ifdef __clang__
 #define GOPS_UNROLL _Pragma("clang loop unroll(full)")
