@@ -366,6 +366,24 @@ static void ranks(void)
     }
 }
 
+/* A bound of Clip that is left out is the largest number, which infinity becomes. */
+static void one_bound(void)
+{
+    const int64_t one[] = {1, 1, 1, 1};
+    for (int which = 0; which < 2; which++) {
+        builder graph;
+        gops_ort_graph_images(&graph, 23, 13, 2, 1, 7, 9);
+        gops_ort_graph_constant(&graph, "w", 4, one, 1e38, 2e38);
+        gops_ort_graph_constant(&graph, "bound", 0, NULL, -1, 1);
+        gops_ort_graph_node(&graph, "Conv", "a", FROM("x", "w"));
+        gops_ort_graph_node(&graph, "Conv", "b", FROM("a", "w"));
+        gops_ort_graph_node(&graph, "Clip", "y",
+                            which == 0 ? FROM("b", "bound") : FROM("b", "", "bound"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, which == 0 ? "no largest" : "no least", 3, 1);
+    }
+}
+
 /* The same where the model leaves the batch open: image by image. */
 static void open_batch(void)
 {
@@ -420,6 +438,7 @@ int main(void)
         {"within", within},
         {"misjudged", misjudged},
         {"ranks", ranks},
+        {"one_bound", one_bound},
         {"open_batch", open_batch},
         {"one_for_all", one_for_all},
         {NULL, NULL},

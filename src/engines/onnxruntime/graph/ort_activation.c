@@ -4,7 +4,7 @@
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/graph/ort_constant.h"
 
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 /* A bound of Clip: a constant of one element of type f32 or f64. */
@@ -25,15 +25,26 @@ static ort_status *read_bound(const gops_ort_runtime *runtime, const ort_value_i
     return NULL;
 }
 
-/* Reads the bounds of Clip, which are attributes up to version 10 and inputs from 11 on. */
+/* Reads the bounds of Clip, which are attributes up to version 10 and inputs from 11 on. One that is left
+ * out is the type's least or largest number: infinity becomes it. */
 static ort_status *read_clip(const gops_ort_runtime *runtime, const gops_ort_node *node,
                              gops_activation *activation, bool *serves)
 {
-    double bounds[] = {-INFINITY, INFINITY};
-    *serves = true;
+    const double largest_f16 = 65504;
+    gops_tensor data;
+    bool known;
+    ort_status *failed = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
+    const double largest = data.type == GOPS_F64   ? DBL_MAX
+                           : data.type == GOPS_F16 ? largest_f16
+                                                   : (double)FLT_MAX;
+    double bounds[] = {-largest, largest};
+    *serves = failed == NULL;
+    if (failed != NULL) {
+        return failed;
+    }
     if (node->version < 11) {
         gops_ort_attributes from = {runtime, node, NULL, false};
-        float low = -INFINITY, high = INFINITY;
+        float low = -FLT_MAX, high = FLT_MAX;
         gops_ort_attribute_float(&from, "min", &low);
         gops_ort_attribute_float(&from, "max", &high);
         bounds[0] = (double)low;

@@ -83,10 +83,10 @@ ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_t
         conv->pads_end.values[axis] = pad_end;
     }
     conv->strides.count = conv->pads_begin.count = conv->pads_end.count = GOPS_ORT_WINDOW_AXES;
-    const int64_t taps = window.kernel[Y] * window.kernel[X];
-    if (attributes.status != NULL || !serves || taps > MAX_TAPS) {
+    if (attributes.status != NULL || !serves || window.kernel[Y] > MAX_TAPS / window.kernel[X]) {
         return attributes.status;
     }
+    const int64_t taps = window.kernel[Y] * window.kernel[X];
     status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim);
     if (status == NULL && from->claim.node_count == 1 && fits_pass(from, output, &window)) {
         return make_pool(from, GOPS_ORT_AVERAGE_POOL, output, &window, member);
