@@ -2,7 +2,6 @@
 #include "mpi_plan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The data that rank `peer` of the space has. */
 static gops_brick data_of(const gops_mpi_plan *plan, const gops_tensor *data, int peer)

@@ -124,8 +124,10 @@ gops_status gops_mpi_execute_norm(const gops_mpi_plan *plan, const gops_argument
         start = MPI_Wtime();
         times->waiting += start - now;
         status = exchanged != GOPS_OK ? exchanged : status;
-        merge(all, count, plan->distribution->space_ranks);
-        write_moments(plan, given, all, count);
+        if (status == GOPS_OK) {
+            merge(all, count, plan->distribution->space_ranks);
+            write_moments(plan, given, all, count);
+        }
         arguments.moments = all;
     }
     if (status == GOPS_OK && plan->normalize != NULL) {

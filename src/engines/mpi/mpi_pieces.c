@@ -1,8 +1,6 @@
 /* mpi_pieces.c: cuts a rank's outputs into pieces (mpi_plan.h) and plans them. */
 #include "mpi_plan.h"
 
-#include <string.h>
-
 /* Estimates of the time that the two ways cost beyond computing each output once: outputs at borders are
  * computed twice, or all data are copied, to memory that may be new. Borders of the last axis are too
  * narrow for vectors: 3x3x3, 64 channels, 64^3 cut once takes 28 ms more in place, along the

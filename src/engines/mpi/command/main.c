@@ -25,7 +25,7 @@ static const char usage[] =
     "                 MPI_Dims_create divides the ranks\n"
     "\n"
     "All other flags are those of groupops (groupops VERB --help), without --choices, --reps,\n"
-    "--seconds, --bare-gemm and --plot.\n";
+    "--seconds, --bare-gemm, --plot, --means and --variances.\n";
 
 static const struct {
     const char *name;
@@ -44,7 +44,8 @@ enum { VERBS = sizeof verbs / sizeof verbs[0] };
 /* Refuses the flags of groupops that nothing here reads. */
 static bool check_flags(const gops_settings *settings, gops_tool_error *error)
 {
-    static const char *const unused[] = {"choices", "reps", "seconds", "bare-gemm", "plot"};
+    static const char *const unused[] = {"choices", "reps",  "seconds",  "bare-gemm",
+                                         "plot",    "means", "variances"};
     for (size_t i = 0; i < sizeof unused / sizeof unused[0]; i++) {
         if (gops_flags_given(settings, unused[i])) {
             return gops_tool_refuse(error, GOPS_EXIT_USAGE, "--%s does not go with groupops-mpi",

@@ -24,13 +24,6 @@ static bool take_memory(gops_ir_run *run, int index, const gops_tensor *shape, g
            gops_ir_refuse(run, index, error, "no memory for the %zu bytes that it reads", bytes);
 }
 
-static void drop(gops_ir_run *run, gops_ir_taken *taken)
-{
-    free(taken->memory);
-    run->live_bytes -= taken->bytes;
-    *taken = (gops_ir_taken){0};
-}
-
 /* Each rank puts its part, which no other has, among zeros; the union of all bits is the whole. */
 static bool gather(gops_ir_run *run, int index, int source, gops_ir_taken *taken,
                    gops_tool_error *error)
@@ -97,10 +90,10 @@ static bool change(gops_ir_run *run, int index, const gops_tensor *tensor,
                gops_ir_refuse(run, index, error, "%s", refusal.message);
     }
     if (!done) {
-        drop(run, &made);
+        gops_ir_release_taken(run, &made);
         return false;
     }
-    drop(run, held);
+    gops_ir_release_taken(run, held);
     *held = made;
     return true;
 }
@@ -137,8 +130,8 @@ bool gops_mpi_ir_fetch(gops_ir_run *run, int index, int source, bool whole, gops
         return gather(run, index, source, taken, error);
     }
     /* Of a Reshape that keeps the images each rank's part is its own. */
-    const bool reshapes =
-        !step->concat && step->plan == NULL && !gops_ir_same_shape(tensor, &step->output);
+    const bool reshapes = step->prepare != gops_ir_prepare_concat && step->plan == NULL &&
+                          !gops_ir_same_shape(tensor, &step->output);
     return reshapes || is_same(state, from, to, tensor) ||
            redistribute(run, index, source, taken, error);
 }

@@ -185,7 +185,7 @@ static gops_mpi_layout place_layer(gops_ir_run *run, int index)
 {
     const gops_mpi_ir *state = gops_mpi_ir_of(run);
     const gops_ir_step *step = &run->step[index];
-    if (step->concat) {
+    if (step->prepare == gops_ir_prepare_concat) {
         return place_concat(run, index);
     }
     if (step->constant || step->prepare == gops_ir_prepare_result) {

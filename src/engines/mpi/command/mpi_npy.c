@@ -39,16 +39,15 @@ int64_t gops_mpi_run_begin(const gops_mpi_runs *at)
     return begin;
 }
 
-bool gops_mpi_next_run(gops_mpi_runs *at)
+void gops_mpi_next_run(gops_mpi_runs *at)
 {
     for (int32_t i = at->outer - 1; i >= 0; i--) {
         const int32_t axis = axis_at(at, i);
         if (++at->index[axis] < at->part->shape.dims[axis]) {
-            return true;
+            return;
         }
         at->index[axis] = 0;
     }
-    return false;
 }
 
 static bool read_at(const gops_npy_file *file, char *memory, size_t count, int64_t offset,

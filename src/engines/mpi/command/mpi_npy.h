@@ -21,8 +21,8 @@ gops_mpi_runs gops_mpi_first_run(const gops_tensor *whole, const gops_mpi_part *
 /* Where the run begins in the whole, in elements. */
 int64_t gops_mpi_run_begin(const gops_mpi_runs *at);
 
-/* False behind the last one. */
-bool gops_mpi_next_run(gops_mpi_runs *at);
+/* Moves to the next run. */
+void gops_mpi_next_run(gops_mpi_runs *at);
 
 /* Reads the part of the file's tensor, as gops_npy_read does the whole, into memory that the caller
  * frees. Not collective. */
