@@ -13,18 +13,19 @@ static double lowering_percent(const gops_bench_result *result)
     return (result->ms_min / result->gemm_ms_min - 1) * 100;
 }
 
-void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32)
+void gops_bench_report_begin(const gops_bench_table *table)
 {
-    if (!json) {
+    if (!table->json) {
         printf("%s%-34s %-6s %-7s %-17s %7s %10s %10s %9s %8s %12s%s%s%s\n",
                gops_terminal_style_text(stdout, GOPS_STYLE_TITLE), "name", "op", "type",
                "algorithm", "threads", "ms min", "ms median", "GFLOP/s", "GB/s", "workspace B",
-               bare_gemm ? "   GEMM ms  lowering" : "", times_f32 ? "   x f32" : "",
+               table->bare_gemm ? "   GEMM ms  lowering" : "", table->times_f32 ? "   x f32" : "",
                gops_terminal_style_text(stdout, GOPS_STYLE_PLAIN));
     }
 }
 
-static void report_text(const gops_bench_layer *layer, const gops_bench_result *result)
+static void report_text(const gops_bench_table *table, const gops_bench_layer *layer,
+                        const gops_bench_result *result)
 {
     char types[32];
     if (result->output_type != 0) { /* data, filter, output: u8i8u8 */
@@ -38,6 +39,8 @@ static void report_text(const gops_bench_layer *layer, const gops_bench_result *
            result->ms_median, result->gflops, result->gbytes_per_s, result->workspace_bytes);
     if (result->has_gemm) {
         printf(" %9.4f %8.1f%%", result->gemm_ms_min, lowering_percent(result));
+    } else if (table->bare_gemm) {
+        printf(" %9s %9s", "", "");
     }
     if (result->times_f32 > 0) {
         printf(" %7.2f", result->times_f32);
@@ -83,9 +86,13 @@ static void report_json(const gops_bench_layer *layer, const gops_bench_result *
     gops_json_end(&json);
 }
 
-bool gops_bench_report(bool json, const gops_bench_layer *layer, const gops_bench_result *result,
-                       gops_tool_error *error)
+bool gops_bench_report(const gops_bench_table *table, const gops_bench_layer *layer,
+                       const gops_bench_result *result, gops_tool_error *error)
 {
-    (json ? report_json : report_text)(layer, result);
+    if (table->json) {
+        report_json(layer, result);
+    } else {
+        report_text(table, layer, result);
+    }
     return gops_tool_flush_output(error);
 }

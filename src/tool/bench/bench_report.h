@@ -4,11 +4,16 @@
 
 #include "bench/bench_measure.h"
 
+typedef struct gops_bench_table {
+    bool json;
+    bool bare_gemm, times_f32; /* columns that some layer fills */
+} gops_bench_table;
+
 /* The table's first line; nothing for JSON. */
-void gops_bench_report_begin(bool json, bool bare_gemm, bool times_f32);
+void gops_bench_report_begin(const gops_bench_table *table);
 
 /* One line, written at once; false when it cannot be. */
-bool gops_bench_report(bool json, const gops_bench_layer *layer, const gops_bench_result *result,
-                       gops_tool_error *error);
+bool gops_bench_report(const gops_bench_table *table, const gops_bench_layer *layer,
+                       const gops_bench_result *result, gops_tool_error *error);
 
 #endif

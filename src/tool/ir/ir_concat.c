@@ -23,7 +23,6 @@ bool gops_ir_prepare_concat(gops_ir_run *run, int index, gops_tool_error *error)
     gops_ir_text other;
     step->output = *gops_ir_input(run, index, 0);
     step->algorithm = "-";
-    step->concat = true;
     if (!read_axis(run, index, step->output.rank, error)) {
         return false;
     }

@@ -100,12 +100,10 @@ static const void *of_channels(const gops_ir_step *step, const gops_ir_taken *ta
            (size_t)step->held.begin[1] * gops_type_bytes(taken->part.shape.type);
 }
 
-/* Replaces the allocated elements by those of the file that the command line gives. */
+/* The elements are those of the file that the command line gives. */
 static bool read_given(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    free(step->elements);
-    step->elements = NULL;
     const bool done = run->ranks != NULL ? run->ranks->read(step, &step->elements, error)
                                          : gops_npy_read(&step->file, &step->elements, error);
     gops_npy_close(&step->file);
@@ -145,6 +143,9 @@ static bool is_before_another(const gops_ir_run *run, int index)
 static bool make_elements(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
+    if (step->file.descriptor >= 0) {
+        return gops_ir_reserve(run, index, step->bytes, error) && read_given(run, index, error);
+    }
     if (!allocate_output(run, index, error)) {
         return false;
     }
@@ -154,9 +155,6 @@ static bool make_elements(gops_ir_run *run, int index, gops_tool_error *error)
     if (step->constant) {
         gops_ir_fold(run, index);
         return true;
-    }
-    if (step->file.descriptor >= 0) {
-        return read_given(run, index, error);
     }
     if (step->prepare == gops_ir_prepare_parameter) {
         fill_random(step, (uint64_t)index + 1);
@@ -201,7 +199,7 @@ static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)
     if (!gops_ir_all(run, make_elements(run, index, error), error)) {
         return false;
     }
-    if (step->concat) {
+    if (step->prepare == gops_ir_prepare_concat) {
         return gops_ir_concat(run, index, error);
     }
     if (step->constant || step->data == GOPS_IR_NONE) {

@@ -76,8 +76,7 @@ typedef struct gops_ir_step {
     int data, scale, bias, residual;
     int64_t ones;
     bool pointwise; /* an Add or Relu, unless it is fused */
-    bool concat;    /* has no data of its own; its inputs are those of the model's layer */
-    int32_t axis;   /* along which they are joined */
+    int32_t axis;   /* along which a Concat joins the inputs of the model's layer; it has no data */
     /* Fused layers are a list from the last one, which has the plan and the arguments, to the first
      * one, the operation. So are folded ones, without a plan. */
     int before; /* the layer before this one in the list; GOPS_IR_NONE */

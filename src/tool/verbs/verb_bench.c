@@ -67,6 +67,7 @@ static bool bench_one(const gops_command *command, gops_tool_error *error)
 {
     const gops_settings *settings = &command->settings;
     const gops_bench_layer layer = {command->operation->name, command->operation, *settings};
+    const gops_bench_table table = {settings->json, settings->bare_gemm, false};
     gops_bench_result result;
     gops_bench_bar bar;
     show_progress(0, 1, layer.name, 0);
@@ -76,8 +77,8 @@ static bool bench_one(const gops_command *command, gops_tool_error *error)
         return false;
     }
     keep_bar(&bar, &layer, &result);
-    gops_bench_report_begin(settings->json, settings->bare_gemm, false);
-    return gops_bench_report(settings->json, &layer, &result, error) &&
+    gops_bench_report_begin(&table);
+    return gops_bench_report(&table, &layer, &result, error) &&
            draw_bars(settings, layer.name, &bar, 1, error);
 }
 
@@ -123,10 +124,10 @@ static double times_f32(baseline *f32, const char *name, double ms_min)
     return ms_min / f32->ms_min;
 }
 
-static bool bench_layers(const gops_command *command, const gops_suite *suite, gops_bench_bar *bars,
+static bool bench_layers(const gops_command *command, const gops_suite *suite,
+                         const gops_bench_table *table, gops_bench_bar *bars,
                          gops_tool_error *error)
 {
-    const bool json = command->settings.json;
     const double begin = gops_clock_ms();
     baseline f32 = {NULL, 0};
     for (size_t i = 0; i < suite->count; i++) {
@@ -140,7 +141,7 @@ static bool bench_layers(const gops_command *command, const gops_suite *suite, g
         }
         result.times_f32 = times_f32(&f32, layer->name, result.ms_min);
         keep_bar(&bars[i], layer, &result);
-        if (!gops_bench_report(json, layer, &result, error)) {
+        if (!gops_bench_report(table, layer, &result, error)) {
             return false;
         }
     }
@@ -149,19 +150,19 @@ static bool bench_layers(const gops_command *command, const gops_suite *suite, g
 
 static bool bench_suite(const gops_command *command, gops_suite *suite, gops_tool_error *error)
 {
-    bool bare_gemm = false, has_f32 = false;
+    gops_bench_table table = {.json = command->settings.json};
     for (size_t i = 0; i < suite->count; i++) {
         apply_command(&suite->layers[i], &command->settings);
-        bare_gemm = bare_gemm || suite->layers[i].settings.bare_gemm;
-        has_f32 = has_f32 || is_baseline(suite->layers[i].name);
+        table.bare_gemm = table.bare_gemm || suite->layers[i].settings.bare_gemm;
+        table.times_f32 = table.times_f32 || is_baseline(suite->layers[i].name);
     }
     gops_bench_bar *bars = calloc(suite->count, sizeof *bars);
     if (bars == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the suite");
     }
-    gops_bench_report_begin(command->settings.json, bare_gemm, has_f32);
+    gops_bench_report_begin(&table);
     fflush(stdout);
-    const bool done = bench_layers(command, suite, bars, error);
+    const bool done = bench_layers(command, suite, &table, bars, error);
     free(bars);
     return done;
 }
