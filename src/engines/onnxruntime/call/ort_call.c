@@ -25,8 +25,8 @@ refuse_input(const gops_ort_compute *self, const char *format, ...)
     return refuse(self, &error);
 }
 
-ort_status *gops_ort_read_value(const gops_ort_runtime *runtime, const ort_value *value,
-                                gops_ort_input *read)
+static ort_status *read_value(const gops_ort_runtime *runtime, const ort_value *value,
+                              gops_ort_input *read)
 {
     void *data = NULL;
     ort_status *status = gops_ort_describe(runtime, value, &read->tensor);
@@ -48,7 +48,7 @@ ort_status *gops_ort_read_input(const gops_ort_runtime *runtime, const char *nam
         status = gops_ort_fail(runtime, ORT_INVALID_ARGUMENT,
                                "groupops, node \"%s\": input %zu is missing", name, input);
     }
-    return status != NULL ? status : gops_ort_read_value(runtime, value, read);
+    return status != NULL ? status : read_value(runtime, value, read);
 }
 
 ort_status *gops_ort_make_output(const gops_ort_runtime *runtime, const char *name,

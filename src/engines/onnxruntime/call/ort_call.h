@@ -25,9 +25,6 @@ typedef struct gops_ort_input {
     const void *data;
 } gops_ort_input;
 
-ort_status *gops_ort_read_value(const gops_ort_runtime *runtime, const ort_value *value,
-                                gops_ort_input *read);
-
 /* Input number `input` of a call, and the memory of its output number `output`; `name` is the node's. */
 ort_status *gops_ort_read_input(const gops_ort_runtime *runtime, const char *name,
                                 const ort_kernel_context *context, size_t input,

@@ -5,17 +5,17 @@
 
 #include <stdlib.h>
 
-/* Removes `taken` elements from the padding of the axis; false if it has fewer. */
-static bool take_padding(gops_conv_attributes *conv, int32_t axis, int64_t taken)
+/* Removes one element from the padding of the axis; false if it has none. */
+static bool take_padding(gops_conv_attributes *conv, int32_t axis)
 {
     gops_list *const pads[] = {&conv->pads_begin, &conv->pads_end};
-    for (int i = 0; i < 2 && taken > 0; i++) {
+    for (int i = 0; i < 2; i++) {
         if (pads[i]->count > axis && pads[i]->values[axis] > 0) {
             pads[i]->values[axis]--;
-            taken--;
+            return true;
         }
     }
-    return taken == 0;
+    return false;
 }
 
 /* The library refuses an axis of size 0, so the shape is computed for size 1 and one element of
@@ -30,7 +30,7 @@ static bool conv_shape(const gops_ort_operation *operation, const gops_tensor *d
         if (data->dims[i] == 0) {
             full.dims[i] = 1;
             if (operation->conv.auto_pad != GOPS_AUTO_PAD_EXPLICIT ||
-                !take_padding(&instead.conv, i - 2, 1)) {
+                !take_padding(&instead.conv, i - 2)) {
                 return false;
             }
         }

@@ -233,7 +233,6 @@ ort_status *gops_ort_add_post_ops(const gops_ort_runtime *runtime, const gops_or
 ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                  gops_ort_node *node, gops_ort_claim *claim, bool *serves)
 {
-    bool is_qdq = false;
     ort_status *status = gops_ort_read_operation(runtime, node, claim, serves);
     claim->nodes[0] = node;
     if (status == NULL && *serves && strcmp(node->type, "QLinearConv") == 0) {
@@ -242,10 +241,8 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
     if (status != NULL || !*serves) {
         return status;
     }
-    if (claim->operation.output_type == 0) {
-        status = gops_ort_claim_qdq(runtime, graph, claim, &is_qdq);
-    }
-    if (status != NULL) {
+    if (claim->operation.output_type == 0 &&
+        (status = gops_ort_claim_qdq(runtime, graph, claim)) != NULL) {
         return status;
     }
     return claim->operation.output_type != 0 ? gops_ort_claim_sum(runtime, graph, claim)

@@ -62,18 +62,22 @@ static void round_bias(const gops_ort_claim *claim, const float *scales, int32_t
     }
 }
 
-/* A slope for each output channel, behind each other; NULL where there is no memory. */
-static void *make_slopes(const gops_ort_claim *claim)
+bool gops_ort_make_slopes(const gops_ort_claim *claim, void **slopes)
 {
-    const gops_ort_constant *slopes = &claim->slopes;
-    const size_t size = gops_type_bytes(slopes->tensor.type);
+    const gops_ort_constant *given = &claim->slopes;
+    *slopes = NULL;
+    if (given->count == 0) {
+        return true;
+    }
+    const size_t size = gops_type_bytes(given->tensor.type);
     unsigned char *made = malloc((size_t)claim->channels * size);
     for (int64_t c = 0; c < claim->channels && made != NULL; c++) {
         memcpy(made + (size_t)c * size,
-               (const unsigned char *)slopes->values + (slopes->count > 1 ? (size_t)c * size : 0),
+               (const unsigned char *)given->values + (given->count > 1 ? (size_t)c * size : 0),
                size);
     }
-    return made;
+    *slopes = made;
+    return made != NULL;
 }
 
 bool gops_ort_fold(const gops_ort_claim *claim, gops_ort_operation *operation, void **memory,
@@ -84,9 +88,6 @@ bool gops_ort_fold(const gops_ort_claim *claim, gops_ort_operation *operation, v
     const int64_t zero_count = kept_count(claim, &claim->filter_zero_points);
     quantization->size = sizeof *quantization;
     *bias = NULL;
-    if (claim->slopes.count > 0) { /* then it is not quantized */
-        return (*memory = make_slopes(claim)) != NULL;
-    }
     float *scales = malloc((size_t)scale_count * sizeof *scales +
                            (size_t)claim->real_bias.count * sizeof **bias + (size_t)zero_count + 1);
     *memory = scales;

@@ -121,7 +121,7 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
         inputs += graph->nodes[i].input_count;
     }
     gops_ort_use *uses = calloc(inputs + count + 1, sizeof *uses);
-    graph->uses = graph->memory[0] = uses;
+    graph->uses = uses;
     if (uses == NULL || !make_values(count, &outputs, &names)) {
         return gops_ort_no_memory(runtime, "a graph");
     }
@@ -149,7 +149,7 @@ static ort_status *sort_outputs(const gops_ort_runtime *runtime, gops_ort_graph 
         count += graph->nodes[i].output_count;
     }
     gops_ort_output *outputs = calloc(count + 1, sizeof *outputs);
-    graph->outputs = graph->memory[1] = outputs;
+    graph->outputs = outputs;
     if (outputs == NULL) {
         return gops_ort_no_memory(runtime, "a graph");
     }
@@ -212,8 +212,8 @@ void gops_ort_graph_free(gops_ort_graph *graph)
         free(graph->nodes[i].outputs);
     }
     free(graph->nodes);
-    free(graph->memory[0]);
-    free(graph->memory[1]);
+    free(graph->uses);
+    free(graph->outputs);
     *graph = (gops_ort_graph){0};
 }
 

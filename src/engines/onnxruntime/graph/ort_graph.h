@@ -35,13 +35,12 @@ typedef struct gops_ort_output {
 typedef struct gops_ort_graph {
     gops_ort_node *nodes; /* each before those that read its outputs */
     size_t node_count;
-    const gops_ort_use *uses; /* sorted by value */
+    gops_ort_use *uses; /* sorted by value */
     size_t use_count;
-    const gops_ort_output *outputs; /* sorted by value */
+    gops_ort_output *outputs; /* sorted by value */
     size_t output_count;
     /* The name that the model gives the batch of the first convolution or normalization; NULL: it is closed. */
     const char *batch;
-    void *memory[2];
 } gops_ort_graph;
 
 /* The names of values; "" where the info is NULL. */

@@ -4,7 +4,6 @@
 #include "engines/onnxruntime/graph/ort_linear.h"
 
 #include <math.h>
-#include <string.h>
 
 static ort_status *claim_data(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                               gops_ort_claim *claim, bool *serves)
@@ -138,24 +137,23 @@ static ort_status *claim_residual(const gops_ort_runtime *runtime, const gops_or
 }
 
 ort_status *gops_ort_claim_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                               gops_ort_claim *claim, bool *serves)
+                               gops_ort_claim *claim)
 {
     gops_ort_claim made = *claim;
     ort_status *status = NULL;
     made.operation.quantization = (gops_quantization){.size = sizeof(gops_quantization)};
-    *serves =
+    bool serves =
         claim->operation.kind != GOPS_ORT_NORM && claim->operation.types[GOPS_ORT_DATA] == GOPS_F32;
-    if (!*serves || (status = claim_data(runtime, graph, &made, serves)) != NULL || !*serves ||
-        (status = claim_filter(runtime, graph, &made, serves)) != NULL || !*serves ||
-        (status = claim_bias(runtime, graph, &made, serves)) != NULL || !*serves ||
-        (status = claim_residual(runtime, graph, &made, serves)) != NULL || !*serves ||
+    if (!serves || (status = claim_data(runtime, graph, &made, &serves)) != NULL || !serves ||
+        (status = claim_filter(runtime, graph, &made, &serves)) != NULL || !serves ||
+        (status = claim_bias(runtime, graph, &made, &serves)) != NULL || !serves ||
+        (status = claim_residual(runtime, graph, &made, &serves)) != NULL || !serves ||
         (status = gops_ort_add_activation(runtime, graph, &made)) != NULL ||
-        (status = gops_ort_claim_quantize(runtime, graph, &made, serves)) != NULL || !*serves) {
+        (status = gops_ort_claim_quantize(runtime, graph, &made, &serves)) != NULL || !serves) {
         return status;
     }
     gops_ort_drop_redundant_activation(&made.operation);
-    *serves = gops_ort_scales_serve(&made);
-    if (*serves) {
+    if (gops_ort_scales_serve(&made)) {
         *claim = made;
     }
     return NULL;

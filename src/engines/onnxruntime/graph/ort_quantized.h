@@ -20,9 +20,9 @@ ort_status *gops_ort_read_qlinear(const gops_ort_runtime *runtime, const gops_or
                                   gops_ort_claim *claim, bool *serves);
 
 /* Makes the claim of a Conv or ConvTranspose of f32 one of the nodes between DequantizeLinear and
- * QuantizeLinear. *serves is false, and the claim as it was, where the nodes are not so. */
+ * QuantizeLinear: its output_type is then set. The claim stays as it was where the nodes are not so. */
 ort_status *gops_ort_claim_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                               gops_ort_claim *claim, bool *serves);
+                               gops_ort_claim *claim);
 
 /* Adds what follows a quantized claim where the runtime makes a QLinearAdd of it, or where it is one:
  * its output, rounded, is added to a tensor of the same type and shape. The claim stays as it was
@@ -33,10 +33,13 @@ ort_status *gops_ort_claim_sum(const gops_ort_runtime *runtime, const gops_ort_g
 /* Whether the library takes the claim's scales: their products, too, are finite and above 0. */
 bool gops_ort_scales_serve(const gops_ort_claim *claim);
 
-/* What a claim makes of its constants once. Of a quantized one: the arrays of
- * operation->quantization, with a value for each output channel, and the bias in i32; *bias is NULL if
- * the bias, if any, is an input. Of one with slopes: *memory is a slope for each output channel. Freed
- * by free(*memory). */
+/* A slope for each output channel, freed by free(); NULL where the claim has none. False if there is no
+ * memory. */
+bool gops_ort_make_slopes(const gops_ort_claim *claim, void **slopes);
+
+/* What a claim makes of its constants once: the arrays of operation->quantization, with a value for each
+ * output channel, and the bias in i32; *bias is NULL if the bias, if any, is an input. Freed by
+ * free(*memory). */
 bool gops_ort_fold(const gops_ort_claim *claim, gops_ort_operation *operation, void **memory,
                    const int32_t **bias);
 

@@ -2,24 +2,12 @@
 #include "engines/onnxruntime/provider/ort_compute.h"
 
 #include "engines/onnxruntime/call/ort_call.h"
+#include "engines/onnxruntime/graph/ort_constant.h"
 #include "engines/onnxruntime/graph/ort_quantized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Reads a constant of the claim; *is is false if it is another value. */
-static ort_status *read_initializer(const gops_ort_runtime *runtime, const ort_value_info *info,
-                                    gops_ort_input *input, bool *is)
-{
-    const ort_value *value = NULL;
-    ort_status *status = runtime->api->is_constant_initializer(info, is);
-    if (status == NULL && *is) {
-        status = runtime->api->get_initializer(info, &value);
-        *is = value != NULL;
-    }
-    return status == NULL && *is ? gops_ort_read_value(runtime, value, input) : status;
-}
 
 /* Whether all that is packed is constant; *inputs are then those of the claim's inputs. */
 static ort_status *find_constants(gops_ort_compute *self, const gops_ort_claim *claim,
@@ -32,8 +20,10 @@ static ort_status *find_constants(gops_ort_compute *self, const gops_ort_claim *
     for (size_t i = 0; i < sizeof needed / sizeof needed[0] && status == NULL && self->constant;
          i++) {
         if (claim->infos[needed[i]] != NULL) {
-            status = read_initializer(self->runtime, claim->infos[needed[i]], &inputs[needed[i]],
-                                      &self->constant);
+            gops_ort_constant constant;
+            status = gops_ort_read_constant(self->runtime, claim->infos[needed[i]], &constant,
+                                            &self->constant);
+            inputs[needed[i]] = (gops_ort_input){constant.tensor, constant.values};
         }
     }
     return status;
@@ -119,7 +109,10 @@ ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_cl
     self->sloped = claim->slopes.count > 0 ? claim->channels : 0;
     snprintf(self->name, sizeof self->name, "%s", claim->nodes[0]->name);
     ort_status *status = find_positions(self, claim, inputs, input_count);
-    if (status == NULL && !gops_ort_fold(claim, &self->operation, &self->folded, &self->bias)) {
+    const bool kept =
+        self->sloped > 0 ? gops_ort_make_slopes(claim, &self->folded) /* then it is not quantized */
+                         : gops_ort_fold(claim, &self->operation, &self->folded, &self->bias);
+    if (status == NULL && !kept) {
         status = gops_ort_no_memory(runtime, "a node's constants");
     }
     if (status == NULL) {

@@ -6,7 +6,6 @@
 #include "engines/onnxruntime/provider/ort_capability.h"
 #include "engines/onnxruntime/provider/ort_compute.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -340,9 +340,6 @@ static ort_status *make(making *of, const gops_ort_interface *interface)
             moved->view.at += of->buffers[moved->buffer].at;
         }
     }
-    for (size_t i = 0; i < of->buffer_count; i++) {
-        of->buffers[i].used = false;
-    }
     of->layout->step_count = 0;
     add_steps(of); /* the same ones, at their places */
     return NULL;

@@ -61,13 +61,12 @@ static ort_status *read_weights(const gops_ort_runtime *runtime, const gops_ort_
     return status;
 }
 
-/* Scale and bias of a normalization for each channel. */
+/* Scale and bias of a normalization for each channel, in made->made. */
 static bool expand(gops_ort_member *made, int64_t channels, const gops_ort_constant *weights,
                    const gops_ort_constant *biases)
 {
     const gops_ort_constant *const constants[] = {weights, biases};
-    made->made = malloc((size_t)channels * 2 * sizeof *made->made);
-    for (int i = 0; i < 2 && made->made != NULL; i++) {
+    for (int i = 0; i < 2; i++) {
         const int64_t count = constants[i]->count;
         if (count < 1 || channels % count != 0) {
             return false;
@@ -79,7 +78,7 @@ static bool expand(gops_ort_member *made, int64_t channels, const gops_ort_const
     }
     made->weights = made->made;
     made->biases = made->made + channels;
-    return made->made != NULL;
+    return true;
 }
 
 static bool set_weights(gops_ort_member *made, const gops_ort_constant *weights,
@@ -136,6 +135,13 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
         return gops_ort_no_memory(runtime, "a node");
     }
     made->stands_alone = true;
+    if (claim->operation.kind == GOPS_ORT_NORM) {
+        made->made = malloc((size_t)data.dims[1] * 2 * sizeof *made->made);
+        if (made->made == NULL) {
+            gops_ort_member_free(made);
+            return gops_ort_no_memory(runtime, "a node's constants");
+        }
+    }
     if (set_weights(made, &weights, &biases)) {
         *member = made;
     } else {

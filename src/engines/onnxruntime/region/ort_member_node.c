@@ -4,7 +4,6 @@
 #include "engines/onnxruntime/region/ort_member.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is(const gops_ort_reading *from, const char *type)
@@ -158,7 +157,7 @@ static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor
         return gops_ort_member_of_layer_norm(from->runtime, from->graph, from->node, &from->data,
                                              member);
     }
-    if (status != NULL || from->data.rank < 3) {
+    if (status != NULL) {
         return status;
     }
     *member = gops_ort_member_make(GOPS_ORT_GLOBAL_AVERAGE, &from->claim, &from->data);

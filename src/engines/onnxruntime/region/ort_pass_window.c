@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #ifdef __x86_64__
 #include <immintrin.h>

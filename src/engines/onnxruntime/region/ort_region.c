@@ -3,9 +3,7 @@
 
 #include "engines/onnxruntime/call/ort_call.h"
 #include "engines/onnxruntime/region/ort_chunked_step.h"
-#include "engines/onnxruntime/region/ort_chunks.h"
 #include "engines/onnxruntime/region/ort_layout.h"
-#include "engines/onnxruntime/call/ort_plans.h"
 #include "engines/onnxruntime/region/ort_step.h"
 #include "engines/onnxruntime/runtime/ort_team.h"
 

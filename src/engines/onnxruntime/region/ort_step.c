@@ -61,8 +61,6 @@ static ort_status *make_plan(gops_ort_runtime *runtime, gops_ort_member *member,
                              gops_ort_step *made)
 {
     gops_plan_info info = {.size = sizeof info};
-    gops_ort_operation folded = member->claim.operation;
-    const int32_t *bias;
     gops_error error;
     gops_status status = create_plan(runtime, member, most, made, &error);
     if (status == GOPS_OK) {
@@ -75,8 +73,7 @@ static ort_status *make_plan(gops_ort_runtime *runtime, gops_ort_member *member,
         return gops_ort_refused(runtime, member->claim.nodes[0]->name, &error);
     }
     made->workspace_bytes = info.workspace_bytes;
-    if (!gops_ort_fold(&member->claim, &folded, &made->slopes, &bias) ||
-        !keep_constants(member, made)) {
+    if (!gops_ort_make_slopes(&member->claim, &made->slopes) || !keep_constants(member, made)) {
         return gops_ort_no_memory(runtime, "a node's constants");
     }
     return NULL;

@@ -50,11 +50,7 @@ enum {
 
 static double elements(const gops_tensor *tensor)
 {
-    double count = 1;
-    for (int32_t i = 0; i < tensor->rank; i++) {
-        count *= (double)tensor->dims[i];
-    }
-    return count;
+    return (double)gops_ort_elements(tensor, 0);
 }
 
 static bool is_exponential(gops_activation_kind kind)
@@ -118,11 +114,7 @@ static bool is_winograd(const gops_ort_runtime *runtime, const gops_ort_member *
 /* Of a filter, for an output. */
 static double taps_of(const gops_ort_member *member)
 {
-    double taps = 1;
-    for (int32_t i = 3; i < member->filter.rank; i++) {
-        taps *= (double)member->filter.dims[i];
-    }
-    return taps;
+    return (double)gops_ort_elements(&member->filter, 3);
 }
 
 /* Each output of a convolution, each input of a transposed one, is multiplied by the weights of a channel
