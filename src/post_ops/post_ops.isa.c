@@ -14,7 +14,7 @@ enum { POST_OPS_BLOCK = 1024 }; /* values */
 #define EACH_TYPE "post_ops/post_ops.inc.h"
 #include "types/each_type.inc.h"
 
-#define ENTRY(name) [GOPS_ROW_##name] = name##_post_ops,
+#define ENTRY(name, ...) [GOPS_ROW_##name] = name##_post_ops,
 const struct gops_post_ops_kernels GOPS_ISA_NAME(gops_post_ops_kernels) = {
     .apply = {GOPS_FLOAT_ROWS(ENTRY) GOPS_INTEGER_ROWS(ENTRY)},
     .activate = &GOPS_ISA_NAME(gops_activate_kernels),

@@ -1,6 +1,7 @@
 /*
- * types/each_type.inc.h: the element types. To add one, add its two conversions and its row here,
- * and its name to GOPS_FLOAT_ROWS or GOPS_INTEGER_ROWS of types/types.h.
+ * types/each_type.inc.h: the element types. To add one, add its number to gops_type of
+ * groupops/tensor.h, its two conversions and its row here, and its name, number and variant to
+ * GOPS_FLOAT_ROWS or GOPS_INTEGER_ROWS of types/types.h.
  *
  * Parameter: EACH_TYPE, a string: the file that is included for each row. In it are defined
  *

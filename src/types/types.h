@@ -37,17 +37,19 @@ typedef enum gops_type_variant {
     GOPS_TYPE_VARIANTS    /* how many there are */
 } gops_type_variant;
 
-/* Every row: those of the types, then those of the variants. */
+/* Every row, ROW(name, type, variant): those of the types, then those of the variants. */
 /* clang-format off */
 #define GOPS_FLOAT_ROWS(ROW)                                                                       \
-    ROW(f32) ROW(f64) ROW(f16) ROW(bf16) ROW(f8e4m3) ROW(f8e5m2)                                   \
-    ROW(f8e4m3_saturating) ROW(f8e5m2_saturating)
+    ROW(f32, F32, USUAL) ROW(f64, F64, USUAL) ROW(f16, F16, USUAL) ROW(bf16, BF16, USUAL)          \
+    ROW(f8e4m3, F8E4M3, USUAL) ROW(f8e5m2, F8E5M2, USUAL)                                          \
+    ROW(f8e4m3_saturating, F8E4M3, SATURATING) ROW(f8e5m2_saturating, F8E5M2, SATURATING)
 #define GOPS_INTEGER_ROWS(ROW)                                                                     \
-    ROW(i8) ROW(u8) ROW(i16) ROW(u16) ROW(i32) ROW(u32) ROW(i64) ROW(u64)                          \
-    ROW(i8_wide) ROW(u8_wide)
+    ROW(i8, I8, USUAL) ROW(u8, U8, USUAL) ROW(i16, I16, USUAL) ROW(u16, U16, USUAL)                \
+    ROW(i32, I32, USUAL) ROW(u32, U32, USUAL) ROW(i64, I64, USUAL) ROW(u64, U64, USUAL)            \
+    ROW(i8_wide, I8, WIDE) ROW(u8_wide, U8, WIDE)
 /* clang-format on */
 
-#define GOPS_ROW_INDEX(name) GOPS_ROW_##name,
+#define GOPS_ROW_INDEX(name, ...) GOPS_ROW_##name,
 enum { GOPS_FLOAT_ROWS(GOPS_ROW_INDEX) GOPS_INTEGER_ROWS(GOPS_ROW_INDEX) GOPS_ROWS };
 #undef GOPS_ROW_INDEX
 

@@ -99,9 +99,9 @@ static bool floats_suffice(const gops_moments *moments, split_mean *mean)
 #define EACH_TYPE "methods/norm/norm.inc.h"
 #include "types/each_type.inc.h"
 
-#define MEASURE(name) [GOPS_ROW_##name] = name##_norm_measure,
-#define APPLY(name) [GOPS_ROW_##name] = name##_norm_apply,
-#define APPLY_UNROUNDED(name) [GOPS_ROW_##name] = name##_norm_apply_unrounded,
+#define MEASURE(name, ...) [GOPS_ROW_##name] = name##_norm_measure,
+#define APPLY(name, ...) [GOPS_ROW_##name] = name##_norm_apply,
+#define APPLY_UNROUNDED(name, ...) [GOPS_ROW_##name] = name##_norm_apply_unrounded,
 const struct gops_norm_kernels GOPS_ISA_NAME(gops_norm_kernels) = {
     .measure = {GOPS_FLOAT_ROWS(MEASURE)},
     .apply = {GOPS_FLOAT_ROWS(APPLY)},
