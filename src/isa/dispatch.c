@@ -11,30 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef GOPS_HAVE_ISA_AVX2
-extern const gops_kernels gops_kernels_avx2;
-#endif
-#ifdef GOPS_HAVE_ISA_AVX2VNNI
-extern const gops_kernels gops_kernels_avx2vnni;
-#endif
-#ifdef GOPS_HAVE_ISA_AVX512
-extern const gops_kernels gops_kernels_avx512;
-#endif
-#ifdef GOPS_HAVE_ISA_AVX512VNNI
-extern const gops_kernels gops_kernels_avx512vnni;
-#endif
-#ifdef GOPS_HAVE_ISA_AVX512VBMI
-extern const gops_kernels gops_kernels_avx512vbmi;
-#endif
-#ifdef GOPS_HAVE_ISA_AVX512BF16
-extern const gops_kernels gops_kernels_avx512bf16;
-#endif
-#ifdef GOPS_HAVE_ISA_AMX
-extern const gops_kernels gops_kernels_amx;
-#endif
-#ifdef GOPS_HAVE_ISA_AMX_EMULATED
-extern const gops_kernels gops_kernels_amx_emulated;
-#endif
+/* Those of the sets that the build does not have are not used. */
+extern const gops_kernels gops_kernels_amx_emulated, gops_kernels_avx2, gops_kernels_avx2vnni,
+    gops_kernels_avx512, gops_kernels_avx512vnni, gops_kernels_avx512vbmi, gops_kernels_avx512bf16,
+    gops_kernels_amx;
 
 static bool runs_always(void)
 {
