@@ -148,7 +148,6 @@ typedef struct gops_depthwise_kernels {
     void (*rows)(const gops_depthwise_rows *rows);
     void (*copy)(const gops_depthwise_copy *copy);
     void (*interleave)(const gops_depthwise_interleave *interleave);
-    int64_t lanes; /* channels of a block */
     void (*blocked_rows)(const gops_depthwise_rows *rows);
     /* NULL, or what finds the kernel for outputs `width` columns wide and `kernel` taps along x and y, dilation 1;
      * that is NULL where not offered. */

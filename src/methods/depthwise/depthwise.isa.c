@@ -42,7 +42,6 @@ enum {
 #define GOPS_DEPTHWISE_KERNELS(name, ...)                                                          \
     {                                                                                              \
         .rows = name##_rows, .copy = name##_copy, .interleave = name##_interleave,                 \
-        .lanes = sizeof(name##_vector) / sizeof(((name##_vector){0})[0]),                          \
         .blocked_rows = name##_blocked_rows, .to_blocked = name##_to_blocked,                      \
         .from_blocked = name##_from_blocked, __VA_ARGS__                                           \
     }

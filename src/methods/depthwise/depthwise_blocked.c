@@ -32,9 +32,8 @@ enum {
 
 typedef struct blocked_plan {
     gops_depthwise_layout layout;
-    gops_depthwise_plane_fn
-        *plane; /* NULL where the copy is padded and rows are computed one by one */
-    int64_t lanes;
+    /* NULL where the copy is padded and rows are computed one by one. */
+    gops_depthwise_plane_fn *plane;
     int64_t blocks;      /* of channels of one image */
     int64_t item_blocks; /* blocks of an item */
 } blocked_plan;
@@ -51,12 +50,6 @@ static const gops_depthwise_kernels *blocked_kernels(const gops_plan *plan)
     return &plan->kernels->depthwise->rows[plan->type->compute];
 }
 
-/* Bytes of a pixel of all channels of a block. */
-static int64_t vector_bytes(const gops_plan *plan)
-{
-    return blocked_kernels(plan)->lanes * gops_compute_bytes(plan->type->compute);
-}
-
 /* Pixels of the copy: what the windows cover, padding included. */
 static int64_t copy_pixels(const gops_depthwise_layout *layout)
 {
@@ -67,7 +60,7 @@ static int64_t copy_pixels(const gops_depthwise_layout *layout)
 static int64_t set_layout(const gops_plan *plan, blocked_plan *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t vector = vector_bytes(plan);
+    const int64_t vector = plan->kernels->vector_bytes;
     gops_depthwise_layout *layout = &p->layout;
     const int64_t sums = conv->output_pixels * vector;
     const int64_t staging = gops_max(conv->data_pixels, conv->output_pixels) * vector;
@@ -116,7 +109,7 @@ typedef struct block_cost {
  * AVX-512. */
 static block_cost find_cost(const gops_plan *plan, const blocked_plan *p)
 {
-    if (vector_bytes(plan) == AVX2_BYTES) {
+    if (plan->kernels->vector_bytes == AVX2_BYTES) {
         return p->plane != NULL ? (block_cost){0.6, 1.4, 0.13} : (block_cost){1.25, 1.05, 0.23};
     }
     return p->plane != NULL ? (block_cost){1.05, 2.15, 0.11} : (block_cost){1.74, 1.02, 0.24};
@@ -138,7 +131,7 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
     const double taps =
         (double)conv->taps / (double)(axis[0].subconvs * axis[1].subconvs * axis[2].subconvs);
     const double move =
-        vector_bytes(plan) == AVX2_BYTES && beyond_l1 ? 1.5 * conversion : conversion;
+        plan->kernels->vector_bytes == AVX2_BYTES && beyond_l1 ? 1.5 * conversion : conversion;
     return (double)plan->items * item + blocks * move * cost.in * (double)conv->data_pixels +
            blocks * (double)conv->channels_out *
                (outputs * cost.out * move +
@@ -150,20 +143,21 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     (void)worker_limit;
     const gops_conv_geometry *conv = &plan->conv;
     blocked_plan *p = gops_parameters(plan);
-    *p = (blocked_plan){.lanes = blocked_kernels(plan)->lanes};
+    const int64_t lanes = gops_depthwise_lanes(plan);
+    *p = (blocked_plan){0};
     GOPS_TRY(gops_depthwise_axes(plan, p->layout.axis, error));
     p->plane = gops_depthwise_find_plane(blocked_kernels(plan), p->layout.axis);
-    p->blocks = gops_ceil_div(conv->groups, p->lanes);
+    p->blocks = gops_ceil_div(conv->groups, lanes);
     plan->worker_bytes = set_layout(plan, p);
     /* The copy and the sums are what lies before the staging. */
     if (p->layout.begin.staging > plan->machine.l2_bytes / 2 ||
-        (!plan->is_part && conv->groups * MIN_BLOCK_FILL < p->lanes)) {
+        (!plan->is_part && conv->groups * MIN_BLOCK_FILL < lanes)) {
         return gops_fail(
             error, GOPS_UNSUPPORTED,
             "depthwise/blocked takes blocks of %lld channels where at least %lld fill one and half "
             "of the second level cache, %lld bytes, holds their images; here are %lld of %lld "
             "bytes",
-            (long long)p->lanes, (long long)gops_ceil_div(p->lanes, MIN_BLOCK_FILL),
+            (long long)lanes, (long long)gops_ceil_div(lanes, MIN_BLOCK_FILL),
             (long long)plan->machine.l2_bytes / 2, (long long)conv->groups,
             (long long)p->layout.begin.staging);
     }
@@ -175,7 +169,7 @@ static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     snprintf(plan->why, sizeof plan->why,
              "one channel a group, small images: blocks of %lld channels, one in each lane of a "
              "vector, of %lld pixels and %lld outputs",
-             (long long)p->lanes, (long long)conv->data_pixels, (long long)conv->output_pixels);
+             (long long)lanes, (long long)conv->data_pixels, (long long)conv->output_pixels);
     return GOPS_OK;
 }
 
@@ -217,7 +211,7 @@ static void run_rows(const gops_plan *plan, const gops_depthwise_rows *all,
                      gops_depthwise_inside inside)
 {
     const gops_depthwise_axis *axis = blocked_read(plan)->layout.axis;
-    const int64_t vector = vector_bytes(plan), row = axis[2].kernel;
+    const int64_t vector = plan->kernels->vector_bytes, row = axis[2].kernel;
     gops_depthwise_rows some = *all;
     if (axis[1].transposed) {
         blocked_kernels(plan)->blocked_rows(all);
@@ -251,7 +245,7 @@ static void blocked_run_subconv(const gops_plan *plan, const blocked_work *at,
     const gops_depthwise_layout *layout = &blocked_read(plan)->layout;
     const gops_depthwise_axis *axis = layout->axis;
     const int64_t *residue = subconv->residue;
-    const int64_t vector = vector_bytes(plan);
+    const int64_t vector = plan->kernels->vector_bytes;
     if (subconv->count[1] == 0 || subconv->count[2] == 0) {
         return;
     }
@@ -305,10 +299,11 @@ static void blocked_run_block(const gops_plan *plan, const gops_job *job, blocke
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t plane = image * conv->groups + group, filters = conv->channels_out;
     const int64_t subconvs = axis[0].subconvs * axis[1].subconvs * axis[2].subconvs;
-    const int64_t filter_bytes = conv->taps * vector_bytes(plan);
+    const int64_t lanes = gops_depthwise_lanes(plan);
+    const int64_t filter_bytes = conv->taps * plan->kernels->vector_bytes;
     const unsigned char *weights = (const unsigned char *)job->filter +
                                    gops_depthwise_blocked_offset(plan) +
-                                   group / p->lanes * filters * filter_bytes;
+                                   group / lanes * filters * filter_bytes;
     const void *data = gops_data_at(plan, job, image, plane * conv->data_pixels);
     if (!plan->type->native) {
         plan->type->load(at->ws.staging, data, channels * conv->data_pixels);
@@ -318,7 +313,7 @@ static void blocked_run_block(const gops_plan *plan, const gops_job *job, blocke
                                       channels, conv->data_pixels);
     for (int64_t m = 0; m < filters; m++) {
         if (at->bounds != NULL) {
-            gops_epilogue_bias(plan, at->whole, group * filters + m, filters, channels, p->lanes,
+            gops_epilogue_bias(plan, at->whole, group * filters + m, filters, channels, lanes,
                                &at->bias);
         }
         if (p->plane != NULL) {
@@ -327,7 +322,7 @@ static void blocked_run_block(const gops_plan *plan, const gops_job *job, blocke
                                           .data = at->ws.copy,
                                           .weights = weights + m * filter_bytes,
                                           .output = at->ws.sums,
-                                          .vector_bytes = vector_bytes(plan),
+                                          .vector_bytes = plan->kernels->vector_bytes,
                                           .bounds = at->bounds,
                                           .bias = &at->bias,
                                       });
@@ -366,14 +361,15 @@ static void blocked_run(const gops_plan *plan, const gops_job *job, int64_t item
     const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     blocked_work at = {.ws = divide_workspace(p, workspace), .whole = job};
     const int64_t end = gops_min((item + 1) * p->item_blocks, conv->batch * p->blocks);
+    const int64_t lanes = gops_depthwise_lanes(plan);
     if (epilogue.applies) {
         at.bounds = &epilogue.bounds;
         job = &epilogue.rest;
     }
     for (int64_t i = item * p->item_blocks; i < end; i++) {
-        const int64_t group = i % p->blocks * p->lanes;
+        const int64_t group = i % p->blocks * lanes;
         blocked_run_block(plan, job, &at, i / p->blocks, group,
-                          gops_min(p->lanes, conv->groups - group));
+                          gops_min(lanes, conv->groups - group));
     }
 }
 

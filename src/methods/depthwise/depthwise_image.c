@@ -106,11 +106,6 @@ static double vectors_of(const image_plan *p, int64_t width)
     return (double)p->axis[1].output * (double)gops_ceil_div(p->axis[2].output, width);
 }
 
-static int64_t lanes_of(const gops_plan *plan)
-{
-    return plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
-}
-
 /* Estimated nanoseconds of a filter by depthwise_rolling.inc.h, whose tiles are one vector wide. The
  * constants were fitted to 41 layers of 4 to 112 columns on a Zen 3, whose times they meet within
  * 30%. Rows of less than a vector have masks for all taps. */
@@ -118,8 +113,9 @@ static double estimate_rolling(const gops_plan *plan, const image_plan *p)
 {
     static const double filter = 1.7, tile = 5.5, tile_tap = 0.25, vector[] = {0.42, 1.5},
                         tap[] = {0.115, 0.18}, masked_tap[] = {0.123, 0.23}; /* by stride */
-    const bool by_2 = p->axis[2].stride == 2, narrow = p->axis[2].output < lanes_of(plan);
-    const double taps = (double)plan->conv.taps, vectors = vectors_of(p, lanes_of(plan));
+    const int64_t lanes = gops_depthwise_lanes(plan);
+    const bool by_2 = p->axis[2].stride == 2, narrow = p->axis[2].output < lanes;
+    const double taps = (double)plan->conv.taps, vectors = vectors_of(p, lanes);
     return filter + vectors / (double)p->axis[1].output * (tile + taps * tile_tap) +
            vectors * (vector[by_2] + taps * (narrow ? masked_tap : tap)[by_2]);
 }
@@ -136,7 +132,7 @@ static double estimate_masked(const gops_plan *plan, const image_plan *p)
     }
     static const double filter = 8, vector[] = {0.8, 1.5}, tap[] = {0.12, 0.15}; /* by stride */
     const bool by_2 = p->axis[2].stride == 2;
-    const int64_t lanes = lanes_of(plan),
+    const int64_t lanes = gops_depthwise_lanes(plan),
                   width = by_2 ? (2 * lanes - p->axis[2].kernel) / 2 + 1 : lanes;
     return filter + vectors_of(p, width) * (vector[by_2] + (double)plan->conv.taps * tap[by_2]);
 }
@@ -152,7 +148,7 @@ static double estimate_shuffle(const gops_plan *plan, const image_plan *p)
     return filter + taps * (p->kernel == kernels->small_stride1 ? small_stride1
                             : p->kernel == kernels->small_stride2
                                 ? small_stride2
-                                : tap * vectors_of(p, lanes_of(plan)));
+                                : tap * vectors_of(p, gops_depthwise_lanes(plan)));
 }
 
 /* The same for the transposed form, fitted to 6 layers of 32 to 256 columns. A tile is two vectors
@@ -160,7 +156,8 @@ static double estimate_shuffle(const gops_plan *plan, const image_plan *p)
 static double estimate_transposed(const gops_plan *plan, const image_plan *p)
 {
     static const double filter = 5, tile_column = 5, vector = 0.35, tap = 0.15;
-    const double tile_columns = (double)gops_ceil_div(p->axis[2].output, 2 * lanes_of(plan));
+    const double tile_columns =
+        (double)gops_ceil_div(p->axis[2].output, 2 * gops_depthwise_lanes(plan));
     const double vectors = 2 * tile_columns * (double)p->axis[1].output;
     return filter + tile_columns * tile_column +
            vectors * (vector + tap * (double)plan->conv.taps / 4);

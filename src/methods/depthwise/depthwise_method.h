@@ -49,6 +49,13 @@ typedef struct gops_depthwise_axis {
 gops_status gops_depthwise_axes(const gops_plan *plan, gops_depthwise_axis axis[3],
                                 gops_error *error);
 
+/* Values of the compute type in a vector, which are the channels of a block of depthwise/blocked. A set that takes the
+ * kernels of another one has registers of the same size. */
+static inline int64_t gops_depthwise_lanes(const gops_plan *plan)
+{
+    return plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
+}
+
 /* Nanoseconds in which each item fills its copy, `bytes`, with zeros. Of a copy within the first level cache
  * that is part of what an item takes; taps far apart make copies of gigabytes. 1 MB takes 25 us (Zen 3). */
 static inline double gops_depthwise_clear_ns(const gops_plan *plan, int64_t bytes)

@@ -11,11 +11,6 @@
 
 #include <string.h>
 
-static int64_t block_lanes(const gops_plan *plan)
-{
-    return plan->kernels->depthwise->rows[plan->type->compute].lanes;
-}
-
 int64_t gops_depthwise_blocked_offset(const gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
@@ -27,9 +22,9 @@ int64_t gops_depthwise_blocked_offset(const gops_plan *plan)
 int64_t gops_depthwise_filter_bytes(const gops_plan *plan)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    return gops_depthwise_blocked_offset(plan) + gops_round_up(conv->groups, block_lanes(plan)) *
-                                                     conv->channels_out * conv->taps *
-                                                     gops_compute_bytes(plan->type->compute);
+    return gops_depthwise_blocked_offset(plan) +
+           gops_round_up(conv->groups, gops_depthwise_lanes(plan)) * conv->channels_out *
+               conv->taps * gops_compute_bytes(plan->type->compute);
 }
 
 void gops_depthwise_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
@@ -37,7 +32,8 @@ void gops_depthwise_pack(const gops_plan *plan, const void *weights, const int32
 {
     (void)zero_points; /* serves no quantized plan */
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t bytes = gops_compute_bytes(plan->type->compute), lanes = block_lanes(plan);
+    const int64_t bytes = gops_compute_bytes(plan->type->compute),
+                  lanes = gops_depthwise_lanes(plan);
     const int64_t group_weights = conv->channels_out * conv->taps;
     const int64_t offset = gops_depthwise_blocked_offset(plan);
     memset(packed, 0, (size_t)plan->filter_bytes);

@@ -97,7 +97,7 @@ static double rows_estimate(const gops_plan *plan, const gops_depthwise_rows_pla
                         sum_vector = 0.54, tap_vector = 0.14, single_tap = 0.3,
                         subconv_vector = 3.5;
     const gops_depthwise_axis *axis = p->layout.axis;
-    const int64_t lanes = plan->kernels->vector_bytes / gops_compute_bytes(plan->type->compute);
+    const int64_t lanes = gops_depthwise_lanes(plan);
     const double planes = (double)p->planes;
     const double filters = planes * (double)plan->conv.channels_out;
     /* 8- and 16-bit integers take 1.2 times as long as f32. */
