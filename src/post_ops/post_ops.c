@@ -39,13 +39,6 @@ void gops_apply_post_ops(const gops_plan *plan, const gops_job *job, const gops_
     }
 }
 
-void gops_activate(const gops_plan *plan, const gops_activate_rows *rows)
-{
-    const struct gops_activate_kernels *kernels = plan->kernels->post_ops->activate;
-    (plan->type->compute == GOPS_COMPUTE_F64 ? kernels->f64 : kernels->f32)(rows,
-                                                                            &plan->activation);
-}
-
 /* Integers are stored before the post-ops, which then work on the output in place. So a residual
  * that is the output itself is copied first. */
 static void store_integers(const gops_plan *plan, const gops_job *job, int64_t channel,
@@ -100,5 +93,28 @@ void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int
     }
     if (output != values) {
         type->store(output, values, count);
+    }
+}
+
+void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epilogue *epilogue,
+                     int64_t channel, int64_t first, const gops_store_values *from)
+{
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t pixels = plan->conv.output_pixels;
+    if (epilogue->applies) {
+        const struct gops_activate_kernels *kernels = plan->kernels->post_ops->activate;
+        const gops_activate_rows rows = {.from = from->values,
+                                         .to = gops_output_at(plan, job, first),
+                                         .from_ld = from->ld,
+                                         .to_ld = pixels,
+                                         .rows = from->rows,
+                                         .count = from->count};
+        (plan->type->compute == GOPS_COMPUTE_F64 ? kernels->f64 : kernels->f32)(&rows,
+                                                                                &plan->activation);
+        return;
+    }
+    for (int64_t i = 0; i < from->rows; i++) {
+        gops_store(plan, job, channel + i, first + i * pixels, from->count,
+                   (unsigned char *)from->values + i * from->ld * bytes);
     }
 }

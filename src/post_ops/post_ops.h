@@ -4,6 +4,7 @@
 
 #include "plan/plan.h"
 #include "post_ops/activate.h"
+#include "post_ops/epilogue.h"
 
 /* Writes `count` consecutive outputs of one channel: applies the post-ops to `values`, rounds once,
  * and stores. `first` is the first output element, counted over the whole tensor; `channel` is
@@ -19,9 +20,18 @@ void gops_apply_post_ops(const gops_plan *plan, const gops_job *job, const gops_
                          int64_t channel, void *values, const void *bias, const void *residual,
                          int64_t count);
 
-/* Applies the plan's activation to values of the compute type, where that is all that is left to do:
- * gops_epilogue_read_sums. */
-void gops_activate(const gops_plan *plan, const gops_activate_rows *rows);
+/* Rows of `count` values, one for each of several channels. */
+typedef struct gops_store_values {
+    void *values;
+    int64_t ld; /* from one row to the next, in values */
+    int64_t rows, count;
+} gops_store_values;
+
+/* As gops_store, for channels `channel` on, `first` being the first output element of the first of them. The kernel
+ * has applied the epilogue, which is that of gops_epilogue_read_most. Where that leaves an activation alone, one call
+ * stores all rows: a call for each would cost as much as the activation. */
+void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epilogue *epilogue,
+                     int64_t channel, int64_t first, const gops_store_values *from);
 
 struct gops_post_ops_kernels {
     /* By row: applies bias, residual and activation to `count` values of one channel. Floating

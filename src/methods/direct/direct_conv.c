@@ -268,22 +268,11 @@ static void run_tile_rows(direct_item *item, int64_t first, int64_t count, bool 
             sums += p->mr * p->rows * p->pixels * bytes;
         }
     }
-    if (last_depth && stores && item->epilogue->applies) { /* but for the activation */
-        const int64_t element = item->element + first_pixel;
-        gops_activate(plan, &(gops_activate_rows){
-                                .from = item->outputs,
-                                .to = gops_output_at(plan, item->job, element),
-                                .from_ld = pixels,
-                                .to_ld = plan->conv.output_pixels,
-                                .rows = item->channels,
-                                .count = pixels,
-                            });
-        return;
-    }
-    for (int64_t c = 0; c < item->channels && last_depth && stores; c++) {
-        gops_store(plan, item->rest, item->channel + c,
-                   item->element + c * plan->conv.output_pixels + first_pixel, pixels,
-                   item->outputs + c * pixels * bytes);
+    if (last_depth && stores) {
+        gops_store_rows(
+            plan, item->job, item->epilogue, item->channel, item->element + first_pixel,
+            &(gops_store_values){
+                .values = item->outputs, .ld = pixels, .rows = item->channels, .count = pixels});
     }
 }
 

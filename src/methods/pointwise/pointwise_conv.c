@@ -166,34 +166,6 @@ static const void *find_panel(const pointwise_item *item, const pointwise_panel 
     return item->data + (c * conv->data_pixels + panel->pixel) * bytes;
 }
 
-/* Stores outputs that need more than the epilogue. Where that is an activation alone, one call stores
- * all of them: a call for each run of pixels would cost as much as the activation. */
-static void store_channels(const pointwise_item *item, const pointwise_panel *panel,
-                           int64_t channel, int64_t channels)
-{
-    const gops_pointwise_work *work = &panel->work;
-    const gops_plan *plan = item->plan;
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t pixels = plan->conv.output_pixels;
-    const int64_t element = item->element + channel * pixels + panel->pixel;
-    if (item->epilogue->applies) {
-        gops_activate(plan, &(gops_activate_rows){
-                                .from = work->output,
-                                .to = gops_output_at(plan, item->job, element),
-                                .from_ld = work->output_ld,
-                                .to_ld = pixels,
-                                .rows = channels,
-                                .count = panel->panels * work->count,
-                            });
-        return;
-    }
-    for (int64_t i = 0; i < channels; i++) {
-        gops_store(plan, item->rest, item->channel + channel + i, element + i * pixels,
-                   panel->panels * work->count,
-                   (unsigned char *)work->output + i * work->output_ld * bytes);
-    }
-}
-
 /* Has the kernel apply the epilogue to channels of the group from `channel` on. */
 static void set_epilogue(const pointwise_item *item, int64_t channel, int64_t element,
                          gops_pointwise_work *work)
@@ -260,7 +232,11 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
             work->copy = NULL;
         }
         if (stores) {
-            store_channels(item, panel, channel, work->blocks * channels);
+            gops_store_rows(plan, item->job, item->epilogue, item->channel + channel, element,
+                            &(gops_store_values){.values = work->output,
+                                                 .ld = work->output_ld,
+                                                 .rows = work->blocks * channels,
+                                                 .count = panel->panels * work->count});
         }
     }
 }
