@@ -105,7 +105,6 @@ static void store_channels_form(const gops_implicit_item *item, int64_t first, i
                                 int64_t count)
 {
     const gops_plan *plan = item->plan;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
     const gops_implicit_pass *pass = &item->pass;
     const int64_t pixels = plan->conv.output_pixels, element = item->element + c * pixels + first;
     const bool direct =
@@ -113,12 +112,7 @@ static void store_channels_form(const gops_implicit_item *item, int64_t first, i
     const int64_t ld = direct ? pixels : pass->count;
     unsigned char *to = direct ? gops_output_at(plan, item->job, element)
                                : item->workspace + gops_implicit_read(plan)->transpose_begin;
-    if (item->result == GOPS_LANES_BYTES) {
-        plan->kernels->lanes->transpose_bytes(to, ld, pass->work.sums, pass->mr, count,
-                                              pass->count);
-    } else {
-        tiles->transpose(to, ld, pass->work.sums, pass->mr, count, pass->count);
-    }
+    gops_lanes_transpose(item)(to, ld, pass->work.sums, pass->mr, count, pass->count);
     /* What lies in the output already is stored again only for its post-ops, while it is in the L1
      * cache. */
     const bool stores = !direct || (item->job->fused && !plan->quantized);

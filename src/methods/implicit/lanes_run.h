@@ -40,6 +40,20 @@ static inline void gops_lanes_take_values(gops_implicit_item *item, int64_t from
     item->epilogue.scale = item->values.scale + from;
 }
 
+/* What transposes, and what interleaves, what the tiles leave: bytes, or else values of the compute type. Of all plans
+ * only quantized ones leave bytes. */
+static inline gops_transpose_fn *gops_lanes_transpose(const gops_implicit_item *item)
+{
+    return item->result == GOPS_LANES_BYTES ? item->plan->kernels->lanes->transpose_bytes
+                                            : gops_plan_tiles(item->plan)->transpose;
+}
+
+static inline gops_interleave_fn *gops_lanes_interleave(const gops_implicit_item *item)
+{
+    return item->result == GOPS_LANES_BYTES ? item->plan->kernels->lanes->interleave_bytes
+                                            : gops_plan_tiles(item->plan)->interleave;
+}
+
 /* Computes the sums of the windows of the pass, whose offsets and depth are set, by the packed
  * weights of 1. In the channels form this changes the list of columns. */
 void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *item, int64_t first,

@@ -57,9 +57,8 @@ typedef struct gops_subconv_work {
     const unsigned char *filter; /* the packed weights of the item's channels */
     gops_lanes_filter lanes;     /* of quads: the sums are those of the item's channels */
     int64_t sum_bytes;           /* of what the tiles leave */
-    void (*transpose)(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t channels,
-                      int64_t pixels);
-    void (*interleave)(void *to, const void *const *from, int64_t rows, int64_t count);
+    gops_transpose_fn *transpose;
+    gops_interleave_fn *interleave;
     bool finished; /* what the tiles leave are the outputs */
     /* Quantized plans: the item's gops_lanes_values. */
     uint32_t first[GOPS_EPILOGUE_CHANNELS];

@@ -185,19 +185,12 @@ static void run_columns(gops_subconv_work *work, int64_t first)
     }
 }
 
-/* Finds how the sums, or what the tiles make of them, are stored. */
-static void begin_stores(gops_subconv_work *work, bool all_taps)
+/* Finds what the tiles of a quantized plan leave. */
+static void begin_lanes(gops_subconv_work *work, bool all_taps)
 {
     gops_implicit_item *item = &work->item;
     const gops_plan *plan = item->plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    work->transpose = tiles->transpose;
-    work->interleave = tiles->interleave;
-    work->sum_bytes = item->pass.bytes;
-    if (!plan->quantized) {
-        return;
-    }
     gops_lanes_begin(&p->implicit, item);
     bool complete = all_taps && !item->adds;
     for (int64_t i = 0; i < p->products && item->result == GOPS_LANES_BYTES; i++) {
@@ -207,17 +200,24 @@ static void begin_stores(gops_subconv_work *work, bool all_taps)
         gops_lanes_keep_raw(item);
     }
     work->finished = item->result != GOPS_LANES_RAW;
-    if (item->result == GOPS_LANES_BYTES) {
-        work->transpose = plan->kernels->lanes->transpose_bytes;
-        work->interleave = plan->kernels->lanes->interleave_bytes;
-        work->sum_bytes = 1;
-    }
     const int64_t rows = plan->conv.groups * plan->conv.channels_out * p->subconvs;
     work->lanes = gops_lanes_filter_of(plan, item->job->filter, p->panel_depth,
                                        gops_implicit_ones_mr(plan, &p->implicit), rows);
     if (work->lanes.sums != NULL) {
         work->lanes.sums += item->channel_of_all * p->subconvs;
     }
+}
+
+/* Finds how the sums, or what the tiles make of them, are stored. */
+static void begin_stores(gops_subconv_work *work, bool all_taps)
+{
+    gops_implicit_item *item = &work->item;
+    if (item->plan->quantized) {
+        begin_lanes(work, all_taps);
+    }
+    work->transpose = gops_lanes_transpose(item);
+    work->interleave = gops_lanes_interleave(item);
+    work->sum_bytes = item->result == GOPS_LANES_BYTES ? 1 : item->pass.bytes;
 }
 
 void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace)

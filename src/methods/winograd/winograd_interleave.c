@@ -1,6 +1,7 @@
 /* winograd_interleave.c: stores the outputs of a transposed convolution by Winograd's; winograd_deconv.c. */
 #include "methods/winograd/winograd_quantized.h"
 
+#include "methods/implicit/lanes_run.h"
 #include "post_ops/post_ops.h"
 
 #include <string.h>
@@ -14,12 +15,11 @@ static void interleave_row(const gops_implicit_item *item, int64_t channel, int6
                            unsigned char *scratch)
 {
     const gops_plan *plan = item->plan;
-    const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
     const int64_t stride = plan->conv.axis[1].stride, bytes = gops_lanes_result_bytes(item->result);
     const bool raw = item->result == GOPS_LANES_RAW;
     const bool whole = !raw && end - begin == count * stride;
-    (item->result == GOPS_LANES_BYTES ? lanes->interleave_bytes : lanes->tiles.interleave)(
-        whole ? gops_output_at(plan, item->job, element) : scratch, rows, stride, count);
+    gops_lanes_interleave(item)(whole ? gops_output_at(plan, item->job, element) : scratch, rows,
+                                stride, count);
     if (raw) {
         gops_store(plan, item->job, channel, element + begin, end - begin, scratch + begin * bytes);
     } else if (!whole) {
@@ -33,7 +33,6 @@ void gops_winograd_interleave(const gops_implicit_item *item,
 {
     const gops_plan *plan = item->plan;
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
-    const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
     const gops_axis *y = &plan->conv.axis[0], *x = &plan->conv.axis[1];
     const int64_t count = positions->count, bytes = gops_lanes_result_bytes(item->result);
     const int64_t rows = item->channels * p->repeat;
@@ -43,8 +42,8 @@ void gops_winograd_interleave(const gops_implicit_item *item,
     const int64_t begin = gops_clamp(-left, 0, count * x->stride);
     const int64_t end = gops_clamp(x->output - left, begin, count * x->stride);
     unsigned char *const scratch = positions->scratch + rows * count * bytes;
-    (item->result == GOPS_LANES_BYTES ? lanes->transpose_bytes : lanes->tiles.transpose)(
-        positions->scratch, count, positions->from, positions->ld, rows, count);
+    gops_lanes_transpose(item)(positions->scratch, count, positions->from, positions->ld, rows,
+                               count);
     for (int64_t row = 0; row < rows; row += x->stride) {
         const int64_t channel = row / p->repeat, o = top + row % p->repeat / x->stride;
         const void *residues[MAX_STRIDE];

@@ -76,19 +76,17 @@ void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
 static void store_row(const gops_implicit_item *item, const gops_winograd_positions *positions)
 {
     const gops_plan *plan = item->plan;
-    const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
     const int64_t bytes = (int64_t)sizeof(uint32_t), pixels = plan->conv.output_pixels;
     const int64_t count = positions->count;
     const int64_t element =
         positions->element + positions->y * plan->conv.axis[1].output + positions->x;
     if (item->result != GOPS_LANES_RAW) {
-        (item->result == GOPS_LANES_BYTES ? lanes->transpose_bytes : lanes->tiles.transpose)(
-            gops_output_at(plan, item->job, element), pixels, positions->from, positions->ld,
-            item->channels, count);
+        gops_lanes_transpose(item)(gops_output_at(plan, item->job, element), pixels,
+                                   positions->from, positions->ld, item->channels, count);
         return;
     }
-    lanes->tiles.transpose(positions->scratch, count, positions->from, positions->ld,
-                           item->channels, count);
+    gops_lanes_transpose(item)(positions->scratch, count, positions->from, positions->ld,
+                               item->channels, count);
     for (int64_t c = 0; c < item->channels; c++) {
         gops_store(plan, item->job, item->channel_of_all + c, element + c * pixels, count,
                    positions->scratch + c * count * bytes);

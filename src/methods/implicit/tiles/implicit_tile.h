@@ -80,6 +80,14 @@ static inline bool gops_tile_is_wide(bool pixels_form, int64_t mr)
     return pixels_form && mr >= GOPS_WIDE_MR;
 }
 
+/* Writes to[i * to_ld + j] = from[j * from_ld + i] for i < channels, j < pixels, and reads and
+ * writes nothing else. Neither side needs to be aligned. */
+typedef void gops_transpose_fn(void *to, int64_t to_ld, const void *from, int64_t from_ld,
+                               int64_t channels, int64_t pixels);
+
+/* Writes to[i * rows + j] = from[j][i] for i < count, j < rows; 0 where from[j] is NULL. */
+typedef void gops_interleave_fn(void *to, const void *const *from, int64_t rows, int64_t count);
+
 /* The tiles of one compute type. Both lists are sorted by descending MR, then by descending NR, and
  * end with an MR of 0. */
 typedef struct gops_tiles {
@@ -87,12 +95,8 @@ typedef struct gops_tiles {
     int64_t lane_channels; /* of the input, in a value of it and of the weights: 1, or lanes.h */
     const gops_tile *pixels;
     const gops_tile *channels;
-    /* Writes to[i * to_ld + j] = from[j * from_ld + i] for i < channels, j < pixels, and reads and
-     * writes nothing else. Neither side needs to be aligned. */
-    void (*transpose)(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t channels,
-                      int64_t pixels);
-    /* Writes to[i * rows + j] = from[j][i] for i < count, j < rows; 0 where from[j] is NULL. */
-    void (*interleave)(void *to, const void *const *from, int64_t rows, int64_t count);
+    gops_transpose_fn *transpose;
+    gops_interleave_fn *interleave;
     /* Before and after a thread runs tiles of AMX; NULL where there are none. */
     void (*begin)(void), (*end)(void);
     /* The channels form for blocked padded inputs, and what makes these: implicit_blocked.h. NULL where

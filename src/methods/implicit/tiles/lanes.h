@@ -107,9 +107,8 @@ struct gops_lanes_kernels {
     gops_lanes_input_fn *input, *blocks; /* makes it blocked; NULL where there is none */
     gops_lanes_joined_fn *joined;        /* with AMX alone */
     /* Those of gops_tiles for bytes. The transpose may read 15 bytes behind the last row. */
-    void (*transpose_bytes)(void *to, int64_t to_ld, const void *from, int64_t from_ld,
-                            int64_t channels, int64_t pixels);
-    void (*interleave_bytes)(void *to, const void *const *from, int64_t rows, int64_t count);
+    gops_transpose_fn *transpose_bytes;
+    gops_interleave_fn *interleave_bytes;
     void (*interleave_pairs)(const gops_byte_pairs *pairs);
     /* sums[i] -= factor * of[i]. */
     void (*subtract)(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_t count);
