@@ -49,11 +49,6 @@ typedef struct parameters {
 
 static_assert(sizeof(parameters) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
 
-static parameters *gemm_conv_own(gops_plan *plan)
-{
-    return gops_parameters(plan);
-}
-
 static const parameters *gemm_conv_read(const gops_plan *plan)
 {
     return gops_read_parameters(plan);
@@ -203,7 +198,7 @@ static double gemm_conv_estimate(const gops_plan *plan, const parameters *p)
 
 static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
-    parameters *p = gemm_conv_own(plan);
+    parameters *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     *p = (parameters){.k = conv->k, .channels = conv->channels_out};
     fill_window(conv, &p->window);

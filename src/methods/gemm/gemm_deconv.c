@@ -31,11 +31,6 @@ enum {
     MIN_ROWS = 96,
 };
 
-static gops_gemm_deconv_parameters *gemm_deconv_own(gops_plan *plan)
-{
-    return gops_parameters(plan);
-}
-
 static void fill_scatter(const gops_conv_geometry *conv, gops_scatter *scatter)
 {
     *scatter = (gops_scatter){.axes = conv->axes, .taps = conv->taps};
@@ -174,7 +169,7 @@ static double gemm_deconv_estimate(const gops_plan *plan)
 
 static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
 {
-    gops_gemm_deconv_parameters *p = gemm_deconv_own(plan);
+    gops_gemm_deconv_parameters *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     if (conv->taps > GOPS_GEMM_MAX_SIZE) {
         return gops_fail(error, GOPS_UNSUPPORTED,
