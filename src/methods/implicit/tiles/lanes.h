@@ -129,9 +129,12 @@ extern gops_padded_input_fn GOPS_ISA_NAME(gops_lanes_blocks_bf16);
 extern gops_lanes_joined_fn GOPS_ISA_NAME(gops_lanes_joined);
 extern gops_lanes_joined_fn GOPS_ISA_NAME(gops_lanes_joined_bf16);
 
-/* Lanes are quads; if not, pairs. */
+/* Lanes of 8 bits are quads; if not, pairs. */
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(GOPS_EMULATED_ISA)
 #define GOPS_LANES_QUADS
+enum { GOPS_LANE_CHANNELS = GOPS_LANES_QUAD };
+#else
+enum { GOPS_LANE_CHANNELS = GOPS_LANES_PAIR };
 #endif
 /* There are blocked inputs; of pairs, which have tiles of their own (implicit_blocked.inc.h). */
 #if defined(__AVX512VNNI__) || defined(GOPS_EMULATED_ISA)

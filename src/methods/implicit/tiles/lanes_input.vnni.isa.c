@@ -15,11 +15,7 @@
 
 #include <string.h>
 
-#ifdef GOPS_LANES_QUADS
-enum { CHANNELS = 4 };
-#else
-enum { CHANNELS = 2 };
-#endif
+enum { CHANNELS = GOPS_LANE_CHANNELS };
 
 /* The rows of bytes of one lane's channels. */
 typedef struct byte_rows {

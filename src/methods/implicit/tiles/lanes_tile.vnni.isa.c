@@ -26,12 +26,6 @@
 #define LOW GOPS_PASTE(LOW, LANES)
 #define HIGH GOPS_PASTE(HIGH, LANES)
 
-#ifdef GOPS_LANES_QUADS
-enum { CHANNELS_OF_A_LANE = GOPS_LANES_QUAD };
-#else
-enum { CHANNELS_OF_A_LANE = 2 };
-#endif
-
 #ifdef GOPS_EMULATED_ISA
 typedef uint32_t quad_bits
     __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(sizeof(uint32_t)), may_alias));
@@ -223,7 +217,7 @@ static void interleave_pairs(const gops_byte_pairs *pairs)
 #endif
 
 const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
-    .tiles = {LANES_OF_4, CHANNELS_OF_A_LANE, u32_pixels_list, u32_channels_list, u32_transpose,
+    .tiles = {LANES_OF_4, GOPS_LANE_CHANNELS, u32_pixels_list, u32_channels_list, u32_transpose,
               u32_interleave, WIDE_CALLS(u32), BLOCKED_TILES, NULL, PLANES_TILES},
     .input = GOPS_ISA_NAME(gops_lanes_input),
 #if defined(GOPS_LANES_BLOCKED) || defined(GOPS_PAIRS_BLOCKED)
