@@ -51,9 +51,8 @@ static uint32_t pack_lane(const gops_plan *plan, int32_t zero, const unsigned ch
     return lane;
 }
 
-/* Where the weight of plane q of a tap, of `taps`, and of a row lies in the panel. */
-static int64_t index_of(const gops_lanes_panel *panel, int64_t tap, int64_t taps, int64_t q,
-                        int64_t row)
+int64_t gops_lanes_index(const gops_lanes_panel *panel, int64_t tap, int64_t taps, int64_t q,
+                         int64_t row)
 {
     const int64_t mr = panel->mr, plane = panel->first + q;
     const int64_t block = plane / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
@@ -76,7 +75,7 @@ void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned cha
                   planes = gops_ceil_div(channels, lane);
     const int64_t size = plan->filter_type->bytes;
     for (int64_t q = 0; q < planes; q++) {
-        const int64_t at = index_of(panel, tap, taps, q, row);
+        const int64_t at = gops_lanes_index(panel, tap, taps, q, row);
         const unsigned char *from = weights + q * lane * apart * size;
         panel->to[at] = plan->quantized
                             ? pack_lane(plan, zero, from, apart, channels - q * lane, sum)
@@ -91,7 +90,7 @@ void gops_lanes_pack_ones(const gops_plan *plan, int64_t tap, int64_t taps,
     const int64_t channels = plan->conv.channels_in;
     for (int64_t q = 0; q * GOPS_LANES_QUAD < channels; q++) {
         for (int64_t row = 0; row < panel->mr; row++) {
-            panel->to[index_of(panel, tap, taps, q, row)] =
+            panel->to[gops_lanes_index(panel, tap, taps, q, row)] =
                 ones[gops_min(channels - q * GOPS_LANES_QUAD, GOPS_LANES_QUAD)];
         }
     }

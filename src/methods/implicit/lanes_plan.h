@@ -69,6 +69,10 @@ typedef struct gops_lanes_panel {
     bool by_planes; /* for tiles of AMX that read planes: implicit_tile.h */
 } gops_lanes_panel;
 
+/* Where the weight of plane q of a tap, of `taps`, and of a row lies in the panel. */
+int64_t gops_lanes_index(const gops_lanes_panel *panel, int64_t tap, int64_t taps, int64_t q,
+                         int64_t row);
+
 /* Writes the weights of a row for one tap of `taps`: those of all steps of that tap. `weights` is
  * that of the first input channel, and each further one is `apart` elements behind. Adds the sum of
  * the weights, as quads have them, to *sum, which is not used for bf16. `zero` is the filter's zero

@@ -278,23 +278,21 @@ static void pack_tap(const gops_plan *plan, const gops_subconv_product *product,
     const gops_type_row *type = plan->filter_type;
     const int64_t apart = conv->channels_out * conv->taps, taps = product->taps;
     const int64_t bytes = gops_compute_bytes(type->compute);
+    const int64_t inner = taps / product->axis[0].taps, at = taps - 1 - tap;
+    const int64_t begin = (at - at % inner) * tile->planes * tile->mr;
+    gops_lanes_panel panel = {.mr = tile->mr, .planes = tile->planes, .wide = tile->wide};
     if (gops_plan_has_lanes(plan)) {
         uint32_t unused = 0;
-        const int64_t inner = taps / product->axis[0].taps, at = taps - 1 - tap;
-        uint32_t *to = (uint32_t *)(void *)tile->to + (at - at % inner) * tile->planes * tile->mr;
-        const gops_lanes_panel panel = {to, tile->mr, tile->planes, tile->wide, 0, false};
+        panel.to = (uint32_t *)(void *)tile->to + begin;
         gops_lanes_pack_tap(plan, zero, weights, apart, at % inner, inner, &panel, i,
                             tile->sums != NULL ? &tile->sums[i] : &unused);
         return;
     }
-    const int64_t inner = taps / product->axis[0].taps, at = taps - 1 - tap;
     for (int64_t c = 0; c < conv->channels_in; c++) {
-        const int64_t block = c / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
-        const int64_t width = gops_min(GOPS_LANES_BLOCK, tile->planes - block);
-        const int64_t in_blocks =
-            (at - at % inner) * tile->planes + block * inner + at % inner * width + c - block;
-        const int64_t k = tile->in_blocks ? in_blocks : c * taps + tap;
-        type->load(tile->to + (k * tile->mr + i) * bytes, weights + c * apart * type->bytes, 1);
+        const int64_t index = tile->in_blocks
+                                  ? begin + gops_lanes_index(&panel, at % inner, inner, c, i)
+                                  : (c * taps + tap) * tile->mr + i;
+        type->load(tile->to + index * bytes, weights + c * apart * type->bytes, 1);
     }
 }
 
