@@ -106,8 +106,10 @@ static void transform_weights(gops_winograd_form form, const double *taps, doubl
 }
 
 /* Blocks of output channels, in each [position][c][channels of the block]. */
-static void pack(const gops_plan *plan, const void *weights, void *packed)
+static void pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,
+                 void *packed)
 {
+    (void)zero_points; /* serves no quantized plan */
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
@@ -142,14 +144,7 @@ static void pack_f2(const gops_plan *plan, const void *weights, const int32_t *z
         gops_winograd_pack_quantized(plan, weights, zero_points, packed);
         return;
     }
-    pack(plan, weights, packed);
-}
-
-static void pack_f4(const gops_plan *plan, const void *weights, const int32_t *zero_points,
-                    void *packed)
-{
-    (void)zero_points; /* serves no quantized plan */
-    pack(plan, weights, packed);
+    pack(plan, weights, zero_points, packed);
 }
 
 static gops_winograd_block find_block(const gops_plan *plan, int64_t index)
@@ -329,7 +324,7 @@ const gops_method gops_winograd_f4_conv = {
     .name = "winograd/f4",
     .operation = GOPS_OPERATION_CONV,
     .prepare = prepare_f4,
-    .pack = pack_f4,
+    .pack = pack,
     .run = gops_winograd_run,
     .indivisible = true, /* a part has its own tiles */
 };
