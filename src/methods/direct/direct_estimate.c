@@ -2,6 +2,7 @@
 #include "methods/direct/direct_estimate.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum {
     MAX_ENTRIES = 4096,  /* of the lists of taps: each work item makes them anew */
@@ -47,11 +48,6 @@ static const double NARROW_SLOWER = 1.25;
  * network, where weights come from beyond the second level cache, 4 (Intel Xeon, Granite Rapids class). */
 static const double PIXEL_SLOWER = 2;
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Cycles of one input channel of a tap that adds to `columns` vectors of pixels. Two
  * multiplications or two loads can start in a cycle; or `units` of multiplications and permutations,
  * of which pixels that share a vector need one with a stride. A multiplication waits 4 cycles for
@@ -63,7 +59,7 @@ static double step_cycles(const gops_plan *plan, gops_direct_size size, double c
     const double loads = (size.vectors + columns) / LOADS_PER_CYCLE;
     const double permutes =
         size.per_vector > 1 && size.stride > 1 ? (size.vectors + 1) * columns / units : 0;
-    return larger(larger(multiplies, loads), larger(permutes, 4));
+    return fmax(fmax(multiplies, loads), fmax(permutes, 4));
 }
 
 /* Whether planes of so many pixels evict each other's lines, `channels` at a time. */
@@ -220,9 +216,8 @@ gops_direct_taps gops_direct_count_taps(const gops_plan *plan, const gops_direct
         for (int64_t j = 1; j <= p->pixels; j++) {
             const double columns = (double)(i * gops_ceil_div(j, tile->size.per_vector));
             const double read = (double)(i * (GOPS_CACHE_LINE + j * row_bytes)) * line;
-            const double step =
-                larger(larger(step_cycles(plan, tile->size, columns), arrive), read) + more +
-                (j < p->pixels ? cut * (double)i : 0);
+            const double step = fmax(fmax(step_cycles(plan, tile->size, columns), arrive), read) +
+                                more + (j < p->pixels ? cut * (double)i : 0);
             cycles += down[i] * across[j] * ((double)conv->channels_in * step + CYCLES_PER_TAP);
         }
     }
@@ -275,7 +270,7 @@ double gops_direct_estimate(const gops_plan *plan, const gops_direct_layout *p, 
     const double streamed =
         (double)depth * (double)(p->padded_channels * bytes) /
         (weights <= plan->machine.l2_bytes ? L2_BYTES_PER_CYCLE : BYTES_PER_CYCLE);
-    return groups * larger(computed, streamed) * GOPS_NS_PER_CYCLE +
+    return groups * fmax(computed, streamed) * GOPS_NS_PER_CYCLE +
            NS_PER_ITEM * (double)p->row_items * (double)p->block_items * groups /
                (double)p->item_groups;
 }

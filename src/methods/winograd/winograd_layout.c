@@ -5,6 +5,7 @@
 #include "methods/implicit/tiles/lanes.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 
 static_assert(sizeof(gops_winograd_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the room");
@@ -39,11 +40,6 @@ static const double PAIRS_SLOWER = 1.5, PAIRS_BYTES_PER_CYCLE = 6;
 static const double CYCLES_PER_PAIRS[] = {[GOPS_WINOGRAD_F2] = 60, [GOPS_WINOGRAD_F3] = 75};
 static const double CYCLES_PER_REQUANTIZED[] = {[GOPS_WINOGRAD_F2] = 60, [GOPS_WINOGRAD_F3] = 130};
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Cycles of all products of a block of tiles. Two multiplications or two loads can start in a cycle,
  * and a multiplication waits 4 cycles for the sum of the one before it. */
 static double product_cycles(const gops_plan *plan, const gops_winograd_layout *p)
@@ -54,8 +50,8 @@ static double product_cycles(const gops_plan *plan, const gops_winograd_layout *
     const double parts =
         (double)gops_ceil_div(p->block_tiles, kernels->max_tiles[p->block_vectors - 1]);
     const double sums = vectors * tiles / parts, loads = vectors + tiles / parts;
-    const double step = plan->quantized ? larger(sums * PAIRS_SLOWER, loads) / 2
-                                        : larger(larger(sums, loads) / 2, 4);
+    const double step =
+        plan->quantized ? fmax(sums * PAIRS_SLOWER, loads) / 2 : fmax(fmax(sums, loads) / 2, 4);
     const double weights = (double)p->depth * vectors *
                            (double)(kernels->lanes * gops_compute_bytes(plan->type->compute));
     const double beyond_l2 = plan->quantized                             ? PAIRS_BYTES_PER_CYCLE
@@ -63,7 +59,7 @@ static double product_cycles(const gops_plan *plan, const gops_winograd_layout *
                                                                          : BYTES_PER_CYCLE;
     const double streamed = weights / (p->weights_beyond_l2 ? beyond_l2 : L2_BYTES_PER_CYCLE);
     const double computed = parts * ((double)p->depth * step + CYCLES_PER_TILE + sums);
-    return larger(computed, streamed) * (double)p->positions * (double)p->channel_blocks;
+    return fmax(computed, streamed) * (double)p->positions * (double)p->channel_blocks;
 }
 
 static double estimate(const gops_plan *plan, const gops_winograd_layout *p)
