@@ -45,14 +45,10 @@ const char *gops_gemm_name(gops_compute compute);
 void gops_gemm_subtract_zero_points(const gops_plan *plan, const int32_t *zero_points,
                                     void *packed);
 
-/* How fast the GEMM table multiplies in a compute type, relative to the BLAS that the methods'
+/* How fast the plan's GEMM multiplies in its compute type, relative to the BLAS that the methods'
  * estimates were fitted with (OpenBLAS's Haswell kernels): from 0.07 for the reference BLAS to 1.9
  * for AVX-512. Integers, which our own kernel multiplies, and a host's GEMM, whose speed is
- * unknown, have 1. Every call returns the same. */
-double gops_gemm_speed(const gops_gemm *gemm, gops_compute compute);
-
-/* Quantized plans multiply 32 bits here, 8 or 16 by other methods. Dense and 1x1 layers took 4 to 15 times as long as
- * was estimated without this by AVX2, 1.4 to 5 times by AVX-512, 5 to 30 by SSE2 (Intel Xeon, Granite Rapids class). */
-#define GOPS_GEMM_QUANTIZED_SLOWER 4.0
+ * unknown, have 1, but quantized plans less. Every call for a plan returns the same. */
+double gops_gemm_speed(const gops_plan *plan);
 
 #endif

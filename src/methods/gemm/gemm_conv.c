@@ -185,8 +185,7 @@ static double gemm_conv_estimate(const gops_plan *plan, const parameters *p)
         image += NS_PER_COLUMN_VALUE * values +
                  NS_PER_RUN * values / (double)conv->axis[conv->axes - 1].output;
     }
-    const double speed = gops_gemm_speed(&plan->gemm, plan->type->compute) /
-                         (plan->quantized ? GOPS_GEMM_QUANTIZED_SLOWER : 1);
+    const double speed = gops_gemm_speed(plan);
     const double lone =
         conv->batch * conv->groups * p->blocks == 1 && (double)conv->flops > SMALL_FLOPS
             ? LONE_ITEM_SLOWER

@@ -162,8 +162,7 @@ static double gemm_deconv_estimate(const gops_plan *plan)
     const double wide = (double)gops_compute_bytes(plan->type->compute) / sizeof(float);
     const double image = NS_PER_COLUMN_VALUE * values + NS_PER_OUTPUT * outputs +
                          NS_PER_RUN * values / (double)conv->axis[conv->axes - 1].data;
-    const double speed = gops_gemm_speed(&plan->gemm, plan->type->compute) /
-                         (plan->quantized ? GOPS_GEMM_QUANTIZED_SLOWER : 1);
+    const double speed = gops_gemm_speed(plan);
     return (images * image + NS_PER_FLOP * (double)conv->flops / speed) * wide;
 }
 
