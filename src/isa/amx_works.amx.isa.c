@@ -2,6 +2,7 @@
 #include "isa/amx_works.h"
 
 #include "isa/amx.h"
+#include "isa/isa.h"
 
 #include <string.h>
 

@@ -2,8 +2,6 @@
 #ifndef GOPS_ISA_AMX_WORKS_H
 #define GOPS_ISA_AMX_WORKS_H
 
-#include "isa/isa.h"
-
 #include <stdbool.h>
 
 /* Asks the kernel for the tiles' state, which it saves with a thread's registers, for the whole
@@ -14,9 +12,5 @@ bool gops_amx_permitted(void);
  * permitted. */
 typedef bool gops_amx_works_fn(void);
 extern gops_amx_works_fn gops_amx_works_amx, gops_amx_works_amx_emulated;
-
-#ifdef GOPS_ISA
-extern gops_amx_works_fn GOPS_ISA_NAME(gops_amx_works);
-#endif
 
 #endif
