@@ -62,10 +62,9 @@ static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_e
             GOPS_MAX_SUBCONVS, 1 << (24 / conv->axes), (int)conv->axes, (long long)strides,
             (long long)conv->channels_in, (long long)conv->taps);
     }
-    if (!gops_subconv_split_axes(conv, p->split, &geometry) ||
-        !gops_subconv_count_kinds(&geometry, &kinds)) {
-        return gops_fail(error, GOPS_UNSUPPORTED, "subconv does not serve these strides");
-    }
+    /* Both succeed: gops_subconv_plan takes no other split. */
+    gops_subconv_split_axes(conv, p->split, &geometry);
+    gops_subconv_count_kinds(&geometry, &kinds);
     p->panel_weights = gops_subconv_panel_weights(plan, p, &kinds, p->panel_channels);
     plan->worker_bytes = p->implicit.worker_bytes;
     plan->cost = p->implicit.cost;

@@ -35,7 +35,8 @@ int64_t gops_subconv_group_weights(const gops_plan *plan, const gops_subconv_geo
     const int64_t channels = plan->conv.channels_out, rest = channels % p->panel_channels;
     gops_subconv_kinds kinds;
     int64_t values = channels / p->panel_channels * p->panel_weights;
-    if (rest > 0 && gops_subconv_count_kinds(geometry, &kinds)) {
+    if (rest > 0) {
+        gops_subconv_count_kinds(geometry, &kinds); /* succeeds: it did for the plan */
         values += gops_subconv_panel_weights(plan, p, &kinds, rest);
     }
     return values;
