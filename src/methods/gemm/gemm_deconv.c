@@ -80,7 +80,6 @@ static bool halve_tile(const gops_conv_geometry *conv, gops_gemm_deconv_paramete
     if (p->tile_length == 1) {
         return false;
     }
-    p->tiled = true;
     p->tile_length = gops_ceil_div(p->tile_length, 2);
     p->tile_pixels = p->tile_length;
     for (int a = p->cut + 1; a < conv->axes; a++) {

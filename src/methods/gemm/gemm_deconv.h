@@ -15,7 +15,6 @@ typedef struct gops_gemm_deconv_parameters {
     int64_t columns;     /* of a block */
     int64_t depth;       /* input channels in one GEMM */
     int32_t cut;         /* the axis along which output tiles are cut */
-    bool tiled;          /* there is more than one tile */
     bool in_place;       /* the sums are formed in the output */
     int64_t tile_length; /* outputs of axis `cut` in a tile */
     int64_t tiles;

@@ -194,7 +194,7 @@ void gops_gemm_deconv_run(const gops_plan *plan, const gops_job *job, int64_t it
         .pixels = 1,
         .workspace = workspace,
     };
-    if (p->tiled) {
+    if (p->tiles > 1) {
         set_tile(conv, p, tile, &at.scatter);
     }
     for (int a = 0; a < conv->axes; a++) {
