@@ -39,13 +39,12 @@ typedef struct row_block {
     int64_t pixel, begin, end;
 } row_block;
 
-/* Widens the pixels of channels `channel` to channel + count - 1, without the zero point. */
-static void gather_each(const gops_winograd_input *in, const row_block *row, int64_t channel,
-                        int64_t count, uint16_t *to)
+/* Widens the pixels of all channels of a vector, without the zero point; those that do not exist are 0. */
+static void gather_each(const gops_winograd_input *in, const row_block *row, uint16_t *to)
 {
-    for (int64_t c = 0; c < count; c++) {
-        const bool exists = channel + c < in->channels;
-        const uint8_t *from = (const uint8_t *)in->data + (exists ? channel + c : 0) * in->plane;
+    for (int64_t c = 0; c < CHANNELS; c++) {
+        const bool exists = c < in->channels;
+        const uint8_t *from = (const uint8_t *)in->data + (exists ? c : 0) * in->plane;
         for (int64_t i = 0; i < BLOCK; i++) {
             int32_t value = 0;
             if (exists && i >= row->begin && i < row->end) {
@@ -117,7 +116,7 @@ static void gather_row(const gops_winograd_input *in, const row_block *row, uint
         return;
     }
 #endif
-    gather_each(in, row, 0, CHANNELS, to);
+    gather_each(in, row, to);
 }
 
 /* Copies what the tiles read, `columns` of each row, to in->pixels, whose rows are `pitch` values apart. */
