@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "base/sized.h"
 
-#include <string.h>
-
 static gops_status check_buffer(const char *name, const void *buffer, size_t alignment,
                                 gops_error *error)
 {

@@ -1,7 +1,6 @@
 /* plan/options.c: reads the options. */
 #include "plan/make.h"
 
-#include "base/checked.h"
 #include "base/error.h"
 #include "base/host_default.h"
 

@@ -27,7 +27,6 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     /* A large image is cut into at least this many work items, so that every thread has some. */

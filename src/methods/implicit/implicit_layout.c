@@ -4,8 +4,6 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-#include <stddef.h>
-
 enum {
     /* A large layer is divided into this many items at least, so that all threads find work ... */
     MIN_ITEMS = 8,

@@ -31,7 +31,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     /* So many groups are work for all threads without being cut. */

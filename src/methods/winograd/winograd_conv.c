@@ -64,7 +64,6 @@
  */
 #include "methods/winograd/winograd_quantized.h"
 
-#include "methods/implicit/lanes_plan.h"
 #include "post_ops/epilogue.h"
 #include "post_ops/post_ops.h"
 

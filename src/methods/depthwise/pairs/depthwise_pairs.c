@@ -15,7 +15,6 @@
 #include "methods/depthwise/pairs/depthwise_pairs_method.h"
 
 #include "base/error.h"
-#include "post_ops/requantize.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "isa/vector.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #if defined(__AVX512VNNI__)
 

@@ -13,7 +13,7 @@
 #include "isa/vector.h"
 #include "methods/implicit/tiles/lanes_bytes.h"
 
-#include <string.h>
+#include <stddef.h>
 
 enum { CHANNELS = GOPS_LANE_CHANNELS };
 

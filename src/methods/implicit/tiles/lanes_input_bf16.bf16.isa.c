@@ -5,7 +5,6 @@
 #include "isa/register.h"
 
 #include <stddef.h>
-#include <string.h>
 
 /* The rows of a lane's channels. */
 typedef struct bf16_rows {
