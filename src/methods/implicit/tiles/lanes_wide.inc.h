@@ -21,7 +21,6 @@
 #include "isa/first_lanes.inc.h"
 
 #define store_first NAME(store_first)
-#define start_tile NAME(start_tile)
 #define store_tile NAME(store_tile)
 #define wide_amx NAME(wide_amx)
 #define wide_begin NAME(wide_begin)
@@ -198,5 +197,4 @@ WIDE(16, 1)
 #include "methods/implicit/tiles/lanes_wide_planes.inc.h"
 #endif
 
-#undef start_tile
 #undef store_tile
