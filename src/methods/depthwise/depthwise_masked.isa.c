@@ -3,6 +3,7 @@
 #include "methods/depthwise/depthwise.h"
 
 #include "base/checked.h"
+#include "isa/first_lanes.h"
 #include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
@@ -48,10 +49,9 @@ typedef __m256i f32_lane_set;
 
 GOPS_INLINE __m256i f32_lanes_between(int64_t begin, int64_t end)
 {
-    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i before = _mm256_set1_epi32((int)gops_clamp(begin, 0, 8));
-    const __m256i until = _mm256_set1_epi32((int)gops_clamp(end, 0, 8));
-    return _mm256_andnot_si256(_mm256_cmpgt_epi32(before, lane), _mm256_cmpgt_epi32(until, lane));
+    const __m256i before = gops_first_lanes_32((int)gops_clamp(begin, 0, 8));
+    const __m256i until = gops_first_lanes_32((int)gops_clamp(end, 0, 8));
+    return _mm256_andnot_si256(before, until);
 }
 
 GOPS_INLINE __m256 f32_load_lanes(const float *from, __m256i set)
