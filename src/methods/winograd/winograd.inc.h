@@ -36,7 +36,12 @@ GOPS_INLINE vector load_some(const C *from, int64_t begin, int64_t end)
 #ifdef INTRINSIC
     return NAME(load_masked)(from, NAME(lane_mask)(begin, end));
 #elif defined(__AVX2__) && !defined(GOPS_MEMORY_SANITIZER)
-    return (vector)NAME(load_between)(from, (int)begin, (int)end);
+    const __m256i inside =
+        sizeof(C) == 4
+            ? _mm256_andnot_si256(gops_first_lanes_32((int)begin), gops_first_lanes_32((int)end))
+            : _mm256_andnot_si256(gops_first_lanes_64((int)begin), gops_first_lanes_64((int)end));
+    return sizeof(C) == 4 ? (vector)_mm256_maskload_ps((const void *)from, inside)
+                          : (vector)_mm256_maskload_pd((const void *)from, inside);
 #else
     C lanes[LANES] = {0};
     for (int64_t i = begin; i < end; i++) {
