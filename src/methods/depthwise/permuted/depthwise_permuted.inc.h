@@ -148,6 +148,15 @@ GOPS_INLINE bytes rounded(bytes sums, __m512 scale)
     return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), scale));
 }
 
+/* Rounds four vectors of sums. */
+GOPS_INLINE void round_sums(const permuted_filter *filter, bytes *sums)
+{
+    GOPS_UNROLL
+    for (int v = 0; v < 4; v++) {
+        sums[v] = rounded(sums[v], scale_of(filter));
+    }
+}
+
 /* Codes of four vectors that were rounded, in the order of gops_permuted_shape.order. */
 GOPS_INLINE bytes pack_codes(const setting *at, const bytes *numbers)
 {
@@ -226,10 +235,7 @@ GOPS_INLINE void store_group(const setting *at, const permuted_filter *filter, i
                    (int32_t *)(void *)filter->output + first, rows, width, sums, NV);
         return;
     }
-    GOPS_UNROLL
-    for (int v = 0; v < 4; v++) {
-        sums[v] = rounded(sums[v], scale_of(filter));
-    }
+    round_sums(filter, sums);
     __mmask16 masks[4];
     vector_masks(width, at->shape->vector_columns, masks, NV);
     store_codes(at, at->shape->columns, at->shape->vector_columns, filter->output + first, rows,

@@ -201,10 +201,7 @@ GOPS_INLINE void store_joined_codes(const setting *at, const permuted_filter *fi
                                     uint64_t all, const __mmask16 *masks, bytes *sums)
 {
     const gops_permuted_shape *shape = at->shape;
-    GOPS_UNROLL
-    for (int v = 0; v < 4; v++) {
-        sums[v] = rounded(sums[v], scale_of(filter));
-    }
+    round_sums(filter, sums);
     store_codes(at, 0, shape->vector_rows * shape->columns, filter->output + first * shape->columns,
                 1, all, masks, pack_codes(at, sums), 4);
 }

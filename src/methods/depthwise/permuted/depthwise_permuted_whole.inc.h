@@ -163,10 +163,7 @@ GOPS_INLINE void whole_filters(const setting *at, const gops_permuted_call *call
             store_whole_sums((int32_t *)(void *)filter.output, outputs, sums);
             continue;
         }
-        GOPS_UNROLL
-        for (int v = 0; v < 4; v++) {
-            sums[v] = rounded(sums[v], scale_of(&filter));
-        }
+        round_sums(&filter, sums);
         _mm512_mask_storeu_epi8(filter.output, stored, pack_codes(at, sums));
     }
 }
