@@ -244,9 +244,9 @@ static void explain(gops_plan *plan, const gops_direct_layout *p)
     }
     snprintf(plan->why, sizeof plan->why,
              "the input where it lies, without taps on padding: tiles of %lldx%lld pixels by %lld "
-             "channels%s, C_IN %lld in blocks of %lld, estimated %.3f ms",
+             "channels%s, C_IN %lld in blocks of %lld",
              (long long)p->rows, (long long)p->pixels, (long long)p->mr, shared,
-             (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
+             (long long)plan->conv.channels_in, (long long)p->depth_block);
 }
 
 gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)

@@ -162,9 +162,9 @@ gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limi
         p->runs * p->panel_items * p->block_items * gops_ceil_div(conv->groups, p->item_groups);
     snprintf(plan->why, sizeof plan->why,
              "a kernel of 1 on the input where it lies: tiles of %lld channels by %lld pixels%s, "
-             "each weight read in order, estimated %.3f ms",
+             "each weight read in order",
              (long long)(gops_even_size(&p->blocks, 0) * kernels->lanes),
              (long long)gops_min(p->columns, kernels->max_columns),
-             p->across_images ? " of several images" : "", plan->cost / 1e6);
+             p->across_images ? " of several images" : "");
     return GOPS_OK;
 }

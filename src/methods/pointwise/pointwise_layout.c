@@ -310,13 +310,13 @@ static void pointwise_explain(gops_plan *plan, const gops_pointwise_layout *p)
 {
     snprintf(plan->why, sizeof plan->why,
              "a kernel of 1 on the input%s: tiles of %lld channels by %lld pixels, C_IN "
-             "%lld in blocks of %lld, estimated %.3f ms",
+             "%lld in blocks of %lld",
              p->gathers  ? ", gathered by panels"
              : p->copies ? ", copied by panels"
                          : " where it lies",
              (long long)gops_even_size(&p->blocks, 0),
              (long long)(gops_even_size(&p->panels, 0) * p->unit),
-             (long long)plan->conv.channels_in, (long long)p->depth_block, plan->cost / 1e6);
+             (long long)plan->conv.channels_in, (long long)p->depth_block);
 }
 
 gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)

@@ -298,10 +298,9 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
     plan->cost = estimate(plan, p);
     snprintf(plan->why, sizeof plan->why,
              "%s, Winograd's F(%lld,%lld)%s: blocks of %lld tiles of %lldx%lld outputs by %lld "
-             "channels, estimated %.3f ms",
+             "channels",
              plan->quantized ? "exact" : "relaxed", (long long)m, (long long)(points - m + 1),
              form == GOPS_WINOGRAD_F3 ? " of the sub-convolutions" : "", (long long)p->block_tiles,
-             (long long)m, (long long)m, (long long)(p->block_vectors * kernels->lanes),
-             plan->cost / 1e6);
+             (long long)m, (long long)m, (long long)(p->block_vectors * kernels->lanes));
     return GOPS_OK;
 }
