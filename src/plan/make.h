@@ -4,7 +4,7 @@
 
 #include "plan/plan.h"
 
-/* The options with every default filled in. */
+/* The options with every default filled in but that of max_workspace. */
 typedef struct gops_request {
     const char *algorithm; /* NULL: auto or fastest */
     bool fastest;          /* measure */

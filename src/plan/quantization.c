@@ -78,7 +78,7 @@ static gops_status check_scales_array(const gops_plan *plan, const gops_quantiza
     return GOPS_OK;
 }
 
-/* The scale at a channel, and what a scale of 0 means. */
+/* The filter's scale at a channel; 1 where none are given. */
 static float filter_scale(const gops_quantization *given, int64_t channel)
 {
     const int64_t count = given->filter_scales_count;
@@ -94,6 +94,7 @@ double gops_multiplier(const gops_plan *plan, const gops_quantization *read, int
                : (double)((const float *)read->filter_scales)[i];
 }
 
+/* What a scale of 0 means. */
 static float or_one(float scale)
 {
     return scale == 0 ? 1 : scale;

@@ -7,7 +7,7 @@
  * Parameters:
  *
  *   T                 type: an element of the data, of 32 bits at most
- *   LANE              type: a position of the copy: a lane, or for AMX all lanes of a block of planes
+ *   LANE              type: a position of the copy: a lane, or, blocked, all lanes of a block of planes
  *   CHANNELS          int: how many make a LANE
  *   FILLS_UP(first)   what the rows of channels beyond the last one are, in place of `const T *`; the
  *                     argument is the row of the lane's first channel
