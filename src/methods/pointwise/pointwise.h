@@ -67,13 +67,13 @@ typedef struct gops_pointwise_row {
     int64_t count;
 } gops_pointwise_row;
 
-/* A panel whose pixels are gathered, because they do not lie together. */
-typedef struct gops_pointwise_panel {
+/* How the pixels of a panel are gathered, which do not lie together. */
+typedef struct gops_pointwise_gather {
     const gops_pointwise_row *rows;
     int64_t row_count;
     int64_t stride;
     int64_t ld; /* from one k to the next in the copy; whole vectors */
-} gops_pointwise_panel;
+} gops_pointwise_gather;
 
 /*
  * The form for few pixels, in which a vector holds output channels: a tile is some vectors of
@@ -122,7 +122,7 @@ typedef struct gops_pointwise {
                        int64_t count);
     /* to[k * ld + i] = pixel i of the panel of from[k * from_ld], and 0 after the last one, which
      * is less than a vector. Writes up to a vector beyond the end. */
-    void (*gather_panel)(void *to, const gops_pointwise_panel *panel, const void *from,
+    void (*gather_panel)(void *to, const gops_pointwise_gather *gather, const void *from,
                          int64_t from_ld, int64_t depth);
     /* The other form: the tile of v vectors and c columns is
      * column_tiles[(v - 1) * max_columns + c - 1]. */

@@ -278,20 +278,20 @@ GOPS_INLINE void gather_vector(C *to, const C *from, int64_t stride, int64_t cou
     }
 }
 
-static void gather_rows(void *to, const gops_pointwise_panel *panel, const void *from,
+static void gather_rows(void *to, const gops_pointwise_gather *gather, const void *from,
                         int64_t from_ld, int64_t depth)
 {
-    const int64_t stride = panel->stride;
+    const int64_t stride = gather->stride;
     const C *plane = from;
     C *out = to;
-    for (int64_t k = 0; k < depth; k++, plane += from_ld, out += panel->ld) {
+    for (int64_t k = 0; k < depth; k++, plane += from_ld, out += gather->ld) {
         C *next = out;
         /* The tiles also multiply what follows the last pixel. If it were not set, it could be
          * denormals, which are slow, or raise a floating point exception. */
-        *(vector *)(out + panel->ld - LANES) = (vector){0};
-        for (int64_t r = 0; r < panel->row_count; r++) {
-            const C *at = plane + panel->rows[r].from;
-            for (int64_t left = panel->rows[r].count; left > 0;) {
+        *(vector *)(out + gather->ld - LANES) = (vector){0};
+        for (int64_t r = 0; r < gather->row_count; r++) {
+            const C *at = plane + gather->rows[r].from;
+            for (int64_t left = gather->rows[r].count; left > 0;) {
                 const int64_t count = left < LANES ? left : LANES;
                 gather_vector(next, at, stride, count);
                 next += count;

@@ -123,13 +123,13 @@ static void copy_panel(const pointwise_item *item, const pointwise_panel *panel,
     const unsigned char *channel = item->data + c * conv->data_pixels * bytes;
     if (p->gathers) {
         gops_pointwise_row rows[GOPS_POINTWISE_MAX_PIXELS];
-        const gops_pointwise_panel gathered = {
+        const gops_pointwise_gather gather = {
             .rows = rows,
             .row_count = gops_pointwise_list_rows(conv, panel->pixel, panel->count, rows),
             .stride = conv->axis[conv->axes - 1].stride,
             .ld = copy_ld(plan, panel),
         };
-        kernels->gather_panel(to, &gathered, channel, conv->data_pixels, depth);
+        kernels->gather_panel(to, &gather, channel, conv->data_pixels, depth);
     } else {
         kernels->copy_panel(to, panel->vectors, channel + panel->pixel * bytes, conv->data_pixels,
                             depth, panel->count);
