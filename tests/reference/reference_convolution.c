@@ -98,15 +98,56 @@ static void subtract_zero_points(sums *s, const gops_reference_zero_points *zero
     }
 }
 
-static void add_term(sums *s, int64_t output, int64_t data, int64_t filter)
+/* The sum of some of the products of one output element. */
+typedef struct output_sum {
+    long double value, magnitude;
+    int64_t terms;
+    uint64_t integer;
+} output_sum;
+
+/* Adds data[i data_step] filter[i filter_step] for every input channel i. */
+static void sum_reals(output_sum *to, int64_t channels, const long double *data, int64_t data_step,
+                      const long double *filter, int64_t filter_step)
+{
+    long double value = to->value, magnitude = to->magnitude;
+    for (int64_t i = 0; i < channels; i++) {
+        long double term = data[i * data_step] * filter[i * filter_step];
+        value += term;
+        magnitude += fabsl(term);
+    }
+    to->value = value;
+    to->magnitude = magnitude;
+    to->terms += channels;
+}
+
+static void sum_integers(output_sum *to, int64_t channels, const uint64_t *data, int64_t data_step,
+                         const uint64_t *filter, int64_t filter_step)
+{
+    uint64_t integer = to->integer;
+    for (int64_t i = 0; i < channels; i++)
+        integer += data[i * data_step] * filter[i * filter_step];
+    to->integer = integer;
+}
+
+/* The same, from the elements of these indices on. */
+static void sum_channels(const sums *s, output_sum *to, int64_t data, int64_t data_step,
+                         int64_t filter, int64_t filter_step)
+{
+    if (s->is_real)
+        sum_reals(to, s->g->c_in, s->data + data, data_step, s->filter + filter, filter_step);
+    else
+        sum_integers(to, s->g->c_in, s->data_integer + data, data_step, s->filter_integer + filter,
+                     filter_step);
+}
+
+static void add_sum(sums *s, int64_t output, const output_sum *part)
 {
     if (s->is_real) {
-        long double term = s->data[data] * s->filter[filter];
-        s->value[output] += term;
-        s->magnitude[output] += fabsl(term);
-        s->terms[output]++;
+        s->value[output] += part->value;
+        s->magnitude[output] += part->magnitude;
+        s->terms[output] += part->terms;
     } else {
-        s->integer[output] += s->data_integer[data] * s->filter_integer[filter];
+        s->integer[output] += part->integer;
     }
 }
 
@@ -143,20 +184,21 @@ static void conv_channel(sums *s, int64_t n, int64_t group, int64_t co)
     int64_t data_size = product(g->data, g->spatial);
     int64_t kernel_size = product(g->kernel, g->spatial);
     int64_t output_channel = group * g->c_out + co;
+    int64_t data = (n * g->groups + group) * g->c_in * data_size;
+    int64_t filter = output_channel * g->c_in * kernel_size;
     int64_t p[GOPS_MAX_SPATIAL] = {0};
     int64_t output = (n * g->groups * g->c_out + output_channel) * product(g->result, g->spatial);
     do {
+        output_sum total = {.terms = 0};
         int64_t k[GOPS_MAX_SPATIAL] = {0};
         int64_t k_index = 0;
         do {
             int64_t inside = window_index(g, p, k, g->data);
-            for (int64_t ci = 0; inside >= 0 && ci < g->c_in; ci++) {
-                int64_t data_channel = n * g->groups * g->c_in + group * g->c_in + ci;
-                int64_t filter = (output_channel * g->c_in + ci) * kernel_size + k_index;
-                add_term(s, output, data_channel * data_size + inside, filter);
-            }
+            if (inside >= 0)
+                sum_channels(s, &total, data + inside, data_size, filter + k_index, kernel_size);
             k_index++;
         } while (next_position(k, g->kernel, g->spatial));
+        add_sum(s, output, &total);
         output++;
     } while (next_position(p, g->result, g->spatial));
 }
@@ -167,8 +209,9 @@ static void deconv_channel(sums *s, int64_t n, int64_t group, int64_t co)
     const gops_reference_geometry *g = s->g;
     int64_t data_size = product(g->data, g->spatial);
     int64_t kernel_size = product(g->kernel, g->spatial);
-    int64_t output_size = product(g->result, g->spatial);
-    int64_t output_channel = (n * g->groups + group) * g->c_out + co;
+    int64_t data = (n * g->groups + group) * g->c_in * data_size;
+    int64_t filter = (group * g->c_in * g->c_out + co) * kernel_size;
+    int64_t output = ((n * g->groups + group) * g->c_out + co) * product(g->result, g->spatial);
     int64_t p[GOPS_MAX_SPATIAL] = {0};
     int64_t p_index = 0;
     do {
@@ -176,11 +219,11 @@ static void deconv_channel(sums *s, int64_t n, int64_t group, int64_t co)
         int64_t k_index = 0;
         do {
             int64_t inside = window_index(g, p, k, g->result);
-            for (int64_t ci = 0; inside >= 0 && ci < g->c_in; ci++) {
-                int64_t data_channel = (n * g->groups + group) * g->c_in + ci;
-                int64_t filter = ((group * g->c_in + ci) * g->c_out + co) * kernel_size + k_index;
-                add_term(s, output_channel * output_size + inside,
-                         data_channel * data_size + p_index, filter);
+            if (inside >= 0) {
+                output_sum part = {.terms = 0};
+                sum_channels(s, &part, data + p_index, data_size, filter + k_index,
+                             g->c_out * kernel_size);
+                add_sum(s, output + inside, &part);
             }
             k_index++;
         } while (next_position(k, g->kernel, g->spatial));
