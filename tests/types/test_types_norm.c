@@ -61,6 +61,7 @@ static void check(const gops_problem *problem, const gops_problem_buffers *buffe
             if (in_place) {
                 run_in_place(problem, buffers);
             } else {
+                gops_problem_clear_output(problem, buffers);
                 gops_test_check(gops_problem_run(problem, buffers, &error) == GOPS_OK, "%s",
                                 error.message);
             }

@@ -289,6 +289,7 @@ int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
     gops_error error = {GOPS_OK, ""};
     gops_plan_info info = {.size = sizeof info};
     gops_plan_get_info(plan, &info, NULL);
+    gops_problem_clear_output(problem, buffers);
     const gops_status status = gops_problem_execute(problem, plan, buffers, NULL, 0, &error);
     return gops_test_check(status == GOPS_OK, "%s: %s", gops_problem_describe(problem, &text),
                            error.message) &&

@@ -277,6 +277,15 @@ gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *p
     return status;
 }
 
+void gops_problem_clear_output(const gops_problem *problem, const gops_problem_buffers *buffers)
+{
+    gops_reference_geometry geometry;
+    gops_tensor output;
+    gops_problem_reference_shape(problem, &geometry, &output);
+    memset(buffers->output.memory, 0xff,
+           (size_t)gops_test_elements(&output) * gops_test_type_bytes(output.type));
+}
+
 gops_status gops_problem_run(const gops_problem *problem, const gops_problem_buffers *buffers,
                              gops_error *error)
 {

@@ -120,6 +120,10 @@ gops_status gops_problem_execute(const gops_problem *problem, const gops_plan *p
                                  const gops_test_guarded *workspace, size_t workspace_bytes,
                                  gops_error *error);
 
+/* Fills the output with 0xff, NaN in every floating point type: what an execution does not write is then not what
+ * the one before wrote. */
+void gops_problem_clear_output(const gops_problem *problem, const gops_problem_buffers *buffers);
+
 /* Makes the plan, executes it, destroys it. */
 gops_status gops_problem_run(const gops_problem *problem, const gops_problem_buffers *buffers,
                              gops_error *error);

@@ -70,6 +70,7 @@ static void run_everywhere(const gops_problem *problem, const format *f,
         if (!runs)
             continue;
         setenv("GROUPOPS_ISA", gops_isa_name(isa, NULL), 1);
+        gops_problem_clear_output(problem, buffers);
         gops_status status = gops_problem_run(problem, buffers, &error);
         gops_test_check(status == GOPS_OK, "%s: %s", gops_isa_name(isa, NULL), error.message);
         const void *got = buffers->output.memory;
