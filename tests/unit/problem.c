@@ -108,25 +108,47 @@ static gops_test_guarded random_buffer(const gops_tensor *tensor, gops_test_rand
     return buffer;
 }
 
+static gops_test_guarded buffer_of_mean(const gops_tensor *tensor, long double mean,
+                                        long double spread, gops_test_random *random)
+{
+    gops_test_guarded buffer = random_buffer(tensor, NULL);
+    for (int64_t i = 0; i < gops_test_elements(tensor); i++)
+        gops_test_set_real(tensor->type, buffer.memory, i,
+                           mean + spread * (long double)gops_test_random_real(random));
+    return buffer;
+}
+
+/* A mean beside the spread: none, a large one, and one that f8e4m3 does not reach. */
+static long double random_mean(const gops_problem *problem, gops_test_random *random)
+{
+    static const long double means[] = {0, 100, 1e4};
+    int most = problem->data.type == GOPS_F8E4M3 ? 1 : 2;
+    return means[gops_test_random_range(random, 0, most)];
+}
+
+gops_problem_buffers gops_problem_buffers_of_mean(const gops_problem *problem, long double mean,
+                                                  long double spread, gops_test_random *random)
+{
+    const gops_tensor c = gops_problem_coefficients(problem);
+    gops_problem_buffers buffers = {.data = buffer_of_mean(&problem->data, mean, spread, random)};
+    buffers.scale = random_buffer(&c, random);
+    buffers.bias = random_buffer(&c, random);
+    buffers.output = random_buffer(&problem->data, NULL);
+    return buffers;
+}
+
 gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
                                                  const gops_tensor *output,
                                                  gops_test_random *random)
 {
-    gops_problem_buffers buffers = {.data = random_buffer(&problem->data, random)};
+    gops_problem_buffers buffers = {.data.memory = NULL};
     if (problem->operation == GOPS_PROBLEM_NORM) {
-        /* A mean beside the spread: none, a large one, and one that f8e4m3 does not reach. */
-        static const long double means[] = {0, 100, 1e4};
-        int most = problem->data.type == GOPS_F8E4M3 ? 1 : 2;
-        long double mean = means[gops_test_random_range(random, 0, most)];
-        for (int64_t i = 0; i < gops_test_elements(&problem->data); i++) {
-            long double x = gops_test_get_real(problem->data.type, buffers.data.memory, i);
-            gops_test_set_real(problem->data.type, buffers.data.memory, i, x + mean);
-        }
-        gops_tensor c = gops_problem_coefficients(problem);
-        buffers.scale = random_buffer(&c, random);
-        buffers.bias = random_buffer(&c, random);
+        const long double mean = random_mean(problem, random);
+        buffers = gops_problem_buffers_of_mean(problem, mean, 1, random);
     } else {
+        buffers.data = random_buffer(&problem->data, random);
         buffers.weights = random_buffer(&problem->filter, random);
+        buffers.output = random_buffer(output, NULL);
     }
     if (problem->operation != GOPS_PROBLEM_NORM && problem->with_bias) {
         gops_tensor c = gops_problem_bias(problem, output);
@@ -140,7 +162,6 @@ gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
         gops_tensor residual = gops_problem_residual(problem, output);
         buffers.residual = random_buffer(&residual, random);
     }
-    buffers.output = random_buffer(output, NULL);
     return buffers;
 }
 

@@ -107,6 +107,10 @@ int gops_problem_reference_shape(const gops_problem *problem, gops_reference_geo
 gops_problem_buffers gops_problem_buffers_create(const gops_problem *problem,
                                                  const gops_tensor *output,
                                                  gops_test_random *random);
+/* Those of a normalization without residual whose data are uniformly distributed around a mean, up to
+ * `spread` away from it, and rounded to their type. */
+gops_problem_buffers gops_problem_buffers_of_mean(const gops_problem *problem, long double mean,
+                                                  long double spread, gops_test_random *random);
 void gops_problem_buffers_destroy(gops_problem_buffers *buffers);
 
 /* What the reference computes from the buffers. */

@@ -31,8 +31,7 @@ static void check(const gops_problem *problem, gops_problem_buffers *buffers)
     gops_reference_result_destroy(&result);
 }
 
-/* Data of the given mean and spread, uniformly distributed. Nothing where the type does not reach.
- */
+/* Nothing where the type does not reach. */
 static void with_mean(gops_problem problem, long double mean, long double spread)
 {
     uint64_t largest;
@@ -40,10 +39,7 @@ static void with_mean(gops_problem problem, long double mean, long double spread
     if (!isfinite(gops_test_get_real(problem.data.type, &largest, 0)))
         return;
     gops_test_random random = gops_test_random_start(gops_test_seed(), 61);
-    gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &problem.data, &random);
-    for (int64_t i = 0; i < gops_test_elements(&problem.data); i++)
-        gops_test_set_real(problem.data.type, buffers.data.memory, i,
-                           mean + spread * (long double)gops_test_random_real(&random));
+    gops_problem_buffers buffers = gops_problem_buffers_of_mean(&problem, mean, spread, &random);
     check(&problem, &buffers);
     gops_problem_buffers_destroy(&buffers);
 }
