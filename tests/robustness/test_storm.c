@@ -250,7 +250,7 @@ static void sixteen_threads(void)
         pthread_create(&threads[i], NULL, storm, &numbers[i]);
     }
     const double end = now() + seconds_wanted();
-    /* Two times around all problems, at least: then every thread has what its runtimes keep. */
+    /* Three times around all problems, at least: after two, every thread has what its runtimes keep. */
     for (; now() < end || rounds < 3 * PROBLEMS; rounds++) {
         pthread_barrier_wait(&barrier);
         pthread_barrier_wait(&barrier); /* nobody works between this and the next one */

@@ -74,7 +74,7 @@ static gops_problem shape_of(int index, gops_type type)
                   .dilations = LIST(3, 2),
                   .pads_begin = LIST(5, 1),
                   .pads_end = LIST(1, 3)}},
-        {.operation = GOPS_PROBLEM_CONV, /* a row longer than a piece of plain_conv.c */
+        {.operation = GOPS_PROBLEM_CONV, /* a row longer than a block of methods/nonfinite */
          .data = GOPS_TEST_TENSOR(type, 2, 2, 541),
          .filter = GOPS_TEST_TENSOR(type, 2, 3, 1, 7),
          .conv = {.pads_begin = LIST(3), .pads_end = LIST(3)}},
