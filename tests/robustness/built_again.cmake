@@ -37,6 +37,9 @@ if(FLAGS) # else the toolchain's own
   string(REPLACE ";" " " flags "${FLAGS}")
   list(APPEND how "-DCMAKE_C_FLAGS=${flags}")
 endif()
+if(FLAGS MATCHES "-flto") # of the library once, not in each program again
+  list(APPEND how -DGROUPOPS_TEST_LIBRARY=groupops)
+endif()
 
 # run(command...): ends the test where the command fails.
 function(run)
@@ -55,7 +58,7 @@ if(COMMAND)
   list(FILTER ISAS EXCLUDE REGEX "not on this processor")
   list(JOIN ISAS "\\;" ISAS)
 endif()
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BINARY} -G Ninja ${how} -DCMAKE_BUILD_TYPE=${BUILD}
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BINARY} -G Ninja ${how} -DCMAKE_BUILD_TYPE=${BUILD} -DCMAKE_C_FLAGS_DEBUG=-g1
     -DGROUPOPS_BLAS=${BLAS} -DGROUPOPS_HARDEN=OFF -DGROUPOPS_TOOL=OFF -DGROUPOPS_ORT=OFF
     "-DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS}" "-DGROUPOPS_ISAS=${ISAS}")
 run(${CMAKE_COMMAND} --build ${BINARY} --parallel 2 --target ${targets})
