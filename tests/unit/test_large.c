@@ -189,14 +189,14 @@ static void norm_beyond_2_31_elements(void)
     gops_plan_destroy(plan);
     /* The ramp's variance is (1 + step) / 3; rounding it to f32 adds less than u^2. An element is
      * then known to the 4 roundings of reference_normalization.c and its own, of at most 12.2. */
-    const double root = __builtin_sqrt((1 + step) / 3 + 1e-5);
+    const double factor = 1 / __builtin_sqrt((1 + step) / 3 + 1e-5);
     const double bound = 5 * 0x1p-24 * 12.2;
     int64_t wrong = 0, first = -1;
     for (int64_t i = 0; i < count; i++) {
         int channel = i >= size;
         double x = (double)(float)((double)i * step - 1);
         double error_here =
-            (double)data[i] - ((double)scale[channel] * x / root + (double)bias[channel]);
+            (double)data[i] - ((double)scale[channel] * x * factor + (double)bias[channel]);
         int bad = !(error_here <= bound && error_here >= -bound);
         first = wrong == 0 && bad ? i : first;
         wrong += bad;
