@@ -11,7 +11,7 @@ set(ENV{CFLAGS} "")
 if(SUBDIRECTORY)
   list(APPEND arguments -DSUBDIRECTORY=ON -DGROUPOPS_INSTALL=ON -DGROUPOPS_KERNEL_OPTIMIZATION=-O0
                         -DCMAKE_BUILD_TYPE=Debug -DEXPECTED_CMAKE_BUILD_TYPE=Debug
-                        -Dgroupops_compiler_has_avx2=OFF -Dgroupops_compiler_has_avx512=OFF
+                        -DGROUPOPS_ISAS=portable
                         -DCMAKE_INSTALL_LIBDIR=${BUILD}-absolute/lib
                         -DCMAKE_INSTALL_INCLUDEDIR=${BUILD}-absolute/headers)
 endif()
