@@ -127,8 +127,8 @@ gops_status gops_mpi_execute_norm(const gops_mpi_plan *plan, const gops_argument
         if (status == GOPS_OK) {
             merge(all, count, plan->distribution->space_ranks);
             write_moments(plan, given, all, count);
+            arguments.moments = all;
         }
-        arguments.moments = all;
     }
     if (status == GOPS_OK && plan->normalize != NULL) {
         status = gops_execute(plan->normalize, &arguments, error);

@@ -1,6 +1,6 @@
 /* ort_empty.h: convolutions whose sums are empty, because the data has size 0 on a spatial axis or, if
- * they are transposed, no channel. The library refuses them. The runtime's own provider returns the bias if its formula
- * for the output's size gives at least 1, and a model with open shapes may rely on that. */
+ * they are transposed, no channel. The library refuses them. The runtime's own provider returns the bias
+ * if its formula for the output's size gives at least 1, and a model with open shapes may rely on that. */
 #ifndef GROUPOPS_ENGINES_ORT_EMPTY_H
 #define GROUPOPS_ENGINES_ORT_EMPTY_H
 

@@ -94,6 +94,13 @@ static void destroy(ort_compute_info *info)
     free(self);
 }
 
+/* What has slopes is not quantized. */
+static bool fold(gops_ort_compute *self, const gops_ort_claim *claim)
+{
+    return self->sloped > 0 ? gops_ort_make_slopes(claim, &self->folded)
+                            : gops_ort_fold(claim, &self->operation, &self->folded, &self->bias);
+}
+
 ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                     const char *const *inputs, size_t input_count,
                                     ort_compute_info **info)
@@ -109,10 +116,7 @@ ort_status *gops_ort_compute_create(gops_ort_runtime *runtime, const gops_ort_cl
     self->sloped = claim->slopes.count > 0 ? claim->channels : 0;
     snprintf(self->name, sizeof self->name, "%s", claim->nodes[0]->name);
     ort_status *status = find_positions(self, claim, inputs, input_count);
-    const bool kept =
-        self->sloped > 0 ? gops_ort_make_slopes(claim, &self->folded) /* then it is not quantized */
-                         : gops_ort_fold(claim, &self->operation, &self->folded, &self->bias);
-    if (status == NULL && !kept) {
+    if (status == NULL && !fold(self, claim)) {
         status = gops_ort_no_memory(runtime, "a node's constants");
     }
     if (status == NULL) {
