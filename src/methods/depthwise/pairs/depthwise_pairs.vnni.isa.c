@@ -90,6 +90,9 @@ GOPS_INLINE void add_taps(const gops_depthwise_pairs_call *call, const pairs_pla
         for (int v = 0; v < COUNT; v += STEP == 1 ? 2 : 1) {
             const int64_t at = STEP == 1 ? v * LANES : v * 2 * LANES;
             words pairs = *(const words *)(const void *)(from + at);
+            if (STEP == 1) {
+                GOPS_IN_REGISTER(pairs);
+            }
             sum[v] = add_pairs(sum[v], pairs, even);
             if (APART) {
                 pairs = *(const words *)(const void *)(from + at + 1);
