@@ -14,15 +14,15 @@
 enum { CHANNELS = 64, GROUPS = 16, THREADS = 2, PLANS = 8, MAX_BATCH = 3, SIDE = 20 };
 
 /* The engine's threads. A real one keeps them waiting; this one starts them for each loop. */
-typedef struct share {
+typedef struct work {
     void (*task)(void *argument, int64_t index);
     void *argument;
     int64_t index;
-} share;
+} work;
 
-static void *run_share(void *given)
+static void *run_work(void *given)
 {
-    const share *mine = given;
+    const work *mine = given;
     mine->task(mine->argument, mine->index);
     return NULL;
 }
@@ -30,19 +30,19 @@ static void *run_share(void *given)
 static int parallel_for(void *context, void (*task)(void *argument, int64_t index), void *argument,
                         int64_t count)
 {
-    share shares[THREADS];
+    work works[THREADS];
     pthread_t threads[THREADS];
     int64_t started = 0;
     (void)context;
     for (int64_t i = 0; i < count; i++) {
-        shares[i] = (share){task, argument, i};
+        works[i] = (work){task, argument, i};
     }
     while (started < count - 1 &&
-           pthread_create(&threads[started], NULL, run_share, &shares[started]) == 0) {
+           pthread_create(&threads[started], NULL, run_work, &works[started]) == 0) {
         started++;
     }
     for (int64_t i = started; i < count; i++) { /* the last one, and those without a thread */
-        run_share(&shares[i]);
+        run_work(&works[i]);
     }
     for (int64_t i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);
