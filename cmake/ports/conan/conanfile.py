@@ -4,6 +4,7 @@ import os
 import re
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load, rm, rmdir
 
@@ -31,6 +32,10 @@ class GroupopsConan(ConanFile):
 
     def layout(self):
         cmake_layout(self)
+
+    def validate(self):
+        if self.options.tool and not self.options.shared:
+            raise ConanInvalidConfiguration("tool=True needs shared=True: the command is linked with libgroupops.so")
 
     def requirements(self):
         self.requires("openblas/[>=0.3.21 <0.4]")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 
 
 def recipe_of(folder, name):
@@ -29,6 +30,7 @@ RECIPE_FOLDER = sys.argv[1]
 
 def create(kind, shared):
     recipe = kind(RECIPE_FOLDER, SETTINGS, {"shared": shared})
+    recipe.validate()
     recipe.set_version()
     assert recipe.version == VERSION, recipe.version
     recipe.base_folder = FOLDER
@@ -43,6 +45,14 @@ def create(kind, shared):
     recipe.package_info()
     recipe.stand_in_libraries = "" if shared else BLAS  # the dependency's own, which Conan would add
     return recipe
+
+
+def refuses_static_tool(kind):
+    try:
+        kind(RECIPE_FOLDER, SETTINGS, {"shared": False, "tool": True}).validate()
+    except ConanInvalidConfiguration as error:
+        return "tool" in str(error)
+    return False
 
 
 def test(made, shared):
@@ -70,6 +80,7 @@ def main():
     kind = recipe_of(RECIPE_FOLDER, "recipe")
     fields = {name for name, value in vars(kind).items() if not name.startswith("_") and not callable(value)}
     assert fields <= KNOWN and kind.license == "MIT" and kind.default_options.keys() == kind.options.keys(), fields
+    assert refuses_static_tool(kind)
     for shared in (True, False):
         made = create(kind, shared)
         there = sorted(os.listdir(os.path.join(made.package_folder, "lib")))
