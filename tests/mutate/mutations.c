@@ -25,9 +25,9 @@
 
 /* Parts of names, in lower case. */
 static const char *const left_out[] = {
-    "snprintf", "gops_fail",   "refuse", "why",   /* messages */
-    "assert",   "unreachable",                    /* what only a bug can break */
-    "prefetch", "ahead",       "asks",   "claim", /* what only moves data into caches */
+    "snprintf", "gops_fail",   "refuse", "why", /* messages */
+    "assert",   "unreachable",                  /* what only a bug can break */
+    "prefetch", "ahead",                        /* what only moves data into caches */
     "estimate", "cost",        "cycles", "worth", "_ns", "seconds",
 };
 
