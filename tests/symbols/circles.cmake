@@ -6,7 +6,6 @@ execute_process(COMMAND ${NM} --extern-only --format=posix --print-file-name ${L
                 OUTPUT_VARIABLE text ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" lines "${text}")
 set(wanted "")
-set(objects 0)
 foreach(line IN LISTS lines)
   if(NOT line MATCHES "\\[([^]]+)\\]: ([^ ]+) ([A-Za-z])")
     continue()

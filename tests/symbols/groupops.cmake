@@ -24,7 +24,7 @@ if(NOT declared STREQUAL wanted)
 endif()
 
 symbol_names(exported --dynamic --defined-only)
-list(REMOVE_ITEM exported GROUPOPS_0.1) # the version itself
+list(FILTER exported EXCLUDE REGEX "^GROUPOPS_[0-9.]+$") # the version itself
 set(missing ${wanted})
 list(REMOVE_ITEM missing ${exported})
 set(surplus ${exported})
