@@ -245,9 +245,9 @@ static void little_workspace(void)
 {
     static const char *const algorithms[] = {"auto", "depthwise/permuted", "depthwise/shuffle",
                                              "depthwise/masked"};
-    enum { MOST_CHANNELS = 48, IMAGES = 5, ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
+    enum { MAX_CHANNELS = 48, IMAGES = 5, ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
     int made = 0;
-    for (int i = 0; i < 2 * ALGORITHMS * MOST_CHANNELS; i++) {
+    for (int i = 0; i < 2 * ALGORITHMS * MAX_CHANNELS; i++) {
         const bool bytes = i % 2 == 0;
         const int64_t channels = 1 + i / 2 / ALGORITHMS;
         const gops_type type = bytes ? GOPS_U8 : GOPS_BF16;
@@ -279,7 +279,7 @@ static void little_workspace(void)
         gops_plan_destroy(tight);
         gops_plan_destroy(part);
     }
-    gops_test_check(made >= MOST_CHANNELS, "only %d plans had a workspace", made);
+    gops_test_check(made >= MAX_CHANNELS, "only %d plans had a workspace", made);
 }
 
 /* Dense layers on large planes are gemm's, where nothing else is asked for. */

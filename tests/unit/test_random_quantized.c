@@ -205,15 +205,14 @@ static int run_algorithm(trial *t, const char *algorithm)
  * MemorySanitizer, thousands of them take minutes. */
 static int is_for_real_amx(const trial *t)
 {
-    enum { MOST_TILES = 2000, PIXELS = 16 };
+    enum { MAX_TILES = 2000, PIXELS = 16 };
     int64_t taps = 1, pixels = 1;
     for (int32_t i = 2; i < t->output.rank; i++) {
         taps *= t->problem.filter.dims[i + 1];
         pixels *= t->output.dims[i];
     }
     return strcmp(gops_isa(), "amx_emulated") == 0 &&
-           t->output.dims[0] * t->problem.filter.dims[0] * taps * (pixels / PIXELS + 1) >
-               MOST_TILES;
+           t->output.dims[0] * t->problem.filter.dims[0] * taps * (pixels / PIXELS + 1) > MAX_TILES;
 }
 
 static void run_isa(void *context)

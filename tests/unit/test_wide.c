@@ -19,7 +19,7 @@ static const int64_t channels_in[] = {9, 32, 37, 63, 64, 65, 131};
 enum {
     OUTS = sizeof channels_out / sizeof channels_out[0],
     INS = sizeof channels_in / sizeof channels_in[0],
-    MOST_PRODUCTS = 50000000, /* with those of padding, at strides of one */
+    MAX_PRODUCTS = 50000000, /* with those of padding, at strides of one */
 };
 
 static const char *const isas[] = {"amx_emulated", "amx"};
@@ -121,7 +121,7 @@ static gops_problem few_channels(gops_problem_operation operation, int n, gops_t
     for (;;) {
         const gops_problem p = any_few_channels(operation, n, random);
         const int64_t channels = p.data.dims[1];
-        if (gops_test_elements(&p.data) / channels * gops_test_elements(&p.filter) <= MOST_PRODUCTS)
+        if (gops_test_elements(&p.data) / channels * gops_test_elements(&p.filter) <= MAX_PRODUCTS)
             return p;
     }
 }

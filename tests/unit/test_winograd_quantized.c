@@ -5,13 +5,13 @@
 #include "every_plan.h"
 #include "harness.h"
 
-enum { MOST_CHANNELS = 917, MOST_TRANSPOSED = 2064 };
+enum { MAX_CHANNELS = 917, MAX_TRANSPOSED = 2064 };
 
 /* All data and all weights are 255 from their zero points; the largest sum and the least one. */
 static void check_largest(const gops_plan *plan, int64_t outputs_count, uint8_t weight,
                           uint8_t zero_point, int64_t sum)
 {
-    static uint8_t data[MOST_TRANSPOSED * 9], weights[MOST_TRANSPOSED * 16];
+    static uint8_t data[MAX_TRANSPOSED * 9], weights[MAX_TRANSPOSED * 16];
     gops_quantization q = GOPS_QUANTIZATION_INIT;
     gops_packed_filter *filter;
     gops_error error = {GOPS_OK, ""};
@@ -53,17 +53,17 @@ static void check_most(gops_problem p, const char *form, int64_t outputs_count, 
 static void largest_sums_of_isa(void *context)
 {
     gops_problem p = {.operation = GOPS_PROBLEM_CONV,
-                      .data = {GOPS_U8, 4, {1, MOST_CHANNELS, 3, 3}},
-                      .filter = {GOPS_U8, 5, {1, 1, MOST_CHANNELS, 3, 3}}};
+                      .data = {GOPS_U8, 4, {1, MAX_CHANNELS, 3, 3}},
+                      .filter = {GOPS_U8, 5, {1, 1, MAX_CHANNELS, 3, 3}}};
     gops_problem q = {
         .operation = GOPS_PROBLEM_DECONV,
-        .data = {GOPS_U8, 4, {1, MOST_TRANSPOSED, 2, 2}},
-        .filter = {GOPS_U8, 5, {1, MOST_TRANSPOSED, 1, 4, 4}},
+        .data = {GOPS_U8, 4, {1, MAX_TRANSPOSED, 2, 2}},
+        .filter = {GOPS_U8, 5, {1, MAX_TRANSPOSED, 1, 4, 4}},
         .deconv = {.strides = {2, {2, 2}}, .pads_begin = {2, {2, 2}}, .pads_end = {2, {2, 2}}}};
     (void)context;
-    check_most(p, "winograd/f2", 1, INT64_C(255) * 255 * 9 * MOST_CHANNELS,
+    check_most(p, "winograd/f2", 1, INT64_C(255) * 255 * 9 * MAX_CHANNELS,
                "2 to 917 input channels, not 918");
-    check_most(q, "winograd/f3", 4, INT64_C(255) * 255 * 4 * MOST_TRANSPOSED,
+    check_most(q, "winograd/f3", 4, INT64_C(255) * 255 * 4 * MAX_TRANSPOSED,
                "2 to 2064 input channels, not 2065");
 }
 

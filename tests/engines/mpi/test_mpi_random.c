@@ -216,11 +216,11 @@ static void compare(subject *s, const gops_mpi_plan *plan)
 }
 
 /* Distributions are kept: making one waits for all ranks several times. */
-enum { MOST_KEPT = 256 };
+enum { MAX_KEPT = 256 };
 static struct {
     gops_mpi_grid grid;
     gops_mpi_distribution *made;
-} kept[MOST_KEPT];
+} kept[MAX_KEPT];
 static int kept_count;
 
 static void forget(void)
@@ -235,7 +235,7 @@ static const gops_mpi_distribution *distribution_of(const gops_mpi_grid *grid)
     for (int i = 0; i < kept_count; i++)
         if (memcmp(&kept[i].grid, grid, sizeof *grid) == 0)
             return kept[i].made;
-    if (kept_count == MOST_KEPT)
+    if (kept_count == MAX_KEPT)
         forget();
     kept[kept_count].grid = *grid;
     gops_status status =

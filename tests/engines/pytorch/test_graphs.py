@@ -20,7 +20,7 @@ from graph_models import (
 from groupops_torch import chain, override
 from support import LAYOUTS, within
 
-chain.LEAST_FOLDED = 0  # so that the small outputs of tests are folded, too
+chain.MIN_FOLDED = 0  # so that the small outputs of tests are folded, too
 
 
 class Case(unittest.TestCase):

@@ -16,7 +16,7 @@ from graph_models import uneven
 from groupops_torch import chain, kept, override
 from support import LAYOUTS, within
 
-chain.LEAST_FOLDED = 0  # so that the small outputs of tests are folded, too
+chain.MIN_FOLDED = 0  # so that the small outputs of tests are folded, too
 
 ACTIVATIONS = (
     nn.ReLU(), nn.ReLU(inplace=True), nn.ReLU6(), nn.Hardtanh(-0.75, 0.5), nn.LeakyReLU(0.3), nn.Sigmoid(), nn.Hardswish(),
@@ -112,7 +112,7 @@ class Values(Case):
 
     def test_small_outputs(self):
         """Those of PyTorch's are not worth folding."""
-        with within(), unittest.mock.patch.object(chain, "LEAST_FOLDED", 2 * 10 * 9 * 7 + 1):
+        with within(), unittest.mock.patch.object(chain, "MIN_FOLDED", 2 * 10 * 9 * 7 + 1):
             for layout, folded in zip(LAYOUTS, (True, False)):
                 self.setUp()
                 for _ in range(3):

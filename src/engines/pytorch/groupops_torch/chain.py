@@ -30,10 +30,10 @@ ACTIVATIONS = {
     nn.Hardsigmoid: lambda of: (binding.HARD_SIGMOID, 1 / 6, 0.5),
 }
 
-# The fewest elements of an output of PyTorch's whose normalization goes into the weights: comparing what those were made
-# of takes 20 to 30 us, PyTorch's normalization 5 us and half a nanosecond for each element (Intel Xeon, Granite Rapids
-# class).
-LEAST_FOLDED = 2**15
+# The fewest elements of an output of PyTorch's whose normalization goes into the weights: comparing what those were
+# made of takes 20 to 30 us, PyTorch's normalization 5 us and half a nanosecond for each element (Intel Xeon, Granite
+# Rapids class).
+MIN_FOLDED = 2**15
 
 _ZEROS = {axes: (0,) * axes for axes in KINDS.values()}
 
@@ -215,7 +215,7 @@ class Chain:
         weight, bias = tensors[0], tensors[1][0]
         stride, padding, dilation, groups = own["stride"], own["padding"], own["dilation"], own["groups"]
         lists = self.owner.decide(data, weight, bias, stride, padding, dilation, False, _ZEROS[self.axes], groups)
-        if lists is None and (self.norm is None or output.numel() < LEAST_FOLDED):
+        if lists is None and (self.norm is None or output.numel() < MIN_FOLDED):
             self.small = data.shape, data.stride()
             return
         call = Call(own, data, lists, plainly_channels_last(data), self.owner.accuracy)

@@ -17,17 +17,17 @@ LARGEST = 2**15
 MIN_EPSILON, MAX_EPSILON = 2.0**-126, 2.0**126
 
 # The fewest weights of a layer whose data is converted from channels_last: below, calls are what takes time.
-LEAST_CONVERTED = 2**16
+MIN_CONVERTED = 2**16
 
 # Pixels of an output, of all images, that are few: 14x14.
 FEW_PIXELS = 196
 
 # PyTorch 1.13 lowers the layers of one image of at most so many elements; ours pays from so many multiplications.
-LARGEST_LOWERED = 20480
-LEAST_LOWERED = 2**20
+MAX_LOWERED = 20480
+MIN_LOWERED = 2**20
 
-# Whether PyTorch computes by AVX-512. With AVX2 it takes 0.6 to 1.06 times as long as ours with data and output converted
-# for kernels of 1, 0.67 to 0.98 times where it lowers, 1.07 to 1.8 times for all others (AMD EPYC, Zen 3).
+# Whether PyTorch computes by AVX-512. With AVX2 it takes 0.6 to 1.06 times as long as ours with data and output
+# converted for kernels of 1, 0.67 to 0.98 times where it lowers, 1.07 to 1.8 times for all others (AMD EPYC, Zen 3).
 _WIDE = "usage: AVX512" in torch.__config__.show()
 
 # The types that PyTorch computes on every processor.
@@ -102,7 +102,7 @@ def _pays_converted(data, weight, strides):
     pixels. Of those that are converted, PyTorch takes 1.0 to 1.8 times as long (Intel Xeon, Granite Rapids class)."""
     if data.dtype is not torch.float32 or min(strides, default=0) < 1:
         return False
-    if not _WIDE and (weight.shape[2:].numel() == 1 or data.shape[0] == 1 and data.numel() <= LARGEST_LOWERED):
+    if not _WIDE and (weight.shape[2:].numel() == 1 or data.shape[0] == 1 and data.numel() <= MAX_LOWERED):
         return False
     pixels = data.shape[0] * data.shape[2] * data.shape[3] / (strides[0] * strides[-1])
     least = 2 if pixels <= FEW_PIXELS else 3
@@ -118,10 +118,10 @@ def _is_lowered(data, weight, strides, dilations, groups):
         and groups == 1
         and 1 < taps <= 9
         and data.shape[0] == 1
-        and data.numel() <= LARGEST_LOWERED
+        and data.numel() <= MAX_LOWERED
         and max(*strides, *dilations) == 1
         and data.dtype is torch.float32
-        and weight.numel() * data.numel() >= LEAST_LOWERED * data.shape[1]
+        and weight.numel() * data.numel() >= MIN_LOWERED * data.shape[1]
     )
 
 
@@ -130,7 +130,7 @@ def left_at_once(data, weight, strides, dilations, transposed, groups):
     network of channels_last tensors wait for the answer."""
     if plainly_channels_last(data):
         return transposed or not (
-            weight.numel() >= LEAST_CONVERTED and _pays_converted(data, weight, strides)
+            weight.numel() >= MIN_CONVERTED and _pays_converted(data, weight, strides)
             or _is_lowered(data, weight, strides, dilations, groups)
         )
     return data.dim() == weight.dim() > 2 and _is_tiny(data, weight, transposed, groups)

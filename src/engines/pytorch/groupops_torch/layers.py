@@ -20,7 +20,7 @@ KEPT_WORKSPACE = 2**22
 
 # The fewest elements of an image that contiguous() copies as a matrix: 50176 of 256 channels take 29 us so, and 47
 # as PyTorch copies them; 800000 take 0.7 ms and 4.8 (Intel Xeon, Granite Rapids class).
-LEAST_TRANSPOSED = 2**15
+MIN_TRANSPOSED = 2**15
 
 _of_thread = threading.local()
 
@@ -32,7 +32,7 @@ def _address(tensor):
 def contiguous(data, channels_last):
     """The tensor, or a contiguous copy; PyTorch transposes matrices faster than it copies images of
     channels_last."""
-    if channels_last and data.shape[0] == 1 and data.numel() >= LEAST_TRANSPOSED:
+    if channels_last and data.shape[0] == 1 and data.numel() >= MIN_TRANSPOSED:
         channels = data.shape[1]
         return data.as_strided((channels, data.numel() // channels), (1, channels)).contiguous().view(data.shape)
     return data.contiguous()
