@@ -2,10 +2,9 @@
 
 Of each Markdown file of the repository: every link within it leads to a file, and its anchor to a
 heading there; every block of C that begins with an #include compiles; blocks of Python and shell parse;
-the words of every line of code that runs groupops, and of groupops(1), are words that TOOL takes;
-./cmake/dev has the commands that are named; no line of prose is longer than 120 characters, no cell of a
-table longer than 200. Of each page below SITE: every link and picture leads to a
-file in it, and every anchor to an id.
+the words of every line of code that runs groupops, and of groupops(1), are words that TOOL takes; ./cmake/dev has
+the commands that are named; no line of prose is longer than 120 characters, no cell of a table longer than 200. Of
+each page below SITE: every link and picture leads to a file in it, and every anchor to an id.
 """
 
 import html.parser
@@ -117,6 +116,7 @@ def check_widths(where, prose):
 
 def check_markdown(root, tool):
     commands = re.findall(r"^command_(\w+)\(\)", (root / "cmake/dev").read_text(), re.M)
+    verbs = re.findall(r'"([a-z]+)": run_', (root / "tests/bench/run").read_text())
     paths = [path for path in sorted(root.rglob("*.md"))
              if path.relative_to(root).parts[0] not in ("build", ".git")]
     prose, blocks, anchors = {}, {}, {}
@@ -127,6 +127,11 @@ def check_markdown(root, tool):
     for path in paths:
         name = path.relative_to(root)
         check_widths(name, prose[path])
+        for command, verb in re.findall(r"\./cmake/dev ([a-z]+)(?: ([a-z]+))?", path.read_text()):
+            if command not in commands:
+                say(f"{name}: ./cmake/dev has no {command}")
+            if command == "bench" and verb and verb not in verbs:
+                say(f"{name}: ./cmake/dev bench has no {verb}")
         # A link's text may go on in the next line.
         for link in re.findall(r"\]\(([^()\s]+)\)", prose[path]) + \
                 re.findall(r"^\[[^]]+\]: +(\S+)$", prose[path], re.M):
@@ -142,9 +147,6 @@ def check_markdown(root, tool):
         for line in joined(blocks[path]):
             if line.startswith("groupops "):
                 lines += check_tool_line(name, line, tool)
-            for command in re.findall(r"^\./cmake/dev ([a-z]+)", line):
-                if command not in commands:
-                    say(f"{name}: ./cmake/dev has no {command}")
         for language, text in blocks[path]:
             if language == "python":
                 check_python(name, text)
