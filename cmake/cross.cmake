@@ -1,8 +1,7 @@
 # Builds for another processor, with Debian's cross compilers, and runs its tests under qemu-user, or
 # on the processor itself where it can run them: GROUPOPS_CROSS is aarch64, s390x (big endian) or
-# i386 (32 bits). `./cmake/dev cross NAME` brings
-# what it takes: the libraries for that processor are unpacked in build/cross-NAME-packages, so that
-# no foreign architecture has to be added to the system.
+# i386 (32 bits). `./cmake/dev cross NAME` brings what it takes: the libraries for that processor are
+# unpacked in build/cross-NAME-packages, so that no foreign architecture has to be added to the system.
 
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES GROUPOPS_CROSS)
 set(GROUPOPS_CROSS aarch64 CACHE STRING "The processor to build for: aarch64, s390x or i386")

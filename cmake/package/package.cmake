@@ -1,7 +1,6 @@
 # Debian packages, one for each component of the install rules, by the target `package` (CPack).
 # `./cmake/dev package` makes them in the preset `package`, which has Debian's folders and the OpenBLAS
-# that Debian's alternatives choose. finish_*.cmake.in do what Debian's
-# policy asks for beyond that.
+# that Debian's alternatives choose. finish_*.cmake.in do what Debian's policy asks for beyond that.
 #
 # The maintainer is the one of DEBFULLNAME and DEBEMAIL, as for Debian's own tools. With
 # SOURCE_DATE_EPOCH set the packages depend on the sources and the tools alone.

@@ -334,8 +334,8 @@ typedef struct gops_arguments {
 #define GOPS_WORKSPACE_ALIGNMENT 64
 
 /** Runs the plan. Reads the inputs, writes all of the output and the workspace and nothing else;
- * takes no lock. GOPS_INVALID: an argument is NULL, misaligned or too small, the filter was packed
- * for another layout, its residual_zero_point is not in the type of the residual, or a plan with
+ * takes no lock, but over OpenBLAS's serial build. GOPS_INVALID: an argument is NULL, misaligned or too small, the
+ * filter was packed for another layout, its residual_zero_point is not in the type of the residual, or a plan with
  * GOPS_MOMENTS_ONLY has nowhere to write them. GOPS_OUT_OF_MEMORY: no workspace was given and none could be had.
  * GOPS_HOST_FAILED: parallel_for said so. */
 GOPS_API gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
