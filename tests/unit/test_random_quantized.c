@@ -201,18 +201,21 @@ static int run_algorithm(trial *t, const char *algorithm)
     return good;
 }
 
-/* Each tap of 16 pixels of a group takes the emulation of AMX a whole tile: without optimization, and by
- * MemorySanitizer, thousands of them take minutes. */
+/* Each tap of 16 pixels, 16 outputs and 64 inputs takes the emulation of AMX a whole tile: without
+ * optimization, and by MemorySanitizer, thousands of them take minutes. */
 static int is_for_real_amx(const trial *t)
 {
-    enum { MAX_TILES = 2000, PIXELS = 16 };
-    int64_t taps = 1, pixels = 1;
+    enum { MAX_TILES = 2000, PIXELS = 16, OUTPUTS = 16, INPUTS = 64 };
+    const gops_problem *p = &t->problem;
+    const int64_t *filter = p->filter.dims;
+    const int input = p->operation == GOPS_PROBLEM_DECONV ? 1 : 2, output = 3 - input;
+    int64_t tiles = filter[0] * (filter[input] / INPUTS + 1) * (filter[output] / OUTPUTS + 1);
+    int64_t pixels = t->output.dims[0];
     for (int32_t i = 2; i < t->output.rank; i++) {
-        taps *= t->problem.filter.dims[i + 1];
+        tiles *= filter[i + 1];
         pixels *= t->output.dims[i];
     }
-    return strcmp(gops_isa(), "amx_emulated") == 0 &&
-           t->output.dims[0] * t->problem.filter.dims[0] * taps * (pixels / PIXELS + 1) > MAX_TILES;
+    return strcmp(gops_isa(), "amx_emulated") == 0 && tiles * (pixels / PIXELS + 1) > MAX_TILES;
 }
 
 static void run_isa(void *context)
