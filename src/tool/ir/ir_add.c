@@ -6,6 +6,7 @@
 #include "ir/ir_run.h"
 
 #include <string.h>
+#include <strings.h>
 
 bool gops_ir_is_bias(const gops_tensor *data, const gops_tensor *added, int64_t *channels)
 {
@@ -90,8 +91,8 @@ void gops_ir_broadcast(const gops_tensor *from, const void *elements, const gops
 bool gops_ir_read_broadcast(const gops_ir_run *run, int index, bool *none, gops_tool_error *error)
 {
     const char *broadcast = gops_ir_attribute_value(&run->model->layer[index], "auto_broadcast");
-    *none = broadcast != NULL && strcmp(broadcast, "none") == 0;
-    return broadcast == NULL || *none || strcmp(broadcast, "numpy") == 0 ||
+    *none = broadcast != NULL && strcasecmp(broadcast, "none") == 0;
+    return broadcast == NULL || *none || strcasecmp(broadcast, "numpy") == 0 ||
            gops_ir_refuse(run, index, error, "auto_broadcast \"%.40s\" is not run", broadcast);
 }
 

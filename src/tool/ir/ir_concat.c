@@ -48,6 +48,9 @@ static void copy_input(const gops_ir_step *step, const gops_ir_taken *taken, int
     const gops_tensor *to = &step->held.shape;
     size_t inner = gops_type_bytes(to->type);
     int64_t outer = 1;
+    if (step->bytes == 0) {
+        return; /* the other sizes may be any */
+    }
     for (int32_t axis = 0; axis < step->axis; axis++) {
         outer *= to->dims[axis];
     }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool read_list(const gops_ir_run *run, int index, const char *name, gops_list *list,
                       gops_tool_error *error)
@@ -26,7 +27,7 @@ static bool read_auto_pad(const gops_ir_run *run, int index, gops_auto_pad *auto
     const char *text = gops_ir_attribute_value(&run->model->layer[index], "auto_pad");
     *auto_pad = GOPS_AUTO_PAD_EXPLICIT;
     for (int i = 0; text != NULL && i < 4; i++) {
-        if (strcmp(text, names[i]) == 0) {
+        if (strcasecmp(text, names[i]) == 0) {
             *auto_pad = (gops_auto_pad)i;
             return true;
         }

@@ -230,6 +230,15 @@ static bool read_contents(gops_ir_model *model, const xmlNode *node, gops_ir_lay
                       error);
 }
 
+/* Layers of other sets of operations, such as a user's extension, may do something else. */
+static bool is_opset(const char *version)
+{
+    static const char digits[] = "0123456789", set[] = "opset";
+    const char *number = version + strlen(set);
+    return strncmp(version, set, strlen(set)) == 0 && *number >= '1' && *number <= '9' &&
+           number[strspn(number, digits)] == '\0';
+}
+
 static bool read_layers(gops_ir_model *model, const xmlNode *parent, gops_tool_error *error)
 {
     if (!count_children(parent, "layer", &model->layers, error)) {
@@ -254,6 +263,12 @@ static bool read_layers(gops_ir_model *model, const xmlNode *parent, gops_tool_e
         if (!gops_ir_is_run(layer->type)) {
             return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: a layer of this type is not run",
                                     gops_ir_call_layer(layer, &name));
+        }
+        const char *version = find_attribute(node, "version");
+        if (version != NULL && !is_opset(version)) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                    "%s: version \"%.40s\" is not run, only opset1 and later ones",
+                                    gops_ir_call_layer(layer, &name), version);
         }
         if (!read_contents(model, node, layer++, error)) {
             return false;
@@ -332,11 +347,12 @@ typedef xmlErrorPtr error_argument;
 #endif
 
 /* Where libxml2 has no parser context it reports a lack of memory only to this handler, and goes on
- * without the element or attribute. */
-static void note_no_memory(void *out_of_memory, error_argument problem)
+ * without the element or attribute. Behind another error it says so of texts that are too long. */
+static void note_first(void *first_code, error_argument problem)
 {
-    if (problem != NULL && problem->code == XML_ERR_NO_MEMORY) {
-        *(bool *)out_of_memory = true;
+    int *first = first_code;
+    if (problem != NULL && *first == XML_ERR_OK && problem->level == XML_ERR_FATAL) {
+        *first = problem->code;
     }
 }
 
@@ -351,8 +367,8 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
     if (count == 0) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "it is empty");
     }
-    bool out_of_memory = false;
-    xmlSetStructuredErrorFunc(&out_of_memory, note_no_memory);
+    int first_error = XML_ERR_OK;
+    xmlSetStructuredErrorFunc(&first_error, note_first);
     xmlParserCtxt *parser = xmlNewParserCtxt();
     if (parser == NULL) {
         xmlSetStructuredErrorFunc(NULL, NULL);
@@ -364,7 +380,7 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
                                              XML_PARSE_NOCDATA | XML_PARSE_COMPACT);
     xmlSetStructuredErrorFunc(NULL, NULL);
     bool done;
-    if (out_of_memory) {
+    if (first_error == XML_ERR_NO_MEMORY) {
         done = no_memory(error);
     } else if (document == NULL) {
         const xmlError *problem = xmlCtxtGetLastError(parser);

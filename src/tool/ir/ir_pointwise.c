@@ -5,6 +5,7 @@
 #include "ir/ir_run.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Plans output = data over [batch, channels, rest]: a depthwise convolution with a kernel of 1 whose
  * weights are 1. */
@@ -71,32 +72,52 @@ bool gops_ir_prepare_relu(gops_ir_run *run, int index, gops_tool_error *error)
     return true;
 }
 
-/* Computes the dimension that the shape leaves open (-1), so that there are `count` elements. */
-static bool resolve_unknown(gops_tensor *tensor, int unknown, int64_t count)
+/* Computes the dimension that the shape leaves open (-1), so that there are as many elements as in the input. Sizes
+ * that are `copied` from it count on neither side, as they may be 0. */
+static bool resolve_unknown(gops_tensor *tensor, int unknown, const gops_tensor *input,
+                            const bool *copied)
 {
-    int64_t known;
+    gops_tensor known = *tensor, others = *input;
+    int64_t count, known_count;
     if (unknown < 0) {
-        return gops_ir_count(tensor, &known) && known == count;
+        return gops_ir_count(tensor, &known_count) && gops_ir_count(input, &count) &&
+               known_count == count;
     }
-    tensor->dims[unknown] = 1;
-    if (!gops_ir_count(tensor, &known) || known == 0 || count % known != 0) {
+    known.dims[unknown] = 1;
+    for (int axis = 0; axis < known.rank; axis++) {
+        if (copied[axis]) {
+            known.dims[axis] = others.dims[axis] = 1;
+        }
+    }
+    if (!gops_ir_count(&known, &known_count) || !gops_ir_count(&others, &count) ||
+        known_count == 0 || count % known_count != 0) {
         return false;
     }
-    tensor->dims[unknown] = count / known;
+    tensor->dims[unknown] = count / known_count;
     return true;
+}
+
+/* Reads special_zero, false where it is missing. */
+static bool read_special_zero(const gops_ir_run *run, int index, bool *special,
+                              gops_tool_error *error)
+{
+    const char *text = gops_ir_attribute_value(&run->model->layer[index], "special_zero");
+    *special = text != NULL && (strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0);
+    return text == NULL || *special || strcasecmp(text, "false") == 0 || strcmp(text, "0") == 0 ||
+           gops_ir_refuse(run, index, error, "special_zero \"%.40s\" is neither true nor false",
+                          text);
 }
 
 bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
     const gops_tensor *input = gops_ir_input(run, index, 0);
-    const char *zero = gops_ir_attribute_value(&run->model->layer[index], "special_zero");
-    const bool special = zero != NULL && (strcmp(zero, "true") == 0 || strcmp(zero, "True") == 0 ||
-                                          strcmp(zero, "1") == 0);
     gops_ir_text text, shape;
-    int64_t count = 0;
+    bool special, fine = true, copied[GOPS_MAX_RANK] = {false};
     int unknown = -1;
-    bool fine = gops_ir_count(input, &count);
+    if (!read_special_zero(run, index, &special, error)) {
+        return false;
+    }
     const int rank = gops_ir_constant_input(run, index, 1, "the shape", step->output.dims, error);
     if (rank < 0) {
         return false;
@@ -111,6 +132,7 @@ bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error
         int64_t *dim = &step->output.dims[axis];
         if (*dim == 0 && special) {
             fine = fine && axis < input->rank;
+            copied[axis] = fine;
             *dim = fine ? input->dims[axis] : 0;
         } else if (*dim == -1) {
             fine = fine && unknown < 0;
@@ -119,7 +141,7 @@ bool gops_ir_prepare_reshape(gops_ir_run *run, int index, gops_tool_error *error
             fine = fine && *dim >= 0;
         }
     }
-    return (fine && resolve_unknown(&step->output, unknown, count)) ||
+    return (fine && resolve_unknown(&step->output, unknown, input, copied)) ||
            gops_ir_refuse(run, index, error, "the shape, %s, does not go with the input, %s",
                           gops_ir_call_tensor(&asked, &shape), gops_ir_call_tensor(input, &text));
 }

@@ -320,6 +320,28 @@ static void compressed(void)
     free(made);
 }
 
+/* Tensors without elements whose other sizes are large, or are copied by a Reshape. */
+static void nothing(void)
+{
+    static const int64_t shape[] = {0, -1};
+    const gops_tensor large = GOPS_TEST_TENSOR(GOPS_F32, INT64_C(1) << 40, 1, 0);
+    const gops_tensor none = GOPS_TEST_TENSOR(GOPS_F32, 0, 4);
+    tool_result *result = gops_test_allocate(sizeof *result);
+    ir_net *made = ir_net_begin(11, GOPS_F32, "f4");
+    void *x, *z;
+    const int x_layer = ir_net_parameter(made, "x", large, &x);
+    ir_net_result(made, "y", IR_LAYER(made, "j", "Concat", "axis=\"2\"", &large, x_layer));
+    const int z_layer = ir_net_parameter(made, "z", none, &z);
+    const int s = ir_net_const(made, "s", GOPS_TEST_TENSOR(GOPS_I64, 2), shape);
+    ir_net_result(made, "r",
+                  IR_LAYER(made, "v", "Reshape", "special_zero=\"TRUE\"", &none, z_layer, s));
+    ir_net_run(made, result);
+    free(x);
+    free(z);
+    free(result);
+    free(made);
+}
+
 /* Three tensors, joined along an axis that is given as a number from the first or from the last; one is
  * a constant. */
 static void check_concat(int at, int32_t axis, const char *attribute)
@@ -396,14 +418,10 @@ static void concat(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {{"concat", concat},
-                                           {"fused", fused},
-                                           {"not fused", not_fused},
-                                           {"sum of two", sum_of_two},
-                                           {"sums", sums},
-                                           {"conversions", conversions},
-                                           {"compressed", compressed},
-                                           {0}};
+    static const gops_test_case cases[] = {
+        {"concat", concat},         {"fused", fused},     {"not fused", not_fused},
+        {"sum of two", sum_of_two}, {"sums", sums},       {"conversions", conversions},
+        {"compressed", compressed}, {"nothing", nothing}, {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_values", cases);
     tool_folder_leave();
