@@ -161,9 +161,10 @@ static bool compare(const char *what, const char *name, ort_value *expected_valu
         return false;
     }
     for (int64_t i = 0; i < gops_test_elements(&tensor); i++) {
-        const double error = fabs((double)got[i] - (double)expected[i]);
+        const bool equal = got[i] == expected[i] || (isnan(got[i]) && isnan(expected[i]));
+        const double error = equal ? 0 : fabs((double)got[i] - (double)expected[i]);
         largest = fmax(largest, fabs((double)expected[i]));
-        worst = error <= worst ? worst : error; /* NaN too */
+        worst = error <= worst || isnan(worst) ? worst : error; /* NaN stays */
     }
     return gops_test_check(worst <= 2e-5 * largest, "%s: %s differs by %g, beside values to %g",
                            what, name, worst, largest);

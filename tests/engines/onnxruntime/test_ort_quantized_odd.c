@@ -264,18 +264,30 @@ static void chain(void)
     }
 }
 
+static bool is_zero_point(ort_value *output, unsigned char zero)
+{
+    gops_tensor tensor;
+    const unsigned char *values = output != NULL ? gops_ort_values(output, &tensor) : NULL;
+    bool is = values != NULL && gops_test_elements(&tensor) > 0;
+    for (int64_t i = 0; is && i < gops_test_elements(&tensor); i++) {
+        is = values[i] == zero;
+    }
+    return is;
+}
+
 /* Scales and zero points of a QLinearConv that come with the call, refused by what is wrong. */
 static void fed(void)
 {
     static const struct {
-        const char *refusal; /* NULL: there is an answer */
+        const char *refusal; /* NULL: there is an answer; where x_scale is 0 it is y's zero point */
         float x_scale, w_scales[CHANNELS], y_scale;
         int64_t w_count, zero_count, x_count;
     } calls[] = {
         {NULL, 0.05F, {0.02F, 0.03F, 0.04F, 0.05F}, 0.04F, CHANNELS, CHANNELS, 1},
         {NULL, 0.05F, {0.02F}, 0.04F, 1, CHANNELS, 1},
         {NULL, 0.05F, {0.02F, 0.03F, 0.04F, 0.05F}, 0.04F, CHANNELS, 1, 1},
-        {"x_scale", 0, {0.02F}, 0.04F, 1, 1, 1},
+        {NULL, 0, {0.02F}, 0.04F, 1, 1, 1},
+        {NULL, 0, {0.02F, 0.03F, 0.04F, 0.05F}, 1e-30F, CHANNELS, CHANNELS, 1},
         {"y_scale", 0.05F, {0.02F}, 0, 1, 1, 1},
         {"scale", -0.05F, {0.02F}, 0.04F, 1, 1, 1},
         {"scale", 0.05F, {0.02F, 0.03F, 0, 0.05F}, 0.04F, CHANNELS, 1, 1},
@@ -321,6 +333,8 @@ static void fed(void)
         ort_status *status = gops_ort_run(session, inputs, 8, &output);
         if (calls[i].refusal == NULL) {
             gops_ort_works(status, "QLinearConv with what is fed");
+            gops_test_check(calls[i].x_scale != 0 || is_zero_point(output, zeros[0]),
+                            "x_scale 0: the output is not its zero point");
         } else {
             gops_ort_is_refused(status, calls[i].refusal, calls[i].refusal);
         }
@@ -330,9 +344,57 @@ static void fed(void)
     free(model.bytes);
 }
 
+/* The block of a residual network of i8, whose scales are vectors of one element: the runtime makes one node of the Add
+ * and what is around it, if it does not see the QuantizeLinear before, and that node refuses them. */
+static void vectors_of_one(void)
+{
+    enum { VECTORS = 3 }; /* numbers, the zero point is a vector, the scale is */
+    static const int levels[] = {ORT_OPTIMIZE_NONE, ORT_OPTIMIZE_ALL};
+    const int64_t dims[] = {-1, 1, -1, -1}, w_dims[] = {1, 1, 1, 1}, x_dims[] = {1, 1, 3, 5},
+                  one = 1;
+    static signed char x[PIXELS], zero = 3, none = 0, weight = 64;
+    const float scale = 0.5F, w_scale = 0.01F;
+    gops_ort_load();
+    for (int which = 0; which < 2 * VECTORS; which++) {
+        const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, levels[which % 2], 1,
+                                                    false};
+        const int vector = which / 2;
+        const gops_ort_tensor input = {"x", ORT_INT8, 4, x_dims, x};
+        gops_onnx_builder builder;
+        gops_onnx_buffer model;
+        ort_session *session = NULL;
+        ort_value *output = NULL;
+        gops_onnx_build(&builder, 13);
+        gops_onnx_build_input(&builder, "x", GOPS_ONNX_INT8, 4, dims);
+        gops_onnx_build_constant(&builder, "s", GOPS_ONNX_FLOAT, vector == 2, &one, &scale, 4);
+        gops_onnx_build_constant(&builder, "z", GOPS_ONNX_INT8, vector == 1, &one, &zero, 1);
+        gops_onnx_build_constant(&builder, "w", GOPS_ONNX_INT8, 4, w_dims, &weight, 1);
+        gops_onnx_build_constant(&builder, "ws", GOPS_ONNX_FLOAT, 0, NULL, &w_scale, 4);
+        gops_onnx_build_constant(&builder, "wz", GOPS_ONNX_INT8, 0, NULL, &none, 1);
+        gops_onnx_build_node(&builder, "DequantizeLinear", "f", (const char *[]){"x", "s", "z"}, 3);
+        gops_onnx_build_node(&builder, "DequantizeLinear", "wf", (const char *[]){"w", "ws", "wz"},
+                             3);
+        gops_onnx_build_node(&builder, "Conv", "c", (const char *[]){"f", "wf"}, 2);
+        gops_onnx_build_node(&builder, "QuantizeLinear", "q", (const char *[]){"c", "s", "z"}, 3);
+        gops_onnx_build_node(&builder, "DequantizeLinear", "g", (const char *[]){"q", "s", "z"}, 3);
+        gops_onnx_build_node(&builder, "DequantizeLinear", "h", (const char *[]){"x", "s", "z"}, 3);
+        gops_onnx_build_node(&builder, "Add", "a", (const char *[]){"g", "h"}, 2);
+        gops_onnx_build_node(&builder, "QuantizeLinear", "y", (const char *[]){"a", "s", "z"}, 3);
+        gops_onnx_build_output(&builder, "y", GOPS_ONNX_INT8, 4, dims);
+        gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
+        if (gops_ort_works(gops_ort_open(&model, &settings, &session), "scales as vectors")) {
+            gops_ort_works(gops_ort_run(session, &input, 1, &output), "scales as vectors");
+        }
+        gops_ort_load()->release_value(output);
+        gops_ort_load()->release_session(session);
+        free(model.bytes);
+    }
+}
+
 int main(void)
 {
-    const gops_test_case cases[] = {{"chain", chain}, {"fed", fed}, {NULL, NULL}};
+    const gops_test_case cases[] = {
+        {"chain", chain}, {"fed", fed}, {"vectors_of_one", vectors_of_one}, {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, odd quantized models", cases);
     gops_ort_unload();
     return status;

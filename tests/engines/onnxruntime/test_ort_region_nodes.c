@@ -175,6 +175,23 @@ static void group_norm(void)
     }
 }
 
+/* Moments in another type are the runtime's. */
+static void stash_type(void)
+{
+    const int64_t six = 6;
+    for (int type = ORT_FLOAT; type <= ORT_FLOAT16; type += ORT_FLOAT16 - ORT_FLOAT) {
+        builder graph;
+        gops_ort_graph_images(&graph, 26, 21, 2, 6, 11, 13);
+        gops_ort_graph_constant(&graph, "scale", 1, &six, 0.5, 1.5);
+        gops_ort_graph_constant(&graph, "shift", 1, &six, -1, 1);
+        gops_ort_graph_node(&graph, "GroupNormalization", "y", FROM("x", "scale", "shift"));
+        gops_onnx_build_int(&graph.builder, "num_groups", 3);
+        gops_onnx_build_int(&graph.builder, "stash_type", type);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, "stash_type", type == ORT_FLOAT ? 1 : 0, type == ORT_FLOAT);
+    }
+}
+
 /* Slopes of rows, which are no channels, and slopes of channels for a batch normalization. */
 static void slopes(void)
 {
@@ -227,10 +244,15 @@ static void open_batch(void)
 int main(void)
 {
     const gops_test_case cases[] = {
-        {"pools", pools},           {"misjudged_pool", misjudged_pool},
-        {"means", means},           {"group_norm", group_norm},
-        {"slopes", slopes},         {"other_gates", other_gates},
-        {"open_batch", open_batch}, {NULL, NULL},
+        {"pools", pools},
+        {"misjudged_pool", misjudged_pool},
+        {"means", means},
+        {"group_norm", group_norm},
+        {"stash_type", stash_type},
+        {"slopes", slopes},
+        {"other_gates", other_gates},
+        {"open_batch", open_batch},
+        {NULL, NULL},
     };
     const int status = gops_test_main("ONNX Runtime, nodes of regions", cases);
     gops_ort_unload();

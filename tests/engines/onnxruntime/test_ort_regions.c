@@ -4,6 +4,8 @@
 
 #include "harness.h"
 
+#include <math.h>
+
 typedef gops_ort_graph_builder builder;
 
 #define FROM(...) GOPS_ORT_FROM(__VA_ARGS__)
@@ -288,15 +290,16 @@ static void within(void)
 }
 
 /* Sizes that the runtime infers and its kernels do not make: 10 times 0.7 in floats is 7; output_padding beside
- * SAME_UPPER; a window of ceil_mode that begins on padding, read within a node too. */
+ * SAME_UPPER; a window of ceil_mode that begins on padding, read within a node too; dilations beside SAME_UPPER, where
+ * what is added to the sum has another shape besides. */
 static void misjudged(void)
 {
     const float scales[] = {1, 1, 0.7F, 1}, larger[] = {1, 1, 1.9F, 1};
     const int64_t four = 4, dims[] = {4, 2, 2, 2};
-    for (int what = 0; what < 5; what++) {
+    for (int what = 0; what < 7; what++) {
         builder graph;
         gops_onnx_builder inner;
-        gops_ort_graph_images(&graph, 40 + (uint64_t)what, what < 4 ? 17 : 7, 1, 4,
+        gops_ort_graph_images(&graph, 40 + (uint64_t)what, what == 4 ? 7 : 17, 1, 4,
                               what < 2 || what == 4 ? 10 : 4, 4);
         if (what == 4) {
             gops_ort_graph_node(&graph, "Upsample", "r", FROM("x"));
@@ -311,6 +314,12 @@ static void misjudged(void)
             gops_ort_graph_node(&graph, "ConvTranspose", "r", FROM("x", "weights"));
             gops_ort_graph_ints(&graph, "strides", 2, 2, 2, 0, 0);
             gops_ort_graph_ints(&graph, "output_padding", 2, 1, 1, 0, 0);
+            gops_onnx_build_string(&graph.builder, "auto_pad", "SAME_UPPER");
+        } else if (what > 4) {
+            const int64_t dilation = what == 5 ? 2 : 4;
+            gops_ort_graph_node(&graph, "MaxPool", "r", FROM("x"));
+            gops_ort_graph_ints(&graph, "kernel_shape", 2, 2, 2, 0, 0);
+            gops_ort_graph_ints(&graph, "dilations", 2, dilation, dilation, 0, 0);
             gops_onnx_build_string(&graph.builder, "auto_pad", "SAME_UPPER");
         } else {
             gops_ort_graph_node(&graph, "MaxPool", "r", FROM("x"));
@@ -335,6 +344,9 @@ static void misjudged(void)
                 gops_onnx_build_graph(&graph.builder, branch == 0 ? "then_branch" : "else_branch",
                                       &inner);
             }
+        } else if (what == 6) {
+            gops_ort_graph_conv(&graph, "a", "r", 4, 4, 1, 1);
+            gops_ort_graph_node(&graph, "Add", "y", FROM("a", "x"));
         } else {
             gops_ort_graph_conv(&graph, "a", "r", what == 1 ? 2 : 4, 4, 1, 1);
             gops_ort_graph_conv(&graph, "b", "a", 4, 4, 1, 1);
@@ -382,6 +394,39 @@ static void one_bound(void)
         gops_ort_graph_output(&graph, "y");
         gops_ort_graph_check(&graph, which == 0 ? "no largest" : "no least", 3, 1);
     }
+}
+
+/* Additions of zeros of either sign, told apart by their reciprocals, and windows of which the last value is NaN, which
+ * is left out. */
+static void signs_and_nans(void)
+{
+    enum { SIDE = 17, PIXELS = SIDE * SIDE };
+    static float added[PIXELS];
+    const int64_t plane[] = {1, SIDE, SIDE};
+    builder graph;
+    gops_ort_graph_images(&graph, 24, 13, 2, 3, 7, 9);
+    gops_ort_graph_constant(&graph, "zero", 0, NULL, 0, 0);
+    gops_ort_graph_node(&graph, "Mul", "zeros", FROM("x", "zero"));
+    gops_ort_graph_node(&graph, "Add", "sum", FROM("zeros", "zeros"));
+    gops_ort_graph_conv(&graph, "z", "sum", 3, 4, 1, 1);
+    gops_ort_graph_node(&graph, "Reciprocal", "infinite", FROM("sum"));
+    gops_ort_graph_node(&graph, "Erf", "y", FROM("infinite"));
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_output(&graph, "z");
+    gops_ort_graph_check(&graph, "zeros", -1, 0);
+    added[PIXELS - 1] = NAN;
+    gops_ort_graph_images(&graph, 25, 13, 2, 3, SIDE, SIDE);
+    gops_onnx_build_constant(&graph.builder, "added", GOPS_ONNX_FLOAT, 3, plane, added,
+                             sizeof added);
+    gops_ort_graph_node(&graph, "Add", "sum", FROM("x", "added"));
+    gops_ort_graph_conv(&graph, "a", "sum", 3, 4, 1, 1);
+    gops_ort_graph_node(&graph, "MaxPool", "m", FROM("a"));
+    gops_ort_graph_ints(&graph, "kernel_shape", 2, 3, 3, 0, 0);
+    gops_ort_graph_ints(&graph, "strides", 2, 2, 2, 0, 0);
+    gops_ort_graph_ints(&graph, "pads", 4, 1, 1, 1, 1);
+    gops_ort_graph_conv(&graph, "y", "m", 4, 4, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "NaN", -1, 0);
 }
 
 /* The same where the model leaves the batch open: image by image. */
@@ -439,6 +484,7 @@ int main(void)
         {"misjudged", misjudged},
         {"ranks", ranks},
         {"one_bound", one_bound},
+        {"signs_and_nans", signs_and_nans},
         {"open_batch", open_batch},
         {"one_for_all", one_for_all},
         {NULL, NULL},

@@ -3,6 +3,7 @@
 
 #include "engines/onnxruntime/call/ort_empty.h"
 
+#include <float.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,10 +202,9 @@ static ort_status *read_scales(const gops_ort_compute *self, const gops_ort_inpu
             return refuse_input(self, "%s is %s; it must have one value", single[i].name,
                                 gops_ort_name_tensor(&input->tensor).text);
         }
-        /* The library takes 0 for 1. */
-        if (input->tensor.type == GOPS_F32 && *(const float *)input->data == 0) {
-            return refuse_input(self, "%s is 0", single[i].name);
-        }
+    }
+    if (*(const float *)inputs[GOPS_ORT_OUTPUT_SCALE].data == 0) {
+        return refuse_input(self, "y_scale is 0"); /* the library takes 0 for 1 */
     }
     quantization->data_scale = *(const float *)inputs[GOPS_ORT_DATA_SCALE].data;
     quantization->output_scale = *(const float *)inputs[GOPS_ORT_OUTPUT_SCALE].data;
@@ -212,6 +212,14 @@ static ort_status *read_scales(const gops_ort_compute *self, const gops_ort_inpu
         gops_ort_zero_point(output_zero->tensor.type, output_zero->data);
     quantization->filter_scales = filter_scales->data;
     quantization->filter_scales_count = gops_ort_elements(&filter_scales->tensor, 0);
+    if (quantization->data_scale == 0) {
+        /* As where zeros are quantized when they come. All sums stand for 0, and are rounded to it. */
+        static const float one = 1;
+        quantization->data_scale = FLT_MIN;
+        quantization->output_scale = one;
+        quantization->filter_scales = &one;
+        quantization->filter_scales_count = 1;
+    }
     return NULL;
 }
 

@@ -37,12 +37,13 @@ void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node)
     claim->output = node->output_names[0];
 }
 
-ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                                 const gops_ort_node *node, size_t *other, bool *is)
+ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                 const gops_ort_claim *claim, const gops_ort_node *node,
+                                 size_t *other, bool *is)
 {
     *is = false;
     if (node == NULL || strcmp(node->type, "Add") != 0 || node->input_count != 2 ||
-        node->output_count != 1) {
+        node->output_count != 1 || graph->misjudged) {
         return NULL;
     }
     *other = strcmp(node->input_names[0], claim->output) == 0 ? 1 : 0;
@@ -59,7 +60,7 @@ static ort_status *add_residual(const gops_ort_runtime *runtime, const gops_ort_
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
     size_t other;
     bool is;
-    ort_status *status = gops_ort_is_residual(runtime, claim, node, &other, &is);
+    ort_status *status = gops_ort_is_residual(runtime, graph, claim, node, &other, &is);
     if (status == NULL && is) {
         claim->inputs[GOPS_ORT_RESIDUAL] = node->input_names[other];
         claim->infos[GOPS_ORT_RESIDUAL] = node->inputs[other];
@@ -241,10 +242,19 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
     if (status != NULL || !*serves) {
         return status;
     }
+    const gops_ort_claim bare = *claim;
     if (claim->operation.output_type == 0 &&
         (status = gops_ort_claim_qdq(runtime, graph, claim)) != NULL) {
         return status;
     }
-    return claim->operation.output_type != 0 ? gops_ort_claim_sum(runtime, graph, claim)
-                                             : gops_ort_add_post_ops(runtime, graph, claim);
+    if (claim->operation.output_type != 0 &&
+        ((status = gops_ort_claim_sum(runtime, graph, claim)) != NULL ||
+         (status = gops_ort_serves_readers(runtime, graph, claim, serves)) != NULL)) {
+        return status;
+    }
+    if (!*serves && bare.operation.output_type == 0) {
+        *claim = bare;
+        *serves = true;
+    }
+    return claim->operation.output_type != 0 ? NULL : gops_ort_add_post_ops(runtime, graph, claim);
 }

@@ -41,6 +41,8 @@ typedef struct gops_ort_graph {
     size_t output_count;
     /* The name that the model gives the batch of the first convolution or normalization; NULL: it is closed. */
     const char *batch;
+    /* The runtime infers other shapes than its kernels make, so that none is to be relied on. */
+    bool misjudged;
 } gops_ort_graph;
 
 /* The names of values; "" where the info is NULL. */

@@ -57,11 +57,14 @@ static bool read_deconv(gops_ort_attributes *from, gops_ort_operation *operation
 static bool read_norm(gops_ort_attributes *from, gops_ort_operation *operation, int version)
 {
     float epsilon = 1e-5F; /* the operator's default */
+    int64_t stash_type = ORT_FLOAT;
     gops_ort_attribute_float(from, "epsilon", &epsilon);
     gops_ort_attribute_int(from, "num_groups", &operation->norm.num_groups);
+    gops_ort_attribute_int(from, "stash_type", &stash_type);
     operation->norm.epsilon = (double)epsilon;
     operation->scale_of_groups = version < 21;
-    return operation->norm.num_groups > 0 && epsilon > 0 && version >= 18;
+    return operation->norm.num_groups > 0 && epsilon > 0 && version >= 18 &&
+           stash_type == ORT_FLOAT;
 }
 
 /* The operators, and which of a node's inputs is what. */

@@ -82,8 +82,9 @@ void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node);
 
 /* Whether the node is an Add that is the only reader of the claim's output, and its other operand is
  * known to have the same shape; *other is that operand's place. A residual is not broadcast. */
-ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                                 const gops_ort_node *node, size_t *other, bool *is);
+ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                 const gops_ort_claim *claim, const gops_ort_node *node,
+                                 size_t *other, bool *is);
 
 /* Whether the model gives types and shapes of both, and these are the same. */
 ort_status *gops_ort_infos_are_alike(const gops_ort_runtime *runtime, const ort_value_info *one,

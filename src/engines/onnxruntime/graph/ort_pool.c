@@ -4,6 +4,7 @@
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/graph/ort_linear.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { Y, X };
@@ -68,7 +69,9 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
     gops_ort_dequantized data;
     ort_status *status =
         gops_ort_read_dequantized(runtime, graph, node->input_names[0], node, &data, serves);
-    if (status != NULL || !*serves || !gops_ort_has_one_scale(&data)) {
+    const float most = 255; /* the largest difference from a zero point */
+    if (status != NULL || !*serves || !gops_ort_has_one_scale(&data) ||
+        !isfinite(gops_ort_only_scale(&data) * most)) {
         *serves = false;
         return status;
     }

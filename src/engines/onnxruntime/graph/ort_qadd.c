@@ -82,8 +82,9 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
         return status;
     }
     gops_ort_claim_add(claim, mine.node);
-    if ((status = gops_ort_is_residual(runtime, claim, node, &other, serves)) != NULL || !*serves ||
-        (status = is_more_than_one(runtime, node->inputs[other], serves)) != NULL || !*serves ||
+    if ((status = gops_ort_is_residual(runtime, graph, claim, node, &other, serves)) != NULL ||
+        !*serves || (status = is_more_than_one(runtime, node->inputs[other], serves)) != NULL ||
+        !*serves ||
         (status = gops_ort_read_dequantized(runtime, graph, node->input_names[other], node, &added,
                                             serves)) != NULL) {
         return status;
@@ -129,7 +130,7 @@ static ort_status *add_qlinear(const gops_ort_runtime *runtime, const gops_ort_g
     bool more;
     ort_status *status;
     *serves = node != NULL && strcmp(node->type, "QLinearAdd") == 0 && node->output_count == 1 &&
-              node->input_count == OUTPUT_ZERO + 1;
+              node->input_count == OUTPUT_ZERO + 1 && !graph->misjudged;
     if (!*serves) {
         return NULL;
     }

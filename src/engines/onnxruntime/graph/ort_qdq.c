@@ -4,6 +4,7 @@
 #include "engines/onnxruntime/graph/ort_linear.h"
 
 #include <math.h>
+#include <string.h>
 
 static ort_status *claim_data(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                               gops_ort_claim *claim, bool *serves)
@@ -120,7 +121,7 @@ static ort_status *claim_residual(const gops_ort_runtime *runtime, const gops_or
     gops_ort_dequantized added;
     size_t other;
     bool is;
-    ort_status *status = gops_ort_is_residual(runtime, claim, node, &other, &is);
+    ort_status *status = gops_ort_is_residual(runtime, graph, claim, node, &other, &is);
     if (status != NULL || !is) {
         return status;
     }
@@ -132,6 +133,71 @@ static ort_status *claim_residual(const gops_ort_runtime *runtime, const gops_or
         claim->operation.quantization.residual_zero_point = gops_ort_only_zero_point(&added);
         gops_ort_take_input(claim, GOPS_ORT_RESIDUAL, &added);
         gops_ort_claim_add(claim, node);
+    }
+    return status;
+}
+
+/* Makes *are false where a scale or zero point of a QuantizeLinear or DequantizeLinear has axes. */
+static ort_status *are_numbers(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                               bool *are)
+{
+    ort_status *status = NULL;
+    for (size_t i = 1; i < node->input_count && i <= 2 && status == NULL; i++) {
+        gops_tensor tensor = {.rank = 0};
+        bool known;
+        if (node->inputs[i] != NULL) {
+            status = gops_ort_value_tensor(runtime, node->inputs[i], &tensor, &known);
+        }
+        *are = *are && tensor.rank == 0;
+    }
+    return status;
+}
+
+/* Likewise, of those around a node. */
+static ort_status *are_numbers_around(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                      const gops_ort_node *node, bool *are)
+{
+    ort_status *status = NULL;
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(graph, node->output_names[0], &count);
+    for (size_t i = 0; i < node->input_count && status == NULL; i++) {
+        const gops_ort_node *writer = gops_ort_writer(graph, node->input_names[i]);
+        if (writer != NULL && strcmp(writer->type, "DequantizeLinear") == 0) {
+            status = are_numbers(runtime, writer, are);
+        }
+    }
+    for (size_t i = 0; i < count && status == NULL; i++) {
+        if (uses[i].reader != NULL && strcmp(uses[i].reader->type, "QuantizeLinear") == 0) {
+            status = are_numbers(runtime, uses[i].reader, are);
+        }
+    }
+    return status;
+}
+
+static bool becomes_one(const gops_ort_node *node)
+{
+    return strcmp(node->type, "Add") == 0 || strcmp(node->type, "Mul") == 0 ||
+           strcmp(node->type, "AveragePool") == 0;
+}
+
+ort_status *gops_ort_serves_readers(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    const gops_ort_claim *claim, bool *serves)
+{
+    ort_status *status = NULL;
+    size_t count, next_count;
+    const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
+    *serves = true;
+    for (size_t i = 0; i < count && claim->operation.output_type == GOPS_I8; i++) {
+        const gops_ort_node *reader = uses[i].reader;
+        if (reader == NULL || strcmp(reader->type, "DequantizeLinear") != 0) {
+            continue;
+        }
+        const gops_ort_use *next = gops_ort_uses(graph, reader->output_names[0], &next_count);
+        for (size_t k = 0; k < next_count && status == NULL; k++) {
+            if (next[k].reader != NULL && becomes_one(next[k].reader)) {
+                status = are_numbers_around(runtime, graph, next[k].reader, serves);
+            }
+        }
     }
     return status;
 }

@@ -51,12 +51,11 @@ static ort_status *append(const gops_ort_runtime *runtime, const gops_ort_candid
     return NULL;
 }
 
-ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, gops_ort_graph *graph,
                                      gops_ort_members *members, gops_ort_candidate **alone)
 {
-    bool misjudges;
-    ort_status *status = gops_ort_misjudges(runtime, graph, &misjudges);
-    const bool has_members = status == NULL && !misjudges;
+    ort_status *status = gops_ort_misjudges(runtime, graph, &graph->misjudged);
+    const bool has_members = status == NULL && !graph->misjudged;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         gops_ort_member *member = NULL;
         gops_ort_candidate found;
@@ -64,7 +63,7 @@ ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, const gops
         if (!graph->nodes[i].claimed) {
             status = gops_ort_candidate_read(runtime, graph, &graph->nodes[i], &found, &serves);
         }
-        if (serves && found.is_pool && misjudges) {
+        if (serves && found.is_pool && graph->misjudged) {
             serves = false; /* its call takes no other shape */
         }
         if (status == NULL && serves && !found.is_pool && has_members) {

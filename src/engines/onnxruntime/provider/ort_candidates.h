@@ -21,7 +21,7 @@ ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_
 
 /* Reads what can be part of a region, sorted, and a list of what cannot, unless `alone` is NULL; marks the
  * nodes of all as claimed. */
-ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, gops_ort_graph *graph,
                                      gops_ort_members *members, gops_ort_candidate **alone);
 
 void gops_ort_candidates_free(gops_ort_candidate *list);

@@ -11,7 +11,7 @@
 typedef struct claiming {
     const gops_ort_runtime *runtime;
     const ort_logger *logger;
-    const gops_ort_graph *graph;
+    gops_ort_graph *graph;
     ort_graph_support *support;
     gops_ort_members members;  /* sorted; at last those that are taken */
     gops_ort_candidate *alone; /* what is a call by itself */

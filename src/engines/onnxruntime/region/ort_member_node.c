@@ -54,11 +54,14 @@ static ort_status *read_batch_norm(gops_ort_reading *from, gops_ort_member **mem
     return NULL;
 }
 
+/* Times 1, plus -0, which keeps the sign of a 0. */
 static ort_status *make_identity(gops_ort_reading *from, gops_ort_member **member)
 {
+    const int64_t channels = from->data.dims[1];
     ort_status *status = gops_ort_member_make_depthwise(from, 1, member);
-    for (int64_t c = 0; status == NULL && c < from->data.dims[1]; c++) {
+    for (int64_t c = 0; status == NULL && c < channels; c++) {
         (*member)->made[c] = 1;
+        (*member)->made[channels + c] = -0.0F;
     }
     if (status == NULL) {
         set_affine(*member);

@@ -1,8 +1,8 @@
 /*
  * ort_misjudged.c: shapes that the runtime infers otherwise than its own kernels make them.
  *
- * Regions are planned for the shapes that the runtime infers. Where one differs from what comes, all behind it
- * may, so such a graph has none.
+ * Regions are planned for the shapes that the runtime infers, and what is added is fused where they are those of
+ * the sum. Where one differs from what comes, all behind it may, so such a graph has neither.
  */
 #include "engines/onnxruntime/region/ort_region.h"
 
@@ -11,15 +11,27 @@
 
 #include <string.h>
 
-/* With ceil_mode the kernel leaves out windows that begin on the padding behind the data. */
+static bool is_same(gops_auto_pad auto_pad)
+{
+    return auto_pad == GOPS_AUTO_PAD_SAME_UPPER || auto_pad == GOPS_AUTO_PAD_SAME_LOWER;
+}
+
+/* With ceil_mode the kernel leaves out windows that begin on the padding behind the data; with SAME_UPPER and
+ * SAME_LOWER it pads for a kernel without dilations. */
 static ort_status *misjudges_pool(const gops_ort_runtime *runtime, const gops_ort_node *node,
                                   bool *does)
 {
     gops_ort_attributes attributes = {runtime, node, NULL, false};
-    gops_list strides = {0}, begin = {0}, end = {0};
+    gops_list strides = {0}, begin = {0}, end = {0}, dilations = {0};
+    gops_auto_pad auto_pad = GOPS_AUTO_PAD_EXPLICIT;
     gops_tensor data, output;
     int64_t ceil_mode = 0;
     bool known = false;
+    gops_ort_attribute_auto_pad(&attributes, &auto_pad);
+    gops_ort_attribute_list(&attributes, "dilations", &dilations);
+    for (int32_t i = 0; i < dilations.count; i++) {
+        *does = *does || (is_same(auto_pad) && dilations.values[i] != 1);
+    }
     gops_ort_attribute_int(&attributes, "ceil_mode", &ceil_mode);
     gops_ort_attribute_list(&attributes, "strides", &strides);
     gops_ort_attribute_pads(&attributes, &begin, &end);
@@ -47,9 +59,8 @@ static ort_status *misjudges_deconv(const gops_ort_runtime *runtime, const gops_
     gops_list padding = {0};
     gops_ort_attribute_auto_pad(&attributes, &auto_pad);
     gops_ort_attribute_list(&attributes, "output_padding", &padding);
-    const bool same = auto_pad == GOPS_AUTO_PAD_SAME_UPPER || auto_pad == GOPS_AUTO_PAD_SAME_LOWER;
     for (int32_t i = 0; i < padding.count; i++) {
-        *does = *does || (same && padding.values[i] != 0);
+        *does = *does || (is_same(auto_pad) && padding.values[i] != 0);
     }
     return attributes.status;
 }

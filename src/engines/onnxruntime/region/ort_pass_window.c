@@ -32,6 +32,8 @@ static inline int64_t next_vector(int64_t i, int64_t lanes, int64_t count)
     return i < count && i + lanes > count ? count - lanes : i;
 }
 
+/* A NaN is left out of a window: of it and another value these are the second one, as maxps is, and a window's
+ * maximum is the second one from the beginning. */
 static inline float larger_one(float one, float other)
 {
     return one > other ? one : other;
@@ -45,13 +47,15 @@ static inline float larger_one(float one, float other)
 #define STORE(p, v) (*(p) = (v))
 #define TIMES(v, factor) ((v) * (factor))
 #define NAME(symbol) narrow_largest_##symbol
-#define COMBINE(v, w) larger_one(v, w)
-#define COMBINE_ONE(a, b) larger_one(a, b)
+#define FIRST(v) larger_one(v, EMPTY)
+#define COMBINE(v, w) larger_one(w, v)
+#define COMBINE_ONE(a, b) larger_one(b, larger_one(a, EMPTY))
 #define COMBINE_PAIRS(p) larger_one((p)[0], (p)[1])
 #define COMBINE_THREES(p) larger_one(larger_one((p)[0], (p)[1]), (p)[2])
 #define EMPTY (-INFINITY)
 #include "engines/onnxruntime/region/ort_pass_window.inc.h"
 #define NAME(symbol) narrow_sum_##symbol
+#define FIRST(v) (v)
 #define COMBINE(v, w) ((v) + (w))
 #define COMBINE_ONE(a, b) ((a) + (b))
 #define COMBINE_PAIRS(p) ((p)[0] + (p)[1])
@@ -82,13 +86,15 @@ static inline four every_second(const float *of)
 #define LOAD(p) (*(const four *)(p))
 #define STORE(p, v) (*(four *)(p) = (v))
 #define NAME(symbol) four_largest_##symbol
-#define COMBINE(v, w) larger_four(v, w)
-#define COMBINE_ONE(a, b) larger_one(a, b)
+#define FIRST(v) larger_four(v, EMPTY - (four){0})
+#define COMBINE(v, w) larger_four(w, v)
+#define COMBINE_ONE(a, b) larger_one(b, larger_one(a, EMPTY))
 #define COMBINE_PAIRS(p) larger_four(every_second(p), every_second((p) + 1))
 #define COMBINE_THREES(p) larger_four(COMBINE_PAIRS(p), every_second((p) + 2))
 #define EMPTY (-INFINITY)
 #include "engines/onnxruntime/region/ort_pass_window.inc.h"
 #define NAME(symbol) four_sum_##symbol
+#define FIRST(v) (v)
 #define COMBINE(v, w) ((v) + (w))
 #define COMBINE_ONE(a, b) ((a) + (b))
 #define COMBINE_PAIRS(p) (every_second(p) + every_second((p) + 1))
@@ -114,13 +120,15 @@ static inline four every_second(const float *of)
 #define ODDS(p) _mm256_shuffle_ps(LOAD(p), LOAD((p) + LANES), 0xDD)
 #define IN_ORDER(v) _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xD8))
 #define NAME(symbol) avx2_largest_##symbol
-#define COMBINE(v, w) _mm256_max_ps(v, w)
-#define COMBINE_ONE(a, b) larger_one(a, b)
+#define FIRST(v) _mm256_max_ps(v, _mm256_set1_ps(EMPTY))
+#define COMBINE(v, w) _mm256_max_ps(w, v)
+#define COMBINE_ONE(a, b) larger_one(b, larger_one(a, EMPTY))
 #define COMBINE_PAIRS(p) IN_ORDER(COMBINE(EVENS(p), ODDS(p)))
 #define COMBINE_THREES(p) IN_ORDER(COMBINE(COMBINE(EVENS(p), ODDS(p)), EVENS((p) + 2)))
 #define EMPTY (-INFINITY)
 #include "engines/onnxruntime/region/ort_pass_window.inc.h"
 #define NAME(symbol) avx2_sum_##symbol
+#define FIRST(v) (v)
 #define COMBINE(v, w) _mm256_add_ps(v, w)
 #define COMBINE_ONE(a, b) ((a) + (b))
 #define COMBINE_PAIRS(p) IN_ORDER(COMBINE(EVENS(p), ODDS(p)))

@@ -9,8 +9,9 @@
  *   STORE(p, v)        likewise
  *   TIMES(v, factor)   each lane times a float
  *   NAME(symbol)       puts a prefix in front of a symbol
- *   COMBINE(v, w)      of two vectors, lane by lane
- *   COMBINE_ONE(a, b)  of two floats
+ *   FIRST(v)           what a window begins with: v, or EMPTY in place of a NaN that is left out
+ *   COMBINE(v, w)      of what a window has so far and another vector of the data, lane by lane
+ *   COMBINE_ONE(a, b)  of two floats of the data
  *   COMBINE_PAIRS(p)   a vector of p[0] and p[1], p[2] and p[3], ...
  *   COMBINE_THREES(p)  of p[0] to p[2], p[2] to p[4], ...; reads p[2 * LANES + 1] too
  *   EMPTY              what combined with a number is that number
@@ -39,11 +40,11 @@ TARGET static void NAME(join_rows)(float *to, const float *from, int64_t width, 
                                    int64_t count)
 {
     for (int64_t i = 0; i < count && rows == 3; i = next_vector(i, LANES, count)) {
-        STORE(to + i,
-              COMBINE(COMBINE(LOAD(from + i), LOAD(from + width + i)), LOAD(from + 2 * width + i)));
+        STORE(to + i, COMBINE(COMBINE(FIRST(LOAD(from + i)), LOAD(from + width + i)),
+                              LOAD(from + 2 * width + i)));
     }
     for (int64_t i = 0; i < count && rows != 3; i = next_vector(i, LANES, count)) {
-        VECTOR all = LOAD(from + i);
+        VECTOR all = FIRST(LOAD(from + i));
         for (int64_t y = 1; y < rows; y++) {
             all = COMBINE(all, LOAD(from + y * width + i));
         }
@@ -127,7 +128,7 @@ TARGET static void NAME(windows_around)(const gops_ort_pass *pass, float *to, co
     }
     for (int64_t i = 1; i < count - 1; i = next_vector(i, LANES, count - 1)) {
         STORE(joined + i,
-              COMBINE(COMBINE(LOAD(plane + i - 1), LOAD(plane + i)), LOAD(plane + i + 1)));
+              COMBINE(COMBINE(FIRST(LOAD(plane + i - 1)), LOAD(plane + i)), LOAD(plane + i + 1)));
     }
     for (int64_t i = 0, last = width - 1; i < count; i += width, last += width) {
         joined[i] = COMBINE_ONE(plane[i], plane[i + 1]);
@@ -142,6 +143,7 @@ TARGET static void NAME(windows_around)(const gops_ort_pass *pass, float *to, co
 #endif
 
 #undef NAME
+#undef FIRST
 #undef COMBINE
 #undef COMBINE_ONE
 #undef COMBINE_PAIRS
