@@ -103,4 +103,5 @@ def main():
                 say(f"no {error}")
 
 
-main()
+if __name__ == "__main__":
+    main()
