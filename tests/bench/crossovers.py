@@ -18,7 +18,7 @@ import shlex
 import subprocess
 import sys
 
-TRIAL = re.compile(r"([a-z/]+) measured ([0-9.]+), estimated ([0-9.]+) ms")
+TRIAL = re.compile(r"([a-z0-9_/]+) measured ([0-9.]+), estimated ([0-9.]+) ms")
 # A choice within this of the fastest is no mistake: as much differs from run to run.
 TOLERANCE = 1.05
 # An algorithm pays where all others take this much longer.
