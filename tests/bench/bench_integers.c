@@ -9,20 +9,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/host_default.h"
+#include "common/clock.h"
 #include "methods/gemm/gemm.h"
 #include "problem.h"
 #include "elements.h"
 #include "guarded_memory.h"
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
 
 typedef struct shape {
     const char *name;
@@ -65,11 +58,11 @@ static void matrices_free(matrices *x)
 static double time_product(const gops_kernels *kernels, gops_compute compute, const matrices *x,
                            int times)
 {
-    const double start = now();
+    const double start = gops_clock_ms();
     for (int i = 0; i < times; i++) {
         gops_gemm_run(&gops_cblas, kernels, compute, &x->product);
     }
-    return now() - start;
+    return gops_clock_ms() - start;
 }
 
 static void compare_products(const shape *s, gops_test_random *random)
@@ -103,19 +96,19 @@ static double time_library(const gops_problem *problem, const gops_plan *plan,
                            const gops_problem_buffers *buffers)
 {
     gops_error error = {GOPS_OK, ""};
-    const double start = now();
+    const double start = gops_clock_ms();
     if (gops_problem_execute(problem, plan, buffers, NULL, 0, &error) != GOPS_OK) {
         printf("%s\n", error.message);
     }
-    return now() - start;
+    return gops_clock_ms() - start;
 }
 
 static double time_reference(const gops_problem *problem, const gops_problem_buffers *buffers)
 {
     gops_reference_result result;
-    const double start = now();
+    const double start = gops_clock_ms();
     gops_problem_reference(problem, buffers, &result);
-    const double milliseconds = now() - start;
+    const double milliseconds = gops_clock_ms() - start;
     if (!gops_problem_compare(problem, &result, buffers->output.memory)) {
         printf("other results\n");
     }

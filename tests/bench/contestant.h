@@ -2,7 +2,7 @@
 #ifndef GROUPOPS_BENCH_CONTESTANT_H
 #define GROUPOPS_BENCH_CONTESTANT_H
 
-#include "clock.h"
+#include "common/clock.h"
 #include "peer_problem.h"
 
 /* Why a contestant is absent; after success, how it goes about the layer ("implicit", "jit:avx512",

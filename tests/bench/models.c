@@ -9,7 +9,7 @@
  * --claim=all it takes what loses by the estimate too. A file has an input "x" of SHAPE, as 1,3,224,224, and
  * an output "y". With GROUPOPS_ORT_PROFILE=PREFIX the runtime writes profiles of its nodes.
  */
-#include "clock.h"
+#include "common/clock.h"
 #include "ort_host.h"
 
 #include "elements.h"
@@ -58,11 +58,11 @@ static double run_turn(ort_session *session, const gops_ort_tensor *input)
     double least = INFINITY, all = 0;
     for (int run = 0; run < MAX_RUNS && all < enough; run++) {
         ort_value *output = NULL;
-        const double start = gops_peer_now();
+        const double start = gops_clock_ms();
         if (!gops_ort_works(gops_ort_run(session, input, 1, &output), "a run")) {
             return INFINITY;
         }
-        const double took = gops_peer_now() - start;
+        const double took = gops_clock_ms() - start;
         gops_ort_load()->release_value(output);
         least = fmin(least, took);
         all += took;

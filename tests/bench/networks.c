@@ -1,6 +1,6 @@
 /* networks.c: quantized networks in ONNX Runtime, without the provider and with it, in turns: the
  * least time of each, and the first over the second. */
-#include "clock.h"
+#include "common/clock.h"
 #include "ort_host.h"
 #include "ort_quantized.h"
 
@@ -44,11 +44,11 @@ static bool measure(ort_session *const *sessions, const gops_ort_tensor *input, 
         for (int with = 0; with < 2; with++) {
             for (int run = 0; run < RUNS; run++) {
                 ort_value *output = NULL;
-                const double start = gops_peer_now();
+                const double start = gops_clock_ms();
                 if (!gops_ort_works(gops_ort_run(sessions[with], input, 1, &output), "a run")) {
                     return false;
                 }
-                least[with] = fmin(least[with], gops_peer_now() - start);
+                least[with] = fmin(least[with], gops_clock_ms() - start);
                 gops_ort_load()->release_value(output);
             }
         }

@@ -1,6 +1,6 @@
 /* overhead.c: what a layer costs besides its arithmetic: making the plan, packing the filter, and
  * executing layers with next to nothing to compute. */
-#include "clock.h"
+#include "common/clock.h"
 #include "suites.h"
 
 #include "common/blas_threads.h"
@@ -27,7 +27,7 @@ typedef struct costs {
 
 static double least_us(double least, double start, int count)
 {
-    return fmin(least, (gops_peer_now() - start) * 1e3 / count);
+    return fmin(least, (gops_clock_ms() - start) * 1e3 / count);
 }
 
 static bool time_plan(const gops_peer_problem *problem, costs *found, gops_tool_error *error)
@@ -36,7 +36,7 @@ static bool time_plan(const gops_peer_problem *problem, costs *found, gops_tool_
     for (int i = 0; i < REPS; i++) {
         gops_plan *plan;
         gops_plan_info info;
-        const double start = gops_peer_now();
+        const double start = gops_clock_ms();
         if (!gops_operation_plan(problem->operation, &problem->settings, problem->inputs, NULL,
                                  &plan, &info, error)) {
             return false;
@@ -51,9 +51,9 @@ static bool time_plan(const gops_peer_problem *problem, costs *found, gops_tool_
 static bool time_execution(const gops_plan *plan, const gops_arguments *arguments, costs *found)
 {
     found->execute_us = INFINITY;
-    const double begin = gops_peer_now();
-    for (int i = 0; i < REPS && gops_peer_now() - begin < MAX_MS; i++) {
-        const double start = gops_peer_now();
+    const double begin = gops_clock_ms();
+    for (int i = 0; i < REPS && gops_clock_ms() - begin < MAX_MS; i++) {
+        const double start = gops_clock_ms();
         for (int burst = 0; burst < BURST; burst++) {
             if (gops_execute(plan, arguments, NULL) != GOPS_OK) {
                 return false;
@@ -74,7 +74,7 @@ static bool time_filter(const gops_peer_problem *problem, const gops_plan *plan,
     found->filter_us = INFINITY;
     for (int i = 0; i < REPS; i++) {
         gops_filter_destroy(*filter);
-        const double start = gops_peer_now();
+        const double start = gops_clock_ms();
         if (gops_filter_create(plan, problem->values[1], NULL, filter, NULL) != GOPS_OK) {
             return false;
         }

@@ -1,5 +1,5 @@
 /* speedup.c: every layer with one thread and with more, in turns on the same buffers, as CSV. */
-#include "clock.h"
+#include "common/clock.h"
 #include "common/operation.h"
 
 #include "common/blas_threads.h"
@@ -71,16 +71,16 @@ static bool prepare(runner *made, const gops_bench_layer *layer, const gops_tens
 
 static bool take_turn(runner *turn, gops_tool_error *error)
 {
-    const double begin = gops_peer_now();
+    const double begin = gops_clock_ms();
     double end = begin;
     nanosleep(&pause_time, NULL);
     for (int i = 0; i < MAX_TURNS && (i < 2 || end - begin < TURN_MS); i++) {
         gops_error refusal;
-        const double start = gops_peer_now();
+        const double start = gops_clock_ms();
         if (gops_execute(turn->plan, &turn->arguments, &refusal) != GOPS_OK) {
             return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
         }
-        end = gops_peer_now();
+        end = gops_clock_ms();
         turn->ms = fmin(turn->ms, end - start);
     }
     return true;
