@@ -62,8 +62,8 @@ static bool record(gemm_calls *self, const gops_peer_problem *problem, gops_peer
     if (self->trace.out_of_memory || self->trace.count == 0) {
         return gops_peer_refuse(note, "no GEMM calls were recorded");
     }
-    gops_peer_refuse(note, "%zu calls; the first is %dx%dx%d", self->trace.count,
-                     self->trace.calls[0].m, self->trace.calls[0].n, self->trace.calls[0].k);
+    gops_peer_describe(note, "%zu calls; the first is %dx%dx%d", self->trace.count,
+                       self->trace.calls[0].m, self->trace.calls[0].n, self->trace.calls[0].k);
     return true;
 }
 
@@ -130,7 +130,7 @@ static void *copy_prepare(const gops_peer_problem *problem, gops_peer_note *note
     self->from = (const char *)problem->values[0];
     self->bytes = problem->data_elements * sizeof(float);
     self->threads = problem->threads;
-    gops_peer_refuse(note, "memcpy");
+    gops_peer_describe(note, "memcpy");
     return self;
 }
 

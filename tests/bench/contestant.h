@@ -11,7 +11,11 @@ typedef struct gops_peer_note {
     char text[240];
 } gops_peer_note;
 
-/* Fills the note, with what a CSV cannot hold replaced, and returns false. */
+/* Fills the note, with what a CSV cannot hold replaced. */
+void gops_peer_describe(gops_peer_note *note, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same, and returns false. */
 bool gops_peer_refuse(gops_peer_note *note, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -28,16 +28,29 @@ const gops_contestant *const gops_quantized_contestants[] = {
 
 gops_peer_places gops_places;
 
-bool gops_peer_refuse(gops_peer_note *note, const char *format, ...)
+static void describe(gops_peer_note *note, const char *format, va_list arguments)
 {
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(note->text, sizeof note->text, format, arguments);
-    va_end(arguments);
     for (char *at = note->text; *at != '\0'; at++) {
         if (*at == ',' || *at == '"' || (unsigned char)*at < ' ') {
             *at = ';';
         }
     }
+}
+
+void gops_peer_describe(gops_peer_note *note, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    describe(note, format, arguments);
+    va_end(arguments);
+}
+
+bool gops_peer_refuse(gops_peer_note *note, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    describe(note, format, arguments);
+    va_end(arguments);
     return false;
 }

@@ -270,7 +270,7 @@ static bool make(onednn *self, const gops_peer_problem *problem, layout how, gop
         return false;
     }
     dnnl_primitive_desc_query(self->description, dnnl_query_impl_info_str, 0, &implementation);
-    gops_peer_refuse(note, "%s", implementation);
+    gops_peer_describe(note, "%s", implementation);
     return true;
 }
 

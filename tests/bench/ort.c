@@ -128,7 +128,7 @@ static bool make(onnxruntime *self, const gops_peer_problem *problem, gops_peer_
               &self->result, note)) {
         return false;
     }
-    gops_peer_refuse(note, self->depth > 1 ? "chain of %d" : "single layer", self->depth);
+    gops_peer_describe(note, self->depth > 1 ? "chain of %d" : "single layer", self->depth);
     return true;
 }
 

@@ -45,7 +45,7 @@ static bool make(ours *self, const gops_peer_problem *problem, const char *algor
                              &error)) {
         return gops_peer_refuse(note, "%s", error.message);
     }
-    gops_peer_refuse(note, "%s", info.algorithm);
+    gops_peer_describe(note, "%s", info.algorithm);
     if (problem->operation->bit != GOPS_OF_NORM &&
         gops_filter_create(self->plan, weights, quantized ? &quantization : NULL, &self->filter,
                            &refusal) != GOPS_OK) {

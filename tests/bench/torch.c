@@ -66,7 +66,7 @@ static bool answer(gops_peer_note *note)
         return gops_peer_refuse(note, "the worker ended (Debian package python3-torch)");
     }
     line[strcspn(line, "\n")] = '\0';
-    gops_peer_refuse(note, "%s", strlen(line) > 3 ? line + 3 : "");
+    gops_peer_describe(note, "%s", strlen(line) > 3 ? line + 3 : "");
     return strncmp(line, "ok", 2) == 0;
 }
 
