@@ -56,7 +56,7 @@ static bool start(gops_peer_note *note)
     return worker.to != NULL && worker.from != NULL;
 }
 
-/* The worker's answer: "ok ..." or "no ...". */
+/* The worker's answer: "ok ..." or "no ...", a line of which the note takes the beginning. */
 static bool answer(gops_peer_note *note)
 {
     char line[sizeof note->text];
@@ -64,6 +64,9 @@ static bool answer(gops_peer_note *note)
     if (fgets(line, sizeof line, worker.from) == NULL) {
         worker.broken = true;
         return gops_peer_refuse(note, "the worker ended (Debian package python3-torch)");
+    }
+    for (int at = strchr(line, '\n') != NULL ? '\n' : 0; at != '\n' && at != EOF;) {
+        at = fgetc(worker.from);
     }
     line[strcspn(line, "\n")] = '\0';
     gops_peer_describe(note, "%s", strlen(line) > 3 ? line + 3 : "");
