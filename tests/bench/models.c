@@ -10,6 +10,8 @@
  * an output "y". With GROUPOPS_ORT_PROFILE=PREFIX the runtime writes profiles of its nodes.
  */
 #include "common/clock.h"
+#include "common/tool_error.h"
+#include "numbers.h"
 #include "ort_host.h"
 
 #include "elements.h"
@@ -17,22 +19,21 @@
 #include "harness.h"
 #include "random_numbers.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_COUNTS = 8 };
-
-typedef struct schedule {
-    int threads[MAX_COUNTS], count;
-    int rounds;
-} schedule;
+static const char usage[] =
+    "usage: models [--threads=N,...] [--rounds=N] [--claim=all] NAME FILE SHAPE...\n";
 
 static struct {
+    gops_numbers threads, rounds;
+    const char *claim;
     int count;
-    char **words;
-} arguments;
+    char **words; /* NAME FILE SHAPE, and so on */
+} arguments = {.threads = {2, {1, 2}}, .rounds = {1, {5}}};
 
 static bool read_file(const char *path, gops_onnx_buffer *model)
 {
@@ -119,24 +120,26 @@ static void compare(const char *name, const gops_onnx_buffer *model, const gops_
     gops_ort_load()->release_session(sessions[1]);
 }
 
-static void compare_file(const char *name, const char *path, const char *shape, const schedule *how)
+static void compare_file(const char *name, const char *path, const char *text)
 {
-    int64_t dims[GOPS_MAX_RANK], count = 1;
-    int rank = 0;
-    for (const char *at = shape; at != NULL && rank < GOPS_MAX_RANK; rank++) {
-        dims[rank] = atoll(at);
-        count *= dims[rank];
-        at = strchr(at, ',');
-        at = at != NULL ? at + 1 : NULL;
+    gops_numbers shape;
+    int64_t count = 1;
+    if (!gops_test_check(gops_numbers_read(text, GOPS_MAX_NUMBERS, 1, INT64_MAX, &shape),
+                         "%s is no shape", text)) {
+        return;
+    }
+    for (int i = 0; i < shape.count; i++) {
+        count *= shape.values[i];
     }
     gops_test_random random = gops_test_random_start(1, 1);
     float *data = gops_test_allocate((size_t)count * sizeof *data);
     gops_onnx_buffer model;
     gops_test_random_fill(&random, GOPS_F32, data, count);
-    const gops_ort_tensor input = {"x", ORT_FLOAT, rank, dims, data};
+    const gops_ort_tensor input = {"x", ORT_FLOAT, shape.count, shape.values, data};
     if (read_file(path, &model)) {
-        for (int i = 0; i < how->count; i++) {
-            compare(name, &model, &input, how->threads[i], how->rounds);
+        for (int i = 0; i < arguments.threads.count; i++) {
+            compare(name, &model, &input, (int)arguments.threads.values[i],
+                    (int)arguments.rounds.values[0]);
         }
     }
     free(model.bytes);
@@ -145,36 +148,45 @@ static void compare_file(const char *name, const char *path, const char *shape, 
 
 static void models(void)
 {
-    schedule how = {.threads = {1, 2}, .count = 2, .rounds = 5};
-    int first = 1;
-    gops_ort_set_claim(NULL);
-    for (; first < arguments.count && strncmp(arguments.words[first], "--", 2) == 0; first++) {
-        const char *word = arguments.words[first];
-        if (strncmp(word, "--rounds=", 9) == 0) {
-            how.rounds = atoi(word + 9);
-        } else if (strcmp(word, "--claim=all") == 0) {
-            gops_ort_set_claim("all");
-        } else if (strncmp(word, "--threads=", 10) == 0) {
-            char *at = strchr(arguments.words[first], '=');
-            for (how.count = 0; at != NULL && how.count < MAX_COUNTS; at = strchr(at + 1, ',')) {
-                how.threads[how.count++] = atoi(at + 1);
-            }
-        }
-    }
+    gops_ort_set_claim(arguments.claim);
     gops_ort_load();
     printf("\n| network | threads | without, ms | with, ms | ratio | nodes taken | difference |\n"
            "|---|---|---|---|---|---|---|\n");
-    for (; first + 2 < arguments.count; first += 3) {
-        compare_file(arguments.words[first], arguments.words[first + 1], arguments.words[first + 2],
-                     &how);
+    for (int i = 0; i < arguments.count; i += 3) {
+        compare_file(arguments.words[i], arguments.words[i + 1], arguments.words[i + 2]);
     }
+}
+
+static bool read_flag(const char *word)
+{
+    enum { MAX_ROUNDS = 1000 };
+    if (strncmp(word, "--threads=", 10) == 0) {
+        return gops_numbers_read(word + 10, GOPS_MAX_NUMBERS, 1, INT_MAX, &arguments.threads);
+    }
+    if (strncmp(word, "--rounds=", 9) == 0) {
+        return gops_numbers_read(word + 9, 1, 1, MAX_ROUNDS, &arguments.rounds);
+    }
+    arguments.claim = "all";
+    return strcmp(word, "--claim=all") == 0;
 }
 
 int main(int count, char **words)
 {
     const gops_test_case cases[] = {{"models", models}, {NULL, NULL}};
-    arguments.count = count;
-    arguments.words = words;
+    int word = 1;
+    for (; word < count && strncmp(words[word], "--", 2) == 0; word++) {
+        if (!read_flag(words[word])) {
+            fprintf(stderr, "models: %s is no flag of models, or not with that value\n",
+                    words[word]);
+            return GOPS_EXIT_USAGE;
+        }
+    }
+    arguments.count = count - word;
+    arguments.words = words + word;
+    if (arguments.count == 0 || arguments.count % 3 != 0) {
+        fputs(usage, stderr);
+        return GOPS_EXIT_USAGE;
+    }
     const int status = gops_test_main("networks in ONNX files", cases);
     gops_ort_unload();
     return status;

@@ -1,30 +1,26 @@
 /* peers.c: compares the library with others, layer by layer, and writes what it measured as CSV. */
 #include "measure.h"
+#include "numbers.h"
 
 #include "common/blas_threads.h"
 #include "bench/suite.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MAX_NUMBERS = 8,
     MAX_ROUNDS = 1000,
     LARGEST_TENSOR_BYTES = 512 << 20, /* so that twenty of them fit into the memory of a desktop */
 };
 
-typedef struct numbers {
-    int count;
-    int64_t values[MAX_NUMBERS];
-} numbers;
-
 typedef struct arguments {
     gops_measure_options measure;
-    numbers batches; /* 0: as the suite has it */
-    numbers threads;
+    gops_numbers batches; /* 0: as the suite has it */
+    gops_numbers threads;
     bool quantized;
     const char *only;   /* names of contestants with commas between; NULL: all */
     const char *layers; /* a part of their names; NULL: all */
@@ -39,26 +35,11 @@ static const char usage[] =
     "--quantized: in u8 with a filter of i8. Writes CSV on standard output. Exit status 1 when a "
     "result is wrong.\n";
 
-static bool read_numbers(const char *text, int64_t least, numbers *read)
-{
-    char *end;
-    read->count = 0;
-    for (;; text = end + 1) {
-        const int64_t value = strtoll(text, &end, 10);
-        if (end == text || value < least || read->count == MAX_NUMBERS) {
-            return false;
-        }
-        read->values[read->count++] = value;
-        if (*end != ',') {
-            return *end == '\0';
-        }
-    }
-}
-
 static bool read_flag(const char *word, arguments *read)
 {
     const char *value = strchr(word, '=');
-    numbers one = {0, {0}};
+    gops_numbers one = {0, {0}};
+    char *end;
     if (strcmp(word, "--quantized") == 0) {
         read->quantized = true;
         return true;
@@ -68,19 +49,19 @@ static bool read_flag(const char *word, arguments *read)
     }
     const size_t length = (size_t)(value - word);
     if (strncmp(word, "--batch=", length) == 0) {
-        return read_numbers(value, 0, &read->batches);
+        return gops_numbers_read(value, GOPS_MAX_NUMBERS, 0, INT64_MAX, &read->batches);
     }
     if (strncmp(word, "--threads=", length) == 0) {
-        return read_numbers(value, 1, &read->threads);
+        return gops_numbers_read(value, GOPS_MAX_NUMBERS, 1, INT_MAX, &read->threads);
     }
     if (strncmp(word, "--rounds=", length) == 0) {
-        const bool done = read_numbers(value, 1, &one) && one.values[0] <= MAX_ROUNDS;
+        const bool done = gops_numbers_read(value, 1, 1, MAX_ROUNDS, &one);
         read->measure.rounds = (int)one.values[0];
         return done;
     }
     if (strncmp(word, "--turn-ms=", length) == 0) {
-        read->measure.turn_ms = strtod(value, NULL);
-        return read->measure.turn_ms > 0;
+        read->measure.turn_ms = strtod(value, &end);
+        return *end == '\0' && read->measure.turn_ms > 0;
     }
     struct {
         const char *name;
