@@ -44,6 +44,7 @@ static void *take(size_t bytes)
 static bool prepare(runner *made, const gops_bench_layer *layer, const gops_tensor *inputs,
                     void *const *values, int32_t threads, gops_tool_error *error)
 {
+    const bool filtered = layer->operation->inputs == 2;
     gops_settings settings = layer->settings;
     gops_error refusal;
     settings.threads = threads;
@@ -51,20 +52,17 @@ static bool prepare(runner *made, const gops_bench_layer *layer, const gops_tens
                              error)) {
         return false;
     }
-    if (layer->operation->inputs == 2 &&
+    if (filtered &&
         gops_filter_create(made->plan, values[1], NULL, &made->filter, &refusal) != GOPS_OK) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
     }
     made->arguments = (gops_arguments){.size = sizeof made->arguments,
                                        .data = values[0],
                                        .filter = made->filter,
-                                       .scale = values[1],
-                                       .bias = values[2],
+                                       .scale = filtered ? NULL : values[1],
+                                       .bias = values[2], /* NULL with a filter */
                                        .workspace = take(made->info.workspace_bytes),
                                        .workspace_bytes = made->info.workspace_bytes};
-    if (layer->operation->inputs == 2) {
-        made->arguments.scale = made->arguments.bias = NULL;
-    }
     made->ms = INFINITY;
     return true;
 }
@@ -90,7 +88,7 @@ static void release(runner *done)
 {
     gops_filter_destroy(done->filter);
     gops_plan_destroy(done->plan);
-    free((void *)(uintptr_t)done->arguments.workspace);
+    free(done->arguments.workspace);
 }
 
 static bool compare(const gops_bench_layer *layer, int32_t threads, gops_tool_error *error)

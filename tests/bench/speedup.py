@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """speedup.py PROGRAM SUITE.txt... [--threads=N] [--runs=N]: one thread against more, layer by layer.
 
-Shown are the layers above LONG_MS that gain less than LEAST of what the threads could bring, and
-those that more threads make slower; of several runs the least times count.
+Shown are the layers of at least results.LONG_MS that gain less than half of results.MIN_SPEEDUP for each thread,
+and those that more threads make slower; of several runs the least times count.
 """
 
 import argparse
