@@ -14,7 +14,7 @@
 
 enum {
     MAX_ROUNDS = 1000,
-    LARGEST_TENSOR_BYTES = 512 << 20, /* so that twenty of them fit into the memory of a desktop */
+    MAX_TENSOR_BYTES = 512 << 20, /* so that twenty of them fit into the memory of a desktop */
 };
 
 typedef struct arguments {
@@ -166,7 +166,7 @@ static bool is_too_large(const gops_bench_layer *layer, int64_t batch)
     for (int i = 1; i < data->rank; i++) {
         bytes *= (double)data->dims[i];
     }
-    return bytes > LARGEST_TENSOR_BYTES;
+    return bytes > MAX_TENSOR_BYTES;
 }
 
 static bool measure_layer(const gops_bench_layer *layer, int64_t batch, arguments *asked,

@@ -21,7 +21,7 @@ BAR = 20
 GAP = 18  # between the groups of bars
 TOP = 128
 BOTTOM = 20
-LARGEST = 16.0  # a longer bar is cut off, and says its number
+MAX_RATIO = 16.0  # a longer bar is cut off, and says its number
 # Colours of the peers, each for a light and for a dark background.
 COLOURS = (("#2b6cb0", "#63a4e8"), ("#c05621", "#f0975a"), ("#2f855a", "#5fc78f"))
 NAMES = {"grouped": "grouped", "depthwise": "depthwise", "transposed": "transposed",
@@ -49,7 +49,7 @@ def text(x, y, words, kind="", anchor="start"):
 def draw(path, titles, keys, rows, labels_width):
     """rows: (label, [(number of the colour, ratio or None)]), a bar for each pair."""
     left = labels_width
-    largest = min(LARGEST, max(ratio for _, bars in rows for _, ratio in bars if ratio))
+    largest = min(MAX_RATIO, max(ratio for _, bars in rows for _, ratio in bars if ratio))
     unit = (WIDTH - left - NUMBERS) / largest
     height = TOP + sum(len(bars) * BAR + GAP for _, bars in rows) + BOTTOM
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '

@@ -21,7 +21,7 @@ WANTED = {
     "fewer or more channels": (None, None, None),
 }
 AVX2_WANTED = 1.4  # of f32 over ours, where 3 is wanted with VNNI
-LEAST_LAYER = 0.9  # of oneDNN over ours
+MIN_LAYER = 0.9  # of oneDNN over ours
 
 
 def class_of(layer):
@@ -69,7 +69,7 @@ def summary(layers, avx2):
             for names, bound in zip(((F32,), ("onednn",), ORT), wanted):
                 found = [over_ours(layer, *names) for layer in chosen]
                 found = [value for value in found if value]
-                floor = LEAST_LAYER if names == ("onednn",) else None
+                floor = MIN_LAYER if names == ("onednn",) else None
                 mean = results.geometric_mean(found) if found else None
                 cells += [ratio(mean, bound), ratio(min(found, default=None), floor)]
             sums = [value for value in (over_ours(layer, I32) for layer in chosen) if value]
@@ -85,7 +85,7 @@ def table(layers):
     lines = ["| layer | algorithm | ours, ms | f32 / ours | oneDNN / ours | its reorders not counted "
              "| ONNX Runtime / ours | i32 output / ours |",
              "|---|---|---|---|---|---|---|---|"]
-    columns = ((F32,), None), (("onednn",), LEAST_LAYER), (("onednn-layout",), None), \
+    columns = ((F32,), None), (("onednn",), MIN_LAYER), (("onednn-layout",), None), \
         (ORT, None), ((I32,), None)
     for layer in layers:
         if layer.threads != numbers[0]:

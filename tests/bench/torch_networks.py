@@ -40,7 +40,7 @@ SIDES = {
 }
 
 # Outputs that differ by more, over the largest, are wrong.
-LARGEST_DIFFERENCE = 1e-3
+MAX_DIFFERENCE = 1e-3
 
 # Parameters of the C library's mallopt().
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
@@ -186,7 +186,7 @@ def measure(name, threads, seconds, channels_last, fuse):
             if fuse and len(within) == 1:
                 columns += f"{'-':>10} {'-':>7}"
             print(f"{name:44} {count:7} {without * 1e3:10.2f} {columns} {differs:9.1e}", flush=True)
-            if not differs <= LARGEST_DIFFERENCE:
+            if not differs <= MAX_DIFFERENCE:
                 raise SystemExit(f"{name}: the output is wrong")
     groupops_torch.forget()
     return ratios
