@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum {
+    EXIT_WRONG = 3, /* all was measured; a result is wrong */
     MAX_ROUNDS = 1000,
     MAX_TENSOR_BYTES = 512 << 20, /* so that twenty of them fit into the memory of a desktop */
 };
@@ -32,8 +33,8 @@ static const char usage[] =
     "usage: peers [--batch=N,...] [--threads=N,...] [--rounds=N] [--turn-ms=T]\n"
     "             [--only=CONTESTANT,...] [--layers=PART-OF-NAME] [--onnxruntime=LIBRARY]\n"
     "             [--python=PROGRAM --torch-worker=torch_worker.py] [--quantized] SUITE.txt...\n"
-    "--quantized: in u8 with a filter of i8. Writes CSV on standard output. Exit status 1 when a "
-    "result is wrong.\n";
+    "--quantized: in u8 with a filter of i8. Writes CSV on standard output. Exit status 3 when all "
+    "was measured and a result is wrong.\n";
 
 static bool read_flag(const char *word, arguments *read)
 {
@@ -250,5 +251,5 @@ int main(int count, char **words)
         gops_tool_print_error("peers", &error);
         return error.exit_code;
     }
-    return asked.wrong_results == 0 ? GOPS_EXIT_DONE : GOPS_EXIT_FAILED;
+    return asked.wrong_results == 0 ? GOPS_EXIT_DONE : EXIT_WRONG;
 }

@@ -1,4 +1,5 @@
-"""test_run.py: of a run that fails, older results stay, and what it had measured is kept beside them."""
+"""test_run.py: of a run that fails, older results stay, and what it had measured is kept beside them; one with
+wrong results is whole, and fails behind its reports."""
 
 import importlib.machinery
 import importlib.util
@@ -20,6 +21,17 @@ def measured(bench, path, text, failing):
     return False
 
 
+def peers(bench, path, status):
+    """What the reports are made of where `peers` ends with the status, and how the run ends."""
+    seen, end = None, None
+    try:
+        with bench.measured(path, sys.executable, "-c", f"print('rows'); raise SystemExit({status})"):
+            seen = path.read_text()
+    except (SystemExit, bench.subprocess.CalledProcessError) as error:
+        end = type(error)
+    return seen, end
+
+
 def main():
     loader = importlib.machinery.SourceFileLoader("bench", str(HERE / "run"))
     bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
@@ -35,6 +47,9 @@ def main():
         assert path.read_text() == "old" and part.read_text() == "half"
         assert not measured(bench, path, "new", failing=False)
         assert path.read_text() == "new" and not part.exists()
+        assert peers(bench, path, 0) == ("rows\n", None)
+        assert peers(bench, path, bench.WRONG) == ("rows\n", SystemExit)
+        assert peers(bench, path, 1) == (None, bench.subprocess.CalledProcessError)
 
 
 main()
