@@ -1,8 +1,12 @@
 """test_run.py: of a run that fails, older results stay, and what it had measured is kept beside them; one with
-wrong results is whole, and fails behind its reports."""
+wrong results is whole, and fails behind its reports. What cannot be installed is told."""
 
+import argparse
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
+import os
 import pathlib
 import sys
 import tempfile
@@ -32,6 +36,16 @@ def peers(bench, path, status):
     return seen, end
 
 
+def said_of_missing(bench, folder):
+    """What is printed of a package that cannot be installed, with the programs in the folder alone."""
+    os.environ["PATH"] = folder
+    bench.DEBIAN["nobody"] = ("libnobody-dev", f"{folder}/nobody.h")
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        bench.bring(argparse.Namespace(install=True), "nobody")
+    return said.getvalue()
+
+
 def main():
     loader = importlib.machinery.SourceFileLoader("bench", str(HERE / "run"))
     bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
@@ -50,6 +64,11 @@ def main():
         assert peers(bench, path, 0) == ("rows\n", None)
         assert peers(bench, path, bench.WRONG) == ("rows\n", SystemExit)
         assert peers(bench, path, 1) == (None, bench.subprocess.CalledProcessError)
+        absent = "absent: nobody (Debian package libnobody-dev)\n"
+        assert said_of_missing(bench, name).endswith(absent)
+        for program in ("sudo", "apt-get"):  # they fail
+            os.symlink("/bin/false", f"{name}/{program}")
+        assert said_of_missing(bench, name) == absent
 
 
 main()
