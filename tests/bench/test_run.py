@@ -1,5 +1,6 @@
 """test_run.py: of a run that fails, older results stay, and what it had measured is kept beside them; one with
-wrong results is whole, and fails behind its reports. What cannot be installed is told."""
+wrong results is whole, and fails behind its reports. What cannot be installed is told, and why a table
+ends early."""
 
 import argparse
 import contextlib
@@ -46,6 +47,18 @@ def said_of_missing(bench, folder):
     return said.getvalue()
 
 
+def table(bench, status):
+    """What is printed of a program that prints a table and other words."""
+    program = f"print('one\\n| row |\\ntwo'); raise SystemExit({status})"
+    shown, said = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(said):
+        try:
+            bench.print_table(sys.executable, "-c", program)
+        except bench.subprocess.CalledProcessError as error:
+            assert error.returncode == status
+    return shown.getvalue(), said.getvalue()
+
+
 def main():
     loader = importlib.machinery.SourceFileLoader("bench", str(HERE / "run"))
     bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
@@ -64,6 +77,8 @@ def main():
         assert peers(bench, path, 0) == ("rows\n", None)
         assert peers(bench, path, bench.WRONG) == ("rows\n", SystemExit)
         assert peers(bench, path, 1) == (None, bench.subprocess.CalledProcessError)
+        assert table(bench, 0) == ("| row |\n", "")
+        assert table(bench, 77) == ("| row |\n", "one\ntwo\n")
         absent = "absent: nobody (Debian package libnobody-dev)\n"
         assert said_of_missing(bench, name).endswith(absent)
         for program in ("sudo", "apt-get"):  # they fail
