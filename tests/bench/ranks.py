@@ -3,7 +3,8 @@
 beside one rank.
 
 Prints a table of them, of the networks with the halo that a formula gives, then what a model makes of the
-last layer on more machines, and draws both into --picture=FILE.svg. The model of p ranks, each with a brick of 1/p of the volume:
+last layer on more machines, and draws both into --picture=FILE.svg. The model of p ranks, each with a brick of
+1/p of the volume:
 
     time(p) = time(1) / p + copied(p) / copying + messages(p) * latency + received(p) / bandwidth
 
@@ -16,6 +17,7 @@ import argparse
 import itertools
 import os
 import subprocess
+import sys
 import tempfile
 
 # name, flags; the last one is the model's: CHANNELS and SIDE are of it.
@@ -38,7 +40,7 @@ def run(program, ranks, *words, folder=None):
     """The slowest rank's row of one run: the lines of ranks are the last."""
     words = ["mpirun", "-n", ranks, program, *words, "--threads=1"]
     done = subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, cwd=folder, text=True,
+                          stderr=subprocess.PIPE, cwd=folder, text=True,
                           env={**os.environ, **ENVIRONMENT})
     lines = done.stdout.splitlines()[-ranks:]
     return max((dict(zip(COLUMNS, map(float, line.split()))) for line in lines),
@@ -152,4 +154,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except subprocess.CalledProcessError as failure:
+        print(failure.stdout or "", failure.stderr or "", sep="", end="", file=sys.stderr)
+        raise SystemExit(f"{' '.join(failure.cmd)} failed with status {failure.returncode}") from failure
