@@ -1,6 +1,6 @@
 """test_run.py: of a run that fails, older results stay, and what it had measured is kept beside them; one with
 wrong results is whole, and fails behind its reports. What cannot be installed is told, and why a table
-ends early."""
+ends early. Options that a benchmark does not read are refused."""
 
 import argparse
 import contextlib
@@ -59,6 +59,19 @@ def table(bench, status):
     return shown.getvalue(), said.getvalue()
 
 
+def check_refused(bench, words, why):
+    """Before anything is built."""
+    bench.build = None
+    sys.argv = ["run", *words.split()]
+    said, status = io.StringIO(), None
+    with contextlib.redirect_stderr(said):
+        try:
+            bench.main()
+        except SystemExit as end:
+            status = end.code
+    assert (status, said.getvalue()) == (2, f"tests/bench/run: {why}\n"), (words, said.getvalue())
+
+
 def main():
     loader = importlib.machinery.SourceFileLoader("bench", str(HERE / "run"))
     bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench", loader))
@@ -79,6 +92,12 @@ def main():
         assert peers(bench, path, 1) == (None, bench.subprocess.CalledProcessError)
         assert table(bench, 0) == ("| row |\n", "")
         assert table(bench, 77) == ("| row |\n", "one\ntwo\n")
+        check_refused(bench, "--install --build=B types --threads=1", "types does not read --threads")
+        check_refused(bench, "--seconds=1", "peers does not read --seconds")
+        check_refused(bench, "overhead --realtime", "overhead does not read --realtime")
+        check_refused(bench, "history --only=copy", "history does not read --only")
+        check_refused(bench, "ranks --turn-ms=10", "ranks does not read --turn-ms")
+        check_refused(bench, "speedup --threads=1", "speedup compares one thread with more, as in --threads=2")
         absent = "absent: nobody (Debian package libnobody-dev)\n"
         assert said_of_missing(bench, name).endswith(absent)
         for program in ("sudo", "apt-get"):  # they fail
