@@ -36,8 +36,8 @@ def summary_cells(ratios, least, least_mean):
             f"| {marked(f'{mean:.2f}', mean < least_mean)} | {below}")
 
 
-def readme(layers):
-    """The README's table: one thread, or the least number that was measured."""
+def short_summary(layers):
+    """With one thread, or the least number that was measured."""
     threads = min((layer.threads for layer in layers), default=1)
     lines = [f"Threads: {threads}", "", "| layers | count | geometric mean | worst layer |",
              "|---|---|---|---|"]
@@ -133,7 +133,7 @@ def main():
     everything = results.read(arguments.csv)
     layers = results.compared(everything)
     with open(arguments.summary, "w", encoding="utf-8") as file:
-        print("\n".join([*readme(layers), *summary(layers)]), file=file)
+        print("\n".join([*short_summary(layers), *summary(layers)]), file=file)
     found = [*results.wrong(everything), *findings(layers)] or ["none"]
     with open(arguments.table, "w", encoding="utf-8") as file:
         print(HEAD, file=file)
