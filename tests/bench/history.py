@@ -2,7 +2,7 @@
 """history.py CSV... --history=FILE: appends what `peers` measured to the history of speed, a line for each
 layer, draws all of it beside FILE as history.svg, and names the layers whose ratio stepped back.
 
-A line has the date, the commit, the processor, the layer, our time, and the ratio of each peer's time to
+A line has the date and time, the commit, the processor, the layer, our time, and the ratio of each peer's time to
 it. The ratio hardly depends on what else the machine does: in `peers` all take turns. A step back is a
 layer whose ratio to the fastest peer is less than BACK times that of the last run on this processor.
 Without a CSV of `peers` it only draws.
@@ -111,16 +111,16 @@ def draw(path, found, processor):
         if number % every == 0:
             x = place(number, 0)[0]
             lines += [picture.text(x, HEIGHT - BOTTOM + 22, commit, "quiet", "middle"),
-                      picture.text(x, HEIGHT - BOTTOM + 42, date, "quiet", "middle")]
+                      picture.text(x, HEIGHT - BOTTOM + 42, date.partition(" ")[0], "quiet", "middle")]
     labels = []
     for (kind, name), colour in zip(picture.NAMES.items(), COLOURS):
-        points = [place(number, kinds[kind]) for number, (_, _, kinds) in enumerate(series)
-                  if kinds[kind] == kinds[kind]]
+        known = [(number, kinds[kind]) for number, (_, _, kinds) in enumerate(series) if kinds[kind] == kinds[kind]]
+        points = [place(number, mean) for number, mean in known]
         if points:
             joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
             lines.append(f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="2"/>')
             lines += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>' for x, y in points]
-            labels.append((points[-1][1], points[-1][0], name, series[-1][2][kind], colour))
+            labels.append((points[-1][1], points[-1][0], name, known[-1][1], colour))
     under = 0.0
     for y, x, name, mean, colour in sorted(labels):
         under = max(y + 5, under + 18)  # labels do not overlap
@@ -145,7 +145,7 @@ def main():
     parser.add_argument("csv", nargs="*")
     parser.add_argument("--history", required=True)
     parser.add_argument("--processor", default=picture.processor())
-    parser.add_argument("--date", default=datetime.date.today().isoformat())
+    parser.add_argument("--date", default=datetime.datetime.now().isoformat(" ", "minutes"))
     parser.add_argument("--commit")
     arguments = parser.parse_args()
     if arguments.csv:

@@ -1,6 +1,7 @@
 """test_history.py: the history of speed on made-up figures: lines, steps back, the picture."""
 
 import csv
+import datetime
 import pathlib
 import subprocess
 import sys
@@ -23,6 +24,18 @@ def run(folder, *words):
     return subprocess.run([sys.executable, "-B", HERE / "history.py", "--processor=P & Q",
                            f"--history={folder}/history.csv", *words],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def rows_of(folder):
+    with open(folder / "history.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def texts_of(folder):
+    """Those of the picture, and how many points it has."""
+    svg = xml.etree.ElementTree.parse(folder / "history.svg").getroot()
+    return ([text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")],
+            len(list(svg.iter("{http://www.w3.org/2000/svg}circle"))))
 
 
 def main():
@@ -49,8 +62,7 @@ def main():
         # 3 / 2 was the fastest peer's, then 2.5 / 2; 2.5 to 2.3 is no step.
         assert "| first 1x2x3 | 1 | 1.50 | 1.25 |\n" in two.stdout, two.stdout
         assert "| second" not in two.stdout, two.stdout
-        with open(folder / "history.csv", newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        rows = rows_of(folder)
         assert [(row["commit"], row["layer"]) for row in rows] == [
             ("aaa", "first"), ("aaa", "second"), ("bbb", "first"), ("bbb", "second")], rows
         first = rows[0]
@@ -59,12 +71,18 @@ def main():
         # On another processor nothing is compared, and the picture is of that one.
         other = run(folder, folder / "b.csv", "--processor=R", "--commit=ccc")
         assert other.returncode == 0 and "stepped back" not in other.stdout, other
+        datetime.datetime.strptime(rows_of(folder)[-1]["date"], "%Y-%m-%d %H:%M")
         assert run(folder).returncode == 0
-        svg = xml.etree.ElementTree.parse(folder / "history.svg").getroot()
-        names = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+        names, points = texts_of(folder)
         assert "grouped 1.25" in names and "group norm 2.30" in names, names
         assert "aaa" in names and "bbb" in names and "ccc" not in names, names
-        assert len(list(svg.iter("{http://www.w3.org/2000/svg}circle"))) == 4
+        assert points == 4
+        # A run without normalizations, on the day and of the commit of the one before.
+        peers(folder / "c.csv", {"first": ("grouped", {"groupops": 2, "onednn": 2, "pytorch": 3})})
+        partly = run(folder, folder / "c.csv", "--date=2026-01-03 12:34", "--commit=bbb")
+        assert "1 layers; 1 stepped back since 2026-01-03, bbb\n" in partly.stdout, partly
+        names, _ = texts_of(folder)
+        assert "grouped 1.00" in names and "group norm 2.30" in names and "2026-01-03 12:34" not in names, names
 
 
 main()
