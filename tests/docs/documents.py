@@ -116,7 +116,7 @@ def check_widths(where, prose):
 
 def check_markdown(root, tool):
     commands = re.findall(r"^command_(\w+)\(\)", (root / "cmake/dev").read_text(), re.M)
-    verbs = re.findall(r'"([a-z]+)": run_', (root / "tests/bench/run").read_text())
+    verbs = re.findall(r'"([a-z]+)": \(run_', (root / "tests/bench/run").read_text())
     paths = [path for path in sorted(root.rglob("*.md"))
              if path.relative_to(root).parts[0] not in ("build", ".git")]
     prose, blocks, anchors = {}, {}, {}

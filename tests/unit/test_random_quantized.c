@@ -205,17 +205,19 @@ static int run_algorithm(trial *t, const char *algorithm)
  * optimization, and by MemorySanitizer, thousands of them take minutes. */
 static int is_for_real_amx(const trial *t)
 {
-    enum { MAX_TILES = 2000, PIXELS = 16, OUTPUTS = 16, INPUTS = 64 };
+    enum { MAX_TILES = 2000, TILE_PIXELS = 16, TILE_OUTPUTS = 16, TILE_INPUTS = 64 };
     const gops_problem *p = &t->problem;
     const int64_t *filter = p->filter.dims;
     const int input = p->operation == GOPS_PROBLEM_DECONV ? 1 : 2, output = 3 - input;
-    int64_t tiles = filter[0] * (filter[input] / INPUTS + 1) * (filter[output] / OUTPUTS + 1);
+    int64_t tiles =
+        filter[0] * (filter[input] / TILE_INPUTS + 1) * (filter[output] / TILE_OUTPUTS + 1);
     int64_t pixels = t->output.dims[0];
     for (int32_t i = 2; i < t->output.rank; i++) {
         tiles *= filter[i + 1];
         pixels *= t->output.dims[i];
     }
-    return strcmp(gops_isa(), "amx_emulated") == 0 && tiles * (pixels / PIXELS + 1) > MAX_TILES;
+    return strcmp(gops_isa(), "amx_emulated") == 0 &&
+           tiles * (pixels / TILE_PIXELS + 1) > MAX_TILES;
 }
 
 static void run_isa(void *context)
