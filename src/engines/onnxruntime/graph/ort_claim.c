@@ -243,18 +243,21 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
         return status;
     }
     const gops_ort_claim bare = *claim;
-    if (claim->operation.output_type == 0 &&
+    bool can_go_on = true;
+    if (bare.operation.output_type == 0 &&
         (status = gops_ort_claim_qdq(runtime, graph, claim)) != NULL) {
         return status;
     }
-    if (claim->operation.output_type != 0 &&
-        ((status = gops_ort_claim_sum(runtime, graph, claim)) != NULL ||
-         (status = gops_ort_serves_readers(runtime, graph, claim, serves)) != NULL)) {
-        return status;
+    if (claim->operation.output_type == 0) {
+        return gops_ort_add_post_ops(runtime, graph, claim);
     }
-    if (!*serves && bare.operation.output_type == 0) {
+    status = gops_ort_claim_sum(runtime, graph, claim);
+    if (status == NULL && bare.operation.output_type == 0) {
+        status = gops_ort_serves_readers(runtime, graph, claim, &can_go_on);
+    }
+    if (status == NULL && !can_go_on) {
         *claim = bare;
-        *serves = true;
+        status = gops_ort_add_post_ops(runtime, graph, claim);
     }
-    return claim->operation.output_type != 0 ? NULL : gops_ort_add_post_ops(runtime, graph, claim);
+    return status;
 }
