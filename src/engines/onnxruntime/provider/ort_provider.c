@@ -117,7 +117,7 @@ static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_graph *
 }
 
 /* Looks for what was claimed: nodes that are one claim or pool, or else a region. */
-static ort_status *compile_graph(provider *self, const gops_ort_graph *graph, const ort_node *fused,
+static ort_status *compile_graph(provider *self, gops_ort_graph *graph, const ort_node *fused,
                                  ort_compute_info **info)
 {
     gops_ort_runtime *runtime = &self->runtime;
