@@ -30,6 +30,7 @@
  *   unless OPENBLAS_NUM_THREADS is 1) keep their modes.
  * - A NaN or infinity in the data of a normalization makes its image's group NaN, one in scale or
  *   bias its channel as the formula says; so does a variance that outgrows f64 (f64 alone can).
+ *   The sign and payload of a NaN are not defined.
  *
  * Bounds, where the thread rounds to nearest and no partial sum outgrows the accumulator. Let u and t be 2^-24
  * and 2^-150, for f64 2^-53 and 2^-1075. What follows adds one rounding for bias and one for residual, in the
