@@ -12,6 +12,7 @@ import support  # before all that imports torch
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.utils import stateless
 
 import groupops_torch
 from graph_models import (
@@ -296,6 +297,22 @@ class Changed(Case):
             lambda model: model.load_state_dict({**model.state_dict(), "factor": torch.tensor(3.0)}),
         ):
             self.changed(uneven(Buffered()), change)
+
+    def test_functional_call(self):
+        """With other tensors in place of what the record reads, or its modules."""
+        for model in (uneven(Borrows()), uneven(Block())):
+            groupops_torch.fuse(model)
+            with within(), torch.no_grad():
+                for _ in range(3):
+                    model(self.data)
+                for name, tensor in model.state_dict().items():
+                    if not name.endswith("num_batches_tracked"):
+                        with self.subTest(name):
+                            other = {name: torch.rand(tensor.shape) + 0.1}
+                            got = stateless.functional_call(model, other, (self.data,))
+                            changed = copy.deepcopy(model)
+                            changed.load_state_dict(other, strict=False)
+                            self.assertTrue(torch.allclose(got, changed(self.data), rtol=1e-4, atol=1e-4))
 
     def test_training(self):
         with self.assertRaisesRegex(ValueError, "training"):

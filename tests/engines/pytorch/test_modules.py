@@ -148,6 +148,18 @@ class Remembered(Case):
             with self.assertRaises(RuntimeError), torch.no_grad():
                 self.module(self.data.half())
 
+    def test_bias_of_another_type(self):
+        self.module = nn.Conv2d(6, 10, 1).eval()
+        for layout in (torch.contiguous_format, LAYOUT):
+            data = self.data.to(memory_format=layout)
+            with within(), torch.no_grad(), self.subTest(layout=layout):
+                self.learn(data)
+                self.module.bias = nn.Parameter(self.module.bias.double())
+                for _ in range(2):
+                    with self.assertRaises(RuntimeError):
+                        self.module(data)
+                self.module.bias = nn.Parameter(self.module.bias.float())
+
     def test_bias_of_another_size(self):
         with within(), torch.no_grad():
             self.learn()

@@ -5,6 +5,7 @@ import support  # before all that imports torch
 import torch
 from torch import nn
 from torch.autograd import forward_ad
+from torch.nn.utils import stateless
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from module_case import LAYOUT, Case
@@ -136,6 +137,79 @@ class Observed(Case):
             with within():
                 for _ in range(3):
                     self.assertTrue(torch.allclose(module(self.data), expected, rtol=1e-4, atol=1e-4))
+
+    def test_own_forward_of_one(self):
+        """And of one whose calls are known, also in a sequence."""
+        def negative(input, weight, bias):
+            return -nn.Conv2d._conv_forward(self.module, input, weight, bias)
+
+        for layout in (torch.contiguous_format, LAYOUT):
+            data = self.data.to(memory_format=layout)
+            for known in (False, True):
+                self.setUp()
+                network = nn.Sequential(self.module, nn.Sigmoid())
+                with within(), torch.no_grad(), self.subTest(layout=layout, known=known):
+                    expected = -self.module(data)
+                    for _ in range(3 * known):
+                        self.module(data)
+                        network(data)
+                    self.module._conv_forward = negative
+                    for _ in range(3):
+                        self.assertTrue(torch.allclose(self.module(data), expected, rtol=1e-4, atol=1e-4))
+                        self.assertTrue(torch.allclose(network(data), expected.sigmoid(), rtol=1e-4, atol=1e-4))
+
+    def test_other_class(self):
+        """Assigned after the first calls, or with another way to what the call reads."""
+        class Double(nn.Conv2d):
+            def _conv_forward(self, input, weight, bias):
+                return 2 * super()._conv_forward(input, weight, bias)
+
+        class DoubleAttribute(nn.Conv2d):
+            def __getattribute__(self, name):
+                if name in ("weight", "bias"):
+                    return 2 * self._parameters[name]
+                return super().__getattribute__(name)
+
+        class DoubleParameter(nn.Conv2d):
+            def __getattr__(self, name):
+                return 2 * super().__getattr__(name)
+
+        class DoubleWeight(nn.Conv2d):
+            weight = property(lambda self: self._parameters["weight"] * 2, lambda self, weight: None)
+            bias = property(lambda self: self._parameters["bias"] * 2, lambda self, bias: None)
+
+        for kind in (Double, DoubleAttribute, DoubleParameter, DoubleWeight):
+            for layout in (torch.contiguous_format, LAYOUT):
+                data = self.data.to(memory_format=layout)
+                for known in (False, True):
+                    self.setUp()
+                    network = nn.Sequential(self.module, nn.Sigmoid())
+                    with within(), torch.no_grad(), self.subTest(kind=kind, layout=layout, known=known):
+                        expected = 2 * self.module(data)
+                        for _ in range(3 * known):
+                            self.module(data)
+                            network(data)
+                        self.module.__class__ = kind
+                        for _ in range(3):
+                            self.assertTrue(torch.allclose(self.module(data), expected, rtol=1e-4, atol=1e-4))
+                            self.assertTrue(torch.allclose(network(data), expected.sigmoid(), rtol=1e-4, atol=1e-4))
+
+    def test_functional_call(self):
+        """With other tensors in place of the module's own, by turns with the module's."""
+        network = nn.Sequential(self.module, nn.BatchNorm2d(10), nn.ReLU()).eval()
+        for layout in (torch.contiguous_format, LAYOUT):
+            data = self.data.to(memory_format=layout)
+            for model in (self.module, network):
+                for name in model.state_dict():
+                    if not name.endswith("num_batches_tracked"):
+                        other = {name: torch.rand(model.state_dict()[name].shape) + 0.1}
+                        with torch.no_grad(), self.subTest(name, model=model, layout=layout):
+                            expected = model(data), stateless.functional_call(model, other, (data,))
+                            with within():
+                                for _ in range(3):
+                                    got = model(data), stateless.functional_call(model, other, (data,))
+                                    for ours, theirs in zip(got, expected):
+                                        self.assertTrue(torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4))
 
 
 if __name__ == "__main__":

@@ -130,7 +130,11 @@ class Values(Case):
             def forward(self, data):
                 return super().forward(2 * data)
 
-        for kind, chains in ((Heir, 1), (Other, 0)):
+        class Called(nn.Conv2d):
+            def __call__(self, data):
+                return super().__call__(2 * data)
+
+        for kind, chains in ((Heir, 1), (Other, 0), (Called, 0)):
             self.network = nn.Sequential(kind(6, 10, 3), uneven(nn.BatchNorm2d(10)), nn.ReLU()).eval()
             with within():
                 for _ in range(3):

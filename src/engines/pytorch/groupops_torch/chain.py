@@ -51,6 +51,7 @@ class Chain:
         """`owner` is an Owner."""
         self.owner, self.conv, self.norm, self.add, self.activation = owner, conv, norm, add, activation
         self.modules = [module for module in (conv, norm, activation) if module is not None]
+        self.kinds = [type(module) for module in self.modules]
         self.axes = KINDS[kind_of(conv)]
         self.fold = None
         self.calls = None  # the first of those that are remembered
@@ -103,10 +104,12 @@ class Chain:
         return weight, (bias, scale, shift, mean, variance), epsilon
 
     def _may_be_one(self):
-        """Whether nothing sees the calls of the modules one by one."""
-        for module in self.modules:
+        """Whether the modules are of their classes, and nothing sees their calls one by one."""
+        for module, kind in zip(self.modules, self.kinds):
             own = module.__dict__
             if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or "forward" in own:
+                return False
+            if type(module) is not kind or "_conv_forward" in own:
                 return False
         # any() takes longer, and each call asks.
         return not (global_hooks[0] or global_hooks[1] or global_hooks[2])
@@ -128,7 +131,7 @@ class Chain:
         if self.owner.accuracy is None or is_extraordinary(data):
             return None
         own = self.conv.__dict__
-        call = find(self.calls, own, data)
+        call = find(self.calls, self.conv, data)
         if call is None or not self._may_be_one():
             return None
         tensors = self._tensors(own)
@@ -202,7 +205,7 @@ class Chain:
         tensors = self._tensors(own)
         if tensors is None:
             return
-        known = find(self.calls, own, data)
+        known = find(self.calls, self.conv, data)
         now = _threads(), self.owner.accuracy, fold.form(tensors[0])
         if known is not None and (known.threads, known.accuracy, known.weight) == now:
             return
@@ -218,7 +221,7 @@ class Chain:
         if lists is None and (self.norm is None or output.numel() < MIN_FOLDED):
             self.small = data.shape, data.stride()
             return
-        call = Call(own, data, lists, plainly_channels_last(data), self.owner.accuracy)
+        call = Call(self.conv, data, lists, plainly_channels_last(data), self.owner.accuracy)
         call.output_shape = output.shape
         call.weight = fold.form(tensors[0])
         self.calls = call.followed_by(self.calls)

@@ -33,13 +33,31 @@ _their_convolution = torch._convolution
 _threads = torch.get_num_threads
 
 
+# What a call reads of a module's dictionary. An heir that defines one of these may read something else.
+_READ = ("weight", "bias", "stride", "padding", "dilation", "groups", "padding_mode")
+
+
 def kind_of(module):
     """The class of PyTorch's whose forward a convolution has, its own or an heir; None for other modules."""
+    own = type(module)
     for kind in KINDS:
-        if isinstance(module, kind):
-            own = type(module)
-            return kind if own.forward is kind.forward and own._conv_forward is kind._conv_forward else None
+        if issubclass(own, kind):
+            as_theirs = own.forward is kind.forward and own.__call__ is torch.nn.Module.__call__
+            return kind if as_theirs and _is_as_it_reads(module, kind) else None
     return None
+
+
+def _is_as_it_reads(module, kind):
+    """Whether what PyTorch's forward reads of a convolution is what the module's dictionary has, and computes with it
+    as its class. (stateless.functional_call gives modules a class with other parameters for a call.)"""
+    own = type(module)
+    return (
+        own._conv_forward is kind._conv_forward
+        and "_conv_forward" not in module.__dict__
+        and own.__getattribute__ is object.__getattribute__
+        and own.__getattr__ is torch.nn.Module.__getattr__
+        and not any(hasattr(own, name) for name in _READ)
+    )
 
 
 def _serve(call, data, weight, bias, accuracy):
@@ -97,7 +115,7 @@ class Modules:
         # By the id of a module. It is not held, since its hooks or attributes may lead back to what it is a part of,
         # and is dropped before another module can get its id.
         self._known = {}  # the first of its calls
-        self._left = {}  # by the same id: sizes and strides of the latest of these that is PyTorch's
+        self._left = {}  # by the same id: class, sizes and strides of the latest of these that is PyTorch's
         self._references = {}  # by the same id, to the module
         self._theirs = {}  # by class: PyTorch's forward
         self.accuracy = None  # of calls now; None while weights are packed at each call
@@ -125,26 +143,30 @@ class Modules:
         @functools.wraps(theirs)
         def forward(module, input):
             own = module.__dict__
+            if "_conv_forward" in own:
+                return theirs(module, input)
             try:
                 if (
                     id(module) in left
                     and type(input) is _Tensor
                     and own["padding_mode"] == "zeros"
                     and not (gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing())
-                    and left[id(module)] == (input.shape, input.stride())
+                    and left[id(module)] == (type(module), input.shape, input.stride())
                 ):
                     parameters = own["_parameters"]
-                    output = _their_convolution(
-                        input, parameters["weight"], parameters["bias"], own["stride"], own["padding"], own["dilation"],
-                        False, zeros, own["groups"], False, False, False, False,
-                    )
-                    counts["left to PyTorch"] += 1
-                    return output
+                    bias = parameters["bias"]
+                    if bias is None or bias.dtype is input.dtype:  # not each of PyTorch's kernels asks
+                        output = _their_convolution(
+                            input, parameters["weight"], bias, own["stride"], own["padding"], own["dilation"],
+                            False, zeros, own["groups"], False, False, False, False,
+                        )
+                        counts["left to PyTorch"] += 1
+                        return output
             except (KeyError, TypeError, RuntimeError):  # PyTorch's forward knows what to do, or how to say it
                 return theirs(module, input)
             if is_extraordinary(input):
                 return theirs(module, input)
-            call = find(known.get(id(module)), own, input)
+            call = find(known.get(id(module)), module, input)
             parameters = None if call is None or call.entry is None else _plain_parameters(own)
             if parameters is not None:
                 output = _serve(call, input, *parameters, self.accuracy)
@@ -152,7 +174,7 @@ class Modules:
                     counts["convolution"] += 1
                     return output
             output = theirs(module, input)
-            if type(module)._conv_forward is kind._conv_forward:
+            if _is_as_it_reads(module, kind):
                 self._remember(module, input, zeros)
             return output
 
@@ -166,15 +188,15 @@ class Modules:
             return
         stride, padding, dilation, groups = own["stride"], own["padding"], own["dilation"], own["groups"]
         lists = self._decide(data, *parameters, stride, padding, dilation, False, zeros, groups)
-        call = Call(own, data, lists, plainly_channels_last(data), accuracy)
+        call = Call(module, data, lists, plainly_channels_last(data), accuracy)
         if lists is not None:
             call.entry = self._entry_of(parameters[0], lists, groups)
             if call.entry is None or data.dtype not in ALWAYS:
                 return
-            if self._left.get(id(module)) == (call.shape, call.stride):
+            if self._left.get(id(module)) == (call.kind, call.shape, call.stride):
                 self._left.pop(id(module), None)
         else:
-            self._left[id(module)] = call.shape, call.stride
+            self._left[id(module)] = call.kind, call.shape, call.stride
         if id(module) not in self._references:
             self._references[id(module)] = weakref.ref(module, functools.partial(self._drop, id(module)))
         self._known[id(module)] = call.followed_by(self._known.get(id(module)))

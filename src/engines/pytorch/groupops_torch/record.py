@@ -95,6 +95,8 @@ class Record:
         plain = {module for module in read if _is_plain(module)}
         self._sequences = [(one.__dict__, len(one.__dict__), (*one._modules.values(),)) for one in plain]
         self._states = [(one.__dict__, _state(one.__dict__)) for one in read if one not in plain]
+        # Not of the model, whose class its forward is asked by: it would be held.
+        self._kinds = [(module, type(module)) for module in model.modules() if module is not model]
         self._tensors = list(self._tensors_of(model, hidden))
         self._hooks = [
             hooks for one in {*called, *tracer.leaves}
@@ -113,9 +115,12 @@ class Record:
                         yield tensors, name, tensors[name]
 
     def is_valid(self):
-        """Whether the forward's attributes are those that were recorded, and nothing sees the calls of modules."""
+        """Whether the modules' classes and attributes are those that were recorded, and nothing sees their calls."""
         if any(global_hooks) or any(self._hooks):
             return False
+        for module, kind in self._kinds:
+            if type(module) is not kind:
+                return False
         for tensors, name, tensor in self._tensors:
             if tensors.get(name) is not tensor:
                 return False

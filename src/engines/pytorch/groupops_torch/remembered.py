@@ -58,11 +58,13 @@ class Call:
     it; without them it is PyTorch's. Calls for a module are a list, the latest first."""
 
     __slots__ = (
-        "stride", "dtype", "attributes", "shape", "next", "lists", "contiguous", "converted", "threads", "accuracy",
-        "entry", "made", "output_shape", "weight",
+        "stride", "dtype", "kind", "attributes", "shape", "next", "lists", "contiguous", "converted", "threads",
+        "accuracy", "entry", "made", "output_shape", "weight",
     )
 
-    def __init__(self, own, data, lists, converted, accuracy):
+    def __init__(self, module, data, lists, converted, accuracy):
+        own = module.__dict__
+        self.kind = type(module)
         self.stride = data.stride()
         self.dtype = data.dtype
         self.attributes = own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"]
@@ -87,13 +89,15 @@ class Call:
         return self
 
 
-def find(call, own, data):
-    """The first of the calls that is for such data and the module's attributes as they are, or None."""
+def find(call, module, data):
+    """The first of the calls that is for such data and the module's class and attributes as they are, or None."""
+    own, kind = module.__dict__, type(module)
     try:
         while call is not None and not (
             call.shape == data.shape
             and call.stride == data.stride()
             and call.dtype is data.dtype
+            and call.kind is kind
             and call.attributes == (own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"])
         ):
             call = call.next
