@@ -1,5 +1,7 @@
 """Calls of modules that something sees more of than their results: they take PyTorch's own way."""
 
+from unittest import mock
+
 import support  # before all that imports torch
 
 import torch
@@ -8,6 +10,7 @@ from torch.autograd import forward_ad
 from torch.nn.utils import stateless
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from groupops_torch import chain
 from module_case import LAYOUT, Case
 from support import within
 
@@ -73,6 +76,50 @@ class Observed(Case):
                         for _ in range(3):
                             self.assertTrue(torch.allclose(tangent(), expected, rtol=1e-4, atol=1e-4))
                             module(data)
+
+    def test_transforms(self):
+        """Of functorch, and the older switch of functionalization: of the data, or around a network that is constant."""
+        try:
+            import functorch
+        except ImportError:
+            self.skipTest("functorch is not installed")
+
+        def switched(run, data):
+            torch._enable_functionalization(reapply_views=True)
+            try:
+                output = run(torch._to_functional_tensor(data))
+                torch._sync(output)
+                return torch._from_functional_tensor(output)
+            finally:
+                torch._disable_functionalization()
+
+        def frozen(data):
+            with torch.no_grad():
+                return network(data)
+
+        ways = {
+            "grad": lambda data: functorch.grad(lambda factor: (frozen(data) * factor).sum())(torch.tensor(2.0)),
+            "grad of data": lambda data: functorch.grad(lambda data: network(data).square().sum())(data),
+            "vmap": lambda data: functorch.vmap(lambda factor: frozen(data) * factor)(torch.arange(3.0)),
+            "functionalize": lambda data: functorch.functionalize(lambda factor: frozen(data) * factor)(torch.tensor(2.0)),
+            "functionalize data": lambda data: functorch.functionalize(frozen)(data),
+            "switched": lambda data: switched(lambda one: frozen(data) * one.sum(), data),
+            "switched data": lambda data: switched(frozen, data),
+        }
+        for name, way in ways.items():
+            for layout in (torch.contiguous_format, LAYOUT):
+                data = self.data.to(memory_format=layout)
+                for calls in range(3):
+                    conv = nn.Conv2d(6, 10, (3, 2), padding=1, groups=2)
+                    network = nn.Sequential(conv, nn.BatchNorm2d(10), nn.ReLU(), nn.Conv2d(10, 3, 3)).eval()
+                    with self.subTest(name, layout=layout, calls=calls):
+                        expected, plain = way(data), frozen(data)
+                        with within(), mock.patch.object(chain, "MIN_FOLDED", 0):
+                            for _ in range(calls):
+                                frozen(data)
+                            for _ in range(2):
+                                self.assertTrue(torch.allclose(way(data), expected, rtol=1e-4, atol=1e-4))
+                                self.assertTrue(torch.allclose(frozen(data), plain, rtol=1e-4, atol=1e-4))
 
     def test_negative_view(self):
         with within(), torch.no_grad():

@@ -13,7 +13,7 @@ from groupops_torch import binding, fold, layers
 from groupops_torch.checks import ALWAYS, plainly_channels_last
 from groupops_torch.modules import KINDS, kind_of
 from groupops_torch.remembered import (
-    Call, can_be_remembered, find, global_hooks, is_extraordinary, is_readable, is_tracing,
+    Call, can_be_remembered, find, global_hooks, is_extraordinary, is_readable, is_tracing, makes_plain_tensors,
 )
 
 NORMS = {nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
@@ -132,7 +132,7 @@ class Chain:
             return None
         own = self.conv.__dict__
         call = find(self.calls, self.conv, data)
-        if call is None or not self._may_be_one():
+        if call is None or not is_readable(data) or not self._may_be_one():
             return None
         tensors = self._tensors(own)
         folded = None if tensors is None else self._fold(*tensors)
@@ -140,13 +140,15 @@ class Chain:
             return None
         if call.lists is None:
             return self._left(call, data, residual, folded, tensors[0])
-        if call.threads != _threads() or call.accuracy != self.owner.accuracy or not is_readable(data):
+        if call.threads != _threads() or call.accuracy != self.owner.accuracy:
             return None
         return self._served(call, data, residual, folded, tensors[0])
 
     def _left(self, call, data, residual, folded, weight):
         """As _as_one(), by PyTorch's convolution."""
         if folded.weight is None:
+            if not makes_plain_tensors():
+                return None
             folded.weight = folded.folded(weight)
         self.owner.counts["left to PyTorch"] += 1
         stride, padding, dilation, groups, _ = call.attributes
@@ -165,7 +167,7 @@ class Chain:
                 layers.contiguous(data, call.converted), call.shape, None, bias=folded.bias,
                 residual=residual if whole else None,
             )
-        except binding.GroupopsError:
+        except RuntimeError:  # a refusal of the library, or tensors that are made now have no memory
             return None
         self.owner.counts["convolution"] += 1
         if call.converted:
@@ -192,7 +194,7 @@ class Chain:
         if found is not None and found.is_made_of(weight, vectors, epsilon):
             return found
         self.fold = None
-        found = fold.make(weight, vectors, epsilon)
+        found = fold.make(weight, vectors, epsilon) if makes_plain_tensors() else None
         if found is not None and found.is_made_of(weight, vectors, epsilon):  # else they were written meanwhile
             self.fold = found
         return found

@@ -15,12 +15,11 @@ import weakref
 
 import torch
 
-from groupops_torch import binding
 from groupops_torch.checks import ALWAYS, plainly_channels_last
 from groupops_torch.layers import contiguous
 from groupops_torch.remembered import (
     Call, autocast, can_be_remembered, dispatch_modes, find, function_modes, gradients, is_extraordinary, is_readable,
-    is_tracing,
+    is_tracing, transforms,
 )
 
 # PyTorch's classes, and how many axes their images have.
@@ -78,7 +77,7 @@ def _serve(call, data, weight, bias, accuracy):
         data = contiguous(data, call.converted)
     try:
         output = layer.run(data, call.shape, None, bias=bias)
-    except binding.GroupopsError:
+    except RuntimeError:  # a refusal of the library, or tensors that are made now have no memory
         return None
     return output.contiguous(memory_format=_channels_last) if call.converted else output
 
@@ -150,7 +149,9 @@ class Modules:
                     id(module) in left
                     and type(input) is _Tensor
                     and own["padding_mode"] == "zeros"
-                    and not (gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing())
+                    and not (
+                        gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing() or transforms()
+                    )
                     and left[id(module)] == (type(module), input.shape, input.stride())
                 ):
                     parameters = own["_parameters"]

@@ -13,6 +13,8 @@ autocast = torch.is_autocast_cpu_enabled
 function_modes = torch._C._len_torch_function_stack
 dispatch_modes = torch._C._len_torch_dispatch_stack
 is_tracing = torch._C._is_tracing
+# Of functorch: grad, vmap, functionalize.
+transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 # Those that see the calls of all modules.
 global_hooks = (
     _of_modules._global_backward_hooks,
@@ -35,6 +37,7 @@ def is_extraordinary(data):
         or function_modes()
         or dispatch_modes()
         or is_tracing()
+        or transforms()
         or forward_ad._current_level >= 0  # tangents
     )
 
@@ -44,11 +47,16 @@ def is_plain(data, axes):
     return data.dim() == axes + 2 and not data.is_complex() and str(torch._C._dispatch_keys(data)) in _PLAIN
 
 
+def makes_plain_tensors():
+    """Whether a tensor that is made now will be plain. Inside torch._enable_functionalization, it would not be."""
+    return str(torch._C._dispatch_keys(torch.empty(1))) in _PLAIN
+
+
 def is_readable(data):
     """Whether the elements of a tensor that was plain lie at an address, as they are."""
     try:
         address = data.data_ptr()
-    except RuntimeError:  # a tensor of vmap
+    except RuntimeError:  # a tensor of vmap or functionalization
         return False
     return address != 0 and address % data.element_size() == 0 and not data.is_neg()
 
