@@ -186,6 +186,43 @@ class Remembered(Case):
                 got = self.module(data)
             self.assertTrue(torch.allclose(got, self.module(data), rtol=1e-4, atol=1e-4))
 
+    def assign(self, name, value, data, known):
+        """Inside within(): a sequence of a module that was assigned such an attribute, before its first call or later."""
+        self.module = nn.Conv2d(6, 10, (3, 2), padding=1, stride=(2, 1), groups=2)
+        network = nn.Sequential(self.module, nn.ReLU())
+        for _ in range(3 * known):
+            self.module(data)
+            network(data)
+        setattr(self.module, name, value)
+        return network
+
+    def test_attributes_of_other_types(self):
+        """One number for all axes; lists, of which an element is written."""
+        for name, value in (("stride", 2), ("stride", [2, 1]), ("dilation", 2), ("padding", 1)):
+            for layout in (torch.contiguous_format, LAYOUT):
+                data = self.data.to(memory_format=layout)
+                for known in (False, True):
+                    with within(), torch.no_grad(), self.subTest(name, value=value, layout=layout, known=known):
+                        network = self.assign(name, copy.copy(value), data, known)
+                        for turn in range(6):
+                            if turn == 3 and type(value) is list:
+                                self.module.stride[1] = 3
+                            self.check(data)
+                            expected = self.module(data).relu()
+                            self.assertTrue(torch.allclose(network(data), expected, rtol=1e-4, atol=1e-4))
+
+    def test_refused_attributes(self):
+        """Equal to what was remembered, but not of PyTorch's types."""
+        for name, value in (("groups", 2.0), ("stride", (2.0, 1.0))):
+            for layout in (torch.contiguous_format, LAYOUT):
+                data = self.data.to(memory_format=layout)
+                for known in (False, True):
+                    with within(), torch.no_grad(), self.subTest(name, value=value, layout=layout, known=known):
+                        network = self.assign(name, value, data, known)
+                        for module in (self.module, network) * 2:
+                            with self.assertRaises(TypeError):
+                                module(data)
+
     def test_threads(self):
         threads = torch.get_num_threads()
         with within():

@@ -106,7 +106,12 @@ def find(call, module, data):
             and call.stride == data.stride()
             and call.dtype is data.dtype
             and call.kind is kind
-            and call.attributes == (own["stride"], own["padding"], own["dilation"], own["groups"], own["padding_mode"])
+            # The very objects, which do not change: 1.0, where PyTorch wants an integer, equals 1.
+            and (attributes := call.attributes)[0] is own["stride"]
+            and attributes[1] is own["padding"]
+            and attributes[2] is own["dilation"]
+            and attributes[3] is own["groups"]
+            and attributes[4] is own["padding_mode"]
         ):
             call = call.next
     except RuntimeError:  # a tensor without strides
@@ -114,6 +119,19 @@ def find(call, module, data):
     return call
 
 
+def _are_constant(numbers):
+    """Whether it is a tuple of integers, as PyTorch's constructors leave it; attributes that are assigned may be a
+    single one, for all axes, or a list, which may change."""
+    return type(numbers) is tuple and all(type(number) is int for number in numbers)
+
+
 def can_be_remembered(own, data, axes):
     """Whether a convolution's module decides by its attributes and the data alone."""
-    return own["padding_mode"] == "zeros" and isinstance(own["padding"], tuple) and is_plain(data, axes)
+    return (
+        own["padding_mode"] == "zeros"
+        and _are_constant(own["stride"])
+        and _are_constant(own["padding"])
+        and _are_constant(own["dilation"])
+        and type(own["groups"]) is int
+        and is_plain(data, axes)
+    )
