@@ -199,6 +199,12 @@ class LeftAlone(unittest.TestCase):
         data = torch.randn(2, 4, 8, 9).to(memory_format=torch.channels_last)
         self.left(lambda: F.conv2d(data, torch.ones(6, 2, 3, 3), groups=2))
 
+    def test_permuted_weights_of_rows(self):
+        """PyTorch's output has their layout."""
+        data = torch.randn(2, 24, 30)
+        weight = torch.randn(40, 3, 24).transpose(1, 2)
+        self.left(lambda: F.conv1d(data, weight).transpose(1, 2).view(-1, 40))
+
     def test_channels_last_of_many_weights(self):
         """Converted, and the output is as PyTorch has it."""
         layout = torch.channels_last

@@ -191,7 +191,9 @@ def convolution(data, weight, bias, stride, padding, dilation, transposed, outpu
     was not left at once; else None."""
     if not are_dense(data, weight, bias):
         return None
-    if not plainly_channels_last(data) and (_channels_last(data) or _channels_last(weight)):
+    # PyTorch computes a row as an image of one line, of which only the weights' layout may tell.
+    image = weight.unsqueeze(2) if weight.dim() == 3 else weight
+    if not plainly_channels_last(data) and (_channels_last(data) or _channels_last(image)):
         return None
     lists = _legal(
         data.shape, weight.shape, None if bias is None else bias.shape, tuple(stride), tuple(padding),
