@@ -1,5 +1,6 @@
 """Models whose own forwards call convolutions: fused by fuse(), and when they are not."""
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -411,6 +412,44 @@ class Life(Case):
                         self.check(one)
             self.assertIs(Block.forward, theirs)
             self.assertNotIn("forward", vars(Inherits))
+
+    def test_replaced_forwards(self):
+        """Of a model's class, or of one that it looked into, after fuse(): they are called."""
+        class Inner(Calls):
+            def forward(self, x):
+                return self.norm(self.conv(x)).relu()
+
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Inner(None)
+
+            def forward(self, x):
+                return self.inner(x)
+
+        for kind in (Inner, Outer):
+            for inside in (False, True):
+                self.model = uneven(Outer())
+                theirs = kind.forward
+                with self.subTest(kind=kind, inside=inside), torch.no_grad():
+                    expected = self.model(self.data)
+                    with within() if inside else contextlib.nullcontext():
+                        groupops_torch.fuse(self.model)
+                        self.model(self.data)
+                    with unittest.mock.patch.object(kind, "forward", lambda model, x: 2 * theirs(model, x)), within():
+                        for _ in range(3):
+                            self.assertTrue(torch.allclose(self.model(self.data), 2 * expected, rtol=1e-4, atol=1e-4))
+                    with within():
+                        self.learn()
+                self.assertIs(kind.forward, theirs)
+
+    def test_replaced_inside(self):
+        groupops_torch.fuse(self.model)
+        theirs, other = Block.forward, lambda model, x: x
+        with within():
+            Block.forward = other
+        self.assertIs(Block.forward, other)
+        Block.forward = theirs
 
     def test_freed(self):
         groupops_torch.fuse(self.model)

@@ -10,6 +10,7 @@ import support  # before all that imports torch
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 import groupops_torch
 from graph_models import uneven
@@ -141,6 +142,19 @@ class Values(Case):
                     self.check()
                 found = override._sequences._known[id(self.network.__dict__)][2] or []
             self.assertEqual(sum(type(step) is chain.Chain for step in found), chains)
+
+    def test_own_order(self):
+        """An heir of nn.Sequential that goes through its modules in another one; also where it is assigned later."""
+        class Reversed(nn.Sequential):
+            def __iter__(self):
+                return reversed([*self._modules.values()])
+
+        self.network = nn.Sequential(nn.Conv2d(6, 6, 3, padding=1), nn.ReLU(), nn.Conv2d(6, 6, 3)).eval()
+        for kind in (Reversed, nn.Sequential, Reversed):
+            self.network.__class__ = kind
+            with within():
+                for _ in range(3):
+                    self.check()
 
     def test_empty(self):
         """An empty batch has the strides of others, and changes nothing for them."""
@@ -367,6 +381,51 @@ class Life(Case):
         with within():
             self.assertIsNot(nn.Sequential.forward, theirs)
         self.assertIs(nn.Sequential.forward, theirs)
+
+    def test_replaced_functions(self):
+        """Of PyTorch's, before enabled(): they are called."""
+        for where, name in (
+            (nn.Conv2d, "forward"), (nn.Conv2d, "_conv_forward"), (F, "conv2d"), (nn.BatchNorm2d, "forward"),
+            (F, "batch_norm"), (nn.ReLU, "forward"), (F, "relu"), (nn.Module, "__call__"), (nn.Sequential, "forward"),
+        ):
+            self.setUp()
+            with within():
+                self.learn()
+            theirs, calls = getattr(where, name), []
+
+            def replaced(*given, **named):
+                calls.append(name)
+                return theirs(*given, **named)
+
+            with self.subTest(where=where, name=name), unittest.mock.patch.object(where, name, replaced), torch.no_grad():
+                self.network(self.data)
+                expected = len(calls)
+                with within():
+                    for _ in range(3):
+                        self.network(self.data)
+                self.assertEqual(len(calls), 4 * expected)
+            with within():
+                self.learn()
+
+    def test_replaced_inside(self):
+        """A forward of somebody else's that took the place of ours stays, and may call ours for ever."""
+        for kind in (nn.Conv2d, nn.Sequential):
+            theirs = kind.forward
+            with within():
+                self.learn()
+                ours = kind.forward
+                kind.forward = other = lambda module, data: ours(module, data)
+            try:
+                self.assertIs(kind.forward, other)
+                with torch.no_grad():
+                    counts = support.counted()
+                    self.network(self.data)
+                    self.assertEqual(counts()["convolution"], 0)
+                with within():
+                    for _ in range(3):
+                        self.check()
+            finally:
+                kind.forward = theirs
 
     def test_script(self):
         with within(), torch.no_grad():

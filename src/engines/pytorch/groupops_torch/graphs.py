@@ -15,6 +15,7 @@ from torch import fx, nn
 
 from groupops_torch.chain import ACTIVATIONS, NORMS, Chain
 from groupops_torch.modules import kind_of
+from groupops_torch.originals import original, replacing
 from groupops_torch.record import Record
 from groupops_torch.remembered import is_extraordinary
 
@@ -111,6 +112,8 @@ class _Model:
     def __init__(self, model, owner):
         self._owner = owner
         self._record = Record(model)
+        self.forward = original(type(model).forward)  # what was recorded
+        self.is_current = True  # whether the modules' forwards are, too
         self._agreed = set()  # kinds of inputs
         graph = fx.Graph()
         graph.output(graph.graph_copy(self._record.graph, {}))
@@ -120,11 +123,15 @@ class _Model:
         self.chains = fuser.chains
         self._fused = fx.GraphModule(model, graph).forward
 
+    def look(self):
+        self.is_current = self._record.has_its_forwards()
+
     def run(self, theirs, model, inputs):
         """The output; and whether the record is of any use."""
         if (
             len(inputs) != self._record.inputs
             or self._owner.accuracy is None
+            or not self.is_current
             or any(map(is_extraordinary, inputs))
             or not self._record.is_valid()
         ):
@@ -150,23 +157,28 @@ class Graphs:
         self._owner = owner  # of the chains
         self._known = {}  # by the id of a model's dictionary, which its record holds
         self._references = {}  # by the same id, to the model
-        self._theirs = {}  # by class: its own forward, or None where it inherits one; all that are replaced
+        # By class, all that are replaced: its own forward, or None where it inherits one, and ours.
+        self._replaced = {}
         self._kinds = []  # all classes of models
         self._is_open = False
 
     def open(self):
         self._is_open = True
+        for found in [*self._known.values()]:
+            found.look()
         for kind in self._kinds:
             self._replace(kind)
 
     def close(self):
         self._is_open = False
-        for kind, theirs in self._theirs.items():
+        for kind, (theirs, ours) in self._replaced.items():
+            if kind.__dict__.get("forward") is not ours:  # somebody else has replaced it
+                continue
             if theirs is None:
                 del kind.forward
             else:
                 kind.forward = theirs
-        self._theirs.clear()
+        self._replaced.clear()
 
     def forget(self):
         """Drops what was made of weights."""
@@ -203,20 +215,22 @@ class Graphs:
         self._references.pop(number, None)
 
     def _replace(self, kind):
-        self._theirs[kind] = kind.__dict__.get("forward")
-        kind.forward = self._forward(kind, kind.forward)
+        ours = self._forward(kind, kind.forward)
+        self._replaced[kind] = kind.__dict__.get("forward"), ours
+        kind.forward = ours
 
     def _forward(self, kind, theirs):
         known, drop = self._known, self._drop
+        recorded = original(theirs)
 
         @functools.wraps(theirs)
         def forward(model, *inputs, **named):
             found = known.get(id(model.__dict__))
-            if found is None or named or type(model) is not kind:
+            if found is None or named or type(model) is not kind or found.forward is not recorded:
                 return theirs(model, *inputs, **named)
             output, of_use = found.run(theirs, model, inputs)
             if not of_use:
                 drop(id(model.__dict__))
             return output
 
-        return forward
+        return replacing(theirs, forward)

@@ -17,6 +17,7 @@ import torch
 
 from groupops_torch.checks import ALWAYS, plainly_channels_last
 from groupops_torch.layers import contiguous
+from groupops_torch.originals import replacing
 from groupops_torch.remembered import (
     Call, autocast, can_be_remembered, dispatch_modes, find, function_modes, gradients, is_extraordinary, is_readable,
     is_tracing, transforms,
@@ -116,18 +117,18 @@ class Modules:
         self._known = {}  # the first of its calls
         self._left = {}  # by the same id: class, sizes and strides of the latest of these that is PyTorch's
         self._references = {}  # by the same id, to the module
-        self._theirs = {}  # by class: PyTorch's forward
-        self.accuracy = None  # of calls now; None while weights are packed at each call
+        self._forwards = [(kind, kind.forward, self._forward(kind)) for kind in KINDS]  # PyTorch's, and ours
+        self.accuracy = None  # of calls now; None while nothing is remembered
 
     def open(self):
-        for kind in KINDS:
-            self._theirs[kind] = kind.forward
-            kind.forward = self._forward(kind)
+        for kind, _, ours in self._forwards:
+            kind.forward = ours
 
     def close(self):
-        for kind, theirs in self._theirs.items():
-            kind.forward = theirs
-        self._theirs.clear()  # what is remembered holds for the next enabled() too
+        """What is remembered holds for the next enabled() too."""
+        for kind, theirs, ours in self._forwards:
+            if kind.forward is ours:  # else somebody else has replaced it
+                kind.forward = theirs
 
     def forget(self):
         self._known.clear()
@@ -179,7 +180,7 @@ class Modules:
                 self._remember(module, input, zeros)
             return output
 
-        return forward
+        return replacing(theirs, forward)
 
     def _remember(self, module, data, zeros):
         """Remembers what override.py did with a call, if it would do the same again."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import torch
 
-from groupops_torch import binding, checks, layers
+from groupops_torch import binding, checks, layers, originals
 from groupops_torch.chain import Owner
 from groupops_torch.graphs import Graphs
 from groupops_torch.kept import Kept
@@ -19,6 +19,7 @@ _kept = Kept()
 _lock = threading.Lock()
 _registered = ()  # the torch.library.Library objects, while any enabled() is open
 _open = 0
+_replacing = False  # whether the forwards are replaced
 _packing_each_call = 0  # how many open enabled() have pack_each_call
 _relaxed = 0  # how many open enabled() have accuracy relaxed
 _counts = {"convolution": 0, "native_group_norm": 0, "left to PyTorch": 0}
@@ -198,7 +199,8 @@ def _register():
 
 
 def _set_accuracy():
-    _modules.accuracy = _chains.accuracy = None if _packing_each_call else _accuracy()
+    # Somebody may still have a forward of ours after it was given back.
+    _modules.accuracy = _chains.accuracy = _accuracy() if _replacing and not _packing_each_call else None
 
 
 @contextlib.contextmanager
@@ -207,7 +209,7 @@ def enabled(pack_each_call=False, accuracy=None):
     and opened by several threads. With pack_each_call weights are packed anew at every call, for as
     long as it is open. The accuracy is "exact" or "relaxed" (groupops/plan.h), which counts while all
     that are open say so; None takes the environment's GROUPOPS_ACCURACY or, without it, exact."""
-    global _registered, _open, _packing_each_call, _relaxed
+    global _registered, _open, _replacing, _packing_each_call, _relaxed
     if accuracy is None:
         accuracy = os.environ.get("GROUPOPS_ACCURACY") or "exact"
     if accuracy not in binding.ACCURACIES:
@@ -215,9 +217,11 @@ def enabled(pack_each_call=False, accuracy=None):
     with _lock:
         if _open == 0:
             _registered = _register()
-            _modules.open()
-            _sequences.open()
-            _graphs.open()
+            _replacing = originals.are_theirs()
+            if _replacing:
+                _modules.open()
+                _sequences.open()
+                _graphs.open()
         _open += 1
         _packing_each_call += bool(pack_each_call)
         _relaxed += accuracy == "relaxed"
@@ -229,12 +233,13 @@ def enabled(pack_each_call=False, accuracy=None):
             _open -= 1
             _packing_each_call -= bool(pack_each_call)
             _relaxed -= accuracy == "relaxed"
-            _set_accuracy()
             if _open == 0:
+                _replacing = False
                 _graphs.close()
                 _sequences.close()
                 _modules.close()
                 _registered = ()  # torch puts its own kernels back
+            _set_accuracy()
 
 
 def _unlock():

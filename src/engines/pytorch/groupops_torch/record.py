@@ -7,6 +7,7 @@ from torch import fx, nn
 from torch.utils._pytree import tree_flatten
 
 from groupops_torch.modules import kind_of
+from groupops_torch.originals import original
 from groupops_torch.remembered import global_hooks
 
 
@@ -20,7 +21,9 @@ def _state(own):
 
 
 def _is_plain(module):
-    return type(module).forward is nn.Sequential.forward or type(module) is nn.ModuleList
+    kind = type(module)
+    is_sequence = kind.forward is nn.Sequential.forward and kind.__iter__ is nn.Sequential.__iter__
+    return is_sequence or kind is nn.ModuleList
 
 
 class _Tracer(fx.Tracer):
@@ -102,6 +105,7 @@ class Record:
             hooks for one in {*called, *tracer.leaves}
             for hooks in (one._forward_hooks, one._forward_pre_hooks, one._backward_hooks)
         ]
+        self._forwards = [(type(one), original(type(one).forward)) for one in tracer.containers]
         self._alone = fx.GraphModule(model, self.graph).forward
 
     def _tensors_of(self, model, modules):
@@ -113,6 +117,10 @@ class Record:
                 for tensors in (module._parameters, module._buffers):
                     if module in modules and name in tensors:
                         yield tensors, name, tensors[name]
+
+    def has_its_forwards(self):
+        """Whether the classes of the modules that it looked into have the forwards that they had."""
+        return all(original(kind.forward) is forward for kind, forward in self._forwards)
 
     def is_valid(self):
         """Whether the modules' classes and attributes are those that were recorded, and nothing sees their calls."""
