@@ -238,6 +238,20 @@ class MadeAnew(Case):
             self.network[2].max_val = 0.1
             self.check()
 
+    def test_numbers_of_activations(self):
+        """Tensors that are written, and what PyTorch refuses."""
+        slope = torch.tensor(0.3)
+        parameter = nn.Parameter(torch.tensor(0.3))
+        for activation in (
+            nn.LeakyReLU(slope), nn.LeakyReLU(parameter), nn.LeakyReLU(1e300), nn.LeakyReLU(10**400), nn.LeakyReLU(1j),
+            nn.LeakyReLU(2), nn.LeakyReLU(True), nn.Hardtanh(-1, 1e300), nn.Hardtanh(-1, 3),
+        ):
+            self.network[2] = activation
+            with within(), self.subTest(activation=activation):
+                self.same(self.data)
+                slope.fill_(0.7)
+                self.same(self.data)
+
     def test_threads_and_settings(self):
         threads = torch.get_num_threads()
         with within():
@@ -306,7 +320,7 @@ class MadeAnew(Case):
         def run(network):
             try:
                 return network(data)
-            except RuntimeError as refusal:
+            except (RuntimeError, TypeError, OverflowError) as refusal:
                 return str(refusal)
 
         with torch.no_grad():

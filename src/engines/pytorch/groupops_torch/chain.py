@@ -18,17 +18,34 @@ from groupops_torch.remembered import (
 
 NORMS = {nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
 
-# The library's activation, as kind, alpha and beta (gops_activation), of a module.
+# The largest number of each type.
+_LARGEST = {dtype: torch.finfo(dtype).max for dtype in ALWAYS}
+
+
+def _numbers(dtype, *numbers):
+    """The numbers; a ValueError where they are not those that PyTorch computes with: tensors, which may be written,
+    and numbers that it refuses since they are out of its types' ranges."""
+    for number in numbers:
+        kind = type(number)
+        if not (kind is float and abs(number) <= _LARGEST[dtype] or kind is int and abs(number) <= LARGEST_INTEGER):
+            raise ValueError
+    return numbers
+
+
+# The library's activation, as kind, alpha and beta (gops_activation), of a module for such data.
 ACTIVATIONS = {
-    nn.ReLU: lambda of: (binding.RELU, 0.0, 0.0),
-    nn.ReLU6: lambda of: (binding.CLAMP, 0.0, 6.0),
-    nn.Hardtanh: lambda of: (binding.CLAMP, of.min_val, of.max_val),
-    nn.LeakyReLU: lambda of: (binding.LEAKY_RELU, of.negative_slope, 0.0),
-    nn.Sigmoid: lambda of: (binding.SIGMOID, 0.0, 0.0),
-    nn.Hardswish: lambda of: (binding.HARD_SWISH, 0.0, 0.0),
-    nn.SiLU: lambda of: (binding.SWISH, 1.0, 0.0),
-    nn.Hardsigmoid: lambda of: (binding.HARD_SIGMOID, 1 / 6, 0.5),
+    nn.ReLU: lambda of, dtype: (binding.RELU, 0.0, 0.0),
+    nn.ReLU6: lambda of, dtype: (binding.CLAMP, 0.0, 6.0),
+    nn.Hardtanh: lambda of, dtype: (binding.CLAMP, *_numbers(dtype, of.min_val, of.max_val)),
+    nn.LeakyReLU: lambda of, dtype: (binding.LEAKY_RELU, *_numbers(dtype, of.negative_slope), 0.0),
+    nn.Sigmoid: lambda of, dtype: (binding.SIGMOID, 0.0, 0.0),
+    nn.Hardswish: lambda of, dtype: (binding.HARD_SWISH, 0.0, 0.0),
+    nn.SiLU: lambda of, dtype: (binding.SWISH, 1.0, 0.0),
+    nn.Hardsigmoid: lambda of, dtype: (binding.HARD_SIGMOID, 1 / 6, 0.5),
 }
+
+# Larger integers are not those of the library's double.
+LARGEST_INTEGER = 2**53
 
 # The fewest elements of an output of PyTorch's whose normalization goes into the weights: comparing what those were
 # made of takes 20 to 30 us, PyTorch's normalization 5 us and half a nanosecond for each element (Intel Xeon, Granite
@@ -167,7 +184,7 @@ class Chain:
                 layers.contiguous(data, call.converted), call.shape, None, bias=folded.bias,
                 residual=residual if whole else None,
             )
-        except RuntimeError:  # a refusal of the library, or tensors that are made now have no memory
+        except (RuntimeError, ValueError):  # a refusal of the library or of _numbers(); or new tensors have no memory
             return None
         self.owner.counts["convolution"] += 1
         if call.converted:
@@ -176,7 +193,9 @@ class Chain:
 
     def _layer(self, call, data, folded, weight, whole):
         """The layer, with the activation if it is the `whole` chain."""
-        activation = ACTIVATIONS[type(self.activation)](self.activation) if whole and self.activation else None
+        activation = None
+        if whole and self.activation:
+            activation = ACTIVATIONS[type(self.activation)](self.activation, data.dtype)
         made = call.made  # read once: another thread may replace it
         if made is None or made[1] is not folded or made[2] != activation:
             groups = call.attributes[3]
