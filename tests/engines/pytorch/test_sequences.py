@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 import groupops_torch
 from graph_models import uneven
-from groupops_torch import chain, kept, override
+from groupops_torch import chain, fold, kept, override
 from support import LAYOUTS, within
 
 chain.MIN_FOLDED = 0  # so that the small outputs of tests are folded, too
@@ -56,7 +56,7 @@ class Case(unittest.TestCase):
     def learn(self, data=None):
         for _ in range(2):
             self.check(data)
-        self.assertIsNotNone(self.chain().fold, "the modules were called one by one")
+        self.assertTrue(self.chain().fold.is_usable, "the modules were called one by one")
 
 
 class Values(Case):
@@ -186,9 +186,27 @@ class Values(Case):
                 getattr(self.network[1], name)[3] = value
                 for _ in range(2):
                     got = self.network(self.data)
-                    self.assertIsNone(self.chain().fold)
+                    self.assertFalse(self.chain().fold.is_usable)
                 expected = one_by_one(self.network, self.data)
                 self.assertTrue(torch.allclose(got, expected, rtol=1e-4, atol=1e-4, equal_nan=True))
+
+    def test_weights_out_of_range(self):
+        """Weights that would vanish or overflow, though their factors are in range; those that are 0 or subnormal are
+        no reason."""
+        for weight, variance, is_usable in ((1e-34, 1e18, False), (1e36, 1e-20, False), (0, 1, True), (1e-40, 1, True)):
+            self.setUp()
+            with within(), torch.no_grad(), self.subTest(weight=weight, variance=variance):
+                self.network = self.network[:3]
+                self.network[0].weight[3] = weight
+                self.network[1].running_var[3] = variance
+                self.network[1].eps = 0.0
+                data = self.data.abs() if is_usable else self.data.abs() / weight
+                with unittest.mock.patch.object(fold, "make", side_effect=fold.make) as made:
+                    for _ in range(4):
+                        got = self.network(data)
+                self.assertEqual(made.call_count, 1)
+                self.assertEqual(self.chain().fold.is_usable, is_usable)
+                self.assertTrue(torch.allclose(got, one_by_one(self.network, data), rtol=1e-4, atol=0))
 
 
 class MadeAnew(Case):
@@ -382,10 +400,10 @@ class Life(Case):
     def test_remembered_when_opened_again(self):
         with within():
             self.learn()
-            fold = self.chain().fold
+            made = self.chain().fold
         with within():
             self.check()
-            self.assertIs(self.chain().fold, fold)
+            self.assertIs(self.chain().fold, made)
         self.network[1].running_mean.numpy().fill(0.5)
         with within():
             self.check()
@@ -462,11 +480,11 @@ class Life(Case):
     def test_freed(self):
         with within():
             self.learn()
-            fold = weakref.ref(self.chain().fold)
+            made = weakref.ref(self.chain().fold)
             gone = [weakref.ref(module) for module in self.network]
             self.network = None
             gc.collect()
-            self.assertEqual([reference() for reference in (fold, *gone)], [None] * 5)
+            self.assertEqual([reference() for reference in (made, *gone)], [None] * 5)
             self.assertEqual(len(override._sequences._known), 0)
 
     def test_forgotten(self):

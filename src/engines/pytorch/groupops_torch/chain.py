@@ -210,13 +210,14 @@ class Chain:
 
     def _fold(self, weight, vectors, epsilon):
         found = self.fold
-        if found is not None and found.is_made_of(weight, vectors, epsilon):
-            return found
-        self.fold = None
-        found = fold.make(weight, vectors, epsilon) if makes_plain_tensors() else None
-        if found is not None and found.is_made_of(weight, vectors, epsilon):  # else they were written meanwhile
-            self.fold = found
-        return found
+        if found is None or not found.is_made_of(weight, vectors, epsilon):
+            self.fold = None
+            found = fold.make(weight, vectors, epsilon) if makes_plain_tensors() else None
+            if found is None:
+                return None
+            if found.is_made_of(weight, vectors, epsilon):  # else they were written meanwhile
+                self.fold = found
+        return found if found.is_usable else None
 
     def _remember(self, data, output):
         """Decides for calls like this one, whose convolution has just been computed."""

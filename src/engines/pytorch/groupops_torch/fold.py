@@ -9,8 +9,8 @@ import torch
 from groupops_torch.checks import are_dense
 from groupops_torch.kept import Entry
 
-# What is folded must be computed as exactly as what it replaces: no factor may push weights out of the range of
-# normal numbers.
+# What is folded must be computed as exactly as what it replaces: no factor may push weights or what is computed of
+# them out of the range of normal numbers.
 _LEAST_FACTOR, _LARGEST_FACTOR = 2.0**-40, 2.0**40
 
 
@@ -63,13 +63,19 @@ class Fold:
             self.factors = (variance.double() + epsilon).rsqrt() * (1.0 if scale is None else scale.double())
             addend = ((0.0 if bias is None else bias.double()) - mean.double()) * self.factors
             self.bias = (addend if shift is None else addend + shift.double()).to(mean.dtype)
+        self.is_usable = self.factors is None or self._is_exact(weight.detach())
 
-    def is_usable(self):
-        if self.factors is None:
-            return True
+    def _is_exact(self, weight):
         sizes = self.factors.abs()
         fit = (sizes == 0) | (sizes >= _LEAST_FACTOR) & (sizes <= _LARGEST_FACTOR)
-        return bool(fit.all()) and bool(self.bias.isfinite().all())
+        if not fit.all() or not self.bias.isfinite().all():
+            return False
+        limits, products = torch.finfo(weight.dtype), self.folded(weight).abs_()
+        normal = (products >= limits.tiny) & (products <= limits.max)
+        return bool((normal | (weight.abs() < limits.tiny) | (self._of_channels(sizes, weight) == 0)).all())
+
+    def _of_channels(self, vector, weight):
+        return vector.view(-1, *(1,) * (weight.dim() - 1))
 
     def is_made_of(self, weight, vectors, epsilon):
         for state, t in zip(self.states, vectors):
@@ -84,15 +90,14 @@ class Fold:
         weight = weight.detach()
         if self.factors is None:
             return weight
-        return (weight.double() * self.factors.view(-1, *(1,) * (weight.dim() - 1))).to(weight.dtype)
+        return (weight.double() * self._of_channels(self.factors, weight)).to(weight.dtype)
 
 
 def make(weight, vectors, epsilon):
-    """A fold of these, or None where they cannot be folded."""
+    """A fold of these, or None where they are not alike."""
     tensors = [t for t in (weight, *vectors) if t is not None]
     if not are_dense(*tensors) or any(t.is_inference() for t in tensors):
         return None
     if not all(t.is_contiguous() and t.shape == weight.shape[:1] for t in tensors[1:]):
         return None
-    made = Fold(weight, vectors, epsilon)
-    return made if made.is_usable() else None
+    return Fold(weight, vectors, epsilon)
