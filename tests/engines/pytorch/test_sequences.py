@@ -362,6 +362,7 @@ class MadeAnew(Case):
             "output channels": lambda: parameter(0, "weight", 20, 3, 3, 2),
             "input channels": lambda: parameter(0, "weight", 10, 6, 3, 2),
             "bias": lambda: parameter(0, "bias", 1),
+            "axes of the bias": lambda: setattr(self.network[0].bias, "data", self.network[0].bias.data.view(10, 1)),
             "layout": lambda: self.network.to(memory_format=torch.channels_last),
         }
         for norm in (None, uneven(nn.BatchNorm2d(10))):

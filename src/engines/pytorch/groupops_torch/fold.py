@@ -78,6 +78,9 @@ class Fold:
         return vector.view(-1, *(1,) * (weight.dim() - 1))
 
     def is_made_of(self, weight, vectors, epsilon):
+        bias = vectors[0]
+        if bias is not None and bias.dim() != 1:  # PyTorch refuses it, of any size
+            return False
         for state, t in zip(self.states, vectors):
             if state is None or t is None:
                 if state is not t:
