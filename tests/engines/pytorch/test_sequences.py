@@ -488,6 +488,24 @@ class Life(Case):
             self.assertEqual([reference() for reference in (made, *gone)], [None] * 5)
             self.assertEqual(len(override._sequences._known), 0)
 
+    def test_packed_weights_are_freed(self):
+        """Those of many activations, and those of an earlier fold that no call took since."""
+        self.network = self.network[:3]
+        self.network[2] = nn.LeakyReLU()
+        with within():
+            for turn in range(20):
+                self.network[2].negative_slope = turn / 10
+                self.check()
+            self.assertEqual(len(self.chain().fold.layers), fold.LAYERS)
+            other = torch.randn(2, 6, 9, 8)
+            self.learn(other)
+            packed = [weakref.ref(layer) for layer in self.chain().fold.layers.values()]
+            with torch.no_grad():
+                self.network[0].weight.mul_(2)
+            self.check(other)
+            gc.collect()
+            self.assertEqual([one() for one in packed], [None] * len(packed))
+
     def test_forgotten(self):
         """With what leads back to the model."""
         self.network[0].model = [self.network]

@@ -111,6 +111,22 @@ class Versions(Case):
                     self.assertTrue(torch.allclose(got, expected, rtol=1e-5, atol=1e-5))
         torch.set_num_threads(threads)
 
+    def test_many_attributes(self):
+        """Not all of the packed weights are kept; others have no part in that."""
+        weight, other = torch.randn(4, 2, 3, 3), torch.randn(4, 2, 3, 3)
+        with torch.no_grad(), within():
+            F.conv2d(self.data, other, groups=2)
+            before = groupops_torch.statistics()["layers"]
+            for turn in range(30):
+                settings = {"groups": 2, "padding": (turn % 15, turn // 15)}
+                got = F.conv2d(self.data, weight, **settings)
+                expected = F.conv2d(self.data.double(), weight.double(), **settings)
+                self.assertTrue(torch.allclose(got.double(), expected, rtol=1e-4, atol=1e-4))
+            self.assertEqual(groupops_torch.statistics()["layers"], before + kept.OF_A_WEIGHT)
+            with mock.patch.object(layers, "convolution", side_effect=AssertionError):
+                F.conv2d(self.data, other, groups=2)
+                F.conv2d(self.data, weight, **settings)
+
     def test_many_shapes(self):
         weight = torch.randn(4, 2, 3, 3)
         for size in range(5, 60):

@@ -202,9 +202,10 @@ class Chain:
             key = call.lists, groups, call.threads, call.accuracy, activation
             layer = folded.layers.get(key)
             if layer is None:
-                layer = folded.layers[key] = layers.convolution(
+                layer = layers.convolution(
                     data, folded.folded(weight), *call.lists[:3], False, call.lists[3], groups, call.accuracy, activation
                 )
+                folded.keep(key, layer)
             made = call.made = layer, folded, activation
         return made[0]
 
@@ -212,12 +213,20 @@ class Chain:
         found = self.fold
         if found is None or not found.is_made_of(weight, vectors, epsilon):
             self.fold = None
+            self._drop_layers()
             found = fold.make(weight, vectors, epsilon) if makes_plain_tensors() else None
             if found is None:
                 return None
             if found.is_made_of(weight, vectors, epsilon):  # else they were written meanwhile
                 self.fold = found
         return found if found.is_usable else None
+
+    def _drop_layers(self):
+        """Those of a former fold."""
+        call = self.calls
+        while call is not None:
+            call.made = None
+            call = call.next
 
     def _remember(self, data, output):
         """Decides for calls like this one, whose convolution has just been computed."""

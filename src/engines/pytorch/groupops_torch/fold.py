@@ -14,6 +14,10 @@ from groupops_torch.kept import Entry
 _LEAST_FACTOR, _LARGEST_FACTOR = 2.0**-40, 2.0**40
 
 
+# How many layers a fold keeps, for the attributes, numbers of threads and activations that it was called with last.
+LAYERS = 8
+
+
 class _Vector:
     """The state of a contiguous tensor with a number for each channel; as kept.Entry, in fewer steps."""
 
@@ -88,6 +92,11 @@ class Fold:
             elif not state.is_state_of(t):
                 return False
         return self.epsilon == epsilon and self.entry.weight() is weight and self.entry.is_valid_for(weight)
+
+    def keep(self, key, layer):
+        self.layers[key] = layer
+        while len(self.layers) > LAYERS:
+            self.layers.pop(next(iter(self.layers)), None)
 
     def folded(self, weight):
         weight = weight.detach()

@@ -21,6 +21,10 @@ from torch.multiprocessing.reductions import StorageWeakRef
 # How many layers are cached: more than any network has.
 CAPACITY = 2048
 
+# How many of them may have the same weights: each has a copy. A caller that goes through more paddings or numbers of
+# threads than that by turns packs at each call.
+OF_A_WEIGHT = 8
+
 # Elements of a fingerprint; smaller weights are compared whole. Fewer would miss more: of layers of up to 256
 # channels each channel has one. They are seldom in the caches: with 64 of them networks would take 1% less
 # (Intel Xeon, Granite Rapids class).
@@ -132,6 +136,9 @@ class Kept:
         with self._lock:
             self._remove(key)
             self._entries[key] = entry
+            of_weight = [one for one in self._entries if one[0] == key[0]]
+            for one in of_weight[:-OF_A_WEIGHT]:
+                self._remove(one)
             while len(self._entries) > CAPACITY:
                 self._remove(next(iter(self._entries)))
 
