@@ -278,6 +278,29 @@ class Changed(Case):
             ):
                 self.changed(uneven(Lists(kind)), change)
 
+    def test_content_of_attributes(self):
+        """Of dictionaries, lists and sets that the forward reads; a list that is too long is not recorded."""
+        def forward(model, x):
+            return model.norm(model.conv(x)).relu() * model.setting["scale"][-1] * len(model.names)
+
+        changes = {
+            "number": lambda: self.model.setting["scale"].__setitem__(0, 3.0),
+            "type": lambda: self.model.setting["scale"].__setitem__(0, 2),
+            "element": lambda: self.model.setting["scale"].append(0.5),
+            "key": lambda: self.model.setting.__setitem__("other", 1),
+            "set": lambda: self.model.names.add("more"),
+            "many": lambda: self.model.setting["scale"].extend(range(2000)),
+        }
+        for name, change in changes.items():
+            self.model = uneven(Calls(forward))
+            self.model.setting, self.model.names = {"scale": [2.0], "kinds": (int, None)}, {"one", "two"}
+            with self.subTest(name), within():
+                self.assertEqual(groupops_torch.fuse(self.model), 1)
+                self.learn()
+                change()
+                self.check()
+        self.assertEqual(groupops_torch.fuse(self.model), 0)
+
     def test_borrowed(self):
         """Parameters and buffers of modules that are called, or not, read by the forward."""
         for change in (

@@ -20,6 +20,34 @@ def _state(own):
     return [*own.values(), *own["_parameters"].values(), *own["_buffers"].values(), *own["_modules"].values()]
 
 
+# What a module's dictionary has of PyTorch's own.
+_OWN_NAMES = nn.Module().__dict__.keys()
+
+# How many elements of dictionaries, lists and sets among a module's attributes are compared at each call, at most.
+MAX_ELEMENTS = 1000
+
+
+def _content(value, found):
+    """Appends what a dictionary, list, tuple or set holds, and what those in it do, or the value itself."""
+    if isinstance(value, (dict, list, tuple, set, frozenset)):
+        found += type(value), len(value)
+        for element in value:
+            _content(element, found)
+        if isinstance(value, dict):
+            for element in value.values():
+                _content(element, found)
+        if len(found) > MAX_ELEMENTS:
+            raise Unlike
+    else:
+        found.append(value)
+    return found
+
+
+def _is_content(one, other):
+    """Whether two values of _content() are the same object or the same number or string."""
+    return one is other or type(one) is type(other) and type(one) in (int, float, complex, str, bytes) and one == other
+
+
 def _is_plain(module):
     kind = type(module)
     is_sequence = kind.forward is nn.Sequential.forward and kind.__iter__ is nn.Sequential.__iter__
@@ -98,6 +126,12 @@ class Record:
         plain = {module for module in read if _is_plain(module)}
         self._sequences = [(one.__dict__, len(one.__dict__), (*one._modules.values(),)) for one in plain]
         self._states = [(one.__dict__, _state(one.__dict__)) for one in read if one not in plain]
+        self._contents = [
+            (value, _content(value, []))
+            for one in read if one not in plain
+            for name, value in one.__dict__.items()
+            if name not in _OWN_NAMES and isinstance(value, (dict, list, tuple, set))
+        ]
         # Not of the model, whose class its forward is asked by: it would be held.
         self._kinds = [(module, type(module)) for module in model.modules() if module is not model]
         self._tensors = list(self._tensors_of(model, hidden))
@@ -139,6 +173,13 @@ class Record:
             now = _state(own)
             if len(now) != len(state) or not all(map(operator.is_, now, state)):
                 return False
+        try:
+            for value, content in self._contents:
+                now = _content(value, [])
+                if len(now) != len(content) or not all(map(_is_content, now, content)):
+                    return False
+        except Unlike:  # it has more elements now
+            return False
         return True
 
     def agrees(self, inputs, output):
