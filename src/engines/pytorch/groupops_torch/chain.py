@@ -32,16 +32,17 @@ def _numbers(dtype, *numbers):
     return numbers
 
 
-# The library's activation, as kind, alpha and beta (gops_activation), of a module for such data.
+# The library's activation, as kind, alpha and beta (gops_activation), of a module; or a function of the module and the
+# data's type that gives it.
 ACTIVATIONS = {
-    nn.ReLU: lambda of, dtype: (binding.RELU, 0.0, 0.0),
-    nn.ReLU6: lambda of, dtype: (binding.CLAMP, 0.0, 6.0),
+    nn.ReLU: (binding.RELU, 0.0, 0.0),
+    nn.ReLU6: (binding.CLAMP, 0.0, 6.0),
     nn.Hardtanh: lambda of, dtype: (binding.CLAMP, *_numbers(dtype, of.min_val, of.max_val)),
     nn.LeakyReLU: lambda of, dtype: (binding.LEAKY_RELU, *_numbers(dtype, of.negative_slope), 0.0),
-    nn.Sigmoid: lambda of, dtype: (binding.SIGMOID, 0.0, 0.0),
-    nn.Hardswish: lambda of, dtype: (binding.HARD_SWISH, 0.0, 0.0),
-    nn.SiLU: lambda of, dtype: (binding.SWISH, 1.0, 0.0),
-    nn.Hardsigmoid: lambda of, dtype: (binding.HARD_SIGMOID, 1 / 6, 0.5),
+    nn.Sigmoid: (binding.SIGMOID, 0.0, 0.0),
+    nn.Hardswish: (binding.HARD_SWISH, 0.0, 0.0),
+    nn.SiLU: (binding.SWISH, 1.0, 0.0),
+    nn.Hardsigmoid: (binding.HARD_SIGMOID, 1 / 6, 0.5),
 }
 
 # Larger integers are not those of the library's double.
@@ -68,14 +69,15 @@ class Chain:
         """`owner` is an Owner."""
         self.owner, self.conv, self.norm, self.add, self.activation = owner, conv, norm, add, activation
         self.modules = [module for module in (conv, norm, activation) if module is not None]
-        self.kinds = [type(module) for module in self.modules]
+        self.kinds = [(module, type(module)) for module in self.modules]
+        self.epilogue = ACTIVATIONS.get(type(activation))  # None where there is none
         self.axes = KINDS[kind_of(conv)]
         self.fold = None
         self.calls = None  # the first of those that are remembered
         self.small = None  # sizes and strides of the latest data that is not worth it
 
     def __call__(self, data, residual=None):
-        is_small = self._is_small(data)
+        is_small = self.small is not None and self._is_small(data)
         output = None if is_small else self._as_one(data, residual)
         if output is not None:
             return output
@@ -122,11 +124,15 @@ class Chain:
 
     def _may_be_one(self):
         """Whether the modules are of their classes, and nothing sees their calls one by one."""
-        for module, kind in zip(self.modules, self.kinds):
+        for module, kind in self.kinds:
             own = module.__dict__
-            if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or "forward" in own:
-                return False
-            if type(module) is not kind or "_conv_forward" in own:
+            if (
+                type(module) is not kind
+                or own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or "forward" in own
+            ):
                 return False
         # any() takes longer, and each call asks.
         return not (global_hooks[0] or global_hooks[1] or global_hooks[2])
@@ -135,8 +141,7 @@ class Chain:
         """Whether the latest call that was not worth folding had such data."""
         try:
             return (
-                self.small is not None
-                and type(data) is _Tensor  # not what torch.fx traces
+                type(data) is _Tensor  # not what torch.fx traces
                 and not is_tracing()
                 and self.small == (data.shape, data.stride())
             )
@@ -148,8 +153,8 @@ class Chain:
         if self.owner.accuracy is None or is_extraordinary(data):
             return None
         own = self.conv.__dict__
-        call = find(self.calls, self.conv, data)
-        if call is None or not is_readable(data) or not self._may_be_one():
+        call = find(self.calls, type(self.conv), own, data)
+        if call is None or "_conv_forward" in own or not is_readable(data) or not self._may_be_one():
             return None
         tensors = self._tensors(own)
         folded = None if tensors is None else self._fold(*tensors)
@@ -180,10 +185,9 @@ class Chain:
         whole = self.add is None or not call.converted and _is_like(residual, data, call.output_shape)
         try:
             layer = self._layer(call, data, folded, weight, whole)
-            output = layer.run(
-                layers.contiguous(data, call.converted), call.shape, None, bias=folded.bias,
-                residual=residual if whole else None,
-            )
+            if not call.contiguous:
+                data = layers.contiguous(data, call.converted)
+            output = layer.run(data, call.shape, None, bias=folded.bias, residual=residual if whole else None)
         except (RuntimeError, ValueError):  # a refusal of the library or of _numbers(); or new tensors have no memory
             return None
         self.owner.counts["convolution"] += 1
@@ -193,9 +197,9 @@ class Chain:
 
     def _layer(self, call, data, folded, weight, whole):
         """The layer, with the activation if it is the `whole` chain."""
-        activation = None
-        if whole and self.activation:
-            activation = ACTIVATIONS[type(self.activation)](self.activation, data.dtype)
+        activation = self.epilogue if whole else None
+        if callable(activation):
+            activation = activation(self.activation, data.dtype)
         made = call.made  # read once: another thread may replace it
         if made is None or made[1] is not folded or made[2] != activation:
             groups = call.attributes[3]
@@ -236,7 +240,7 @@ class Chain:
         tensors = self._tensors(own)
         if tensors is None:
             return
-        known = find(self.calls, self.conv, data)
+        known = find(self.calls, type(self.conv), own, data)
         now = _threads(), self.owner.accuracy, fold.form(tensors[0])
         if known is not None and (known.threads, known.accuracy, known.weight) == now:
             return

@@ -115,7 +115,9 @@ class Modules:
         # By the id of a module. It is not held, since its hooks or attributes may lead back to what it is a part of,
         # and is dropped before another module can get its id.
         self._known = {}  # the first of its calls
-        self._left = {}  # by the same id: class, sizes and strides of the latest of these that is PyTorch's
+        # By the same id: class, sizes and strides of the latest of these that is PyTorch's, and the type of the bias, for
+        # which not each of its kernels asks.
+        self._left = {}
         self._references = {}  # by the same id, to the module
         self._forwards = [(kind, kind.forward, self._forward(kind)) for kind in KINDS]  # PyTorch's, and ours
         self.accuracy = None  # of calls now; None while nothing is remembered
@@ -145,19 +147,19 @@ class Modules:
             own = module.__dict__
             if "_conv_forward" in own:
                 return theirs(module, input)
+            as_left = left.get(id(module))
             try:
                 if (
-                    id(module) in left
+                    as_left is not None
                     and type(input) is _Tensor
                     and own["padding_mode"] == "zeros"
                     and not (
                         gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing() or transforms()
                     )
-                    and left[id(module)] == (type(module), input.shape, input.stride())
                 ):
                     parameters = own["_parameters"]
                     bias = parameters["bias"]
-                    if bias is None or bias.dtype is input.dtype:  # not each of PyTorch's kernels asks
+                    if as_left == (type(module), input.shape, input.stride(), None if bias is None else bias.dtype):
                         output = _their_convolution(
                             input, parameters["weight"], bias, own["stride"], own["padding"], own["dilation"],
                             False, zeros, own["groups"], False, False, False, False,
@@ -168,7 +170,7 @@ class Modules:
                 return theirs(module, input)
             if is_extraordinary(input):
                 return theirs(module, input)
-            call = find(known.get(id(module)), module, input)
+            call = find(known.get(id(module)), type(module), own, input)
             parameters = None if call is None or call.entry is None else _plain_parameters(own)
             if parameters is not None:
                 output = _serve(call, input, *parameters, self.accuracy)
@@ -195,10 +197,11 @@ class Modules:
             call.entry = self._entry_of(parameters[0], lists, groups)
             if call.entry is None or data.dtype not in ALWAYS:
                 return
-            if self._left.get(id(module)) == (call.kind, call.shape, call.stride):
+            if self._left.get(id(module), ())[:3] == (call.kind, call.shape, call.stride):
                 self._left.pop(id(module), None)
         else:
-            self._left[id(module)] = call.kind, call.shape, call.stride
+            bias = parameters[1]
+            self._left[id(module)] = call.kind, call.shape, call.stride, None if bias is None else bias.dtype
         if id(module) not in self._references:
             self._references[id(module)] = weakref.ref(module, functools.partial(self._drop, id(module)))
         self._known[id(module)] = call.followed_by(self._known.get(id(module)))

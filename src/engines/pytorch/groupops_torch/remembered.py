@@ -97,9 +97,8 @@ class Call:
         return self
 
 
-def find(call, module, data):
-    """The first of the calls that is for such data and the module's class and attributes as they are, or None."""
-    own, kind = module.__dict__, type(module)
+def find(call, kind, own, data):
+    """The first of the calls that is for such data and a module's class and attributes as they are, or None."""
     try:
         while call is not None and not (
             call.shape == data.shape
