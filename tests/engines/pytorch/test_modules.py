@@ -187,7 +187,7 @@ class Remembered(Case):
             self.assertTrue(torch.allclose(got, self.module(data), rtol=1e-4, atol=1e-4))
 
     def assign(self, name, value, data, known):
-        """Inside within(): a sequence of a module that was assigned such an attribute, before its first call or later."""
+        """Inside within(): a sequence of a module that was assigned such an attribute, after calls if it is `known`."""
         self.module = nn.Conv2d(6, 10, (3, 2), padding=1, stride=(2, 1), groups=2)
         network = nn.Sequential(self.module, nn.ReLU())
         for _ in range(3 * known):

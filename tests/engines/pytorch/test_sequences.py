@@ -430,7 +430,8 @@ class Life(Case):
                 calls.append(name)
                 return theirs(*given, **named)
 
-            with self.subTest(where=where, name=name), unittest.mock.patch.object(where, name, replaced), torch.no_grad():
+            patched = unittest.mock.patch.object(where, name, replaced)
+            with self.subTest(where=where, name=name), patched, torch.no_grad():
                 self.network(self.data)
                 expected = len(calls)
                 with within():

@@ -115,8 +115,8 @@ class Modules:
         # By the id of a module. It is not held, since its hooks or attributes may lead back to what it is a part of,
         # and is dropped before another module can get its id.
         self._known = {}  # the first of its calls
-        # By the same id: class, sizes and strides of the latest of these that is PyTorch's, and the type of the bias, for
-        # which not each of its kernels asks.
+        # By the same id: class, sizes and strides of the latest of these that is PyTorch's, and the type of the bias,
+        # which not each of PyTorch's kernels asks for.
         self._left = {}
         self._references = {}  # by the same id, to the module
         self._forwards = [(kind, kind.forward, self._forward(kind)) for kind in KINDS]  # PyTorch's, and ours
@@ -153,9 +153,8 @@ class Modules:
                     as_left is not None
                     and type(input) is _Tensor
                     and own["padding_mode"] == "zeros"
-                    and not (
-                        gradients() or autocast() or function_modes() or dispatch_modes() or is_tracing() or transforms()
-                    )
+                    and not (gradients() or autocast() or function_modes() or dispatch_modes())
+                    and not (is_tracing() or transforms())
                 ):
                     parameters = own["_parameters"]
                     bias = parameters["bias"]

@@ -16,7 +16,9 @@ def _names():
     yield from ((nn.Module, "__call__"), (nn.Module, "_call_impl"), (nn.Module, "__getattr__"))
     yield from ((nn.Sequential, "forward"), (nn.Sequential, "__iter__"), (F, "batch_norm"))
     for conv, norm, function in (
-        (nn.Conv1d, nn.BatchNorm1d, "conv1d"), (nn.Conv2d, nn.BatchNorm2d, "conv2d"), (nn.Conv3d, nn.BatchNorm3d, "conv3d"),
+        (nn.Conv1d, nn.BatchNorm1d, "conv1d"),
+        (nn.Conv2d, nn.BatchNorm2d, "conv2d"),
+        (nn.Conv3d, nn.BatchNorm3d, "conv3d"),
     ):
         yield from ((conv, "forward"), (conv, "_conv_forward"), (F, function))
         yield from ((norm, "forward"), (norm, "_check_input_dim"))
