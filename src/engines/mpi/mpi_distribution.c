@@ -87,33 +87,60 @@ static gops_status prepare(gops_mpi_distribution *made, const gops_mpi_grid *gri
     return gops_mpi_agree(made->comm, status, &own, error);
 }
 
+/* What all ranks see alike; the code is MPI's own. */
+static int check_comm(MPI_Comm comm, gops_status *status, gops_error *error)
+{
+    int initialized = 0, finalized = 0, has_two_sides = 0, code = MPI_SUCCESS;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (!initialized || finalized) {
+        *status = gops_mpi_fail(error, GOPS_INVALID, "MPI is %s",
+                                finalized ? "finalized" : "not initialized");
+    } else if (comm == MPI_COMM_NULL) {
+        *status = gops_mpi_fail(error, GOPS_INVALID, "comm is MPI_COMM_NULL");
+    } else {
+        code = MPI_Comm_test_inter(comm, &has_two_sides);
+    }
+    if (code == MPI_SUCCESS && has_two_sides) {
+        *status = gops_mpi_fail(error, GOPS_INVALID, "comm is an intercommunicator");
+    }
+    return code;
+}
+
 gops_status gops_mpi_distribution_create(MPI_Comm comm, const gops_mpi_grid *grid,
                                          gops_mpi_distribution **distribution, gops_error *error)
 {
-    int initialized = 0;
-    gops_mpi_distribution *made;
-    if (distribution == NULL) {
-        return gops_mpi_fail(error, GOPS_INVALID, "distribution is NULL");
+    gops_error own = {GOPS_OK, ""};
+    gops_mpi_distribution *made = calloc(1, sizeof *made);
+    MPI_Comm duplicate = MPI_COMM_NULL;
+    gops_status status = GOPS_OK;
+    if (distribution != NULL) {
+        *distribution = NULL;
     }
-    *distribution = NULL;
-    MPI_Initialized(&initialized);
-    if (!initialized) {
-        return gops_mpi_fail(error, GOPS_INVALID, "MPI is not initialized");
+    int code = check_comm(comm, &status, error);
+    if (code == MPI_SUCCESS && status == GOPS_OK) {
+        code = MPI_Comm_dup(comm, &duplicate);
     }
-    if (comm == MPI_COMM_NULL) {
-        return gops_mpi_fail(error, GOPS_INVALID, "comm is MPI_COMM_NULL");
+    if (code != MPI_SUCCESS || status != GOPS_OK) {
+        free(made);
+        return status != GOPS_OK ? status : gops_mpi_failed(code, error);
     }
-    /* Without these bytes nothing could be agreed upon. */
-    made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return gops_mpi_fail(error, GOPS_OUT_OF_MEMORY, "no memory for a distribution");
+        status = gops_mpi_fail(&own, GOPS_OUT_OF_MEMORY, "no memory for a distribution");
+    } else if (distribution == NULL) {
+        status = gops_mpi_fail(&own, GOPS_INVALID, "distribution is NULL");
     }
-    made->comm = made->space = MPI_COMM_NULL;
-    int code = MPI_Comm_dup(comm, &made->comm);
+    status = gops_mpi_agree(duplicate, status, &own, error);
+    if (status != GOPS_OK) {
+        MPI_Comm_free(&duplicate);
+        free(made);
+        return status;
+    }
+    made->comm = duplicate;
+    made->space = MPI_COMM_NULL;
     code = code == MPI_SUCCESS ? MPI_Comm_size(made->comm, &made->ranks) : code;
     code = code == MPI_SUCCESS ? MPI_Comm_rank(made->comm, &made->rank) : code;
-    gops_status status =
-        code == MPI_SUCCESS ? prepare(made, grid, error) : gops_mpi_failed(code, error);
+    status = code == MPI_SUCCESS ? prepare(made, grid, error) : gops_mpi_failed(code, error);
     if (status == GOPS_OK) {
         made->space_ranks = 1;
         for (int32_t i = 0; i < made->grid.space.count; i++) {
@@ -198,6 +225,12 @@ gops_status gops_mpi_check_axes(const gops_mpi_distribution *distribution,
                              "the tensor has %d axes, the grid splits images, groups and %d "
                              "spatial axes",
                              (int)tensor->rank, (int)space->count);
+    }
+    for (int32_t axis = 0; axis < tensor->rank; axis++) {
+        if (tensor->dims[axis] < 0) {
+            return gops_mpi_fail(error, GOPS_INVALID, "dimension %d of the tensor is %lld",
+                                 (int)axis, (long long)tensor->dims[axis]);
+        }
     }
     return GOPS_OK;
 }

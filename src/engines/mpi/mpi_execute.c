@@ -244,6 +244,9 @@ gops_status gops_mpi_filter_create(const gops_mpi_plan *plan, const void *weight
 {
     gops_error own = {GOPS_OK, ""};
     gops_status status = GOPS_OK;
+    if (filter != NULL) {
+        *filter = NULL;
+    }
     if (plan == NULL) {
         return gops_mpi_fail(error, GOPS_INVALID, "plan is NULL");
     }
@@ -257,9 +260,6 @@ gops_status gops_mpi_filter_create(const gops_mpi_plan *plan, const void *weight
     } else if (plan->piece_count > 0) {
         status =
             gops_filter_create(plan->pieces[0].plan, weights, quantization, &made->packed, &own);
-    }
-    if (filter != NULL) {
-        *filter = NULL;
     }
     status = gops_mpi_agree(plan->distribution->comm, status, &own, error);
     if (status != GOPS_OK) {

@@ -292,6 +292,9 @@ static gops_status create(const gops_mpi_distribution *distribution, const probl
     gops_options options;
     uint64_t hash = 0;
     gops_status status = GOPS_OK;
+    if (plan != NULL) {
+        *plan = NULL;
+    }
     if (distribution == NULL) {
         return gops_mpi_fail(error, GOPS_INVALID, "distribution is NULL");
     }
@@ -301,7 +304,6 @@ static gops_status create(const gops_mpi_distribution *distribution, const probl
     } else if (plan == NULL) {
         status = gops_mpi_fail(&own, GOPS_INVALID, "plan is NULL");
     } else {
-        *plan = NULL;
         made->distribution = distribution;
         made->operation = given->operation;
         status = check_problem(given, &options, made, &hash, &own);

@@ -318,6 +318,8 @@ static void grids_refused(void)
            &error, GOPS_INVALID, message);
     expect(gops_mpi_distribution_create(MPI_COMM_WORLD, wrong() ? NULL : &fits, &made, &error),
            &error, GOPS_INVALID, "grid is NULL");
+    expect(gops_mpi_distribution_create(MPI_COMM_WORLD, &fits, wrong() ? NULL : &made, &error),
+           &error, GOPS_INVALID, "distribution is NULL");
     mpi_check(made == NULL, "a distribution was made");
     grid = (gops_mpi_grid){GOPS_MPI_DIVIDE, GOPS_MPI_DIVIDE, {1, {GOPS_MPI_DIVIDE}}};
     mpi_check(gops_mpi_distribution_create(MPI_COMM_WORLD, &grid, &made, &error) == GOPS_OK, "%s",
@@ -325,6 +327,10 @@ static void grids_refused(void)
     grid = gops_mpi_distribution_grid(made);
     mpi_check(grid.batch * grid.groups * grid.space.values[0] == mpi_ranks, "%d %d %d", grid.batch,
               grid.groups, (int)grid.space.values[0]);
+    gops_mpi_part part;
+    const gops_tensor negative = {GOPS_F32, 3, {1, 2, -5}};
+    mpi_check(gops_mpi_part_of(made, &negative, 1, 0, &part, &error) == GOPS_INVALID,
+              "a dimension below 0");
     gops_mpi_distribution_destroy(made);
 }
 

@@ -94,21 +94,41 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
         .files = command.files,
         .max_files = verbs[verb].has_operation ? 0 : 1,
     };
-    if (!gops_flags_read(&read, &command.settings, error) ||
-        !check_flags(&command.settings, error)) {
+    const bool is_read =
+        gops_flags_read(&read, &command.settings, error) && check_flags(&command.settings, error) &&
+        (verbs[verb].has_operation || command.files[0] != NULL ||
+         gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s needs a model: groupops-mpi %s MODEL.xml",
+                          verbs[verb].name, verbs[verb].name));
+    gops_tool_error others = *error;
+    if (!gops_mpi_all(world, is_read, &others)) {
+        *error = is_read ? others : *error;
         return false;
-    }
-    if (!verbs[verb].has_operation && command.files[0] == NULL) {
-        return gops_tool_refuse(error, GOPS_EXIT_USAGE,
-                                "%s needs a model: groupops-mpi %s MODEL.xml", verbs[verb].name,
-                                verbs[verb].name);
     }
     gops_mpi_progress(world, "beginning");
     return verbs[verb].execute(world, &command, error);
 }
 
+/* Whether all ranks have the verb of rank 0 and its flags, whose values, such as files, may be each rank's own;
+ * --threads is altogether. Ranks that do something else would wait for each other for ever. */
+static bool check_words(const gops_mpi_world *world, int count, char **words,
+                        gops_tool_error *error)
+{
+    static const char threads[] = "--threads=";
+    uint64_t hash = GOPS_MPI_HASH;
+    for (int i = 0; i < count; i++) {
+        const bool is_flag = strncmp(words[i], "--", 2) == 0;
+        if (i == 0 || (is_flag && strncmp(words[i], threads, sizeof threads - 1) != 0)) {
+            hash = gops_mpi_hash(hash, words[i], strcspn(words[i], "="));
+        }
+    }
+    return gops_mpi_all_have(world, hash, "words", error);
+}
+
 static bool run_words(gops_mpi_world *world, int count, char **words, gops_tool_error *error)
 {
+    if (!check_words(world, count, words, error)) {
+        return false;
+    }
     if (count == 0 || strcmp(words[0], "--help") == 0 || strcmp(words[0], "help") == 0) {
         if (world->rank == 0) {
             fputs(usage, stdout);

@@ -41,6 +41,28 @@ bool gops_mpi_all(const gops_mpi_world *world, bool done, gops_tool_error *error
                                                   : gops_tool_prefix(error, "rank %d", first);
 }
 
+uint64_t gops_mpi_hash(uint64_t hash, const char *bytes, size_t count)
+{
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ (unsigned char)bytes[i]) * prime;
+    }
+    return hash * prime;
+}
+
+bool gops_mpi_all_have(const gops_mpi_world *world, uint64_t hash, const char *what,
+                       gops_tool_error *error)
+{
+    uint64_t first = hash;
+    MPI_Request request;
+    MPI_Ibcast(&first, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
+    gops_mpi_wait_for(&request);
+    return gops_mpi_all(world,
+                        hash == first || gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                                          "its %s are not those of rank 0", what),
+                        error);
+}
+
 /* Sets the grid's number along the axis that a word of --split names. */
 static bool split_axis(const char *word, size_t length, int32_t axes, gops_mpi_grid *grid)
 {

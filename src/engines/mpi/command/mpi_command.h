@@ -17,6 +17,14 @@ typedef struct gops_mpi_world {
  * all ranks, and its rank stands in front of the message. */
 bool gops_mpi_all(const gops_mpi_world *world, bool done, gops_tool_error *error);
 
+/* The number that a hash begins with, and the hash of it and some bytes (FNV-1a, with the end of the bytes). */
+#define GOPS_MPI_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t gops_mpi_hash(uint64_t hash, const char *bytes, size_t count);
+
+/* Whether all ranks have the hash of rank 0; `what` is what it was made of. */
+bool gops_mpi_all_have(const gops_mpi_world *world, uint64_t hash, const char *what,
+                       gops_tool_error *error);
+
 /* The grid that --split asks for, over tensors of so many axes; MPI_Dims_create divides the ranks
  * among the axes that it names. Not collective. */
 bool gops_mpi_read_split(const gops_mpi_world *world, int32_t rank, gops_mpi_grid *grid,

@@ -135,19 +135,33 @@ static gops_mpi_layout place_pointwise(const gops_ir_run *run, int index)
     return (gops_mpi_layout){NULL, 1};
 }
 
-/* Where ranks divide images alone, a Reshape that keeps them is each rank's own. */
+static bool divides_images(const gops_mpi_ir *state, const gops_mpi_layout *layout)
+{
+    return layout->distribution != NULL &&
+           gops_mpi_distribution_grid(layout->distribution).batch == state->world->ranks;
+}
+
+/* Where ranks divide images alone, a Reshape that keeps them is each rank's own: of data and output. */
 static gops_mpi_layout place_reshape(gops_ir_run *run, int index)
 {
     gops_mpi_ir *state = gops_mpi_ir_of(run);
     const gops_ir_step *step = &run->step[index];
-    const gops_mpi_layout *from = &state->layer[step->data].layout;
+    const gops_mpi_layout *from = &state->layer[step->data].layout, whole = {NULL, 1};
     const gops_tensor *data = &run->step[step->data].output;
-    if (from->distribution == NULL ||
-        gops_mpi_distribution_grid(from->distribution).batch != state->world->ranks ||
-        step->output.rank < 2 || step->output.dims[0] != data->dims[0]) {
-        return (gops_mpi_layout){NULL, 1};
+    if (!divides_images(state, from) || step->output.rank < 2 ||
+        step->output.rank > GOPS_MAX_SPATIAL + 2 || step->output.dims[0] != data->dims[0]) {
+        return whole;
     }
-    return place_alone(state, &step->output);
+    for (int dense = 0; dense < 2; dense++) {
+        gops_mpi_layout layout = whole;
+        gops_tool_error unread;
+        if (gops_mpi_ir_spread(state, step->output.rank - 2, dense, &layout.distribution,
+                               &unread) &&
+            divides_images(state, &layout)) {
+            return layout;
+        }
+    }
+    return whole;
 }
 
 /* The ranks along an axis of tensors. */
@@ -258,26 +272,21 @@ static bool check_model(const gops_ir_run *run, gops_tool_error *error)
 {
     const gops_mpi_ir *state = gops_mpi_ir_of(run);
     const gops_ir_model *model = run->model;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325), first;
-    MPI_Request request;
+    uint64_t hash = GOPS_MPI_HASH;
     for (int i = 0; i < model->layers; i++) {
         const gops_ir_step *step = &run->step[model->order[i]];
+        const char *type = model->layer[model->order[i]].type;
         gops_ir_text text;
-        const char *const words[] = {model->layer[model->order[i]].type,
-                                     gops_ir_call_tensor(&step->output, &text)};
-        for (int w = 0; w < 2; w++) {
-            for (const char *at = words[w]; *at != '\0'; at++) {
-                hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-            }
+        const char *output = gops_ir_call_tensor(&step->output, &text);
+        hash = gops_mpi_hash(hash, type, strlen(type));
+        hash = gops_mpi_hash(hash, output, strlen(output));
+        for (int k = 0; k < model->layer[model->order[i]].inputs; k++) {
+            const int source = gops_ir_source(run, model->order[i], k);
+            hash = gops_mpi_hash(hash, (const char *)&source, sizeof source);
         }
+        hash = gops_mpi_hash(hash, (const char *)&step->axis, sizeof step->axis);
     }
-    first = hash;
-    MPI_Ibcast(&first, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
-    gops_mpi_wait_for(&request);
-    return gops_mpi_all(state->world,
-                        hash == first || gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                                          "its layers are not those of rank 0"),
-                        error);
+    return gops_mpi_all_have(state->world, hash, "layers", error);
 }
 
 bool gops_mpi_ir_place(gops_ir_run *run, gops_tool_error *error)
