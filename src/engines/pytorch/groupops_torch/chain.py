@@ -207,7 +207,8 @@ class Chain:
             layer = folded.layers.get(key)
             if layer is None:
                 layer = layers.convolution(
-                    data, folded.folded(weight), *call.lists[:3], False, call.lists[3], groups, call.accuracy, activation
+                    data, folded.folded(weight), *call.lists[:3], False, call.lists[3], groups, call.accuracy,
+                    activation,
                 )
                 folded.keep(key, layer)
             made = call.made = layer, folded, activation

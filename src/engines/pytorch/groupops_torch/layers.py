@@ -107,7 +107,8 @@ class Layer:
             plan,
             binding.ARGUMENTS.pack(
                 binding.ARGUMENTS.size, data.data_ptr(), self._filter.value or 0, _address(scale), _address(bias),
-                output.data_ptr(), _address(residual), _address(mean), _address(variance), 0, at, workspace_bytes, 0, 0, 0,
+                output.data_ptr(), _address(residual), _address(mean), _address(variance), 0, at, workspace_bytes,
+                0, 0, 0,
             ),
         )
         return output

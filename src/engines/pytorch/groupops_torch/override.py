@@ -98,7 +98,8 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
     if _is_tracing() or checks.left_at_once(data, weight, stride, dilation, transposed, groups):
         _counts["left to PyTorch"] += 1
         return _their_convolution(
-            data, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False, False, False, False
+            data, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False, False, False,
+            False,
         )
     arguments = (data, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     lists = checks.convolution(*arguments)

@@ -64,7 +64,8 @@ class _Tracer(fx.Tracer):
         self.leaves, self.containers = [], []
 
     def is_leaf_module(self, module, name):
-        return isinstance(module, torch.jit.ScriptModule) or kind_of(module) is not None or super().is_leaf_module(module, name)
+        is_leaf = isinstance(module, torch.jit.ScriptModule) or kind_of(module) is not None
+        return is_leaf or super().is_leaf_module(module, name)
 
     def call_module(self, module, forward, arguments, named):
         is_leaf = self.is_leaf_module(module, self.path_of_module(module))

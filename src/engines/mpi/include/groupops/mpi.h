@@ -69,7 +69,8 @@ typedef struct gops_mpi_filter gops_mpi_filter;
 
 /** Spreads tensors over the ranks of `comm`, of which it makes a duplicate. *distribution is NULL
  * after a failure. GOPS_INVALID: an argument is NULL, MPI is not initialized or is finalized, `comm` is an
- * intercommunicator, the grid's product is not the number of ranks, or it differs from another rank's. GOPS_OUT_OF_MEMORY. */
+ * intercommunicator, the grid's product is not the number of ranks, or it differs from another rank's.
+ * GOPS_OUT_OF_MEMORY. */
 GOPS_API gops_status gops_mpi_distribution_create(MPI_Comm comm, const gops_mpi_grid *grid,
                                                   gops_mpi_distribution **distribution,
                                                   gops_error *error);
