@@ -2,6 +2,7 @@
 #include "mpi_distribution.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,45 @@ static gops_status exchange(const gops_mpi_distribution *source, const lot *sent
     return GOPS_OK;
 }
 
+enum {
+    GRID_WORDS = 2 + GOPS_MAX_SPATIAL,
+    SOURCE_AT = 4 + GOPS_MAX_RANK, /* behind a word that is 1 and what describes the tensor */
+    WORDS = SOURCE_AT + 2 * GRID_WORDS,
+};
+
+static void put_grid(const gops_mpi_grid *grid, int64_t *to)
+{
+    to[0] = grid->batch;
+    to[1] = grid->groups;
+    for (int32_t i = 0; i < grid->space.count; i++) {
+        to[2 + i] = grid->space.values[i];
+    }
+}
+
+/* Collective: whether what is `fine` on this rank is what rank 0 was asked for, as counts of bytes follow from it. */
+static gops_status compare(const gops_mpi_distribution *source, const gops_mpi_distribution *target,
+                           const gops_tensor *tensor, int64_t groups, bool fine, gops_error *error)
+{
+    int64_t own[WORDS] = {0}, first[WORDS];
+    MPI_Request request;
+    if (fine) {
+        own[0] = 1;
+        own[1] = tensor->type;
+        own[2] = tensor->rank;
+        own[3] = groups;
+        memcpy(own + 4, tensor->dims, (size_t)tensor->rank * sizeof *own);
+        put_grid(&source->grid, own + SOURCE_AT);
+        put_grid(&target->grid, own + SOURCE_AT + GRID_WORDS);
+    }
+    memcpy(first, own, sizeof first);
+    GOPS_MPI_TRY(MPI_Ibcast(first, WORDS, MPI_INT64_T, 0, source->comm, &request));
+    GOPS_MPI_WAIT(&request);
+    return !fine || first[0] == 0 || memcmp(first, own, sizeof first) == 0
+               ? GOPS_OK
+               : gops_mpi_fail(error, GOPS_INVALID,
+                               "the tensor, groups or grids are not those of rank 0");
+}
+
 gops_status gops_mpi_redistribute(const gops_mpi_distribution *source,
                                   const gops_mpi_distribution *target, const gops_tensor *tensor,
                                   int64_t groups, const void *from, void *to, gops_error *error)
@@ -89,6 +129,9 @@ gops_status gops_mpi_redistribute(const gops_mpi_distribution *source,
     } else {
         status = check(source, target, tensor, groups, &own);
     }
+    const gops_status compared =
+        compare(source, target, tensor, groups, status == GOPS_OK, status == GOPS_OK ? &own : NULL);
+    status = status == GOPS_OK ? compared : status;
     if (status == GOPS_OK) {
         const size_t size = gops_type_bytes(tensor->type);
         has = gops_mpi_brick_of(source, tensor, groups, rank);

@@ -415,6 +415,16 @@ static void redistributions_refused(void)
     expect(gops_mpi_redistribute(source, target, &data, wrong() ? 5 : 2, x, y, &error), &error,
            GOPS_INVALID, "groups is 5; the tensor has 6 channels");
     if (mpi_ranks > 1) {
+        static const char other[] = "the tensor, groups or grids are not those of rank 0";
+        gops_tensor halves = data, narrow = data;
+        halves.type = GOPS_F16;
+        narrow.dims[3]--;
+        expect(gops_mpi_redistribute(source, target, wrong() ? &halves : &data, 2, x, y, &error),
+               &error, GOPS_INVALID, other);
+        expect(gops_mpi_redistribute(source, target, wrong() ? &narrow : &data, 2, x, y, &error),
+               &error, GOPS_INVALID, other);
+        expect(gops_mpi_redistribute(source, target, &data, wrong() ? 3 : 2, x, y, &error), &error,
+               GOPS_INVALID, other);
         expect(gops_mpi_redistribute(source, wrong() ? alone : target, &data, 2, x, y, &error),
                &error, GOPS_INVALID, "the distributions have other ranks");
         expect(gops_mpi_redistribute(source, wrong() ? reversed : target, &data, 2, x, y, &error),

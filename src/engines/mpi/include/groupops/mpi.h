@@ -169,7 +169,8 @@ GOPS_API gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_
 /** Changes how a tensor is distributed, by MPI_Alltoallv: `from` has the rank's part by the one
  * distribution, `to` gets that by the other, made from the same communicator's ranks.
  * `groups` as in gops_mpi_part_of. Allocates buffers as large as both parts.
- * GOPS_INVALID: an argument is NULL, the distributions do not fit the tensor or each other.
+ * GOPS_INVALID: an argument is NULL, the distributions do not fit the tensor or each other, or tensor, groups or
+ * grids differ from those of rank 0.
  * GOPS_TOO_LARGE: a part has more than INT_MAX bytes. GOPS_OUT_OF_MEMORY. */
 GOPS_API gops_status gops_mpi_redistribute(const gops_mpi_distribution *source,
                                            const gops_mpi_distribution *target,
