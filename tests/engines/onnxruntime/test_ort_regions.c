@@ -396,13 +396,9 @@ static void one_bound(void)
     }
 }
 
-/* Additions of zeros of either sign, told apart by their reciprocals, and windows of which the last value is NaN, which
- * is left out. */
-static void signs_and_nans(void)
+/* Additions of zeros of either sign, told apart by their reciprocals. */
+static void signs(void)
 {
-    enum { SIDE = 17, PIXELS = SIDE * SIDE };
-    static float added[PIXELS];
-    const int64_t plane[] = {1, SIDE, SIDE};
     builder graph;
     gops_ort_graph_images(&graph, 24, 13, 2, 3, 7, 9);
     gops_ort_graph_constant(&graph, "zero", 0, NULL, 0, 0);
@@ -414,6 +410,16 @@ static void signs_and_nans(void)
     gops_ort_graph_output(&graph, "y");
     gops_ort_graph_output(&graph, "z");
     gops_ort_graph_check(&graph, "zeros", -1, 0);
+}
+
+/* Windows of which the last value is NaN, which the runtime leaves out where it has maxps. */
+static void nan_in_window(void)
+{
+#ifdef __x86_64__
+    enum { SIDE = 17, PIXELS = SIDE * SIDE };
+    static float added[PIXELS];
+    const int64_t plane[] = {1, SIDE, SIDE};
+    builder graph;
     added[PIXELS - 1] = NAN;
     gops_ort_graph_images(&graph, 25, 13, 2, 3, SIDE, SIDE);
     gops_onnx_build_constant(&graph.builder, "added", GOPS_ONNX_FLOAT, 3, plane, added,
@@ -427,6 +433,7 @@ static void signs_and_nans(void)
     gops_ort_graph_conv(&graph, "y", "m", 4, 4, 1, 1);
     gops_ort_graph_output(&graph, "y");
     gops_ort_graph_check(&graph, "NaN", -1, 0);
+#endif
 }
 
 /* The same where the model leaves the batch open: image by image. */
@@ -484,7 +491,8 @@ int main(void)
         {"misjudged", misjudged},
         {"ranks", ranks},
         {"one_bound", one_bound},
-        {"signs_and_nans", signs_and_nans},
+        {"signs", signs},
+        {"nan_in_window", nan_in_window},
         {"open_batch", open_batch},
         {"one_for_all", one_for_all},
         {NULL, NULL},

@@ -1,11 +1,13 @@
 /* test_ir_refused.c: what is wrong with an IR, said in one line that names the layer. */
 #include "ir_files.h"
 #include "elements.h"
+#include "guarded_memory.h"
 #include "harness.h"
 #include "tool_npy.h"
 #include "tool_process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct change {
@@ -109,6 +111,21 @@ static void pointwise(void)
     expect_lone("type=\"Convert\"><data destination_type=\"f23\"/>", "",
                 "destination_type \"f23\" is not offered");
     expect_lone("type=\"Convert\">", "", "destination_type \"\" is not offered");
+    expect_lone("type=\"Reshape\"><data special_zero=\"yes\"/>", row,
+                "special_zero \"yes\" is neither true nor false");
+}
+
+/* A text beyond libxml2's limit, which it reports as a lack of memory, too. */
+static void long_text(void)
+{
+    enum { BYTES = 11 * 1000 * 1000 };
+    char *text = gops_test_allocate(BYTES + 64);
+    const int begun = snprintf(text, 64, "<layer type=\"");
+    memset(text + begun, 'A', BYTES);
+    snprintf(text + begun + BYTES, 32, "\"/>");
+    ir_write_text("m.xml", text);
+    tool_expect_refusal("ir m.xml", 1, "it is not XML");
+    free(text);
 }
 
 static void files(void)
@@ -153,8 +170,9 @@ static void words(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"model", model}, {"pointwise", pointwise}, {"files", files}, {"words", words}, {0}};
+    static const gops_test_case cases[] = {{"model", model},         {"pointwise", pointwise},
+                                           {"long_text", long_text}, {"files", files},
+                                           {"words", words},         {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_refused", cases);
     tool_folder_leave();

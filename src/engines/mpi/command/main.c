@@ -61,6 +61,7 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
     static const char split[] = "--split=";
     gops_command command = {0};
     char place[32];
+    bool is_read = true;
     int kept = 0;
     for (int i = 0; i < count; i++) {
         if (strncmp(words[i], split, sizeof split - 1) == 0) {
@@ -71,13 +72,11 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
     }
     if (verbs[verb].has_operation) {
         command.operation = kept > 0 ? gops_operation_find(words[0]) : NULL;
-        if (command.operation == NULL) {
-            return gops_tool_refuse(error, GOPS_EXIT_USAGE,
-                                    "%s needs an operation: conv, deconv or norm",
-                                    verbs[verb].name);
-        }
-        words++;
-        kept--;
+        is_read = command.operation != NULL ||
+                  gops_tool_refuse(error, GOPS_EXIT_USAGE,
+                                   "%s needs an operation: conv, deconv or norm", verbs[verb].name);
+        words += is_read;
+        kept -= is_read;
     }
     snprintf(place, sizeof place, "%s%s%s", verbs[verb].name, command.operation != NULL ? " " : "",
              command.operation != NULL ? command.operation->name : "");
@@ -94,8 +93,9 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
         .files = command.files,
         .max_files = verbs[verb].has_operation ? 0 : 1,
     };
-    const bool is_read =
-        gops_flags_read(&read, &command.settings, error) && check_flags(&command.settings, error) &&
+    is_read =
+        is_read && gops_flags_read(&read, &command.settings, error) &&
+        check_flags(&command.settings, error) &&
         (verbs[verb].has_operation || command.files[0] != NULL ||
          gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s needs a model: groupops-mpi %s MODEL.xml",
                           verbs[verb].name, verbs[verb].name));

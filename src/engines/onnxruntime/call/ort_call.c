@@ -213,7 +213,8 @@ static ort_status *read_scales(const gops_ort_compute *self, const gops_ort_inpu
     quantization->filter_scales = filter_scales->data;
     quantization->filter_scales_count = gops_ort_elements(&filter_scales->tensor, 0);
     if (quantization->data_scale == 0) {
-        /* As where zeros are quantized when they come. All sums stand for 0, and are rounded to it. */
+        /* All that the data stand for is 0, as where a model quantizes zeros. So are the sums, to be rounded: those of
+         * the least scale become 0 whatever they are. */
         static const float one = 1;
         quantization->data_scale = FLT_MIN;
         quantization->output_scale = one;

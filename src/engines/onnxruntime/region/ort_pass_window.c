@@ -32,8 +32,8 @@ static inline int64_t next_vector(int64_t i, int64_t lanes, int64_t count)
     return i < count && i + lanes > count ? count - lanes : i;
 }
 
-/* A NaN is left out of a window: of it and another value these are the second one, as maxps is, and a window's
- * maximum is the second one from the beginning. */
+/* As maxps: the second value where one is a NaN. What a window has so far comes second, and begins as EMPTY, so that
+ * a NaN of the data is left out. */
 static inline float larger_one(float one, float other)
 {
     return one > other ? one : other;

@@ -9,7 +9,8 @@
  *   STORE(p, v)        likewise
  *   TIMES(v, factor)   each lane times a float
  *   NAME(symbol)       puts a prefix in front of a symbol
- *   FIRST(v)           what a window begins with: v, or EMPTY in place of a NaN that is left out
+ *   FIRST(v)           what a window begins with: v, or EMPTY in place of a NaN that is left out, so that
+ *                      rows that were joined have none
  *   COMBINE(v, w)      of what a window has so far and another vector of the data, lane by lane
  *   COMBINE_ONE(a, b)  of two floats of the data
  *   COMBINE_PAIRS(p)   a vector of p[0] and p[1], p[2] and p[3], ...
