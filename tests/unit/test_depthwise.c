@@ -68,6 +68,23 @@ static void every_width_by_2(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
 }
 
+/* Images so wide that 3 x 3 taps go by bands of rows, which begin and end inside the image or not. */
+static void every_band(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 69);
+    begin();
+    for (int64_t width = 38; width <= 75; width++)
+        for (int64_t stride = 1; stride <= 2; stride++)
+            for (int64_t pad = 0; pad < 9; pad++) {
+                const int64_t height = gops_test_random_range(&random, 3, 22);
+                gops_problem p = layer(GOPS_F32, 2, height, width, 3, stride, 0);
+                p.conv.pads_begin = both(gops_test_random_range(&random, 0, 3), pad % 3);
+                p.conv.pads_end = both(gops_test_random_range(&random, 0, 3), pad / 3);
+                check(p, &random);
+            }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
+}
+
 /* Columns of every number of taps, which are cut into those that kernels are made for. */
 static void every_kernel(void)
 {
@@ -203,7 +220,7 @@ static void what_is_not_finite_stays(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 64);
     begin();
-    for (int64_t size = 1; size <= 40; size++)
+    for (int64_t size = 1; size <= 48; size++)
         for (int64_t stride = 1; stride <= 2; stride++) {
             strange s = {.problem =
                              layer(GOPS_F32, 3, size, size, size % 2 == 0 ? 3 : 5, stride, 0)};
@@ -231,6 +248,7 @@ int main(void)
 {
     static const gops_test_case cases[] = {{"every_width", every_width},
                                            {"every_width_by_2", every_width_by_2},
+                                           {"every_band", every_band},
                                            {"every_kernel", every_kernel},
                                            {"every_small_image", every_small_image},
                                            {"filters_and_images", filters_and_images},

@@ -168,6 +168,28 @@ static void small_images(void)
     gops_test_check(compared >= ROUNDS_OF_SMALL, "few parts were compared");
 }
 
+/* Images for which depthwise/masked has other kernels than for narrow ones, as their parts are. */
+static void wide_images(void)
+{
+    enum { ROUNDS_OF_WIDE = 24 };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 9);
+    int64_t compared = 0;
+    for (int i = 0; i < ROUNDS_OF_WIDE; i++) {
+        const int64_t stride = 1 + i % 2;
+        gops_problem problem = {
+            .operation = GOPS_PROBLEM_CONV,
+            .data = {GOPS_F32, 4, {1, 3, 9, 40 + 2 * i}},
+            .filter = {GOPS_F32, 5, {3, 1, 1, 3, 3}},
+            .conv = {.strides = {2, {stride, stride}},
+                     .pads_begin = {2, {1, 1}},
+                     .pads_end = {2, {1, 1}}},
+            .threads = 1,
+        };
+        compared += check_problem(&problem, &random);
+    }
+    gops_test_check(compared >= ROUNDS_OF_WIDE, "few parts were compared");
+}
+
 /* More input channels than pointwise/channels reads the weights of at once, but for few columns, and parts
  * of as few. */
 static void many_channels(void)
@@ -329,6 +351,7 @@ int main(void)
         {"quantized_deconv", quantized_deconv},
         {"pages", pages},
         {"small_images", small_images},
+        {"wide_images", wide_images},
         {"many_channels", many_channels},
         {"refusals", refusals},
         {"shifted", shifted},

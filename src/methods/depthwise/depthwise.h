@@ -1,7 +1,8 @@
 /* depthwise.h: the depthwise kernels, the interface between planning and what is compiled once for
  * each instruction set. Each form of the method has its own: depthwise_rows.inc.h,
  * depthwise_blocked.inc.h, depthwise_plane.inc.h, depthwise_masked.inc.h (AVX-512),
- * depthwise_rolling.inc.h (AVX2, and AVX-512 with stride 2) and depthwise_shuffle.isa.c derive them. */
+ * depthwise_rolling.inc.h (AVX2, and AVX-512 with stride 2), depthwise_bands.inc.h (AVX2) and
+ * depthwise_shuffle.isa.c derive them. */
 #ifndef GOPS_DEPTHWISE_H
 #define GOPS_DEPTHWISE_H
 

@@ -6,7 +6,7 @@
  * - depthwise/shuffle loads each row once and shuffles lanes (depthwise_shuffle.isa.c). It serves
  *   the usual square kernels, and the transposed form with stride 2.
  * - depthwise/masked loads again for each tap (depthwise_masked.inc.h; by AVX2, and with stride 2,
- *   depthwise_rolling.inc.h), and serves more shapes.
+ *   depthwise_rolling.inc.h and depthwise_bands.inc.h), and serves more shapes.
  *
  * A work item is some output channels (filters), or some rows of one where channels are few. It
  * needs workspace in two cases. Where the residual is the output tensor, sums go to the workspace,

@@ -112,6 +112,7 @@ GOPS_INLINE void add_row(const row_taps *taps, const C *row, int64_t dilation, c
                     const vector tap = weight[(q + S * m) * K + kx + i];
                     if (APART && kx + i == 0) {
                         to[m][v] = x[i] * tap;
+                        GOPS_IN_REGISTER(to[m][v]); /* rounded, in depthwise_bands.inc.h too */
                     } else {
                         to[m][v] += x[i] * tap;
                     }
@@ -325,6 +326,8 @@ static void NAME(of3)(const gops_depthwise_image *a)
     all_blocks(a, 3, 1, NAME(of3_tiles), NAME(of3_wide));
 }
 
+#include "methods/depthwise/depthwise_bands.inc.h"
+
 static void NAME(masked)(const gops_depthwise_image *a)
 {
     /* By the kernel's size: dense, dilated. */
@@ -334,6 +337,8 @@ static void NAME(masked)(const gops_depthwise_image *a)
         [7] = {NAME(of7), NAME(of7_dilated)},
     };
     const bool dilated = a->dilation_y > 1 || a->dilation_x > 1;
-    (a->stride == 2 ? NAME(by2)[a->kernel_y] : by1[a->kernel_y][dilated])(a);
+    if (!NAME(bands)(a)) {
+        (a->stride == 2 ? NAME(by2)[a->kernel_y] : by1[a->kernel_y][dilated])(a);
+    }
 }
 #endif
