@@ -108,6 +108,4 @@ void gops_ort_chain_go_on(gops_ort_chain *of, const gops_ort_member *before)
     of->claim = (gops_ort_claim){.output = before->claim.output};
     of->claim.inputs[GOPS_ORT_DATA] = before->claim.output;
     of->claim.operation = (gops_ort_operation){.kind = GOPS_ORT_CONV, .groups = 1};
-    of->claim.operation.types[GOPS_ORT_DATA] = of->claim.operation.types[GOPS_ORT_FILTER] =
-        of->claim.operation.types[GOPS_ORT_BIAS] = GOPS_F32;
 }

@@ -45,8 +45,7 @@ static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t 
 static ort_status *make(gops_ort_runtime *runtime, gops_ort_member *part, const gops_ort_view *data,
                         const gops_ort_view *output, gops_ort_chunks *chunks, gops_ort_step *made)
 {
-    const gops_ort_placed_step placed = {
-        .member = part, .data = part->data, .inputs = {*data}, .output = *output};
+    const gops_ort_placed_step placed = {.member = part, .inputs = {*data}, .output = *output};
     ort_status *status = gops_ort_step_make(runtime, &placed, 1, made);
     const size_t bytes = gops_ort_round_up(made->workspace_bytes);
     chunks->workspace_bytes = chunks->workspace_bytes < bytes ? bytes : chunks->workspace_bytes;

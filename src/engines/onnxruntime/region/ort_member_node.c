@@ -226,8 +226,6 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
     }
     from.claim = (gops_ort_claim){.nodes = {node}, .node_count = 1};
     from.claim.operation = (gops_ort_operation){.kind = GOPS_ORT_CONV, .groups = 1};
-    from.claim.operation.types[GOPS_ORT_DATA] = from.claim.operation.types[GOPS_ORT_FILTER] =
-        from.claim.operation.types[GOPS_ORT_BIAS] = GOPS_F32;
     from.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
     from.claim.infos[GOPS_ORT_DATA] = node->inputs[0];
     from.claim.output = node->output_names[0];

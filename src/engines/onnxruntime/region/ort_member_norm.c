@@ -124,7 +124,6 @@ ort_status *gops_ort_member_of_instance(const gops_ort_runtime *runtime,
     of.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
     of.claim.infos[GOPS_ORT_DATA] = node->inputs[0];
     of.claim.operation.kind = GOPS_ORT_NORM;
-    of.claim.operation.types[GOPS_ORT_DATA] = GOPS_F32;
     of.claim.operation.norm.epsilon = (double)epsilon;
     of.claim.operation.norm.num_groups = of.data.dims[1];
     gops_tensor data = of.data;
