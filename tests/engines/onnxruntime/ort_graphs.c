@@ -197,37 +197,66 @@ static bool check_session(const gops_ort_graph_builder *graph, const gops_onnx_b
     return right;
 }
 
-bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts)
+static void end(gops_ort_graph_builder *graph, gops_onnx_buffer *model)
+{
+    if (!gops_onnx_build_end(&graph->builder, model)) {
+        fprintf(stderr, "no memory for a model\n");
+        exit(EXIT_FAILURE);
+    }
+}
+
+/* At all levels of optimization, with one thread and two. */
+static bool check_levels(const gops_ort_graph_builder *graph, const gops_onnx_buffer *model,
+                         float *data, ort_value *(*expected)[GOPS_ORT_MAX_OUTPUTS],
+                         const char *what, int claimed, int parts)
 {
     enum { LEVELS = 4, NAME_BYTES = 256 };
     static const int levels[LEVELS] = {ORT_OPTIMIZE_NONE, 1, 2, ORT_OPTIMIZE_ALL};
+    char name[NAME_BYTES];
+    bool right = true;
+    for (int i = 0; i < 2 * LEVELS && right; i++) {
+        const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, levels[i / 2], 1 + i % 2,
+                                                false};
+        snprintf(name, sizeof name, "%s, level %d, %d threads", what, with.level, with.threads);
+        right = check_session(graph, model, &with, data, expected, name, claimed, parts);
+    }
+    return right;
+}
+
+bool gops_ort_graph_check_values(gops_ort_graph_builder *graph, const char *what, float *data,
+                                 float *expected, int claimed, int parts)
+{
+    const gops_ort_tensor tensor = {"y", ORT_FLOAT, graph->rank, graph->x, expected};
+    ort_value *value = gops_ort_value(&tensor);
+    ort_value *values[MAX_RUNS][GOPS_ORT_MAX_OUTPUTS] = {{value}, {value}, {value}};
+    gops_onnx_buffer model;
+    end(graph, &model);
+    const bool right = check_levels(graph, &model, data, values, what, claimed, parts);
+    gops_ort_load()->release_value(value);
+    free(model.bytes);
+    return right;
+}
+
+bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts)
+{
     const gops_ort_session_settings alone = {NULL, ORT_OPTIMIZE_NONE, 1, false};
     const ort_api *api = gops_ort_load();
     ort_value *expected[MAX_RUNS][GOPS_ORT_MAX_OUTPUTS] = {{NULL}};
     ort_session *session = NULL;
     gops_onnx_buffer model;
-    char name[NAME_BYTES];
     int64_t count = 1;
     for (int i = 0; i < graph->rank; i++) {
         count *= graph->x[i] + (i == 0); /* one image more: images_of */
     }
     float *data = gops_test_allocate((size_t)count * sizeof *data);
     gops_test_random_fill(&graph->random, GOPS_F32, data, count);
-    if (!gops_onnx_build_end(&graph->builder, &model)) {
-        fprintf(stderr, "no memory for a model\n");
-        exit(EXIT_FAILURE);
-    }
+    end(graph, &model);
     bool right = gops_ort_works(gops_ort_open(&model, &alone, &session), what);
     for (int i = 0; i < runs_of(graph); i++) {
         right = right && run(graph, session, data, i, expected[i], what);
     }
     api->release_session(session);
-    for (int i = 0; i < 2 * LEVELS && right; i++) {
-        const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, levels[i / 2], 1 + i % 2,
-                                                false};
-        snprintf(name, sizeof name, "%s, level %d, %d threads", what, with.level, with.threads);
-        right = check_session(graph, &model, &with, data, expected, name, claimed, parts);
-    }
+    right = right && check_levels(graph, &model, data, expected, what, claimed, parts);
     for (int i = 0; i < MAX_RUNS * GOPS_ORT_MAX_OUTPUTS; i++) {
         api->release_value(expected[i / GOPS_ORT_MAX_OUTPUTS][i % GOPS_ORT_MAX_OUTPUTS]);
     }

@@ -63,4 +63,9 @@ void gops_ort_graph_output(gops_ort_graph_builder *graph, const char *name);
  * of it held. */
 bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int claimed, int parts);
 
+/* The same with this data, and with what the only output, of the data's shape, must be: where the runtime
+ * alone has something else, or none. The batch is not open. */
+bool gops_ort_graph_check_values(gops_ort_graph_builder *graph, const char *what, float *data,
+                                 float *expected, int claimed, int parts);
+
 #endif

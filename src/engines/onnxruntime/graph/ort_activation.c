@@ -5,6 +5,7 @@
 #include "engines/onnxruntime/graph/ort_constant.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* A bound of Clip: a constant of one element of type f32 or f64. */
@@ -26,7 +27,8 @@ static ort_status *read_bound(const gops_ort_runtime *runtime, const ort_value_i
 }
 
 /* Reads the bounds of Clip, which are attributes up to version 10 and inputs from 11 on. One that is left
- * out is the type's least or largest number: infinity becomes it. */
+ * out is the type's least or largest number: infinity becomes it. The runtime fuses attributes in any order to
+ * a Conv, but it loads no Clip by itself whose min is above its max; of inputs it does, and those are left to it. */
 static ort_status *read_clip(const gops_ort_runtime *runtime, const gops_ort_node *node,
                              gops_activation *activation, bool *serves)
 {
@@ -47,8 +49,9 @@ static ort_status *read_clip(const gops_ort_runtime *runtime, const gops_ort_nod
         float low = -FLT_MAX, high = FLT_MAX;
         gops_ort_attribute_float(&from, "min", &low);
         gops_ort_attribute_float(&from, "max", &high);
-        bounds[0] = (double)low;
-        bounds[1] = (double)high;
+        bounds[0] = fmax((double)low, -INFINITY); /* NaN is none */
+        bounds[1] = fmin((double)high, INFINITY);
+        bounds[0] = bounds[0] > bounds[1] ? bounds[1] : bounds[0]; /* the maximum comes last */
         *serves = from.status == NULL && !from.malformed;
         if (from.status != NULL) {
             return from.status;
