@@ -4,6 +4,8 @@
 
 #include "harness.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 typedef gops_ort_graph_builder builder;
@@ -348,12 +350,53 @@ static void erf_behind_conv(void)
     }
 }
 
+/* Pixels whose sums or squares no float holds, and one of usual numbers. */
+static void large_numbers(void)
+{
+    enum { HEIGHT = 2, WIDTH = 3, PIXELS = HEIGHT * WIDTH, COUNT = CHANNELS * PIXELS };
+    static const float scales[PIXELS] = {1, FLT_MAX, 1e30F, 1e19F, FLT_MAX, 3e38F};
+    const int64_t dims[] = {1, CHANNELS, HEIGHT, WIDTH}, channels[] = {CHANNELS, 1, 1, 1};
+    const int64_t seven = CHANNELS;
+    builder graph;
+    float ones[CHANNELS], data[COUNT], expected[COUNT];
+    for (int p = 0; p < PIXELS; p++) {
+        long double mean = 0, variance = 0;
+        for (int c = 0; c < CHANNELS; c++) {
+            const float signed_one = c % 3 == 0 ? -1 : 1 - (float)c / 16;
+            ones[c] = 1;
+            data[c * PIXELS + p] = scales[p] * (p == 4 ? 1 : signed_one);
+            mean += (long double)data[c * PIXELS + p] / CHANNELS;
+        }
+        for (int c = 0; c < CHANNELS; c++) {
+            const long double distance = (long double)data[c * PIXELS + p] - mean;
+            variance += distance * distance / CHANNELS;
+        }
+        for (int c = 0; c < CHANNELS; c++) {
+            const long double distance = (long double)data[c * PIXELS + p] - mean;
+            expected[c * PIXELS + p] = (float)(distance / sqrtl(variance + 0.01L));
+        }
+    }
+    gops_ort_load();
+    gops_ort_graph_start(&graph, 25, 17, dims, 4);
+    transpose(&graph, "t", "x", true);
+    gops_ort_graph_constant(&graph, "scale", 1, &seven, 1, 1);
+    gops_ort_graph_node(&graph, "LayerNormalization", "h", FROM("t", "scale"));
+    gops_onnx_build_float(&graph.builder, "epsilon", 0.01F);
+    transpose(&graph, "z", "h", false);
+    gops_onnx_build_constant(&graph.builder, "w", GOPS_ONNX_FLOAT, 4, channels, ones, sizeof ones);
+    gops_ort_graph_node(&graph, "Conv", "y", FROM("z", "w"));
+    gops_onnx_build_int(&graph.builder, "group", CHANNELS);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check_values(&graph, "large numbers", data, expected, 4, 1);
+}
+
 int main(void)
 {
     const gops_test_case cases[] = {{"last", last},
                                     {"one_number", one_number},
                                     {"late_residual", late_residual},
                                     {"erf", erf_behind_conv},
+                                    {"large_numbers", large_numbers},
                                     {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, channels last", cases);
     gops_ort_unload();

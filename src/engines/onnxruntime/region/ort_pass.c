@@ -22,6 +22,26 @@ int64_t gops_ort_pass_units(const gops_ort_pass *pass)
                                                             : pass->channels);
 }
 
+/* A pixel whose moments floats do not hold. The sum of equal numbers is exact, and so is their mean. */
+static void normalize_far(const gops_ort_pass *pass, float *to, const float *from)
+{
+    const int64_t plane = pass->plane;
+    const double channels = (double)pass->channels;
+    double sum = 0, squares = 0;
+    for (int64_t c = 0; c < pass->channels; c++) {
+        sum += (double)from[c * plane];
+    }
+    for (int64_t c = 0; c < pass->channels; c++) {
+        const double distance = (double)from[c * plane] - sum / channels;
+        squares += distance * distance;
+    }
+    const double factor = 1 / sqrt(squares / channels + (double)pass->epsilon);
+    for (int64_t c = 0; c < pass->channels; c++) {
+        const double normal = ((double)from[c * plane] - sum / channels) * factor;
+        to[c * plane] = (float)(normal * (double)pass->factors[c] + (double)pass->summands[c]);
+    }
+}
+
 #define TARGET
 #define NAME(symbol) plain_##symbol
 #include "engines/onnxruntime/region/ort_pass.inc.h"

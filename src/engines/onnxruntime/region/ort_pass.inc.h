@@ -120,6 +120,11 @@ TARGET static void NAME(normalize)(const gops_ort_pass *pass, float *to, const f
             to[c * plane + i] = (from[c * plane + i] - means[i]) * factors[i] * factor + summand;
         }
     }
+    for (int64_t i = 0; i < count; i++) {
+        if (!(factors[i] > 0)) { /* NaN, or 0 of an infinite variance */
+            normalize_far(pass, to + i, from + i);
+        }
+    }
 }
 
 TARGET static void NAME(normalize_all)(const gops_ort_pass *pass,
