@@ -54,7 +54,7 @@ static ort_status *read_batch_norm(gops_ort_reading *from, gops_ort_member **mem
     return NULL;
 }
 
-/* Times 1, plus -0, which keeps the sign of a 0. */
+/* Times 1, plus -0, which keeps the sign of a 0 in a pass; the sums of a plan begin with +0 and lose it. */
 static ort_status *make_identity(gops_ort_reading *from, gops_ort_member **member)
 {
     const int64_t channels = from->data.dims[1];
