@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "problem.h"
+#include "compare.h"
 #include "elements.h"
 #include "harness.h"
 #include "refusal.h"
@@ -253,10 +254,53 @@ static void moments_refused(void)
     gops_plan_destroy(plan);
 }
 
+/* By a mean of 0 and a scale of 1, of zeros only -0 with a bias of -0 gives -0: in vectors and in what is left. */
+static void check_zeros(gops_type type, int64_t pixels)
+{
+    enum { MOST = 37 };
+    const gops_tensor data = GOPS_TEST_TENSOR(type, 1, 2, pixels), c = GOPS_TEST_TENSOR(type, 2);
+    const gops_norm_attributes attributes = {1, 1e-30};
+    const gops_options options = {.size = sizeof options, .moments = GOPS_MOMENTS_GIVEN};
+    double x[2 * MOST], y[2 * MOST], expected[2 * MOST], scale[2], bias[2]; /* as wide as any */
+    gops_moments given = {.count = 1, .squares = 1};
+    gops_plan *plan = NULL;
+    gops_error error = {GOPS_OK, ""};
+    gops_arguments arguments = GOPS_ARGUMENTS_INIT;
+    for (int i = 0; i < 2; i++) {
+        gops_test_set_real(type, scale, i, 1);
+        gops_test_set_real(type, bias, i, i == 0 ? -0.0L : 0);
+    }
+    for (int64_t i = 0; i < 2 * pixels; i++) {
+        gops_test_set_real(type, x, i, i % 2 == 0 ? -0.0L : 0);
+        gops_test_set_real(type, expected, i, i % 2 == 0 && i < pixels ? -0.0L : 0);
+    }
+    arguments.data = x;
+    arguments.scale = scale;
+    arguments.bias = bias;
+    arguments.output = y;
+    arguments.moments = &given;
+    gops_norm_plan_create(&data, &c, &c, &attributes, &options, &plan, &error);
+    gops_test_check(gops_execute(plan, &arguments, &error) == GOPS_OK, "%s", error.message);
+    gops_test_check(gops_test_compare_bytes("zeros", &data, y, expected), "see the lines above");
+    gops_plan_destroy(plan);
+}
+
+static void zeros(void)
+{
+    for (int t = 0; t < GOPS_TEST_REALS; t++) {
+        check_zeros(gops_test_reals[t], 37);
+        check_zeros(gops_test_reals[t], 7);
+    }
+}
+
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"written", moments},     {"of_parts", moments_of_parts}, {"given", moments_given},
-        {"found", moments_found}, {"refused", moments_refused},   {NULL, NULL}};
+    static const gops_test_case cases[] = {{"written", moments},
+                                           {"of_parts", moments_of_parts},
+                                           {"given", moments_given},
+                                           {"found", moments_found},
+                                           {"refused", moments_refused},
+                                           {"zeros", zeros},
+                                           {NULL, NULL}};
     return gops_test_main("moments of GroupNormalization", cases);
 }

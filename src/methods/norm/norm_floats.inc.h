@@ -194,7 +194,8 @@ apply_in_floats(void *output, const T *from, int64_t count, const split_mean *me
         }
         return true;
     }
-    const floats none = {0}, high = none + mean->high, slopes = none + slope, shifts = none + shift;
+    const floats none = {0}, high = none + mean->high, slopes = none + slope;
+    const floats shifts = shift - none; /* keeps the sign of a 0 */
     floats last[VECTORS_OF_16], values[VECTORS_OF_16];
     if (nontemporal && sizeof(T) == sizeof(float) && rounds && count % 16 == 0 &&
         (uintptr_t)output % GOPS_VECTOR_BYTES == 0) {
