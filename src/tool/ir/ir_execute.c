@@ -89,6 +89,35 @@ static bool execute_plan(gops_ir_run *run, int index, const void *weights,
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
 }
 
+/* Executes the plan of an Add: data * 1 + bias + residual, where a bias that is missing is -0. */
+static bool execute_sum(gops_ir_run *run, int index, const gops_arguments *given,
+                        gops_tool_error *error)
+{
+    const gops_tensor *shape = &run->step[index].info.shape.output;
+    const size_t images = (size_t)shape->dims[0], channels = (size_t)shape->dims[1];
+    const size_t bytes = gops_type_bytes(shape->type);
+    char *scale = malloc(channels * bytes), *bias = malloc(channels * bytes);
+    gops_moments *moments = malloc(images * sizeof *moments);
+    gops_arguments arguments = *given;
+    bool done = scale != NULL && bias != NULL && moments != NULL;
+    for (size_t i = 0; done && i < channels; i++) {
+        gops_element_store(shape->type, 1, scale + i * bytes);
+        gops_element_store(shape->type, -0.0, bias + i * bytes);
+    }
+    for (size_t i = 0; done && i < images; i++) {
+        moments[i] = (gops_moments){.count = 1, .squares = 1};
+    }
+    arguments.scale = scale;
+    arguments.bias = given->bias != NULL ? given->bias : bias;
+    arguments.moments = moments;
+    done = done ? execute_plan(run, index, NULL, &arguments, error)
+                : gops_ir_refuse(run, index, error, "no memory for its scale and moments");
+    free(scale);
+    free(bias);
+    free(moments);
+    return done;
+}
+
 /* Of a number for each channel, those of the channels that are held; a single number is for all. */
 static const void *of_channels(const gops_ir_step *step, const gops_ir_taken *taken)
 {
@@ -186,7 +215,8 @@ static bool compute(gops_ir_run *run, int index, const gops_ir_inputs *inputs,
     if (run->ranks != NULL && !step->pointwise) {
         return run->ranks->execute(run, index, inputs->weights.elements, &arguments, error);
     }
-    return execute_plan(run, index, inputs->weights.elements, &arguments, error);
+    return step->sums ? execute_sum(run, index, &arguments, error)
+                      : execute_plan(run, index, inputs->weights.elements, &arguments, error);
 }
 
 static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)

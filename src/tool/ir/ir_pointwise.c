@@ -1,7 +1,8 @@
-/* ir_pointwise.c: Relu and Reshape, and the plan that Relu and Add share.
+/* ir_pointwise.c: Relu and Reshape, and the plans of Relu and Add.
  *
- * An Add or Relu that is not fused is computed by the post-ops of a depthwise convolution that
- * copies its data (a kernel of 1, weights of 1). So it has the library's types and rounding. */
+ * An Add or Relu that is not fused is computed by the post-ops of an operation that copies its data: a depthwise
+ * convolution with a kernel of 1 and weights of 1. So it has the library's types and rounding. It copies -0 as 0, which
+ * an Add of floating point must not: there it is a normalization by given moments, a mean of 0 and a variance of 1. */
 #include "ir/ir_run.h"
 
 #include <string.h>
@@ -30,6 +31,26 @@ static bool plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
     return true;
 }
 
+/* Plans output = data + bias over [batch, channels, rest], which keeps the sign of a 0. */
+static bool plan_sum(gops_ir_run *run, int index, const int64_t shape[3], gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[index];
+    const gops_type type = step->output.type;
+    const gops_tensor data = {type, 3, {shape[0], shape[1], shape[2]}};
+    const gops_tensor channels = {type, 1, {shape[1]}};
+    /* Too little to change the variance of 1. */
+    const gops_norm_attributes attributes = {.num_groups = 1, .epsilon = 1e-30};
+    gops_options options = run->options;
+    gops_error refusal;
+    options.moments = GOPS_MOMENTS_GIVEN;
+    step->info.size = sizeof step->info;
+    step->sums = true;
+    return (gops_norm_plan_create(&data, &channels, &channels, &attributes, &options, &step->plan,
+                                  &refusal) == GOPS_OK &&
+            gops_plan_get_info(step->plan, &step->info, &refusal) == GOPS_OK) ||
+           gops_ir_refuse(run, index, error, "%s", refusal.message);
+}
+
 /* A bias of several numbers needs an axis of channels; all else is one row. */
 static bool plan_step(gops_ir_run *run, int index, gops_tool_error *error)
 {
@@ -44,11 +65,12 @@ static bool plan_step(gops_ir_run *run, int index, gops_tool_error *error)
     if (count == 0) {
         return true;
     }
-    if (biases == 1) {
-        return plan_identity(run, index, (const int64_t[3]){1, 1, count}, error);
-    }
-    return plan_identity(run, index,
-                         (const int64_t[3]){dims[0], dims[1], count / dims[0] / dims[1]}, error);
+    const bool one = biases == 1;
+    const int64_t shape[3] = {one ? 1 : dims[0], one ? 1 : dims[1],
+                              one ? count : count / dims[0] / dims[1]};
+    return step->prepare == gops_ir_prepare_add && step->output.type <= GOPS_F8E5M2
+               ? plan_sum(run, index, shape, error)
+               : plan_identity(run, index, shape, error);
 }
 
 bool gops_ir_plan_pointwise(gops_ir_run *run, gops_tool_error *error)

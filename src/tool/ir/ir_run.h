@@ -76,6 +76,7 @@ typedef struct gops_ir_step {
     int data, scale, bias, residual;
     int64_t ones;
     bool pointwise; /* an Add or Relu, unless it is fused */
+    bool sums;      /* of these, an Add of floating point: the plan is a normalization */
     int32_t axis;   /* along which a Concat joins the inputs of the model's layer; it has no data */
     /* Fused layers are a list from the last one, which has the plan and the arguments, to the first
      * one, the operation. So are folded ones, without a plan. */

@@ -232,6 +232,44 @@ static void sums(void)
               GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 1, 1, 3));
 }
 
+/* Of zeros only -0 + -0 is -0. */
+static void check_zeros(int at, gops_tensor other)
+{
+    const gops_type type = types[at].type;
+    const gops_tensor whole = GOPS_TEST_TENSOR(type, 2, 3, 5);
+    double a[30], b[30], expected[30]; /* as wide as any element */
+    ir_net *made = ir_net_begin(11, type, types[at].dtype);
+    tool_result *result = gops_test_allocate(sizeof *result);
+    other.type = type;
+    for (int64_t i = 0; i < 30; i++) {
+        gops_test_set_real(type, a, i, i % 2 == 0 ? -0.0L : 0);
+        gops_test_set_real(type, b, i, i % 3 == 0 ? -0.0L : 0);
+    }
+    for (int64_t i = 0; i < 30; i++) {
+        const bool both = i % 2 == 0 && place(&other, &whole, i) % 3 == 0;
+        gops_test_set_real(type, expected, i, both ? -0.0L : 0);
+    }
+    const int first = ir_net_const(made, "a", whole, a);
+    const int second = ir_net_const(made, "b", other, b);
+    ir_net_result(made, "y", IR_LAYER(made, "s", "Add", "", &whole, first, second));
+    ir_net_run(made, result);
+    void *got = ir_net_read(made, "y", &whole);
+    gops_test_check(gops_test_compare_bytes("zeros", &whole, got, expected), "see the lines above");
+    free(got);
+    free(result);
+    free(made);
+}
+
+static void zeros(void)
+{
+    for (int at = 0; at < TYPES && gops_test_type_is_real(types[at].type); at++) {
+        check_zeros(at, GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 5));
+        check_zeros(at, GOPS_TEST_TENSOR(GOPS_F32, 3, 1));
+        check_zeros(at, GOPS_TEST_TENSOR(GOPS_F32, 1));
+        check_zeros(at, GOPS_TEST_TENSOR(GOPS_F32, 2, 1, 5));
+    }
+}
+
 /* Codes from 0 on in steps that reach all kinds of values of the type: infinities, NaN, denormals.
  */
 static void check_convert(gops_type from, int64_t count, unsigned step, gops_type to,
@@ -418,10 +456,16 @@ static void concat(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"concat", concat},         {"fused", fused},     {"not fused", not_fused},
-        {"sum of two", sum_of_two}, {"sums", sums},       {"conversions", conversions},
-        {"compressed", compressed}, {"nothing", nothing}, {0}};
+    static const gops_test_case cases[] = {{"concat", concat},
+                                           {"fused", fused},
+                                           {"not fused", not_fused},
+                                           {"sum of two", sum_of_two},
+                                           {"sums", sums},
+                                           {"zeros", zeros},
+                                           {"conversions", conversions},
+                                           {"compressed", compressed},
+                                           {"nothing", nothing},
+                                           {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_values", cases);
     tool_folder_leave();
