@@ -1,9 +1,10 @@
-/* ir_connect.c: connects the layers of a model by its edges and sorts them into the order of
- * execution. */
+/* ir_connect.c: finds the layers that Results read, connects them by the edges and sorts them into the
+ * order of execution. */
 #include "ir/ir_model.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct layer_id {
     int64_t id;
@@ -38,6 +39,106 @@ static layer_id *sort_layers(gops_ir_model *model, gops_tool_error *error)
     return ids;
 }
 
+/* Replaces the ids of an edge's layers by their indices. */
+static bool find_layers(const gops_ir_model *model, const layer_id *ids, gops_ir_edge *edge,
+                        gops_tool_error *error)
+{
+    const size_t layers = (size_t)model->layers;
+    const layer_id from_key = {edge->from_layer, 0};
+    const layer_id to_key = {edge->to_layer, 0};
+    const layer_id *from = bsearch(&from_key, ids, layers, sizeof *ids, compare_ids);
+    const layer_id *to = bsearch(&to_key, ids, layers, sizeof *ids, compare_ids);
+    if (from == NULL || to == NULL) {
+        return gops_tool_refuse(
+            error, GOPS_EXIT_FAILED,
+            "an edge leads from layer %" PRId64 " to layer %" PRId64 ": there is no layer %" PRId64,
+            edge->from_layer, edge->to_layer, from == NULL ? edge->from_layer : edge->to_layer);
+    }
+    edge->from_layer = from->index;
+    edge->to_layer = to->index;
+    return true;
+}
+
+/* Sets place[] of Results, Parameters and all layers that these read to 1, whose indices live[] collects. The edges
+ * that enter a layer form a list: first[layer], then next[]; they are numbered from 1. Returns whether there is a
+ * Result. */
+static bool mark_live(const gops_ir_model *model, int *first, int *next, int *live, int *place)
+{
+    int found = 0, results = 0;
+    for (int i = 0; i < model->edges; i++) {
+        next[i] = first[model->edge[i].to_layer];
+        first[model->edge[i].to_layer] = i + 1;
+    }
+    for (int i = 0; i < model->layers; i++) {
+        const bool is_result = strcmp(model->layer[i].type, "Result") == 0;
+        results += is_result;
+        if (is_result || strcmp(model->layer[i].type, "Parameter") == 0) {
+            place[i] = 1;
+            live[found++] = i;
+        }
+    }
+    for (int done = 0; done < found; done++) {
+        for (int at = first[live[done]]; at != 0; at = next[at - 1]) {
+            const int source = (int)model->edge[at - 1].from_layer;
+            if (place[source] == 0) {
+                place[source] = 1;
+                live[found++] = source;
+            }
+        }
+    }
+    return results > 0;
+}
+
+/* Removes the layers whose place[] is 0; that of others becomes their new index. */
+static void remove_dead(gops_ir_model *model, int *place)
+{
+    int layers = 0, edges = 0;
+    for (int i = 0; i < model->layers; i++) {
+        if (place[i] != 0) {
+            place[i] = layers;
+            model->layer[layers++] = model->layer[i];
+        } else {
+            place[i] = -1;
+        }
+    }
+    for (int i = 0; i < model->edges; i++) {
+        gops_ir_edge edge = model->edge[i];
+        if (place[edge.to_layer] >= 0) {
+            edge.from_layer = place[edge.from_layer];
+            edge.to_layer = place[edge.to_layer];
+            model->edge[edges++] = edge;
+        }
+    }
+    model->layers = layers;
+    model->edges = edges;
+}
+
+bool gops_ir_keep_live(gops_ir_model *model, gops_tool_error *error)
+{
+    const size_t layers = (size_t)model->layers;
+    const layer_id *ids = sort_layers(model, error);
+    int *first = gops_ir_take(model, layers, sizeof *first);
+    int *next = gops_ir_take(model, (size_t)model->edges, sizeof *next);
+    int *live = gops_ir_take(model, layers, sizeof *live);
+    int *place = gops_ir_take(model, layers, sizeof *place);
+    if (ids == NULL) {
+        return false;
+    }
+    if (first == NULL || next == NULL || live == NULL || place == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
+    }
+    for (int i = 0; i < model->edges; i++) {
+        if (!find_layers(model, ids, &model->edge[i], error)) {
+            return false;
+        }
+    }
+    if (!mark_live(model, first, next, live, place)) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "the model has no Result");
+    }
+    remove_dead(model, place);
+    return true;
+}
+
 static gops_ir_port *find_port(gops_ir_port *ports, int count, int64_t id)
 {
     for (int i = 0; i < count; i++) {
@@ -48,23 +149,11 @@ static gops_ir_port *find_port(gops_ir_port *ports, int count, int64_t id)
     return NULL;
 }
 
-static bool connect_edge(gops_ir_model *model, const layer_id *ids, const gops_ir_edge *edge,
-                         gops_tool_error *error)
+static bool connect_edge(gops_ir_model *model, const gops_ir_edge *edge, gops_tool_error *error)
 {
-    const size_t layers = (size_t)model->layers;
-    const layer_id from_key = {edge->from_layer, 0};
-    const layer_id to_key = {edge->to_layer, 0};
-    const layer_id *from = bsearch(&from_key, ids, layers, sizeof *ids, compare_ids);
-    const layer_id *to = bsearch(&to_key, ids, layers, sizeof *ids, compare_ids);
     gops_ir_text name;
-    if (from == NULL || to == NULL) {
-        return gops_tool_refuse(
-            error, GOPS_EXIT_FAILED,
-            "an edge leads from layer %" PRId64 " to layer %" PRId64 ": there is no layer %" PRId64,
-            edge->from_layer, edge->to_layer, from == NULL ? edge->from_layer : edge->to_layer);
-    }
-    gops_ir_layer *source = &model->layer[from->index];
-    gops_ir_layer *target = &model->layer[to->index];
+    gops_ir_layer *source = &model->layer[edge->from_layer];
+    gops_ir_layer *target = &model->layer[edge->to_layer];
     if (find_port(source->output, source->outputs, edge->from_port) == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "%s: an edge leaves its output port %" PRId64
@@ -83,7 +172,7 @@ static bool connect_edge(gops_ir_model *model, const layer_id *ids, const gops_i
                                 "%s: two edges enter its input port %" PRId64,
                                 gops_ir_call_layer(target, &name), edge->to_port);
     }
-    port->source = from->index;
+    port->source = (int)edge->from_layer;
     return true;
 }
 
@@ -153,12 +242,8 @@ static bool order_layers(gops_ir_model *model, gops_tool_error *error)
 
 bool gops_ir_connect(gops_ir_model *model, gops_tool_error *error)
 {
-    const layer_id *ids = sort_layers(model, error);
-    if (ids == NULL) {
-        return false;
-    }
     for (int i = 0; i < model->edges; i++) {
-        if (!connect_edge(model, ids, &model->edge[i], error)) {
+        if (!connect_edge(model, &model->edge[i], error)) {
             return false;
         }
     }

@@ -28,6 +28,7 @@ typedef struct gops_ir_layer {
     int64_t id;
     const char *name;
     const char *type;
+    const void *node; /* libxml2's, while the file is parsed */
     int attributes;
     gops_ir_attribute *attribute; /* of the element <data> */
     int inputs;
@@ -36,6 +37,7 @@ typedef struct gops_ir_layer {
     gops_ir_port *output;
 } gops_ir_layer;
 
+/* The layers are ids; gops_ir_keep_live makes indices of them. */
 typedef struct gops_ir_edge {
     int64_t from_layer, from_port, to_layer, to_port;
 } gops_ir_edge;
@@ -67,6 +69,11 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
 
 /* Whether layers of that type are run (ir_layers.c has the table). */
 bool gops_ir_is_run(const char *type);
+
+/* Leaves out the layers that no Result reads, and the edges to them. Attributes and ports are read after it, so that
+ * those layers may be anything. Parameters stay, as the command line may name them. A model without a Result is
+ * refused. */
+bool gops_ir_keep_live(gops_ir_model *model, gops_tool_error *error);
 
 /* Connects inputs to their sources by the edges and orders the layers. The message in `error` goes
  * on after the file's name. */

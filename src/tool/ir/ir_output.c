@@ -50,9 +50,6 @@ bool gops_ir_check_names(const gops_ir_run *run, gops_tool_error *error)
     for (int i = 0; i < run->model->layers; i++) {
         count += is_result(run, i);
     }
-    if (count == 0) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "the model has no Result");
-    }
     file_name *names = calloc(count, sizeof *names);
     if (names == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");

@@ -256,21 +256,31 @@ static bool read_layers(gops_ir_model *model, const xmlNode *parent, gops_tool_e
         if (!is_element(node, "layer")) {
             continue;
         }
-        gops_ir_text name;
         if (!read_layer(model, node, layer, error)) {
             return false;
         }
+        layer++->node = node;
+    }
+    return true;
+}
+
+/* Of layers whose type is run, all others are refused. */
+static bool read_all_contents(gops_ir_model *model, gops_tool_error *error)
+{
+    for (int i = 0; i < model->layers; i++) {
+        gops_ir_layer *layer = &model->layer[i];
+        const char *version = find_attribute(layer->node, "version");
+        gops_ir_text name;
         if (!gops_ir_is_run(layer->type)) {
             return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: a layer of this type is not run",
                                     gops_ir_call_layer(layer, &name));
         }
-        const char *version = find_attribute(node, "version");
         if (version != NULL && !is_opset(version)) {
             return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                     "%s: version \"%.40s\" is not run, only opset1 and later ones",
                                     gops_ir_call_layer(layer, &name), version);
         }
-        if (!read_contents(model, node, layer++, error)) {
+        if (!read_contents(model, layer->node, layer, error)) {
             return false;
         }
     }
@@ -318,7 +328,9 @@ static bool read_net(gops_ir_model *model, const xmlNode *net, gops_tool_error *
     if (layers == NULL) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "it has no <layers>");
     }
-    return read_layers(model, layers, error) && read_edges(model, find_child(net, "edges"), error);
+    return read_layers(model, layers, error) &&
+           read_edges(model, find_child(net, "edges"), error) && gops_ir_keep_live(model, error) &&
+           read_all_contents(model, error);
 }
 
 static bool read_document(gops_ir_model *model, xmlDoc *document, gops_tool_error *error)
@@ -337,7 +349,7 @@ static bool read_document(gops_ir_model *model, xmlDoc *document, gops_tool_erro
                                 root != NULL ? (const char *)root->name : "");
     }
     model->lone = true;
-    return read_layers(model, (const xmlNode *)document, error);
+    return read_layers(model, (const xmlNode *)document, error) && read_all_contents(model, error);
 }
 
 #if LIBXML_VERSION >= 21200

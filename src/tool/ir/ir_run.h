@@ -231,7 +231,7 @@ bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error);
 /* Executes the prepared layers. Only the elements that Results read are still allocated after. */
 bool gops_ir_execute_all(gops_ir_run *run, gops_tool_error *error);
 
-/* Before execution: refuses a model without a Result or with two of the same file name. */
+/* Before execution: refuses a model with two Results of the same file name. */
 bool gops_ir_check_names(const gops_ir_run *run, gops_tool_error *error);
 
 /* Before execution: makes `folder` if it does not exist, and refuses one that the Results' files cannot

@@ -13,6 +13,7 @@
 #include "tool_process.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,10 +227,48 @@ static void version_11(void)
     whole(11, GOPS_BF16, "u2");
 }
 
+/* What no Result reads is left out, whatever it is: a layer of an unknown type and set of operations, with a
+ * dynamic shape, more ports than any layer that is run, and an input that it makes itself. */
+static void dead(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 5);
+    const gops_tensor number = GOPS_TEST_TENSOR(GOPS_F32, 1);
+    ir_net *made = ir_net_begin(11, GOPS_F32, "f4");
+    tool_result *result = gops_test_allocate(sizeof *result);
+    void *x, *unread, *b;
+    const int x_layer = ir_net_parameter(made, "x", data, &x);
+    ir_net_parameter(made, "unread", number, &unread);
+    const int b_layer = ir_net_random(made, "b", number, &b);
+    const int sum = IR_LAYER(made, "sum", "Add", "", &data, x_layer, b_layer);
+    IR_LAYER(made, "more", "Add", "", &number, sum, b_layer);
+    ir_net_result(made, "y", sum);
+    fprintf(made->xml, "<layer id=\"100\" name=\"odd\" type=\"Odd\" version=\"extension\"><input>");
+    for (int i = 0; i < 20; i++)
+        fprintf(made->xml, "<port id=\"%d\"/>", i);
+    fprintf(made->xml, "</input><output><port id=\"20\" precision=\"STRING\"><dim>-1</dim></port>"
+                       "</output></layer>");
+    snprintf(made->edges + strlen(made->edges), 256,
+             "<edge from-layer=\"%d\" from-port=\"2\" to-layer=\"100\" to-port=\"0\"/>"
+             "<edge from-layer=\"100\" from-port=\"20\" to-layer=\"100\" to-port=\"1\"/>",
+             sum * 3);
+    ir_net_run(made, result);
+    gops_test_check(strstr(result->out, "unread") != NULL && strstr(result->out, "odd") == NULL &&
+                        strstr(result->out, "more") == NULL,
+                    "the table is\n%s", result->out);
+    void *got = ir_net_read(made, "y", &data);
+    compare_sum("y", &data, got, x, b, 1, 1, -INFINITY);
+    free(x);
+    free(unread);
+    free(b);
+    free(got);
+    free(result);
+    free(made);
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"version 10", version_10}, {"version 11", version_11}, {0}};
+        {"version 10", version_10}, {"version 11", version_11}, {"dead", dead}, {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_net", cases);
     tool_folder_leave();

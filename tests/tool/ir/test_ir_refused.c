@@ -17,8 +17,9 @@ typedef struct change {
 
 static const change changes[] = {
     {"version=\"11\"", "version=\"9\"", "IR version \"9\"; 10 and 11 are read"},
-    {"name=\"y\" type=\"Result\"", "name=\"y\" type=\"Softmax\"",
-     "layer 3 (Softmax, \"y\"): a layer of this type is not run"},
+    {"type=\"GroupConvolution\"", "type=\"Softmax\"",
+     "layer 2 (Softmax, \"conv\"): a layer of this type is not run"},
+    {"type=\"Result\"", "type=\"Softmax\"", "the model has no Result"},
     {"type=\"GroupConvolution\" version=\"opset1\"",
      "type=\"GroupConvolution\" version=\"my_extension\"",
      "layer 2 (GroupConvolution, \"conv\"): version \"my_extension\" is not run"},
