@@ -49,7 +49,8 @@ static bool open_given(gops_ir_run *run, int index, gops_ir_given *given, const 
         return false;
     }
     const gops_tensor *tensor = &step->file.tensor;
-    return gops_ir_same_shape(tensor, &step->output) ||
+    const bool is_number = tensor->rank == 1 && tensor->dims[0] == 1;
+    return gops_ir_same_shape(tensor, &step->output) || (step->output.rank == 0 && is_number) ||
            gops_ir_refuse(run, index, error, "%s holds %s; %s is needed", path,
                           gops_ir_call_tensor(tensor, &found),
                           gops_ir_call_tensor(&step->output, &stated));

@@ -119,7 +119,7 @@ static bool read_dimension(cursor *text, int64_t *dimension, gops_tool_error *er
     return true;
 }
 
-/* "()", "(3,)", "(3, 4)", "(3, 4, )". */
+/* "(3,)", "(3, 4)", "(3, 4, )"; "()", of a single number, is read as "(1,)". */
 static bool read_shape(cursor *text, gops_npy_header *header, gops_tool_error *error)
 {
     gops_tensor *tensor = &header->tensor;
@@ -143,8 +143,7 @@ static bool read_shape(cursor *text, gops_npy_header *header, gops_tool_error *e
         comma = take_character(text, ',');
     }
     if (tensor->rank == 0) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                "its shape () is that of a single number, not of a tensor");
+        tensor->dims[tensor->rank++] = 1;
     }
     if (tensor->rank == 1 && !comma) {
         return malformed(error, "has a shape that is not a tuple of integers");

@@ -218,12 +218,15 @@ static void sums(void)
 {
     const gops_tensor whole = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 5, 4);
     const gops_tensor channel = GOPS_TEST_TENSOR(GOPS_F32, 3, 1, 1);
+    const gops_tensor scalar = {.rank = 0};
     for (int at = 0; at < TYPES; at++) {
         check_sum(at, GOPS_TEST_TENSOR(GOPS_F32, 2, 1, 5, 1), GOPS_TEST_TENSOR(GOPS_F32, 3, 1, 4),
                   whole);
         check_sum(at, whole, whole, whole);
         check_sum(at, channel, whole, whole);
+        check_sum(at, scalar, whole, whole);
     }
+    check_sum(1, whole, scalar, whole);
     check_sum(1, GOPS_TEST_TENSOR(GOPS_F32, 4), whole, whole);
     check_sum(1, whole, GOPS_TEST_TENSOR(GOPS_F32, 2, 1, 1, 4), whole);
     check_sum(1, GOPS_TEST_TENSOR(GOPS_F32, 7), GOPS_TEST_TENSOR(GOPS_F32, 5, 1),

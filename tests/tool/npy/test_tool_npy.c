@@ -238,6 +238,27 @@ static void write_every_rank(void)
     }
 }
 
+/* What numpy.save makes of a single number has one axis here. */
+static void single_number(void)
+{
+    static const unsigned char element[4] = {1, 2, 3, 4};
+    const gops_tensor scalar = {.type = GOPS_F32};
+    gops_tool_error error;
+    gops_npy_file file;
+    tool_npy_text header;
+    void *read;
+    tool_npy_write_raw("x.npy", 1, tool_npy_header('<', "f4", 0, &scalar, &header), element, 4);
+    if (!gops_test_check(gops_npy_open("x.npy", &file, &error), "%s", error.message))
+        return;
+    gops_test_check(file.tensor.rank == 1 && file.tensor.dims[0] == 1, "rank %d",
+                    (int)file.tensor.rank);
+    if (gops_test_check(gops_npy_read(&file, &read, &error), "%s", error.message)) {
+        gops_test_check(memcmp(read, element, sizeof element) == 0, "another number");
+        free(read);
+    }
+    gops_npy_close(&file);
+}
+
 /* Halfway between two numbers of the type, but for a bit that floats lack: up, not to even. */
 static void elements_round_once(void)
 {
@@ -270,6 +291,7 @@ int main(void)
         {"retype", retype},
         {"write_every_type", write_every_type},
         {"write_every_rank", write_every_rank},
+        {"single_number", single_number},
         {"elements_round_once", elements_round_once},
         {0},
     };

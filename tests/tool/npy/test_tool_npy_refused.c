@@ -116,8 +116,6 @@ static void refused_headers(void)
         {"{" DESCR ORDER "'shape': (1.5,)}", NO_TUPLE},
         {"{" DESCR ORDER "'shape': (None,)}", NO_TUPLE},
         {"{" DESCR ORDER "'shape': (2", NO_TUPLE},
-        {"{" DESCR ORDER "'shape': ()}",
-         "its shape () is that of a single number, not of a tensor"},
         {"{" DESCR ORDER "'shape': (-2,)}", "the header has a negative dimension in its shape"},
         {"{" DESCR ORDER "'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1, 2)}",
          "its shape has more than 9 dimensions"},

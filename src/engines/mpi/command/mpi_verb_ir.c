@@ -56,7 +56,8 @@ static bool execute(gops_ir_run *run, int index, const void *weights,
 
 static bool read_part(const gops_ir_step *step, void **elements, gops_tool_error *error)
 {
-    gops_mpi_part part = {.shape = step->held.shape};
+    /* The file of a scalar has an axis of 1. */
+    gops_mpi_part part = {.shape = step->output.rank == 0 ? step->file.tensor : step->held.shape};
     memcpy(part.offset, step->held.begin, sizeof part.offset);
     return gops_mpi_npy_read(&step->file, &part, elements, error);
 }
