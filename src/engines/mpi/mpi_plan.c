@@ -72,6 +72,9 @@ static gops_status read_options(const gops_options *given, gops_options *options
     return GOPS_OK;
 }
 
+/* Of FNV-1a. */
+#define HASH_BASIS UINT64_C(0xcbf29ce484222325)
+
 static uint64_t add_hash(uint64_t hash, const void *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -134,8 +137,8 @@ static int count_parameters(gops_activation_kind kind)
     }
 }
 
-/* Those that change the result or the plan, as far as they are read (groupops/options.h); threads are
- * each rank's own, the algorithm is rank 0's. */
+/* Those that change the result or the plan, as far as they are read (groupops/options.h), but the algorithm, which has
+ * a message of its own; threads are each rank's own. */
 static uint64_t hash_options(uint64_t hash, const gops_options *options, gops_type type)
 {
     const gops_activation *activation = &options->activation;
@@ -159,7 +162,7 @@ static uint64_t hash_options(uint64_t hash, const gops_options *options, gops_ty
 static uint64_t hash_problem(const problem *given, const gops_options *options,
                              const gops_shape *shape)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = HASH_BASIS;
     hash = add_hash(hash, &given->operation, sizeof given->operation);
     hash = hash_tensor(hash, given->data);
     hash = hash_tensor(hash, given->second);
@@ -193,10 +196,12 @@ static gops_status plan_whole(const problem *given, gops_options *options, uint6
                               gops_mpi_plan *plan, gops_error *error)
 {
     const gops_mpi_distribution *spread = plan->distribution;
+    const char *named = options->algorithm != NULL ? options->algorithm : "auto";
+    const uint64_t asked = add_hash(HASH_BASIS, named, strlen(named));
     struct {
-        uint64_t hash;
+        uint64_t hash, asked;
         char algorithm[sizeof plan->algorithm];
-    } chosen = {hash, ""};
+    } chosen = {hash, asked, ""};
     gops_error own = {GOPS_OK, ""};
     gops_status status = GOPS_OK;
     gops_plan_info info = GOPS_PLAN_INFO_INIT;
@@ -215,6 +220,8 @@ static gops_status plan_whole(const problem *given, gops_options *options, uint6
         status =
             gops_mpi_fail(&own, GOPS_INVALID,
                           "the problem, its attributes or options differ from those of rank 0");
+    } else if (asked != chosen.asked) {
+        status = gops_mpi_fail(&own, GOPS_INVALID, "options.algorithm differs from that of rank 0");
     } else if (spread->rank != 0 && chosen.algorithm[0] != '\0') {
         options->algorithm = plan->algorithm;
         status = create_plan(given, options, &plan->whole, &own);

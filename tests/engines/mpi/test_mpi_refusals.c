@@ -83,6 +83,14 @@ static void plans_refused(void)
         expect(status, &error, GOPS_INVALID,
                "the problem, its attributes or options differ from those of rank 0");
     gops_mpi_plan_destroy(plan);
+    options = (gops_options)GOPS_OPTIONS_INIT;
+    options.algorithm = wrong() ? "direct" : "implicit";
+    plan = NULL;
+    status =
+        gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, &options, &plan, &error);
+    if (mpi_ranks > 1)
+        expect(status, &error, GOPS_INVALID, "options.algorithm differs from that of rank 0");
+    gops_mpi_plan_destroy(plan);
     gops_mpi_distribution_destroy(spread);
 }
 
@@ -157,6 +165,9 @@ static void options_compared(void)
          {{.activation = {GOPS_ACTIVATION_RELU, 0, 0}},
           {.activation = {GOPS_ACTIVATION_RELU, 0, 0}, .residual_after_activation = true}},
          true},
+        {GOPS_F32, {{.algorithm = NULL}, {.algorithm = "auto"}}, false},
+        {GOPS_F32, {{.algorithm = NULL}, {.algorithm = "implicit"}}, true},
+        {GOPS_F32, {{.algorithm = "implicit"}, {.algorithm = "auto"}}, true},
     };
     gops_mpi_distribution *spread = slabs();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

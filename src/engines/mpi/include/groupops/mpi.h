@@ -97,7 +97,8 @@ GOPS_API gops_status gops_mpi_part_of(const gops_mpi_distribution *distribution,
 
 /** Makes the rank's plan. Arguments are those of gops_conv_plan_create and its like, of the whole
  * problem. *plan is NULL after a failure. Errors are those of these functions, and besides,
- * GOPS_INVALID: arguments differ from another rank's, the grid has other spatial axes.
+ * GOPS_INVALID: arguments differ from another rank's (but for options.threads, host and choices, which are each
+ * rank's own), the grid has other spatial axes.
  * GOPS_UNSUPPORTED: the algorithm that options name gives a part other bits than the whole
  * (gops_plan_part), "fastest", moments. */
 GOPS_API gops_status gops_mpi_conv_plan_create(const gops_mpi_distribution *distribution,
