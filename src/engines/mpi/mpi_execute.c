@@ -152,6 +152,20 @@ static gops_status execute_pieces(const gops_mpi_plan *plan, const gops_packed_f
     return status;
 }
 
+/* As gops_execute does. Split along space, each rank writes the moments itself. */
+static gops_status check_moments(const gops_mpi_plan *plan, const gops_arguments *given,
+                                 gops_error *error)
+{
+    const size_t bytes = plan->data_type == GOPS_F64 ? sizeof(double) : sizeof(float);
+    const bool mean = (uintptr_t)given->mean % bytes != 0;
+    if (plan->merges && (mean || (uintptr_t)given->variance % bytes != 0)) {
+        return gops_mpi_fail(error, GOPS_INVALID,
+                             "arguments.%s is not aligned to its elements' %zu bytes",
+                             mean ? "mean" : "variance", bytes);
+    }
+    return GOPS_OK;
+}
+
 static gops_status check_arguments(const gops_mpi_plan *plan, const gops_mpi_filter *filter,
                                    const gops_arguments *given, gops_arguments *arguments,
                                    gops_error *error)
@@ -194,7 +208,7 @@ static gops_status check_arguments(const gops_mpi_plan *plan, const gops_mpi_fil
                              given->workspace_bytes, plan->workspace_bytes,
                              GOPS_WORKSPACE_ALIGNMENT);
     }
-    return GOPS_OK;
+    return check_moments(plan, given, error);
 }
 
 gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_filter *filter,

@@ -271,6 +271,34 @@ static void executions_refused(void)
     gops_mpi_distribution_destroy(spread);
 }
 
+/* Moments that a normalization is to write to addresses that its floats cannot have. */
+static void moments_misaligned(void)
+{
+    gops_mpi_distribution *spread = slabs();
+    const gops_tensor channels = {GOPS_F32, 1, {CHANNELS}};
+    const gops_norm_attributes attributes = {.num_groups = 3, .epsilon = 1e-3};
+    gops_mpi_plan *plan = NULL;
+    gops_error error = {GOPS_OK, ""};
+    gops_arguments arguments = GOPS_ARGUMENTS_INIT;
+    float x[2 * CHANNELS * ROWS * COLUMNS] = {0}, y[2 * CHANNELS * ROWS * COLUMNS];
+    float scale[CHANNELS] = {0}, moments[2 * 3 + 1];
+    mpi_check(gops_mpi_norm_plan_create(spread, &data, &channels, &channels, &attributes, NULL,
+                                        &plan, &error) == GOPS_OK,
+              "%s", error.message);
+    arguments.data = x;
+    arguments.scale = arguments.bias = scale;
+    arguments.output = y;
+    arguments.mean = (char *)moments + wrong();
+    expect(gops_mpi_execute(plan, NULL, &arguments, NULL, &error), &error, GOPS_INVALID,
+           "arguments.mean is not aligned to its elements' 4 bytes");
+    arguments.mean = moments;
+    arguments.variance = (char *)moments + 2 * wrong();
+    expect(gops_mpi_execute(plan, NULL, &arguments, NULL, &error), &error, GOPS_INVALID,
+           "arguments.variance is not aligned to its elements' 4 bytes");
+    gops_mpi_plan_destroy(plan);
+    gops_mpi_distribution_destroy(spread);
+}
+
 /* One row of data, of which the last of several ranks has none, and a row of outputs for each rank:
  * where `data` may be NULL, it is `output` that is missing. */
 static void outputs_missing(void)
@@ -466,6 +494,7 @@ int main(int count, char **words)
         {"options_compared", options_compared},
         {"bytes_between", bytes_between},
         {"executions_refused", executions_refused},
+        {"moments_misaligned", moments_misaligned},
         {"outputs_missing", outputs_missing},
         {"grids_refused", grids_refused},
         {"parts", parts},
