@@ -211,6 +211,23 @@ static gops_status check_arguments(const gops_mpi_plan *plan, const gops_mpi_fil
     return check_moments(plan, given, error);
 }
 
+static void *take_workspace(const gops_mpi_plan *plan)
+{
+    const gops_host *host = &plan->host;
+    const size_t bytes = plan->workspace_bytes + GOPS_WORKSPACE_ALIGNMENT; /* not 0 */
+    return host->allocate != NULL ? host->allocate(host->context, bytes, GOPS_WORKSPACE_ALIGNMENT)
+                                  : aligned_alloc(GOPS_WORKSPACE_ALIGNMENT, bytes);
+}
+
+static void give_back(const gops_mpi_plan *plan, void *workspace)
+{
+    if (plan->host.release != NULL) {
+        plan->host.release(plan->host.context, workspace);
+    } else {
+        free(workspace);
+    }
+}
+
 gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_filter *filter,
                              const gops_arguments *given, gops_mpi_times *times, gops_error *error)
 {
@@ -225,10 +242,7 @@ gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_filter *f
     const MPI_Comm comm = plan->distribution->comm;
     gops_status status = check_arguments(plan, filter, given, &arguments, &own);
     if (status == GOPS_OK) {
-        workspace = arguments.workspace != NULL
-                        ? arguments.workspace
-                        : aligned_alloc(GOPS_WORKSPACE_ALIGNMENT,
-                                        plan->workspace_bytes + GOPS_WORKSPACE_ALIGNMENT);
+        workspace = arguments.workspace != NULL ? arguments.workspace : take_workspace(plan);
         if (workspace == NULL) {
             status = gops_mpi_fail(&own, GOPS_OUT_OF_MEMORY, "no memory for %zu bytes of workspace",
                                    plan->workspace_bytes);
@@ -247,7 +261,7 @@ gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_filter *f
         lap(&times->waiting, start);
     }
     if (workspace != NULL && workspace != arguments.workspace) {
-        free(workspace);
+        give_back(plan, workspace);
     }
     return status;
 }

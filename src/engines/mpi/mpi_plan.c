@@ -319,6 +319,11 @@ static gops_status create(const gops_mpi_distribution *distribution, const probl
     if (status == GOPS_OK) {
         status = plan_whole(given, &options, hash, made, error);
     }
+    if (status == GOPS_OK && options.host != NULL) {
+        /* An older or newer size, which the library has taken. */
+        const size_t bytes = options.host->size;
+        memcpy(&made->host, options.host, bytes < sizeof made->host ? bytes : sizeof made->host);
+    }
     if (status == GOPS_OK) {
         status = finish(given, &options, made, error);
     }

@@ -69,6 +69,7 @@ struct gops_mpi_plan {
     size_t data_begin, output_begin, library_begin, library_bytes, requests_begin;
     size_t moments_begin; /* of the rank, then of all ranks of the space */
     size_t workspace_bytes;
+    gops_host host; /* that of the options, for its allocator; empty where they have none */
 };
 
 /* The most bytes of one message. */

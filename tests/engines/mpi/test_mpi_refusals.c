@@ -299,6 +299,65 @@ static void moments_misaligned(void)
     gops_mpi_distribution_destroy(spread);
 }
 
+typedef struct memory_host {
+    int taken, given;
+    int fails;
+} memory_host;
+
+static void *take_memory(void *context, size_t bytes, size_t alignment)
+{
+    memory_host *host = context;
+    host->taken++;
+    return host->fails ? NULL : aligned_alloc(alignment, (bytes + 63) / 64 * 64);
+}
+
+static void give_memory(void *context, void *memory)
+{
+    ((memory_host *)context)->given++;
+    free(memory);
+}
+
+/* A workspace that is not given comes from the allocator of the plan's host. */
+static void host_allocates(void)
+{
+    gops_mpi_distribution *spread = slabs();
+    gops_mpi_plan *plan = NULL;
+    gops_mpi_filter *filter = NULL;
+    gops_mpi_plan_info info;
+    gops_error error = {GOPS_OK, ""};
+    gops_arguments arguments = GOPS_ARGUMENTS_INIT;
+    gops_options options = GOPS_OPTIONS_INIT;
+    gops_host host = GOPS_HOST_INIT;
+    memory_host memory = {0};
+    char message[96];
+    float x[2 * CHANNELS * ROWS * COLUMNS] = {0}, y[2 * 2 * OUT * ROWS * COLUMNS];
+    float weights[2 * OUT * CHANNELS / 2 * 9] = {0};
+    host.allocate = take_memory;
+    host.release = give_memory;
+    host.context = &memory;
+    options.host = &host;
+    gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, &options, &plan, &error);
+    memset(&host, 0, sizeof host); /* it was copied */
+    mpi_check(gops_mpi_filter_create(plan, weights, NULL, &filter, &error) == GOPS_OK, "%s",
+              error.message);
+    gops_mpi_plan_get_info(plan, &info, NULL);
+    arguments.data = x;
+    arguments.output = y;
+    memory.taken = memory.given = 0;
+    mpi_check(gops_mpi_execute(plan, filter, &arguments, NULL, &error) == GOPS_OK, "%s",
+              error.message);
+    mpi_check(memory.taken == 1 && memory.given == 1, "taken %d times, given back %d", memory.taken,
+              memory.given);
+    memory.fails = wrong();
+    snprintf(message, sizeof message, "no memory for %zu bytes of workspace", info.workspace_bytes);
+    const gops_status status = gops_mpi_execute(plan, filter, &arguments, NULL, &error);
+    mpi_check(status == GOPS_OUT_OF_MEMORY && (!wrong() || strstr(error.message, message) != NULL),
+              "%s, status %d", error.message, (int)status);
+    gops_mpi_filter_destroy(filter);
+    gops_mpi_plan_destroy(plan);
+    gops_mpi_distribution_destroy(spread);
+}
+
 /* One row of data, of which the last of several ranks has none, and a row of outputs for each rank:
  * where `data` may be NULL, it is `output` that is missing. */
 static void outputs_missing(void)
@@ -495,6 +554,7 @@ int main(int count, char **words)
         {"bytes_between", bytes_between},
         {"executions_refused", executions_refused},
         {"moments_misaligned", moments_misaligned},
+        {"host_allocates", host_allocates},
         {"outputs_missing", outputs_missing},
         {"grids_refused", grids_refused},
         {"parts", parts},

@@ -161,7 +161,8 @@ typedef struct gops_mpi_times {
  * output, residual, and bias, scale, slopes, mean, variance of its groups; size is exactly
  * sizeof(gops_arguments), data_stride and its like are 0, moments and filter are NULL; the filter's
  * place is taken by `filter`, which is NULL for a normalization.
- * The output must not be the data. With a workspace given (gops_mpi_plan_info) nothing is allocated.
+ * The output must not be the data. With a workspace given (gops_mpi_plan_info) nothing is allocated; else it comes
+ * from the allocator of options.host. Without that it is aligned_alloc's, also where gops_set_default_host has another.
  * `times` may be NULL. Errors are those of gops_execute. */
 GOPS_API gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_filter *filter,
                                       const gops_arguments *arguments, gops_mpi_times *times,
