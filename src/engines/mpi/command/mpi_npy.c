@@ -173,6 +173,23 @@ static bool write_part(gops_whole_file *file, const gops_tensor *tensor, const g
     return done;
 }
 
+static bool refuse_device(const char *path, gops_tool_error *error)
+{
+    return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "%s: it is no file to which several ranks can write", path);
+}
+
+bool gops_mpi_npy_try(const char *path, gops_tool_error *error)
+{
+    gops_file_target target;
+    if (gops_file_target_find(path, &target) &&
+        (target.kind == GOPS_TARGET_OPEN ||
+         (target.kind == GOPS_TARGET_OTHER && !S_ISDIR(target.status.st_mode)))) {
+        return refuse_device(path, error);
+    }
+    return gops_whole_file_try(path, error);
+}
+
 /* Rank 0 makes the temporary file, the others open it. */
 static bool open_all(const gops_mpi_world *world, const char *path, const void *start,
                      size_t start_bytes, gops_whole_file *file, bool *opened,
@@ -183,8 +200,7 @@ static bool open_all(const gops_mpi_world *world, const char *path, const void *
     if (world->rank == 0) {
         *opened = done = gops_whole_file_open(path, file, error);
         if (done && !file->replaces) {
-            done = gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                    "%s: it is no file to which several ranks can write", path);
+            done = refuse_device(path, error);
         }
         done = done && write_at(file, start, start_bytes, 0, error);
         if (done) {

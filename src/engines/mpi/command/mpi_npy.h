@@ -29,6 +29,9 @@ void gops_mpi_next_run(gops_mpi_runs *at);
 bool gops_mpi_npy_read(const gops_npy_file *file, const gops_mpi_part *part, void **elements,
                        gops_tool_error *error);
 
+/* As gops_whole_file_try, for a file that ranks write together: a device is refused. Not collective. */
+bool gops_mpi_npy_try(const char *path, gops_tool_error *error);
+
 /* Collective: writes a file of version 1.0, of which each rank has a part, whole or not at all. Ranks
  * whose part another one has too give a NULL `part`. */
 bool gops_mpi_npy_write(const gops_mpi_world *world, const char *path, const gops_tensor *tensor,

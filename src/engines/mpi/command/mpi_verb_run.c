@@ -3,7 +3,6 @@
 #include "mpi_extras.h"
 #include "mpi_npy.h"
 
-#include "common/whole_file.h"
 #include "operands/run_files.h"
 
 #include <stdlib.h>
@@ -133,8 +132,7 @@ static bool run_all(run_state *state, gops_tool_error *error)
         !gops_mpi_all(world, !state->convolves || check_and_read_extras(state, error), error)) {
         return false;
     }
-    const bool written =
-        world->rank != 0 || gops_whole_file_try(state->settings.output_file, error);
+    const bool written = world->rank != 0 || gops_mpi_npy_try(state->settings.output_file, error);
     if (!gops_mpi_all(world, written, error)) {
         return false;
     }
