@@ -39,7 +39,8 @@ typedef struct gops_ort_rates {
     double norm_ns;         /* and a normalization */
     double average_ns;      /* and an average over windows, for an output */
     double exp_ns, hard_ns; /* what an activation by exp, or a hard swish, takes more */
-    double maximum_ns;      /* and a maximum for an output */
+    double clip_ns;         /* and a Clip less, a pass of the runtime's, for an output */
+    double maximum_ns;      /* and a maximum more */
     double step_ns;         /* what a node of the runtime costs by itself */
     double call_ns;         /* what a value costs that enters or leaves a call */
     int64_t block;          /* channels that its layout keeps side by side */

@@ -13,7 +13,7 @@
  *   normalization and a transposed layer.
  * - Group normalization is several nodes.
  * - Its sigmoid and tanh are rational approximations with fewer digits than ours, and on the Intel take
- *   nearly as long. A hard swish it computes as part of the Conv and of a product.
+ *   nearly as long. A hard swish it computes as part of the Conv and of a product, a Clip behind the Conv.
  * - Where accuracy is relaxed, dense layers may be Winograd's.
  * - For u8 data and i8 weights it keeps the channels last. Without VNNI it adds up products in pairs of 16
  *   bits that saturate; ours are exact and take twice as many instructions, but Winograd's method needs
@@ -216,6 +216,9 @@ static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *her
         }
         if (member->claim.operation.activation.kind == GOPS_ACTIVATION_HARD_SWISH) {
             gain -= here->hard_ns * elements(&member->output);
+        }
+        if (member->claim.operation.activation.kind == GOPS_ACTIVATION_CLAMP) {
+            gain += here->clip_ns * elements(&member->output);
         }
     }
     return gain;
