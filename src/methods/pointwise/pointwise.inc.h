@@ -293,6 +293,7 @@ static void gather_rows(void *to, const gops_pointwise_gather *gather, const voi
             const C *at = plane + gather->rows[r].from;
             for (int64_t left = gather->rows[r].count; left > 0;) {
                 const int64_t count = left < LANES ? left : LANES;
+                __builtin_prefetch(at + GOPS_POINTWISE_GATHER_AHEAD * from_ld);
                 gather_vector(next, at, stride, count);
                 next += count;
                 at += count * stride;

@@ -76,7 +76,7 @@ static double gather_cycles(const gops_plan *plan, const gops_pointwise_layout *
     if (!p->gathers) {
         return 0;
     }
-    /* Gathering does not prefetch data that lies beyond the second level cache. */
+    /* What lies beyond the second level cache comes late, though it is prefetched. */
     const double loads = vectors + 1 + pixels / (double)x->output;
     return loads * CYCLES_PER_GATHER * (p->data_beyond_l2 ? 2 : 1) +
            (x->stride > 2 ? pixels * CYCLES_PER_PIXEL : 0);
