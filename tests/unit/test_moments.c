@@ -279,6 +279,7 @@ static void check_zeros(gops_type type, int64_t pixels)
     arguments.bias = bias;
     arguments.output = y;
     arguments.moments = &given;
+    memset(y, 0xff, sizeof y);
     gops_norm_plan_create(&data, &c, &c, &attributes, &options, &plan, &error);
     gops_test_check(gops_execute(plan, &arguments, &error) == GOPS_OK, "%s", error.message);
     gops_test_check(gops_test_compare_bytes("zeros", &data, y, expected), "see the lines above");

@@ -2,15 +2,16 @@
  * depthwise_bands.inc.h: a depthwise convolution of the image where it lies, with 3 x 3 taps, by bands of rows.
  *
  * A band of 4 rows of outputs is computed from left to right, a vector of columns of all its rows at a time. A row of
- * data is loaded once for each tap along x, and adds to all rows of the band that read it: 4.5 loads for the 9
- * multiplications of a vector, with stride 2 9 loads. So data are read in the order in which they lie, and hardware
- * prefetches them. The weights, the sums and the taps of a row fill 16 registers: 9 + 4 + 3.
+ * data is loaded once for each tap along x, and adds to all rows of the band that read it: for the 9 multiplications of
+ * a vector that is 4.5 loads, and 9 with stride 2. The data are read in the order in which they lie, as hardware
+ * prefetches them. The weights, the sums and the taps of a row fill the 16 registers: 9 + 4 + 3.
  *
  * Each band begins and ends with a vector that may reach one column out of the image, and loads with a mask. What
  * reaches further out goes by depthwise_rolling.inc.h, and so do data of fewer than 40 columns, where that takes less.
  * For 56 and 112 columns bands take 0.83 to 0.87 of its time, with stride 2 0.77 to 0.84 (Zen 3).
  *
- * Every output sums its taps as there, so that bands may overlap, and parts of an image have its bits.
+ * Every output sums its taps as in depthwise_rolling.inc.h, and from the first row to the last, so that bands may
+ * overlap, and a part of an image (gops_plan_part), which may be narrow, has the bits of the whole.
  *
  * Parameters: those of depthwise_rolling.inc.h, which includes this file
  */
@@ -78,7 +79,7 @@ GOPS_INLINE void band_vector(const gops_depthwise_image *a, const C *row, C *out
             GOPS_IN_REGISTER(x[1]);
             GOPS_IN_REGISTER(x[2]);
         }
-        /* With stride 2 a row is summed up apart, as there. */
+        /* With stride 2 each row is summed up apart, as in depthwise_rolling.inc.h. */
         GOPS_UNROLL
         for (int r = 0; r < MR; r++) {
             const int ky = j - S * r;
@@ -161,10 +162,15 @@ GOPS_INLINE bool NAME(bands)(const gops_depthwise_image *a)
         a->columns < 2 * LANES || a->width < MIN_BAND_WIDTH || inside > a->width) {
         return false;
     }
-    if (a->stride == 2) {
-        a->rows < BAND_ROWS ? all_bands(a, 1, 2) : all_bands(a, BAND_ROWS, 2);
+    const bool few = a->rows < BAND_ROWS;
+    if (a->stride == 1 && few) {
+        all_bands(a, 1, 1);
+    } else if (a->stride == 1) {
+        all_bands(a, BAND_ROWS, 1);
+    } else if (few) {
+        all_bands(a, 1, 2);
     } else {
-        a->rows < BAND_ROWS ? all_bands(a, 1, 1) : all_bands(a, BAND_ROWS, 1);
+        all_bands(a, BAND_ROWS, 2);
     }
     return true;
 }

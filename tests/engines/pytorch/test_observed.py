@@ -185,25 +185,30 @@ class Observed(Case):
                 for _ in range(3):
                     self.assertTrue(torch.allclose(module(self.data), expected, rtol=1e-4, atol=1e-4))
 
-    def test_own_forward_of_one(self):
-        """And of one whose calls are known, also in a sequence."""
-        def negative(input, weight, bias):
-            return -nn.Conv2d._conv_forward(self.module, input, weight, bias)
-
+    def check_change(self, change, factor):
+        """After change() the module's outputs are `factor` times what they were, by itself and in a
+        sequence, whether its calls are known or not."""
         for layout in (torch.contiguous_format, LAYOUT):
             data = self.data.to(memory_format=layout)
             for known in (False, True):
                 self.setUp()
                 network = nn.Sequential(self.module, nn.Sigmoid())
                 with within(), torch.no_grad(), self.subTest(layout=layout, known=known):
-                    expected = -self.module(data)
+                    expected = factor * self.module(data)
                     for _ in range(3 * known):
                         self.module(data)
                         network(data)
-                    self.module._conv_forward = negative
+                    change()
                     for _ in range(3):
                         self.assertTrue(torch.allclose(self.module(data), expected, rtol=1e-4, atol=1e-4))
                         self.assertTrue(torch.allclose(network(data), expected.sigmoid(), rtol=1e-4, atol=1e-4))
+
+    def test_own_forward_of_one(self):
+        """And of one whose calls are known, also in a sequence."""
+        def negative(input, weight, bias):
+            return -nn.Conv2d._conv_forward(self.module, input, weight, bias)
+
+        self.check_change(lambda: setattr(self.module, "_conv_forward", negative), -1)
 
     def test_other_class(self):
         """Assigned after the first calls, or with another way to what the call reads."""
@@ -226,20 +231,8 @@ class Observed(Case):
             bias = property(lambda self: self._parameters["bias"] * 2, lambda self, bias: None)
 
         for kind in (Double, DoubleAttribute, DoubleParameter, DoubleWeight):
-            for layout in (torch.contiguous_format, LAYOUT):
-                data = self.data.to(memory_format=layout)
-                for known in (False, True):
-                    self.setUp()
-                    network = nn.Sequential(self.module, nn.Sigmoid())
-                    with within(), torch.no_grad(), self.subTest(kind=kind, layout=layout, known=known):
-                        expected = 2 * self.module(data)
-                        for _ in range(3 * known):
-                            self.module(data)
-                            network(data)
-                        self.module.__class__ = kind
-                        for _ in range(3):
-                            self.assertTrue(torch.allclose(self.module(data), expected, rtol=1e-4, atol=1e-4))
-                            self.assertTrue(torch.allclose(network(data), expected.sigmoid(), rtol=1e-4, atol=1e-4))
+            with self.subTest(kind=kind):
+                self.check_change(lambda: setattr(self.module, "__class__", kind), 2)
 
     def test_functional_call(self):
         """With other tensors in place of the module's own, by turns with the module's."""
