@@ -85,6 +85,26 @@ static void every_band(void)
     gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
 }
 
+/* Columns that two vectors cover, of which the second begins anywhere within the first, or nearly, with pads of every
+ * width on either side. */
+static void every_pair(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 70);
+    begin();
+    for (int64_t columns = 8; columns <= 27; columns++)
+        for (int64_t taps = 3; taps <= 5; taps += 2)
+            for (int64_t stride = 1; stride <= 2; stride++)
+                for (int64_t pad = 0; pad < 16; pad++) {
+                    const int64_t height = gops_test_random_range(&random, 5, 12);
+                    const int64_t width = (columns - 1) * stride + taps - pad % 4 - pad / 4;
+                    gops_problem p = layer(GOPS_F32, 2, height, width, taps, stride, 0);
+                    p.conv.pads_begin = both(gops_test_random_range(&random, 0, 3), pad % 4);
+                    p.conv.pads_end = both(gops_test_random_range(&random, 0, 3), pad / 4);
+                    check(p, &random);
+                }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise/masked");
+}
+
 /* Columns of every number of taps, which are cut into those that kernels are made for. */
 static void every_kernel(void)
 {
@@ -249,6 +269,7 @@ int main(void)
     static const gops_test_case cases[] = {{"every_width", every_width},
                                            {"every_width_by_2", every_width_by_2},
                                            {"every_band", every_band},
+                                           {"every_pair", every_pair},
                                            {"every_kernel", every_kernel},
                                            {"every_small_image", every_small_image},
                                            {"filters_and_images", filters_and_images},

@@ -10,8 +10,8 @@
  * Along x, TAPS makes of a row a vector for each tap, with zeros for lanes outside the image, as in a padded copy, and
  * touches no memory there.
  *
- * Every output sums its taps from the first row to the last, so that tiles may overlap: the last
- * tile along x begins within the one before it. With dilation D only every D-th row shares data,
+ * Every output sums its taps from the first row to the last, so that tiles may overlap, and the vectors
+ * of a tile too: the last tile along x begins within the one before it, or its second vector begins within the first. With dilation D only every D-th row shares data,
  * and an image is D images.
  *
  * Parameters: C, LANES and NAME of isa/each_compute.inc.h, and
@@ -23,10 +23,11 @@
  *                                    ROW_TAPS_IN_REGISTERS is 1
  *       tile_width(K, S)             columns of a tile that is one vector wide
  *       first_tap(group, K, S)       the first tap of a group, of ceil(K / S) groups of up to S neighbours
- *       find_taps(taps, a, x, K, S, NR)
- *                                    sets row_taps of a tile whose first tap is column x of the data; returns its EDGE,
- *                                    which says where lanes lie outside the image: INSIDE, none do; LEFT and RIGHT, of
- *                                    taps on that side of the middle alone, which only a file with MARGINS 1 returns
+ *       find_taps(taps, a, x, step, K, S, NR)
+ *                                    sets row_taps of a tile whose first tap is column x of the data, and whose vectors
+ *                                    of outputs are `step` columns apart; returns its EDGE, which says where lanes lie
+ *                                    outside the image: INSIDE, none do; LEFT and RIGHT, of taps on that side of the
+ *                                    middle alone, and SIDES, on both, which only a file with MARGINS 1 returns
  *       read_row(row, taps, EDGE)    the row_data of a row that begins at `row`
  *       read_taps(x, data, taps, dilation, group, v, K, S, NR, EDGE)
  *                                    sets x[0] to x[S - 1], the vectors v of the group's taps
@@ -51,6 +52,7 @@
 #define read_row NAME(read_row)
 #define read_taps NAME(read_taps)
 #define first_tap NAME(first_tap)
+#define load_column NAME(load_column)
 #define reaches_out NAME(reaches_out)
 #define add_row NAME(add_row)
 #define finish_row NAME(finish_row)
@@ -74,7 +76,7 @@ enum {
      * all but one. */
     MIN_BLOCK_ROWS = 4,
 };
-enum { INSIDE, LEFT, RIGHT, ANYWHERE, EDGES };
+enum { INSIDE, LEFT, RIGHT, SIDES, ANYWHERE, EDGES };
 
 #include TAPS
 
@@ -83,6 +85,7 @@ typedef struct rolling_tile {
     gops_depthwise_image image;
     row_taps taps;
     int64_t column;
+    int64_t step; /* columns from one vector to the next */
 } rolling_tile;
 
 typedef void rolling_fn(const rolling_tile *);
@@ -90,31 +93,44 @@ typedef void rolling_fn(const rolling_tile *);
 /* Adds a row of data, whose row of the kernel is q + S * m for the m-th of the open rows of
  * outputs. With stride 2 so few are open that each product would wait for the one before. So the taps of a row are
  * summed up apart from those of the rows above: 3x3 takes 0.95 of the time, 5x5 0.88, 7x7 0.85 (Zen 3). By AVX-512 that
- * was not measured, and is not done. */
+ * was not measured, and is not done.
+ *
+ * Two vectors share a weight. 25 weights have no registers, and gcc, which would keep some and spill sums instead, must
+ * load each from memory where it is used: 5x5 on 28x28 takes 0.91 of the time so (Zen 5, held to AVX2). */
 GOPS_INLINE void add_row(const row_taps *taps, const C *row, int64_t dilation, const vector *weight,
                          vector (*sum)[MAX_NR], const int q, const int K, const int S, const int NR,
                          const int EDGE)
 {
     const bool APART = S == 2 && LANES <= 8;
+    const bool SHARED = NR > 1 && K > 3;
     const row_data data = read_row(row, taps, EDGE);
     vector apart[MAX_TAPS][MAX_NR], (*to)[MAX_NR] = APART ? apart : sum;
+    if (SHARED) {
+        GOPS_OPAQUE(weight);
+    }
     GOPS_UNROLL
     for (int group = 0; group < (K + S - 1) / S; group++) {
         const int kx = first_tap(group, K, S), next = first_tap(group + 1, K, S);
+        vector x[MAX_NR][2];
         GOPS_UNROLL
         for (int v = 0; v < NR; v++) {
-            vector x[2];
-            read_taps(x, data, taps, dilation, group, v, K, S, NR, EDGE);
+            read_taps(x[v], data, taps, dilation, group, v, K, S, NR, EDGE);
+        }
+        GOPS_UNROLL
+        for (int i = 0; i < (next < K ? next : K) - kx; i++) {
             GOPS_UNROLL
-            for (int i = 0; i < (next < K ? next : K) - kx; i++) {
+            for (int m = 0; q + S * m < K; m++) {
+                vector tap = weight[(q + S * m) * K + kx + i];
+                if (SHARED) {
+                    GOPS_IN_REGISTER(tap);
+                }
                 GOPS_UNROLL
-                for (int m = 0; q + S * m < K; m++) {
-                    const vector tap = weight[(q + S * m) * K + kx + i];
+                for (int v = 0; v < NR; v++) {
                     if (APART && kx + i == 0) {
-                        to[m][v] = x[i] * tap;
+                        to[m][v] = x[v][i] * tap;
                         GOPS_IN_REGISTER(to[m][v]); /* rounded, in depthwise_bands.inc.h too */
                     } else {
-                        to[m][v] += x[i] * tap;
+                        to[m][v] += x[v][i] * tap;
                     }
                 }
             }
@@ -131,7 +147,7 @@ GOPS_INLINE void add_row(const row_taps *taps, const C *row, int64_t dilation, c
 
 /* Stores a row of outputs. */
 GOPS_INLINE void finish_row(const gops_depthwise_image *a, C *output, vector *sum, const int K,
-                            const int S, const int NR, const int EDGE)
+                            int64_t step, const int S, const int NR, const int EDGE)
 {
     if (a->bounds != NULL) {
         NAME(epilogue_all)(sum, NR, a->bounds, broadcast(*(const C *)a->bias));
@@ -147,7 +163,7 @@ GOPS_INLINE void finish_row(const gops_depthwise_image *a, C *output, vector *su
         } else if (EDGE != INSIDE && NR == 1) {
             NAME(store_first)(output, a->columns, sum[v]);
         } else {
-            *(vector *)(void *)(output + v * LANES) = sum[v];
+            *(vector *)(void *)(output + v * step) = sum[v];
         }
     }
 }
@@ -168,7 +184,9 @@ GOPS_INLINE void roll(const rolling_tile *at, const gops_depthwise_image *a, int
     const C *row = (const C *)a->data + y * a->width + at->column * S - a->pad_x;
     C *output =
         (C *)a->output + (first - a->first_row - (OPEN - 1) * dilation_y) * a->columns + at->column;
-    vector weight[MAX_TAPS * MAX_TAPS], sum[MAX_TAPS][MAX_NR];
+    /* `vector` itself is aligned as its elements are; every second load would cross a cache line. */
+    _Alignas(LANES * sizeof(C)) vector weight[MAX_TAPS * MAX_TAPS];
+    vector sum[MAX_TAPS][MAX_NR];
     GOPS_UNROLL
     for (int ky = 0; ky < K; ky++) {
         GOPS_UNROLL
@@ -190,7 +208,7 @@ GOPS_INLINE void roll(const rolling_tile *at, const gops_depthwise_image *a, int
         }
         __builtin_prefetch(output + PREFETCH * NR * LANES, 1);
         if (i >= 0) {
-            finish_row(a, output, sum[OPEN - 1], K, S, NR, EDGE);
+            finish_row(a, output, sum[OPEN - 1], K, at->step, S, NR, EDGE);
         }
         GOPS_UNROLL
         for (int m = OPEN - 1; m >= 0; m--) {
@@ -219,13 +237,14 @@ GOPS_INLINE void roll_filters(const rolling_tile *at, const int K, const int S, 
     }
 }
 
-/* Computes NR vectors of columns from `column` on. */
-GOPS_INLINE void tile_columns(rolling_tile *at, int64_t column, const int K, const int S,
-                              const int NR, rolling_fn *const kernels[EDGES])
+/* Computes NR vectors of columns, `step` columns apart, from `column` on. */
+GOPS_INLINE void tile_columns(rolling_tile *at, int64_t column, int64_t step, const int K,
+                              const int S, const int NR, rolling_fn *const kernels[EDGES])
 {
     const gops_depthwise_image *a = &at->image;
     at->column = column;
-    const int edge = find_taps(&at->taps, a, column * S - a->pad_x, K, S, NR);
+    at->step = step;
+    const int edge = find_taps(&at->taps, a, column * S - a->pad_x, step, K, S, NR);
     kernels[edge](at);
 }
 
@@ -235,11 +254,12 @@ GOPS_INLINE void all_columns(rolling_tile *at, const int K, const int S,
 {
     const int64_t columns = at->image.columns, width = tile_width(K, S);
     int64_t column = 0;
-    for (; wide != NULL && columns - column >= MAX_NR * LANES; column += MAX_NR * LANES) {
-        tile_columns(at, column, K, S, MAX_NR, wide);
+    for (; wide != NULL && columns - column > LANES; column += MAX_NR * LANES) {
+        const int64_t step = gops_min(LANES, columns - column - LANES);
+        tile_columns(at, column, step, K, S, MAX_NR, wide);
     }
     for (; column < columns; column += width) {
-        tile_columns(at, gops_clamp(columns - width, 0, column), K, S, 1, kernels);
+        tile_columns(at, gops_clamp(columns - width, 0, column), width, K, S, 1, kernels);
     }
 }
 
@@ -282,9 +302,11 @@ GOPS_INLINE void all_blocks(const gops_depthwise_image *a, const int K, const in
     GOPS_ROLLING_TILE(name##_inside, K, S, DX, NR, INSIDE)                                         \
     GOPS_ROLLING_TILE(name##_left, K, S, DX, NR, LEFT)                                             \
     GOPS_ROLLING_TILE(name##_right, K, S, DX, NR, RIGHT)                                           \
+    GOPS_ROLLING_TILE(name##_sides, K, S, DX, NR, SIDES)                                           \
     GOPS_ROLLING_TILE(name##_anywhere, K, S, DX, NR, ANYWHERE)                                     \
     static rolling_fn *const NAME(name)[EDGES] = {NAME(name##_inside), NAME(name##_left),          \
-                                                  NAME(name##_right), NAME(name##_anywhere)};
+                                                  NAME(name##_right), NAME(name##_sides),          \
+                                                  NAME(name##_anywhere)};
 #else
 #define GOPS_ROLLING_TILES(name, K, S, DX, NR)                                                     \
     GOPS_ROLLING_TILE(name##_inside, K, S, DX, NR, INSIDE)                                         \
@@ -300,8 +322,21 @@ GOPS_INLINE void all_blocks(const gops_depthwise_image *a, const int K, const in
         all_blocks(a, K, S, NAME(name##_tiles), NULL);                                             \
     }
 
+/* By two vectors too. The weights of 3x3 and their sums are in registers all the time, with stride 1. */
+#if SERVES_STRIDE_1
+#define GOPS_ROLLING_WIDE_KERNEL(name, K, S)                                                       \
+    GOPS_ROLLING_TILES(name##_tiles, K, S, 1, 1)                                                   \
+    GOPS_ROLLING_TILES(name##_wide, K, S, 1, 2)                                                    \
+    static void NAME(name)(const gops_depthwise_image *a)                                          \
+    {                                                                                              \
+        all_blocks(a, K, S, NAME(name##_tiles), NAME(name##_wide));                                \
+    }
+#else
+#define GOPS_ROLLING_WIDE_KERNEL(name, K, S) GOPS_ROLLING_KERNEL(name, K, S, 1)
+#endif
+
 GOPS_ROLLING_KERNEL(of3_by2, 3, 2, 1)
-GOPS_ROLLING_KERNEL(of5_by2, 5, 2, 1)
+GOPS_ROLLING_WIDE_KERNEL(of5_by2, 5, 2)
 GOPS_ROLLING_KERNEL(of7_by2, 7, 2, 1)
 
 /* By the kernel's size. */
@@ -312,19 +347,12 @@ static gops_depthwise_image_fn *const NAME(by2)[8] = {
 };
 
 #if SERVES_STRIDE_1
-GOPS_ROLLING_KERNEL(of5, 5, 1, 1)
+GOPS_ROLLING_WIDE_KERNEL(of3, 3, 1)
+GOPS_ROLLING_WIDE_KERNEL(of5, 5, 1)
 GOPS_ROLLING_KERNEL(of7, 7, 1, 1)
 GOPS_ROLLING_KERNEL(of3_dilated, 3, 1, 0)
 GOPS_ROLLING_KERNEL(of5_dilated, 5, 1, 0)
 GOPS_ROLLING_KERNEL(of7_dilated, 7, 1, 0)
-
-/* The weights of 3 x 3 and the sums of two vectors are in registers all the time. */
-GOPS_ROLLING_TILES(of3_tiles, 3, 1, 1, 1)
-GOPS_ROLLING_TILES(of3_wide, 3, 1, 1, 2)
-static void NAME(of3)(const gops_depthwise_image *a)
-{
-    all_blocks(a, 3, 1, NAME(of3_tiles), NAME(of3_wide));
-}
 
 #include "methods/depthwise/depthwise_bands.inc.h"
 

@@ -41,9 +41,10 @@ GOPS_INLINE int first_tap(const int group, const int K, const int S)
     return S * group;
 }
 
-GOPS_INLINE int find_taps(row_taps *taps, const gops_depthwise_image *a, int64_t x, const int K,
-                          const int S, const int NR)
+GOPS_INLINE int find_taps(row_taps *taps, const gops_depthwise_image *a, int64_t x, int64_t step,
+                          const int K, const int S, const int NR)
 {
+    (void)step;
     (void)NR;
     const int64_t width = a->width, begin = gops_clamp(x, 0, gops_max(width - 2 * LANES, 0)),
                   second = gops_clamp(width - LANES, 0, begin + LANES);
