@@ -4,7 +4,15 @@
 
 #include <groupops/plan.h>
 
-#ifdef GOPS_HAVE_ISA_AVX2
+/* What asks for a set asks for those that it is made of, which the build may lack. */
+#if defined(GOPS_HAVE_ISA_AVX2) || defined(GOPS_HAVE_ISA_AVX512)
+#define GOPS_ASKS_FOR_AVX2
+#endif
+#if defined(GOPS_HAVE_ISA_AVX512BF16) || defined(GOPS_HAVE_ISA_AMX)
+#define GOPS_ASKS_FOR_BF16
+#endif
+
+#ifdef GOPS_ASKS_FOR_AVX2
 #include <cpuid.h>
 #include <stdatomic.h>
 #endif
@@ -21,7 +29,7 @@ static bool runs_always(void)
     return true;
 }
 
-#ifdef GOPS_HAVE_ISA_AVX2
+#ifdef GOPS_ASKS_FOR_AVX2
 /* What clang 14's __builtin_cpu_supports does not know. The answer is kept, because CPUID takes
  * microseconds in a virtual machine. Threads that race here store the same answer. */
 enum { ASKED = 1, HAS_F16C = 2, HAS_AVX_VNNI = 4, HAS_BF16 = 8, HAS_AMX = 16 };
@@ -89,7 +97,7 @@ static bool runs_avx512vbmi(void)
 }
 #endif
 
-#ifdef GOPS_HAVE_ISA_AVX512BF16
+#ifdef GOPS_ASKS_FOR_BF16
 static bool runs_avx512bf16(void)
 {
     return runs_avx512vbmi() && has(HAS_BF16);
