@@ -67,6 +67,7 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
     const int64_t otherwise = budget == 0 ? GOPS_DEFAULT_WORKER_BYTES : GOPS_UNLIMITED;
     plan->method = method;
     plan->filter_variant = 0;
+    plan->workers = wanted->threads;
     if (is_empty(plan)) {
         plan->items = plan->worker_bytes = plan->apart_bytes = plan->filter_bytes = 0;
         plan->filter_variant = GOPS_EMPTY_VARIANT;
@@ -82,7 +83,6 @@ static gops_status choose_prepare(gops_plan *plan, const gops_method *method,
     if (status != GOPS_OK) {
         return status;
     }
-    plan->workers = wanted->threads;
     if (method->calls_gemm && !gops_is_integer(plan->type) &&
         plan->gemm.sgemm == gops_cblas.sgemm) {
         plan->workers = (int32_t)gops_min(plan->workers, GOPS_CBLAS_CALLERS);

@@ -3,9 +3,10 @@
  *
  * An algorithm has a gops_method for each operation that it serves: a folder in methods/ and rows
  * in methods/table.c. Its `prepare` plans, `pack` packs the weights, and `run` executes one of the
- * plan's work items. Items do not depend on each other or on the number of threads: each output
- * element is written by one item, always in the same way. If some items need the results of others,
- * the plan has a barrier between them and shared workspace for these results.
+ * plan's work items. Items do not depend on each other: each output element is written by one item,
+ * always in the same way, whichever others the item writes. `prepare` finds in `workers` how many
+ * threads are wanted, and may cut the items by that, but must not estimate by it. If some items need
+ * the results of others, the plan has a barrier between them and shared workspace for these results.
  */
 #ifndef GOPS_PLAN_PLAN_H
 #define GOPS_PLAN_PLAN_H
@@ -156,7 +157,8 @@ enum {
 
 struct gops_plan {
     gops_operation operation;
-    int32_t workers;         /* items in work at once, at most: threads that have workspace */
+    /* Items in work at once, at most: threads that have workspace. For `prepare`: how many are wanted. */
+    int32_t workers;
     gops_conv_geometry conv; /* conv and deconv */
     gops_norm_geometry norm;
     gops_shape shape;
