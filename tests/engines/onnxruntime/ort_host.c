@@ -84,12 +84,24 @@ static void find_library(char *path, size_t size)
     }
 }
 
+/* The provider refuses a GROUPOPS_ISA that does not run here. */
+static void skip_unless_isa_runs(void)
+{
+#ifdef __x86_64__
+    const char *isa = getenv("GROUPOPS_ISA");
+    if (isa != NULL && strcmp(isa, "avx2") == 0 && !__builtin_cpu_supports("avx2")) {
+        gops_test_skip("%s does not run on this processor", isa);
+    }
+#endif
+}
+
 const ort_api *gops_ort_load(void)
 {
     char path[4096];
     if (runtime.api != NULL) {
         return runtime.api;
     }
+    skip_unless_isa_runs();
     find_library(path, sizeof path);
     if (access(path, R_OK) != 0) {
         gops_test_skip("%s is not there: npm install --ignore-scripts onnxruntime-node brings it, "

@@ -1,4 +1,4 @@
-/* ort_pass.c: passes over planes of f32, by AVX2 where the processor has it. */
+/* ort_pass.c: passes over planes of f32, by AVX2 where that is used. */
 #include "engines/onnxruntime/region/ort_pass.h"
 
 #include "engines/onnxruntime/region/ort_pass_window.h"
@@ -53,6 +53,20 @@ static void normalize_far(const gops_ort_pass *pass, float *to, const float *fro
 #include "engines/onnxruntime/region/ort_pass.inc.h"
 #endif
 
+gops_ort_vectors gops_ort_find_vectors(void)
+{
+#ifdef __x86_64__
+    const char *isa = gops_isa();
+    if (isa != NULL && (strncmp(isa, "avx512", strlen("avx512")) == 0 || strcmp(isa, "amx") == 0)) {
+        return GOPS_ORT_AVX512;
+    }
+    if (isa != NULL && strncmp(isa, "avx2", strlen("avx2")) == 0) {
+        return GOPS_ORT_AVX2;
+    }
+#endif
+    return GOPS_ORT_PLAIN;
+}
+
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last)
 {
@@ -61,7 +75,7 @@ void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *
         return;
     }
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
+    if (pass->vectors >= GOPS_ORT_AVX2) {
         avx2_run(pass, operands, first, last);
         return;
     }

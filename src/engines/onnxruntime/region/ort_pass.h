@@ -15,10 +15,21 @@ typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_NORM,    /* each pixel over its channels, times factors, plus summands */
 } gops_ort_pass_kind;
 
+/* What passes are computed by, best last; windows alone have kernels of their own for the last one. */
+typedef enum gops_ort_vectors {
+    GOPS_ORT_PLAIN,
+    GOPS_ORT_AVX2,
+    GOPS_ORT_AVX512,
+} gops_ort_vectors;
+
+/* Those of the instruction set that plans made now use: gops_isa. */
+gops_ort_vectors gops_ort_find_vectors(void);
+
 /* Elements of a plane are consecutive, and so are planes of an image; images have their strides, in
  * elements. A copy may take an image for one plane. */
 typedef struct gops_ort_pass {
     gops_ort_pass_kind kind;
+    gops_ort_vectors vectors;
     int64_t images, channels;
     int64_t plane; /* elements of the data's */
     int64_t step;

@@ -1,4 +1,4 @@
-/* ort_pass_window.c: the largest or the sum of each window, by AVX2 where the processor has it. */
+/* ort_pass_window.c: the largest or the sum of each window, by AVX-512 or AVX2 where these are used. */
 #include "engines/onnxruntime/region/ort_pass_window.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ enum { SMALL_PLANE = 4096, SMALL_ROW = 64 };
 
 static bool is_around(const gops_ort_pass *pass)
 {
-    enum { LEAST = 16 }; /* elements, for vectors */
+    enum { LEAST = 16 }; /* elements */
     bool is = pass->plane >= LEAST && pass->plane <= SMALL_PLANE && pass->in[X] >= 2 &&
               pass->in[X] <= SMALL_ROW;
     for (int axis = Y; axis <= X; axis++) {
@@ -43,29 +43,17 @@ static inline float larger_one(float one, float other)
 #define TARGET
 #define VECTOR float
 #define LANES 1
+#define SET(symbol) narrow_##symbol
 #define LOAD(p) (*(p))
 #define STORE(p, v) (*(p) = (v))
-#define TIMES(v, factor) ((v) * (factor))
-#define NAME(symbol) narrow_largest_##symbol
-#define FIRST(v) larger_one(v, EMPTY)
-#define COMBINE(v, w) larger_one(w, v)
-#define COMBINE_ONE(a, b) larger_one(b, larger_one(a, EMPTY))
-#define COMBINE_PAIRS(p) larger_one((p)[0], (p)[1])
-#define COMBINE_THREES(p) larger_one(larger_one((p)[0], (p)[1]), (p)[2])
-#define EMPTY (-INFINITY)
-#include "engines/onnxruntime/region/ort_pass_window.inc.h"
-#define NAME(symbol) narrow_sum_##symbol
-#define FIRST(v) (v)
-#define COMBINE(v, w) ((v) + (w))
-#define COMBINE_ONE(a, b) ((a) + (b))
-#define COMBINE_PAIRS(p) ((p)[0] + (p)[1])
-#define COMBINE_THREES(p) ((p)[0] + (p)[1] + (p)[2])
-#define EMPTY 0
-#include "engines/onnxruntime/region/ort_pass_window.inc.h"
-#undef VECTOR
-#undef LANES
-#undef LOAD
-#undef STORE
+#define ALL(f) (f)
+#define ADD(v, w) ((v) + (w))
+#define TIMES(v, w) ((v) * (w))
+#define LARGER(v, w) larger_one(v, w)
+#define EVENS(p) (p)[0]
+#define ODDS(p) (p)[1]
+#define IN_ORDER(v) (v)
+#include "engines/onnxruntime/region/ort_pass_windows.inc.h"
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t four_masks __attribute__((vector_size(16)));
@@ -81,82 +69,94 @@ static inline four every_second(const float *of)
     return (four){of[0], of[2], of[4], of[6]};
 }
 
+#define TARGET
 #define VECTOR four
 #define LANES 4
+#define SET(symbol) four_##symbol
 #define LOAD(p) (*(const four *)(p))
 #define STORE(p, v) (*(four *)(p) = (v))
-#define NAME(symbol) four_largest_##symbol
-#define FIRST(v) larger_four(v, EMPTY - (four){0})
-#define COMBINE(v, w) larger_four(w, v)
-#define COMBINE_ONE(a, b) larger_one(b, larger_one(a, EMPTY))
-#define COMBINE_PAIRS(p) larger_four(every_second(p), every_second((p) + 1))
-#define COMBINE_THREES(p) larger_four(COMBINE_PAIRS(p), every_second((p) + 2))
-#define EMPTY (-INFINITY)
-#include "engines/onnxruntime/region/ort_pass_window.inc.h"
-#define NAME(symbol) four_sum_##symbol
-#define FIRST(v) (v)
-#define COMBINE(v, w) ((v) + (w))
-#define COMBINE_ONE(a, b) ((a) + (b))
-#define COMBINE_PAIRS(p) (every_second(p) + every_second((p) + 1))
-#define COMBINE_THREES(p) (COMBINE_PAIRS(p) + every_second((p) + 2))
-#define EMPTY 0
-#include "engines/onnxruntime/region/ort_pass_window.inc.h"
-#undef TARGET
-#undef VECTOR
-#undef LANES
-#undef LOAD
-#undef STORE
-#undef TIMES
+#define ALL(f) ((f) - (four){0})
+#define ADD(v, w) ((v) + (w))
+#define TIMES(v, w) ((v) * (w))
+#define LARGER(v, w) larger_four(v, w)
+#define EVENS(p) every_second(p)
+#define ODDS(p) every_second((p) + 1)
+#define IN_ORDER(v) (v)
+#include "engines/onnxruntime/region/ort_pass_windows.inc.h"
 
 #ifdef __x86_64__
 #define TARGET __attribute__((target("avx2")))
 #define VECTOR __m256
 #define LANES 8
+#define SET(symbol) avx2_##symbol
 #define LOAD(p) _mm256_loadu_ps(p)
 #define STORE(p, v) _mm256_storeu_ps(p, v)
-#define TIMES(v, factor) _mm256_mul_ps(v, _mm256_set1_ps(factor))
+#define ALL(f) _mm256_set1_ps(f)
+#define ADD(v, w) _mm256_add_ps(v, w)
+#define TIMES(v, w) _mm256_mul_ps(v, w)
+#define LARGER(v, w) _mm256_max_ps(v, w)
 /* Of 16 floats, first those of both halves' first halves; then in order. */
 #define EVENS(p) _mm256_shuffle_ps(LOAD(p), LOAD((p) + LANES), 0x88)
 #define ODDS(p) _mm256_shuffle_ps(LOAD(p), LOAD((p) + LANES), 0xDD)
 #define IN_ORDER(v) _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xD8))
-#define NAME(symbol) avx2_largest_##symbol
-#define FIRST(v) _mm256_max_ps(v, _mm256_set1_ps(EMPTY))
-#define COMBINE(v, w) _mm256_max_ps(w, v)
-#define COMBINE_ONE(a, b) larger_one(b, larger_one(a, EMPTY))
-#define COMBINE_PAIRS(p) IN_ORDER(COMBINE(EVENS(p), ODDS(p)))
-#define COMBINE_THREES(p) IN_ORDER(COMBINE(COMBINE(EVENS(p), ODDS(p)), EVENS((p) + 2)))
-#define EMPTY (-INFINITY)
-#include "engines/onnxruntime/region/ort_pass_window.inc.h"
-#define NAME(symbol) avx2_sum_##symbol
-#define FIRST(v) (v)
-#define COMBINE(v, w) _mm256_add_ps(v, w)
-#define COMBINE_ONE(a, b) ((a) + (b))
-#define COMBINE_PAIRS(p) IN_ORDER(COMBINE(EVENS(p), ODDS(p)))
-#define COMBINE_THREES(p) IN_ORDER(COMBINE(COMBINE(EVENS(p), ODDS(p)), EVENS((p) + 2)))
-#define EMPTY 0
-#include "engines/onnxruntime/region/ort_pass_window.inc.h"
+#include "engines/onnxruntime/region/ort_pass_windows.inc.h"
+
+#define TARGET __attribute__((target("avx512f")))
+#define VECTOR __m512
+#define LANES 16
+#define SET(symbol) avx512_##symbol
+#define LOAD(p) _mm512_loadu_ps(p)
+#define STORE(p, v) _mm512_storeu_ps(p, v)
+#define ALL(f) _mm512_set1_ps(f)
+#define ADD(v, w) _mm512_add_ps(v, w)
+#define TIMES(v, w) _mm512_mul_ps(v, w)
+#define LARGER(v, w) _mm512_max_ps(v, w)
+/* The same by quarters. */
+#define EVENS(p) _mm512_shuffle_ps(LOAD(p), LOAD((p) + LANES), 0x88)
+#define ODDS(p) _mm512_shuffle_ps(LOAD(p), LOAD((p) + LANES), 0xDD)
+#define IN_ORDER(v)                                                                                \
+    _mm512_castpd_ps(                                                                              \
+        _mm512_permutexvar_pd(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), _mm512_castps_pd(v)))
+#include "engines/onnxruntime/region/ort_pass_windows.inc.h"
 #endif
 
 typedef void plane_pass(const gops_ort_pass *pass, float *to, const float *plane);
 
+/* Of rows of a vector of so many floats at least; around each element, of planes that have two more. */
+typedef struct window_kernels {
+    gops_ort_vectors vectors;
+    int64_t lanes;
+    plane_pass *around[2], *windows[2]; /* largest, sum */
+} window_kernels;
+
+#define KERNELS(vectors, lanes, name)                                                              \
+    {                                                                                              \
+        vectors, lanes, {name##_largest_windows_around, name##_sum_windows_around},                \
+        {                                                                                          \
+            name##_largest_windows, name##_sum_windows                                             \
+        }                                                                                          \
+    }
+
 static plane_pass *choose(const gops_ort_pass *pass)
 {
-    enum { FOUR = 4 };
-    const bool sums = pass->kind == GOPS_ORT_PASS_SUM, around = is_around(pass);
-    const int64_t width = pass->in[X];
+    /* Best first. */
+    static const window_kernels kernels[] = {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && (around || width >= LANES)) {
-        return around ? (sums ? avx2_sum_windows_around : avx2_largest_windows_around)
-                      : (sums ? avx2_sum_windows : avx2_largest_windows);
-    }
+        KERNELS(GOPS_ORT_AVX512, 16, avx512),
+        KERNELS(GOPS_ORT_AVX2, 8, avx2),
 #endif
-    if (around) {
-        return sums ? four_sum_windows_around : four_largest_windows_around;
+        KERNELS(GOPS_ORT_PLAIN, 4, four),
+    };
+    const int sum = pass->kind == GOPS_ORT_PASS_SUM;
+    const bool around = is_around(pass);
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        const window_kernels *of = &kernels[i];
+        if (pass->vectors >= of->vectors &&
+            (around ? pass->plane >= of->lanes + 2 : pass->in[X] >= of->lanes)) {
+            return around ? of->around[sum] : of->windows[sum];
+        }
     }
-    if (width >= FOUR) {
-        return sums ? four_sum_windows : four_largest_windows;
-    }
-    return sums ? narrow_sum_windows : narrow_largest_windows;
+    return sum ? narrow_sum_windows : narrow_largest_windows;
 }
 
 void gops_ort_pass_windows(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,

@@ -7,14 +7,13 @@
  *   VECTOR, LANES      a type of some floats, and how many
  *   LOAD(p)            of floats at any address
  *   STORE(p, v)        likewise
- *   TIMES(v, factor)   each lane times a float
+ *   ALL(f), TIMES(v, w), EVENS(p), ODDS(p), IN_ORDER(v)
+ *                      ort_pass_windows.inc.h
  *   NAME(symbol)       puts a prefix in front of a symbol
  *   FIRST(v)           what a window begins with: v, or EMPTY in place of a NaN that is left out, so that
  *                      rows that were joined have none
  *   COMBINE(v, w)      of what a window has so far and another vector of the data, lane by lane
  *   COMBINE_ONE(a, b)  of two floats of the data
- *   COMBINE_PAIRS(p)   a vector of p[0] and p[1], p[2] and p[3], ...
- *   COMBINE_THREES(p)  of p[0] to p[2], p[2] to p[4], ...; reads p[2 * LANES + 1] too
  *   EMPTY              what combined with a number is that number
  *
  * Loops are over whole vectors: the last one begins where it ends with the row, and does again some of
@@ -59,12 +58,15 @@ TARGET static void NAME(join_columns)(const gops_ort_pass *pass, float *to, cons
 {
     const int64_t kernel = pass->window.kernel[X], step = pass->window.strides[X];
     const int64_t count = pass->out[X], span = (count - 1) * step + 1;
-    const float factor = pass->factor;
+    const VECTOR factor = ALL(pass->factor);
     if (step == 2 && (kernel == 2 || kernel == 3)) {
         for (int64_t i = 0; i < count; i = next_vector(i, LANES, count)) {
-            const float *first = columns + 2 * i;
-            const VECTOR all = kernel == 3 ? COMBINE_THREES(first) : COMBINE_PAIRS(first);
-            NAME(store_row)(to + i, TIMES(all, factor), count, room - i);
+            const float *first = columns + 2 * i; /* reads first[2 * LANES + 1] at last */
+            VECTOR all = COMBINE(EVENS(first), ODDS(first));
+            if (kernel == 3) {
+                all = COMBINE(all, EVENS(first + 2));
+            }
+            NAME(store_row)(to + i, TIMES(IN_ORDER(all), factor), count, room - i);
         }
         return;
     }
@@ -138,7 +140,7 @@ TARGET static void NAME(windows_around)(const gops_ort_pass *pass, float *to, co
     for (int64_t i = 0; i < count; i = next_vector(i, LANES, count)) {
         const VECTOR all =
             COMBINE(COMBINE(LOAD(joined + i - width), LOAD(joined + i)), LOAD(joined + i + width));
-        STORE(to + i, TIMES(all, pass->factor));
+        STORE(to + i, TIMES(all, ALL(pass->factor)));
     }
 }
 #endif
@@ -147,6 +149,4 @@ TARGET static void NAME(windows_around)(const gops_ort_pass *pass, float *to, co
 #undef FIRST
 #undef COMBINE
 #undef COMBINE_ONE
-#undef COMBINE_PAIRS
-#undef COMBINE_THREES
 #undef EMPTY

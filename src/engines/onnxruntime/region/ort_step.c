@@ -88,8 +88,10 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         member->kind == GOPS_ORT_CONCAT || member->kind == GOPS_ORT_SLICE || shuffles;
     const gops_tensor *data = copies ? &placed->data : &member->data;
     gops_ort_pass *pass = &made->pass;
-    *pass = (gops_ort_pass){
-        .images = data->dims[0], .channels = data->dims[1], .plane = gops_ort_elements(data, 2)};
+    *pass = (gops_ort_pass){.vectors = gops_ort_find_vectors(),
+                            .images = data->dims[0],
+                            .channels = data->dims[1],
+                            .plane = gops_ort_elements(data, 2)};
     if (copies) {
         pass->kind = GOPS_ORT_PASS_COPY;
         pass->step = shuffles ? member->groups : 1;
