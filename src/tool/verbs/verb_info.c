@@ -6,7 +6,6 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void print_isas(void)
@@ -37,39 +36,19 @@ static void print_algorithms(void)
     printf("\n");
 }
 
-/* One line of a file in /sys, without its newline; empty where there is none. */
-static void read_line(const char *path, char *line, int bytes)
-{
-    FILE *file = fopen(path, "r");
-    line[0] = '\0';
-    if (file != NULL) {
-        if (fgets(line, bytes, file) != NULL) {
-            line[strcspn(line, "\n")] = '\0';
-        }
-        fclose(file);
-    }
-}
-
-/* The caches of the first processor, as Linux shows them. */
+/* What the library counts with, if the system tells. */
 static void print_caches(void)
 {
-    enum { MAX_CACHES = 16, TEXT_BYTES = 32 };
-    static const char *const parts[3] = {"level", "type", "size"};
-    int shown = 0;
-    printf("caches            ");
-    for (int i = 0; i < MAX_CACHES; i++) {
-        char texts[3][TEXT_BYTES];
-        for (int part = 0; part < 3; part++) {
-            char path[96];
-            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i,
-                     parts[part]);
-            read_line(path, texts[part], TEXT_BYTES);
-        }
-        if (texts[2][0] != '\0') {
-            printf("%sL%s %s %s", shown++ == 0 ? "" : ", ", texts[0], texts[1], texts[2]);
-        }
+    long l1 = 0, l2 = 0;
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    if (l1 > 0 && l2 > 0) {
+        printf("caches            L1 data %ld KB, L2 %ld KB\n", l1 / 1024, l2 / 1024);
+    } else {
+        printf("caches            unknown\n");
     }
-    printf("%s\n", shown == 0 ? "unknown" : "");
 }
 
 bool gops_verb_info(const gops_command *command, gops_tool_error *error)
