@@ -10,9 +10,9 @@
  * Along x, TAPS makes of a row a vector for each tap, with zeros for lanes outside the image, as in a padded copy, and
  * touches no memory there.
  *
- * Every output sums its taps from the first row to the last, so that tiles may overlap, and the vectors
- * of a tile too: the last tile along x begins within the one before it, or its second vector begins within the first. With dilation D only every D-th row shares data,
- * and an image is D images.
+ * Every output sums its taps from the first row to the last, so that tiles may overlap, and the vectors of a tile too:
+ * the last tile along x begins within the one before it, or its second vector within its first. With dilation D only
+ * every D-th row shares data, and an image is D images.
  *
  * Parameters: C, LANES and NAME of isa/each_compute.inc.h, and
  *

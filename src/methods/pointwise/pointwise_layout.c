@@ -338,7 +338,7 @@ static void divide(gops_plan *plan, gops_pointwise_layout *p, int64_t least, int
 
 /* Divides the work into few items for few threads: an item reads its panel once for each of its blocks of channels, and
  * a copy of it pays. In networks 1x1 layers take 0.96 to 1.0 of the time with one thread, 0.93 to 1.0 with two, those
- * of more than 640 channels on 14x14 0.89 (Zen 5). The other way round where the workspace of so many is beyond the limit. */
+ * of more than 640 channels on 14x14 0.89 (Zen 5). Not where the workspace of so many is beyond the limit. */
 static void divide_for_threads(gops_plan *plan, gops_pointwise_layout *p, int64_t worker_limit)
 {
     const int64_t threads = plan->workers, least = threads == 1 ? 1 : ITEMS_A_THREAD * threads;
