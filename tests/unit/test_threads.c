@@ -22,6 +22,9 @@ static gops_problem problems[] = {
     {.operation = GOPS_PROBLEM_CONV,
      .data = {GOPS_F32, 4, {1, 61, 67, 71}},
      .filter = {GOPS_F32, 5, {1, 59, 61, 1, 1}}},
+    {.operation = GOPS_PROBLEM_CONV, /* C_IN in two blocks; items of whole panels for few threads */
+     .data = {GOPS_F32, 4, {1, 701, 13, 15}},
+     .filter = {GOPS_F32, 5, {1, 133, 701, 1, 1}}},
     {.operation = GOPS_PROBLEM_CONV,
      .data = {GOPS_F32, 5, {1, 19, 13, 17, 23}},
      .filter = {GOPS_F32, 6, {19, 1, 1, 3, 3, 3}},
@@ -149,6 +152,59 @@ static void same_bytes_for_any_threads(void)
     }
 }
 
+/* Plans the problem, and finds what was chosen. */
+static gops_status choose(const gops_problem *problem, gops_plan_info *info)
+{
+    gops_plan *plan = NULL;
+    gops_error error;
+    const gops_status status = gops_problem_plan(problem, &plan, &error);
+    *info = (gops_plan_info){.size = sizeof *info};
+    if (status == GOPS_OK) {
+        gops_plan_get_info(plan, info, NULL);
+        gops_test_check(problem->max_workspace <= 0 ||
+                            (int64_t)info->workspace_bytes <= problem->max_workspace,
+                        "%lld bytes of workspace of %lld", (long long)info->workspace_bytes,
+                        (long long)problem->max_workspace);
+    }
+    gops_plan_destroy(plan);
+    return status;
+}
+
+/* Which algorithm `auto` takes, and whether one fits the budget, does not depend on the number of threads, by which
+ * pointwise convolutions cut their work: odd ones have about the budget that these need for one of many threads. */
+static void one_choice_for_any_threads(void)
+{
+    enum { DRAWN = 600 };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 22);
+    for (int i = 0; i < DRAWN; i++) {
+        const int64_t width = gops_test_random_range(&random, 1, 60), groups = 1 + i % 7 / 6;
+        const int64_t in = gops_test_random_range(&random, 1, 1500),
+                      out = gops_test_random_range(&random, 1, 500);
+        const int64_t stride = 1 + i % 5 / 4, share = gops_test_random_range(&random, 100, 130);
+        gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
+                                .threads = thread_counts[COUNTS - 1],
+                                .data = {GOPS_F32, 4, {1, groups * in, width, width}},
+                                .filter = {GOPS_F32, 5, {groups, out, in, 1, 1}}};
+        problem.conv.strides = (gops_list){2, {stride, stride}};
+        gops_plan_info many, other;
+        if (i % 2 == 1) {
+            problem.algorithm = "pointwise/pixels";
+            if (!gops_test_check(choose(&problem, &many) == GOPS_OK, "refused"))
+                continue;
+            problem.max_workspace = 1 + (int64_t)many.workspace_bytes / many.threads * share / 100;
+        }
+        const gops_status status = choose(&problem, &many);
+        for (int c = 0; c < COUNTS - 1; c++) {
+            problem.threads = thread_counts[c];
+            gops_problem_text text;
+            gops_test_check(choose(&problem, &other) == status &&
+                                (status != GOPS_OK || strcmp(many.algorithm, other.algorithm) == 0),
+                            "%s: other than with more threads",
+                            gops_problem_describe(&problem, &text));
+        }
+    }
+}
+
 enum { CALLERS = 5, CALLS = 6 };
 
 typedef struct caller {
@@ -237,6 +293,7 @@ int main(void)
 {
     static const gops_test_case cases[] = {
         {"same_bytes_for_any_threads", same_bytes_for_any_threads},
+        {"one_choice_for_any_threads", one_choice_for_any_threads},
         {"one_plan_for_many_threads", one_plan_for_many_threads},
         {NULL, NULL}};
     return gops_test_main("threads", cases);
