@@ -7,54 +7,93 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "guarded_memory.h"
 #include "lent_host.h"
 
 enum { FILL = 0xff };
+
+static gops_test_kept kept = GOPS_TEST_KEPT_INIT;
 
 static size_t page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* From the pages that can be written to the same ones where they can only be read. */
+static size_t to_read_only(size_t page_bytes)
+{
+    return page_bytes + page_size();
+}
+
+/* A page that may not be touched, the pages, another one, the same pages again, and a last one. */
+static size_t mapping_bytes(size_t page_bytes)
+{
+    return 2 * to_read_only(page_bytes) + page_size();
+}
+
+static int map_twice(unsigned char *pages, size_t page_bytes)
+{
+    const int file = memfd_create("fenced", MFD_CLOEXEC);
+    if (file < 0)
+        return 0;
+    const int mapped =
+        ftruncate(file, (off_t)page_bytes) == 0 &&
+        mmap(pages, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == pages &&
+        mmap(pages + to_read_only(page_bytes), page_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, file,
+             0) != MAP_FAILED;
+    close(file);
+    return mapped;
+}
+
+/* NULL: no memory. */
+static unsigned char *map_pages(size_t page_bytes)
+{
+    const size_t bytes = mapping_bytes(page_bytes);
+    unsigned char *mapping = gops_test_kept_take(&kept, bytes);
+    if (mapping != NULL)
+        return mapping + page_size();
+    mapping = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mapping != MAP_FAILED && map_twice(mapping + page_size(), page_bytes)
+               ? mapping + page_size()
+               : NULL;
+}
+
 gops_fenced gops_fence_create(size_t bytes, size_t alignment, gops_fence_end end)
 {
     const size_t page = page_size();
     gops_fenced f = {.bytes = bytes, .page_bytes = (bytes + page) / page * page};
-    unsigned char *mapping =
-        mmap(NULL, f.page_bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping == MAP_FAILED ||
-        mprotect(mapping + page, f.page_bytes, PROT_READ | PROT_WRITE) != 0) {
+    f.pages = map_pages(f.page_bytes);
+    if (f.pages == NULL) {
         fprintf(stderr, "no memory between unmapped pages for %zu bytes\n", bytes);
         exit(EXIT_FAILURE);
     }
-    f.pages = f.memory = mapping + page;
     if (end == GOPS_FENCE_HIGH)
-        f.memory += (f.page_bytes - bytes) / alignment * alignment;
+        f.before = (f.page_bytes - bytes) / alignment * alignment;
+    f.memory = f.pages + f.before;
     memset(f.pages, FILL, f.page_bytes);
     return f;
 }
 
-void gops_fence_read_only(const gops_fenced *fenced)
+void gops_fence_read_only(gops_fenced *fenced)
 {
-    mprotect(fenced->pages, fenced->page_bytes, PROT_READ);
+    fenced->memory = fenced->pages + to_read_only(fenced->page_bytes) + fenced->before;
 }
 
 int gops_fence_intact(const gops_fenced *fenced)
 {
     int intact = 1;
-    for (const unsigned char *at = fenced->pages; at < fenced->memory; at++)
-        intact &= *at == FILL;
-    for (const unsigned char *at = fenced->memory + fenced->bytes;
-         at < fenced->pages + fenced->page_bytes; at++)
-        intact &= *at == FILL;
+    for (size_t i = 0; i < fenced->before; i++)
+        intact &= fenced->pages[i] == FILL;
+    for (size_t i = fenced->before + fenced->bytes; i < fenced->page_bytes; i++)
+        intact &= fenced->pages[i] == FILL;
     return intact;
 }
 
 void gops_fence_destroy(gops_fenced *fenced)
 {
     if (fenced->pages != NULL)
-        munmap(fenced->pages - page_size(), fenced->page_bytes + 2 * page_size());
-    *fenced = (gops_fenced){NULL, 0, NULL, 0};
+        gops_test_kept_give(&kept, fenced->pages - page_size(), mapping_bytes(fenced->page_bytes));
+    *fenced = (gops_fenced){0};
 }
 
 static void *allocate(void *context, size_t bytes, size_t alignment)
@@ -80,10 +119,21 @@ static void release(void *context, void *memory)
     heap->broken = 1; /* never handed out */
 }
 
+/* One thread makes all calls: which memory a call touches does not depend on when it is made. */
+static int run_in_turn(void *context, void (*task)(void *argument, int64_t index), void *argument,
+                       int64_t count)
+{
+    (void)context;
+    for (int64_t i = 0; i < count; i++)
+        task(argument, i);
+    return 0;
+}
+
 gops_host gops_fence_host(gops_fence_heap *heap)
 {
     return (gops_host){.size = sizeof(gops_host),
                        .gemm = gops_test_host_gemm(),
+                       .parallel_for = run_in_turn,
                        .allocate = allocate,
                        .release = release,
                        .context = heap};

@@ -9,8 +9,8 @@
 typedef struct gops_fenced {
     unsigned char *memory;
     size_t bytes;
-    unsigned char *pages; /* between the unmapped ones */
-    size_t page_bytes;
+    unsigned char *pages; /* between the unmapped ones; they can be written */
+    size_t page_bytes, before;
 } gops_fenced;
 
 /* Where a buffer lies: from the first byte after an unmapped page on, or to the last before one
@@ -20,8 +20,8 @@ typedef enum gops_fence_end { GOPS_FENCE_LOW, GOPS_FENCE_HIGH } gops_fence_end;
 /* All bytes are 0xff: NaN in every floating point type. */
 gops_fenced gops_fence_create(size_t bytes, size_t alignment, gops_fence_end end);
 
-/* Writing to it ends the program with a signal from here on. */
-void gops_fence_read_only(const gops_fenced *fenced);
+/* Moves `memory` to where writing to it ends the program with a signal. */
+void gops_fence_read_only(gops_fenced *fenced);
 
 /* Whether the bytes around it are still 0xff. */
 int gops_fence_intact(const gops_fenced *fenced);

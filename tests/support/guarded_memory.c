@@ -22,26 +22,71 @@ void *gops_test_allocate(size_t bytes)
     return memory;
 }
 
+void *gops_test_kept_take(gops_test_kept *kept, size_t bytes)
+{
+    void *mapping = NULL;
+    pthread_mutex_lock(&kept->lock);
+    for (size_t i = 0; i < sizeof kept->of / sizeof kept->of[0] && mapping == NULL; i++)
+        if (kept->of[i].mapping != NULL && kept->of[i].bytes == bytes) {
+            mapping = kept->of[i].mapping;
+            kept->of[i].mapping = NULL;
+        }
+    pthread_mutex_unlock(&kept->lock);
+    return mapping;
+}
+
+void gops_test_kept_give(gops_test_kept *kept, void *mapping, size_t bytes)
+{
+    enum { MOST_BYTES = 1 << 22 };
+    void *unwanted = mapping;
+    size_t unwanted_bytes = bytes;
+    if (bytes <= MOST_BYTES) {
+        pthread_mutex_lock(&kept->lock);
+        const size_t i = kept->next++ % (sizeof kept->of / sizeof kept->of[0]);
+        unwanted = kept->of[i].mapping;
+        unwanted_bytes = kept->of[i].bytes;
+        kept->of[i].mapping = mapping;
+        kept->of[i].bytes = bytes;
+        pthread_mutex_unlock(&kept->lock);
+    }
+    if (unwanted != NULL)
+        munmap(unwanted, unwanted_bytes);
+}
+
+static gops_test_kept kept = GOPS_TEST_KEPT_INIT;
+
+/* Pages before the unmapped one: a power of two, so that another buffer can have them. */
+static size_t usable_bytes(size_t bytes, size_t page)
+{
+    size_t usable = page;
+    while (usable < bytes)
+        usable *= 2;
+    return usable;
+}
+
 gops_test_guarded gops_test_guarded_create(size_t bytes)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t usable = (bytes + page - 1) / page * page;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), usable = usable_bytes(bytes, page);
     gops_test_guarded guarded = {NULL, NULL, usable + page};
-    guarded.mapping = mmap(NULL, guarded.mapping_bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    char *guard = (char *)guarded.mapping + usable;
-    if (guarded.mapping == MAP_FAILED || mprotect(guard, page, PROT_NONE) != 0) {
-        fprintf(stderr, "no guarded memory for a buffer of %zu bytes\n", bytes);
-        exit(EXIT_FAILURE);
+    guarded.mapping = gops_test_kept_take(&kept, guarded.mapping_bytes);
+    if (guarded.mapping == NULL) {
+        guarded.mapping = mmap(NULL, guarded.mapping_bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (guarded.mapping == MAP_FAILED ||
+            mprotect((char *)guarded.mapping + usable, page, PROT_NONE) != 0) {
+            fprintf(stderr, "no guarded memory for a buffer of %zu bytes\n", bytes);
+            exit(EXIT_FAILURE);
+        }
     }
-    guarded.memory = guard - bytes;
+    guarded.memory = (char *)guarded.mapping + usable - bytes;
     memset(guarded.memory, FILL, bytes);
     return guarded;
 }
 
 void gops_test_guarded_destroy(gops_test_guarded *guarded)
 {
-    munmap(guarded->mapping, guarded->mapping_bytes);
+    if (guarded->mapping != NULL)
+        gops_test_kept_give(&kept, guarded->mapping, guarded->mapping_bytes);
     *guarded = (gops_test_guarded){NULL, NULL, 0};
 }
 

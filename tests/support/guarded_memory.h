@@ -12,6 +12,25 @@
 /* malloc that ends the program when there is nothing to give; free with free. */
 void *gops_test_allocate(size_t bytes);
 
+/* Mappings for the next who asks for one of as many bytes: to map pages, and to unmap them from every
+ * processor, takes longer than most executions. */
+typedef struct gops_test_kept {
+    pthread_mutex_t lock;
+    struct {
+        void *mapping;
+        size_t bytes;
+    } of[64];
+    size_t next; /* whose place the next one takes */
+} gops_test_kept;
+#define GOPS_TEST_KEPT_INIT                                                                        \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                                          \
+    }
+
+/* As it was left. NULL: there is none. */
+void *gops_test_kept_take(gops_test_kept *kept, size_t bytes);
+void gops_test_kept_give(gops_test_kept *kept, void *mapping, size_t bytes);
+
 /* Memory that ends where an unmapped page begins and whose bytes are all 0xff (NaN in every
  * floating point type): reading or writing one byte beyond it ends the program with a signal. */
 typedef struct gops_test_guarded {
