@@ -1,7 +1,7 @@
 # The short form of what takes a build of its own: builds the library and the test programs TESTS in
 # BINARY by COMPILER (through LAUNCHER), or for the processor CROSS, as BUILD with the FLAGS and the
-# instruction sets ISAS, or those of COMMAND that run here, and runs them. The inner loops are compiled with
-# KERNEL_FLAGS besides.
+# instruction sets ISAS, or the best of COMMAND's that run here, and runs them. The inner loops are
+# compiled with KERNEL_FLAGS besides.
 # Without the compiler, or without what ./cmake/dev cross has fetched for the processor, it is skipped.
 set(how "")
 if(LAUNCHER)
@@ -56,6 +56,9 @@ if(COMMAND)
   string(REGEX MATCH "instruction sets +([^;]*);" ISAS "${output}")
   string(REPLACE ", " ";" ISAS "${CMAKE_MATCH_1}")
   list(FILTER ISAS EXCLUDE REGEX "not on this processor")
+  if(";${ISAS};" MATCHES ";avx512;") # of the same source
+    list(FILTER ISAS EXCLUDE REGEX "^avx2")
+  endif()
   list(JOIN ISAS "\\;" ISAS)
 endif()
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BINARY} -G Ninja ${how} -DCMAKE_BUILD_TYPE=${BUILD} -DCMAKE_C_FLAGS_DEBUG=-g1

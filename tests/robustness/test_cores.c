@@ -1,9 +1,9 @@
 /*
- * test_cores.c: test programs by every instruction set of our kernels that the processor has, times
+ * test_cores.c: test programs by every instruction set of our kernels that the processor has, and by
  * every core whose kernels OpenBLAS can run on it, so that no test passes by what one of them does.
  *
- * GROUPOPS_TEST_CORES_COMMAND, a command for the shell, takes the place of the few programs: of
- * `./cmake/dev cores`, all unit tests.
+ * GROUPOPS_TEST_CORES_COMMAND, a command for the shell, takes the place of the few programs and is run by
+ * every set times every core: of `./cmake/dev cores`, all unit tests.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,20 +73,45 @@ static void run_programs(const char *core, const char *isa)
     }
 }
 
-static void run_isas(const char *core)
+static int count_sets(void)
 {
+    int count = 0;
+    bool runs;
+    for (int i = 0; gops_isa_name(i, &runs) != NULL; i++)
+        count += runs;
+    return count;
+}
+
+static int count_cores(void)
+{
+    int count = 0;
+    gops_test_core core;
+    for (int i = 0; (core = gops_test_core_at(gops_blas(), i)).name != NULL; i++)
+        count += core.lacks == NULL;
+    return count;
+}
+
+/* By core number `index` of `cores`: each set and each core has its turn, and the command all pairs. */
+static void run_isas(const char *core, int index, int cores)
+{
+    const bool all = getenv("GROUPOPS_TEST_CORES_COMMAND") != NULL;
+    const int sets = count_sets();
     const char *isa;
     bool runs;
-    for (int i = 0; (isa = gops_isa_name(i, &runs)) != NULL; i++)
-        if (runs) {
+    for (int i = 0, set = 0; (isa = gops_isa_name(i, &runs)) != NULL; i++) {
+        if (runs && (all || index % sets == set || set % cores == index)) {
             setenv("GROUPOPS_ISA", isa, 1);
             run_programs(core, isa);
         }
+        set += runs;
+    }
 }
 
 static void every_core_and_instruction_set(void)
 {
     static const char *const itself[] = {"/proc/self/exe", NULL};
+    const int cores = count_cores();
+    int index = 0;
     bool runs;
     const char *isa;
     gops_test_core core;
@@ -95,7 +120,7 @@ static void every_core_and_instruction_set(void)
             printf("\n%s: not run, because this processor does not have it", isa);
     if (gops_test_core_at(gops_blas(), 0).name == NULL) {
         printf("\n%s: its kernels are not to be chosen\n", gops_blas());
-        run_isas(gops_blas_core());
+        run_isas(gops_blas_core(), 0, 1);
     }
     for (int i = 0; (core = gops_test_core_at(gops_blas(), i)).name != NULL; i++) {
         if (core.lacks != NULL) {
@@ -107,7 +132,8 @@ static void every_core_and_instruction_set(void)
         const int took = run(itself, NULL) == 0;
         unsetenv(expected_core);
         if (gops_test_check(took, "OpenBLAS does not take %s when it is told to", core.name))
-            run_isas(core.name);
+            run_isas(core.name, index, cores);
+        index++;
     }
 }
 
