@@ -35,7 +35,7 @@ short_form(native_lto COMPILER ${CMAKE_C_COMPILER} TESTS random,random_quantized
 # The inner loops, in which UndefinedBehaviorSanitizer takes minutes, are left to the long form.
 short_form(sanitized_address COMPILER ${CMAKE_C_COMPILER} TESTS random,random_quantized,fuzz_operations
   FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all KERNEL_FLAGS -fno-sanitize=undefined
-  ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=1400
+  ENVIRONMENT GROUPOPS_TEST_RANDOM_COUNT=700
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
 # gcc's OpenMP is not built for ThreadSanitizer, which does not see its barriers: it has one thread.
 # One instruction set will do.
