@@ -170,6 +170,29 @@ static gops_status choose(const gops_problem *problem, gops_plan_info *info)
     return status;
 }
 
+enum { APART = 256 << 10, PAGE = 4096 }; /* choose.c */
+
+/* Between the workspaces of several threads, where the budget has room; else a page. */
+static void workspaces_apart(void)
+{
+    gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
+                            .threads = 1,
+                            .algorithm = "implicit",
+                            .max_workspace = GOPS_UNLIMITED,
+                            .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 64, 56, 56),
+                            .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 64, 64, 3, 3)};
+    gops_plan_info one, two;
+    gops_test_check(choose(&problem, &one) == GOPS_OK && one.workspace_bytes > 0, "refused");
+    problem.threads = 2;
+    for (int less = 0; less < 2; less++) {
+        const size_t expected = 2 * (one.workspace_bytes + (less ? PAGE : APART));
+        gops_test_check(choose(&problem, &two) == GOPS_OK && two.workspace_bytes == expected,
+                        "%zu bytes for two threads, not %zu, with %zu for one", two.workspace_bytes,
+                        expected, one.workspace_bytes);
+        problem.max_workspace = (int64_t)two.workspace_bytes - 1;
+    }
+}
+
 /* Which algorithm `auto` takes, and whether one fits the budget, does not depend on the number of threads, by which
  * pointwise convolutions cut their work: odd ones have about the budget that these need for one of many threads. */
 static void one_choice_for_any_threads(void)
@@ -191,7 +214,8 @@ static void one_choice_for_any_threads(void)
             problem.algorithm = "pointwise/pixels";
             if (!gops_test_check(choose(&problem, &many) == GOPS_OK, "refused"))
                 continue;
-            problem.max_workspace = 1 + (int64_t)many.workspace_bytes / many.threads * share / 100;
+            const int64_t each = (int64_t)many.workspace_bytes / many.threads - APART;
+            problem.max_workspace = 1 + (each > 0 ? each : 0) * share / 100;
         }
         const gops_status status = choose(&problem, &many);
         for (int c = 0; c < COUNTS - 1; c++) {
@@ -293,6 +317,7 @@ int main(void)
 {
     static const gops_test_case cases[] = {
         {"same_bytes_for_any_threads", same_bytes_for_any_threads},
+        {"workspaces_apart", workspaces_apart},
         {"one_choice_for_any_threads", one_choice_for_any_threads},
         {"one_plan_for_many_threads", one_plan_for_many_threads},
         {NULL, NULL}};
