@@ -7,7 +7,7 @@
 
 enum {
     GOPS_CACHE_LINE = 64,   /* bytes of a line, in each cache */
-    GOPS_PAGE_BYTES = 4096, /* of a small page, where the processor's own prefetch ends */
+    GOPS_PAGE_BYTES = 4096, /* of a small page, where the prefetch of lines in order ends */
     /* Addresses so far apart share a set of the first level cache: it is indexed by the bits that virtual and physical
      * addresses have in common. */
     GOPS_WAY_BYTES = 4096,
