@@ -119,21 +119,11 @@ static void release(void *context, void *memory)
     heap->broken = 1; /* never handed out */
 }
 
-/* One thread makes all calls: which memory a call touches does not depend on when it is made. */
-static int run_in_turn(void *context, void (*task)(void *argument, int64_t index), void *argument,
-                       int64_t count)
-{
-    (void)context;
-    for (int64_t i = 0; i < count; i++)
-        task(argument, i);
-    return 0;
-}
-
 gops_host gops_fence_host(gops_fence_heap *heap)
 {
     return (gops_host){.size = sizeof(gops_host),
                        .gemm = gops_test_host_gemm(),
-                       .parallel_for = run_in_turn,
+                       .parallel_for = gops_test_in_turn_for,
                        .allocate = allocate,
                        .release = release,
                        .context = heap};

@@ -36,6 +36,7 @@ typedef struct gops_fence_heap {
     int broken; /* bytes around an allocation were written */
 } gops_fence_heap;
 
+/* One thread makes all calls: which memory a call touches does not depend on when it is made. */
 gops_host gops_fence_host(gops_fence_heap *heap);
 
 #endif

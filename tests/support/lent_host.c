@@ -52,6 +52,15 @@ int gops_test_threads_for(void *context, void (*task)(void *argument, int64_t in
     return 0;
 }
 
+int gops_test_in_turn_for(void *context, void (*task)(void *argument, int64_t index),
+                          void *argument, int64_t count)
+{
+    (void)context;
+    for (int64_t i = 0; i < count; i++)
+        task(argument, i);
+    return 0;
+}
+
 /* gops_sgemm_fn and gops_dgemm_fn by their definition. */
 #define DEFINE_GEMM(name, type)                                                                    \
     static void name(void *context, int32_t m, int32_t n, int32_t k, const type *a, int32_t lda,   \

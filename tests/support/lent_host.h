@@ -24,6 +24,10 @@ const gops_gemm *gops_test_host_gemm(void);
 int gops_test_threads_for(void *context, void (*task)(void *argument, int64_t index),
                           void *argument, int64_t count);
 
+/* One by which the calling thread makes all calls in turn. */
+int gops_test_in_turn_for(void *context, void (*task)(void *argument, int64_t index),
+                          void *argument, int64_t count);
+
 /* Plain loops, always. */
 const gops_gemm *gops_test_own_gemm(void);
 

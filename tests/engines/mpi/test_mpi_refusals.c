@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "lent_host.h"
 #include "mpi_support.h"
 
 enum { CHANNELS = 6, ROWS = 11, COLUMNS = 5, OUT = 2 };
@@ -196,15 +197,6 @@ static int fail_task(void *context, void (*task)(void *argument, int64_t index),
     return 5;
 }
 
-static int run_task(void *context, void (*task)(void *argument, int64_t index), void *argument,
-                    int64_t count)
-{
-    (void)context;
-    for (int64_t i = 0; i < count; i++)
-        task(argument, i);
-    return 0;
-}
-
 static void executions_refused(void)
 {
     gops_mpi_distribution *spread = slabs();
@@ -252,7 +244,7 @@ static void executions_refused(void)
     gops_mpi_plan_destroy(plan);
 
     /* What fails in the middle of an execution. */
-    host.parallel_for = wrong() ? fail_task : run_task;
+    host.parallel_for = wrong() ? fail_task : gops_test_in_turn_for;
     options.host = &host;
     options.threads = 2;
     const gops_tensor larger = {GOPS_F32, 4, {2, CHANNELS, 97, 89}};
