@@ -56,8 +56,8 @@ if(COMMAND)
   string(REGEX MATCH "instruction sets +([^;]*);" ISAS "${output}")
   string(REPLACE ", " ";" ISAS "${CMAKE_MATCH_1}")
   list(FILTER ISAS EXCLUDE REGEX "not on this processor")
-  if(";${ISAS};" MATCHES ";avx512;") # of the same source
-    list(FILTER ISAS EXCLUDE REGEX "^avx2")
+  if(";${ISAS};" MATCHES ";avx512;") # then without avx2, of the same source, and the emulation
+    list(FILTER ISAS EXCLUDE REGEX "^(avx2|amx_emulated)")
   endif()
   list(JOIN ISAS "\\;" ISAS)
 endif()
