@@ -52,7 +52,7 @@ static unsigned char *map_pages(size_t page_bytes)
     unsigned char *mapping = gops_test_kept_take(&kept, bytes);
     if (mapping != NULL)
         return mapping + page_size();
-    mapping = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    mapping = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return mapping != MAP_FAILED && map_twice(mapping + page_size(), page_bytes)
                ? mapping + page_size()
                : NULL;

@@ -71,7 +71,7 @@ gops_test_guarded gops_test_guarded_create(size_t bytes)
     guarded.mapping = gops_test_kept_take(&kept, guarded.mapping_bytes);
     if (guarded.mapping == NULL) {
         guarded.mapping = mmap(NULL, guarded.mapping_bytes, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (guarded.mapping == MAP_FAILED ||
             mprotect((char *)guarded.mapping + usable, page, PROT_NONE) != 0) {
             fprintf(stderr, "no guarded memory for a buffer of %zu bytes\n", bytes);

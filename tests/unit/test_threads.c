@@ -172,17 +172,20 @@ static gops_status choose(const gops_problem *problem, gops_plan_info *info)
 
 enum { APART = 256 << 10, PAGE = 4096 }; /* choose.c */
 
-/* Between the workspaces of several threads, where the budget has room; else a page. */
+/* Between the workspaces of several threads, where the budget has room; else a page. One thread's is so small
+ * that its quarter of the budget has room for it, too. */
 static void workspaces_apart(void)
 {
     gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
                             .threads = 1,
                             .algorithm = "implicit",
                             .max_workspace = GOPS_UNLIMITED,
-                            .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 64, 56, 56),
-                            .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 64, 64, 3, 3)};
+                            .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 17, 41, 37),
+                            .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 19, 17, 3, 3)};
     gops_plan_info one, two;
-    gops_test_check(choose(&problem, &one) == GOPS_OK && one.workspace_bytes > 0, "refused");
+    gops_test_check(choose(&problem, &one) == GOPS_OK && one.workspace_bytes > 0 &&
+                        one.workspace_bytes < APART / 3,
+                    "%zu bytes for one thread", one.workspace_bytes);
     problem.threads = 2;
     for (int less = 0; less < 2; less++) {
         const size_t expected = 2 * (one.workspace_bytes + (less ? PAGE : APART));
