@@ -12,6 +12,7 @@
 #include "ort_graphs.h"
 #include "ort_layer.h"
 #include "ort_quantized_layer.h"
+#include "ort_quantizer.h"
 #include "elements.h"
 #include "harness.h"
 
@@ -66,7 +67,7 @@ static const gops_ort_layer layers[] = {
 };
 enum { LAYERS = sizeof layers / sizeof layers[0] };
 
-/* A model and what is fed to it: that of a layer of floats, of a quantized one, or of a region. */
+/* A model and what is fed to it: that of a layer of floats, of a quantized one, or of a region of either. */
 typedef struct subject {
     const char *name;
     gops_onnx_buffer model;
@@ -208,6 +209,34 @@ static void fail_region(fail_start *start, long *faults, long *refused)
     free(of.model.bytes);
 }
 
+/* Convolutions, a sum and a pool of 8-bit integers. */
+static void fail_quantized_region(fail_start *start, long *faults, long *refused)
+{
+    static const gops_ort_form form = {"u8", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false};
+    static const gops_quantized_layer layer = {3, 3, 1, 1, GOPS_QUANTIZED_RELU, false};
+    static float x[3 * 7 * 9];
+    const int64_t dims[] = {1, 3, 7, 9};
+    const gops_ort_tensor data = {"x", ORT_FLOAT, 4, dims, x};
+    const gops_quantized_value picture = {.name = "x"};
+    subject of = {.name = "a quantized region", .data = &data};
+    gops_quantizer net = {.form = &form, .random = gops_test_random_start(gops_test_seed(), 96)};
+    gops_test_random_fill(&net.random, GOPS_F32, x, sizeof x / sizeof x[0]);
+    gops_onnx_build(&net.builder, 17);
+    gops_onnx_build_input(&net.builder, "x", GOPS_ONNX_FLOAT, 4, dims);
+    const gops_quantized_value a = gops_quantizer_choose(&net, GOPS_QUANTIZED_NONE, 3);
+    gops_quantizer_quantize(&net, &picture, &a);
+    const gops_quantized_value b = gops_quantizer_convolve(&net, &a, layer);
+    const gops_quantized_value c = gops_quantizer_convolve(&net, &b, layer);
+    const gops_quantized_value sum = gops_quantizer_add(&net, &c, &b, GOPS_QUANTIZED_NONE);
+    const gops_quantized_value pooled = gops_quantizer_pool(&net, &sum, 2);
+    gops_quantizer_dequantize_as(&net, &pooled, "y");
+    gops_onnx_build_output(&net.builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
+    if (gops_test_check(gops_onnx_build_end(&net.builder, &of.model), "no model")) {
+        fail_in_turn(&of, start, faults, refused);
+    }
+    free(of.model.bytes);
+}
+
 static void allocations(void)
 {
     long faults = 0, refused = 0;
@@ -222,6 +251,7 @@ static void allocations(void)
     for (int form = GOPS_QUANTIZED_INTEGER; form <= GOPS_QUANTIZED_DECONV; form++)
         fail_quantized((gops_quantized_form)form, start, &faults, &refused);
     fail_region(start, &faults, &refused);
+    fail_quantized_region(start, &faults, &refused);
     printf("%ld faults, %ld refusals: ", faults, refused);
     gops_test_check(faults > 10, "%ld allocations failed", faults);
 }

@@ -23,7 +23,7 @@ typedef struct gops_ort_extent {
 } gops_ort_extent;
 
 typedef struct gops_ort_layers {
-    int convolutions, additions, pools;
+    int convolutions, additions, pools, joins; /* joins: Concat */
 } gops_ort_layers;
 
 typedef struct gops_ort_quantized_network {

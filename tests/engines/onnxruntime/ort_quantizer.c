@@ -323,6 +323,7 @@ gops_quantized_value gops_quantizer_join(gops_quantizer *net, const value *one, 
     gops_onnx_build_node(&net->builder, "Concat", joined.name,
                          (const char *[]){first.name, second.name}, 2);
     gops_onnx_build_int(&net->builder, "axis", 1);
+    net->layers.joins++;
     gops_quantizer_quantize(net, &joined, &made);
     return made;
 }

@@ -74,6 +74,10 @@ static void check_claims(const ort_session *session, const gops_ort_layers *laye
                     layers->pools);
     gops_test_check(additions == expected, "%s: %d of %d additions are claimed", what, additions,
                     expected);
+    /* The runtime's own nodes end a region. */
+    const int parts = gops_ort_parts(session);
+    gops_test_check(parts == 1 + layers->joins || additions < layers->additions,
+                    "%s: %d parts, not %d", what, parts, 1 + layers->joins);
 }
 
 static void check_form(const gops_ort_quantized_network *network, const gops_ort_form *form,

@@ -165,21 +165,30 @@ static ort_status *sort_outputs(const gops_ort_runtime *runtime, gops_ort_graph 
 
 static bool is_operation(const gops_ort_node *node)
 {
-    static const char *const types[] = {"Conv", "ConvTranspose", "GroupNormalization"};
+    static const char *const types[] = {"Conv", "ConvTranspose", "QLinearConv", "ConvInteger",
+                                        "GroupNormalization"};
     bool is = false;
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         is = is || strcmp(node->type, types[i]) == 0;
     }
     return is && node->input_count > 0 && node->inputs[0] != NULL;
 }
 
+static bool is_pool(const gops_ort_node *node)
+{
+    return strcmp(node->type, "MaxPool") == 0 && node->input_count > 0 && node->inputs[0] != NULL;
+}
+
 /* The first of the operations decides: other values, as the boxes that a detector found, may be open in models whose
- * images are not. A region has one of these operations, and values of one batch. */
+ * images are not. A region has one of these operations, or pools, and values of one batch. */
 static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *graph)
 {
-    for (size_t i = 0; i < graph->node_count; i++) {
-        if (is_operation(&graph->nodes[i])) {
-            return gops_ort_value_batch(runtime, graph->nodes[i].inputs[0], &graph->batch);
+    bool (*const deciding[])(const gops_ort_node *node) = {is_operation, is_pool};
+    for (size_t k = 0; k < sizeof deciding / sizeof deciding[0]; k++) {
+        for (size_t i = 0; i < graph->node_count; i++) {
+            if (deciding[k](&graph->nodes[i])) {
+                return gops_ort_value_batch(runtime, graph->nodes[i].inputs[0], &graph->batch);
+            }
         }
     }
     return NULL;

@@ -13,13 +13,13 @@ enum { Y, X };
 static bool set_axis(gops_ort_pool *pool, int axis)
 {
     const gops_ort_window *window = &pool->window;
-    const int64_t kernel = window->kernel[axis], data = pool->data[axis];
+    const int64_t kernel = window->kernel[axis], data = pool->in[axis];
     const int64_t begin = window->pads_begin[axis], end = window->pads_end[axis];
-    if (end >= kernel || data < 1 || kernel > GOPS_ORT_POOL_MAX_WIDTH ||
-        data > GOPS_ORT_POOL_MAX_WIDTH || data + begin + end < kernel) {
+    if (end >= kernel || data < 1 || kernel > GOPS_ORT_MAX_BYTES || data > GOPS_ORT_MAX_BYTES ||
+        data + begin + end < kernel) {
         return false;
     }
-    pool->output[axis] = (data + begin + end - kernel) / window->strides[axis] + 1;
+    pool->out[axis] = (data + begin + end - kernel) / window->strides[axis] + 1;
     return true;
 }
 
@@ -81,7 +81,9 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
         pool->type = data.input.type;
         pool->nodes[pool->node_count++] = data.node;
         pool->nodes[pool->node_count++] = quantize;
-        pool->value = quantize->output_names[0];
+        pool->input = data.node->input_names[0];
+        pool->info = data.node->inputs[0];
+        pool->output = quantize->output_names[0];
     }
     return status;
 }
@@ -97,14 +99,18 @@ ort_status *gops_ort_pool_claim(const gops_ort_runtime *runtime, const gops_ort_
         return NULL;
     }
     ort_status *status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
-    *pool = (gops_ort_pool){
-        .nodes = {node}, .node_count = 1, .value = node->output_names[0], .type = data.type};
+    *pool = (gops_ort_pool){.nodes = {node},
+                            .node_count = 1,
+                            .input = node->input_names[0],
+                            .output = node->output_names[0],
+                            .info = node->inputs[0],
+                            .type = data.type};
     *serves = status == NULL && known && data.rank == 2 + GOPS_ORT_WINDOW_AXES;
     if (!*serves) {
         return status;
     }
     for (int axis = Y; axis <= X; axis++) {
-        pool->data[axis] = data.dims[2 + axis];
+        pool->in[axis] = data.dims[2 + axis];
     }
     status = read_attributes(runtime, node, pool, serves);
     if (status == NULL && *serves && data.type == GOPS_F32) {

@@ -10,19 +10,16 @@
 
 #include "engines/onnxruntime/graph/ort_window.h"
 
-enum {
-    GOPS_ORT_POOL_NODES = 3,
-    /* Of the data and of the kernel: a call has a row of three times as many bytes on its stack. */
-    GOPS_ORT_POOL_MAX_WIDTH = 8192,
-};
+enum { GOPS_ORT_POOL_NODES = 3 };
 
 typedef struct gops_ort_pool {
     gops_ort_node *nodes[GOPS_ORT_POOL_NODES]; /* the first is the MaxPool */
     size_t node_count;
-    const char *value; /* that the last of them writes */
+    const char *input, *output; /* the values that they read and write */
+    const ort_value_info *info; /* of the input */
     gops_type type;
     /* Which the model gives; images and channels it may leave open. */
-    int64_t data[GOPS_ORT_WINDOW_AXES], output[GOPS_ORT_WINDOW_AXES];
+    int64_t in[GOPS_ORT_WINDOW_AXES], out[GOPS_ORT_WINDOW_AXES];
     gops_ort_window window;
 } gops_ort_pool;
 

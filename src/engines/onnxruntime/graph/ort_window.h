@@ -4,7 +4,11 @@
 
 #include "engines/onnxruntime/graph/ort_graph.h"
 
-enum { GOPS_ORT_WINDOW_AXES = 2 };
+enum {
+    GOPS_ORT_WINDOW_AXES = 2,
+    /* Of a row of 8-bit integers and of a kernel over it: a pass has three times as many bytes on its stack. */
+    GOPS_ORT_MAX_BYTES = 8192,
+};
 
 typedef struct gops_ort_window {
     int64_t kernel[GOPS_ORT_WINDOW_AXES], strides[GOPS_ORT_WINDOW_AXES];

@@ -24,7 +24,7 @@ ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_
         return status;
     }
     status = gops_ort_pool_claim(runtime, graph, node, &found->pool, serves);
-    *serves = *serves && !is_dead(graph, found->pool.value);
+    *serves = *serves && !is_dead(graph, found->pool.output);
     if (*serves) {
         found->is_pool = true;
         found->nodes = found->pool.nodes;
@@ -66,8 +66,10 @@ ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, gops_ort_g
         if (serves && found.is_pool && graph->misjudged) {
             serves = false; /* its call takes no other shape */
         }
-        if (status == NULL && serves && !found.is_pool && has_members) {
-            status = gops_ort_member_of_claim(runtime, graph, &found.claim, &member);
+        if (status == NULL && serves && has_members) {
+            status = found.is_pool
+                         ? gops_ort_member_of_pool(runtime, graph, &found.pool, &member)
+                         : gops_ort_member_of_claim(runtime, graph, &found.claim, &member);
         }
         if (status != NULL || !serves) {
             continue;

@@ -47,12 +47,14 @@ static ort_status *tell(const claiming *of, const char *first, const char *last,
     if (of->logger == NULL) {
         return NULL;
     }
-    snprintf(
-        line, sizeof line,
-        "groupops %s %zu nodes from \"%s\" on to the last of \"%s\": by the estimate a call of "
-        "them takes %.0f us %s than the runtime's own",
-        is_taken ? "takes" : "leaves", count, first, last, (gain > 0 ? gain : -gain) / 1000,
-        gain > 0 ? "less" : "more");
+    int length =
+        snprintf(line, sizeof line, "groupops %s %zu nodes from \"%s\" on to the last of \"%s\"",
+                 is_taken ? "takes" : "leaves", count, first, last);
+    if (gain != 0 && (size_t)length < sizeof line) { /* 0: none was weighed */
+        snprintf(line + length, sizeof line - (size_t)length,
+                 ": by the estimate a call of them takes %.0f us %s than the runtime's own",
+                 (gain > 0 ? gain : -gain) / 1000, gain > 0 ? "less" : "more");
+    }
     return of->runtime->api->log_message(of->logger, ORT_LOG_INFO, line, __FILE__, __LINE__,
                                          __func__);
 }
@@ -70,23 +72,18 @@ static ort_status *claim_item(const claiming *of, const gops_ort_item *item)
     return claim(of, item->nodes, item->node_count, true);
 }
 
-/* What is a call by itself: without an estimate it is claimed, else it becomes an item. */
+/* Makes items of what is a call by itself. */
 static ort_status *weigh_alone(const claiming *of, gops_ort_item *items, size_t *count)
 {
     ort_status *status = NULL;
     for (gops_ort_candidate *found = of->alone; found != NULL && status == NULL;
          found = found->next) {
-        gops_ort_item *item = &items[*count];
-        bool known = true;
+        gops_ort_item *item = &items[(*count)++];
         if (found->is_pool) {
-            known = gops_ort_weigh_pool(&found->pool, item);
+            gops_ort_weigh_pool(&found->pool, item);
         } else {
-            status = gops_ort_weigh_claim(of->runtime, &found->claim, item, &known);
+            status = gops_ort_weigh_claim(of->runtime, &found->claim, item);
         }
-        if (status == NULL && !known) {
-            status = claim_item(of, item);
-        }
-        *count += known;
     }
     return status;
 }
@@ -140,7 +137,7 @@ static ort_status *decide(claiming *of, gops_ort_item *items)
     for (size_t i = 0; i < count && status == NULL; i++) {
         items[i].is_taken = items[i].is_taken || of->runtime->claims_all;
         if (i >= members) {
-            status = tell_item(of, &items[i]);
+            status = items[i].is_certain ? NULL : tell_item(of, &items[i]);
             if (status == NULL && items[i].is_taken) {
                 status = claim_item(of, &items[i]);
             }

@@ -25,13 +25,12 @@ static const char *provider_name(const ort_ep *ep)
 static ort_status *make_pool(gops_ort_runtime *runtime, const gops_ort_pool *pool,
                              const char *const *names, size_t count, ort_compute_info **info)
 {
-    const char *data = pool->nodes[pool->node_count > 1 ? 1 : 0]->input_names[0];
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], data) == 0) {
+        if (strcmp(names[i], pool->input) == 0) {
             return gops_ort_pool_create(runtime, pool, i, info);
         }
     }
-    return gops_ort_fail(runtime, ORT_FAIL, "groupops: MaxPool has no input \"%s\"", data);
+    return gops_ort_fail(runtime, ORT_FAIL, "groupops: MaxPool has no input \"%s\"", pool->input);
 }
 
 /* The inputs of the fused node are in the order in which a call will get them. */
@@ -98,7 +97,7 @@ static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_graph *
     }
     for (size_t i = 0; i < counts[0] && status == NULL; i++) {
         bool is;
-        status = gops_ort_read_fed(runtime, graph, infos[i], &tensors[i], &is);
+        status = gops_ort_read_operand(runtime, graph, infos[i], &tensors[i], &is);
         if (status == NULL && !is) {
             status = gops_ort_fail(
                 runtime, ORT_FAIL,

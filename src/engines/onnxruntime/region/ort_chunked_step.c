@@ -33,8 +33,9 @@ static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t 
     part.data.dims[0] = part.output.dims[0] = 1;
     part.data.dims[1] = axis == 0 ? count : part.data.dims[1];
     part.output.dims[1] = part.claim.channels = count * channels;
-    part.weights += start * gops_ort_elements(&member->filter, axis + 1);
-    part.biases = member->biases != NULL ? member->biases + start * channels : NULL;
+    part.weights =
+        (const float *)member->weights + start * gops_ort_elements(&member->filter, axis + 1);
+    part.biases = member->biases != NULL ? (const float *)member->biases + start * channels : NULL;
     if (part.claim.slopes.count > 1) {
         part.claim.slopes.values = (const float *)part.claim.slopes.values + start * channels;
         part.claim.slopes.count = count * channels;
@@ -60,9 +61,12 @@ static ort_status *make_chunk(gops_ort_runtime *runtime, const gops_ort_placed_s
     const int64_t count = gops_ort_chunk_start(placed->member, number + 1) - start;
     gops_ort_member first = part_of(placed->member, CHANNELS, start, count);
     gops_ort_member second = part_of(placed->second, GROUPS, start, count);
-    const gops_ort_view data = {.base = DATA}, between = {.base = BETWEEN};
+    const int64_t element_bytes = sizeof(float);
+    const gops_ort_view data = {.base = DATA, .element_bytes = element_bytes};
+    const gops_ort_view between = {.base = BETWEEN, .element_bytes = element_bytes};
     const gops_ort_view output = {
         .base = OUTPUT,
+        .element_bytes = element_bytes,
         .at = start * placed->second->filter.dims[CHANNELS] *
               gops_ort_elements(&placed->second->output, 2),
     };
@@ -112,7 +116,7 @@ typedef struct running {
     gops_ort_runtime *runtime;
     const char *name;
     const gops_ort_step *step;
-    float *const *bases;
+    unsigned char *const *bases;
     unsigned char *memory;
     size_t thread_bytes;
     _Atomic(ort_status *) failed;
@@ -120,16 +124,17 @@ typedef struct running {
     run runs[MAX_RUNS];
 } running;
 
-static ort_status *run_chunk(const running *now, int64_t number, float *between, void *workspace)
+static ort_status *run_chunk(const running *now, int64_t number, unsigned char *between,
+                             void *workspace)
 {
     const gops_ort_step *step = now->step;
     const gops_ort_chunks *chunks = step->chunks;
     const int64_t image = number / chunks->count;
     const chunk *one = &chunks->chunks[number % chunks->count];
-    float *const bases[BASES] = {
-        [DATA] = now->bases[step->data.base] + step->data.at + image * step->data.stride,
+    unsigned char *const bases[BASES] = {
+        [DATA] = gops_ort_view_image(&step->data, now->bases, image),
         [BETWEEN] = between,
-        [OUTPUT] = now->bases[step->output.base] + step->output.at + image * step->output.stride,
+        [OUTPUT] = gops_ort_view_image(&step->output, now->bases, image),
     };
     ort_status *status = gops_ort_step_run(now->runtime, now->name, &one->first, bases, workspace);
     return status != NULL
@@ -159,8 +164,7 @@ static void run_chunks(void *argument, int64_t index)
         int64_t number;
         while ((number = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed)) <
                from->end) {
-            ort_status *status =
-                run_chunk(now, number, (float *)(void *)own, own + chunks->between_bytes);
+            ort_status *status = run_chunk(now, number, own, own + chunks->between_bytes);
             if (status != NULL && (status = atomic_exchange(&now->failed, status)) != NULL) {
                 now->runtime->api->release_status(status);
             }
@@ -169,8 +173,8 @@ static void run_chunks(void *argument, int64_t index)
 }
 
 ort_status *gops_ort_chunked_step_run(gops_ort_runtime *runtime, const char *name,
-                                      const gops_ort_step *step, float *const *bases, void *memory,
-                                      size_t thread_bytes)
+                                      const gops_ort_step *step, unsigned char *const *bases,
+                                      void *memory, size_t thread_bytes)
 {
     const gops_host host = gops_ort_host(runtime);
     running now = {.runtime = runtime,

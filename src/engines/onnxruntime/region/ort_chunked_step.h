@@ -12,8 +12,8 @@ ort_status *gops_ort_chunked_step_make(gops_ort_runtime *runtime,
 /* As gops_ort_step_run, for a step with chunks. Of the memory, `thread_bytes` are each thread's. If all steps have the
  * same number of them, a thread finds what it wrote there last, in whichever step, in its own core's cache. */
 ort_status *gops_ort_chunked_step_run(gops_ort_runtime *runtime, const char *name,
-                                      const gops_ort_step *step, float *const *bases, void *memory,
-                                      size_t thread_bytes);
+                                      const gops_ort_step *step, unsigned char *const *bases,
+                                      void *memory, size_t thread_bytes);
 
 /* NULL is allowed. */
 void gops_ort_chunks_free(gops_ort_chunks *chunks);

@@ -15,7 +15,7 @@ enum {
 static bool is_conv(const gops_ort_member *member)
 {
     return member->kind == GOPS_ORT_PLAN && !member->is_affine && member->input_count == 1 &&
-           member->claim.operation.kind == GOPS_ORT_CONV;
+           member->claim.operation.kind == GOPS_ORT_CONV && member->data.type == GOPS_F32;
 }
 
 static bool is_pointwise(const gops_ort_member *member)

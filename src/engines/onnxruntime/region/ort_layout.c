@@ -13,7 +13,7 @@
  * A slice is a view of what it is of, unless it has another place.
  *
  * The other values, and these outputs, are in one block of scratch memory, where those whose lives do
- * not overlap share elements.
+ * not overlap share bytes.
  */
 #include "engines/onnxruntime/region/ort_layout.h"
 
@@ -28,7 +28,7 @@ typedef struct value {
     gops_tensor tensor;
     gops_ort_view view;
     size_t buffer; /* of those in scratch memory */
-    int64_t elements;
+    int64_t bytes;
     bool placed;
     bool may_be_replaced; /* nothing but values that follow each other are in its buffer */
 } value;
@@ -56,8 +56,10 @@ static value *find(const making *of, const char *name)
 static value *add(making *of, const char *name, const gops_tensor *tensor)
 {
     value *made = &of->values[of->value_count++];
-    *made = (value){.name = name, .tensor = *tensor, .elements = gops_ort_elements(tensor, 0)};
+    const int64_t bytes = (int64_t)gops_type_bytes(tensor->type);
+    *made = (value){.name = name, .tensor = *tensor, .bytes = gops_ort_elements(tensor, 0) * bytes};
     made->view.stride = gops_ort_elements(tensor, 1);
+    made->view.element_bytes = bytes;
     return made;
 }
 
@@ -70,7 +72,7 @@ static void place(value *placed, size_t base)
 static void place_in_new(making *of, value *placed)
 {
     placed->buffer = of->buffer_count++;
-    of->buffers[placed->buffer] = (gops_ort_buffer){.elements = placed->elements};
+    of->buffers[placed->buffer] = (gops_ort_buffer){.bytes = placed->bytes};
     place(placed, GOPS_ORT_SCRATCH);
 }
 
@@ -173,8 +175,8 @@ static void place_over_input(making *of, size_t step)
     }
     const char *name = member->inputs[multiplies ? 0 : 1];
     value *output = find(of, member->claim.output), *input = find(of, name);
-    if (output->placed || (input->placed && !input->may_be_replaced) ||
-        is_read_after(of, name, step)) {
+    if (output->placed || output->tensor.type != input->tensor.type ||
+        (input->placed && !input->may_be_replaced) || is_read_after(of, name, step)) {
         return;
     }
     if (!input->placed) {
@@ -331,13 +333,13 @@ static ort_status *make(making *of, const gops_ort_interface *interface)
                              "groupops: a value of a graph is neither read nor written in it");
     }
     add_steps(of);
-    if (!gops_ort_share_scratch(of->buffers, of->buffer_count, &of->layout->scratch)) {
+    if (!gops_ort_share_scratch(of->buffers, of->buffer_count, &of->layout->scratch_bytes)) {
         return gops_ort_no_memory(of->runtime, "a graph");
     }
     for (size_t i = 0; i < of->value_count; i++) {
         value *moved = &of->values[i];
         if (moved->view.base == GOPS_ORT_SCRATCH) {
-            moved->view.at += of->buffers[moved->buffer].at;
+            moved->view.at += of->buffers[moved->buffer].at / moved->view.element_bytes;
         }
     }
     of->layout->step_count = 0;

@@ -6,11 +6,17 @@
 
 enum { GOPS_ORT_SCRATCH }; /* base 0; then the inputs and the outputs of the call */
 
-/* A tensor in memory: elements from the base, and from one image to the next. */
+/* A tensor in memory: from the base, and from one image to the next, in elements of so many bytes. */
 typedef struct gops_ort_view {
     size_t base;
-    int64_t at, stride;
+    int64_t at, stride, element_bytes;
 } gops_ort_view;
+
+static inline unsigned char *gops_ort_view_image(const gops_ort_view *view,
+                                                 unsigned char *const *bases, int64_t image)
+{
+    return bases[view->base] + (view->at + image * view->stride) * view->element_bytes;
+}
 
 /* What a step reads and writes. A member that is a Concat has a step for each operand that was not
  * written to its place: a copy. So has a slice, and a shuffle for each group. */
@@ -24,7 +30,7 @@ typedef struct gops_ort_placed_step {
 typedef struct gops_ort_layout {
     gops_ort_placed_step *steps;
     size_t step_count;
-    int64_t scratch; /* elements */
+    int64_t scratch_bytes;
     gops_tensor *output_tensors;
 } gops_ort_layout;
 

@@ -11,7 +11,7 @@ bool gops_ort_is_closed(const gops_tensor *tensor)
             return false;
         }
     }
-    return tensor->rank > 0 && tensor->type == GOPS_F32;
+    return tensor->rank > 0;
 }
 
 /* Makes the tensor of a value that of one image; *has is false where the value has not the graph's batch. */
@@ -27,8 +27,8 @@ static ort_status *take_image(const gops_ort_runtime *runtime, const gops_ort_gr
     return status;
 }
 
-ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              const ort_value_info *info, gops_tensor *tensor, bool *is)
+ort_status *gops_ort_read_operand(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  const ort_value_info *info, gops_tensor *tensor, bool *is)
 {
     bool constant = true;
     *is = false;
@@ -46,17 +46,38 @@ ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const gops_ort_gr
     return status;
 }
 
-/* Weights and biases that are constants of f32. */
+ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              const ort_value_info *info, gops_tensor *tensor, bool *is)
+{
+    ort_status *status = gops_ort_read_operand(runtime, graph, info, tensor, is);
+    *is = *is && tensor->type == GOPS_F32;
+    return status;
+}
+
+/* What the claim reads at each call: of f32, or quantized. */
+static ort_status *read_input(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                              const gops_ort_claim *claim, int which, gops_tensor *tensor,
+                              bool *serves)
+{
+    const gops_type type =
+        claim->operation.output_type != (gops_type)0 ? claim->operation.types[which] : GOPS_F32;
+    ort_status *status = gops_ort_read_operand(runtime, graph, claim->infos[which], tensor, serves);
+    *serves = *serves && tensor->type == type;
+    return status;
+}
+
+/* Weights and biases that are constants. */
 static ort_status *read_weights(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                 gops_ort_constant *weights, gops_ort_constant *biases, bool *serves)
 {
     ort_status *status =
         gops_ort_read_constant(runtime, claim->infos[GOPS_ORT_FILTER], weights, serves);
     *biases = (gops_ort_constant){.count = 0};
-    *serves = *serves && weights->tensor.type == GOPS_F32;
-    if (status == NULL && *serves && claim->infos[GOPS_ORT_BIAS] != NULL) {
+    *serves = *serves && weights->tensor.type == claim->operation.types[GOPS_ORT_FILTER];
+    if (status == NULL && *serves && claim->inputs[GOPS_ORT_BIAS] != NULL) {
         status = gops_ort_read_constant(runtime, claim->infos[GOPS_ORT_BIAS], biases, serves);
-        *serves = *serves && biases->tensor.type == GOPS_F32 && biases->tensor.rank == 1;
+        *serves = *serves && biases->tensor.type == claim->operation.types[GOPS_ORT_BIAS] &&
+                  biases->tensor.rank == 1;
     }
     return status;
 }
@@ -105,6 +126,9 @@ static bool set_weights(gops_ort_member *made, const gops_ort_constant *weights,
         return false;
     }
     made->output = shape.output;
+    if (operation->output_type != (gops_type)0) {
+        made->output.type = operation->output_type;
+    }
     return gops_ort_is_closed(&made->output);
 }
 
@@ -115,14 +139,14 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
     gops_tensor data, residual;
     bool serves;
     *member = NULL;
-    if (claim->operation.output_type != (gops_type)0) {
-        return NULL;
+    for (int i = GOPS_ORT_DATA_ZERO; i < GOPS_ORT_INPUTS; i++) {
+        if (claim->inputs[i] != NULL) { /* they may differ from call to call */
+            return NULL;
+        }
     }
-    ort_status *status =
-        gops_ort_read_fed(runtime, graph, claim->infos[GOPS_ORT_DATA], &data, &serves);
-    if (status == NULL && serves && claim->infos[GOPS_ORT_RESIDUAL] != NULL) {
-        status =
-            gops_ort_read_fed(runtime, graph, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
+    ort_status *status = read_input(runtime, graph, claim, GOPS_ORT_DATA, &data, &serves);
+    if (status == NULL && serves && claim->inputs[GOPS_ORT_RESIDUAL] != NULL) {
+        status = read_input(runtime, graph, claim, GOPS_ORT_RESIDUAL, &residual, &serves);
     }
     if (status == NULL && serves) {
         status = read_weights(runtime, claim, &weights, &biases, &serves);
@@ -147,6 +171,33 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
     } else {
         gops_ort_member_free(made);
     }
+    return NULL;
+}
+
+ort_status *gops_ort_member_of_pool(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    const gops_ort_pool *pool, gops_ort_member **member)
+{
+    gops_ort_claim claim = {.node_count = pool->node_count,
+                            .inputs = {[GOPS_ORT_DATA] = pool->input},
+                            .output = pool->output};
+    gops_tensor data;
+    bool serves;
+    *member = NULL;
+    ort_status *status = gops_ort_read_operand(runtime, graph, pool->info, &data, &serves);
+    if (status != NULL || !serves) {
+        return status;
+    }
+    memcpy(claim.nodes, pool->nodes, pool->node_count * sizeof(void *));
+    gops_ort_member *made = gops_ort_member_make(GOPS_ORT_MAX_POOL, &claim, &data);
+    if (made == NULL) {
+        return gops_ort_no_memory(runtime, "a node");
+    }
+    made->stands_alone = true;
+    made->window = pool->window;
+    for (int i = 0; i < GOPS_ORT_WINDOW_AXES; i++) {
+        made->output.dims[2 + i] = pool->out[i];
+    }
+    *member = made;
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 /*
- * ort_member.h: what a region computes step by step: convolutions and normalizations of f32 with the
+ * ort_member.h: what a region computes step by step: convolutions and normalizations with the
  * nodes that are part of their calls (a claim), and the operators that stand between them.
  *
  * All shapes are those that the model gives, of one image where it leaves the batch open, and weights are
@@ -14,7 +14,7 @@
 #define GROUPOPS_ENGINES_ORT_MEMBER_H
 
 #include "engines/onnxruntime/graph/ort_operation.h"
-#include "engines/onnxruntime/graph/ort_window.h"
+#include "engines/onnxruntime/graph/ort_pool.h"
 
 typedef enum gops_ort_member_kind {
     GOPS_ORT_PLAN,           /* the claim */
@@ -44,7 +44,7 @@ typedef struct gops_ort_member {
     /* The weights and biases of a plan, or scales and biases: of the claim's constants, or made here,
      * all in `made`. filter is the descriptor; biases may be NULL. */
     gops_tensor filter;
-    const float *weights, *biases;
+    const void *weights, *biases;
     float *made;
     bool stands_alone;            /* the provider can claim it without a region */
     int32_t level;                /* gops_ort_members_sort */
@@ -57,10 +57,14 @@ typedef struct gops_ort_member {
     size_t chain; /* in a list: of what was read with it, from 1 up; 0: nothing was */
 } gops_ort_member;
 
-/* Makes a member of a claim of floats whose shapes and weights are known; *member is NULL where they
- * are not. */
+/* Makes a member of a claim of f32, or a quantized one, whose shapes and constants are known; *member is NULL where
+ * they are not. */
 ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                      const gops_ort_claim *claim, gops_ort_member **member);
+
+/* Likewise of a pool of 8-bit integers. */
+ort_status *gops_ort_member_of_pool(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    const gops_ort_pool *pool, gops_ort_member **member);
 
 /* Reads a node that is no claim's, and those that become part of it. *member is NULL if it is none
  * that a region has. */
@@ -124,10 +128,13 @@ ort_status *gops_ort_member_of_instance(const gops_ort_runtime *runtime,
                                         const gops_ort_graph *graph, gops_ort_node *node,
                                         gops_ort_member **member);
 
-/* Whether all dimensions of a tensor of f32 are given and above 0. */
+/* Whether all dimensions of a tensor are given and above 0. */
 bool gops_ort_is_closed(const gops_tensor *tensor);
 /* The tensor of a value that is closed and no constant; *is is false for any other. In a graph whose batch is open,
  * it is that of one image, and values without that batch are none. */
+ort_status *gops_ort_read_operand(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  const ort_value_info *info, gops_tensor *tensor, bool *is);
+/* The same, and *is is false if it is not of f32. */
 ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                               const ort_value_info *info, gops_tensor *tensor, bool *is);
 

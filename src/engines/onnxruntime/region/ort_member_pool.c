@@ -1,7 +1,7 @@
 /* ort_member_pool.c: pools over two axes. */
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/region/ort_member.h"
-#include "engines/onnxruntime/region/ort_pass.h"
+#include "engines/onnxruntime/pass/ort_pass.h"
 
 enum { Y, X };
 

@@ -35,7 +35,7 @@ static ort_status *no_memory(const region *self)
 /* One call, for who leads a team. */
 typedef struct call {
     const region *self;
-    float **bases;
+    unsigned char **bases;
     unsigned char *workspace;
     int64_t images;
     ort_status *status;
@@ -55,15 +55,20 @@ static void run_steps(call *of)
     }
 }
 
+static int64_t bytes_of(const gops_tensor *tensor)
+{
+    return gops_ort_elements(tensor, 0) * (int64_t)gops_type_bytes(tensor->type);
+}
+
 /* Moves what the runtime passed to the next image. */
 static void go_on(const call *of)
 {
     const region *self = of->self;
     for (size_t i = 0; i < self->input_count; i++) {
-        of->bases[1 + i] += gops_ort_elements(&self->inputs[i], 0);
+        of->bases[1 + i] += bytes_of(&self->inputs[i]);
     }
     for (size_t i = 0; i < self->output_count; i++) {
-        of->bases[1 + self->input_count + i] += gops_ort_elements(&self->outputs[i], 0);
+        of->bases[1 + self->input_count + i] += bytes_of(&self->outputs[i]);
     }
 }
 
@@ -95,8 +100,8 @@ static ort_status *check_input(const region *self, size_t number, const gops_ten
                          gops_ort_name_tensor(&expected).text);
 }
 
-static ort_status *find_bases(const region *self, ort_kernel_context *context, float **bases,
-                              int64_t *images)
+static ort_status *find_bases(const region *self, ort_kernel_context *context,
+                              unsigned char **bases, int64_t *images)
 {
     ort_status *status = NULL;
     for (size_t i = 0; i < self->input_count && status == NULL; i++) {
@@ -105,7 +110,7 @@ static ort_status *find_bases(const region *self, ort_kernel_context *context, f
         if (status == NULL) {
             status = check_input(self, i, &input.tensor, images);
         }
-        bases[1 + i] = status == NULL ? (float *)(uintptr_t)input.data : NULL;
+        bases[1 + i] = status == NULL ? (unsigned char *)(uintptr_t)input.data : NULL;
     }
     for (size_t i = 0; i < self->output_count && status == NULL; i++) {
         gops_tensor tensor = self->outputs[i];
@@ -125,7 +130,7 @@ static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_c
         self->team > 0 ? gops_ort_round_up(gops_ort_team_bytes(self->team)) : 0;
     const size_t head =
         team_bytes +
-        gops_ort_round_up((1 + self->input_count + self->output_count) * sizeof(float *));
+        gops_ort_round_up((1 + self->input_count + self->output_count) * sizeof(void *));
     (void)state;
     gops_ort_enter(context, NULL);
     unsigned char *memory =
@@ -137,8 +142,8 @@ static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_c
     if (memory == NULL) {
         status = no_memory(self);
     } else {
-        float **bases = (float **)(void *)(memory + team_bytes);
-        bases[GOPS_ORT_SCRATCH] = (float *)(void *)(memory + head);
+        unsigned char **bases = (unsigned char **)(void *)(memory + team_bytes);
+        bases[GOPS_ORT_SCRATCH] = memory + head;
         call now = {self, bases, memory + head + self->scratch_bytes, 1, NULL};
         now.status = find_bases(self, context, bases, &now.images);
         if (self->team > 0 && now.status == NULL) {
@@ -167,7 +172,7 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
     self->input_count = interface->input_count;
     self->output_count = interface->output_count;
     self->is_open = interface->is_open;
-    self->scratch_bytes = gops_ort_round_up((size_t)layout->scratch * sizeof(float));
+    self->scratch_bytes = gops_ort_round_up((size_t)layout->scratch_bytes);
     ort_status *status = NULL;
     for (size_t i = 0; i < layout->step_count && status == NULL; i++) {
         const gops_ort_placed_step *placed = &layout->steps[i];
@@ -196,7 +201,7 @@ static void make_store(region *self, const gops_ort_members *members)
     for (size_t i = 0; i < members->count; i++) {
         const gops_ort_member *member = members->items[i];
         if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
-            bytes += (size_t)gops_ort_elements(&member->filter, 0) * sizeof(float) + STEP_BYTES;
+            bytes += (size_t)bytes_of(&member->filter) + STEP_BYTES;
         }
     }
     bytes += bytes / 8;

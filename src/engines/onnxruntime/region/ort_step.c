@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static double bytes_of(const gops_tensor *tensor)
+{
+    return (double)(gops_ort_elements(tensor, 0) * (int64_t)gops_type_bytes(tensor->type));
+}
+
 /* How many threads the work of a step is worth: handing some of it to another takes as long as a core
  * takes for half of this, to a thread of a team less. */
 static int32_t worth_threads(const gops_ort_runtime *runtime, double flops, double bytes)
@@ -18,10 +23,16 @@ static int32_t worth_threads(const gops_ort_runtime *runtime, double flops, doub
     return parts >= most ? most : 1 + (int32_t)parts;
 }
 
+static bool is_quantized(const gops_ort_member *member)
+{
+    return member->claim.operation.output_type != (gops_type)0;
+}
+
 static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member *member,
                                int32_t most, gops_ort_step *made, gops_error *error)
 {
     const gops_ort_operation *operation = &member->claim.operation;
+    const double products_a_float = 2; /* of 8 bits, at least, in the time of one of f32 */
     const gops_host host = gops_ort_host(runtime);
     gops_options options = gops_ort_options(runtime, operation, &host);
     const double data = (double)gops_ort_elements(&member->data, 0);
@@ -32,27 +43,29 @@ static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member 
             ? output * weights / (double)gops_ort_channels(operation, &member->filter)
         : operation->kind == GOPS_ORT_DECONV ? data * weights / (double)member->data.dims[1]
                                              : 0;
-    const int32_t worth = worth_threads(runtime, 2 * macs, 4 * (data + output + weights));
+    const int32_t worth = worth_threads(
+        runtime, 2 * macs / (is_quantized(member) ? products_a_float : 1),
+        bytes_of(&member->data) + bytes_of(&member->output) + bytes_of(&member->filter));
     options.threads = made->threads = worth < most ? worth : most;
     return gops_ort_plan_create(operation, &member->data, &member->filter, &options, &made->plan,
                                 error);
 }
 
-/* Keeps the constants that a call reads: biases, and a normalization's scales. Weights are packed. */
-static bool keep_constants(gops_ort_member *member, gops_ort_step *made)
+/* Keeps the constants that a call reads: biases, of f32 or i32, and a normalization's scales. Weights are packed. */
+static bool keep_constants(gops_ort_member *member, const void *biases, gops_ort_step *made)
 {
-    made->biases = member->biases;
+    made->biases = biases;
     if (member->claim.operation.kind == GOPS_ORT_NORM) {
         made->scales = made->made = member->made;
         member->made = NULL;
-    } else if (member->biases != NULL) {
+    } else if (biases != NULL) {
         const size_t bytes =
             (size_t)gops_ort_channels(&member->claim.operation, &member->filter) * sizeof(float);
         made->biases = made->made = malloc(bytes);
         if (made->made == NULL) {
             return false;
         }
-        memcpy(made->made, member->biases, bytes);
+        memcpy(made->made, biases, bytes);
     }
     return true;
 }
@@ -60,23 +73,30 @@ static bool keep_constants(gops_ort_member *member, gops_ort_step *made)
 static ort_status *make_plan(gops_ort_runtime *runtime, gops_ort_member *member, int32_t most,
                              gops_ort_step *made)
 {
+    gops_ort_operation operation = member->claim.operation;
     gops_plan_info info = {.size = sizeof info};
+    const int32_t *rounded = NULL; /* biases */
+    void *folded = NULL;
     gops_error error;
+    if (is_quantized(member) && !gops_ort_fold(&member->claim, &operation, &folded, &rounded)) {
+        return gops_ort_no_memory(runtime, "a node's constants");
+    }
     gops_status status = create_plan(runtime, member, most, made, &error);
     if (status == GOPS_OK) {
         status = gops_plan_get_info(made->plan, &info, &error);
     }
     if (status == GOPS_OK && member->claim.operation.kind != GOPS_ORT_NORM) {
-        status = gops_filter_create(made->plan, member->weights, NULL, &made->filter, &error);
-    }
-    if (status != GOPS_OK) {
-        return gops_ort_refused(runtime, member->claim.nodes[0]->name, &error);
+        status = gops_filter_create(made->plan, member->weights,
+                                    is_quantized(member) ? &operation.quantization : NULL,
+                                    &made->filter, &error);
     }
     made->workspace_bytes = info.workspace_bytes;
-    if (!gops_ort_make_slopes(&member->claim, &made->slopes) || !keep_constants(member, made)) {
-        return gops_ort_no_memory(runtime, "a node's constants");
-    }
-    return NULL;
+    const bool kept = status == GOPS_OK && gops_ort_make_slopes(&member->claim, &made->slopes) &&
+                      keep_constants(member, rounded != NULL ? rounded : member->biases, made);
+    free(folded);
+    return status != GOPS_OK ? gops_ort_refused(runtime, member->claim.nodes[0]->name, &error)
+           : !kept           ? gops_ort_no_memory(runtime, "a node's constants")
+                             : NULL;
 }
 
 static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
@@ -100,13 +120,10 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
     } else if (member->kind == GOPS_ORT_PRODUCT) {
         pass->kind = member->is_gate ? GOPS_ORT_PASS_SCALE : GOPS_ORT_PASS_PRODUCT;
     } else if (member->kind == GOPS_ORT_MAX_POOL || member->kind == GOPS_ORT_AVERAGE_POOL) {
-        const bool averages = member->kind == GOPS_ORT_AVERAGE_POOL;
-        pass->kind = averages ? GOPS_ORT_PASS_SUM : GOPS_ORT_PASS_MAX;
-        pass->window = member->window;
-        pass->factor = averages ? 1 / (float)(pass->window.kernel[0] * pass->window.kernel[1]) : 1;
-        for (int i = 0; i < GOPS_ORT_WINDOW_AXES; i++) {
-            pass->in[i] = data->dims[2 + i];
-            pass->out[i] = member->output.dims[2 + i];
+        *pass = gops_ort_pass_of_pool(&member->window, data, &member->output);
+        if (member->kind == GOPS_ORT_AVERAGE_POOL) {
+            pass->kind = GOPS_ORT_PASS_SUM;
+            pass->factor = 1 / (float)(pass->window.kernel[0] * pass->window.kernel[1]);
         }
     } else {
         pass->kind =
@@ -118,7 +135,7 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         made->made = member->made;
         member->made = NULL;
     }
-    made->threads = worth_threads(runtime, 0, 8 * (double)gops_ort_elements(data, 0));
+    made->threads = worth_threads(runtime, 0, 2 * bytes_of(data));
 }
 
 ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
@@ -143,12 +160,12 @@ typedef struct running {
     gops_ort_pass_operands operands;
 } running;
 
-static running start(const gops_ort_step *of, float *const *bases)
+static running start(const gops_ort_step *of, unsigned char *const *bases)
 {
     return (running){of,
-                     {.data = bases[of->data.base] + of->data.at,
-                      .other = of->has_other ? bases[of->other.base] + of->other.at : NULL,
-                      .output = bases[of->output.base] + of->output.at,
+                     {.data = gops_ort_view_image(&of->data, bases, 0),
+                      .other = of->has_other ? gops_ort_view_image(&of->other, bases, 0) : NULL,
+                      .output = gops_ort_view_image(&of->output, bases, 0),
                       .data_stride = of->data.stride,
                       .other_stride = of->other.stride,
                       .output_stride = of->output.stride}};
@@ -200,7 +217,8 @@ static ort_status *run_plan(gops_ort_runtime *runtime, const char *name, const r
 }
 
 ort_status *gops_ort_step_run(gops_ort_runtime *runtime, const char *name,
-                              const gops_ort_step *step, float *const *bases, void *workspace)
+                              const gops_ort_step *step, unsigned char *const *bases,
+                              void *workspace)
 {
     running now = start(step, bases);
     return step->plan != NULL ? run_plan(runtime, name, &now, workspace)

@@ -3,7 +3,7 @@
 #define GROUPOPS_ENGINES_ORT_STEP_H
 
 #include "engines/onnxruntime/region/ort_layout.h"
-#include "engines/onnxruntime/region/ort_pass.h"
+#include "engines/onnxruntime/pass/ort_pass.h"
 
 typedef struct gops_ort_chunks gops_ort_chunks;
 
@@ -11,8 +11,8 @@ typedef struct gops_ort_step {
     gops_ort_chunks *chunks; /* ort_chunked_step.h; NULL: it has none */
     gops_plan *plan;         /* NULL: a pass */
     gops_packed_filter *filter;
-    float *made; /* scales, biases: what follows points into it */
-    const float *scales, *biases;
+    void *made; /* scales, biases: what follows points into it */
+    const void *scales, *biases;
     void *slopes;
     size_t workspace_bytes;
     gops_ort_pass pass;
@@ -37,6 +37,7 @@ void gops_ort_step_free(gops_ort_step *step);
 /* Runs the step. Bases are those of the call (gops_ort_view); the workspace has at least
  * step->workspace_bytes. `name` is for errors. */
 ort_status *gops_ort_step_run(gops_ort_runtime *runtime, const char *name,
-                              const gops_ort_step *step, float *const *bases, void *workspace);
+                              const gops_ort_step *step, unsigned char *const *bases,
+                              void *workspace);
 
 #endif

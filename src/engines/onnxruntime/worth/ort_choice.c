@@ -230,7 +230,7 @@ static ort_status *choose(weighing *of, size_t count, double *gains, bool *whole
     double worth, worth_in_part = 0;
     ort_status *status = NULL;
     for (size_t i = 0; i < count && status == NULL; i++) {
-        status = weigh(of, i);
+        status = of->items[i].is_certain ? NULL : weigh(of, i);
     }
     if (status != NULL) {
         return status;
@@ -241,7 +241,7 @@ static ort_status *choose(weighing *of, size_t count, double *gains, bool *whole
     }
     const bool *taken = worth_in_part > worth ? part : whole;
     for (size_t i = 0; i < count; i++) {
-        of->items[i].is_taken = taken[i];
+        of->items[i].is_taken = taken[i] || of->items[i].is_certain;
     }
     for (size_t i = 0; i < of->border_count; i++) {
         const gops_ort_border *border = &of->borders[i];
@@ -274,7 +274,7 @@ ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_grap
         status = gops_ort_no_memory(runtime, "a list of nodes");
     } else {
         for (size_t i = 0; i < count; i++) {
-            for (size_t k = 0; k < items[i].node_count; k++) {
+            for (size_t k = 0; k < items[i].node_count && !items[i].is_certain; k++) {
                 of.owner[items[i].nodes[k] - graph->nodes] = i + 1;
             }
         }

@@ -253,14 +253,47 @@ static void weigh_floats(const gops_ort_runtime *runtime, const gops_ort_member 
     item->reorder_ns = has_layout(here, member) ? reorder_ns : 0;
 }
 
+/* Of what computes 8-bit integers. */
+static void weigh_8_bit(const gops_ort_member *member, gops_ort_item *item)
+{
+    const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
+    const gops_ort_operation *operation = &member->claim.operation;
+    item->is_8_bit = true;
+    item->is_certain = here == NULL || operation->types[GOPS_ORT_DATA] != GOPS_U8 ||
+                       operation->types[GOPS_ORT_FILTER] != GOPS_I8;
+    if (!item->is_certain) {
+        item->gain = gain_of_8_bit(here, member) - 2 * gops_ort_rates_here()->call_ns;
+        item->reorder_ns = operation->kind == GOPS_ORT_CONV ? here->reorder_ns : 0;
+    }
+}
+
+static void weigh_8_bit_pool(gops_type type, gops_ort_item *item)
+{
+    const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
+    item->is_8_bit = true;
+    item->is_certain = here == NULL || type != GOPS_U8;
+    item->reorder_ns = here != NULL ? here->reorder_ns : 0;
+}
+
+static bool is_quantized(const gops_ort_operation *operation)
+{
+    return operation->output_type != (gops_type)0;
+}
+
 void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_member *member,
                            gops_ort_item *item)
 {
     *item = (gops_ort_item){.nodes = member->claim.nodes,
                             .node_count = member->claim.node_count,
-                            .region = (size_t)member->level,
                             .chain = member->chain};
-    weigh_floats(runtime, member, item);
+    if (member->kind == GOPS_ORT_MAX_POOL && member->data.type != GOPS_F32) {
+        weigh_8_bit_pool(member->data.type, item);
+    } else if (is_quantized(&member->claim.operation)) {
+        weigh_8_bit(member, item);
+    } else {
+        item->region = (size_t)member->level;
+        weigh_floats(runtime, member, item);
+    }
 }
 
 /* The shapes of a claim as if it were of floats; *known is false where the model does not give them. */
@@ -291,34 +324,27 @@ static ort_status *read_shapes(const gops_ort_runtime *runtime, const gops_ort_c
 }
 
 ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                                 gops_ort_item *item, bool *known)
+                                 gops_ort_item *item)
 {
     const gops_ort_operation *operation = &claim->operation;
-    const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
-    const bool is_8_bit = operation->output_type != (gops_type)0;
     gops_ort_member member = {.kind = GOPS_ORT_PLAN, .claim = *claim};
-    *item = (gops_ort_item){
-        .nodes = claim->nodes, .node_count = claim->node_count, .is_8_bit = is_8_bit};
-    *known = is_8_bit
-                 ? here != NULL && operation->types[GOPS_ORT_DATA] == GOPS_U8 &&
-                       operation->types[GOPS_ORT_FILTER] == GOPS_I8
-                 : operation->kind != GOPS_ORT_NORM && operation->types[GOPS_ORT_DATA] == GOPS_F32;
-    ort_status *status = *known ? read_shapes(runtime, claim, &member, known) : NULL;
-    if (status == NULL && *known && is_8_bit) {
-        item->gain = gain_of_8_bit(here, &member) - 2 * gops_ort_rates_here()->call_ns;
-        item->reorder_ns = operation->kind == GOPS_ORT_CONV ? here->reorder_ns : 0;
-    } else if (status == NULL && *known) {
+    bool known = operation->kind != GOPS_ORT_NORM &&
+                 (is_quantized(operation) || operation->types[GOPS_ORT_DATA] == GOPS_F32);
+    *item = (gops_ort_item){.nodes = claim->nodes, .node_count = claim->node_count};
+    ort_status *status = known ? read_shapes(runtime, claim, &member, &known) : NULL;
+    if (status != NULL || !known) {
+        item->is_8_bit = is_quantized(operation);
+        item->is_certain = true;
+    } else if (is_quantized(operation)) {
+        weigh_8_bit(&member, item);
+    } else {
         weigh_floats(runtime, &member, item);
     }
     return status;
 }
 
-bool gops_ort_weigh_pool(const gops_ort_pool *pool, gops_ort_item *item)
+void gops_ort_weigh_pool(const gops_ort_pool *pool, gops_ort_item *item)
 {
-    const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
-    *item = (gops_ort_item){.nodes = pool->nodes,
-                            .node_count = pool->node_count,
-                            .reorder_ns = here != NULL ? here->reorder_ns : 0,
-                            .is_8_bit = true};
-    return here != NULL && pool->type == GOPS_U8;
+    *item = (gops_ort_item){.nodes = pool->nodes, .node_count = pool->node_count};
+    weigh_8_bit_pool(pool->type, item);
 }

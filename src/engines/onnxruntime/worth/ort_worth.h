@@ -11,13 +11,13 @@
 void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_member *member,
                            gops_ort_item *item);
 
-/* The same of a claim that is a call by itself. Sizes that the model leaves open count as usual ones. *known
- * is false where nothing is known that makes the runtime better: what is no convolution of f32, nor of u8
- * by i8 where the processor has no products of four, or has no shape of weights. */
+/* The same of a claim that is a call by itself. Sizes that the model leaves open count as usual ones. What is no
+ * convolution of f32, nor of u8 by i8 where the processor has no products of four, or has no shape of weights, is
+ * certain. */
 ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                                 gops_ort_item *item, bool *known);
+                                 gops_ort_item *item);
 
 /* And of a pool of 8-bit integers, whose gain is the runtime's reordering of its neighbours. */
-bool gops_ort_weigh_pool(const gops_ort_pool *pool, gops_ort_item *item);
+void gops_ort_weigh_pool(const gops_ort_pool *pool, gops_ort_item *item);
 
 #endif

@@ -1,5 +1,5 @@
 /* ort_pass_window.c: the largest or the sum of each window, by AVX-512 or AVX2 where these are used. */
-#include "engines/onnxruntime/region/ort_pass_window.h"
+#include "engines/onnxruntime/pass/ort_pass_window.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -53,7 +53,7 @@ static inline float larger_one(float one, float other)
 #define EVENS(p) (p)[0]
 #define ODDS(p) (p)[1]
 #define IN_ORDER(v) (v)
-#include "engines/onnxruntime/region/ort_pass_windows.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_windows.inc.h"
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t four_masks __attribute__((vector_size(16)));
@@ -82,7 +82,7 @@ static inline four every_second(const float *of)
 #define EVENS(p) every_second(p)
 #define ODDS(p) every_second((p) + 1)
 #define IN_ORDER(v) (v)
-#include "engines/onnxruntime/region/ort_pass_windows.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_windows.inc.h"
 
 #ifdef __x86_64__
 #define TARGET __attribute__((target("avx2")))
@@ -99,7 +99,7 @@ static inline four every_second(const float *of)
 #define EVENS(p) _mm256_shuffle_ps(LOAD(p), LOAD((p) + LANES), 0x88)
 #define ODDS(p) _mm256_shuffle_ps(LOAD(p), LOAD((p) + LANES), 0xDD)
 #define IN_ORDER(v) _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xD8))
-#include "engines/onnxruntime/region/ort_pass_windows.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_windows.inc.h"
 
 #define TARGET __attribute__((target("avx512f")))
 #define VECTOR __m512
@@ -117,7 +117,7 @@ static inline four every_second(const float *of)
 #define IN_ORDER(v)                                                                                \
     _mm512_castpd_ps(                                                                              \
         _mm512_permutexvar_pd(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), _mm512_castps_pd(v)))
-#include "engines/onnxruntime/region/ort_pass_windows.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_windows.inc.h"
 #endif
 
 typedef void plane_pass(const gops_ort_pass *pass, float *to, const float *plane);
@@ -163,11 +163,12 @@ void gops_ort_pass_windows(const gops_ort_pass *pass, const gops_ort_pass_operan
                            int64_t first, int64_t last)
 {
     plane_pass *const compute = choose(pass);
+    const float *data = operands->data;
+    float *output = operands->output;
     for (int64_t i = first; i < last; i++) {
         const int64_t image = i / pass->channels, channel = i % pass->channels;
         compute(pass,
-                operands->output + image * operands->output_stride +
-                    channel * pass->out[Y] * pass->out[X],
-                operands->data + image * operands->data_stride + channel * pass->plane);
+                output + image * operands->output_stride + channel * pass->out[Y] * pass->out[X],
+                data + image * operands->data_stride + channel * pass->plane);
     }
 }

@@ -1,7 +1,8 @@
 /* ort_pass.c: passes over planes of f32, by AVX2 where that is used. */
-#include "engines/onnxruntime/region/ort_pass.h"
+#include "engines/onnxruntime/pass/ort_pass.h"
 
-#include "engines/onnxruntime/region/ort_pass_window.h"
+#include "engines/onnxruntime/pass/ort_pass_bytes.h"
+#include "engines/onnxruntime/pass/ort_pass_window.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,13 +45,13 @@ static void normalize_far(const gops_ort_pass *pass, float *to, const float *fro
 
 #define TARGET
 #define NAME(symbol) plain_##symbol
-#include "engines/onnxruntime/region/ort_pass.inc.h"
+#include "engines/onnxruntime/pass/ort_pass.inc.h"
 
 /* Without fused multiply-add, so that the bits are the same. */
 #ifdef __x86_64__
 #define TARGET __attribute__((target("avx2")))
 #define NAME(symbol) avx2_##symbol
-#include "engines/onnxruntime/region/ort_pass.inc.h"
+#include "engines/onnxruntime/pass/ort_pass.inc.h"
 #endif
 
 gops_ort_vectors gops_ort_find_vectors(void)
@@ -67,9 +68,32 @@ gops_ort_vectors gops_ort_find_vectors(void)
     return GOPS_ORT_PLAIN;
 }
 
+gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
+                                    const gops_tensor *output)
+{
+    gops_ort_pass pass = {.kind = data->type == GOPS_U8   ? GOPS_ORT_PASS_MAX_U8
+                                  : data->type == GOPS_I8 ? GOPS_ORT_PASS_MAX_I8
+                                                          : GOPS_ORT_PASS_MAX,
+                          .vectors = gops_ort_find_vectors(),
+                          .images = data->dims[0],
+                          .channels = data->dims[1],
+                          .plane = gops_ort_elements(data, 2),
+                          .factor = 1,
+                          .window = *window};
+    for (int i = 0; i < GOPS_ORT_WINDOW_AXES; i++) {
+        pass.in[i] = data->dims[2 + i];
+        pass.out[i] = output->dims[2 + i];
+    }
+    return pass;
+}
+
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last)
 {
+    if (pass->kind == GOPS_ORT_PASS_MAX_U8 || pass->kind == GOPS_ORT_PASS_MAX_I8) {
+        gops_ort_pass_bytes(pass, operands, first, last);
+        return;
+    }
     if (pass->kind == GOPS_ORT_PASS_MAX || pass->kind == GOPS_ORT_PASS_SUM) {
         gops_ort_pass_windows(pass, operands, first, last);
         return;

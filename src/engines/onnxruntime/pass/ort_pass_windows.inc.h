@@ -14,14 +14,14 @@
 #define COMBINE(v, w) LARGER(w, v)
 #define COMBINE_ONE(a, b) larger_one(b, larger_one(a, EMPTY))
 #define EMPTY (-INFINITY)
-#include "engines/onnxruntime/region/ort_pass_window.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_window.inc.h"
 
 #define NAME(symbol) SET(sum_##symbol)
 #define FIRST(v) (v)
 #define COMBINE(v, w) ADD(v, w)
 #define COMBINE_ONE(a, b) ((a) + (b))
 #define EMPTY 0.0f
-#include "engines/onnxruntime/region/ort_pass_window.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_window.inc.h"
 
 #undef TARGET
 #undef VECTOR

@@ -132,12 +132,14 @@ TARGET static void NAME(normalize_all)(const gops_ort_pass *pass,
                                        int64_t last)
 {
     const int64_t blocks = gops_ort_pass_units(pass) / pass->images, pixels = pixels_of(pass);
+    const float *data = operands->data;
+    float *output = operands->output;
     for (int64_t i = first; i < last; i++) {
         const int64_t image = i / blocks, pixel = i % blocks * pixels;
         const int64_t left = pass->plane - pixel;
         NAME(normalize)
-        (pass, operands->output + image * operands->output_stride + pixel,
-         operands->data + image * operands->data_stride + pixel, left < pixels ? left : pixels);
+        (pass, output + image * operands->output_stride + pixel,
+         data + image * operands->data_stride + pixel, left < pixels ? left : pixels);
     }
 }
 
@@ -146,18 +148,18 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
 {
     const int64_t out = pass->kind == GOPS_ORT_PASS_AVERAGE ? 1 : pass->plane;
     const int64_t others = pass->kind == GOPS_ORT_PASS_SCALE ? 1 : pass->plane;
+    const float *data = operands->data, *second = operands->other;
+    float *output = operands->output;
     if (pass->kind == GOPS_ORT_PASS_NORM) {
         NAME(normalize_all)(pass, operands, first, last);
         return;
     }
     for (int64_t i = first; i < last; i++) {
         const int64_t image = i / pass->channels, channel = i % pass->channels;
-        const float *from = operands->data + image * operands->data_stride + channel * pass->plane;
-        float *to = operands->output + image * operands->output_stride + channel * out;
+        const float *from = data + image * operands->data_stride + channel * pass->plane;
+        float *to = output + image * operands->output_stride + channel * out;
         const float *other =
-            operands->other != NULL
-                ? operands->other + image * operands->other_stride + channel * others
-                : NULL;
+            second != NULL ? second + image * operands->other_stride + channel * others : NULL;
         switch (pass->kind) {
         case GOPS_ORT_PASS_COPY:
             memcpy(to + channel * (pass->step - 1) * pass->plane, from,
@@ -185,6 +187,8 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
             break;
         case GOPS_ORT_PASS_NORM:
         case GOPS_ORT_PASS_MAX:
+        case GOPS_ORT_PASS_MAX_U8:
+        case GOPS_ORT_PASS_MAX_I8:
         case GOPS_ORT_PASS_SUM:
             break;
         }

@@ -1,8 +1,8 @@
-/* ort_pass.h: the steps of a region that no plan of the library computes: on f32, plane by plane. */
+/* ort_pass.h: what no plan of the library computes, plane by plane: on f32, but for maxima of 8-bit integers. */
 #ifndef GROUPOPS_ENGINES_ORT_PASS_H
 #define GROUPOPS_ENGINES_ORT_PASS_H
 
-#include "engines/onnxruntime/region/ort_member.h"
+#include "engines/onnxruntime/graph/ort_window.h"
 
 typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_COPY,   /* to every `step`th plane */
@@ -10,6 +10,8 @@ typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_SCALE,  /* data * the plane's number in other */
     GOPS_ORT_PASS_PRODUCT, /* data * other */
     GOPS_ORT_PASS_MAX,     /* of each window, times `factor`, which is 1 */
+    GOPS_ORT_PASS_MAX_U8,
+    GOPS_ORT_PASS_MAX_I8,
     GOPS_ORT_PASS_SUM,     /* of each window, times `factor` */
     GOPS_ORT_PASS_AVERAGE, /* of a plane */
     GOPS_ORT_PASS_NORM,    /* each pixel over its channels, times factors, plus summands */
@@ -41,10 +43,14 @@ typedef struct gops_ort_pass {
 } gops_ort_pass;
 
 typedef struct gops_ort_pass_operands {
-    const float *data, *other; /* other: NULL where there is none */
-    float *output;
+    const void *data, *other; /* other: NULL where there is none */
+    void *output;
     int64_t data_stride, other_stride, output_stride;
 } gops_ort_pass_operands;
+
+/* A maximum of f32 or 8-bit integers, both of whose spatial axes are those of the tensors. */
+gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
+                                    const gops_tensor *output);
 
 /* How much there is to divide: planes, counted over all images, or blocks of pixels. */
 int64_t gops_ort_pass_units(const gops_ort_pass *pass);
@@ -54,7 +60,7 @@ int64_t gops_ort_pass_units(const gops_ort_pass *pass);
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last);
 
-/* Rows of windows may not be longer. */
+/* Rows of windows of f32 may not be longer. */
 enum { GOPS_ORT_MAX_ROW = 4096 };
 
 #endif

@@ -1,0 +1,201 @@
+/*
+ * Random graphs of quantized layers, with the provider and without: the same bits. What the provider takes of them are
+ * regions, in which values of 8 bits share memory, sums are written over what they add, and values are read by several
+ * layers, by other regions and by the runtime. The first region computes two convolutions of floats, too, one before
+ * all that is quantized and one behind it.
+ */
+#include "ort_host.h"
+#include "ort_quantizer.h"
+
+#include "guarded_memory.h"
+#include "harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAPHS = 60, MAX_VALUES = 12, PICTURE = 3, MAX_SIDE = 15, OPSET = 17, NAME_BYTES = 128 };
+
+typedef gops_quantized_value value;
+
+/* A graph that is being drawn. */
+typedef struct drawing {
+    gops_quantizer net;
+    value values[MAX_VALUES];
+    int64_t side[MAX_VALUES];
+    bool read[MAX_VALUES]; /* by a layer */
+    int count;
+} drawing;
+
+static const gops_ort_form forms[] = {
+    {"u8", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false},
+    {"i8", GOPS_ONNX_INT8, GOPS_ONNX_INT8, true, false, false},
+    {"u8, QLinearConv", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, true, false},
+    {"i8, QLinearConv", GOPS_ONNX_INT8, GOPS_ONNX_INT8, false, true, false},
+};
+
+static int draw(drawing *of, int low, int high)
+{
+    return (int)gops_test_random_range(&of->net.random, low, high);
+}
+
+static void keep(drawing *of, value made, int64_t side)
+{
+    of->values[of->count] = made;
+    of->side[of->count++] = side;
+}
+
+static void add_layer(drawing *of)
+{
+    static const int64_t kernels[] = {1, 1, 3};
+    const int from = draw(of, of->count > 2 ? of->count - 3 : 0, of->count - 1);
+    const value *data = &of->values[from];
+    const gops_quantized_activation activation =
+        draw(of, 0, 1) != 0 && !of->net.form->operators ? GOPS_QUANTIZED_RELU : GOPS_QUANTIZED_NONE;
+    of->read[from] = true;
+    if (draw(of, 0, 5) == 0 && of->side[from] > 3) {
+        keep(of, gops_quantizer_pool(&of->net, data, 3), (of->side[from] + 1) / 2);
+        return;
+    }
+    for (int other = of->count - 1; other >= 0 && draw(of, 0, 2) != 0; other--) {
+        if (other != from && of->side[other] == of->side[from] &&
+            of->values[other].channels == data->channels) {
+            of->read[other] = true;
+            keep(of, gops_quantizer_add(&of->net, data, &of->values[other], activation),
+                 of->side[from]);
+            return;
+        }
+    }
+    const bool depthwise = draw(of, 0, 3) == 0;
+    const int64_t channels = depthwise || draw(of, 0, 1) == 0 ? data->channels : 4 * draw(of, 1, 9);
+    const gops_quantized_layer layer = {
+        channels, kernels[draw(of, 0, 2)], 1, depthwise ? data->channels : 1, activation, false};
+    keep(of, gops_quantizer_convolve(&of->net, data, layer), of->side[from]);
+}
+
+/* Half of each number, which is exact. */
+static value halve(drawing *of, const value *data)
+{
+    static const float halves[] = {0.5F, 0.5F, 0.5F};
+    static const int64_t dims[] = {PICTURE, 1, 1, 1};
+    const value weights = gops_quantizer_next(&of->net), made = gops_quantizer_next(&of->net);
+    gops_onnx_build_constant(&of->net.builder, weights.name, GOPS_ONNX_FLOAT, 4, dims, halves,
+                             sizeof halves);
+    gops_onnx_build_node(&of->net.builder, "Conv", made.name,
+                         (const char *[]){data->name, weights.name}, 2);
+    gops_onnx_build_int(&of->net.builder, "group", PICTURE);
+    return made;
+}
+
+/* Flattens a value and adds it to the list of what becomes y. */
+static void give_out(drawing *of, const value *floats, const char **names, char *rooms, int *count)
+{
+    const value flat = gops_quantizer_apply(&of->net, "Flatten", floats);
+    char *name = rooms + (size_t)*count * sizeof flat.name;
+    memcpy(name, flat.name, sizeof flat.name);
+    names[(*count)++] = name;
+}
+
+/* What nothing reads is given out, and some of the others. */
+static void end(drawing *of, const value *half, gops_onnx_buffer *model)
+{
+    char rooms[(MAX_VALUES + 1) * GOPS_QUANTIZER_NAME_BYTES];
+    const char *names[MAX_VALUES + 1];
+    const int64_t open[] = {GOPS_ONNX_BATCH, -1};
+    int count = 0;
+    const value floats = halve(of, half);
+    give_out(of, &floats, names, rooms, &count);
+    for (int i = 0; i < of->count; i++) {
+        if (!of->read[i] || draw(of, 0, 4) == 0) {
+            const value real = gops_quantizer_dequantize(&of->net, &of->values[i]);
+            give_out(of, &real, names, rooms, &count);
+        }
+    }
+    gops_onnx_build_node(&of->net.builder, "Concat", "y", names, count);
+    gops_onnx_build_int(&of->net.builder, "axis", 1);
+    gops_onnx_build_output(&of->net.builder, "y", GOPS_ONNX_FLOAT, 2, open);
+    gops_test_check(gops_onnx_build_end(&of->net.builder, model), "no memory for a model");
+}
+
+/* Whether both give the same bits. */
+static bool compare(const gops_onnx_buffer *model, const gops_ort_tensor *input, bool is_i8,
+                    const gops_ort_layers *layers, const char *what)
+{
+    ort_session *sessions[2] = {NULL, NULL};
+    ort_value *outputs[2] = {NULL, NULL};
+    gops_tensor tensors[2];
+    bool works = true;
+    for (int with = 0; with < 2 && works; with++) {
+        const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL,
+                                                    ORT_OPTIMIZE_ALL, 2, is_i8};
+        works = gops_ort_works(gops_ort_open(model, &settings, &sessions[with]), what) &&
+                gops_ort_works(gops_ort_run(sessions[with], input, 1, &outputs[with]), what);
+    }
+    if (works) {
+        const void *expected = gops_ort_values(outputs[0], &tensors[0]);
+        const void *got = gops_ort_values(outputs[1], &tensors[1]);
+        const int convolutions = gops_ort_claimed_of(sessions[1], "Conv") +
+                                 gops_ort_claimed_of(sessions[1], "QLinearConv");
+        const int expected_convolutions = layers->convolutions + 2;
+        works = gops_test_check(convolutions == expected_convolutions,
+                                "%s: %d of %d convolutions are claimed", what, convolutions,
+                                expected_convolutions) &&
+                gops_test_check(memcmp(&tensors[0], &tensors[1], sizeof tensors[0]) == 0 &&
+                                    memcmp(expected, got,
+                                           (size_t)(tensors[0].dims[0] * tensors[0].dims[1]) *
+                                               sizeof(float)) == 0,
+                                "%s: the outputs differ", what);
+    }
+    for (int with = 0; with < 2; with++) {
+        gops_ort_load()->release_value(outputs[with]);
+        gops_ort_load()->release_session(sessions[with]);
+    }
+    return works;
+}
+
+static bool check_graph(int number)
+{
+    const gops_ort_form *form = &forms[number % (int)(sizeof forms / sizeof forms[0])];
+    drawing of = {.net = {.form = form,
+                          .random = gops_test_random_start(gops_test_seed(), (uint64_t)number)}};
+    const bool is_open = draw(&of, 0, 1) != 0;
+    const int64_t side = draw(&of, 4, MAX_SIDE), images = draw(&of, 1, 3);
+    const int64_t dims[] = {images, PICTURE, side, side};
+    const int64_t given[] = {is_open ? GOPS_ONNX_BATCH : images, PICTURE, side, side};
+    float data[3 * PICTURE * MAX_SIDE * MAX_SIDE];
+    const gops_ort_tensor input = {"x", ORT_FLOAT, 4, dims, data};
+    const value picture = {.name = "x"};
+    char what[NAME_BYTES];
+    gops_onnx_buffer model;
+    gops_onnx_build(&of.net.builder, OPSET);
+    gops_onnx_build_input(&of.net.builder, "x", GOPS_ONNX_FLOAT, 4, given);
+    keep(&of, gops_quantizer_choose(&of.net, GOPS_QUANTIZED_NONE, PICTURE), side);
+    gops_quantizer_quantize(&of.net, &picture, &of.values[0]);
+    const value half = halve(&of, &picture);
+    for (int i = draw(&of, 3, MAX_VALUES - 1); i > 0; i--) {
+        add_layer(&of);
+    }
+    end(&of, &half, &model);
+    gops_test_random_fill(&of.net.random, GOPS_F32, data, images * PICTURE * side * side);
+    snprintf(what, sizeof what, "graph %d: %s, %d images of %d x %d%s", number, form->name,
+             (int)images, (int)side, (int)side, is_open ? ", the batch is open" : "");
+    const bool same =
+        compare(&model, &input, form->activations == GOPS_ONNX_INT8, &of.net.layers, what);
+    free(model.bytes);
+    return same;
+}
+
+static void graphs(void)
+{
+    gops_ort_load();
+    for (int i = 0; i < GRAPHS && check_graph(i); i++) {
+    }
+}
+
+int main(void)
+{
+    const gops_test_case cases[] = {{"graphs", graphs}, {NULL, NULL}};
+    const int status = gops_test_main("ONNX Runtime, graphs of quantized layers", cases);
+    gops_ort_unload();
+    return status;
+}
