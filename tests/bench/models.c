@@ -9,10 +9,9 @@
  * --claim=all it takes what loses by the estimate too. A file has an input "x" of SHAPE, as 1,3,224,224, and
  * an output "y". With GROUPOPS_ORT_PROFILE=PREFIX the runtime writes profiles of its nodes.
  */
-#include "common/clock.h"
 #include "common/tool_error.h"
 #include "numbers.h"
-#include "ort_host.h"
+#include "ort_turns.h"
 
 #include "elements.h"
 #include "guarded_memory.h"
@@ -51,26 +50,6 @@ static bool read_file(const char *path, gops_onnx_buffer *model)
     return gops_test_check(whole, "%s was not read to its end", path);
 }
 
-/* Milliseconds of the fastest of some runs; INFINITY after a failure. */
-static double run_turn(ort_session *session, const gops_ort_tensor *input)
-{
-    enum { MAX_RUNS = 20 };
-    const double enough = 60; /* ms */
-    double least = INFINITY, all = 0;
-    for (int run = 0; run < MAX_RUNS && all < enough; run++) {
-        ort_value *output = NULL;
-        const double start = gops_clock_ms();
-        if (!gops_ort_works(gops_ort_run(session, input, 1, &output), "a run")) {
-            return INFINITY;
-        }
-        const double took = gops_clock_ms() - start;
-        gops_ort_load()->release_value(output);
-        least = fmin(least, took);
-        all += took;
-    }
-    return least;
-}
-
 static double difference(ort_session *const *sessions, const gops_ort_tensor *input)
 {
     ort_value *outputs[2] = {NULL, NULL};
@@ -96,7 +75,7 @@ static void compare(const char *name, const gops_onnx_buffer *model, const gops_
                     int threads, int rounds)
 {
     ort_session *sessions[2] = {NULL, NULL};
-    double least[2] = {INFINITY, INFINITY};
+    double least[2];
     bool works = true;
     for (int with = 0; with < 2 && works; with++) {
         const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL,
@@ -105,13 +84,7 @@ static void compare(const char *name, const gops_onnx_buffer *model, const gops_
     }
     if (works) {
         const double error = difference(sessions, input);
-        /* For seconds the cores of a virtual machine may lie far apart: then two threads take twice as long. */
-        const int turns = threads > 1 ? 3 * rounds : rounds;
-        for (int round = 0; round < turns; round++) {
-            for (int with = 0; with < 2; with++) {
-                least[with] = fmin(least[with], run_turn(sessions[with], input));
-            }
-        }
+        gops_ort_take_turns(sessions, input, threads, rounds, least);
         printf("| %s | %d | %.2f | %.2f | %.2f | %d | %.1g |\n", name, threads, least[0], least[1],
                least[0] / least[1], gops_ort_claimed(sessions[1], false), error);
         fflush(stdout);

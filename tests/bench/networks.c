@@ -1,14 +1,12 @@
 /* networks.c: quantized networks in ONNX Runtime, without the provider and with it, in turns: the
  * least time of each, and the first over the second. */
-#include "common/clock.h"
-#include "ort_host.h"
+#include "ort_turns.h"
 #include "ort_quantized.h"
 
 #include "guarded_memory.h"
 #include "harness.h"
 #include "random_numbers.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,26 +34,6 @@ static int rounds(void)
     return given != NULL ? atoi(given) : USUAL;
 }
 
-static bool measure(ort_session *const *sessions, const gops_ort_tensor *input, double *least)
-{
-    enum { RUNS = 3 }; /* of a turn */
-    least[0] = least[1] = INFINITY;
-    for (int round = 0; round < rounds(); round++) {
-        for (int with = 0; with < 2; with++) {
-            for (int run = 0; run < RUNS; run++) {
-                ort_value *output = NULL;
-                const double start = gops_clock_ms();
-                if (!gops_ort_works(gops_ort_run(sessions[with], input, 1, &output), "a run")) {
-                    return false;
-                }
-                least[with] = fmin(least[with], gops_clock_ms() - start);
-                gops_ort_load()->release_value(output);
-            }
-        }
-    }
-    return true;
-}
-
 static void compare(const char *name, const gops_ort_form *form, const gops_onnx_buffer *model,
                     const gops_ort_tensor *input, int threads)
 {
@@ -68,7 +46,8 @@ static void compare(const char *name, const gops_ort_form *form, const gops_onnx
                                                     form->activations == GOPS_ONNX_INT8};
         works = gops_ort_works(gops_ort_open(model, &settings, &sessions[with]), name);
     }
-    if (works && measure(sessions, input, least)) {
+    if (works) {
+        gops_ort_take_turns(sessions, input, threads, rounds(), least);
         printf("| %s | %s | %d | %.2f | %.2f | %.2f |\n", name, form->name, threads, least[0],
                least[1], least[0] / least[1]);
         fflush(stdout);
