@@ -99,6 +99,28 @@ static void store_added(const gops_implicit_item *item, int64_t element, const u
     plan->kernels->post_ops->requantize->add(&added, &item->sum);
 }
 
+/* Has the lines of `count` channels of the output come to this core while tiles multiply; where boxes have gaps, those
+ * of about the same pixels. A residual may lie there that another core read last, and each first store would wait for
+ * it: with two threads 128 -> 512 on 28x28 took 1.09 times as long (Zen 5, cores of different dies). Compilers leave
+ * out calls that do nothing but __builtin_prefetch; what processors have no prefetchw take it for no operation. */
+static void prefetch_added(const gops_implicit_item *item, int64_t first, int64_t c, int64_t count)
+{
+#ifdef __x86_64__
+    const int64_t pixels = item->plan->conv.output_pixels, step = item->runs.step;
+    const int64_t begin = item->element % pixels + first * step;
+    const int64_t some = gops_min(item->pass.count * step, pixels - begin);
+    for (int64_t i = c; i < c + count; i++) {
+        const unsigned char *line =
+            gops_output_at(item->plan, item->job, item->element + i * pixels + first * step);
+        for (int64_t k = 0; k < some; k += GOPS_CACHE_LINE) {
+            __asm__ volatile("prefetchw %0" : : "m"(line[k]));
+        }
+    }
+#else
+    (void)item, (void)first, (void)c, (void)count;
+#endif
+}
+
 /* Stores the sums of the pass in the channels form, those of the item's channels c to
  * c + count - 1. */
 static void store_channels_form(const gops_implicit_item *item, int64_t first, int64_t c,
@@ -271,6 +293,9 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
         work->weights = weights;
         weights += mr * p->depth * pass->bytes;
         place_sums(item, c, to_output);
+        if (item->adds) {
+            prefetch_added(item, first, c, count);
+        }
         gops_implicit_multiply(pass);
         if (item->windows) {
             const gops_lanes_rows of = {
