@@ -73,6 +73,27 @@ static void add_layer(drawing *of)
     keep(of, gops_quantizer_convolve(&of->net, data, layer), of->side[from]);
 }
 
+/* The sums of a ConvInteger, as floats. */
+static value convolve_codes(drawing *of, const value *data)
+{
+    enum { TO = 5, LIMIT = 63, TAPS = 9, MAX_WEIGHTS = TO * 36 * TAPS };
+    const int64_t dims[] = {TO, data->channels, 3, 3}, count = TO * data->channels * TAPS;
+    signed char numbers[MAX_WEIGHTS];
+    for (int64_t i = 0; i < count; i++) {
+        numbers[i] = (signed char)draw(of, -LIMIT, LIMIT);
+    }
+    const value weights = gops_quantizer_next(&of->net), sums = gops_quantizer_next(&of->net);
+    gops_onnx_build_constant(&of->net.builder, weights.name, GOPS_ONNX_INT8, 4, dims, numbers,
+                             (size_t)count);
+    gops_onnx_build_node(&of->net.builder, "ConvInteger", sums.name,
+                         (const char *[]){data->name, weights.name}, 2);
+    gops_onnx_build_ints(&of->net.builder, "pads", (const int64_t[]){1, 1, 1, 1}, 4);
+    const value made = gops_quantizer_apply(&of->net, "Cast", &sums);
+    gops_onnx_build_int(&of->net.builder, "to", GOPS_ONNX_FLOAT);
+    of->net.layers.convolutions++;
+    return made;
+}
+
 /* Half of each number, which is exact. */
 static value halve(drawing *of, const value *data)
 {
@@ -99,12 +120,16 @@ static void give_out(drawing *of, const value *floats, const char **names, char 
 /* What nothing reads is given out, and some of the others. */
 static void end(drawing *of, const value *half, gops_onnx_buffer *model)
 {
-    char rooms[(MAX_VALUES + 1) * GOPS_QUANTIZER_NAME_BYTES];
-    const char *names[MAX_VALUES + 1];
+    char rooms[(MAX_VALUES + 2) * GOPS_QUANTIZER_NAME_BYTES];
+    const char *names[MAX_VALUES + 2];
     const int64_t open[] = {GOPS_ONNX_BATCH, -1};
     int count = 0;
     const value floats = halve(of, half);
     give_out(of, &floats, names, rooms, &count);
+    if (of->net.form->activations == GOPS_ONNX_UINT8) { /* the runtime's has no other data */
+        const value sums = convolve_codes(of, &of->values[draw(of, 0, of->count - 1)]);
+        give_out(of, &sums, names, rooms, &count);
+    }
     for (int i = 0; i < of->count; i++) {
         if (!of->read[i] || draw(of, 0, 4) == 0) {
             const value real = gops_quantizer_dequantize(&of->net, &of->values[i]);
@@ -135,7 +160,8 @@ static bool compare(const gops_onnx_buffer *model, const gops_ort_tensor *input,
         const void *expected = gops_ort_values(outputs[0], &tensors[0]);
         const void *got = gops_ort_values(outputs[1], &tensors[1]);
         const int convolutions = gops_ort_claimed_of(sessions[1], "Conv") +
-                                 gops_ort_claimed_of(sessions[1], "QLinearConv");
+                                 gops_ort_claimed_of(sessions[1], "QLinearConv") +
+                                 gops_ort_claimed_of(sessions[1], "ConvInteger");
         const int expected_convolutions = layers->convolutions + 2;
         works = gops_test_check(convolutions == expected_convolutions,
                                 "%s: %d of %d convolutions are claimed", what, convolutions,
