@@ -22,8 +22,8 @@ static const subject subjects[] = {
 };
 
 static const gops_ort_form forms[] = {
-    {"u8", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false},
-    {"i8", GOPS_ONNX_INT8, GOPS_ONNX_INT8, true, false, false},
+    {"u8", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false, false},
+    {"i8", GOPS_ONNX_INT8, GOPS_ONNX_INT8, true, false, false, false},
 };
 
 /* How many turns each has: GROUPOPS_BENCH_ROUNDS, or 5. */

@@ -212,7 +212,8 @@ static void fail_region(fail_start *start, long *faults, long *refused)
 /* Convolutions, a sum and a pool of 8-bit integers. */
 static void fail_quantized_region(fail_start *start, long *faults, long *refused)
 {
-    static const gops_ort_form form = {"u8", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false};
+    static const gops_ort_form form = {
+        .activations = GOPS_ONNX_UINT8, .weights = GOPS_ONNX_INT8, .per_channel = true};
     static const gops_quantized_layer layer = {3, 3, 1, 1, GOPS_QUANTIZED_RELU, false};
     static float x[3 * 7 * 9];
     const int64_t dims[] = {1, 3, 7, 9};

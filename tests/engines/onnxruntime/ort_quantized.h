@@ -14,6 +14,7 @@ typedef struct gops_ort_form {
     /* All scales are powers of two, so that floats that are summed in any order are exact, and so are
      * their quotients. */
     bool powers_of_two;
+    bool real_biases; /* of f32, between Dequantize- and QuantizeLinear */
 } gops_ort_form;
 
 typedef struct gops_ort_extent {

@@ -182,6 +182,18 @@ static void put_filter(network *net, const layer *of, int64_t from, weights *mad
     free(integers);
 }
 
+static void put_real_bias(network *net, const layer *of, weights *made)
+{
+    float *bias = gops_test_allocate((size_t)of->to * sizeof *bias);
+    made->bias = gops_quantizer_next(net);
+    for (int64_t c = 0; c < of->to; c++) {
+        bias[c] = (float)gops_quantizer_draw(net, -0.3, 0.3);
+    }
+    gops_onnx_build_constant(&net->builder, made->bias.name, GOPS_ONNX_FLOAT, 1, &of->to, bias,
+                             (size_t)of->to * sizeof *bias);
+    free(bias);
+}
+
 static void put_bias(network *net, const layer *of, float data_scale, weights *made)
 {
     int32_t *bias = gops_test_allocate((size_t)of->to * sizeof *bias);
@@ -231,7 +243,9 @@ static void convolve_floats(network *net, const value *data, const layer *of, co
     gops_onnx_build_node(&net->builder, "DequantizeLinear", filter.name,
                          (const char *[]){by->filter.name, by->scale, by->zero}, 3);
     gops_onnx_build_int(&net->builder, "axis", of->transposed ? 1 : 0);
-    const value bias = dequantize_bias(net, of, data->scale, by), made = gops_quantizer_next(net);
+    const value bias =
+        net->form->real_biases ? by->bias : dequantize_bias(net, of, data->scale, by);
+    const value made = gops_quantizer_next(net);
     gops_onnx_build_node(&net->builder, of->transposed ? "ConvTranspose" : "Conv", made.name,
                          (const char *[]){floats.name, filter.name, bias.name}, 3);
     put_attributes(net, of);
@@ -259,7 +273,11 @@ gops_quantized_value gops_quantizer_convolve(gops_quantizer *net, const value *d
     weights by;
     const value made = gops_quantizer_choose(net, of.activation, of.to);
     put_filter(net, &of, data->channels, &by);
-    put_bias(net, &of, data->scale, &by);
+    if (net->form->real_biases) {
+        put_real_bias(net, &of, &by);
+    } else {
+        put_bias(net, &of, data->scale, &by);
+    }
     (net->form->operators && !of.transposed ? convolve_integers : convolve_floats)(net, data, &of,
                                                                                    &by, &made);
     net->layers.convolutions++;

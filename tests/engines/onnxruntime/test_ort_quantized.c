@@ -12,11 +12,11 @@
 #include <string.h>
 
 static const gops_ort_form forms[] = {
-    {"u8, i8 weights per channel", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false},
-    {"i8, i8 weights per channel", GOPS_ONNX_INT8, GOPS_ONNX_INT8, true, false, false},
-    {"u8, u8 weights", GOPS_ONNX_UINT8, GOPS_ONNX_UINT8, false, false, false},
-    {"u8, QLinearConv", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, true, false},
-    {"i8, QLinearConv", GOPS_ONNX_INT8, GOPS_ONNX_INT8, false, true, false},
+    {"u8, i8 weights per channel", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false, false},
+    {"i8, i8 weights per channel", GOPS_ONNX_INT8, GOPS_ONNX_INT8, true, false, false, false},
+    {"u8, u8 weights", GOPS_ONNX_UINT8, GOPS_ONNX_UINT8, false, false, false, false},
+    {"u8, QLinearConv", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, true, false, false},
+    {"i8, QLinearConv", GOPS_ONNX_INT8, GOPS_ONNX_INT8, false, true, false, false},
 };
 
 static bool is_same(ort_value *alone, ort_value *ours, const char *what)

@@ -1,12 +1,13 @@
 /*
  * Random graphs of quantized layers, with the provider and without: the same bits. What the provider takes of them are
  * regions, in which values of 8 bits share memory, sums are written over what they add, and values are read by several
- * layers, by other regions and by the runtime. The first region computes two convolutions of floats, too, one before
+ * layers, by other regions and by the runtime, and some pairs of layers are computed by chunks. The first region computes two convolutions of floats, too, one before
  * all that is quantized and one behind it.
  */
 #include "ort_host.h"
 #include "ort_quantizer.h"
 
+#include "elements.h"
 #include "guarded_memory.h"
 #include "harness.h"
 
@@ -28,10 +29,11 @@ typedef struct drawing {
 } drawing;
 
 static const gops_ort_form forms[] = {
-    {"u8", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false},
-    {"i8", GOPS_ONNX_INT8, GOPS_ONNX_INT8, true, false, false},
-    {"u8, QLinearConv", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, true, false},
-    {"i8, QLinearConv", GOPS_ONNX_INT8, GOPS_ONNX_INT8, false, true, false},
+    {"u8", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false, false},
+    {"u8, biases of f32", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, false, false, true},
+    {"i8", GOPS_ONNX_INT8, GOPS_ONNX_INT8, true, false, false, false},
+    {"u8, QLinearConv", GOPS_ONNX_UINT8, GOPS_ONNX_INT8, true, true, false, false},
+    {"i8, QLinearConv", GOPS_ONNX_INT8, GOPS_ONNX_INT8, false, true, false, false},
 };
 
 static int draw(drawing *of, int low, int high)
@@ -45,6 +47,18 @@ static void keep(drawing *of, value made, int64_t side)
     of->side[of->count++] = side;
 }
 
+/* A pair that a region computes by chunks, unless something else reads what lies between. */
+static void add_pair(drawing *of, int from, gops_quantized_activation activation)
+{
+    enum { WIDE = 48 };
+    const gops_quantized_layer expand = {WIDE, 1, 1, 1, activation, false};
+    const gops_quantized_layer depthwise = {WIDE, 3, 1 + draw(of, 0, 1), WIDE, activation, false};
+    const int64_t side = (of->side[from] + depthwise.stride - 1) / depthwise.stride;
+    of->read[from] = of->read[of->count] = true;
+    keep(of, gops_quantizer_convolve(&of->net, &of->values[from], expand), of->side[from]);
+    keep(of, gops_quantizer_convolve(&of->net, &of->values[of->count - 1], depthwise), side);
+}
+
 static void add_layer(drawing *of)
 {
     static const int64_t kernels[] = {1, 1, 3};
@@ -53,6 +67,10 @@ static void add_layer(drawing *of)
     const gops_quantized_activation activation =
         draw(of, 0, 1) != 0 && !of->net.form->operators ? GOPS_QUANTIZED_RELU : GOPS_QUANTIZED_NONE;
     of->read[from] = true;
+    if (draw(of, 0, 4) == 0 && of->count + 2 <= MAX_VALUES) {
+        add_pair(of, from, activation);
+        return;
+    }
     if (draw(of, 0, 5) == 0 && of->side[from] > 3) {
         keep(of, gops_quantizer_pool(&of->net, data, 3), (of->side[from] + 1) / 2);
         return;
@@ -76,7 +94,7 @@ static void add_layer(drawing *of)
 /* The sums of a ConvInteger, as floats. */
 static value convolve_codes(drawing *of, const value *data)
 {
-    enum { TO = 5, LIMIT = 63, TAPS = 9, MAX_WEIGHTS = TO * 36 * TAPS };
+    enum { TO = 5, LIMIT = 63, TAPS = 9, MAX_WEIGHTS = TO * 48 * TAPS };
     const int64_t dims[] = {TO, data->channels, 3, 3}, count = TO * data->channels * TAPS;
     signed char numbers[MAX_WEIGHTS];
     for (int64_t i = 0; i < count; i++) {
@@ -142,35 +160,40 @@ static void end(drawing *of, const value *half, gops_onnx_buffer *model)
     gops_test_check(gops_onnx_build_end(&of->net.builder, model), "no memory for a model");
 }
 
-/* Whether both give the same bits. */
+static bool are_same(ort_value *const *outputs)
+{
+    gops_tensor tensors[2];
+    const void *expected = gops_ort_values(outputs[0], &tensors[0]);
+    const void *got = gops_ort_values(outputs[1], &tensors[1]);
+    return memcmp(&tensors[0], &tensors[1], sizeof tensors[0]) == 0 &&
+           memcmp(expected, got, (size_t)gops_test_elements(&tensors[0]) * sizeof(float)) == 0;
+}
+
+/* Whether both give the same bits, at any level with the provider. What is left to the runtime, as a sum of two pools,
+ * is one of integers at the highest level alone. */
 static bool compare(const gops_onnx_buffer *model, const gops_ort_tensor *input, bool is_i8,
-                    const gops_ort_layers *layers, const char *what)
+                    int level, const gops_ort_layers *layers, const char *what)
 {
     ort_session *sessions[2] = {NULL, NULL};
     ort_value *outputs[2] = {NULL, NULL};
-    gops_tensor tensors[2];
     bool works = true;
     for (int with = 0; with < 2 && works; with++) {
         const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL,
-                                                    ORT_OPTIMIZE_ALL, 2, is_i8};
+                                                    with ? level : ORT_OPTIMIZE_ALL, 2, is_i8};
         works = gops_ort_works(gops_ort_open(model, &settings, &sessions[with]), what) &&
                 gops_ort_works(gops_ort_run(sessions[with], input, 1, &outputs[with]), what);
     }
     if (works) {
-        const void *expected = gops_ort_values(outputs[0], &tensors[0]);
-        const void *got = gops_ort_values(outputs[1], &tensors[1]);
         const int convolutions = gops_ort_claimed_of(sessions[1], "Conv") +
                                  gops_ort_claimed_of(sessions[1], "QLinearConv") +
                                  gops_ort_claimed_of(sessions[1], "ConvInteger");
-        const int expected_convolutions = layers->convolutions + 2;
-        works = gops_test_check(convolutions == expected_convolutions,
-                                "%s: %d of %d convolutions are claimed", what, convolutions,
-                                expected_convolutions) &&
-                gops_test_check(memcmp(&tensors[0], &tensors[1], sizeof tensors[0]) == 0 &&
-                                    memcmp(expected, got,
-                                           (size_t)(tensors[0].dims[0] * tensors[0].dims[1]) *
-                                               sizeof(float)) == 0,
-                                "%s: the outputs differ", what);
+        const int sums = gops_ort_claimed_of(sessions[1], "Add") +
+                         gops_ort_claimed_of(sessions[1], "QLinearAdd");
+        const int expected = layers->convolutions + 2;
+        works = gops_test_check(convolutions == expected, "%s: %d of %d convolutions are claimed",
+                                what, convolutions, expected) &&
+                ((level != ORT_OPTIMIZE_ALL && sums != layers->additions) ||
+                 gops_test_check(are_same(outputs), "%s: the outputs differ", what));
     }
     for (int with = 0; with < 2; with++) {
         gops_ort_load()->release_value(outputs[with]);
@@ -185,6 +208,7 @@ static bool check_graph(int number)
     drawing of = {.net = {.form = form,
                           .random = gops_test_random_start(gops_test_seed(), (uint64_t)number)}};
     const bool is_open = draw(&of, 0, 1) != 0;
+    const int level = draw(&of, 0, 1) != 0 ? ORT_OPTIMIZE_ALL : ORT_OPTIMIZE_NONE;
     const int64_t side = draw(&of, 4, MAX_SIDE), images = draw(&of, 1, 3);
     const int64_t dims[] = {images, PICTURE, side, side};
     const int64_t given[] = {is_open ? GOPS_ONNX_BATCH : images, PICTURE, side, side};
@@ -198,15 +222,16 @@ static bool check_graph(int number)
     keep(&of, gops_quantizer_choose(&of.net, GOPS_QUANTIZED_NONE, PICTURE), side);
     gops_quantizer_quantize(&of.net, &picture, &of.values[0]);
     const value half = halve(&of, &picture);
-    for (int i = draw(&of, 3, MAX_VALUES - 1); i > 0; i--) {
+    for (int values = draw(&of, 4, MAX_VALUES); of.count < values;) {
         add_layer(&of);
     }
     end(&of, &half, &model);
     gops_test_random_fill(&of.net.random, GOPS_F32, data, images * PICTURE * side * side);
-    snprintf(what, sizeof what, "graph %d: %s, %d images of %d x %d%s", number, form->name,
-             (int)images, (int)side, (int)side, is_open ? ", the batch is open" : "");
+    snprintf(what, sizeof what, "graph %d: %s, %d images of %d x %d%s, level %d", number,
+             form->name, (int)images, (int)side, (int)side, is_open ? ", the batch is open" : "",
+             level);
     const bool same =
-        compare(&model, &input, form->activations == GOPS_ONNX_INT8, &of.net.layers, what);
+        compare(&model, &input, form->activations == GOPS_ONNX_INT8, level, &of.net.layers, what);
     free(model.bytes);
     return same;
 }

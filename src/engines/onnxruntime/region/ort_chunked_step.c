@@ -21,6 +21,16 @@ struct gops_ort_chunks {
     size_t between_bytes, workspace_bytes; /* of a thread */
 };
 
+/* The values of channels `start` to start + count - 1, unless all have one. */
+static void take_channels(gops_ort_constant *of, int64_t start, int64_t count)
+{
+    if (of->count > 1) {
+        of->values =
+            (const unsigned char *)of->values + (size_t)start * gops_type_bytes(of->tensor.type);
+        of->count = count;
+    }
+}
+
 /* The member for one image, and for `count` items from `start` on, on the filter's axis: output channels
  * of its only group, or groups of one input channel. Shares the member's constants. */
 static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t start,
@@ -33,13 +43,16 @@ static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t 
     part.data.dims[0] = part.output.dims[0] = 1;
     part.data.dims[1] = axis == 0 ? count : part.data.dims[1];
     part.output.dims[1] = part.claim.channels = count * channels;
-    part.weights =
-        (const float *)member->weights + start * gops_ort_elements(&member->filter, axis + 1);
-    part.biases = member->biases != NULL ? (const float *)member->biases + start * channels : NULL;
-    if (part.claim.slopes.count > 1) {
-        part.claim.slopes.values = (const float *)part.claim.slopes.values + start * channels;
-        part.claim.slopes.count = count * channels;
+    part.weights = (const unsigned char *)member->weights +
+                   start * gops_ort_elements(&member->filter, axis + 1) *
+                       (int64_t)gops_type_bytes(member->filter.type);
+    if (member->biases != NULL) { /* of f32 or i32 */
+        part.biases = (const float *)member->biases + start * channels;
     }
+    take_channels(&part.claim.filter_scales, start * channels, count * channels);
+    take_channels(&part.claim.filter_zero_points, start * channels, count * channels);
+    take_channels(&part.claim.real_bias, start * channels, count * channels);
+    take_channels(&part.claim.slopes, start * channels, count * channels);
     return part;
 }
 
@@ -61,17 +74,17 @@ static ort_status *make_chunk(gops_ort_runtime *runtime, const gops_ort_placed_s
     const int64_t count = gops_ort_chunk_start(placed->member, number + 1) - start;
     gops_ort_member first = part_of(placed->member, CHANNELS, start, count);
     gops_ort_member second = part_of(placed->second, GROUPS, start, count);
-    const int64_t element_bytes = sizeof(float);
-    const gops_ort_view data = {.base = DATA, .element_bytes = element_bytes};
+    const int64_t element_bytes = (int64_t)gops_type_bytes(first.output.type);
+    const gops_ort_view data = {.base = DATA, .element_bytes = placed->inputs[0].element_bytes};
     const gops_ort_view between = {.base = BETWEEN, .element_bytes = element_bytes};
     const gops_ort_view output = {
         .base = OUTPUT,
-        .element_bytes = element_bytes,
+        .element_bytes = placed->output.element_bytes,
         .at = start * placed->second->filter.dims[CHANNELS] *
               gops_ort_elements(&placed->second->output, 2),
     };
     const size_t bytes =
-        gops_ort_round_up((size_t)gops_ort_elements(&first.output, 0) * sizeof(float));
+        gops_ort_round_up((size_t)(gops_ort_elements(&first.output, 0) * element_bytes));
     chunks->between_bytes = chunks->between_bytes < bytes ? bytes : chunks->between_bytes;
     ort_status *status = make(runtime, &first, &data, &between, chunks, &made->first);
     return status != NULL ? status

@@ -15,7 +15,7 @@ enum {
 static bool is_conv(const gops_ort_member *member)
 {
     return member->kind == GOPS_ORT_PLAN && !member->is_affine && member->input_count == 1 &&
-           member->claim.operation.kind == GOPS_ORT_CONV && member->data.type == GOPS_F32;
+           member->claim.operation.kind == GOPS_ORT_CONV;
 }
 
 static bool is_pointwise(const gops_ort_member *member)
@@ -49,7 +49,7 @@ static bool is_read_by_next(const gops_ort_members *members, const gops_ort_inte
 
 static int64_t image_bytes(const gops_tensor *tensor)
 {
-    return gops_ort_elements(tensor, 1) * (int64_t)sizeof(float);
+    return gops_ort_elements(tensor, 1) * (int64_t)gops_type_bytes(tensor->type);
 }
 
 static int64_t units_of(const gops_ort_member *member)
