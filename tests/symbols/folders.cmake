@@ -32,7 +32,7 @@ set(also_tool/npy/element.c types/small_float.h)
 # Caches as its plans see them; the provider holds the library.
 set(also_engines/onnxruntime/region/ort_chunks.c base/machine.h)
 set(seen "")
-foreach(folder runtime graph call region worth provider)
+foreach(folder runtime graph pass call region worth provider)
   list(APPEND seen engines/onnxruntime/${folder})
   set(uses_engines/onnxruntime/${folder} ${seen})
 endforeach()

@@ -101,7 +101,7 @@ static void store_added(const gops_implicit_item *item, int64_t element, const u
 
 /* Has the lines of `count` channels of the output come to this core while tiles multiply; where boxes have gaps, those
  * of about the same pixels. A residual may lie there that another core read last, and each first store would wait for
- * it: with two threads 128 -> 512 on 28x28 took 1.09 times as long (Zen 5, cores of different dies). Compilers leave
+ * it: with two threads 128 -> 512 on 28x28 took 1.18 times as long (Zen 5, cores of different dies). Compilers leave
  * out calls that do nothing but __builtin_prefetch; what processors have no prefetchw take it for no operation. */
 static void prefetch_added(const gops_implicit_item *item, int64_t first, int64_t c, int64_t count)
 {

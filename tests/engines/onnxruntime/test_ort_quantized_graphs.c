@@ -1,8 +1,8 @@
 /*
  * Random graphs of quantized layers, with the provider and without: the same bits. What the provider takes of them are
  * regions, in which values of 8 bits share memory, sums are written over what they add, and values are read by several
- * layers, by other regions and by the runtime, and some pairs of layers are computed by chunks. The first region computes two convolutions of floats, too, one before
- * all that is quantized and one behind it.
+ * layers, by other regions and by the runtime, and some pairs of layers are computed by chunks. The first region
+ * computes two convolutions of floats, too, one before all that is quantized and one behind it.
  */
 #include "ort_host.h"
 #include "ort_quantizer.h"

@@ -231,7 +231,7 @@ ort_status *gops_ort_describe_packing(const gops_ort_compute *self, const gops_o
     const gops_ort_input *zero_points = &inputs[GOPS_ORT_FILTER_ZERO];
     *quantization = operation->quantization;
     *weights = (gops_ort_weights){inputs[GOPS_ORT_FILTER].data,
-                                  operation->output_type != 0 ? quantization : NULL};
+                                  gops_ort_is_quantized(operation) ? quantization : NULL};
     if (zero_points->data != NULL) {
         quantization->filter_zero_points = zero_points->data;
         quantization->filter_zero_points_count = gops_ort_elements(&zero_points->tensor, 0);

@@ -72,7 +72,7 @@ gops_options gops_ort_options(const gops_ort_runtime *runtime, const gops_ort_op
         .host = host,
         .output_type = operation->output_type,
         .residual_type =
-            operation->output_type != 0 ? operation->types[GOPS_ORT_RESIDUAL] : (gops_type)0,
+            gops_ort_is_quantized(operation) ? operation->types[GOPS_ORT_RESIDUAL] : (gops_type)0,
         .activation = operation->activation,
         .accuracy = runtime->accuracy,
         .residual_after_activation = operation->residual_after_activation,

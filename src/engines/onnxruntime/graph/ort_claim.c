@@ -244,15 +244,15 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
     }
     const gops_ort_claim bare = *claim;
     bool can_go_on = true;
-    if (bare.operation.output_type == 0 &&
+    if (!gops_ort_is_quantized(&bare.operation) &&
         (status = gops_ort_claim_qdq(runtime, graph, claim)) != NULL) {
         return status;
     }
-    if (claim->operation.output_type == 0) {
+    if (!gops_ort_is_quantized(&claim->operation)) {
         return gops_ort_add_post_ops(runtime, graph, claim);
     }
     status = gops_ort_claim_sum(runtime, graph, claim);
-    if (status == NULL && bare.operation.output_type == 0) {
+    if (status == NULL && !gops_ort_is_quantized(&bare.operation)) {
         status = gops_ort_serves_readers(runtime, graph, claim, &can_go_on);
     }
     if (status == NULL && !can_go_on) {

@@ -42,6 +42,11 @@ typedef struct gops_ort_operation {
     gops_quantization quantization; /* its arrays are set by gops_ort_fold */
 } gops_ort_operation;
 
+static inline bool gops_ort_is_quantized(const gops_ort_operation *operation)
+{
+    return operation->output_type != (gops_type)0;
+}
+
 enum {
     /* Conv with three DequantizeLinear, activation, QuantizeLinear; then Add with two, and both. */
     GOPS_ORT_MAX_NODES = 11,

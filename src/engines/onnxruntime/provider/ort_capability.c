@@ -47,7 +47,7 @@ static ort_status *tell(const claiming *of, const char *first, const char *last,
     if (of->logger == NULL) {
         return NULL;
     }
-    int length =
+    const int length =
         snprintf(line, sizeof line, "groupops %s %zu nodes from \"%s\" on to the last of \"%s\"",
                  is_taken ? "takes" : "leaves", count, first, last);
     if (gain != 0 && (size_t)length < sizeof line) { /* 0: none was weighed */

@@ -43,9 +43,8 @@ static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t 
     part.data.dims[0] = part.output.dims[0] = 1;
     part.data.dims[1] = axis == 0 ? count : part.data.dims[1];
     part.output.dims[1] = part.claim.channels = count * channels;
-    part.weights = (const unsigned char *)member->weights +
-                   start * gops_ort_elements(&member->filter, axis + 1) *
-                       (int64_t)gops_type_bytes(member->filter.type);
+    part.weights =
+        (const unsigned char *)member->weights + start * gops_ort_bytes(&member->filter, axis + 1);
     if (member->biases != NULL) { /* of f32 or i32 */
         part.biases = (const float *)member->biases + start * channels;
     }

@@ -47,11 +47,6 @@ static bool is_read_by_next(const gops_ort_members *members, const gops_ort_inte
     return is;
 }
 
-static int64_t image_bytes(const gops_tensor *tensor)
-{
-    return gops_ort_elements(tensor, 1) * (int64_t)gops_type_bytes(tensor->type);
-}
-
 static int64_t units_of(const gops_ort_member *member)
 {
     return (member->output.dims[1] + UNIT - 1) / UNIT;
@@ -61,8 +56,9 @@ static int64_t units_of(const gops_ort_member *member)
 static int64_t count_chunks(const gops_ort_member *first, const gops_ort_member *second)
 {
     const int64_t images = first->data.dims[0], channels = first->output.dims[1];
-    const int64_t data = image_bytes(&first->data), between = image_bytes(&first->output);
-    const int64_t of_channel = (between + image_bytes(&second->output)) / channels;
+    const int64_t data = gops_ort_bytes(&first->data, 1),
+                  between = gops_ort_bytes(&first->output, 1);
+    const int64_t of_channel = (between + gops_ort_bytes(&second->output, 1)) / channels;
     const int64_t cache = gops_machine_read().l2_bytes, threads = gops_ort_processors();
     const int64_t units = units_of(first);
     const bool pays = images * between > cache || between / channels <= GOPS_PAGE_BYTES;

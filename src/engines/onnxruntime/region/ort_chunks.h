@@ -16,7 +16,7 @@
  * class, 2 MB of cache) two threads take with chunks 0.75 of the time for 40 -> 240 channels of 28x28 with
  * hard swish and 0.78 for 160 -> 960 of 7x7, where one thread takes 0.75, as the activation finds its input
  * in a nearer cache. 16 -> 64 of 112x112, whose outputs 1x1 layers prefetch, takes as long either way. Of 8 bits the
- * 16 pairs of a MobileNet v2 take two threads 0.62 to 0.87 (AMD EPYC, Zen 5, cores of different dies), one 0.99 to 1.09.
+ * 16 pairs of a MobileNet v2 take two threads 0.62 to 0.87, one 0.99 to 1.09 (AMD EPYC, Zen 5).
  *
  * A chunk costs: the first convolution lays out its data for each anew, which each core reads whole, and
  * its tiles have fewer channels to share a pixel. Planes of several pages whose tensor fits the cache gain

@@ -56,10 +56,9 @@ static value *find(const making *of, const char *name)
 static value *add(making *of, const char *name, const gops_tensor *tensor)
 {
     value *made = &of->values[of->value_count++];
-    const int64_t bytes = (int64_t)gops_type_bytes(tensor->type);
-    *made = (value){.name = name, .tensor = *tensor, .bytes = gops_ort_elements(tensor, 0) * bytes};
+    *made = (value){.name = name, .tensor = *tensor, .bytes = gops_ort_bytes(tensor, 0)};
     made->view.stride = gops_ort_elements(tensor, 1);
-    made->view.element_bytes = bytes;
+    made->view.element_bytes = (int64_t)gops_type_bytes(tensor->type);
     return made;
 }
 

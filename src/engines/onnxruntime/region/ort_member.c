@@ -60,7 +60,7 @@ static ort_status *read_input(const gops_ort_runtime *runtime, const gops_ort_gr
                               bool *serves)
 {
     const gops_type type =
-        claim->operation.output_type != (gops_type)0 ? claim->operation.types[which] : GOPS_F32;
+        gops_ort_is_quantized(&claim->operation) ? claim->operation.types[which] : GOPS_F32;
     ort_status *status = gops_ort_read_operand(runtime, graph, claim->infos[which], tensor, serves);
     *serves = *serves && tensor->type == type;
     return status;
@@ -126,7 +126,7 @@ static bool set_weights(gops_ort_member *made, const gops_ort_constant *weights,
         return false;
     }
     made->output = shape.output;
-    if (operation->output_type != (gops_type)0) {
+    if (gops_ort_is_quantized(operation)) {
         made->output.type = operation->output_type;
     }
     return gops_ort_is_closed(&made->output);

@@ -55,20 +55,15 @@ static void run_steps(call *of)
     }
 }
 
-static int64_t bytes_of(const gops_tensor *tensor)
-{
-    return gops_ort_elements(tensor, 0) * (int64_t)gops_type_bytes(tensor->type);
-}
-
 /* Moves what the runtime passed to the next image. */
 static void go_on(const call *of)
 {
     const region *self = of->self;
     for (size_t i = 0; i < self->input_count; i++) {
-        of->bases[1 + i] += bytes_of(&self->inputs[i]);
+        of->bases[1 + i] += gops_ort_bytes(&self->inputs[i], 0);
     }
     for (size_t i = 0; i < self->output_count; i++) {
-        of->bases[1 + self->input_count + i] += bytes_of(&self->outputs[i]);
+        of->bases[1 + self->input_count + i] += gops_ort_bytes(&self->outputs[i], 0);
     }
 }
 
@@ -201,7 +196,7 @@ static void make_store(region *self, const gops_ort_members *members)
     for (size_t i = 0; i < members->count; i++) {
         const gops_ort_member *member = members->items[i];
         if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
-            bytes += (size_t)bytes_of(&member->filter) + STEP_BYTES;
+            bytes += (size_t)gops_ort_bytes(&member->filter, 0) + STEP_BYTES;
         }
     }
     bytes += bytes / 8;

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double bytes_of(const gops_tensor *tensor)
-{
-    return (double)(gops_ort_elements(tensor, 0) * (int64_t)gops_type_bytes(tensor->type));
-}
-
 /* How many threads the work of a step is worth: handing some of it to another takes as long as a core
  * takes for half of this, to a thread of a team less. */
 static int32_t worth_threads(const gops_ort_runtime *runtime, double flops, double bytes)
@@ -21,11 +16,6 @@ static int32_t worth_threads(const gops_ort_runtime *runtime, double flops, doub
     const double parts = (flops / flops_a_ns + bytes / bytes_a_ns) / worth_ns;
     const int32_t most = gops_ort_processors();
     return parts >= most ? most : 1 + (int32_t)parts;
-}
-
-static bool is_quantized(const gops_ort_member *member)
-{
-    return member->claim.operation.output_type != (gops_type)0;
 }
 
 static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member *member,
@@ -44,8 +34,9 @@ static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member 
         : operation->kind == GOPS_ORT_DECONV ? data * weights / (double)member->data.dims[1]
                                              : 0;
     const int32_t worth = worth_threads(
-        runtime, 2 * macs / (is_quantized(member) ? products_a_float : 1),
-        bytes_of(&member->data) + bytes_of(&member->output) + bytes_of(&member->filter));
+        runtime, 2 * macs / (gops_ort_is_quantized(operation) ? products_a_float : 1),
+        (double)(gops_ort_bytes(&member->data, 0) + gops_ort_bytes(&member->output, 0) +
+                 gops_ort_bytes(&member->filter, 0)));
     options.threads = made->threads = worth < most ? worth : most;
     return gops_ort_plan_create(operation, &member->data, &member->filter, &options, &made->plan,
                                 error);
@@ -78,7 +69,8 @@ static ort_status *make_plan(gops_ort_runtime *runtime, gops_ort_member *member,
     const int32_t *rounded = NULL; /* biases */
     void *folded = NULL;
     gops_error error;
-    if (is_quantized(member) && !gops_ort_fold(&member->claim, &operation, &folded, &rounded)) {
+    if (gops_ort_is_quantized(&operation) &&
+        !gops_ort_fold(&member->claim, &operation, &folded, &rounded)) {
         return gops_ort_no_memory(runtime, "a node's constants");
     }
     gops_status status = create_plan(runtime, member, most, made, &error);
@@ -86,9 +78,10 @@ static ort_status *make_plan(gops_ort_runtime *runtime, gops_ort_member *member,
         status = gops_plan_get_info(made->plan, &info, &error);
     }
     if (status == GOPS_OK && member->claim.operation.kind != GOPS_ORT_NORM) {
-        status = gops_filter_create(made->plan, member->weights,
-                                    is_quantized(member) ? &operation.quantization : NULL,
-                                    &made->filter, &error);
+        status =
+            gops_filter_create(made->plan, member->weights,
+                               gops_ort_is_quantized(&operation) ? &operation.quantization : NULL,
+                               &made->filter, &error);
     }
     made->workspace_bytes = info.workspace_bytes;
     const bool kept = status == GOPS_OK && gops_ort_make_slopes(&member->claim, &made->slopes) &&
@@ -135,7 +128,7 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         made->made = member->made;
         member->made = NULL;
     }
-    made->threads = worth_threads(runtime, 0, 2 * bytes_of(data));
+    made->threads = worth_threads(runtime, 0, 2 * (double)gops_ort_bytes(data, 0));
 }
 
 ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,

@@ -385,6 +385,11 @@ int64_t gops_ort_elements(const gops_tensor *tensor, int32_t from)
     return count;
 }
 
+int64_t gops_ort_bytes(const gops_tensor *tensor, int32_t from)
+{
+    return gops_ort_elements(tensor, from) * (int64_t)gops_type_bytes(tensor->type);
+}
+
 /* The state is the compute info itself: the runtime makes one for each claim and session. */
 static ort_status *create_state(ort_compute_info *info, ort_compute_context *context, void **state)
 {

@@ -72,6 +72,8 @@ typedef struct gops_ort_words {
 gops_ort_words gops_ort_name_tensor(const gops_tensor *tensor);
 /* The product of the dimensions from axis `from` on. */
 int64_t gops_ort_elements(const gops_tensor *tensor, int32_t from);
+/* Their bytes. */
+int64_t gops_ort_bytes(const gops_tensor *tensor, int32_t from);
 
 /* What the runtime calls for a claim, a pool or a region, which keeps nothing between its calls: the first member of
  * each. */

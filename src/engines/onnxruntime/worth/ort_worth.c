@@ -275,11 +275,6 @@ static void weigh_8_bit_pool(gops_type type, gops_ort_item *item)
     item->reorder_ns = here != NULL ? here->reorder_ns : 0;
 }
 
-static bool is_quantized(const gops_ort_operation *operation)
-{
-    return operation->output_type != (gops_type)0;
-}
-
 void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_member *member,
                            gops_ort_item *item)
 {
@@ -288,7 +283,7 @@ void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_membe
                             .chain = member->chain};
     if (member->kind == GOPS_ORT_MAX_POOL && member->data.type != GOPS_F32) {
         weigh_8_bit_pool(member->data.type, item);
-    } else if (is_quantized(&member->claim.operation)) {
+    } else if (gops_ort_is_quantized(&member->claim.operation)) {
         weigh_8_bit(member, item);
     } else {
         item->region = (size_t)member->level;
@@ -329,13 +324,13 @@ ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort
     const gops_ort_operation *operation = &claim->operation;
     gops_ort_member member = {.kind = GOPS_ORT_PLAN, .claim = *claim};
     bool known = operation->kind != GOPS_ORT_NORM &&
-                 (is_quantized(operation) || operation->types[GOPS_ORT_DATA] == GOPS_F32);
+                 (gops_ort_is_quantized(operation) || operation->types[GOPS_ORT_DATA] == GOPS_F32);
     *item = (gops_ort_item){.nodes = claim->nodes, .node_count = claim->node_count};
     ort_status *status = known ? read_shapes(runtime, claim, &member, &known) : NULL;
     if (status != NULL || !known) {
-        item->is_8_bit = is_quantized(operation);
+        item->is_8_bit = gops_ort_is_quantized(operation);
         item->is_certain = true;
-    } else if (is_quantized(operation)) {
+    } else if (gops_ort_is_quantized(operation)) {
         weigh_8_bit(&member, item);
     } else {
         weigh_floats(runtime, &member, item);
