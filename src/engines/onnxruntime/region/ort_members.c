@@ -31,13 +31,26 @@ ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_membe
     return NULL;
 }
 
+/* Whether the node reads what was quantized, and is no part of a claim: between DequantizeLinear and QuantizeLinear the
+ * runtime makes a node of integers of it, with other bits. */
+static bool reads_dequantized(const gops_ort_graph *graph, const gops_ort_node *node)
+{
+    for (size_t i = 0; i < node->input_count; i++) {
+        const gops_ort_node *writer = gops_ort_writer(graph, node->input_names[i]);
+        if (writer != NULL && strcmp(writer->type, "DequantizeLinear") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                   gops_ort_members *members)
 {
     ort_status *status = NULL;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         gops_ort_member *member = NULL;
-        if (!graph->nodes[i].claimed) {
+        if (!graph->nodes[i].claimed && !reads_dequantized(graph, &graph->nodes[i])) {
             status = gops_ort_member_of_node(runtime, graph, &graph->nodes[i], &member);
         }
         if (status == NULL && member != NULL) {
