@@ -139,7 +139,7 @@ static gops_ort_layers build_unet(const gops_ort_form *form, const gops_ort_exte
     for (int level = DEPTH - 1; level >= 0; level--) {
         const int64_t width = extent->width << level;
         data = gops_quantizer_convolve(&net, &data, (layer){width, 2, 2, 1, NONE, true});
-        data = gops_quantizer_join(&net, &kept[level], &data);
+        data = gops_quantizer_join(&net, (const value *const[]){&kept[level], &data}, 2, false);
         for (int i = 0; i < repeats; i++) {
             data = gops_quantizer_convolve(&net, &data, (layer){width, 3, 1, 1, RELU, false});
         }

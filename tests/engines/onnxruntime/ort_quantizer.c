@@ -332,16 +332,73 @@ gops_quantized_value gops_quantizer_pool(gops_quantizer *net, const value *data,
     return made;
 }
 
-gops_quantized_value gops_quantizer_join(gops_quantizer *net, const value *one, const value *other)
+static bool have_scale(const value *const *operands, int count, const value *of)
 {
-    const value made =
-        gops_quantizer_choose(net, GOPS_QUANTIZED_RELU, one->channels + other->channels);
-    const value first = gops_quantizer_dequantize(net, one),
-                second = gops_quantizer_dequantize(net, other), joined = gops_quantizer_next(net);
-    gops_onnx_build_node(&net->builder, "Concat", joined.name,
-                         (const char *[]){first.name, second.name}, 2);
+    bool have = true;
+    for (int i = 0; i < count; i++) {
+        have = have && operands[i]->scale == of->scale && operands[i]->zero == of->zero;
+    }
+    return have;
+}
+
+static void join_integers(network *net, const value *const *operands, int count, const value *made)
+{
+    enum { EACH = 3, INPUTS = 2 + EACH * GOPS_QUANTIZER_OPERANDS };
+    char names[INPUTS][2 * NAME_BYTES];
+    const char *inputs[INPUTS];
+    put_parameters(net, made);
+    for (int i = 0; i < INPUTS; i++) {
+        inputs[i] = names[i];
+    }
+    name_parameters(made, names[0], names[1]);
+    for (int i = 0; i < count; i++) {
+        snprintf(names[2 + EACH * i], sizeof names[0], "%s", operands[i]->name);
+        name_parameters(operands[i], names[3 + EACH * i], names[4 + EACH * i]);
+    }
+    gops_onnx_build_node(&net->builder, "QLinearConcat", made->name, inputs, 2 + EACH * count);
+    gops_onnx_build_domain(&net->builder, "com.microsoft");
+}
+
+static void join_floats(network *net, const value *const *operands, int count, const value *made)
+{
+    value floats[GOPS_QUANTIZER_OPERANDS];
+    const char *names[GOPS_QUANTIZER_OPERANDS];
+    for (int i = 0; i < count; i++) {
+        floats[i] = gops_quantizer_dequantize(net, operands[i]);
+        names[i] = floats[i].name;
+    }
+    const value joined = gops_quantizer_next(net);
+    gops_onnx_build_node(&net->builder, "Concat", joined.name, names, count);
     gops_onnx_build_int(&net->builder, "axis", 1);
+    gops_quantizer_quantize(net, &joined, made);
+}
+
+/* Operators on integers join those of one scale as they are. */
+gops_quantized_value gops_quantizer_join(gops_quantizer *net, const value *const *operands,
+                                         int count, bool keeps_scale)
+{
+    value made = gops_quantizer_choose(net, GOPS_QUANTIZED_RELU, 0);
+    for (int i = 0; i < count; i++) {
+        made.channels += operands[i]->channels;
+    }
+    if (keeps_scale) {
+        made.scale = operands[0]->scale;
+        made.zero = operands[0]->zero;
+    }
     net->layers.joins++;
-    gops_quantizer_quantize(net, &joined, &made);
+    if (!net->form->operators) {
+        join_floats(net, operands, count, &made);
+    } else if (!have_scale(operands, count, &made)) {
+        join_integers(net, operands, count, &made);
+        gops_onnx_build_int(&net->builder, "axis", 1);
+    } else {
+        const char *names[GOPS_QUANTIZER_OPERANDS];
+        for (int i = 0; i < count; i++) {
+            names[i] = operands[i]->name;
+        }
+        put_parameters(net, &made);
+        gops_onnx_build_node(&net->builder, "Concat", made.name, names, count);
+        gops_onnx_build_int(&net->builder, "axis", 1);
+    }
     return made;
 }

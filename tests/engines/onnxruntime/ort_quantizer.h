@@ -5,7 +5,7 @@
 #include "ort_quantized.h"
 #include "random_numbers.h"
 
-enum { GOPS_QUANTIZER_NAME_BYTES = 32 };
+enum { GOPS_QUANTIZER_NAME_BYTES = 32, GOPS_QUANTIZER_OPERANDS = 10 };
 
 typedef struct gops_quantizer {
     gops_onnx_builder builder;
@@ -63,7 +63,9 @@ gops_quantized_value gops_quantizer_add(gops_quantizer *to, const gops_quantized
                                         gops_quantized_activation of);
 gops_quantized_value gops_quantizer_pool(gops_quantizer *to, const gops_quantized_value *data,
                                          int64_t kernel);
-gops_quantized_value gops_quantizer_join(gops_quantizer *to, const gops_quantized_value *one,
-                                         const gops_quantized_value *other);
+/* Of not more than GOPS_QUANTIZER_OPERANDS; with the first one's scale and zero point, or others. */
+gops_quantized_value gops_quantizer_join(gops_quantizer *to,
+                                         const gops_quantized_value *const *operands, int count,
+                                         bool keeps_scale);
 
 #endif

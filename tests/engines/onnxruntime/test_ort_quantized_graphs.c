@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { GRAPHS = 60, MAX_VALUES = 12, PICTURE = 3, MAX_SIDE = 15, OPSET = 17, NAME_BYTES = 128 };
+enum { MAX_CHANNELS = 48 };
 
 typedef gops_quantized_value value;
 
@@ -50,13 +51,32 @@ static void keep(drawing *of, value made, int64_t side)
 /* A pair that a region computes by chunks, unless something else reads what lies between. */
 static void add_pair(drawing *of, int from, gops_quantized_activation activation)
 {
-    enum { WIDE = 48 };
-    const gops_quantized_layer expand = {WIDE, 1, 1, 1, activation, false};
-    const gops_quantized_layer depthwise = {WIDE, 3, 1 + draw(of, 0, 1), WIDE, activation, false};
+    const gops_quantized_layer expand = {MAX_CHANNELS, 1, 1, 1, activation, false};
+    const gops_quantized_layer depthwise = {MAX_CHANNELS, 3,          1 + draw(of, 0, 1),
+                                            MAX_CHANNELS, activation, false};
     const int64_t side = (of->side[from] + depthwise.stride - 1) / depthwise.stride;
     of->read[from] = of->read[of->count] = true;
     keep(of, gops_quantizer_convolve(&of->net, &of->values[from], expand), of->side[from]);
     keep(of, gops_quantizer_convolve(&of->net, &of->values[of->count - 1], depthwise), side);
+}
+
+/* The channels of the value and of others as large, in any order, the same one twice too. */
+static value join(drawing *of, int from)
+{
+    const value *operands[GOPS_QUANTIZER_OPERANDS];
+    const int count = draw(of, 1, GOPS_QUANTIZER_OPERANDS);
+    int64_t channels = 0;
+    int joined = 0;
+    for (int which = from; joined < count; which = draw(of, 0, of->count - 1)) {
+        which = of->side[which] == of->side[from] ? which : from;
+        channels += of->values[which].channels;
+        if (channels > MAX_CHANNELS) {
+            break;
+        }
+        operands[joined++] = &of->values[which];
+        of->read[which] = true;
+    }
+    return gops_quantizer_join(&of->net, operands, joined, draw(of, 0, 1) != 0);
 }
 
 static void add_layer(drawing *of)
@@ -73,6 +93,10 @@ static void add_layer(drawing *of)
     }
     if (draw(of, 0, 5) == 0 && of->side[from] > 3) {
         keep(of, gops_quantizer_pool(&of->net, data, 3), (of->side[from] + 1) / 2);
+        return;
+    }
+    if (draw(of, 0, 4) == 0) {
+        keep(of, join(of, from), of->side[from]);
         return;
     }
     for (int other = of->count - 1; other >= 0 && draw(of, 0, 2) != 0; other--) {
@@ -94,7 +118,7 @@ static void add_layer(drawing *of)
 /* The sums of a ConvInteger, as floats. */
 static value convolve_codes(drawing *of, const value *data)
 {
-    enum { TO = 5, LIMIT = 63, TAPS = 9, MAX_WEIGHTS = TO * 48 * TAPS };
+    enum { TO = 5, LIMIT = 63, TAPS = 9, MAX_WEIGHTS = TO * MAX_CHANNELS * TAPS };
     const int64_t dims[] = {TO, data->channels, 3, 3}, count = TO * data->channels * TAPS;
     signed char numbers[MAX_WEIGHTS];
     for (int64_t i = 0; i < count; i++) {

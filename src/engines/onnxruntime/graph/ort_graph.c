@@ -65,6 +65,12 @@ static ort_status *read_values(const gops_ort_runtime *runtime, gops_ort_node *n
     return gops_ort_value_names(runtime, node->outputs, node->output_count, node->output_names);
 }
 
+/* Operators on integers that ONNX lacks. */
+static bool is_quantized(const char *type)
+{
+    return strcmp(type, "QLinearAdd") == 0 || strcmp(type, "QLinearConcat") == 0;
+}
+
 static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_node *node)
 {
     const ort_api *api = runtime->api;
@@ -77,7 +83,7 @@ static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_node *nod
         return status;
     }
     if (domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0 &&
-        (strcmp(domain, "com.microsoft") != 0 || strcmp(node->type, "QLinearAdd") != 0)) {
+        (strcmp(domain, "com.microsoft") != 0 || !is_quantized(node->type))) {
         node->type = "";
     }
     return read_values(runtime, node);

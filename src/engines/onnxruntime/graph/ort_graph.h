@@ -9,7 +9,7 @@
 typedef struct gops_ort_node {
     const ort_node *handle;
     const char *name;
-    /* "" for an operator of another domain than ONNX's own, except QLinearAdd, which ONNX lacks. */
+    /* "" for an operator of another domain than ONNX's own, except QLinearAdd and QLinearConcat. */
     const char *type;
     int version;
     size_t input_count;

@@ -48,8 +48,10 @@ static inline bool gops_ort_is_quantized(const gops_ort_operation *operation)
 }
 
 enum {
-    /* Conv with three DequantizeLinear, activation, QuantizeLinear; then Add with two, and both. */
-    GOPS_ORT_MAX_NODES = 11,
+    /* A convolution has 11: Conv with three DequantizeLinear, activation, QuantizeLinear; then Add with two, and both.
+     * A Concat has one for each operand, and two more. */
+    GOPS_ORT_MAX_OPERANDS = 64,
+    GOPS_ORT_MAX_NODES = GOPS_ORT_MAX_OPERANDS + 2,
     GOPS_ORT_MAX_NODE_INPUTS = 9, /* QLinearConv */
 };
 

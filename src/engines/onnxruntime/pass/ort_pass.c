@@ -1,7 +1,8 @@
-/* ort_pass.c: passes over planes of f32, by AVX2 where that is used. */
+/* ort_pass.c: which loops compute a pass; those over planes of f32, by AVX2 where that is used. */
 #include "engines/onnxruntime/pass/ort_pass.h"
 
 #include "engines/onnxruntime/pass/ort_pass_bytes.h"
+#include "engines/onnxruntime/pass/ort_pass_codes.h"
 #include "engines/onnxruntime/pass/ort_pass_window.h"
 
 #include <math.h>
@@ -58,7 +59,11 @@ gops_ort_vectors gops_ort_find_vectors(void)
 {
 #ifdef __x86_64__
     const char *isa = gops_isa();
-    if (isa != NULL && (strncmp(isa, "avx512", strlen("avx512")) == 0 || strcmp(isa, "amx") == 0)) {
+    if (isa != NULL && (strcmp(isa, "avx512vbmi") == 0 || strcmp(isa, "avx512bf16") == 0 ||
+                        strcmp(isa, "amx") == 0)) {
+        return GOPS_ORT_VBMI;
+    }
+    if (isa != NULL && strncmp(isa, "avx512", strlen("avx512")) == 0) {
         return GOPS_ORT_AVX512;
     }
     if (isa != NULL && strncmp(isa, "avx2", strlen("avx2")) == 0) {
@@ -92,6 +97,10 @@ void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *
 {
     if (pass->kind == GOPS_ORT_PASS_MAX_U8 || pass->kind == GOPS_ORT_PASS_MAX_I8) {
         gops_ort_pass_bytes(pass, operands, first, last);
+        return;
+    }
+    if (pass->kind == GOPS_ORT_PASS_CODES) {
+        gops_ort_pass_codes(pass, operands, first, last);
         return;
     }
     if (pass->kind == GOPS_ORT_PASS_MAX || pass->kind == GOPS_ORT_PASS_SUM) {

@@ -1,4 +1,5 @@
-/* ort_pass.h: what no plan of the library computes, plane by plane: on f32, but for maxima of 8-bit integers. */
+/* ort_pass.h: what no plan of the library computes, plane by plane: on f32, but for maxima and copies of 8-bit
+ * integers. */
 #ifndef GROUPOPS_ENGINES_ORT_PASS_H
 #define GROUPOPS_ENGINES_ORT_PASS_H
 
@@ -6,6 +7,7 @@
 
 typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_COPY,   /* to every `step`th plane */
+    GOPS_ORT_PASS_CODES,  /* integers of 8 bits: what each becomes by a table */
     GOPS_ORT_PASS_AFFINE, /* data * factor + summand (+ other), then relu: of the plane's channel */
     GOPS_ORT_PASS_SCALE,  /* data * the plane's number in other */
     GOPS_ORT_PASS_PRODUCT, /* data * other */
@@ -17,12 +19,15 @@ typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_NORM,    /* each pixel over its channels, times factors, plus summands */
 } gops_ort_pass_kind;
 
-/* What passes are computed by, best last; windows alone have kernels of their own for the last one. */
+/* What passes are computed by, best last; only windows have kernels for AVX-512, only codes for VBMI. */
 typedef enum gops_ort_vectors {
     GOPS_ORT_PLAIN,
     GOPS_ORT_AVX2,
     GOPS_ORT_AVX512,
+    GOPS_ORT_VBMI, /* AVX-512 that permutes bytes */
 } gops_ort_vectors;
+
+enum { GOPS_ORT_CODES = 256 }; /* that 8 bits have */
 
 /* Those of the instruction set that plans made now use: gops_isa. */
 gops_ort_vectors gops_ort_find_vectors(void);
@@ -35,6 +40,7 @@ typedef struct gops_ort_pass {
     int64_t images, channels;
     int64_t plane; /* elements of the data's */
     int64_t step;
+    const uint8_t *codes; /* GOPS_ORT_CODES, by the bits of what becomes them */
     const float *factors, *summands;
     bool relu;
     float epsilon, factor;

@@ -4,7 +4,7 @@
  * The operands of a Concat are written to their places in its output. Concats are looked at from the
  * last to the first, so that one whose operands are the first of a later one's is a view of that: a
  * dense block, whose layers each concatenate all before them, copies nothing. An operand that already
- * has another place, as the call's inputs and outputs have, is copied.
+ * has another place, as the call's inputs and outputs have, is copied; so is one whose integers become others.
  *
  * A sum is written over its residual, and a product over its first operand, where that is read for the
  * last time: its lines are in the cache, and those of other memory would have to come there, from another
@@ -87,6 +87,17 @@ static bool share(const value *one, const value *other)
            (one->view.base != GOPS_ORT_SCRATCH || one->buffer == other->buffer);
 }
 
+/* What integers of the operand become in the output of a Concat; NULL: they stay. */
+static const uint8_t *codes_of(const gops_ort_member *concat, size_t operand)
+{
+    const uint8_t *codes = concat->codes != NULL ? concat->codes[operand] : NULL;
+    bool stay = true;
+    for (int i = 0; i < GOPS_ORT_CODES && codes != NULL; i++) {
+        stay = stay && codes[i] == i;
+    }
+    return stay ? NULL : codes;
+}
+
 /* Makes the output the memory in which its operands already lie side by side. */
 static bool is_view(const making *of, const gops_ort_member *concat, value *output)
 {
@@ -95,8 +106,8 @@ static bool is_view(const making *of, const gops_ort_member *concat, value *outp
     int64_t at = first->view.at;
     for (size_t i = 0; i < concat->input_count && is; i++) {
         const value *operand = find(of, concat->inputs[i]);
-        is = operand->placed && share(first, operand) && operand->view.at == at &&
-             operand->view.stride == first->view.stride;
+        is = codes_of(concat, i) == NULL && operand->placed && share(first, operand) &&
+             operand->view.at == at && operand->view.stride == first->view.stride;
         at += gops_ort_elements(&operand->tensor, 1);
     }
     if (is) {
@@ -119,7 +130,7 @@ static void place_concat(making *of, const gops_ort_member *concat)
     gops_ort_view slice = output->view;
     for (size_t i = 0; i < concat->input_count; i++) {
         value *operand = find(of, concat->inputs[i]);
-        if (!operand->placed) {
+        if (!operand->placed && codes_of(concat, i) == NULL) {
             operand->view = slice;
             operand->buffer = output->buffer;
             operand->placed = true;
@@ -258,11 +269,12 @@ static void add_step(making *of, gops_ort_member *member, const value *const *in
     layout->step_count++;
 }
 
-static void add_copy(making *of, gops_ort_member *member, const value *from, const value *output,
-                     const gops_ort_view *to)
+static void add_copy(making *of, gops_ort_member *member, const value *from, const uint8_t *codes,
+                     const value *output, const gops_ort_view *to)
 {
-    if (!same_view(&from->view, to) || !share(from, output)) {
+    if (codes != NULL || !same_view(&from->view, to) || !share(from, output)) {
         add_step(of, member, &from, 1, output, to);
+        of->layout->steps[of->layout->step_count - 1].codes = codes;
     }
 }
 
@@ -271,7 +283,7 @@ static void add_copies(making *of, gops_ort_member *member, const value *output)
     gops_ort_view to = output->view;
     for (size_t k = 0; k < member->input_count; k++) {
         const value *from = find(of, member->inputs[k]);
-        add_copy(of, member, from, output, &to);
+        add_copy(of, member, from, codes_of(member, k), output, &to);
         to.at += gops_ort_elements(&from->tensor, 1);
     }
 }
@@ -314,7 +326,7 @@ static void add_steps(making *of)
             add_groups(of, member, output);
         } else if (member->kind == GOPS_ORT_SLICE) {
             const value part = part_of(find(of, member->inputs[0]), member->start, &member->output);
-            add_copy(of, member, &part, output, &output->view);
+            add_copy(of, member, &part, NULL, output, &output->view);
         } else {
             for (size_t k = 0; k < member->input_count; k++) {
                 inputs[k] = find(of, member->inputs[k]);

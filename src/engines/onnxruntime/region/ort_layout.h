@@ -24,6 +24,7 @@ typedef struct gops_ort_placed_step {
     gops_ort_member *member;
     gops_ort_member *second; /* NULL; else computed with it by chunks */
     gops_tensor data;        /* of a copy */
+    const uint8_t *codes;    /* of a copy: what integers become; NULL: they stay */
     gops_ort_view inputs[2], output;
 } gops_ort_placed_step;
 

@@ -263,6 +263,8 @@ void gops_ort_member_free(gops_ort_member *member)
     while (member != NULL) {
         gops_ort_member *next = member->next;
         free(member->made);
+        free(member->names);
+        free(member->codes);
         free(member);
         member = next;
     }

@@ -15,6 +15,7 @@
 
 #include "engines/onnxruntime/graph/ort_operation.h"
 #include "engines/onnxruntime/graph/ort_pool.h"
+#include "engines/onnxruntime/pass/ort_pass.h"
 
 typedef enum gops_ort_member_kind {
     GOPS_ORT_PLAN,           /* the claim */
@@ -46,6 +47,9 @@ typedef struct gops_ort_member {
     gops_tensor filter;
     const void *weights, *biases;
     float *made;
+    /* Of a Concat of integers with scales: its inputs, and what each of their 256 codes becomes. */
+    const char **names;
+    uint8_t (*codes)[GOPS_ORT_CODES];
     bool stands_alone;            /* the provider can claim it without a region */
     int32_t level;                /* gops_ort_members_sort */
     double gain;                  /* gops_ort_choose */
@@ -70,6 +74,12 @@ ort_status *gops_ort_member_of_pool(const gops_ort_runtime *runtime, const gops_
  * that a region has. */
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_node *node, gops_ort_member **member);
+
+/* Likewise a Concat of channels between DequantizeLinear and QuantizeLinear, or a QLinearConcat, each of whose operands
+ * has one scale. */
+ort_status *gops_ort_member_of_quantized_concat(const gops_ort_runtime *runtime,
+                                                const gops_ort_graph *graph, gops_ort_node *node,
+                                                gops_ort_member **member);
 
 /* With all that were read with it. */
 void gops_ort_member_free(gops_ort_member *member);
@@ -118,6 +128,9 @@ ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops
 ort_status *gops_ort_member_of_shuffle(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                        const gops_ort_claim *claim, const gops_tensor *data,
                                        gops_ort_member **member);
+/* Reads a Concat of channels. */
+ort_status *gops_ort_member_of_concat(gops_ort_reading *from, const gops_tensor *output,
+                                      gops_ort_member **member);
 /* Makes a Concat whose operands are the groups of a shuffle behind it that shuffle. */
 ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
                                            const gops_ort_graph *graph, gops_ort_member *concat);

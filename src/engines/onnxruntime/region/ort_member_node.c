@@ -171,39 +171,11 @@ static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor
     return NULL;
 }
 
-static ort_status *read_concat(gops_ort_reading *from, const gops_tensor *output,
-                               gops_ort_member **member)
+/* Whether the node is computed in the type of its first input. */
+static bool has_type(const gops_ort_reading *from)
 {
-    const gops_ort_node *node = from->node;
-    gops_ort_attributes attributes = {from->runtime, node, NULL, false};
-    gops_tensor one;
-    int64_t axis = 0, channels = 0;
-    bool even = true, serves = output->rank == from->data.rank && node->input_count > 0;
-    ort_status *status = NULL;
-    gops_ort_attribute_int(&attributes, "axis", &axis);
-    if (attributes.status != NULL || (axis != 1 && axis != 1 - from->data.rank)) {
-        return attributes.status;
-    }
-    for (size_t i = 0; i < node->input_count && status == NULL && serves; i++) {
-        status = gops_ort_read_fed(from->runtime, from->graph, node->inputs[i], &one, &serves);
-        serves = serves && one.rank == output->rank;
-        for (int32_t k = 0; k < one.rank && serves; k++) {
-            serves = k == 1 || one.dims[k] == output->dims[k];
-        }
-        channels += serves ? one.dims[1] : 0;
-        even = even && one.dims[1] == from->data.dims[1];
-    }
-    if (status != NULL || !serves || channels != output->dims[1]) {
-        return status;
-    }
-    *member = gops_ort_member_make(GOPS_ORT_CONCAT, &from->claim, &from->data);
-    if (*member == NULL) {
-        return gops_ort_no_memory(from->runtime, "a node");
-    }
-    (*member)->output = *output;
-    (*member)->inputs = node->input_names;
-    (*member)->input_count = node->input_count;
-    return even ? gops_ort_member_shuffle_concat(from->runtime, from->graph, *member) : NULL;
+    return from->data.type == GOPS_F32 ||
+           (gops_ort_is_8_bit(from->data.type) && is(from, "Concat"));
 }
 
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
@@ -217,11 +189,12 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
         serves = serves && node->outputs[i] == NULL;
     }
     ort_status *status =
-        serves ? gops_ort_read_fed(runtime, graph, node->inputs[0], &from.data, &serves) : NULL;
+        serves ? gops_ort_read_operand(runtime, graph, node->inputs[0], &from.data, &serves) : NULL;
     if (status == NULL && serves) {
-        status = gops_ort_read_fed(runtime, graph, node->outputs[0], &output, &serves);
+        status = gops_ort_read_operand(runtime, graph, node->outputs[0], &output, &serves);
     }
-    if (status != NULL || !serves || from.data.rank < 3 || from.data.rank > 5) {
+    if (status != NULL || !serves || from.data.rank < 3 || from.data.rank > 5 ||
+        output.type != from.data.type || !has_type(&from)) {
         return status;
     }
     from.claim = (gops_ort_claim){.nodes = {node}, .node_count = 1};
@@ -248,7 +221,7 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
         return read_global_average(&from, &output, member);
     }
     if (is(&from, "Concat")) {
-        return read_concat(&from, &output, member);
+        return gops_ort_member_of_concat(&from, &output, member);
     }
     if (is(&from, "Slice")) {
         return gops_ort_member_of_slice(runtime, &from.claim, &from.data, &output, member);

@@ -50,8 +50,12 @@ ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_or
     ort_status *status = NULL;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         gops_ort_member *member = NULL;
-        if (!graph->nodes[i].claimed && !reads_dequantized(graph, &graph->nodes[i])) {
-            status = gops_ort_member_of_node(runtime, graph, &graph->nodes[i], &member);
+        gops_ort_node *node = &graph->nodes[i];
+        if (!node->claimed) {
+            status = gops_ort_member_of_quantized_concat(runtime, graph, node, &member);
+        }
+        if (status == NULL && member == NULL && !node->claimed && !reads_dequantized(graph, node)) {
+            status = gops_ort_member_of_node(runtime, graph, node, &member);
         }
         if (status == NULL && member != NULL) {
             status = gops_ort_members_add(runtime, members, member);

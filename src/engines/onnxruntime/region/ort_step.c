@@ -105,7 +105,10 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
                             .images = data->dims[0],
                             .channels = data->dims[1],
                             .plane = gops_ort_elements(data, 2)};
-    if (copies) {
+    if (copies && data->type != GOPS_F32) {
+        pass->kind = GOPS_ORT_PASS_CODES;
+        pass->codes = made->made;
+    } else if (copies) {
         pass->kind = GOPS_ORT_PASS_COPY;
         pass->step = shuffles ? member->groups : 1;
     } else if (member->kind == GOPS_ORT_GLOBAL_AVERAGE) {
@@ -142,6 +145,13 @@ ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_
                       member->input_count == 2;
     if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
         return make_plan(runtime, member, most, made);
+    }
+    if (placed->codes != NULL) {
+        made->made = malloc(GOPS_ORT_CODES);
+        if (made->made == NULL) {
+            return gops_ort_no_memory(runtime, "a node's constants");
+        }
+        memcpy(made->made, placed->codes, GOPS_ORT_CODES);
     }
     make_pass(runtime, placed, made);
     return NULL;

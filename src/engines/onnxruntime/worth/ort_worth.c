@@ -267,7 +267,8 @@ static void weigh_8_bit(const gops_ort_member *member, gops_ort_item *item)
     }
 }
 
-static void weigh_8_bit_pool(gops_type type, gops_ort_item *item)
+/* A pool or a Concat. */
+static void weigh_8_bit_pass(gops_type type, gops_ort_item *item)
 {
     const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
     item->is_8_bit = true;
@@ -281,8 +282,8 @@ void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_membe
     *item = (gops_ort_item){.nodes = member->claim.nodes,
                             .node_count = member->claim.node_count,
                             .chain = member->chain};
-    if (member->kind == GOPS_ORT_MAX_POOL && member->data.type != GOPS_F32) {
-        weigh_8_bit_pool(member->data.type, item);
+    if (member->kind != GOPS_ORT_PLAN && member->data.type != GOPS_F32) {
+        weigh_8_bit_pass(member->data.type, item);
     } else if (gops_ort_is_quantized(&member->claim.operation)) {
         weigh_8_bit(member, item);
     } else {
@@ -341,5 +342,5 @@ ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort
 void gops_ort_weigh_pool(const gops_ort_pool *pool, gops_ort_item *item)
 {
     *item = (gops_ort_item){.nodes = pool->nodes, .node_count = pool->node_count};
-    weigh_8_bit_pool(pool->type, item);
+    weigh_8_bit_pass(pool->type, item);
 }
