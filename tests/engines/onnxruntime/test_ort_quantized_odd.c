@@ -344,50 +344,79 @@ static void fed(void)
     free(model.bytes);
 }
 
-/* The block of a residual network of i8, whose scales are vectors of one element: the runtime makes one node of the Add
+/* From f to c, values between DequantizeLinear and QuantizeLinear; before a Concat, a convolution. */
+typedef enum front { CONVOLUTION, POOL, JOIN, FRONTS } front;
+
+static void put_front(gops_onnx_builder *builder, front of)
+{
+    static const signed char weight = 64, none = 0;
+    const float scale = 0.01F;
+    const int64_t dims[] = {1, 1, 1, 1};
+    const char *const convolved = of == CONVOLUTION ? "c" : "e";
+    if (of != POOL) {
+        gops_onnx_build_constant(builder, "w", GOPS_ONNX_INT8, 4, dims, &weight, 1);
+        gops_onnx_build_constant(builder, "ws", GOPS_ONNX_FLOAT, 0, NULL, &scale, 4);
+        gops_onnx_build_constant(builder, "wz", GOPS_ONNX_INT8, 0, NULL, &none, 1);
+        gops_onnx_build_node(builder, "DequantizeLinear", "wf", (const char *[]){"w", "ws", "wz"},
+                             3);
+        gops_onnx_build_node(builder, "Conv", convolved, (const char *[]){"f", "wf"}, 2);
+    } else {
+        gops_onnx_build_node(builder, "MaxPool", "c", (const char *[]){"f"}, 1);
+        gops_onnx_build_ints(builder, "kernel_shape", (const int64_t[]){1, 1}, 2);
+    }
+    if (of == JOIN) {
+        gops_onnx_build_node(builder, "QuantizeLinear", "i", (const char *[]){"e", "s", "z"}, 3);
+        gops_onnx_build_node(builder, "DequantizeLinear", "d", (const char *[]){"i", "s", "z"}, 3);
+        gops_onnx_build_node(builder, "Concat", "c", (const char *[]){"d"}, 1);
+        gops_onnx_build_int(builder, "axis", 1);
+    }
+}
+
+/* Of i8, f to c and an Add behind it, whose scales are vectors of one element: the runtime makes one node of the Add
  * and what is around it, if it does not see the QuantizeLinear before, and that node refuses them. */
+static void check_vectors_of_one(front of, int vector, int level)
+{
+    static signed char x[PIXELS], zero = 3;
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, level, 1, false};
+    const int64_t dims[] = {1, 1, 3, 5}, one = 1;
+    const float scale = 0.5F;
+    const gops_ort_tensor input = {"x", ORT_INT8, 4, dims, x};
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    ort_session *session = NULL;
+    ort_value *output = NULL;
+    char what[64];
+    snprintf(what, sizeof what, "front %d, vector %d, level %d", (int)of, vector, level);
+    gops_onnx_build(&builder, 13);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_INT8, 4, dims);
+    gops_onnx_build_constant(&builder, "s", GOPS_ONNX_FLOAT, vector == 2, &one, &scale, 4);
+    gops_onnx_build_constant(&builder, "z", GOPS_ONNX_INT8, vector == 1, &one, &zero, 1);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "f", (const char *[]){"x", "s", "z"}, 3);
+    put_front(&builder, of);
+    gops_onnx_build_node(&builder, "QuantizeLinear", "q", (const char *[]){"c", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "g", (const char *[]){"q", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "h", (const char *[]){"x", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "Add", "a", (const char *[]){"g", "h"}, 2);
+    gops_onnx_build_node(&builder, "QuantizeLinear", "y", (const char *[]){"a", "s", "z"}, 3);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_INT8, 4, dims);
+    gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
+    if (gops_ort_works(gops_ort_open(&model, &settings, &session), what)) {
+        gops_ort_works(gops_ort_run(session, &input, 1, &output), what);
+    }
+    gops_ort_load()->release_value(output);
+    gops_ort_load()->release_session(session);
+    free(model.bytes);
+}
+
 static void vectors_of_one(void)
 {
     enum { VECTORS = 3 }; /* numbers, the zero point is a vector, the scale is */
-    static const int levels[] = {ORT_OPTIMIZE_NONE, ORT_OPTIMIZE_ALL};
-    const int64_t dims[] = {-1, 1, -1, -1}, w_dims[] = {1, 1, 1, 1}, x_dims[] = {1, 1, 3, 5},
-                  one = 1;
-    static signed char x[PIXELS], zero = 3, none = 0, weight = 64;
-    const float scale = 0.5F, w_scale = 0.01F;
     gops_ort_load();
-    for (int which = 0; which < 2 * VECTORS; which++) {
-        const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, levels[which % 2], 1,
-                                                    false};
-        const int vector = which / 2;
-        const gops_ort_tensor input = {"x", ORT_INT8, 4, x_dims, x};
-        gops_onnx_builder builder;
-        gops_onnx_buffer model;
-        ort_session *session = NULL;
-        ort_value *output = NULL;
-        gops_onnx_build(&builder, 13);
-        gops_onnx_build_input(&builder, "x", GOPS_ONNX_INT8, 4, dims);
-        gops_onnx_build_constant(&builder, "s", GOPS_ONNX_FLOAT, vector == 2, &one, &scale, 4);
-        gops_onnx_build_constant(&builder, "z", GOPS_ONNX_INT8, vector == 1, &one, &zero, 1);
-        gops_onnx_build_constant(&builder, "w", GOPS_ONNX_INT8, 4, w_dims, &weight, 1);
-        gops_onnx_build_constant(&builder, "ws", GOPS_ONNX_FLOAT, 0, NULL, &w_scale, 4);
-        gops_onnx_build_constant(&builder, "wz", GOPS_ONNX_INT8, 0, NULL, &none, 1);
-        gops_onnx_build_node(&builder, "DequantizeLinear", "f", (const char *[]){"x", "s", "z"}, 3);
-        gops_onnx_build_node(&builder, "DequantizeLinear", "wf", (const char *[]){"w", "ws", "wz"},
-                             3);
-        gops_onnx_build_node(&builder, "Conv", "c", (const char *[]){"f", "wf"}, 2);
-        gops_onnx_build_node(&builder, "QuantizeLinear", "q", (const char *[]){"c", "s", "z"}, 3);
-        gops_onnx_build_node(&builder, "DequantizeLinear", "g", (const char *[]){"q", "s", "z"}, 3);
-        gops_onnx_build_node(&builder, "DequantizeLinear", "h", (const char *[]){"x", "s", "z"}, 3);
-        gops_onnx_build_node(&builder, "Add", "a", (const char *[]){"g", "h"}, 2);
-        gops_onnx_build_node(&builder, "QuantizeLinear", "y", (const char *[]){"a", "s", "z"}, 3);
-        gops_onnx_build_output(&builder, "y", GOPS_ONNX_INT8, 4, dims);
-        gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
-        if (gops_ort_works(gops_ort_open(&model, &settings, &session), "scales as vectors")) {
-            gops_ort_works(gops_ort_run(session, &input, 1, &output), "scales as vectors");
+    for (int of = 0; of < FRONTS; of++) {
+        for (int vector = 0; vector < VECTORS; vector++) {
+            check_vectors_of_one((front)of, vector, ORT_OPTIMIZE_NONE);
+            check_vectors_of_one((front)of, vector, ORT_OPTIMIZE_ALL);
         }
-        gops_ort_load()->release_value(output);
-        gops_ort_load()->release_session(session);
-        free(model.bytes);
     }
 }
 

@@ -253,7 +253,8 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
     }
     status = gops_ort_claim_sum(runtime, graph, claim);
     if (status == NULL && !gops_ort_is_quantized(&bare.operation)) {
-        status = gops_ort_serves_readers(runtime, graph, claim, &can_go_on);
+        status = gops_ort_serves_readers(runtime, graph, claim->output,
+                                         claim->operation.output_type, &can_go_on);
     }
     if (status == NULL && !can_go_on) {
         *claim = bare;

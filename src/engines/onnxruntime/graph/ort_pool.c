@@ -3,6 +3,7 @@
 
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/graph/ort_linear.h"
+#include "engines/onnxruntime/graph/ort_quantized.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,6 +85,7 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
         pool->input = data.node->input_names[0];
         pool->info = data.node->inputs[0];
         pool->output = quantize->output_names[0];
+        status = gops_ort_serves_readers(runtime, graph, pool->output, pool->type, serves);
     }
     return status;
 }

@@ -181,13 +181,13 @@ static bool becomes_one(const gops_ort_node *node)
 }
 
 ort_status *gops_ort_serves_readers(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    const gops_ort_claim *claim, bool *serves)
+                                    const char *value, gops_type type, bool *serves)
 {
     ort_status *status = NULL;
     size_t count, next_count;
-    const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
+    const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
     *serves = true;
-    for (size_t i = 0; i < count && claim->operation.output_type == GOPS_I8; i++) {
+    for (size_t i = 0; i < count && type == GOPS_I8; i++) {
         const gops_ort_node *reader = uses[i].reader;
         if (reader == NULL || strcmp(reader->type, "DequantizeLinear") != 0) {
             continue;

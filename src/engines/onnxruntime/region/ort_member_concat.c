@@ -8,6 +8,7 @@
  */
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/graph/ort_linear.h"
+#include "engines/onnxruntime/graph/ort_quantized.h"
 #include "engines/onnxruntime/region/ort_member.h"
 
 #include <math.h>
@@ -115,6 +116,8 @@ static ort_status *read_between(joining *of, bool *serves)
         const gops_quantization *quantization = &claim->operation.quantization;
         of->by = (linear){quantization->output_scale, quantization->output_zero_point};
         of->info = claim->nodes[claim->node_count - 1]->outputs[0];
+        status = gops_ort_serves_readers(of->from->runtime, of->from->graph, claim->output,
+                                         claim->operation.output_type, serves);
     }
     claim->operation = (gops_ort_operation){.groups = 1}; /* it is no convolution */
     return status;
