@@ -420,10 +420,68 @@ static void vectors_of_one(void)
     }
 }
 
+/* The last layers of a network, which were not quantized, are a region of floats behind a DequantizeLinear. */
+static void floats_behind(void)
+{
+    static const float weights[] = {0.5F, -0.25F, 1.5F, 2, -3, 0.75F, 1, -1};
+    static const unsigned char zero = 7;
+    const float scale = 0.05F;
+    const int64_t dims[] = {IMAGES, CHANNELS, 3, 5}, w_dims[] = {2, CHANNELS, 1, 1};
+    const odd ordinary = odds[0];
+    arrays from = fill(&ordinary);
+    const gops_ort_tensor input = {"x", ORT_UINT8, 4, dims, from.x};
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    ort_session *sessions[2] = {NULL, NULL};
+    ort_value *outputs[2] = {NULL, NULL};
+    bool works = true;
+    gops_ort_load();
+    gops_onnx_build(&builder, 13);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_UINT8, 4, dims);
+    put_vector(&builder, "s", GOPS_ONNX_FLOAT, 1, &scale, 4);
+    put_vector(&builder, "z", GOPS_ONNX_UINT8, 1, &zero, 1);
+    gops_onnx_build_constant(&builder, "w", GOPS_ONNX_FLOAT, 4, w_dims, weights, sizeof weights);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "f", (const char *[]){"x", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "AveragePool", "p", (const char *[]){"f"}, 1);
+    gops_onnx_build_ints(&builder, "kernel_shape", (const int64_t[]){2, 2}, 2);
+    gops_onnx_build_node(&builder, "Conv", "y", (const char *[]){"p", "w"}, 2);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, 4, (const int64_t[]){IMAGES, 2, 2, 4});
+    gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
+    for (int with = 0; with < 2 && works; with++) {
+        const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL,
+                                                    ORT_OPTIMIZE_ALL, 1, false};
+        works =
+            gops_ort_works(gops_ort_open(&model, &settings, &sessions[with]), "floats behind") &&
+            gops_ort_works(gops_ort_run(sessions[with], &input, 1, &outputs[with]),
+                           "floats behind");
+    }
+    if (works) {
+        gops_tensor tensor;
+        const float *expected = gops_ort_values(outputs[0], &tensor);
+        const float *got = gops_ort_values(outputs[1], &tensor);
+        gops_test_check(gops_ort_claimed_of(sessions[1], "AveragePool") == 1 &&
+                            gops_ort_parts(sessions[1]) == 1,
+                        "AveragePool and Conv are no region");
+        for (int64_t i = 0; i < gops_test_elements(&tensor); i++) {
+            gops_test_check(fabsf(got[i] - expected[i]) <= 1e-5F * (1 + fabsf(expected[i])),
+                            "element %lld is %g, not %g", (long long)i, (double)got[i],
+                            (double)expected[i]);
+        }
+    }
+    for (int with = 0; with < 2; with++) {
+        gops_ort_load()->release_value(outputs[with]);
+        gops_ort_load()->release_session(sessions[with]);
+    }
+    free(model.bytes);
+}
+
 int main(void)
 {
-    const gops_test_case cases[] = {
-        {"chain", chain}, {"fed", fed}, {"vectors_of_one", vectors_of_one}, {NULL, NULL}};
+    const gops_test_case cases[] = {{"chain", chain},
+                                    {"fed", fed},
+                                    {"vectors_of_one", vectors_of_one},
+                                    {"floats_behind", floats_behind},
+                                    {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, odd quantized models", cases);
     gops_ort_unload();
     return status;

@@ -31,17 +31,46 @@ ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_membe
     return NULL;
 }
 
-/* Whether the node reads what was quantized, and is no part of a claim: between DequantizeLinear and QuantizeLinear the
- * runtime makes a node of integers of it, with other bits. */
-static bool reads_dequantized(const gops_ort_graph *graph, const gops_ort_node *node)
+static bool is(const gops_ort_node *node, const char *type)
 {
-    for (size_t i = 0; i < node->input_count; i++) {
-        const gops_ort_node *writer = gops_ort_writer(graph, node->input_names[i]);
-        if (writer != NULL && strcmp(writer->type, "DequantizeLinear") == 0) {
+    return node != NULL && strcmp(node->type, type) == 0;
+}
+
+static bool is_read_by(const gops_ort_graph *graph, const char *value, const char *type)
+{
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (is(uses[i].reader, type)) {
             return true;
         }
     }
     return false;
+}
+
+/* At once, or behind a Relu or Clip. */
+static bool is_quantized(const gops_ort_graph *graph, const char *value)
+{
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
+    bool is_so = is_read_by(graph, value, "QuantizeLinear");
+    for (size_t i = 0; i < count && !is_so; i++) {
+        const gops_ort_node *reader = uses[i].reader;
+        is_so = (is(reader, "Relu") || is(reader, "Clip")) &&
+                is_read_by(graph, reader->output_names[0], "QuantizeLinear");
+    }
+    return is_so;
+}
+
+/* Whether the runtime makes a node of integers of it, with other bits than that of floats has: it lies between
+ * DequantizeLinear and QuantizeLinear. */
+static bool lies_between(const gops_ort_graph *graph, const gops_ort_node *node)
+{
+    bool lies = false;
+    for (size_t i = 0; i < node->input_count && !lies; i++) {
+        lies = is(gops_ort_writer(graph, node->input_names[i]), "DequantizeLinear");
+    }
+    return lies && node->output_count > 0 && is_quantized(graph, node->output_names[0]);
 }
 
 ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
@@ -54,7 +83,7 @@ ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_or
         if (!node->claimed) {
             status = gops_ort_member_of_quantized_concat(runtime, graph, node, &member);
         }
-        if (status == NULL && member == NULL && !node->claimed && !reads_dequantized(graph, node)) {
+        if (status == NULL && member == NULL && !node->claimed && !lies_between(graph, node)) {
             status = gops_ort_member_of_node(runtime, graph, node, &member);
         }
         if (status == NULL && member != NULL) {
