@@ -99,19 +99,31 @@ static void store_added(const gops_implicit_item *item, int64_t element, const u
     plan->kernels->post_ops->requantize->add(&added, &item->sum);
 }
 
-/* Has the lines of `count` channels of the output come to this core while tiles multiply; where boxes have gaps, those
- * of about the same pixels. A residual may lie there that another core read last, and each first store would wait for
- * it: with two threads 128 -> 512 on 28x28 took 1.18 times as long (Zen 5, cores of different dies). Compilers leave
- * out calls that do nothing but __builtin_prefetch; what processors have no prefetchw take it for no operation. */
-static void prefetch_added(const gops_implicit_item *item, int64_t first, int64_t c, int64_t count)
+#ifdef __x86_64__
+/* Of the box, with whole rows: the pixel at which a column begins, or the first one behind it in a gap. */
+static int64_t pixel_of(const gops_pixel_runs *runs, int64_t column)
+{
+    const int64_t at = column % runs->columns * runs->step;
+    const int64_t row = column / runs->columns * runs->rows + at / runs->pitch;
+    return row * runs->width + gops_min(at % runs->pitch, runs->width);
+}
+#endif
+
+/* Has the lines of `count` channels of an output of bytes come to this core while tiles multiply. A residual may lie
+ * there that another core read last, and each first store would wait for it: with two threads 128 -> 512 on 28x28 took
+ * 1.18 times as long (Zen 5, cores of different dies). Compilers leave out calls that do nothing but
+ * __builtin_prefetch; what processors have no prefetchw take it for no operation. */
+static void prefetch_outputs(const gops_implicit_item *item, int64_t first, int64_t c,
+                             int64_t count)
 {
 #ifdef __x86_64__
-    const int64_t pixels = item->plan->conv.output_pixels, step = item->runs.step;
-    const int64_t begin = item->element % pixels + first * step;
-    const int64_t some = gops_min(item->pass.count * step, pixels - begin);
+    const int64_t pixels = item->plan->conv.output_pixels;
+    const int64_t begin = pixel_of(&item->runs, first);
+    const int64_t end = pixel_of(&item->runs, first + item->pass.count);
+    const int64_t some = gops_min(end, pixels - item->element % pixels) - begin;
     for (int64_t i = c; i < c + count; i++) {
         const unsigned char *line =
-            gops_output_at(item->plan, item->job, item->element + i * pixels + first * step);
+            gops_output_at(item->plan, item->job, item->element + i * pixels + begin);
         for (int64_t k = 0; k < some; k += GOPS_CACHE_LINE) {
             __asm__ volatile("prefetchw %0" : : "m"(line[k]));
         }
@@ -294,7 +306,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
         weights += mr * p->depth * pass->bytes;
         place_sums(item, c, to_output);
         if (item->adds) {
-            prefetch_added(item, first, c, count);
+            prefetch_outputs(item, first, c, count);
         }
         gops_implicit_multiply(pass);
         if (item->windows) {

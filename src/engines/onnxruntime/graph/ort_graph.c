@@ -185,6 +185,15 @@ static bool is_pool(const gops_ort_node *node)
     return strcmp(node->type, "MaxPool") == 0 && node->input_count > 0 && node->inputs[0] != NULL;
 }
 
+/* The data of a node: of integers what a DequantizeLinear in front of it reads, as a claim does. */
+static const ort_value_info *data_of(const gops_ort_graph *graph, const gops_ort_node *node)
+{
+    const gops_ort_node *writer = gops_ort_writer(graph, node->input_names[0]);
+    const bool is_quantized = writer != NULL && strcmp(writer->type, "DequantizeLinear") == 0 &&
+                              writer->input_count > 0 && writer->inputs[0] != NULL;
+    return is_quantized ? writer->inputs[0] : node->inputs[0];
+}
+
 /* The first of the operations decides: other values, as the boxes that a detector found, may be open in models whose
  * images are not. A region has one of these operations, or pools, and values of one batch. */
 static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *graph)
@@ -193,7 +202,8 @@ static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *g
     for (size_t k = 0; k < sizeof deciding / sizeof deciding[0]; k++) {
         for (size_t i = 0; i < graph->node_count; i++) {
             if (deciding[k](&graph->nodes[i])) {
-                return gops_ort_value_batch(runtime, graph->nodes[i].inputs[0], &graph->batch);
+                return gops_ort_value_batch(runtime, data_of(graph, &graph->nodes[i]),
+                                            &graph->batch);
             }
         }
     }

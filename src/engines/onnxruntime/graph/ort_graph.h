@@ -39,7 +39,8 @@ typedef struct gops_ort_graph {
     size_t use_count;
     gops_ort_output *outputs; /* sorted by value */
     size_t output_count;
-    /* The name that the model gives the batch of the first convolution or normalization; NULL: it is closed. */
+    /* The name that the model gives the batch of the first convolution or normalization, else of the first MaxPool;
+     * NULL: it is closed. */
     const char *batch;
     /* The runtime infers other shapes than its kernels make, so that none is to be relied on. */
     bool misjudged;
@@ -68,7 +69,7 @@ gops_ort_node *gops_ort_writer(const gops_ort_graph *graph, const char *value);
 gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *value,
                                     const char *type, const gops_ort_node *reader);
 
-/* Whether a node, which may be NULL, is a Reshape to a constant shape: a region has no input but tensors of f32. */
+/* Whether a node, which may be NULL, is a Reshape to a constant shape: a region has no shapes among its inputs. */
 ort_status *gops_ort_is_reshape(const gops_ort_runtime *runtime, const gops_ort_node *node,
                                 bool *is);
 

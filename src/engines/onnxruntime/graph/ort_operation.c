@@ -1,4 +1,4 @@
-/* ort_operation.c: reads the three operators of ONNX into the attributes of the library. */
+/* ort_operation.c: reads convolutions and GroupNormalization of ONNX into the attributes of the library. */
 #include "engines/onnxruntime/graph/ort_operation.h"
 
 #include "engines/onnxruntime/graph/ort_attributes.h"

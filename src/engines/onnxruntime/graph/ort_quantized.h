@@ -24,9 +24,10 @@ ort_status *gops_ort_read_qlinear(const gops_ort_runtime *runtime, const gops_or
 ort_status *gops_ort_claim_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                gops_ort_claim *claim);
 
-/* Whether the runtime can go on behind a value of that type that a claim writes. Of an Add, Mul or AveragePool between DequantizeLinear and
- * QuantizeLinear it makes one node, also where a scale or zero point is a vector of one element, which that node
- * refuses; only a QuantizeLinear that it sees in front of all this keeps it from that. */
+/* Whether the runtime can go on behind a value of that type that a claim writes, if it is of i8. Of an Add, Mul or
+ * AveragePool between DequantizeLinear and QuantizeLinear it makes one node, also where a scale or zero point is a
+ * vector of one element, which that node refuses; only a QuantizeLinear that it sees in front of all this keeps it
+ * from that. */
 ort_status *gops_ort_serves_readers(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     const char *value, gops_type type, bool *serves);
 

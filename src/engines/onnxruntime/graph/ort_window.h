@@ -6,7 +6,7 @@
 
 enum {
     GOPS_ORT_WINDOW_AXES = 2,
-    /* Of a row of 8-bit integers and of a kernel over it: a pass has three times as many bytes on its stack. */
+    /* Of an axis of 8-bit integers and of a kernel over it: a pass has six times as many bytes on its stack. */
     GOPS_ORT_MAX_BYTES = 8192,
 };
 

@@ -63,6 +63,10 @@ static inline void pick(uint8_t *restrict to, const uint8_t *restrict from, uint
     int64_t i = 0;
 #ifdef __SSE2__
     const __m128i flips = _mm_set1_epi8((char)flip);
+    for (; stride == 1 && i + BLOCK <= count; i += BLOCK) {
+        _mm_storeu_si128((void *)(to + i),
+                         _mm_xor_si128(_mm_loadu_si128((const void *)(from + i)), flips));
+    }
     for (; stride == 2 && i + BLOCK <= count; i += BLOCK) {
         _mm_storeu_si128((void *)(to + i), _mm_xor_si128(even_bytes(from + 2 * i), flips));
     }

@@ -51,9 +51,10 @@ static ort_status *tell(const claiming *of, const char *first, const char *last,
         snprintf(line, sizeof line, "groupops %s %zu nodes from \"%s\" on to the last of \"%s\"",
                  is_taken ? "takes" : "leaves", count, first, last);
     if (gain != 0 && (size_t)length < sizeof line) { /* 0: none was weighed */
-        snprintf(line + length, sizeof line - (size_t)length,
-                 ": by the estimate a call of them takes %.0f us %s than the runtime's own",
-                 (gain > 0 ? gain : -gain) / 1000, gain > 0 ? "less" : "more");
+        snprintf(
+            line + length, sizeof line - (size_t)length,
+            ": what was weighed of them takes %.0f us %s than the runtime's own, by the estimate",
+            (gain > 0 ? gain : -gain) / 1000, gain > 0 ? "less" : "more");
     }
     return of->runtime->api->log_message(of->logger, ORT_LOG_INFO, line, __FILE__, __LINE__,
                                          __func__);
@@ -137,7 +138,7 @@ static ort_status *decide(claiming *of, gops_ort_item *items)
     for (size_t i = 0; i < count && status == NULL; i++) {
         items[i].is_taken = items[i].is_taken || of->runtime->claims_all;
         if (i >= members) {
-            status = items[i].is_certain ? NULL : tell_item(of, &items[i]);
+            status = tell_item(of, &items[i]);
             if (status == NULL && items[i].is_taken) {
                 status = claim_item(of, &items[i]);
             }

@@ -21,7 +21,7 @@ struct gops_ort_chunks {
     size_t between_bytes, workspace_bytes; /* of a thread */
 };
 
-/* The values of channels `start` to start + count - 1, unless all have one. */
+/* The values of channels `start` to start + count - 1, unless all have one. The shape stays. */
 static void take_channels(gops_ort_constant *of, int64_t start, int64_t count)
 {
     if (of->count > 1) {
@@ -45,8 +45,9 @@ static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t 
     part.output.dims[1] = part.claim.channels = count * channels;
     part.weights =
         (const unsigned char *)member->weights + start * gops_ort_bytes(&member->filter, axis + 1);
-    if (member->biases != NULL) { /* of f32 or i32 */
-        part.biases = (const float *)member->biases + start * channels;
+    if (member->biases != NULL) {
+        part.biases =
+            (const unsigned char *)member->biases + start * channels * GOPS_ORT_BIAS_BYTES;
     }
     take_channels(&part.claim.filter_scales, start * channels, count * channels);
     take_channels(&part.claim.filter_zero_points, start * channels, count * channels);

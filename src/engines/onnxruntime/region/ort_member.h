@@ -70,6 +70,8 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
 ort_status *gops_ort_member_of_pool(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     const gops_ort_pool *pool, gops_ort_member **member);
 
+enum { GOPS_ORT_BIAS_BYTES = 4 }; /* of f32 or i32 */
+
 /* Reads a node that is no claim's, and those that become part of it. *member is NULL if it is none
  * that a region has. */
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,

@@ -190,13 +190,17 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
  * mostly from memory, and with pages of 4 KB waits to look these up. */
 static void make_store(region *self, const gops_ort_members *members)
 {
-    enum { STEP_BYTES = 16 << 10 }; /* for a plan, and what its kernels pad */
+    enum {
+        STEP_BYTES = 16 << 10, /* for a plan, and what its kernels pad */
+        WIDENED = 2            /* without VNNI 8 bits are packed as 16 */
+    };
     const gops_host host = gops_ort_host(self->runtime);
     size_t bytes = 0;
     for (size_t i = 0; i < members->count; i++) {
         const gops_ort_member *member = members->items[i];
         if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
-            bytes += (size_t)gops_ort_bytes(&member->filter, 0) + STEP_BYTES;
+            const size_t widened = gops_ort_is_quantized(&member->claim.operation) ? WIDENED : 1;
+            bytes += (size_t)gops_ort_bytes(&member->filter, 0) * widened + STEP_BYTES;
         }
     }
     bytes += bytes / 8;

@@ -50,8 +50,8 @@ static bool keep_constants(gops_ort_member *member, const void *biases, gops_ort
         made->scales = made->made = member->made;
         member->made = NULL;
     } else if (biases != NULL) {
-        const size_t bytes =
-            (size_t)gops_ort_channels(&member->claim.operation, &member->filter) * sizeof(float);
+        const size_t bytes = (size_t)gops_ort_channels(&member->claim.operation, &member->filter) *
+                             GOPS_ORT_BIAS_BYTES;
         made->biases = made->made = malloc(bytes);
         if (made->made == NULL) {
             return false;

@@ -14,10 +14,10 @@ typedef struct gops_ort_item {
     /* What it takes the runtime to reorder an element to the layout that it keeps between such nodes, and
      * back; 0: it has none for them. */
     double reorder_ns;
-    bool is_8_bit;
     bool is_certain; /* nothing is known that makes the runtime better: taken, not weighed */
-    size_t region;   /* what has one number, unless it is 0, can be one call */
-    size_t chain;    /* what has one number, unless it is 0, is taken or left together */
+    bool is_8_bit;
+    size_t region; /* what has one number, unless it is 0, can be one call */
+    size_t chain;  /* what has one number, unless it is 0, is taken or left together */
     bool is_taken;
 } gops_ort_item;
 

@@ -258,10 +258,10 @@ static void weigh_8_bit(const gops_ort_member *member, gops_ort_item *item)
 {
     const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
     const gops_ort_operation *operation = &member->claim.operation;
-    item->is_8_bit = true;
     item->is_certain = here == NULL || operation->types[GOPS_ORT_DATA] != GOPS_U8 ||
                        operation->types[GOPS_ORT_FILTER] != GOPS_I8;
     if (!item->is_certain) {
+        item->is_8_bit = true;
         item->gain = gain_of_8_bit(here, member) - 2 * gops_ort_rates_here()->call_ns;
         item->reorder_ns = operation->kind == GOPS_ORT_CONV ? here->reorder_ns : 0;
     }
@@ -271,9 +271,11 @@ static void weigh_8_bit(const gops_ort_member *member, gops_ort_item *item)
 static void weigh_8_bit_pass(gops_type type, gops_ort_item *item)
 {
     const gops_ort_8_bit_rates *here = gops_ort_8_bit_rates_here();
-    item->is_8_bit = true;
     item->is_certain = here == NULL || type != GOPS_U8;
-    item->reorder_ns = here != NULL ? here->reorder_ns : 0;
+    if (!item->is_certain) {
+        item->is_8_bit = true;
+        item->reorder_ns = here->reorder_ns;
+    }
 }
 
 void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_member *member,
@@ -329,7 +331,6 @@ ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort
     *item = (gops_ort_item){.nodes = claim->nodes, .node_count = claim->node_count};
     ort_status *status = known ? read_shapes(runtime, claim, &member, &known) : NULL;
     if (status != NULL || !known) {
-        item->is_8_bit = gops_ort_is_quantized(operation);
         item->is_certain = true;
     } else if (gops_ort_is_quantized(operation)) {
         weigh_8_bit(&member, item);
