@@ -475,12 +475,55 @@ static void floats_behind(void)
     free(model.bytes);
 }
 
+/* Of a sum that no convolution is part of the runtime makes a node of integers, with the Relu behind it. */
+static void sum_left(void)
+{
+    static const unsigned char zero = 0;
+    const float scale = 0.05F;
+    const int64_t dims[] = {IMAGES, CHANNELS, 3, 5}, w_dims[] = {CHANNELS, CHANNELS, 2, 2};
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
+    const odd ordinary = odds[0];
+    const arrays from = fill(&ordinary);
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    ort_session *session = NULL;
+    gops_ort_load();
+    gops_onnx_build(&builder, 13);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_UINT8, 4, dims);
+    gops_onnx_build_input(&builder, "x2", GOPS_ONNX_UINT8, 4, dims);
+    put_vector(&builder, "s", GOPS_ONNX_FLOAT, 1, &scale, 4);
+    put_vector(&builder, "z", GOPS_ONNX_UINT8, 1, &zero, 1);
+    put_vector(&builder, "wz", GOPS_ONNX_INT8, 1, &zero, 1);
+    gops_onnx_build_constant(&builder, "w", GOPS_ONNX_INT8, 4, w_dims, from.w, WEIGHTS);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "f", (const char *[]){"x", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "f2", (const char *[]){"x2", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "Add", "a", (const char *[]){"f", "f2"}, 2);
+    gops_onnx_build_node(&builder, "Relu", "r", (const char *[]){"a"}, 1);
+    gops_onnx_build_node(&builder, "QuantizeLinear", "q", (const char *[]){"r", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "g", (const char *[]){"q", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "wf", (const char *[]){"w", "s", "wz"}, 3);
+    gops_onnx_build_node(&builder, "Conv", "c", (const char *[]){"g", "wf"}, 2);
+    gops_onnx_build_node(&builder, "QuantizeLinear", "y", (const char *[]){"c", "s", "z"}, 3);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_UINT8, 4,
+                           (const int64_t[]){IMAGES, CHANNELS, 2, 4});
+    gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
+    if (gops_ort_works(gops_ort_open(&model, &settings, &session), "a sum that is left")) {
+        gops_test_check(gops_ort_claimed_of(session, "Conv") == 1 &&
+                            gops_ort_claimed_of(session, "Add") == 0 &&
+                            gops_ort_claimed_of(session, "Relu") == 0,
+                        "the Add or the Relu is taken, or the Conv left");
+    }
+    gops_ort_load()->release_session(session);
+    free(model.bytes);
+}
+
 int main(void)
 {
     const gops_test_case cases[] = {{"chain", chain},
                                     {"fed", fed},
                                     {"vectors_of_one", vectors_of_one},
                                     {"floats_behind", floats_behind},
+                                    {"sum_left", sum_left},
                                     {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, odd quantized models", cases);
     gops_ort_unload();

@@ -48,6 +48,11 @@ static bool is_read_by(const gops_ort_graph *graph, const char *value, const cha
     return false;
 }
 
+static bool is_bounded(const gops_ort_node *node)
+{
+    return is(node, "Relu") || is(node, "Clip");
+}
+
 /* At once, or behind a Relu or Clip. */
 static bool is_quantized(const gops_ort_graph *graph, const char *value)
 {
@@ -56,21 +61,28 @@ static bool is_quantized(const gops_ort_graph *graph, const char *value)
     bool is_so = is_read_by(graph, value, "QuantizeLinear");
     for (size_t i = 0; i < count && !is_so; i++) {
         const gops_ort_node *reader = uses[i].reader;
-        is_so = (is(reader, "Relu") || is(reader, "Clip")) &&
-                is_read_by(graph, reader->output_names[0], "QuantizeLinear");
+        is_so = is_bounded(reader) && is_read_by(graph, reader->output_names[0], "QuantizeLinear");
     }
     return is_so;
 }
 
+static bool reads_dequantized(const gops_ort_graph *graph, const gops_ort_node *node)
+{
+    bool reads = false;
+    for (size_t i = 0; i < node->input_count && !reads; i++) {
+        reads = is(gops_ort_writer(graph, node->input_names[i]), "DequantizeLinear");
+    }
+    return reads;
+}
+
 /* Whether the runtime makes a node of integers of it, with other bits than that of floats has: it lies between
- * DequantizeLinear and QuantizeLinear. */
+ * DequantizeLinear and QuantizeLinear, or is the Relu or Clip behind what does. */
 static bool lies_between(const gops_ort_graph *graph, const gops_ort_node *node)
 {
-    bool lies = false;
-    for (size_t i = 0; i < node->input_count && !lies; i++) {
-        lies = is(gops_ort_writer(graph, node->input_names[i]), "DequantizeLinear");
-    }
-    return lies && node->output_count > 0 && is_quantized(graph, node->output_names[0]);
+    const gops_ort_node *first =
+        is_bounded(node) ? gops_ort_writer(graph, node->input_names[0]) : NULL;
+    return (reads_dequantized(graph, node) || (first != NULL && reads_dequantized(graph, first))) &&
+           node->output_count > 0 && is_quantized(graph, node->output_names[0]);
 }
 
 ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
