@@ -64,6 +64,27 @@ static void edges(void)
         gops_test_check_tally(&tallies[i], GOPS_PROBLEM_CONV, "direct");
 }
 
+/* Rows of several tiles, which divide what is behind the left ones; of every length. */
+static void rows(void)
+{
+    gops_test_tally tally = {0};
+    enum { SHORTEST = 8, LONGEST = 75 };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 6);
+    for (int width = SHORTEST; width <= LONGEST; width++) {
+        const int i = width - SHORTEST;
+        gops_problem problem = image(i, 3, i % 3 == 0 ? 33 : 17, 3, width);
+        problem.algorithm = "direct";
+        problem.filter.dims[4] = 1 + i % 4;
+        problem.conv.strides = (gops_list){2, {1, 1 + i / 2 % 2}};
+        problem.conv.dilations = (gops_list){2, {1, 1 + i % 5 / 4}};
+        problem.conv.pads_begin.values[1] = i / 4 % 4;
+        problem.conv.pads_end.values[1] = i / 3 % 4;
+        problem.with_bias = i % 3 == 1;
+        gops_test_check(gops_test_every_result(&problem, NULL, &random, &tally), "not legal");
+    }
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
+}
+
 /* Neighbouring outputs share a vector, as channels do not fill it. */
 static void joined(void)
 {
@@ -131,8 +152,8 @@ static void reshaped(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {{"sizes", sizes},       {"edges", edges},
-                                           {"joined", joined},     {"deep", deep},
-                                           {"reshaped", reshaped}, {NULL, NULL}};
+    static const gops_test_case cases[] = {
+        {"sizes", sizes}, {"edges", edges},       {"rows", rows}, {"joined", joined},
+        {"deep", deep},   {"reshaped", reshaped}, {NULL, NULL}};
     return gops_test_main("direct", cases);
 }

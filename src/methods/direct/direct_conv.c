@@ -93,7 +93,8 @@ static void list_taps(const gops_plan *plan, gops_direct_tap *taps, int64_t *end
     const int64_t inner_tiles = p->row_tiles - p->left_tiles - p->right_tiles;
     int64_t entries = 0;
     for (int64_t tile = 0; tile < p->row_tiles; tile++) {
-        const int64_t begin = tile * p->pixels, count = gops_min(p->pixels, x->output - begin);
+        const int64_t begin = gops_direct_column(p, tile);
+        const int64_t count = gops_direct_columns(p, tile, begin, x->output);
         const int64_t list = gops_direct_tap_list(p, tile);
         if (list > 0) {
             ends[list - 1] = entries; /* without inner tiles their list is empty */
@@ -249,12 +250,12 @@ static void run_tile_rows(direct_item *item, int64_t first, int64_t count, bool 
         for (int64_t tile = 0; tile < p->row_tiles; tile++) {
             const int64_t list = gops_direct_tap_list(p, tile);
             const int64_t begin = list == 0 ? 0 : item->tap_ends[list - 1];
-            const int64_t column = tile * p->pixels;
+            const int64_t column = gops_direct_column(p, tile);
             work->taps = item->taps + begin;
             work->tap_count = item->tap_ends[list] - begin;
             work->start = start + column * x->stride;
             work->sums = sums;
-            work->output_pixels = gops_min(p->pixels, x->output - column);
+            work->output_pixels = gops_direct_columns(p, tile, column, x->output);
             if (last_depth) {
                 const int64_t pixel = gops_direct_first_row(p, tile_row) * x->output + column;
                 work->output = stores ? item->outputs + (pixel - first_pixel) * bytes

@@ -97,17 +97,25 @@ static double more_cycles(const gops_plan *plan, const gops_direct_layout *p,
            (size.per_vector == 4 ? CYCLES_PER_FOUR_PIXELS : 0);
 }
 
-/* An axis cut into tiles of `size` outputs; the last one may have fewer. Those at the ends, where
- * an edge may cut the range of a tap, differ; those in between are alike. */
+/* An axis cut into tiles of `size` outputs at most. Those at the ends, where an edge may cut the range of a tap,
+ * differ; those in between are alike. A range lacks outputs at one end alone, so the left ones have all; if `evenly`,
+ * those behind them share what is left: 48 pixels are 14, 12, 12 and 10, as of few pixels each takes longer. */
 typedef struct axis_tiles {
     const gops_axis *axis;
     int64_t size, count, left, right;
+    int64_t apart;   /* outputs of those behind the left ones; the last may have fewer */
     int64_t max_cut; /* outputs that a range may lack at one end */
 } axis_tiles;
 
-static axis_tiles cut_axis(const gops_axis *axis, int64_t size, int64_t max_cut)
+static int64_t begin_of(const axis_tiles *tiles, int64_t tile)
 {
-    axis_tiles tiles = {axis, size, gops_ceil_div(axis->output, size), 0, 0, max_cut};
+    const int64_t left = gops_min(tile, tiles->left);
+    return left * tiles->size + (tile - left) * tiles->apart;
+}
+
+static axis_tiles cut_axis(const gops_axis *axis, int64_t size, int64_t max_cut, bool evenly)
+{
+    axis_tiles tiles = {axis, size, gops_ceil_div(axis->output, size), 0, 0, size, max_cut};
     int64_t first, last;
     while (tiles.left < tiles.count && tiles.left <= MAX_ENTRIES) {
         gops_direct_outputs_inside(axis, tiles.left * size, size, 0, &first, &last);
@@ -116,11 +124,14 @@ static axis_tiles cut_axis(const gops_axis *axis, int64_t size, int64_t max_cut)
         }
         tiles.left++;
     }
+    if (evenly && tiles.left < tiles.count) {
+        tiles.apart = gops_ceil_div(axis->output - tiles.left * size, tiles.count - tiles.left);
+    }
     while (tiles.left + tiles.right < tiles.count && tiles.left + tiles.right <= MAX_ENTRIES) {
-        const int64_t begin = (tiles.count - tiles.right - 1) * size;
-        if (begin + size <= axis->output) {
-            gops_direct_outputs_inside(axis, begin, size, axis->kernel - 1, &first, &last);
-            if (first == 0 && last == size) {
+        const int64_t begin = begin_of(&tiles, tiles.count - tiles.right - 1);
+        if (begin + tiles.apart <= axis->output) {
+            gops_direct_outputs_inside(axis, begin, tiles.apart, axis->kernel - 1, &first, &last);
+            if (first == 0 && last == tiles.apart) {
                 break;
             }
         }
@@ -143,8 +154,9 @@ static bool count_ranges(const axis_tiles *tiles, double *pairs, int64_t *entrie
     }
     const int64_t inner = tiles->count - tiles->left - tiles->right;
     for (int64_t tile = 0, alike; tile < tiles->count; tile += alike) {
-        const int64_t begin = tile * tiles->size,
-                      count = gops_min(tiles->size, tiles->axis->output - begin);
+        const int64_t begin = begin_of(tiles, tile);
+        const int64_t most = tile < tiles->left ? tiles->size : tiles->apart;
+        const int64_t count = gops_min(most, tiles->axis->output - begin);
         alike = tile == tiles->left && inner > 0 ? inner : 1;
         for (int64_t tap = 0; tap < tiles->axis->kernel; tap++) {
             int64_t first, last;
@@ -179,8 +191,9 @@ gops_direct_taps gops_direct_count_taps(const gops_plan *plan, const gops_direct
 {
     const gops_conv_geometry *conv = &plan->conv;
     const double more = more_cycles(plan, p, tile);
+    const int64_t max_cut = gops_direct_max_cut(tile->size);
     const axis_tiles x =
-        cut_axis(&conv->axis[conv->axes - 1], p->pixels, gops_direct_max_cut(tile->size));
+        cut_axis(&conv->axis[conv->axes - 1], p->pixels, max_cut, max_cut == p->pixels - 1);
     double across[MAX_PIXELS + 1], down[MAX_ROWS + 1] = {0, 1};
     const int64_t row_bytes = tile->size.stride * gops_compute_bytes(plan->type->compute);
     /* However few pixels a step has, its weights arrive no faster. */
@@ -194,7 +207,8 @@ gops_direct_taps gops_direct_count_taps(const gops_plan *plan, const gops_direct
     const double cut = tile->size.per_vector == 2 && gops_machine_has_large_l2(&plan->machine)
                            ? CYCLES_PER_CUT_ROW
                            : 0;
-    gops_direct_taps taps = {.cycles = -1, .left_tiles = x.left, .right_tiles = x.right};
+    gops_direct_taps taps = {
+        .cycles = -1, .left_tiles = x.left, .right_tiles = x.right, .apart = x.apart};
     double planes = 1, cycles = 0;
     int64_t unused;
     assert(p->pixels <= MAX_PIXELS && p->rows <= MAX_ROWS);
@@ -205,7 +219,7 @@ gops_direct_taps gops_direct_count_taps(const gops_plan *plan, const gops_direct
         planes *= count_pairs(&conv->axis[a]);
     }
     if (p->rows > 1) {
-        const axis_tiles y = cut_axis(&conv->axis[conv->axes - 2], p->rows, p->rows - 1);
+        const axis_tiles y = cut_axis(&conv->axis[conv->axes - 2], p->rows, p->rows - 1, false);
         if (!count_ranges(&y, down, &unused)) {
             return taps;
         }

@@ -8,7 +8,7 @@
  * kernels do not have their ranges; and what else of them the layout has. */
 typedef struct gops_direct_taps {
     double cycles;
-    int64_t left_tiles, right_tiles, entries;
+    int64_t left_tiles, right_tiles, apart, entries;
 } gops_direct_taps;
 
 gops_direct_taps gops_direct_count_taps(const gops_plan *plan, const gops_direct_layout *p,

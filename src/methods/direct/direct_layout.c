@@ -184,6 +184,7 @@ static bool lay_out_tile(const gops_plan *plan, const gops_direct_tile *tile, in
     }
     p->left_tiles = taps.left_tiles;
     p->right_tiles = taps.right_tiles;
+    p->apart = taps.apart;
     p->tap_entries = taps.entries;
     divide_into_items(plan, p);
     p->block_tile_rows = choose_tile_rows(plan, p, worker_limit);

@@ -13,8 +13,9 @@ typedef struct gops_direct_layout {
     const gops_direct_tile *last_tile; /* of a group's last block: fewer vectors, else alike */
     int64_t mr, rows, pixels;          /* of a tile: channels; rows of outputs; pixels of each */
     int64_t padded_channels;           /* C_OUT, and what fills the last block */
-    int64_t row_tiles;                 /* tiles of a tile row; the last one may have fewer pixels */
+    int64_t row_tiles;                 /* tiles of a tile row */
     int64_t left_tiles, right_tiles;   /* tiles at the ends, whose taps an edge may cut */
+    int64_t apart;                     /* of tiles behind the left ones, in pixels */
     int64_t tap_entries;               /* of all lists of taps */
     int64_t depth_block;               /* input channels at a time */
     int64_t plane_rows, plane_tile_rows;
@@ -92,6 +93,20 @@ static inline void gops_direct_outputs_inside(const gops_axis *axis, int64_t beg
 static inline int64_t gops_direct_first_row(const gops_direct_layout *p, int64_t tile_row)
 {
     return tile_row / p->plane_tile_rows * p->plane_rows + tile_row % p->plane_tile_rows * p->rows;
+}
+
+/* Where a tile of a tile row begins. */
+static inline int64_t gops_direct_column(const gops_direct_layout *p, int64_t tile)
+{
+    const int64_t left = gops_min(tile, p->left_tiles);
+    return left * p->pixels + (tile - left) * p->apart;
+}
+
+/* How many pixels of `output` a tile computes that begins at `column`. */
+static inline int64_t gops_direct_columns(const gops_direct_layout *p, int64_t tile, int64_t column,
+                                          int64_t output)
+{
+    return gops_min(tile < p->left_tiles ? p->pixels : p->apart, output - column);
 }
 
 /* The number of a tile's list of taps. Tiles that no edge cuts share one list, the first after
