@@ -86,6 +86,39 @@ static void worth_dense(void)
     gops_ort_set_claim("all");
 }
 
+/* What the log says that a call of two dense layers would lose, us; a Resize lies between them, and none is taken. */
+static double resized(const char *mode, uint64_t stream)
+{
+    enum { CHANNELS = 32 };
+    static const float scales[] = {1, 1, 2, 2};
+    static const int64_t count = 4;
+    const char *const before_number = "of them takes ";
+    builder graph;
+    gops_ort_graph_images(&graph, stream, 13, 1, CHANNELS, 61, 59);
+    gops_ort_graph_conv(&graph, "a", "x", CHANNELS, CHANNELS, 3, 1);
+    gops_onnx_build_constant(&graph.builder, "s", GOPS_ONNX_FLOAT, 1, &count, scales,
+                             sizeof scales);
+    gops_ort_graph_node(&graph, "Resize", "r", FROM("a", "", "s"));
+    gops_onnx_build_string(&graph.builder, "mode", mode);
+    gops_ort_graph_conv(&graph, "y", "r", CHANNELS, CHANNELS, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, mode, 0, 0);
+    const char *at = strstr(gops_ort_heard(), before_number);
+    return at != NULL ? strtod(at + strlen(before_number), NULL) : -1;
+}
+
+/* The runtime interpolates in its own layout much faster, so that takes more to gain. */
+static void worth_resize(void)
+{
+    enum { AT_LEAST = 300 }; /* us; 32 channels of 122x118 */
+    gops_ort_set_claim(NULL);
+    const double copied = resized("nearest", 26), interpolated = resized("linear", 27);
+    gops_test_check(copied > 0 && interpolated > copied + AT_LEAST,
+                    "%.0f us are lost where a Resize interpolates, %.0f where it copies",
+                    interpolated, copied);
+    gops_ort_set_claim("all");
+}
+
 /* A layer by itself is estimated too, of a closed shape and an open one: one that is not grouped may have
  * to be reordered, and gains less than a call costs. The option decides without the estimate. */
 static void worth_alone(void)
@@ -133,6 +166,7 @@ int main(void)
         {"worth", worth},
         {"worth_in_part", worth_in_part},
         {"worth_dense", worth_dense},
+        {"worth_resize", worth_resize},
         {"worth_alone", worth_alone},
         {"worth_relaxed", worth_relaxed},
         {NULL, NULL},

@@ -250,6 +250,7 @@ static void weigh_floats(const gops_ort_runtime *runtime, const gops_ort_member 
 {
     const gops_ort_rates *here = gops_ort_rates_here();
     item->gain = gain_of(runtime, here, member);
+    item->copy_ns = member->kind == GOPS_ORT_CONCAT ? concat_ns : 0;
     item->reorder_ns = has_layout(here, member) ? reorder_ns : 0;
 }
 
