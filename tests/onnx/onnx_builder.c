@@ -194,6 +194,11 @@ void gops_onnx_build_node(gops_onnx_builder *builder, const char *type, const ch
     put_text(&builder->node, NODE_OP_TYPE, type);
 }
 
+void gops_onnx_build_more(gops_onnx_builder *builder, const char *output)
+{
+    put_text(&builder->node, NODE_OUTPUT, output);
+}
+
 void gops_onnx_build_domain(gops_onnx_builder *builder, const char *domain)
 {
     put_text(&builder->node, NODE_DOMAIN, domain);

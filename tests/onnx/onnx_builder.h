@@ -60,6 +60,9 @@ void gops_onnx_build_constant(gops_onnx_builder *builder, const char *name,
 void gops_onnx_build_node(gops_onnx_builder *builder, const char *type, const char *output,
                           const char *const *inputs, int count);
 
+/* A further output of the node before. */
+void gops_onnx_build_more(gops_onnx_builder *builder, const char *output);
+
 /* Makes the node before one of another domain, at version 1; a model imports one such domain. */
 void gops_onnx_build_domain(gops_onnx_builder *builder, const char *domain);
 

@@ -181,6 +181,29 @@ static value slice(network *n)
     return to;
 }
 
+/* Two parts, of which the second may be read by nothing. */
+static value split(network *n)
+{
+    value from = gops_drawn_any(n), to = from, rest = from;
+    if (from.channels < 2) {
+        return slice(n);
+    }
+    to.channels = gops_drawn_number(n, 1, from.channels - 1);
+    rest.channels = from.channels - to.channels;
+    const int64_t sizes[] = {to.channels, rest.channels};
+    char names[GOPS_DRAWN_NAME_BYTES];
+    gops_drawn_integers(n, names, 2, sizes);
+    gops_drawn_node(n, "Split", &to, GOPS_ORT_FROM(from.name, names));
+    gops_drawn_name(n, rest.name);
+    gops_drawn_tell(n, "    and %s\n", rest.name);
+    gops_onnx_build_more(&n->graph.builder, rest.name);
+    gops_drawn_int(n, "axis", gops_drawn_chance(n, 50) ? 1 : -3);
+    if (n->count < GOPS_DRAWN_VALUES - 2) {
+        n->values[n->count++] = rest;
+    }
+    return to;
+}
+
 static value reshape(network *n, const char *name, int64_t rank, const int64_t *dims)
 {
     value to;
@@ -300,7 +323,7 @@ static void draw_graph(int number)
     static value (*const kinds[])(network *) = {
         convolution, convolution, convolution, activation, activation,    batch_norm, sum,  sum,
         product,     gate,        concat,      concat,     slice,         shuffle,    pool, pool,
-        transposed,  slopes,      left,        expanded,   instance_norm, average};
+        transposed,  slopes,      left,        expanded,   instance_norm, average,    split};
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     static const int opsets[] = {13, 17, 18, 21};
     char what[GOPS_DRAWN_NAME_BYTES + 8];

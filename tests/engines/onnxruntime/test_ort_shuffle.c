@@ -104,6 +104,52 @@ static void parts(void)
     gops_ort_graph_check(&graph, "parts", 11, 1);
 }
 
+/* A Split in unequal parts, which layers read and a Concat joins in another order. One part may be given out, or read
+ * by nothing; sizes may be left to the operator. */
+static void splits(void)
+{
+    enum { WHOLE, GIVEN_OUT, DEAD, EVEN, ROWS, FORMS };
+    static const char *const names[FORMS] = {"a split", "a split that is given out",
+                                             "a part that nothing reads", "even parts",
+                                             "a split of rows"};
+    for (int form = 0; form < FORMS; form++) {
+        const int64_t sizes[] = {form == EVEN ? 4 : 2, form == EVEN ? 4 : 3, form == EVEN ? 4 : 7};
+        const int64_t rows[] = {4, HEIGHT - 4};
+        builder graph;
+        start(&graph, 4);
+        gops_ort_graph_conv(&graph, "a", "x", IN, ALL, 3, 1);
+        numbers(&graph, "sizes", form == ROWS ? 2 : 3, form == ROWS ? rows : sizes);
+        if (form == EVEN) {
+            gops_ort_graph_node(&graph, "Split", "p", FROM("a"));
+        } else {
+            gops_ort_graph_node(&graph, "Split", "p", FROM("a", "sizes"));
+        }
+        gops_onnx_build_more(&graph.builder, "q");
+        if (form != ROWS) {
+            gops_onnx_build_more(&graph.builder, "r");
+        }
+        gops_onnx_build_int(&graph.builder, "axis", form == ROWS ? 2 : form == EVEN ? -3 : 1);
+        if (form == ROWS) {
+            gops_ort_graph_node(&graph, "Neg", "y", FROM("q"));
+            gops_ort_graph_output(&graph, "y");
+            gops_ort_graph_check(&graph, names[form], 1, 1);
+            continue;
+        }
+        gops_ort_graph_conv(&graph, "b", "r", sizes[2], 5, 3, 1);
+        gops_ort_graph_conv(&graph, "c", form == DEAD ? "p" : "q", sizes[form == DEAD ? 0 : 1], 3,
+                            1, 1);
+        gops_ort_graph_node(&graph, "Concat", "d", FROM("b", "p", "c", "r", "p"));
+        gops_onnx_build_int(&graph.builder, "axis", 1);
+        gops_ort_graph_conv(&graph, "y", "d", 5 + 2 * sizes[0] + 3 + sizes[2], 3, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        if (form == GIVEN_OUT) {
+            gops_ort_graph_output(&graph, "q");
+            gops_ort_graph_output(&graph, "r");
+        }
+        gops_ort_graph_check(&graph, names[form], 6, 1);
+    }
+}
+
 /* What is no shuffle, no slice of channels, or a shuffle whose groups are not the operands. */
 static void others(void)
 {
@@ -139,7 +185,7 @@ static void others(void)
 int main(void)
 {
     const gops_test_case cases[] = {
-        {"units", units}, {"parts", parts}, {"others", others}, {NULL, NULL}};
+        {"units", units}, {"parts", parts}, {"splits", splits}, {"others", others}, {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, shuffles", cases);
     gops_ort_unload();
     return status;

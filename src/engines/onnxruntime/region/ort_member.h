@@ -31,7 +31,9 @@ typedef enum gops_ort_member_kind {
 
 typedef struct gops_ort_member {
     gops_ort_member_kind kind;
-    gops_ort_claim claim; /* of other kinds than a plan: nodes and output */
+    /* Of other kinds than a plan: nodes and output. A Split's second slice and further ones have no node, but name it
+     * as nodes[0]. */
+    gops_ort_claim claim;
     /* The values that it reads, without constants: of a plan its data, and the residual if any; of a
      * product first the one that has the output's shape. */
     const char *two_inputs[2];
@@ -123,6 +125,8 @@ ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops
 ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,
                                             gops_ort_member **member);
 
+/* Reads a Split of channels: a chain of slices, of which the first claims the node. */
+ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_member **member);
 /* Reads a Slice, or a Reshape that begins a shuffle; the claim has the node. */
 ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                      const gops_tensor *data, const gops_tensor *output,

@@ -186,7 +186,7 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
     bool serves = node->input_count >= 1 && node->output_count >= 1 && node->type[0] != '\0';
     *member = NULL;
     for (size_t i = 1; i < node->output_count; i++) {
-        serves = serves && node->outputs[i] == NULL;
+        serves = serves && (node->outputs[i] == NULL || is(&from, "Split"));
     }
     ort_status *status =
         serves ? gops_ort_read_operand(runtime, graph, node->inputs[0], &from.data, &serves) : NULL;
@@ -222,6 +222,9 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
     }
     if (is(&from, "Concat")) {
         return gops_ort_member_of_concat(&from, &output, member);
+    }
+    if (is(&from, "Split")) {
+        return gops_ort_member_of_split(&from, member);
     }
     if (is(&from, "Slice")) {
         return gops_ort_member_of_slice(runtime, &from.claim, &from.data, &output, member);

@@ -1,9 +1,9 @@
 /*
- * ort_member_shuffle.c: slices of channels, and channel shuffles, which are written as
+ * ort_member_shuffle.c: slices and splits of channels, and channel shuffles, which are written as
  *
  *     [Concat] -> Reshape to groups of channels -> Transpose of the two axes -> Reshape back
  *
- * A slice is a view. A shuffle takes a channel of each group in turn; where the groups are the operands
+ * A slice is a view, and so is each part of a split. A shuffle takes a channel of each group in turn; where the groups are the operands
  * of a Concat it reads them where they lie.
  */
 #include "engines/onnxruntime/graph/ort_attributes.h"
@@ -49,6 +49,28 @@ static ort_status *read_start(const gops_ort_runtime *runtime, const gops_ort_no
     return status;
 }
 
+static bool is_slice(const gops_tensor *data, int64_t start, const gops_tensor *output)
+{
+    bool is = output->rank == data->rank && start + output->dims[1] <= data->dims[1];
+    for (int32_t i = 0; i < output->rank && is; i++) {
+        is = i == 1 || output->dims[i] == data->dims[i];
+    }
+    return is;
+}
+
+static ort_status *make_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                              const gops_tensor *data, const gops_tensor *output, int64_t start,
+                              gops_ort_member **member)
+{
+    *member = gops_ort_member_make(GOPS_ORT_SLICE, claim, data);
+    if (*member == NULL) {
+        return gops_ort_no_memory(runtime, "a node");
+    }
+    (*member)->output = *output;
+    (*member)->start = start;
+    return NULL;
+}
+
 ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                      const gops_tensor *data, const gops_tensor *output,
                                      gops_ort_member **member)
@@ -56,19 +78,52 @@ ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops
     int64_t start = 0;
     bool serves;
     ort_status *status = read_start(runtime, claim->nodes[0], data, &start, &serves);
-    serves = serves && output->rank == data->rank && start + output->dims[1] <= data->dims[1];
-    for (int32_t i = 0; i < output->rank && serves; i++) {
-        serves = i == 1 || output->dims[i] == data->dims[i];
+    return status != NULL || !serves || !is_slice(data, start, output)
+               ? status
+               : make_slice(runtime, claim, data, output, start, member);
+}
+
+/* Whether the axis is that of the channels; sizes are known from the outputs, but the runtime passes no i64. */
+static ort_status *splits_by_channels(const gops_ort_reading *from, bool *does)
+{
+    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
+    const gops_ort_node *node = from->node;
+    int64_t axis = 0;
+    gops_ort_attribute_int(&attributes, "axis", &axis);
+    *does = attributes.status == NULL && !attributes.malformed &&
+            (axis == 1 || axis == 1 - from->data.rank);
+    return attributes.status == NULL && *does && node->input_count > 1 && node->inputs[1] != NULL
+               ? from->runtime->api->is_constant_initializer(node->inputs[1], does)
+               : attributes.status;
+}
+
+ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_member **member)
+{
+    const gops_ort_node *node = from->node;
+    gops_ort_claim claim = from->claim;
+    gops_ort_member *first = NULL, **end = &first;
+    int64_t start = 0;
+    bool serves;
+    ort_status *status = splits_by_channels(from, &serves);
+    for (size_t i = 0; i < node->output_count && status == NULL && serves; i++) {
+        gops_tensor output;
+        status = gops_ort_read_fed(from->runtime, from->graph, node->outputs[i], &output, &serves);
+        serves = status == NULL && serves && is_slice(&from->data, start, &output);
+        if (serves) {
+            claim.output = node->output_names[i];
+            status = make_slice(from->runtime, &claim, &from->data, &output, start, end);
+        }
+        if (status == NULL && serves) {
+            end = &(*end)->next;
+            claim.node_count = 0; /* the node is the first one's */
+            start += output.dims[1];
+        }
     }
-    if (status != NULL || !serves) {
+    if (status != NULL || !serves || start != from->data.dims[1]) {
+        gops_ort_member_free(first);
         return status;
     }
-    *member = gops_ort_member_make(GOPS_ORT_SLICE, claim, data);
-    if (*member == NULL) {
-        return gops_ort_no_memory(runtime, "a node");
-    }
-    (*member)->output = *output;
-    (*member)->start = start;
+    *member = first;
     return NULL;
 }
 

@@ -186,7 +186,7 @@ ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_or
     if (has_memory) {
         for (size_t i = 0; i < members->count; i++) {
             gops_ort_member *member = members->items[i];
-            member->last = 0;
+            member->last = (size_t)(member->claim.nodes[0] - graph->nodes);
             for (size_t k = 0; k < member->claim.node_count; k++) {
                 const size_t number = (size_t)(member->claim.nodes[k] - graph->nodes);
                 of.owner[number] = member;
