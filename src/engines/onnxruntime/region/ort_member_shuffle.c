@@ -3,8 +3,8 @@
  *
  *     [Concat] -> Reshape to groups of channels -> Transpose of the two axes -> Reshape back
  *
- * A slice is a view, and so is each part of a split. A shuffle takes a channel of each group in turn; where the groups are the operands
- * of a Concat it reads them where they lie.
+ * A slice is a view, and so is each part of a split. A shuffle takes a channel of each group in turn; where the groups
+ * are the operands of a Concat it reads them where they lie.
  */
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/region/ort_member.h"
