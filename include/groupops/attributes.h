@@ -37,11 +37,14 @@ typedef enum gops_auto_pad {
 } gops_auto_pad;
 
 /**
- * How GroupConvolutionBackpropData finds its pads when output_shape is given. With
- *     full  = stride * (X - 1) + (K - 1) * dilation + 1       the whole scatter result
+ * How GroupConvolutionBackpropData finds its pads when output_shape is given. With X and K the sizes of an
+ * axis of data and kernel,
+ *     full  = stride * (X - 1) + (K - 1) * dilation + 1       what all data add to, without pads
  *     total = max(0, full - output_shape + output_padding)    what must be cut off
- * output element o is full[o + pads_begin], and 0 beyond the end of full. Where the pads follow from
- * output_shape, pads_begin and pads_end are never read.
+ * output element o is full[o + pads_begin], and 0 beyond the end of full, as where output_shape is larger.
+ * pads_end is total - pads_begin. Where the pads follow from output_shape, the attributes pads_begin and
+ * pads_end are never read. X 10, K 3, stride 2, dilation 1 and output_shape 20: full is 21, total 1, and the
+ * pads are 0 and 1 by the specification's rule, 1 and 0 by ONNX's.
  */
 typedef enum gops_output_shape_rule {
     /** The formulas of the specification's text, for every auto_pad: pads_begin = total / 2 rounded
@@ -86,7 +89,7 @@ typedef struct gops_deconv_attributes {
     gops_output_shape_rule output_shape_rule;
 } gops_deconv_attributes;
 
-/** GroupNormalization-12.
+/** GroupNormalization-12, of floating point types.
  * data [N, C, X...] of rank 2 to 8, scale [C], bias [C], output as data:
  *     output = scale * (data - mean) / sqrt(variance + epsilon) + bias
  * with the mean and the population variance of each image's group of C / num_groups channels. */
@@ -112,8 +115,9 @@ typedef struct gops_shape {
  *
  * GOPS_INVALID: an argument is NULL; data, filter, scale and bias differ in type or do not fit
  * together; an attribute's count is not that of the spatial axes or a value is out of its range;
- * C, C_IN, G or a kernel or spatial axis is 0; the kernel is larger than the padded input; the output
- * would have no elements along an axis. Batch 0 and C_OUT 0 are legal and give an empty output.
+ * C, C_IN, G or a kernel or spatial axis is 0; a normalization of integers; the kernel is larger than
+ * the padded input; the output would have no elements along an axis. Batch 0 and C_OUT 0 are legal and
+ * give an empty output.
  * GOPS_UNSUPPORTED: a rank beyond those above. GOPS_TOO_LARGE: a size beyond 2^63 - 1. */
 GOPS_API gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,
                                      const gops_conv_attributes *attributes, gops_shape *shape,

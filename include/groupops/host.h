@@ -47,6 +47,7 @@ typedef void gops_dgemm_fn(void *context, int32_t m, int32_t n, int32_t k, const
                            int32_t lda, const double *b, int32_t ldb, double beta, double *c,
                            int32_t ldc);
 
+/** Both functions are needed, also by an engine that has f32 alone. */
 typedef struct gops_gemm {
     size_t size; /**< sizeof(gops_gemm): groupops/sized.h */
     gops_sgemm_fn *sgemm;
@@ -64,8 +65,8 @@ typedef struct gops_gemm {
 typedef int gops_parallel_for_fn(void *context, void (*task)(void *argument, int64_t index),
                                  void *argument, int64_t count);
 
-/** `bytes` bytes (more than 0) at a multiple of `alignment` (a power of two, at most 4096), or NULL.
- */
+/** `bytes` bytes (more than 0) at a multiple of `alignment` (a power of two, 64 to 4096), or NULL. `bytes` may be no
+ * multiple of it, which C11's aligned_alloc asks for. */
 typedef void *gops_allocate_fn(void *context, size_t bytes, size_t alignment);
 /** Gives back what gops_allocate_fn returned; never called with NULL. */
 typedef void gops_release_fn(void *context, void *memory);

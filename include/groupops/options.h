@@ -130,10 +130,10 @@ typedef struct gops_options {
     /** true: the residual is added to what the activation makes, not to what it takes, but still before
      * the rounding to the output's type. A quantized plan with an activation refuses it. */
     bool residual_after_activation;
-    /** true: "auto" and "fastest" leave out what gops_plan_part does not serve: of floats, `gemm` and
-     * `winograd`. Plans of all operations and types take it, but convolutions of floats that nothing but
-     * `gemm` serves are refused with GOPS_UNSUPPORTED, such as those where one output reads more data than
-     * half of the second level cache holds. */
+    /** true: "auto" and "fastest" leave out what gops_plan_part serves for no part: of floats, `gemm` and
+     * `winograd`. It may still refuse a part of few outputs a row. Plans of all operations and types take
+     * it, but convolutions of floats that nothing but `gemm` serves are refused with GOPS_UNSUPPORTED, such
+     * as those where one output reads more data than half of the second level cache holds. */
     bool divisible;
     /** Of a normalization; a convolution takes none but GOPS_MOMENTS_FOUND. */
     gops_moments_use moments;

@@ -107,7 +107,8 @@ typedef struct gops_packed_filter gops_packed_filter;
 /** Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
  * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option, such as
  * a name that no algorithm has, or a max_workspace that is too small; GOPS_UNSUPPORTED: a type that is not
- * offered, or an algorithm that does not serve the plan; GOPS_OUT_OF_MEMORY; with "fastest",
+ * offered, but for the integers that a normalization does not take (GOPS_INVALID), or an algorithm that does not
+ * serve the plan; GOPS_OUT_OF_MEMORY; with "fastest",
  * GOPS_OUT_OF_MEMORY also where it would take more than the machine has, and GOPS_HOST_FAILED:
  * parallel_for said so. */
 GOPS_API gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
@@ -142,19 +143,27 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
 /** Makes the plan for a part of what the convolution `plan` computes: some of its images and groups,
  * and a brick of its outputs, each of which gets the bits that `plan` gives it. `data` is what the
  * part reads: it has the type and rank that `plan` was made for, any number of images, the
- * channels of one or more groups, and a brick of the data. The lists replace the attributes
- * of the same name, NULL for zeros, and auto_pad and output_shape are left out: where the brick ends
- * at the data's border they are the pads of `plan` there (gops_plan_info.shape), inside of the data
- * what the windows of the outputs wanted leave beyond the brick. `output_padding` is for a transposed
- * convolution.
+ * channels of one or more groups, and a brick of the data, its spatial axes cut to ranges. The lists
+ * replace the attributes of the same name, NULL for zeros, and auto_pad and output_shape are left out.
+ * With P the pads_begin that `plan` has (gops_plan_info.shape), outputs a to b - 1 of an axis read the data
+ *
+ *     from  first = a * stride - P  to  last = (b - 1) * stride - P + (K - 1) * dilation;
+ *
+ * the brick has what of these is data, and the pads are as many as are not, before it and behind it:
+ * with 10 data, K 5 and P 2, outputs 1 to 3 read -1 to 5, a brick of data 0 to 5 with pads 1 and 0. Of a
+ * transposed convolution the brick has all data i that add to one of them, those for which i * stride - P <= b - 1
+ * and i * stride - P + (K - 1) * dilation >= a; with f the first of n, pads_begin is a + P - f * stride, and with
+ * full = stride * (n - 1) + (K - 1) * dilation + 1 - pads_begin, pads_end is full - (b - a), or where that
+ * is below 0, output_padding is (b - a) - full.
  *
  * A part's filter is packed of the weights, scales and zero points of its groups; bias, slopes and
  * residual are those of its outputs. Plans with equally many groups take each other's packed filters,
  * `plan` too.
  *
  * Errors are those of making the plan. GOPS_UNSUPPORTED, besides: `plan` is a normalization, has an
- * empty output, its algorithm does not serve the part (some packings of a transposed convolution
- * want pads_begin that are those of `plan` modulo the strides), or, of floats, is `gemm`, whose sums the BLAS
+ * empty output, its algorithm does not serve the part (`direct` no rows of fewer outputs than its tile
+ * needs; some packings of a transposed convolution want pads_begin that are those of `plan` modulo the strides), or,
+ * of floats, is `gemm`, whose sums the BLAS
  * adds in an order that depends on the shape, or one of `winograd`, whose tiles begin where the outputs do
  * (gops_options.divisible). */
 GOPS_API gops_status gops_plan_part(const gops_plan *plan, const gops_tensor *data,
@@ -225,7 +234,8 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
  * or has filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
  * misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not finite and
  * positive (of a floating point plan: not finite), products of them are not finite, a count fits nothing, a
- * zero point is not in its type. GOPS_OUT_OF_MEMORY.
+ * zero point is not in its type. GOPS_UNSUPPORTED: quantization.sum_scale is given, and output and residual are
+ * not of one 8-bit type or the activation is neither none nor relu. GOPS_OUT_OF_MEMORY.
  *
  * The order of weights elsewhere, with in and out the channels of all groups:
  * - Convolution, [G, C_OUT, C_IN, K...]: OIHW, the [out, in / G, K...] of PyTorch, ONNX and ncnn, is

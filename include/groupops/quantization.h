@@ -18,7 +18,8 @@
  *                     what the type holds less output_zero_point, rounded to nearest even, plus
  *                     output_zero_point: bit for bit ONNX's QLinearConv
  *
- * Products and quotients are taken from the left, each rounded to f32: data_scale * filter_scales[o] first.
+ * Products, quotients and sums are taken from the left, each rounded to f32 (no fma): data_scale *
+ * filter_scales[o] first.
  * Post-ops work in real units, those of v. Of u8 and i8 outputs relu and clamp work on r; alpha and beta
  * are rounded to f32, then divided by output_scale. With a residual or another activation such an output
  * is v with its post-ops, divided by output_scale, then clamped and rounded as above. A u8 or i8 residual

@@ -120,12 +120,17 @@ static gops_status check_sum(const gops_plan *plan, const gops_quantization *giv
     if (given->sum_scale == 0) {
         return GOPS_OK;
     }
-    if (!gops_is_8_bit(output->type) || plan->residual_type != output ||
-        plan->activation.kind > GOPS_ACTIVATION_RELU) {
+    if (!gops_is_8_bit(output->type) || plan->residual_type != output) {
         return gops_fail(error, GOPS_UNSUPPORTED,
-                         "quantization.sum_scale is given; that takes u8 or i8 for output and "
-                         "residual alike, here %s and %s, and activation 0 or 1, here %d",
-                         output->name, plan->residual_type->name, (int)plan->activation.kind);
+                         "quantization.sum_scale is given, output and residual are %s and %s; "
+                         "both must be u8, or both i8",
+                         output->name, plan->residual_type->name);
+    }
+    if (plan->activation.kind > GOPS_ACTIVATION_RELU) {
+        return gops_fail(error, GOPS_UNSUPPORTED,
+                         "quantization.sum_scale is given, activation.kind is %d; that takes none "
+                         "(0) and relu (1)",
+                         (int)plan->activation.kind);
     }
     GOPS_TRY(check_scale("sum_scale", given->sum_scale, "no such sum", error));
     return gops_check_zero_point("sum_zero_point", given->sum_zero_point, output, error);

@@ -206,23 +206,25 @@ static void sums(void)
     gops_quantized_start(&s, problem);
     gops_quantization q = s.quantization;
     q.sum_scale = 0.5F;
-    refuse(&s, &q, GOPS_UNSUPPORTED,
-           "quantization.sum_scale is given; that takes u8 or i8 for output and residual alike, "
-           "here f32 and f32, and activation 0 or 1, here 0");
+    refuse(
+        &s, &q, GOPS_UNSUPPORTED,
+        "quantization.sum_scale is given, output and residual are f32 and f32; both must be u8, or "
+        "both i8");
     gops_quantized_stop(&s);
     problem.output_type = GOPS_U8;
     problem.residual_type = GOPS_I8;
     gops_quantized_start(&s, problem);
-    refuse(&s, &q, GOPS_UNSUPPORTED,
-           "quantization.sum_scale is given; that takes u8 or i8 for output and residual alike, "
-           "here u8 and i8, and activation 0 or 1, here 0");
+    refuse(
+        &s, &q, GOPS_UNSUPPORTED,
+        "quantization.sum_scale is given, output and residual are u8 and i8; both must be u8, or "
+        "both i8");
     gops_quantized_stop(&s);
     problem.residual_type = 0;
     problem.activation.kind = GOPS_ACTIVATION_TANH;
     gops_quantized_start(&s, problem);
-    refuse(&s, &q, GOPS_UNSUPPORTED,
-           "quantization.sum_scale is given; that takes u8 or i8 for output and residual alike, "
-           "here u8 and u8, and activation 0 or 1, here 5");
+    refuse(
+        &s, &q, GOPS_UNSUPPORTED,
+        "quantization.sum_scale is given, activation.kind is 5; that takes none (0) and relu (1)");
     gops_quantized_stop(&s);
     problem.activation.kind = GOPS_ACTIVATION_RELU;
     gops_quantized_start(&s, problem);
