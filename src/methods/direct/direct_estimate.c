@@ -109,8 +109,7 @@ typedef struct axis_tiles {
 
 static int64_t begin_of(const axis_tiles *tiles, int64_t tile)
 {
-    const int64_t left = gops_min(tile, tiles->left);
-    return left * tiles->size + (tile - left) * tiles->apart;
+    return gops_direct_begin(tile, tiles->size, tiles->left, tiles->apart);
 }
 
 static axis_tiles cut_axis(const gops_axis *axis, int64_t size, int64_t max_cut, bool evenly)

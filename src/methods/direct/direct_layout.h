@@ -95,11 +95,17 @@ static inline int64_t gops_direct_first_row(const gops_direct_layout *p, int64_t
     return tile_row / p->plane_tile_rows * p->plane_rows + tile_row % p->plane_tile_rows * p->rows;
 }
 
+/* Where a tile begins behind `left` of `size` outputs, and others that are `apart`. */
+static inline int64_t gops_direct_begin(int64_t tile, int64_t size, int64_t left, int64_t apart)
+{
+    const int64_t before = gops_min(tile, left);
+    return before * size + (tile - before) * apart;
+}
+
 /* Where a tile of a tile row begins. */
 static inline int64_t gops_direct_column(const gops_direct_layout *p, int64_t tile)
 {
-    const int64_t left = gops_min(tile, p->left_tiles);
-    return left * p->pixels + (tile - left) * p->apart;
+    return gops_direct_begin(tile, p->pixels, p->left_tiles, p->apart);
 }
 
 /* How many pixels of `output` a tile computes that begins at `column`. */

@@ -14,8 +14,7 @@ typedef struct gops_ort_item {
     /* What it takes the runtime to reorder an element to the layout that it keeps between such nodes, and
      * back; 0: it has none for them. */
     double reorder_ns;
-    double
-        copy_ns; /* what an element costs that comes from outside of the call: a Concat copies it */
+    double copy_ns;  /* what an element from outside of the call costs: a Concat copies it */
     bool is_certain; /* nothing is known that makes the runtime better: taken, not weighed */
     bool is_8_bit;
     size_t region; /* what has one number, unless it is 0, can be one call */
