@@ -38,8 +38,8 @@ static int map_twice(unsigned char *pages, size_t page_bytes)
         return 0;
     const int mapped =
         ftruncate(file, (off_t)page_bytes) == 0 &&
-        mmap(pages, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == pages &&
-        mmap(pages + to_read_only(page_bytes), page_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, file,
+        mmap(pages, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) == pages &&
+        mmap(pages + to_read_only(page_bytes), page_bytes, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file,
              0) != MAP_FAILED;
     close(file);
     return mapped;
