@@ -5,7 +5,6 @@
 if(CMAKE_CROSSCOMPILING) # cmake/cross.cmake has one flavour, and an LD_LIBRARY_PATH of its own
   return()
 endif()
-string(REGEX MATCH "^[a-z]+" kind ${GROUPOPS_BLAS})
 cmake_path(GET groupops_blas_libraries FILENAME file)
 foreach(flavour openmp pthread serial)
   find_library(library NAMES ${file} PATH_SUFFIXES ${kind}-${flavour} NO_CACHE)

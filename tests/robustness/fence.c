@@ -36,11 +36,11 @@ static int map_twice(unsigned char *pages, size_t page_bytes)
     const int file = memfd_create("fenced", MFD_CLOEXEC);
     if (file < 0)
         return 0;
-    const int mapped =
-        ftruncate(file, (off_t)page_bytes) == 0 &&
-        mmap(pages, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) == pages &&
-        mmap(pages + to_read_only(page_bytes), page_bytes, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file,
-             0) != MAP_FAILED;
+    const int mapped = ftruncate(file, (off_t)page_bytes) == 0 &&
+                       mmap(pages, page_bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) == pages &&
+                       mmap(pages + to_read_only(page_bytes), page_bytes, PROT_READ,
+                            MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) != MAP_FAILED;
     close(file);
     return mapped;
 }
