@@ -138,7 +138,7 @@ gops_status gops_mpi_distribution_create(MPI_Comm comm, const gops_mpi_grid *gri
     }
     made->comm = duplicate;
     made->space = MPI_COMM_NULL;
-    code = code == MPI_SUCCESS ? MPI_Comm_size(made->comm, &made->ranks) : code;
+    code = MPI_Comm_size(made->comm, &made->ranks);
     code = code == MPI_SUCCESS ? MPI_Comm_rank(made->comm, &made->rank) : code;
     status = code == MPI_SUCCESS ? prepare(made, grid, error) : gops_mpi_failed(code, error);
     if (status == GOPS_OK) {

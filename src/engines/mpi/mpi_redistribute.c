@@ -1,4 +1,4 @@
-/* mpi_redistribute.c: from one distribution of a tensor to another, by MPI_Alltoallv. */
+/* mpi_redistribute.c: from one distribution of a tensor to another, by MPI_Ialltoallv. */
 #include "mpi_distribution.h"
 
 #include <limits.h>

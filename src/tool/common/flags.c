@@ -179,6 +179,14 @@ const gops_flag *gops_flags_quantized(const gops_settings *settings)
     return NULL;
 }
 
+void gops_flags_forget_quantized(gops_settings *settings)
+{
+    for (const gops_flag *flag; (flag = gops_flags_quantized(settings)) != NULL;) {
+        settings->given &= ~given_bit(flag);
+        memset((char *)settings + flag->offset, 0, flag->bytes);
+    }
+}
+
 void gops_flags_override(gops_settings *settings, const gops_settings *over)
 {
     for (const gops_flag *flag = gops_flags; flag->name != NULL; flag++) {

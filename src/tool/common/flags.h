@@ -79,6 +79,9 @@ bool gops_flags_given(const gops_settings *settings, const char *name);
 /* The first of the flags of quantized convolutions that was given; NULL: none. */
 const gops_flag *gops_flags_quantized(const gops_settings *settings);
 
+/* Takes these flags as not given. */
+void gops_flags_forget_quantized(gops_settings *settings);
+
 /* Copies the flags that `over` was given into `settings`, if a line of a suite may have them. */
 void gops_flags_override(gops_settings *settings, const gops_settings *over);
 

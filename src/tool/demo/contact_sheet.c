@@ -163,10 +163,10 @@ static double difference_gain(double psnr)
 
 static void label_psnr(double psnr, char label[LABEL_BYTES])
 {
-    if (isfinite(psnr)) {
-        snprintf(label, LABEL_BYTES, "RECONSTRUCTION %.1f DB", psnr);
-    } else {
+    if (psnr == (double)INFINITY) {
         snprintf(label, LABEL_BYTES, "RECONSTRUCTION EXACT");
+    } else {
+        snprintf(label, LABEL_BYTES, "RECONSTRUCTION %.1F DB", psnr);
     }
 }
 

@@ -156,7 +156,7 @@ static gops_status compute_levels(work *w, int32_t threads, gops_error *error)
 
 static void print_difference(const gops_demo_difference *d)
 {
-    if (isinf(d->psnr)) {
+    if (d->psnr == (double)INFINITY) {
         printf("\nreconstruction: exact, PSNR inf dB, all of %lld values equal\n",
                (long long)d->values);
         return;

@@ -89,6 +89,9 @@ static void apply_command(gops_bench_layer *layer, const gops_settings *settings
     if (settings->type != 0) {
         layer->settings.filter_type = 0;
         layer->settings.output_type = 0;
+        if (settings->output_type == 0) {
+            gops_flags_forget_quantized(&layer->settings);
+        }
     }
     gops_flags_override(&layer->settings, settings);
     layer->settings.choices = settings->choices;

@@ -36,7 +36,7 @@ static void print_algorithms(void)
     printf("\n");
 }
 
-/* What the library counts with, if the system tells. */
+/* What the system tells; the library counts with it within the bounds of base/machine.c. */
 static void print_caches(void)
 {
     long l1 = 0, l2 = 0;

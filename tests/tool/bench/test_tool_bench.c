@@ -184,6 +184,23 @@ static void suite(void)
     gops_test_check(result.exit_code == 0, "%s", result.err);
     gops_test_check(strstr(result.out, "f32") == NULL, "%s", result.out);
     gops_test_check(strstr(result.out, "lowering_percent") != NULL, "%s", result.out);
+
+    /* So a layer that its line quantizes is one of floats. */
+    write_suite(
+        "mine.txt",
+        "bytes conv u8 data=1,6,7,11 filter=2,5,3,3,2 filter-type=i8 output-type=u8 data-scale=0.5 "
+        "data-zero-point=3 filter-zero-points=2 output-scale=0.25 output-zero-point=7");
+    tool_run(&result, "bench --suite=mine.txt" QUICK, NULL);
+    gops_test_check(result.exit_code == 0, "%s", result.err);
+    expect_text(result.out, "type", "\"u8\"");
+    tool_run(&result, "bench --suite=mine.txt --type=f32" QUICK, NULL);
+    gops_test_check(result.exit_code == 0, "%s", result.err);
+    expect_text(result.out, "type", "\"f32\"");
+    tool_expect(
+        "bench --suite=mine.txt --type=f32 --data-scale=2" QUICK, 1,
+        "groupops: bytes: data is f32 and the filter f32, without an output-type; scales and "
+        "zero points are of quantized convolutions: data and filter of i8 or u8, and an "
+        "output-type\n");
 }
 
 /* The suite that comes with the tool is found by its name; every layer of it is planned. */

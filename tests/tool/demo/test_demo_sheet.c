@@ -4,6 +4,7 @@
 #include "random_numbers.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     HEIGHT = 401,
@@ -152,6 +153,28 @@ static void difference(void)
     }
 }
 
+/* Only what has no difference at all is said to be exact. */
+static void labels(void)
+{
+    static const double psnrs[] = {INFINITY, NAN, -INFINITY, 90};
+    enum { SHEETS = sizeof psnrs / sizeof psnrs[0], LABEL_ROWS = TOP };
+    material m = prepare(1);
+    gops_sheet sheets[SHEETS] = {{0}};
+    for (int i = 0; i < SHEETS; i++) {
+        if (!draw(&m, psnrs[i]))
+            break;
+        sheets[i] = m.sheet;
+        m.sheet = (gops_sheet){0};
+        const size_t bytes = (size_t)(LABEL_ROWS * sheets[i].width * 3);
+        const size_t first = (size_t)((TOP + HEIGHT) * sheets[i].width * 3);
+        gops_test_check(i == 0 || memcmp(sheets[0].rgb + first, sheets[i].rgb + first, bytes) != 0,
+                        "PSNR %g has the label of an exact one", psnrs[i]);
+    }
+    for (int i = 0; i < SHEETS; i++)
+        gops_sheet_release(&sheets[i]);
+    release(&m);
+}
+
 /* Two letters, of which the second is cut off at the edge. */
 static void text(void)
 {
@@ -175,6 +198,7 @@ int main(void)
         {"subbands_in_colour", subbands_in_colour},
         {"subbands_in_grey", subbands_in_grey},
         {"difference", difference},
+        {"labels", labels},
         {"text", text},
         {0},
     };

@@ -61,10 +61,11 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
     static const char split[] = "--split=";
     gops_command command = {0};
     char place[32];
-    bool is_read = true;
+    bool is_read = true, is_twice = false;
     int kept = 0;
     for (int i = 0; i < count; i++) {
         if (strncmp(words[i], split, sizeof split - 1) == 0) {
+            is_twice = is_twice || world->split != NULL;
             world->split = words[i] + sizeof split - 1;
         } else {
             words[kept++] = words[i];
@@ -94,8 +95,9 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
         .max_files = verbs[verb].has_operation ? 0 : 1,
     };
     is_read =
-        is_read && gops_flags_read(&read, &command.settings, error) &&
-        check_flags(&command.settings, error) &&
+        is_read &&
+        (!is_twice || gops_tool_refuse(error, GOPS_EXIT_USAGE, "--split is given twice")) &&
+        gops_flags_read(&read, &command.settings, error) && check_flags(&command.settings, error) &&
         (verbs[verb].has_operation || command.files[0] != NULL ||
          gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s needs a model: groupops-mpi %s MODEL.xml",
                           verbs[verb].name, verbs[verb].name));
@@ -129,7 +131,11 @@ static bool run_words(gops_mpi_world *world, int count, char **words, gops_tool_
     if (!check_words(world, count, words, error)) {
         return false;
     }
-    if (count == 0 || strcmp(words[0], "--help") == 0 || strcmp(words[0], "help") == 0) {
+    bool is_help = count == 0 || strcmp(words[0], "help") == 0;
+    for (int i = 0; i < count; i++) {
+        is_help = is_help || strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0;
+    }
+    if (is_help) {
         if (world->rank == 0) {
             fputs(usage, stdout);
         }

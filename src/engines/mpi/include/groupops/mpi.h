@@ -168,7 +168,7 @@ GOPS_API gops_status gops_mpi_execute(const gops_mpi_plan *plan, const gops_mpi_
                                       const gops_arguments *arguments, gops_mpi_times *times,
                                       gops_error *error);
 
-/** Changes how a tensor is distributed, by MPI_Alltoallv: `from` has the rank's part by the one
+/** Changes how a tensor is distributed, by MPI_Ialltoallv: `from` has the rank's part by the one
  * distribution, `to` gets that by the other, made from the same communicator's ranks.
  * `groups` as in gops_mpi_part_of. Allocates buffers as large as both parts.
  * GOPS_INVALID: an argument is NULL, the distributions do not fit the tensor or each other, or tensor, groups or
