@@ -13,7 +13,7 @@ typedef struct gops_ort_compute {
     gops_ort_operation operation;
     int position[GOPS_ORT_INPUTS]; /* of each input among those of the call; GOPS_ORT_NOT_GIVEN */
     bool constant;                 /* weights and their zero points never change */
-    void *folded;                  /* gops_ort_fold's memory */
+    void *folded;                  /* memory of gops_ort_fold or gops_ort_make_slopes */
     int64_t sloped;                /* channels that have a slope in it; 0: none has */
     const int32_t *bias;           /* in it; NULL: the bias is an input, or there is none */
     gops_ort_plans plans;

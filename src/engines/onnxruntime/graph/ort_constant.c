@@ -55,11 +55,16 @@ bool gops_ort_is_for_channels(const gops_ort_constant *constant, const gops_tens
     return fits && (constant->count == 1 || constant->count == data->dims[1]);
 }
 
+bool gops_ort_is_scale(float scale)
+{
+    return scale > 0 && !isinf(scale);
+}
+
 bool gops_ort_are_scales(const gops_ort_constant *constant)
 {
     const float *scales = constant->values;
     for (int64_t i = 0; i < constant->count; i++) {
-        if (!(scales[i] > 0) || isinf(scales[i])) {
+        if (!gops_ort_is_scale(scales[i])) {
             return false;
         }
     }

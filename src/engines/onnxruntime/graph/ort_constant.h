@@ -26,7 +26,8 @@ bool gops_ort_is_number(const gops_ort_constant *constant, int32_t rank);
  * all. Shapes are broadcast from behind: a vector belongs to the last axis. */
 bool gops_ort_is_for_channels(const gops_ort_constant *constant, const gops_tensor *data);
 
-/* Whether all of its values, of type f32, can be scales: finite and above 0. */
+/* Whether a number can be a scale: finite and above 0; and all of a constant of f32. */
+bool gops_ort_is_scale(float scale);
 bool gops_ort_are_scales(const gops_ort_constant *constant);
 
 bool gops_ort_is_8_bit(gops_type type);

@@ -1,15 +1,9 @@
 /* ort_fold.c: what a claim makes of its constants: the library's form of them. */
 #include "engines/onnxruntime/graph/ort_quantized.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_scale(float scale)
-{
-    return scale > 0 && scale <= FLT_MAX;
-}
 
 bool gops_ort_scales_serve(const gops_ort_claim *claim)
 {
@@ -19,12 +13,13 @@ bool gops_ort_scales_serve(const gops_ort_claim *claim)
     for (int64_t i = 0; i < claim->filter_scales.count; i++) {
         const float product =
             quantization->data_scale * ((const float *)claim->filter_scales.values)[i];
-        if (!is_scale(product) || !is_scale(product / divisor)) {
+        if (!gops_ort_is_scale(product) || !gops_ort_is_scale(product / divisor)) {
             return false;
         }
     }
-    return !has_sum || (is_scale(quantization->sum_scale / quantization->output_scale) &&
-                        is_scale(quantization->residual_scale / quantization->output_scale));
+    return !has_sum ||
+           (gops_ort_is_scale(quantization->sum_scale / quantization->output_scale) &&
+            gops_ort_is_scale(quantization->residual_scale / quantization->output_scale));
 }
 
 /* How often a constant is repeated: a transposed convolution's groups share the values of their

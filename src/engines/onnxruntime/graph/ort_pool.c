@@ -39,30 +39,6 @@ static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_o
     return from.status;
 }
 
-/* Whether the QuantizeLinear undoes the DequantizeLinear. */
-static ort_status *is_undone(const gops_ort_runtime *runtime, const gops_ort_node *quantize,
-                             const gops_ort_dequantized *by, bool *is)
-{
-    gops_tensor output;
-    float scale;
-    int32_t zero_point;
-    bool known;
-    *is = quantize != NULL && strcmp(quantize->type, "QuantizeLinear") == 0 &&
-          quantize->output_count == 1 && quantize->input_count >= 2 && quantize->input_count <= 3;
-    if (!*is) {
-        return NULL;
-    }
-    ort_status *status = gops_ort_value_tensor(runtime, quantize->outputs[0], &output, &known);
-    if (status == NULL) {
-        status = gops_ort_read_scalars(runtime, quantize->inputs[1],
-                                       quantize->input_count > 2 ? quantize->inputs[2] : NULL,
-                                       output.type, &scale, &zero_point, is);
-    }
-    *is = *is && status == NULL && output.type == by->input.type &&
-          scale == gops_ort_only_scale(by) && zero_point == gops_ort_only_zero_point(by);
-    return status;
-}
-
 static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                            gops_ort_pool *pool, bool *serves)
 {
@@ -76,15 +52,19 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
         *serves = false;
         return status;
     }
-    gops_ort_node *quantize = gops_ort_only_reader(graph, node->output_names[0]);
-    status = is_undone(runtime, quantize, &data, serves);
+    gops_ort_claim undone = {.output = node->output_names[0]};
+    const gops_ort_operation *by = &undone.operation;
+    status = gops_ort_claim_quantize(runtime, graph, &undone, serves);
+    *serves = *serves && status == NULL && by->output_type == data.input.type &&
+              by->quantization.output_scale == gops_ort_only_scale(&data) &&
+              by->quantization.output_zero_point == gops_ort_only_zero_point(&data);
     if (*serves) {
         pool->type = data.input.type;
         pool->nodes[pool->node_count++] = data.node;
-        pool->nodes[pool->node_count++] = quantize;
+        pool->nodes[pool->node_count++] = undone.nodes[0];
         pool->input = data.node->input_names[0];
         pool->info = data.node->inputs[0];
-        pool->output = quantize->output_names[0];
+        pool->output = undone.output;
         status = gops_ort_serves_readers(runtime, graph, pool->output, pool->type, serves);
     }
     return status;

@@ -60,19 +60,6 @@ static ort_status *tell(const claiming *of, const char *first, const char *last,
                                          __func__);
 }
 
-static ort_status *tell_item(const claiming *of, const gops_ort_item *item)
-{
-    const char *name = item->nodes[0]->name;
-    return tell(of, name, name, item->node_count, item->is_taken, item->gain);
-}
-
-/* Claims an operation and what is fused to it as a call. The runtime keeps passing the weights at each
- * call: a new shape may need another packing. */
-static ort_status *claim_item(const claiming *of, const gops_ort_item *item)
-{
-    return claim(of, item->nodes, item->node_count, true);
-}
-
 /* Makes items of what is a call by itself. */
 static ort_status *weigh_alone(const claiming *of, gops_ort_item *items, size_t *count)
 {
@@ -136,11 +123,14 @@ static ort_status *decide(claiming *of, gops_ort_item *items)
         status = gops_ort_choose(of->runtime, of->graph, items, count);
     }
     for (size_t i = 0; i < count && status == NULL; i++) {
-        items[i].is_taken = items[i].is_taken || of->runtime->claims_all;
+        gops_ort_item *item = &items[i];
+        item->is_taken = item->is_taken || of->runtime->claims_all;
         if (i >= members) {
-            status = tell_item(of, &items[i]);
-            if (status == NULL && items[i].is_taken) {
-                status = claim_item(of, &items[i]);
+            const char *name = item->nodes[0]->name;
+            status = tell(of, name, name, item->node_count, item->is_taken, item->gain);
+            /* The runtime keeps passing the weights at each call: a new shape may need another packing. */
+            if (status == NULL && item->is_taken) {
+                status = claim(of, item->nodes, item->node_count, true);
             }
         }
     }

@@ -38,14 +38,12 @@ static ort_status *factory_devices(ort_ep_factory *self, const ort_hardware_devi
 {
     const gops_ort_runtime *runtime = &((const factory *)(void *)self)->runtime;
     *device_count = 0;
-    for (size_t i = 0; i < count && *device_count < max_devices; i++) {
-        if (runtime->api->get_hardware_type(hardware[i]) == ORT_HARDWARE_CPU) {
-            ort_status *status = runtime->ep_api->create_ep_device(self, hardware[i], NULL, NULL,
-                                                                   &devices[*device_count]);
-            if (status != NULL) {
-                return status;
-            }
-            ++*device_count;
+    for (size_t i = 0; i < count && max_devices > 0; i++) {
+        if (runtime->api->get_hardware_type(hardware[i]) == ORT_HARDWARE_CPU) { /* there is one */
+            ort_status *status =
+                runtime->ep_api->create_ep_device(self, hardware[i], NULL, NULL, devices);
+            *device_count = status == NULL ? 1 : 0;
+            return status;
         }
     }
     return NULL;

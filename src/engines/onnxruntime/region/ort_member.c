@@ -82,14 +82,17 @@ static ort_status *read_weights(const gops_ort_runtime *runtime, const gops_ort_
     return status;
 }
 
-/* Scale and bias of a normalization for each channel, in made->made. */
+/* Scale and bias of a normalization for each channel, in made->made; false if ONNX does not allow their shapes. */
 static bool expand(gops_ort_member *made, int64_t channels, const gops_ort_constant *weights,
                    const gops_ort_constant *biases)
 {
+    const gops_ort_operation *operation = &made->claim.operation;
+    const int64_t wanted = operation->scale_of_groups ? operation->norm.num_groups : channels;
     const gops_ort_constant *const constants[] = {weights, biases};
     for (int i = 0; i < 2; i++) {
         const int64_t count = constants[i]->count;
-        if (count < 1 || channels % count != 0) {
+        if (constants[i]->tensor.rank != 1 || (count != 1 && count != wanted) ||
+            channels % count != 0) {
             return false;
         }
         for (int64_t c = 0; c < channels; c++) {

@@ -114,9 +114,7 @@ ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
 
 /* Reads a layer normalization of `data` over the channels, or a ReduceMean that begins one, and what
  * follows with the channels last. */
-ort_status *gops_ort_member_of_layer_norm(const gops_ort_runtime *runtime,
-                                          const gops_ort_graph *graph, gops_ort_node *node,
-                                          const gops_tensor *data, gops_ort_member **member);
+ort_status *gops_ort_member_of_layer_norm(const gops_ort_reading *from, gops_ort_member **member);
 
 /* Reads a pool over two axes; an average is one if all windows have as many elements, their padding
  * counted or not there, and with what follows it a convolution. */
@@ -127,13 +125,10 @@ ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_t
 
 /* Reads a Split of channels: a chain of slices, of which the first claims the node. */
 ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_member **member);
-/* Reads a Slice, or a Reshape that begins a shuffle; the claim has the node. */
-ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                                     const gops_tensor *data, const gops_tensor *output,
+/* Reads a Slice, or a Reshape that begins a shuffle. */
+ort_status *gops_ort_member_of_slice(const gops_ort_reading *from, const gops_tensor *output,
                                      gops_ort_member **member);
-ort_status *gops_ort_member_of_shuffle(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                       const gops_ort_claim *claim, const gops_tensor *data,
-                                       gops_ort_member **member);
+ort_status *gops_ort_member_of_shuffle(const gops_ort_reading *from, gops_ort_member **member);
 /* Reads a Concat of channels. */
 ort_status *gops_ort_member_of_concat(gops_ort_reading *from, const gops_tensor *output,
                                       gops_ort_member **member);
@@ -143,9 +138,7 @@ ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
 
 /* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
  * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */
-ort_status *gops_ort_member_of_instance(const gops_ort_runtime *runtime,
-                                        const gops_ort_graph *graph, gops_ort_node *node,
-                                        gops_ort_member **member);
+ort_status *gops_ort_member_of_instance(const gops_ort_reading *from, gops_ort_member **member);
 
 /* Whether all dimensions of a tensor are given and above 0. */
 bool gops_ort_is_closed(const gops_tensor *tensor);

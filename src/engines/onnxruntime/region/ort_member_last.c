@@ -161,17 +161,16 @@ static bool read_norm(gops_ort_chain *of, gops_ort_node *node)
     return true;
 }
 
-ort_status *gops_ort_member_of_layer_norm(const gops_ort_runtime *runtime,
-                                          const gops_ort_graph *graph, gops_ort_node *node,
-                                          const gops_tensor *data, gops_ort_member **member)
+ort_status *gops_ort_member_of_layer_norm(const gops_ort_reading *from, gops_ort_member **member)
 {
-    gops_ort_chain of = {.runtime = runtime, .graph = graph, .data = *data};
-    gops_ort_node *before = gops_ort_writer(graph, node->input_names[0]);
+    gops_ort_chain of = {.runtime = from->runtime, .graph = from->graph, .data = from->data};
+    gops_ort_node *const node = from->node,
+                         *before = gops_ort_writer(of.graph, node->input_names[0]);
     of.end = &of.first;
     of.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
     if (before != NULL && !before->claimed && gops_ort_chain_is_transpose(&of, before, true)) {
         bool serves;
-        of.status = gops_ort_read_fed(runtime, graph, before->inputs[0], &of.data, &serves);
+        of.status = gops_ort_read_fed(of.runtime, of.graph, before->inputs[0], &of.data, &serves);
         if (of.status != NULL || !serves) {
             return of.status;
         }

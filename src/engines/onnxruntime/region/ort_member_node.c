@@ -157,8 +157,7 @@ static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor
     bool serves = true;
     ort_status *status = is(from, "ReduceMean") ? is_mean(from, &serves) : NULL;
     if (status == NULL && !serves) {
-        return gops_ort_member_of_layer_norm(from->runtime, from->graph, from->node, &from->data,
-                                             member);
+        return gops_ort_member_of_layer_norm(from, member);
     }
     if (status != NULL) {
         return status;
@@ -206,10 +205,10 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
         return read_batch_norm(&from, member);
     }
     if (is(&from, "InstanceNormalization")) {
-        return gops_ort_member_of_instance(runtime, graph, node, member);
+        return gops_ort_member_of_instance(&from, member);
     }
     if (is(&from, "LayerNormalization")) {
-        return gops_ort_member_of_layer_norm(runtime, graph, node, &from.data, member);
+        return gops_ort_member_of_layer_norm(&from, member);
     }
     if (is(&from, "MaxPool")) {
         return gops_ort_member_of_max_pool(&from, &output, member);
@@ -227,10 +226,10 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
         return gops_ort_member_of_split(&from, member);
     }
     if (is(&from, "Slice")) {
-        return gops_ort_member_of_slice(runtime, &from.claim, &from.data, &output, member);
+        return gops_ort_member_of_slice(&from, &output, member);
     }
     if (is(&from, "Reshape")) {
-        return gops_ort_member_of_shuffle(runtime, graph, &from.claim, &from.data, member);
+        return gops_ort_member_of_shuffle(&from, member);
     }
     if (is(&from, "Mul")) {
         return read_product(&from, member);

@@ -103,34 +103,29 @@ static ort_status *make(const instance *of, const gops_tensor *data, gops_ort_me
     return NULL;
 }
 
-ort_status *gops_ort_member_of_instance(const gops_ort_runtime *runtime,
-                                        const gops_ort_graph *graph, gops_ort_node *node,
-                                        gops_ort_member **member)
+ort_status *gops_ort_member_of_instance(const gops_ort_reading *from, gops_ort_member **member)
 {
-    gops_ort_attributes attributes = {runtime, node, NULL, false};
-    instance of = {.runtime = runtime, .graph = graph};
+    gops_ort_node *const node = from->node;
+    gops_ort_attributes attributes = {from->runtime, node, NULL, false};
+    instance of = {from->runtime, from->graph, .claim = from->claim, .data = from->data};
     float epsilon = 1e-5F; /* the operator's default */
     bool serves = node->input_count == 3 && node->version >= 6;
     gops_ort_attribute_float(&attributes, "epsilon", &epsilon);
     ort_status *status = attributes.status;
     if (status != NULL || !serves || attributes.malformed || !(epsilon > 0) ||
-        (status = gops_ort_read_fed(runtime, graph, node->inputs[0], &of.data, &serves)) != NULL ||
-        !serves || (status = read_vector(&of, node->inputs[1], &of.scales, &serves)) != NULL ||
-        !serves || (status = read_vector(&of, node->inputs[2], &of.shifts, &serves)) != NULL ||
-        !serves) {
+        (status = read_vector(&of, node->inputs[1], &of.scales, &serves)) != NULL || !serves ||
+        (status = read_vector(&of, node->inputs[2], &of.shifts, &serves)) != NULL || !serves) {
         return status;
     }
-    of.claim = (gops_ort_claim){.nodes = {node}, .node_count = 1, .output = node->output_names[0]};
-    of.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
-    of.claim.infos[GOPS_ORT_DATA] = node->inputs[0];
-    of.claim.operation.kind = GOPS_ORT_NORM;
-    of.claim.operation.norm.epsilon = (double)epsilon;
-    of.claim.operation.norm.num_groups = of.data.dims[1];
+    of.claim.operation = (gops_ort_operation){
+        .kind = GOPS_ORT_NORM,
+        .norm = {.num_groups = of.data.dims[1], .epsilon = (double)epsilon},
+    };
     gops_tensor data = of.data;
     if ((status = add_reshapes(&of, node, &data)) == NULL &&
         (status = add_constant(&of, &data, "Mul", &of.factors)) == NULL &&
         (status = add_constant(&of, &data, "Add", &of.summands)) == NULL &&
-        (status = gops_ort_member_add_post_ops(runtime, graph, &of.claim)) == NULL) {
+        (status = gops_ort_member_add_post_ops(of.runtime, of.graph, &of.claim)) == NULL) {
         status = make(&of, &data, member);
     }
     return status;

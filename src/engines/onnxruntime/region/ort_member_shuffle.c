@@ -58,29 +58,27 @@ static bool is_slice(const gops_tensor *data, int64_t start, const gops_tensor *
     return is;
 }
 
-static ort_status *make_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                              const gops_tensor *data, const gops_tensor *output, int64_t start,
-                              gops_ort_member **member)
+static ort_status *make_slice(const gops_ort_reading *from, const gops_ort_claim *claim,
+                              const gops_tensor *output, int64_t start, gops_ort_member **member)
 {
-    *member = gops_ort_member_make(GOPS_ORT_SLICE, claim, data);
+    *member = gops_ort_member_make(GOPS_ORT_SLICE, claim, &from->data);
     if (*member == NULL) {
-        return gops_ort_no_memory(runtime, "a node");
+        return gops_ort_no_memory(from->runtime, "a node");
     }
     (*member)->output = *output;
     (*member)->start = start;
     return NULL;
 }
 
-ort_status *gops_ort_member_of_slice(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
-                                     const gops_tensor *data, const gops_tensor *output,
+ort_status *gops_ort_member_of_slice(const gops_ort_reading *from, const gops_tensor *output,
                                      gops_ort_member **member)
 {
     int64_t start = 0;
     bool serves;
-    ort_status *status = read_start(runtime, claim->nodes[0], data, &start, &serves);
-    return status != NULL || !serves || !is_slice(data, start, output)
+    ort_status *status = read_start(from->runtime, from->node, &from->data, &start, &serves);
+    return status != NULL || !serves || !is_slice(&from->data, start, output)
                ? status
-               : make_slice(runtime, claim, data, output, start, member);
+               : make_slice(from, &from->claim, output, start, member);
 }
 
 /* Whether the axis is that of the channels; sizes are known from the outputs, but the runtime passes no i64. */
@@ -111,7 +109,7 @@ ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_memb
         serves = status == NULL && serves && is_slice(&from->data, start, &output);
         if (serves) {
             claim.output = node->output_names[i];
-            status = make_slice(from->runtime, &claim, &from->data, &output, start, end);
+            status = make_slice(from, &claim, &output, start, end);
         }
         if (status == NULL && serves) {
             end = &(*end)->next;
@@ -195,19 +193,18 @@ static void make_shuffle(gops_ort_member *member, gops_ort_node *const nodes[3],
     member->groups = groups;
 }
 
-ort_status *gops_ort_member_of_shuffle(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                       const gops_ort_claim *claim, const gops_tensor *data,
-                                       gops_ort_member **member)
+ort_status *gops_ort_member_of_shuffle(const gops_ort_reading *from, gops_ort_member **member)
 {
     gops_ort_node *nodes[3];
     int64_t groups;
-    ort_status *status = read_shuffle(runtime, graph, claim->nodes[0], data, nodes, &groups);
+    ort_status *status =
+        read_shuffle(from->runtime, from->graph, from->node, &from->data, nodes, &groups);
     if (status != NULL || groups == 0) {
         return status;
     }
-    *member = gops_ort_member_make(GOPS_ORT_SHUFFLE, claim, data);
+    *member = gops_ort_member_make(GOPS_ORT_SHUFFLE, &from->claim, &from->data);
     if (*member == NULL) {
-        return gops_ort_no_memory(runtime, "a node");
+        return gops_ort_no_memory(from->runtime, "a node");
     }
     make_shuffle(*member, nodes, 1, groups);
     return NULL;

@@ -9,6 +9,7 @@
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/graph/ort_constant.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_same(gops_auto_pad auto_pad)
@@ -71,7 +72,7 @@ static bool differ(const gops_tensor *data, const float *scales, int64_t count)
     for (int32_t i = 0; i < data->rank; i++) {
         for (int64_t k = 0; k < count; k++) { /* `axes` may say which belongs to which */
             const float product = (float)data->dims[i] * scales[k];
-            if ((int64_t)product != (int64_t)((double)data->dims[i] * (double)scales[k])) {
+            if (trunc((double)product) != trunc((double)data->dims[i] * (double)scales[k])) {
                 return true;
             }
         }
@@ -88,13 +89,13 @@ static ort_status *misjudges_resize(const gops_ort_runtime *runtime, const gops_
     gops_tensor data;
     bool known = false;
     if (node->input_count <= place) {
-        *does = *does || place == 1; /* Upsample below version 9, whose scales are an attribute */
+        *does = place == 1; /* Upsample below version 9, whose scales are an attribute */
         return NULL;
     }
     ort_status *status = gops_ort_read_constant(runtime, node->inputs[place], &scales, &known);
     if (status == NULL && known && scales.tensor.type == GOPS_F32 && node->inputs[0] != NULL) {
         status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
-        *does = *does || (status == NULL && known && differ(&data, scales.values, scales.count));
+        *does = status == NULL && known && differ(&data, scales.values, scales.count);
     }
     return status;
 }

@@ -11,7 +11,7 @@ typedef struct gops_ort_step {
     gops_ort_chunks *chunks; /* ort_chunked_step.h; NULL: it has none */
     gops_plan *plan;         /* NULL: a pass */
     gops_packed_filter *filter;
-    void *made; /* scales, biases: what follows points into it */
+    void *made; /* scales and biases, what a pass multiplies by and adds, or a table of codes */
     const void *scales, *biases;
     void *slopes;
     size_t workspace_bytes;
