@@ -4,7 +4,7 @@
 
 #if defined(__AVX512F__)
 #define GOPS_REGISTER_BYTES 64
-#elif defined(__AVX__)
+#elif defined(__AVX2__)
 #define GOPS_REGISTER_BYTES 32
 #else
 #define GOPS_REGISTER_BYTES 16
@@ -36,12 +36,12 @@
  * before other threads may read them. */
 #if defined(__AVX512F__)
 #define GOPS_STORE_NONTEMPORAL(to, x) _mm512_stream_ps(to, (__m512)(x))
-#elif defined(__AVX__)
+#elif defined(__AVX2__)
 #define GOPS_STORE_NONTEMPORAL(to, x) _mm256_stream_ps(to, (__m256)(x))
 #else
 #define GOPS_STORE_NONTEMPORAL(to, x) memcpy(to, &(x), sizeof(x))
 #endif
-#if defined(__AVX__)
+#if defined(__AVX2__)
 #define GOPS_NONTEMPORAL_FENCE() _mm_sfence()
 #else
 #define GOPS_NONTEMPORAL_FENCE() (void)0
@@ -49,7 +49,7 @@
 
 /* Associations for _Generic: the instructions for x < low ? low : x and x > high ? high : x. They
  * are called with x as the second argument, which is what they return for NaN and for two zeros. */
-#if defined(__AVX__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 #if defined(__AVX512F__) && !defined(GOPS_MEMORY_SANITIZER)
@@ -59,7 +59,7 @@
 #define GOPS_LOWERS                                                                                \
     __m512:                                                                                        \
     _mm512_min_ps, __m512d : _mm512_min_pd, __m256 : _mm256_min_ps,
-#elif defined(__AVX__) && !defined(GOPS_MEMORY_SANITIZER)
+#elif defined(__AVX2__) && !defined(GOPS_MEMORY_SANITIZER)
 #define GOPS_RAISES                                                                                \
     __m256:                                                                                        \
     _mm256_max_ps, __m256d : _mm256_max_pd,

@@ -219,13 +219,13 @@ gops_status gops_quantization_read(const gops_plan *plan, const gops_quantizatio
     if (!plan->quantized) {
         return read_multipliers(plan, read, error);
     }
-    GOPS_TRY(check_scales_array(plan, read, error));
     GOPS_TRY(check_count(plan, "filter_zero_points", read->filter_zero_points,
                          read->filter_zero_points_count, error));
     GOPS_TRY(gops_check_zero_point("data_zero_point", read->data_zero_point, plan->type, error));
     if (plan->output_type->type == GOPS_I32) {
         return GOPS_OK;
     }
+    GOPS_TRY(check_scales_array(plan, read, error));
     GOPS_TRY(gops_check_zero_point("output_zero_point", read->output_zero_point, plan->output_type,
                                    error));
     GOPS_TRY(gops_check_zero_point("residual_zero_point", read->residual_zero_point,

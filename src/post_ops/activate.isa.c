@@ -34,7 +34,7 @@ static inline bool any_above_f64(__m512d x, __m512d limit)
 #define FUSED                                                                                      \
     __m512:                                                                                        \
     _mm512_fmadd_ps, __m512d : _mm512_fmadd_pd,
-#elif defined(__AVX__)
+#elif defined(__AVX2__)
 static inline bool any_above_f32(__m256 x, __m256 limit)
 {
     return _mm256_movemask_ps(_mm256_cmp_ps(x, limit, _CMP_GT_OQ)) != 0;

@@ -4,7 +4,8 @@
  *
  * Parameters: C and NAME of isa/each_compute.inc.h, and the vector of isa/vectors.inc.h
  *
- * The template that includes this one calls NAME(clamp), NAME(epilogue) and NAME(epilogue_all).
+ * The template that includes this one calls NAME(clamp), NAME(epilogue) and NAME(epilogue_all), or NAME(at_least)
+ * and NAME(at_most).
  */
 #include "isa/register.h"
 

@@ -41,7 +41,7 @@
  *   EXP_END             int: where exp(y), times any y, is below all numbers
  *   TANH_END            int: where exp(y) - 1 is -1
  *
- * activate.inc.h undefines them.
+ * activate.inc.h undefines all but ANY_ABOVE and FUSED.
  */
 #include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"

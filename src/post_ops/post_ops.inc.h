@@ -8,7 +8,7 @@
  * activation has a loop of its own, which the compiler vectorises; those for floating point alone
  * are in activate.inc.h. Comparisons are written so that NaN passes through.
  *
- * Parameters, all from types/each_type.inc.h:
+ * Parameters: ACTIVATE and POST_OPS_BLOCK of post_ops.isa.c, and from types/each_type.inc.h:
  *
  *   T                type: an element as it is stored
  *   C                type: the compute type

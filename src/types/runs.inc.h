@@ -4,6 +4,7 @@
  * Parameters: those of an element type, which types/each_type.inc.h lists: T, C, LOAD, STORE, NAME;
  * LOAD_BLOCK and STORE_BLOCK, or WIDEN, NARROW, LANES_LOAD and LANES_STORE, where defined; SHIFTED.
  */
+#include "isa/lanes.h"
 
 static inline __attribute__((always_inline)) void
 NAME(load_block)(C *restrict to, const T *restrict from, int length)
@@ -40,9 +41,9 @@ NAME(load_block)(C *restrict to, const T *restrict from, int length)
         low = __builtin_shufflevector(low, high, __VA_ARGS__);                                     \
         memcpy(to, &low, sizeof low);                                                              \
     }
-TAKE_HALF(4, 0, 2, 5, 7)
-TAKE_HALF(8, 0, 2, 4, 6, 9, 11, 13, 15)
-TAKE_HALF(16, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31)
+TAKE_HALF(4, EVEN_ODD_4)
+TAKE_HALF(8, EVEN_ODD_8)
+TAKE_HALF(16, EVEN_ODD_16)
 #undef TAKE_HALF
 
 #define TAKE_HALVES(length)                                                                        \

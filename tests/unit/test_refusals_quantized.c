@@ -183,6 +183,7 @@ static void zero_points(void)
 static void unread(void)
 {
     static const gops_type types[] = {GOPS_I32, GOPS_F32, GOPS_U8};
+    static const float numbers[] = {NAN, -1};
     for (int t = 0; t < 3; t++) {
         gops_quantized_subject s;
         gops_quantized_start(&s, gops_quantized_problem(GOPS_U8, GOPS_I8, types[t]));
@@ -192,8 +193,11 @@ static void unread(void)
             q.output_zero_point = INT32_MAX;
             q.residual_zero_point = INT32_MIN;
         }
-        if (types[t] == GOPS_I32)
+        if (types[t] == GOPS_I32) {
             q.data_scale = q.residual_scale = q.sum_scale = -1;
+            q.filter_scales = numbers;
+            q.filter_scales_count = 2;
+        }
         accept(&s, &q);
         gops_quantized_stop(&s);
     }

@@ -165,7 +165,7 @@ typedef struct gops_depthwise_kernels {
 /* The kernels of one instruction set; each array is indexed by compute type. */
 struct gops_depthwise_forms {
     const gops_depthwise_kernels *rows;
-    gops_depthwise_image_fn *const *masked; /* NULL where not offered */
+    gops_depthwise_image_fn *const *masked; /* an entry is NULL where not offered */
     bool masked_any_width;                  /* masked serves kernels that are not square too */
     const gops_depthwise_shuffle_kernels *shuffle;
 };

@@ -176,11 +176,10 @@ static bool is_offered(const gops_plan *plan, const image_plan *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     if (!p->converts) {
-        return plan->output_type->native;
+        return true;
     }
     const int64_t pixels = gops_max(conv->data_pixels, conv->output_pixels);
-    return plan->output_type == plan->type && (plan->is_part || p->filters >= MIN_CONVERTED) &&
-           conv->output_pixels <= MAX_OUTPUTS &&
+    return (plan->is_part || p->filters >= MIN_CONVERTED) && conv->output_pixels <= MAX_OUTPUTS &&
            2 * pixels * gops_compute_bytes(plan->type->compute) <= plan->machine.l2_bytes / 2;
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/checked.h"
 #include "isa/first_lanes.h"
-#include "isa/lanes.h"
 #include "isa/register.h"
 #include "isa/vector.h"
 

@@ -255,8 +255,7 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
     const gops_conv_geometry *conv = &plan->conv;
     const gops_axis *last = &conv->axis[conv->axes - 1];
     int64_t needed;
-    if (plan->kernels->direct[plan->type->compute] == NULL || !plan->type->native ||
-        plan->output_type != plan->type) {
+    if (plan->kernels->direct[plan->type->compute] == NULL || !plan->type->native) {
         return gops_fail(error, GOPS_UNSUPPORTED, "direct serves f32 and f64, not %s",
                          plan->type->name);
     }

@@ -22,11 +22,14 @@
 #include "plan/plan.h"
 #include "post_ops/requantize.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 /* Of job->kept: the box whose padded input the worker's workspace holds; and what its tables are for, once the offsets
  * are filled in: columns that were last listed for sums that lie side by side (0) or for the output (1). */
-enum { GOPS_IMPLICIT_KEPT_BOX, GOPS_IMPLICIT_KEPT_TABLES };
+enum { GOPS_IMPLICIT_KEPT_BOX, GOPS_IMPLICIT_KEPT_TABLES, GOPS_IMPLICIT_KEPT };
+static_assert((int)GOPS_IMPLICIT_KEPT <= (int)GOPS_KEPT,
+              "a worker keeps more than there is room for");
 
 /* What a tile holds: vectors of channels, of pixels, or of channels from a blocked input of floats
  * (implicit_blocked.h); or of pixels, by AMX, with taps joined (lanes.h). */

@@ -70,18 +70,17 @@ static gops_status norm_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
     (void)error;
     norm_layout *p = gops_parameters(plan);
     const gops_norm_geometry *norm = &plan->norm;
-    /* An empty batch may have groups of any size. */
-    const int64_t size = gops_mul_saturate(norm->channels, norm->pixels);
+    const int64_t size = norm->channels * norm->pixels;
     const int64_t groups = norm->batch * norm->groups, l2_bytes = plan->machine.l2_bytes;
-    const int64_t group_bytes = gops_mul_saturate(size, plan->type->bytes);
-    const int64_t l2_filled = gops_mul_saturate(group_bytes, groups) / l2_bytes;
+    const int64_t group_bytes = size * plan->type->bytes;
+    const int64_t l2_filled = group_bytes * groups / l2_bytes;
     const bool prefetches = plan->moments == GOPS_MOMENTS_FOUND && group_bytes <= l2_bytes / 2 &&
                             l2_filled >= BEYOND_L2 && l2_filled < BEYOND_CACHES;
     *p = (norm_layout){1, size, prefetches, l2_filled >= BEYOND_CACHES};
     plan->items = groups;
     plan->worker_bytes = 0;
     plan->filter_bytes = 0;
-    if (groups > 0 && groups < MANY_GROUPS && size >= 2 * MIN_BLOCK) {
+    if (groups < MANY_GROUPS && size >= 2 * MIN_BLOCK) {
         const int64_t wanted = gops_min(size / MIN_BLOCK, MAX_BLOCKS);
         const int64_t elements = gops_round_up(gops_ceil_div(size, wanted), MIN_BLOCK / 2);
         const int64_t blocks = gops_ceil_div(size, elements);

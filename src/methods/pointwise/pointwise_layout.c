@@ -137,8 +137,7 @@ static void divide_into_items(const gops_plan *plan, gops_pointwise_layout *p, i
 gops_status gops_pointwise_check(const gops_plan *plan, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    if (plan->kernels->pointwise[plan->type->compute] == NULL || !plan->type->native ||
-        plan->output_type != plan->type) {
+    if (plan->kernels->pointwise[plan->type->compute] == NULL || !plan->type->native) {
         return gops_fail(error, GOPS_UNSUPPORTED, "pointwise serves f32 and f64, not %s",
                          plan->type->name);
     }

@@ -188,9 +188,7 @@ static gops_status check_shape(const gops_plan *plan, gops_winograd_form form, g
         return gops_fail(error, GOPS_UNSUPPORTED, "winograd/f3 serves quantized plans, not %s",
                          plan->type->name);
     }
-    if (!plan->quantized &&
-        (gops_is_integer(plan->type) || plan->kernels->winograd[plan->type->compute] == NULL ||
-         !plan->type->native || plan->output_type != plan->type)) {
+    if (!plan->quantized && (gops_is_integer(plan->type) || !plan->type->native)) {
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "winograd serves f32, f64 and quantized plans, not %s", plan->type->name);
     }

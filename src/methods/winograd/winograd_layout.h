@@ -74,11 +74,11 @@ typedef struct gops_winograd_row {
 
 gops_winograd_row gops_winograd_find_row(const gops_plan *plan, int64_t row_of_all);
 
+gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int64_t worker_limit,
+                                  gops_error *error);
+
 /* winograd_conv.c */
 
 void gops_winograd_run(const gops_plan *plan, const gops_job *job, int64_t index, void *workspace);
-
-gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int64_t worker_limit,
-                                  gops_error *error);
 
 #endif

@@ -96,7 +96,7 @@ GOPS_INLINE void blocked_tile(const gops_tile_work *work, const int vectors, con
 {
     vector sum[GOPS_MAX_SUMS];
     const int half = (nr + 1) / 2;
-    NAME(start_tile)(work, 0, vectors, nr, true, sum);
+    NAME(start_tile)(work, vectors, nr, true, sum);
     if (gops_are_runs(work->columns, nr, half, GOPS_LANES_BLOCK)) {
         blocked_loop(work, vectors, nr, half, GOPS_LANES_BLOCK, sum);
     } else if (gops_are_runs(work->columns, nr, half, 2 * GOPS_LANES_BLOCK)) {

@@ -12,11 +12,10 @@
 #define store_tile NAME(store_tile)
 
 /* The tile computes complete sums, which begin with 0, or adds to those in memory at last. */
-GOPS_INLINE void start_tile(const gops_tile_work *work, const int row, const int vectors,
-                            const int nr, const bool channels_form, vector *sum)
+GOPS_INLINE void start_tile(const gops_tile_work *work, const int vectors, const int nr,
+                            const bool channels_form, vector *sum)
 {
     (void)work;
-    (void)row;
     (void)channels_form;
     GOPS_UNROLL
     for (int i = 0; i < vectors * nr; i++) {

@@ -108,7 +108,7 @@ GOPS_INLINE void pixels_tile(gops_tile_work *work, const int mr, const int nr)
         for (int j = 0; j < nr; j++) {
             from[j] = input + work->columns[j];
         }
-        start_tile(work, 0, mr, nr, false, sum);
+        start_tile(work, mr, nr, false, sum);
         const int64_t *offsets = work->offsets;
         const C *weights = work->weights;
         const char *ahead = gops_tile_ahead(work);
@@ -236,7 +236,7 @@ GOPS_INLINE void channels_columns(const gops_tile_work *work, const int vectors,
 GOPS_INLINE void channels_tile(const gops_tile_work *work, const int vectors, const int nr)
 {
     vector sum[GOPS_MAX_SUMS];
-    start_tile(work, 0, vectors, nr, true, sum);
+    start_tile(work, vectors, nr, true, sum);
     const bool one = ROWS > 0 && nr >= ROWS, two = one && nr % 2 == 0 && nr / 2 >= ROWS;
     if (one && work->rows == 1) {
         channels_columns(work, vectors, nr, 1, sum);

@@ -23,16 +23,15 @@
 typedef int32_t NAME(signed_vector) __attribute__((vector_size(LANES * sizeof(int32_t))));
 typedef uint8_t NAME(byte_vector) __attribute__((vector_size(LANES), aligned(1), may_alias));
 
-GOPS_INLINE void start_tile(const gops_tile_work *work, const int row, const int vectors,
-                            const int nr, const bool channels_form, vector *sum)
+GOPS_INLINE void start_tile(const gops_tile_work *work, const int vectors, const int nr,
+                            const bool channels_form, vector *sum)
 {
     const uint32_t *first = work->accumulate ? NULL : work->bias;
     GOPS_UNROLL
     for (int i = 0; i < vectors; i++) {
         vector value = {0};
         if (first != NULL) {
-            value =
-                channels_form ? *(const vector *)(first + i * LANES) : broadcast(first[row + i]);
+            value = channels_form ? *(const vector *)(first + i * LANES) : broadcast(first[i]);
         }
         GOPS_UNROLL
         for (int j = 0; j < nr; j++) {

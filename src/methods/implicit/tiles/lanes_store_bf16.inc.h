@@ -6,10 +6,10 @@
  * Parameters: NAME of isa/each_compute.inc.h, for values of 32 bits; the vector of
  * isa/vectors.inc.h, as `vector`; f32_vector, f32_start_tile and f32_store_tile
  */
-GOPS_INLINE void NAME(start_tile)(const gops_tile_work *work, const int row, const int vectors,
-                                  const int nr, const bool channels_form, vector *sum)
+GOPS_INLINE void NAME(start_tile)(const gops_tile_work *work, const int vectors, const int nr,
+                                  const bool channels_form, vector *sum)
 {
-    f32_start_tile(work, row, vectors, nr, channels_form, (f32_vector *)sum);
+    f32_start_tile(work, vectors, nr, channels_form, (f32_vector *)sum);
 }
 
 GOPS_INLINE void NAME(store_tile)(const gops_tile_work *work, const int row, const int vectors,
