@@ -72,8 +72,7 @@ static bool planes_conflict(const gops_plan *plan, int64_t pixels, int64_t chann
 static bool weights_beyond_l1(const gops_plan *plan, const gops_direct_layout *p,
                               const gops_direct_tile *tile)
 {
-    int64_t first;
-    return p->depth_block * gops_direct_used_taps(&plan->conv, &first) * tile->size.vectors *
+    return p->depth_block * gops_direct_used_taps(&plan->conv, NULL) * tile->size.vectors *
                plan->kernels->vector_bytes >
            plan->machine.l1_bytes / 2;
 }
@@ -277,8 +276,7 @@ double gops_direct_estimate(const gops_plan *plan, const gops_direct_layout *p, 
                                      : 1) *
                                 all +
                             (double)blocks * lines * (far ? CYCLES_PER_FAR_LINE : CYCLES_PER_LINE);
-    int64_t first;
-    const int64_t depth = gops_direct_used_taps(conv, &first) * conv->channels_in;
+    const int64_t depth = gops_direct_used_taps(conv, NULL) * conv->channels_in;
     const int64_t weights = gops_mul_saturate(conv->groups * depth, conv->channels_out * bytes);
     const double streamed =
         (double)depth * (double)(p->padded_channels * bytes) /

@@ -103,10 +103,9 @@ enum { USED_TAPS_RADIX = MAX_TAPS * MAX_TAPS * MAX_TAPS + 1 };
 
 static int64_t used_taps(const gops_plan *plan)
 {
-    int64_t first;
     return plan->wanted_variant != 0
                ? plan->wanted_variant / 2 % USED_TAPS_RADIX
-               : gops_min(gops_direct_used_taps(&plan->conv, &first), USED_TAPS_RADIX - 1);
+               : gops_min(gops_direct_used_taps(&plan->conv, NULL), USED_TAPS_RADIX - 1);
 }
 
 static bool fills_pages(const gops_plan *plan)

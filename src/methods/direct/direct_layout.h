@@ -61,8 +61,8 @@ static inline void gops_direct_taps_inside(const gops_axis *axis, int64_t output
                 : gops_max(*first, gops_floor_div(axis->data - 1 - at, axis->dilation) + 1);
 }
 
-/* How many taps any output of the first axis has inside the data, from *first on, times all taps of the others: of a
- * filter with more planes than the data only some are read. */
+/* How many taps any output of the first axis has inside the data, from *first on (or NULL), times all taps of the
+ * others: of a filter with more planes than the data only some are read. */
 static inline int64_t gops_direct_used_taps(const gops_conv_geometry *conv, int64_t *first)
 {
     const gops_axis *axis = &conv->axis[0];
@@ -70,7 +70,9 @@ static inline int64_t gops_direct_used_taps(const gops_conv_geometry *conv, int6
     gops_direct_taps_inside(axis, axis->output - 1, &begin, &unused);
     gops_direct_taps_inside(axis, 0, &unused, &end);
     const int64_t inner = conv->taps / axis->kernel;
-    *first = begin < end ? begin * inner : 0;
+    if (first != NULL) {
+        *first = begin < end ? begin * inner : 0;
+    }
     return begin < end ? (end - begin) * inner : conv->taps;
 }
 

@@ -90,10 +90,11 @@ static void col2im_row(const gops_scatter *scatter, const gops_scatter_block *bl
 static void col2im(const gops_scatter *scatter, const gops_scatter_block *block,
                    const void *columns, void *output, int64_t output_ld)
 {
+    const int64_t ld = block->column1 - block->column0;
     const C *row = columns;
     for (int64_t channel = 0; channel < block->channels; channel++) {
         int64_t tap[GOPS_MAX_SPATIAL] = {0};
-        for (int64_t t = 0; t < scatter->taps; t++, row += block->ld) {
+        for (int64_t t = 0; t < scatter->taps; t++, row += ld) {
             col2im_row(scatter, block, tap, row, (C *)output + channel * output_ld);
             for (int a = scatter->axes - 1; a >= 0 && ++tap[a] == scatter->axis[a].kernel; a--) {
                 tap[a] = 0;

@@ -264,8 +264,8 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
         product.b = at->data + (row0 * p->window.data_pixels + at->column0) * bytes;
         product.ldb = (int32_t)p->window.data_pixels;
     } else {
-        const gops_columns part = {
-            row0, row1, at->column0, at->column0 + at->columns, at->columns, at->job->data_zero};
+        const gops_columns part = {row0, row1, at->column0, at->column0 + at->columns,
+                                   at->job->data_zero};
         plan->kernels->gemm->im2col[plan->type->index](&p->window, &part, at->data, workspace);
         product.b = workspace;
         product.ldb = (int32_t)at->columns;

@@ -120,7 +120,7 @@ static void add_block(const gops_plan *plan, const work_item *at, int64_t first,
 {
     const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
     const int64_t channels_in = plan->conv.channels_in;
-    const gops_scatter_block block = {at->channels, first, first + count, count};
+    const gops_scatter_block block = {at->channels, first, first + count};
     for (int64_t c = 0; c < channels_in; c += p->depth) {
         multiply(plan, at, first, count, c, gops_min(p->depth, channels_in - c));
     }

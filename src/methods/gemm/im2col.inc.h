@@ -72,11 +72,12 @@ static void im2col(const gops_window *window, const gops_columns *block, const v
                    void *columns)
 {
     const int64_t ky = window->axis[1].kernel, kx = window->axis[2].kernel;
-    for (int64_t r = block->row0; r < block->row1; r++) {
+    C *row = columns;
+    for (int64_t r = block->row0; r < block->row1; r++, row += block->column1 - block->column0) {
         int64_t tap = r % window->taps;
         const int64_t taps[3] = {tap / kx / ky, tap / kx % ky, tap % kx};
         const T *channel = (const T *)data + r / window->taps * window->data_pixels;
-        im2col_row(window, block, channel, taps, (C *)columns + (r - block->row0) * block->ld);
+        im2col_row(window, block, channel, taps, row);
     }
 }
 

@@ -26,11 +26,10 @@ typedef struct gops_scatter {
 
 /* A block of the column matrix: its rows are (channel, tap) pairs of `channels` output channels,
  * its columns are the pixels column0 to column1 - 1 of the data box, counted row by row. Element
- * (r, c) is at columns[r * ld + c - column0]. */
+ * (r, c) is at columns[r * (column1 - column0) + c - column0]. */
 typedef struct gops_scatter_block {
     int64_t channels;
     int64_t column0, column1;
-    int64_t ld;
 } gops_scatter_block;
 
 /* Adds the block to `output`, which holds the output box of each of the block's channels,
