@@ -1,6 +1,6 @@
 # The test of thread counts once more, over every other flavour of the BLAS that is installed here
 # and has the same soname: by LD_LIBRARY_PATH, which goes before a RUNPATH. (Another soname needs
-# another build: `cmake/dev blas`.)
+# another build: `cmake/dev blas`.) `kind` is from blas.cmake.
 
 if(CMAKE_CROSSCOMPILING) # cmake/cross.cmake has one flavour, and an LD_LIBRARY_PATH of its own
   return()

@@ -118,7 +118,7 @@ static bool check_words(const gops_mpi_world *world, int count, char **words,
     static const char threads[] = "--threads=";
     uint64_t hash = GOPS_MPI_HASH;
     for (int i = 0; i < count; i++) {
-        const bool is_flag = strncmp(words[i], "--", 2) == 0;
+        const bool is_flag = words[i][0] == '-';
         if (i == 0 || (is_flag && strncmp(words[i], threads, sizeof threads - 1) != 0)) {
             hash = gops_mpi_hash(hash, words[i], strcspn(words[i], "="));
         }
