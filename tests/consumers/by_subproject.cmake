@@ -1,7 +1,6 @@
 # Takes SOURCE into the project PROJECT, where no package that only the tool and the tests need can be
-# found. With SUBDIRECTORY it is built without optimization and for one instruction set, run, and
-# installed into absolute folders, in BUILD-absolute; else it is built from the objects of OBJECTS and run,
-# and installing finds nothing of it.
+# found. It is built from the objects of OBJECTS where they are given, with SUBDIRECTORY in any case, and run.
+# With SUBDIRECTORY it is installed into absolute folders, in BUILD-absolute; else installing finds nothing of it.
 file(REMOVE_RECURSE ${BUILD} ${BUILD}-absolute)
 set(arguments -DGROUPOPS_SOURCE=${SOURCE} -DGROUPOPS_BLAS=${BLAS} -DCMAKE_C_COMPILER=${COMPILER}
               -DCMAKE_DISABLE_FIND_PACKAGE_PNG=ON -DCMAKE_DISABLE_FIND_PACKAGE_LibXml2=ON
@@ -9,13 +8,14 @@ set(arguments -DGROUPOPS_SOURCE=${SOURCE} -DGROUPOPS_BLAS=${BLAS} -DCMAKE_C_COMP
               -DFETCHCONTENT_FULLY_DISCONNECTED=ON)
 set(ENV{CFLAGS} "")
 if(SUBDIRECTORY)
-  list(APPEND arguments -DSUBDIRECTORY=ON -DGROUPOPS_INSTALL=ON -DGROUPOPS_KERNEL_OPTIMIZATION=-O0
+  list(APPEND arguments -DSUBDIRECTORY=ON -DGROUPOPS_INSTALL=ON
                         -DCMAKE_BUILD_TYPE=Debug -DEXPECTED_CMAKE_BUILD_TYPE=Debug
-                        -DGROUPOPS_ISAS=portable
                         -DCMAKE_INSTALL_LIBDIR=${BUILD}-absolute/lib
                         -DCMAKE_INSTALL_INCLUDEDIR=${BUILD}-absolute/headers)
 endif()
-if(OBJECTS)
+if(NOT OBJECTS)
+  list(APPEND arguments -DGROUPOPS_KERNEL_OPTIMIZATION=-O0 -DGROUPOPS_ISAS=portable)
+else()
   set(ENV{CMAKE_C_COMPILER_LAUNCHER} "${CMAKE_CURRENT_LIST_DIR}/packages/take_object;${OBJECTS}")
 endif()
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${PROJECT} -B ${BUILD} -G ${GENERATOR} ${arguments}

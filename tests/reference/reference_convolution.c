@@ -8,7 +8,8 @@
 #include "elements.h"
 #include "guarded_memory.h"
 
-/* Both operands as numbers, and the sums of every output element. */
+/* Both operands as numbers, channels last: the data [N][GROUPS][position][C_IN], the filter
+ * [GROUPS][C_OUT][tap][C_IN]. And the sums of every output element. */
 typedef struct sums {
     const gops_reference_geometry *g;
     int is_real;
@@ -45,57 +46,72 @@ static int64_t product(const int64_t *sizes, int32_t count)
     return result;
 }
 
-static long double *as_reals(gops_type type, const void *elements, int64_t count)
+/* Elements [blocks][channels][positions]. */
+typedef struct operand {
+    gops_type type;
+    const void *elements;
+    int64_t blocks, channels, positions;
+} operand;
+
+/* Where element i goes in [blocks][positions][channels]. */
+static int64_t channels_last(const operand *from, int64_t i)
 {
+    int64_t position = i % from->positions, channel = i / from->positions % from->channels;
+    int64_t block = i / from->positions / from->channels;
+    return (block * from->positions + position) * from->channels + channel;
+}
+
+static long double *as_reals(const operand *from)
+{
+    int64_t count = from->blocks * from->channels * from->positions;
     long double *values = zeros(count, sizeof *values);
     for (int64_t i = 0; i < count; i++)
-        values[i] = gops_test_get_real(type, elements, i);
+        values[channels_last(from, i)] = gops_test_get_real(from->type, from->elements, i);
     return values;
 }
 
-static uint64_t *as_integers(gops_type type, const void *elements, int64_t count)
+static uint64_t *as_integers(const operand *from)
 {
+    int64_t count = from->blocks * from->channels * from->positions;
     uint64_t *values = zeros(count, sizeof *values);
     for (int64_t i = 0; i < count; i++)
-        values[i] = gops_test_get_integer(type, elements, i);
+        values[channels_last(from, i)] = gops_test_get_integer(from->type, from->elements, i);
     return values;
 }
 
-static sums sums_start(const gops_reference_geometry *g, gops_type data_type, const void *data,
-                       gops_type filter_type, const void *filter)
+static void subtract_zero_points(sums *s, const gops_reference_zero_points *zero_points)
 {
+    const gops_reference_geometry *g = s->g;
+    int64_t taps = product(g->kernel, g->spatial) * g->c_in; /* of one output channel */
     int64_t data_count = g->batch * g->groups * g->c_in * product(g->data, g->spatial);
-    int64_t filter_count = g->groups * g->c_out * g->c_in * product(g->kernel, g->spatial);
+    for (int64_t i = 0; i < data_count; i++)
+        s->data_integer[i] -= (uint64_t)zero_points->data;
+    for (int64_t i = 0; zero_points->filter != NULL && i < g->groups * g->c_out * taps; i++)
+        s->filter_integer[i] -= (uint64_t)zero_points->filter[i / taps];
+}
+
+/* Of the filter the operand's blocks and positions are the caller's to say. */
+static sums sums_start(const gops_reference_geometry *g, gops_type data_type, const void *data,
+                       const operand *filter, const gops_reference_zero_points *zero_points)
+{
+    const operand from = {data_type, data, g->batch * g->groups, g->c_in,
+                          product(g->data, g->spatial)};
     int64_t output_count = gops_test_elements(&g->output);
     sums s = {.g = g, .is_real = gops_test_type_is_real(g->output.type)};
     if (s.is_real) {
-        s.data = as_reals(data_type, data, data_count);
-        s.filter = as_reals(filter_type, filter, filter_count);
+        s.data = as_reals(&from);
+        s.filter = as_reals(filter);
         s.value = zeros(output_count, sizeof *s.value);
         s.magnitude = zeros(output_count, sizeof *s.magnitude);
         s.terms = zeros(output_count, sizeof *s.terms);
     } else {
-        s.data_integer = as_integers(data_type, data, data_count);
-        s.filter_integer = as_integers(filter_type, filter, filter_count);
+        s.data_integer = as_integers(&from);
+        s.filter_integer = as_integers(filter);
         s.integer = zeros(output_count, sizeof *s.integer);
     }
+    if (zero_points != NULL)
+        subtract_zero_points(&s, zero_points);
     return s;
-}
-
-static void subtract_zero_points(sums *s, const gops_reference_zero_points *zero_points,
-                                 int c_out_before_c_in)
-{
-    const gops_reference_geometry *g = s->g;
-    int64_t kernel = product(g->kernel, g->spatial);
-    int64_t data_count = g->batch * g->groups * g->c_in * product(g->data, g->spatial);
-    int64_t filter_count = g->groups * g->c_out * g->c_in * kernel;
-    for (int64_t i = 0; i < data_count; i++)
-        s->data_integer[i] -= (uint64_t)zero_points->data;
-    for (int64_t i = 0; zero_points->filter != NULL && i < filter_count; i++) {
-        int64_t group = i / (kernel * g->c_in * g->c_out);
-        int64_t co = c_out_before_c_in ? i / (kernel * g->c_in) % g->c_out : i / kernel % g->c_out;
-        s->filter_integer[i] -= (uint64_t)zero_points->filter[group * g->c_out + co];
-    }
 }
 
 /* The sum of some of the products of one output element. */
@@ -105,13 +121,13 @@ typedef struct output_sum {
     uint64_t integer;
 } output_sum;
 
-/* Adds data[i data_step] filter[i filter_step] for every input channel i. */
-static void sum_reals(output_sum *to, int64_t channels, const long double *data, int64_t data_step,
-                      const long double *filter, int64_t filter_step)
+/* Adds data[i] filter[i] for every input channel i. */
+static void sum_reals(output_sum *to, int64_t channels, const long double *data,
+                      const long double *filter)
 {
     long double value = to->value, magnitude = to->magnitude;
     for (int64_t i = 0; i < channels; i++) {
-        long double term = data[i * data_step] * filter[i * filter_step];
+        long double term = data[i] * filter[i];
         value += term;
         magnitude += fabsl(term);
     }
@@ -120,24 +136,23 @@ static void sum_reals(output_sum *to, int64_t channels, const long double *data,
     to->terms += channels;
 }
 
-static void sum_integers(output_sum *to, int64_t channels, const uint64_t *data, int64_t data_step,
-                         const uint64_t *filter, int64_t filter_step)
+static void sum_integers(output_sum *to, int64_t channels, const uint64_t *data,
+                         const uint64_t *filter)
 {
     uint64_t integer = to->integer;
     for (int64_t i = 0; i < channels; i++)
-        integer += data[i * data_step] * filter[i * filter_step];
+        integer += data[i] * filter[i];
     to->integer = integer;
 }
 
-/* The same, from the elements of these indices on. */
-static void sum_channels(const sums *s, output_sum *to, int64_t data, int64_t data_step,
-                         int64_t filter, int64_t filter_step)
+/* The same, of the input channels at these positions. */
+static void sum_channels(const sums *s, output_sum *to, int64_t data, int64_t filter)
 {
+    int64_t c_in = s->g->c_in;
     if (s->is_real)
-        sum_reals(to, s->g->c_in, s->data + data, data_step, s->filter + filter, filter_step);
+        sum_reals(to, c_in, s->data + data * c_in, s->filter + filter * c_in);
     else
-        sum_integers(to, s->g->c_in, s->data_integer + data, data_step, s->filter_integer + filter,
-                     filter_step);
+        sum_integers(to, c_in, s->data_integer + data * c_in, s->filter_integer + filter * c_in);
 }
 
 static void add_sum(sums *s, int64_t output, const output_sum *part)
@@ -184,8 +199,8 @@ static void conv_channel(sums *s, int64_t n, int64_t group, int64_t co)
     int64_t data_size = product(g->data, g->spatial);
     int64_t kernel_size = product(g->kernel, g->spatial);
     int64_t output_channel = group * g->c_out + co;
-    int64_t data = (n * g->groups + group) * g->c_in * data_size;
-    int64_t filter = output_channel * g->c_in * kernel_size;
+    int64_t data = (n * g->groups + group) * data_size;
+    int64_t filter = output_channel * kernel_size;
     int64_t p[GOPS_MAX_SPATIAL] = {0};
     int64_t output = (n * g->groups * g->c_out + output_channel) * product(g->result, g->spatial);
     do {
@@ -195,7 +210,7 @@ static void conv_channel(sums *s, int64_t n, int64_t group, int64_t co)
         do {
             int64_t inside = window_index(g, p, k, g->data);
             if (inside >= 0)
-                sum_channels(s, &total, data + inside, data_size, filter + k_index, kernel_size);
+                sum_channels(s, &total, data + inside, filter + k_index);
             k_index++;
         } while (next_position(k, g->kernel, g->spatial));
         add_sum(s, output, &total);
@@ -209,8 +224,8 @@ static void deconv_channel(sums *s, int64_t n, int64_t group, int64_t co)
     const gops_reference_geometry *g = s->g;
     int64_t data_size = product(g->data, g->spatial);
     int64_t kernel_size = product(g->kernel, g->spatial);
-    int64_t data = (n * g->groups + group) * g->c_in * data_size;
-    int64_t filter = (group * g->c_in * g->c_out + co) * kernel_size;
+    int64_t data = (n * g->groups + group) * data_size;
+    int64_t filter = (group * g->c_out + co) * kernel_size;
     int64_t output = ((n * g->groups + group) * g->c_out + co) * product(g->result, g->spatial);
     int64_t p[GOPS_MAX_SPATIAL] = {0};
     int64_t p_index = 0;
@@ -221,8 +236,7 @@ static void deconv_channel(sums *s, int64_t n, int64_t group, int64_t co)
             int64_t inside = window_index(g, p, k, g->result);
             if (inside >= 0) {
                 output_sum part = {.terms = 0};
-                sum_channels(s, &part, data + p_index, data_size, filter + k_index,
-                             g->c_out * kernel_size);
+                sum_channels(s, &part, data + p_index, filter + k_index);
                 add_sum(s, output + inside, &part);
             }
             k_index++;
@@ -283,9 +297,9 @@ void gops_reference_conv(const gops_reference_geometry *geometry, gops_type data
                          const gops_reference_zero_points *zero_points,
                          gops_reference_result *result)
 {
-    sums s = sums_start(geometry, data_type, data, filter_type, filter);
-    if (zero_points != NULL)
-        subtract_zero_points(&s, zero_points, 1);
+    const operand weights = {filter_type, filter, geometry->groups * geometry->c_out,
+                             geometry->c_in, product(geometry->kernel, geometry->spatial)};
+    sums s = sums_start(geometry, data_type, data, &weights, zero_points);
     every_channel(&s, conv_channel);
     sums_finish(&s, result);
 }
@@ -295,9 +309,9 @@ void gops_reference_deconv(const gops_reference_geometry *geometry, gops_type da
                            const gops_reference_zero_points *zero_points,
                            gops_reference_result *result)
 {
-    sums s = sums_start(geometry, data_type, data, filter_type, filter);
-    if (zero_points != NULL)
-        subtract_zero_points(&s, zero_points, 0);
+    const operand weights = {filter_type, filter, geometry->groups, geometry->c_in,
+                             geometry->c_out * product(geometry->kernel, geometry->spatial)};
+    sums s = sums_start(geometry, data_type, data, &weights, zero_points);
     every_channel(&s, deconv_channel);
     sums_finish(&s, result);
 }

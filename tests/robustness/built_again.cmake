@@ -59,8 +59,8 @@ if(COMMAND)
   if(";${ISAS};" MATCHES ";avx512;") # then without avx2, of the same source, and the emulation
     list(FILTER ISAS EXCLUDE REGEX "^(avx2|amx_emulated)")
   endif()
-  list(JOIN ISAS "\\;" ISAS)
 endif()
+list(JOIN ISAS "\\;" ISAS)
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${BINARY} -G Ninja ${how} -DCMAKE_BUILD_TYPE=${BUILD} -DCMAKE_C_FLAGS_DEBUG=-g1
     -DGROUPOPS_BLAS=${BLAS} -DGROUPOPS_HARDEN=OFF -DGROUPOPS_TOOL=OFF -DGROUPOPS_ORT=OFF
     "-DGROUPOPS_KERNEL_FLAGS=${KERNEL_FLAGS}" "-DGROUPOPS_ISAS=${ISAS}")
