@@ -316,43 +316,24 @@ static void check_quantized(const target *t)
     gops_test_check(taken >= 4, "%s: auto and gemm must take it", t->problem->source->name);
 }
 
-/* Asked with the smallest convolution there is, so that a refused shape is not taken for a type
- * that is not offered. */
-static bool is_offered(gops_type type)
-{
-    gops_tensor data = GOPS_TEST_TENSOR(type, 1, 1, 1);
-    gops_tensor filter = GOPS_TEST_TENSOR(type, 1, 1, 1, 1);
-    gops_plan *plan;
-    gops_status status = gops_conv_plan_create(&data, &filter, NULL, NULL, &plan, NULL);
-    gops_plan_destroy(plan);
-    return status != GOPS_UNSUPPORTED;
-}
-
 void gops_onnx_check(const gops_onnx_problem *problem, gops_onnx_tally *tally)
 {
     gops_onnx_kind kind = problem->source->kind;
-    gops_type type = problem->data.type;
     target t = target_create(problem);
     check_reference(&t);
-    if (type != GOPS_F32 && type != GOPS_F64 && !is_offered(type)) {
-        tally->not_offered[kind]++;
-        printf("  not checked: %s: the library does not offer %s yet\n", problem->source->name,
-               gops_test_type_name(type));
-    } else {
-        gops_test_check(check_algorithm(&t, "auto", 0, 0), "%s is refused", problem->source->name);
-        if (kind == GOPS_ONNX_CONV_INTEGER || kind == GOPS_ONNX_QLINEAR_CONV)
-            check_quantized(&t);
-        const char *algorithm;
-        for (int32_t i = 0; (algorithm = gops_algorithm_name(i)) != NULL; i++) {
-            bool taken = check_algorithm(&t, algorithm, 1, 0);
-            if (taken) {
-                check_algorithm(&t, algorithm, 2, 0);
-                check_algorithm(&t, algorithm, 3, GOPS_UNLIMITED);
-            }
-            if (i < GOPS_ONNX_ALGORITHMS)
-                tally->by_algorithm[i] += taken;
+    gops_test_check(check_algorithm(&t, "auto", 0, 0), "%s is refused", problem->source->name);
+    if (kind == GOPS_ONNX_CONV_INTEGER || kind == GOPS_ONNX_QLINEAR_CONV)
+        check_quantized(&t);
+    const char *algorithm;
+    for (int32_t i = 0; (algorithm = gops_algorithm_name(i)) != NULL; i++) {
+        bool taken = check_algorithm(&t, algorithm, 1, 0);
+        if (taken) {
+            check_algorithm(&t, algorithm, 2, 0);
+            check_algorithm(&t, algorithm, 3, GOPS_UNLIMITED);
         }
-        tally->checked[kind]++;
+        if (i < GOPS_ONNX_ALGORITHMS)
+            tally->by_algorithm[i] += taken;
     }
+    tally->checked[kind]++;
     target_free(&t);
 }

@@ -9,7 +9,6 @@
 
 typedef struct gops_onnx_tally {
     int checked[GOPS_ONNX_KINDS];
-    int not_offered[GOPS_ONNX_KINDS];       /* the library has not got the type at all */
     int by_algorithm[GOPS_ONNX_ALGORITHMS]; /* cases that gops_algorithm_name(index) took */
 } gops_onnx_tally;
 

@@ -1,7 +1,7 @@
 /*
  * reference_geometry.h: what the attributes of the convolutions mean, written a second time.
  *
- * Straight from the pages of the specification and the list of decisions in design.md, one formula
+ * Straight from the pages of the specification and, where they are silent, what attributes.h says, one formula
  * after another in 128-bit integers, so that nothing can overflow. Shares no code with the library.
  */
 #ifndef GROUPOPS_REFERENCE_GEOMETRY_H

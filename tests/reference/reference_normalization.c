@@ -14,14 +14,14 @@
  * D = max |d|, r = 1 / sqrt(v + epsilon), so that y = s r d + b. u is the unit roundoff in which an
  * element is computed (that of f64 for f64, else that of f32), w = 2^-53.
  *
- * Mean. design.md asks that a mean far above the spread costs nothing, so the sums must run over
+ * Mean. A mean far above the spread must cost nothing, so the sums must run over
  * differences x - x0 from some x0 within the data, |x - x0| <= 2 D (or be as good as that), and
  * 10^7 elements may not cost more than a few ulp either, so the sums must be as good as pairwise
  * ones, in which an element passes through h additions, h = log2(n) + 16 (16 elements added in
  * turn at the bottom). Then
  *     |mean - m| <= e,   e = 2 (h + 3) w D.
  * Types below f64 may find the differences in floats and add up to 16 of them in floats, in
- * in two such steps, 6 additions: 7 roundings in u of differences whose mean square is 2 v where x0
+ * two such steps, 6 additions: 7 roundings in u of differences whose mean square is 2 v where x0
  * is within a standard deviation of the mean:
  *     e = 2 (h + 3) w D + 7 u sqrt(2 v)   and, for the moments themselves, |mean - m| <= e.
  * Variance. Around a mean that is off by at most e, the mean square is v + e^2, each square adds

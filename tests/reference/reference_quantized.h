@@ -3,7 +3,7 @@
  *
  * The sums come from gops_reference_conv and gops_reference_deconv with zero points and an i32
  * geometry: exact modulo 2^64, and so modulo 2^32. All that follows is done in single precision, one
- * rounding a step, in the order of design.md.
+ * rounding a step, in the order that quantization.h gives.
  */
 #ifndef GROUPOPS_REFERENCE_QUANTIZED_H
 #define GROUPOPS_REFERENCE_QUANTIZED_H

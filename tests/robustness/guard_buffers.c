@@ -10,9 +10,11 @@
 
 enum { FILL = 0xff }; /* of fence.c */
 
-static const char *const names[GOPS_GUARD_BUFFERS] = {
-    "data",          "weights",         "scale",  "bias", "residual", "zero points",
-    "filter scales", "data_zero_point", "output", "mean", "variance", "workspace"};
+static const char *const names[] = {"data",     "weights",     "scale",         "bias",
+                                    "residual", "zero points", "filter scales", "data_zero_point",
+                                    "slopes",   "output",      "mean",          "variance",
+                                    "workspace"};
+_Static_assert(sizeof names / sizeof names[0] == GOPS_GUARD_BUFFERS, "a name for each buffer");
 
 /* Where the images of a tensor lie. */
 typedef struct images {

@@ -28,9 +28,8 @@ function(short_form name)
                        SKIP_REGULAR_EXPRESSION "^skipped, because")
 endfunction()
 
-# Of `builds`, its other two forms at once. The inner loops, which each test program would compile again, are
-# not linked so, and not optimized: they show that no set takes what it must not from the compiler, and the
-# lesser sets show it best.
+# Of `builds`, its other two forms at once. The inner loops are not linked so, and not optimized: they show that
+# no set takes what it must not from the compiler, and the lesser sets show it best.
 set(lesser portable)
 if("avx2" IN_LIST groupops_isas)
   list(APPEND lesser avx2)

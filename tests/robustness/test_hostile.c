@@ -184,6 +184,7 @@ static void print(const tally *t)
     printf("%" PRId64 " problems, %" PRId64 " of them planned, the slowest in %.3f ms, %" PRId64
            " executed: ",
            t->tried, t->accepted, t->worst, t->executed);
+    gops_test_check(t->accepted > 0 && t->executed > 0, "all are refused");
 }
 
 static void conv(void)

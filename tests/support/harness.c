@@ -51,9 +51,13 @@ int gops_test_check(int holds, const char *format, ...)
 /* CUnit calls the tests in the order they were added, one after another. */
 static void run_next(void)
 {
+    const unsigned before = CU_get_number_of_asserts();
     current++;
-    if (setjmp(end_of_case) == 0)
+    if (setjmp(end_of_case) == 0) {
         selected[current]->run();
+        if (CU_get_number_of_asserts() == before)
+            gops_test_check(0, "the case asserted nothing");
+    }
 }
 
 static int add_cases(CU_pSuite suite, const gops_test_case *cases)
@@ -81,10 +85,6 @@ static int exit_status(const char *suite)
         return EXIT_FAILURE;
     if (skipped == selected_count)
         return EXIT_SKIPPED;
-    if (CU_get_number_of_asserts() == 0) {
-        fprintf(stderr, "%s: no case asserted anything\n", suite);
-        return EXIT_FAILURE;
-    }
     return EXIT_SUCCESS;
 }
 

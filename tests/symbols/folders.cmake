@@ -76,7 +76,7 @@ endif()
 
 # The headers among themselves.
 file(WRITE ${EDGES} "${edges}")
-execute_process(COMMAND tsort ${EDGES} OUTPUT_QUIET ERROR_VARIABLE circle)
-if(NOT circle STREQUAL "")
+execute_process(COMMAND tsort ${EDGES} OUTPUT_QUIET ERROR_VARIABLE circle RESULT_VARIABLE status)
+if(NOT status EQUAL 0 OR NOT circle STREQUAL "")
   message(SEND_ERROR "files of src include each other in a circle:\n${circle}")
 endif()

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* As many channels as one vector holds and as many as a register tile has vectors
- * (GOPS_MOST_VECTORS and the like in the kernels), 32 and 64 that are stored at a time
+ * (the kernels' tiles), 32 and 64 that are stored at a time
  * (GOPS_POINTWISE_STORE_CHANNELS, GOPS_EPILOGUE_CHANNELS), 256 and 512 that are summed or
  * converted at a time; each also one less and one more. */
 enum { GOPS_LAYOUT_SMALL_SIZES = 27, GOPS_LAYOUT_SIZES = 33, GOPS_LAYOUT_MOST = 513 };

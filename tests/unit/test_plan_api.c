@@ -282,7 +282,7 @@ static void no_images_of_many_channels(void)
     gops_plan_destroy(plan);
 }
 
-/* The layer of design.md: its column matrix has 115 MB; the default is 4 MiB a thread. */
+/* A layer of VGG: its column matrix has 115 MB; the default is 4 MiB a thread. */
 static void default_workspace(void)
 {
     gops_problem p = {.operation = GOPS_PROBLEM_CONV,

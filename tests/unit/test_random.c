@@ -65,7 +65,8 @@ static uint64_t hash(const gops_test_guarded *buffer)
 
 static uint64_t hash_inputs(const gops_problem_buffers *b)
 {
-    return hash(&b->data) ^ hash(&b->weights) * 3 ^ hash(&b->scale) * 5 ^ hash(&b->bias) * 7;
+    return hash(&b->data) ^ hash(&b->weights) * 3 ^ hash(&b->scale) * 5 ^ hash(&b->bias) * 7 ^
+           hash(&b->residual) * 11 ^ hash(&b->slopes) * 13;
 }
 
 static int shape_is(const gops_problem *problem, const gops_shape *shape,

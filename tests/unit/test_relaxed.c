@@ -128,11 +128,10 @@ static void nonfinite(void)
 }
 
 /* Runs the problem with the accuracy; returns the output, to be freed, of `bytes` bytes. */
-static void *output_of(gops_problem p, gops_accuracy accuracy, const gops_plan *packer,
-                       const gops_problem_buffers *buffers, size_t bytes)
+static void *output_of(gops_problem p, gops_accuracy accuracy, const gops_problem_buffers *buffers,
+                       size_t bytes)
 {
     p.accuracy = accuracy;
-    p.packer = packer;
     gops_test_check(gops_problem_run(&p, buffers, NULL) == GOPS_OK, "not executed");
     return memcpy(gops_test_allocate(bytes), buffers->output.memory, bytes);
 }
@@ -154,8 +153,8 @@ static void exact_elsewhere(void)
         gops_problem_reference_shape(&p, &g, &output);
         gops_problem_buffers buffers = gops_problem_buffers_create(&p, &output, &random);
         const size_t bytes = (size_t)gops_test_elements(&output) * gops_test_type_bytes(type);
-        void *exact = output_of(p, GOPS_ACCURACY_EXACT, NULL, &buffers, bytes);
-        void *relaxed = output_of(p, GOPS_ACCURACY_RELAXED, NULL, &buffers, bytes);
+        void *exact = output_of(p, GOPS_ACCURACY_EXACT, &buffers, bytes);
+        void *relaxed = output_of(p, GOPS_ACCURACY_RELAXED, &buffers, bytes);
         gops_test_check(gops_test_compare_bytes("relaxed", &output, relaxed, exact),
                         "other bits in %s", gops_test_type_name(type));
         free(exact);

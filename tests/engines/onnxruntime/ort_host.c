@@ -134,11 +134,6 @@ ort_env *gops_ort_env(void)
     return runtime.env;
 }
 
-const ort_api_base *gops_ort_base(void)
-{
-    return runtime.base;
-}
-
 void gops_ort_unload(void)
 {
     if (runtime.api != NULL) {

@@ -25,8 +25,6 @@ const char *gops_ort_heard(void);
  * skipped where the npm package is not there. Made once for the process. */
 const ort_api *gops_ort_load(void);
 ort_env *gops_ort_env(void);
-/* The base that the runtime exports. */
-const ort_api_base *gops_ort_base(void);
 /* Releases all of it; without a runtime nothing. */
 void gops_ort_unload(void);
 

@@ -433,6 +433,8 @@ static void nan_in_window(void)
     gops_ort_graph_conv(&graph, "y", "m", 4, 4, 1, 1);
     gops_ort_graph_output(&graph, "y");
     gops_ort_graph_check(&graph, "NaN", -1, 0);
+#else
+    gops_test_skip("the runtime has no maxps here");
 #endif
 }
 

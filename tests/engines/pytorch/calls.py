@@ -51,7 +51,7 @@ def lay(rng, values, layout):
         order = rng.sample(range(rank), rank)
         back = [order.index(axis) for axis in range(rank)]
         return values.permute(order).contiguous().permute(back)
-    if layout in ("offset"):
+    if layout == "offset":
         room = torch.zeros(values.numel() + 3, dtype=values.dtype)
         room[3:] = values.reshape(-1)
         return room[3:].view(values.shape)
