@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guarded_memory.h"
+
 const gops_type gops_test_reals[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
                                      GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
 
@@ -228,6 +230,25 @@ int64_t gops_test_elements(const gops_tensor *tensor)
     for (int32_t i = 0; i < tensor->rank; i++)
         product *= tensor->dims[i];
     return product;
+}
+
+void *gops_test_cut(const gops_tensor *whole, const void *elements, const int64_t *begin,
+                    const int64_t *dims)
+{
+    const gops_tensor part = gops_test_tensor(whole->type, whole->rank, dims);
+    const int64_t count = gops_test_elements(&part);
+    const size_t bytes = gops_test_type_bytes(whole->type);
+    char *made = gops_test_allocate((size_t)count * bytes);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t from = 0, rest = i, times = 1;
+        for (int32_t a = whole->rank - 1; a >= 0; a--) {
+            from += (begin[a] + rest % dims[a]) * times;
+            rest /= dims[a];
+            times *= whole->dims[a];
+        }
+        memcpy(made + (size_t)i * bytes, (const char *)elements + (size_t)from * bytes, bytes);
+    }
+    return made;
 }
 
 int gops_test_same_dims(const gops_tensor *a, const gops_tensor *b)

@@ -43,6 +43,10 @@ int gops_test_long_double_is_wide(void);
 /* The product of the dimensions. */
 int64_t gops_test_elements(const gops_tensor *tensor);
 
+/* A copy of the part of a tensor that begins at `begin` and has the dimensions `dims`, dense; to be freed. */
+void *gops_test_cut(const gops_tensor *whole, const void *elements, const int64_t *begin,
+                    const int64_t *dims);
+
 /* Whether ranks and dimensions are equal. */
 int gops_test_same_dims(const gops_tensor *a, const gops_tensor *b);
 

@@ -26,20 +26,7 @@ static gops_tensor shape_of(const brick *b, gops_type type)
 /* Copies the brick out of a tensor into a dense one. */
 static void *cut_out(const gops_tensor *whole, const void *elements, const brick *b)
 {
-    const gops_tensor shape = shape_of(b, whole->type);
-    const int64_t count = gops_test_elements(&shape);
-    const size_t bytes = gops_test_type_bytes(whole->type);
-    char *made = gops_test_allocate((size_t)count * bytes);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t from = 0, rest = i, times = 1;
-        for (int32_t a = b->rank - 1; a >= 0; a--) {
-            from += (b->begin[a] + rest % shape.dims[a]) * times;
-            rest /= shape.dims[a];
-            times *= whole->dims[a];
-        }
-        memcpy(made + (size_t)i * bytes, (const char *)elements + (size_t)from * bytes, bytes);
-    }
-    return made;
+    return gops_test_cut(whole, elements, b->begin, shape_of(b, whole->type).dims);
 }
 
 static int64_t at(const gops_list *list, int32_t axis, int64_t otherwise)

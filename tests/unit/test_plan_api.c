@@ -3,31 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counted_gemm.h"
 #include "refusal.h"
 #include "elements.h"
 #include "harness.h"
 #include "lent_host.h"
 #include "wide_numbers.h"
-
-static gops_problem conv_problem(void)
-{
-    return (gops_problem){.operation = GOPS_PROBLEM_CONV,
-                          .data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15, 29, 31),
-                          .filter = GOPS_TEST_TENSOR(GOPS_F32, 3, 7, 5, 3, 2),
-                          .conv = {.strides = LIST(2, 1), .pads_begin = LIST(1, 0)},
-                          .algorithm = "gemm",
-                          .threads = 2};
-}
-
-static gops_problem deconv_problem(void)
-{
-    return (gops_problem){.operation = GOPS_PROBLEM_DECONV,
-                          .data = GOPS_TEST_TENSOR(GOPS_F64, 2, 15, 11, 13),
-                          .filter = GOPS_TEST_TENSOR(GOPS_F64, 3, 5, 7, 3, 2),
-                          .deconv = {.strides = LIST(2, 3), .pads_end = LIST(1, 0)},
-                          .algorithm = "gemm",
-                          .threads = 2};
-}
 
 static gops_problem norm_problem(void)
 {
@@ -122,7 +103,8 @@ static void check_info(const gops_problem *problem, int64_t flops, size_t weight
 
 static void info(void)
 {
-    gops_problem c = conv_problem(), d = deconv_problem(), n = norm_problem();
+    gops_problem c = gops_test_gemm_conv(GOPS_F32), d = gops_test_gemm_deconv(GOPS_F64),
+                 n = norm_problem();
     /* conv: output 14 x 30; deconv: one product for each data element, filter tap and C_OUT. */
     check_info(&c, 2LL * 2 * 3 * 7 * 5 * 3 * 2 * 14 * 30, 3 * 7 * 5 * 3 * 2 * 4);
     check_info(&d, 2LL * 2 * 3 * 7 * 5 * 3 * 2 * 11 * 13, 3 * 7 * 5 * 3 * 2 * 8);
@@ -199,7 +181,8 @@ static void workspaces(const gops_problem *problem)
 
 static void workspace(void)
 {
-    gops_problem c = conv_problem(), d = deconv_problem(), n = norm_problem();
+    gops_problem c = gops_test_gemm_conv(GOPS_F32), d = gops_test_gemm_deconv(GOPS_F64),
+                 n = norm_problem();
     workspaces(&c);
     workspaces(&d);
     workspaces(&n);
@@ -316,7 +299,7 @@ static void default_workspace(void)
  * no plan with another layout. */
 static void filter_layouts(void)
 {
-    gops_problem p = conv_problem();
+    gops_problem p = gops_test_gemm_conv(GOPS_F32);
     fixture a = start(&p);
     p.data.dims[2] = 17;
     fixture b = start(&p);
@@ -345,7 +328,7 @@ static void filter_layouts(void)
 
 static void filter_update(void)
 {
-    gops_problem problems[] = {conv_problem(), deconv_problem()};
+    gops_problem problems[] = {gops_test_gemm_conv(GOPS_F32), gops_test_gemm_deconv(GOPS_F64)};
     for (int i = 0; i < 2; i++) {
         gops_test_random random = gops_test_random_start(gops_test_seed(), 32);
         fixture f = start(&problems[i]);
@@ -363,7 +346,7 @@ static void filter_update(void)
 
 static void filter_refusals(void)
 {
-    gops_problem p = conv_problem(), n = norm_problem();
+    gops_problem p = gops_test_gemm_conv(GOPS_F32), n = norm_problem();
     fixture f = start(&p), norm = start(&n);
     char *weights = f.buffers.weights.memory;
     gops_error error = gops_fresh_error();
@@ -401,7 +384,7 @@ static void refuse(const fixture *f, gops_arguments arguments, const char *messa
 
 static void execute_refusals(void)
 {
-    gops_problem p = conv_problem(), n = norm_problem();
+    gops_problem p = gops_test_gemm_conv(GOPS_F32), n = norm_problem();
     fixture f = start(&p), norm = start(&n);
     gops_arguments a = f.arguments, b = norm.arguments;
     gops_error error = gops_fresh_error();

@@ -55,19 +55,7 @@ gops_mpi_grid mpi_random_grid(int32_t axes, gops_test_random *random)
 
 void *mpi_cut(const gops_tensor *whole, const void *elements, const gops_mpi_part *part)
 {
-    const int64_t count = gops_test_elements(&part->shape);
-    const size_t bytes = gops_test_type_bytes(whole->type);
-    char *made = malloc((size_t)count * bytes + 1);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t from = 0, rest = i, times = 1;
-        for (int32_t a = whole->rank - 1; a >= 0; a--) {
-            from += (part->offset[a] + rest % part->shape.dims[a]) * times;
-            rest /= part->shape.dims[a];
-            times *= whole->dims[a];
-        }
-        memcpy(made + (size_t)i * bytes, (const char *)elements + (size_t)from * bytes, bytes);
-    }
-    return made;
+    return gops_test_cut(whole, elements, part->offset, part->shape.dims);
 }
 
 int mpi_test_main(int *count, char ***words, const char *suite, const gops_test_case *cases)
