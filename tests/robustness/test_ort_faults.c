@@ -175,8 +175,11 @@ static void fail_quantized(gops_quantized_form form, fail_start *start, long *fa
     const gops_quantized_problem problem = gops_quantized_draw(&random, form);
     gops_quantized_values values = gops_quantized_draw_values(&random, &problem);
     gops_quantized_model model;
-    subject of = {
-        .name = names[form], .quantized = &model, .codes_by_floats = form == GOPS_QUANTIZED_DECONV};
+    subject of = {.name = names[form],
+                  .quantized = &model,
+                  .codes_by_floats =
+                      form == GOPS_QUANTIZED_DECONV ||
+                      (form == GOPS_QUANTIZED_CONV && !gops_quantized_is_fusible(&problem))};
     gops_quantized_write(&model, &problem, &values, false, &of.model);
     fail_in_turn(&of, start, faults, refused);
     gops_quantized_free(&values);
