@@ -48,7 +48,7 @@ static void restore(unsigned before)
 #endif
 }
 
-/* Whether the kernels of a set come before it in the list: some sets take them from others. */
+/* Whether a set before this one in the list has the same kernels: some take them from others. */
 static bool seen_before(int isa)
 {
     bool runs, found = false;
@@ -71,7 +71,9 @@ static void for_every_row(void (*check)(const gops_codes *codes, const gops_type
         gops_codes codes = gops_codes_create(types[t]);
         const int modes = gops_test_type_bytes(types[t]) == 1 ? 2 : 1;
         for (int i = 0; gops_isa_name(i, &runs) != NULL; i++) {
-            for (int mode = 0; runs && !seen_before(i) && mode < modes * 2; mode++) {
+            if (!runs || seen_before(i))
+                continue;
+            for (int mode = 0; mode < modes * 2; mode++) {
                 char what[96];
                 const int saturating = mode / 2, flush = mode % 2;
                 setenv("GROUPOPS_ISA", gops_isa_name(i, NULL), 1);

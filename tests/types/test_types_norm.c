@@ -2,7 +2,7 @@
  * GroupNormalization of every floating point type where a careless method loses its digits: a mean
  * far above the spread, a million elements to a group, values as large as the type has; on
  * every instruction set, in place and not, against long double within the bound that tests/reference derives.
- * And one element.
+ * Groups of one element are run on the set in use.
  */
 #include <math.h>
 #include <stdlib.h>
