@@ -21,9 +21,22 @@ typedef struct pool {
     bool open;                 /* images and channels */
 } pool;
 
+/* Whether a window that ceil_mode adds begins behind the data: the runtime infers a size that its kernel does not
+ * make. */
+static bool is_misjudged(const pool *of)
+{
+    bool is = false;
+    for (int i = 0; i < AXES; i++) {
+        const int64_t behind = of->data[2 + i] + of->pads[i];
+        const int64_t room = behind + of->pads[AXES + i] - of->kernel[i];
+        is = is || (room + of->strides[i] - 1) / of->strides[i] * of->strides[i] >= behind;
+    }
+    return is && of->ceil_mode;
+}
+
 static bool is_claimed(const pool *of)
 {
-    return !of->ceil_mode && of->dilations[0] == 1 && of->dilations[1] == 1 &&
+    return !is_misjudged(of) && of->dilations[0] == 1 && of->dilations[1] == 1 &&
            (!of->floats || of->scale == of->output_scale);
 }
 
@@ -32,7 +45,7 @@ static pool draw_pool(gops_test_random *random)
     pool of = {
         .type = gops_test_random_chance(random, 50) ? GOPS_ONNX_INT8 : GOPS_ONNX_UINT8,
         .data = {gops_test_random_range(random, 1, 3), gops_test_random_range(random, 1, 5)},
-        .ceil_mode = gops_test_random_chance(random, 10),
+        .ceil_mode = gops_test_random_chance(random, 30),
         .floats = gops_test_random_chance(random, 50),
         .scale = 0.05F,
         .open = gops_test_random_chance(random, 30),
@@ -123,12 +136,12 @@ static bool check_pool(const pool *of, gops_test_random *random, int level)
     }
     snprintf(what, sizeof what,
              "type %d, %lldx%lldx%lldx%lld, kernel %lldx%lld, strides %lldx%lld, pads %lld %lld "
-             "%lld %lld, %s, level %d",
+             "%lld %lld, %s%s, level %d",
              (int)of->type, (long long)of->data[0], (long long)of->data[1], (long long)of->data[2],
              (long long)of->data[3], (long long)of->kernel[0], (long long)of->kernel[1],
              (long long)of->strides[0], (long long)of->strides[1], (long long)of->pads[0],
              (long long)of->pads[1], (long long)of->pads[2], (long long)of->pads[3],
-             of->floats ? "floats" : "integers", level);
+             of->floats ? "floats" : "integers", of->ceil_mode ? ", ceil_mode" : "", level);
     write_model(of, &model);
     ort_value *alone = run(of, &model, data, NULL, level, what);
     ort_value *ours = run(of, &model, data, GROUPOPS_ORT_PROVIDER, level, what);

@@ -10,18 +10,19 @@
 
 enum { Y, X };
 
-/* Every window holds an element: ONNX has pads below the kernel. */
-static bool set_axis(gops_ort_pool *pool, int axis)
+/* Every window holds an element: ONNX has pads below the kernel, and one that ceil_mode adds must begin in the data. */
+static bool set_axis(gops_ort_pool *pool, int axis, bool ceil_mode)
 {
     const gops_ort_window *window = &pool->window;
     const int64_t kernel = window->kernel[axis], data = pool->in[axis];
     const int64_t begin = window->pads_begin[axis], end = window->pads_end[axis];
+    const int64_t stride = window->strides[axis], room = data + begin + end - kernel;
     if (end >= kernel || data < 1 || kernel > GOPS_ORT_MAX_BYTES || data > GOPS_ORT_MAX_BYTES ||
-        data + begin + end < kernel) {
+        room < 0) {
         return false;
     }
-    pool->out[axis] = (data + begin + end - kernel) / window->strides[axis] + 1;
-    return true;
+    pool->out[axis] = room / stride + 1 + (ceil_mode && room % stride != 0);
+    return (pool->out[axis] - 1) * stride < data + begin;
 }
 
 static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_ort_node *node,
@@ -34,8 +35,8 @@ static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_o
         return status;
     }
     gops_ort_attribute_int(&from, "ceil_mode", &ceil_mode);
-    *serves = from.status == NULL && !from.malformed && ceil_mode == 0 && set_axis(pool, Y) &&
-              set_axis(pool, X);
+    *serves = from.status == NULL && !from.malformed && set_axis(pool, Y, ceil_mode != 0) &&
+              set_axis(pool, X, ceil_mode != 0);
     return from.status;
 }
 
