@@ -79,8 +79,7 @@ gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_te
     gops_ort_pass pass = {.kind = data->type == GOPS_U8   ? GOPS_ORT_PASS_MAX_U8
                                   : data->type == GOPS_I8 ? GOPS_ORT_PASS_MAX_I8
                                                           : GOPS_ORT_PASS_MAX,
-                          .vectors =
-                              data->type == GOPS_F32 ? gops_ort_find_vectors() : GOPS_ORT_PLAIN,
+                          .vectors = gops_ort_find_vectors(),
                           .images = data->dims[0],
                           .channels = data->dims[1],
                           .plane = gops_ort_elements(data, 2),

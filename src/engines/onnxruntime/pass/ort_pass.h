@@ -19,7 +19,7 @@ typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_NORM,    /* each pixel over its channels, times factors, plus summands */
 } gops_ort_pass_kind;
 
-/* What passes are computed by, best last; only windows have kernels for AVX-512, only codes for VBMI. */
+/* What passes are computed by, best last: not every pass has kernels for each. */
 typedef enum gops_ort_vectors {
     GOPS_ORT_PLAIN,
     GOPS_ORT_AVX2,

@@ -3,12 +3,18 @@
  *
  * A row of outputs is made of the largest of each column of its windows, then of the largest of neighbouring columns.
  * Signed integers are made unsigned ones in the same order by `flip`, so that 0 is the least, for padding.
+ *
+ * AVX-512 loads only the bytes of a mask, so rows need no memory with padding around them: a register takes each
+ * element of 64 windows side by side, every other or further one of which is then stored. Of small planes with a window
+ * around each element it takes those of several rows, by masks that leave out what a window has beyond its row.
  */
 #include "engines/onnxruntime/pass/ort_pass_bytes.h"
 
 #include <string.h>
 
-#ifdef __SSE2__
+#ifdef __x86_64__
+#include <immintrin.h>
+#elif defined __SSE2__
 #include <emmintrin.h>
 #endif
 
@@ -133,20 +139,166 @@ static void largest_rows(const gops_ort_pass *pass, const uint8_t *plane, int64_
     }
 }
 
+/* A plane. */
+static void find_largest(const gops_ort_pass *pass, const uint8_t *plane, uint8_t *to)
+{
+    const int64_t rows = rows_of(pass);
+    for (int64_t row = 0; row < pass->out[Y]; row += rows) {
+        const int64_t left = pass->out[Y] - row;
+        largest_rows(pass, plane, row, left < rows ? left : rows, to + row * pass->out[X]);
+    }
+}
+
+#ifdef __x86_64__
+#define TARGET __attribute__((target("avx512f,avx512bw")))
+
+enum { LANES = 64 };
+
+/* Of the lanes from `lane` on, those whose column lies below `end`. */
+static inline __mmask64 lanes_between(int64_t lane, int64_t end)
+{
+    lane = lane > 0 ? lane : 0;
+    end = end < LANES ? end : LANES;
+    return end <= lane ? 0 : ~(__mmask64)0 >> (LANES - end) & ~(__mmask64)0 << lane;
+}
+
+/* The larger of `all` and the bytes of the mask. */
+TARGET static inline __m512i larger_of(const gops_ort_pass *pass, __m512i all, __mmask64 mask,
+                                       const uint8_t *from)
+{
+    const __m512i some = _mm512_maskz_loadu_epi8(mask, from);
+    return pass->kind == GOPS_ORT_PASS_MAX_I8 ? _mm512_mask_max_epi8(all, mask, all, some)
+                                              : _mm512_mask_max_epu8(all, mask, all, some);
+}
+
+TARGET static inline __m512i least_of(const gops_ort_pass *pass)
+{
+    return _mm512_set1_epi8(pass->kind == GOPS_ORT_PASS_MAX_I8 ? INT8_MIN : 0);
+}
+
+/* The largest of 64 windows whose first columns are `column` and those next to it, and whose first row is `row`. */
+TARGET static inline __m512i largest_64(const gops_ort_pass *pass, const uint8_t *plane,
+                                        int64_t row, int64_t column)
+{
+    const int64_t width = pass->in[X], end = row + pass->window.kernel[Y];
+    const int64_t begins = row > 0 ? row : 0, ends = end < pass->in[Y] ? end : pass->in[Y];
+    __m512i all = least_of(pass);
+    for (int64_t x = column; x < column + pass->window.kernel[X]; x++) {
+        const __mmask64 mask = lanes_between(-x, width - x);
+        for (int64_t y = begins; y < ends; y++) {
+            all = larger_of(pass, all, mask, plane + (y * width + x));
+        }
+    }
+    return all;
+}
+
+/* Every `stride`th of them, `count` in all. */
+TARGET static inline void store_strided(uint8_t *to, __m512i all, int64_t stride, int64_t count)
+{
+    if (stride == 1) {
+        _mm512_mask_storeu_epi8(to, lanes_between(0, count), all);
+    } else if (stride == 2) {
+        const __m512i even = _mm512_castsi256_si512(_mm512_cvtepi16_epi8(all));
+        _mm512_mask_storeu_epi8(to, lanes_between(0, count), even);
+    } else {
+        uint8_t some[LANES];
+        _mm512_storeu_si512((void *)some, all);
+        for (int64_t i = 0; i < count; i++) {
+            to[i] = some[i * stride];
+        }
+    }
+}
+
+enum { SMALL_KERNEL = 5, SMALL_PLANE = 64 * LANES };
+
+/* For each column of windows around 64 elements, those of its elements that lie in the row. */
+typedef struct columns {
+    __mmask64 of[SMALL_KERNEL][SMALL_PLANE / LANES];
+} columns;
+
+static bool is_around(const gops_ort_pass *pass)
+{
+    bool is = pass->plane <= SMALL_PLANE && pass->window.kernel[X] <= SMALL_KERNEL;
+    for (int axis = Y; axis <= X; axis++) {
+        is = is && pass->window.strides[axis] == 1 && pass->out[axis] == pass->in[axis];
+    }
+    return is;
+}
+
+static void find_columns(const gops_ort_pass *pass, columns *found)
+{
+    *found = (columns){{{0}}};
+    for (int64_t k = 0; k < pass->window.kernel[X]; k++) {
+        const int64_t shift = k - pass->window.pads_begin[X];
+        for (int64_t i = 0; i < pass->plane; i++) {
+            const int64_t x = i % pass->in[X] + shift;
+            const bool is_in = x >= 0 && x < pass->in[X];
+            found->of[k][i / LANES] |= (__mmask64)is_in << i % LANES;
+        }
+    }
+}
+
+TARGET static void find_largest_around(const gops_ort_pass *pass, const columns *masks,
+                                       const uint8_t *plane, uint8_t *to)
+{
+    const int64_t width = pass->in[X], count = pass->plane;
+    for (int64_t i = 0; i < count; i += LANES) {
+        __m512i all = least_of(pass);
+        for (int64_t y = 0; y < pass->window.kernel[Y]; y++) {
+            const int64_t from = i + (y - pass->window.pads_begin[Y]) * width;
+            const __mmask64 rows = lanes_between(-from, count - from);
+            for (int64_t x = 0; x < pass->window.kernel[X]; x++) {
+                all = larger_of(pass, all, rows & masks->of[x][i / LANES],
+                                plane + (from + x - pass->window.pads_begin[X]));
+            }
+        }
+        _mm512_mask_storeu_epi8(to + i, lanes_between(0, count - i), all);
+    }
+}
+
+TARGET static void find_largest_by_avx512(const gops_ort_pass *pass, const uint8_t *plane,
+                                          uint8_t *to)
+{
+    const gops_ort_window *window = &pass->window;
+    const int64_t stride = window->strides[X], width = pass->out[X];
+    const int64_t some = (LANES - 1) / stride + 1; /* outputs of a register */
+    for (int64_t y = 0; y < pass->out[Y]; y++) {
+        const int64_t row = y * window->strides[Y] - window->pads_begin[Y];
+        for (int64_t x = 0; x < width; x += some) {
+            const __m512i all = largest_64(pass, plane, row, x * stride - window->pads_begin[X]);
+            store_strided(to + y * width + x, all, stride, width - x < some ? width - x : some);
+        }
+    }
+}
+#endif
+
 void gops_ort_pass_bytes(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                          int64_t first, int64_t last)
 {
     const uint8_t *data = operands->data;
     uint8_t *output = operands->output;
-    const int64_t rows = rows_of(pass);
+#ifdef __x86_64__
+    const bool by_avx512 = pass->vectors >= GOPS_ORT_AVX512, around = by_avx512 && is_around(pass);
+    columns masks;
+    if (around) {
+        find_columns(pass, &masks);
+    }
+#endif
     for (int64_t i = first; i < last; i++) {
         const int64_t image = i / pass->channels, channel = i % pass->channels;
         const uint8_t *from = data + image * operands->data_stride + channel * pass->plane;
         uint8_t *to =
             output + image * operands->output_stride + channel * pass->out[Y] * pass->out[X];
-        for (int64_t row = 0; row < pass->out[Y]; row += rows) {
-            const int64_t left = pass->out[Y] - row;
-            largest_rows(pass, from, row, left < rows ? left : rows, to + row * pass->out[X]);
+#ifdef __x86_64__
+        if (around) {
+            find_largest_around(pass, &masks, from, to);
+            continue;
         }
+        if (by_avx512) {
+            find_largest_by_avx512(pass, from, to);
+            continue;
+        }
+#endif
+        find_largest(pass, from, to);
     }
 }
