@@ -285,30 +285,97 @@ gops_quantized_value gops_quantizer_convolve(gops_quantizer *net, const value *d
     return made;
 }
 
+/* Writes the node of an operator, of integers if the form has these; what it writes is returned, and put into `made` by
+ * end_operator. Its attributes come in between. */
+static value begin_operator(network *net, const char *type, const value *const *operands, int count,
+                            const value *made)
+{
+    enum { EACH = 3, OUTPUT = 2, INPUTS = OUTPUT + EACH * GOPS_QUANTIZER_OPERANDS };
+    char names[INPUTS][2 * NAME_BYTES], qlinear[NAME_BYTES];
+    const char *inputs[INPUTS];
+    const bool joins = strcmp(type, "Concat") == 0;
+    value floats[GOPS_QUANTIZER_OPERANDS];
+    for (int i = 0; i < INPUTS; i++) {
+        inputs[i] = names[i];
+    }
+    if (!net->form->operators) {
+        for (int i = 0; i < count; i++) {
+            floats[i] = gops_quantizer_dequantize(net, operands[i]);
+            inputs[i] = floats[i].name;
+        }
+        const value written = gops_quantizer_next(net);
+        gops_onnx_build_node(&net->builder, type, written.name, inputs, count);
+        return written;
+    }
+    put_parameters(net, made);
+    const int output = joins ? 0 : EACH * count;
+    name_parameters(made, names[output], names[output + 1]);
+    for (int i = 0; i < count; i++) {
+        const int at = EACH * i + (joins ? OUTPUT : 0);
+        snprintf(names[at], sizeof names[at], "%s", operands[i]->name);
+        name_parameters(operands[i], names[at + 1], names[at + 2]);
+    }
+    snprintf(qlinear, sizeof qlinear, "QLinear%s", type);
+    gops_onnx_build_node(&net->builder, qlinear, made->name, inputs, OUTPUT + EACH * count);
+    gops_onnx_build_domain(&net->builder, "com.microsoft");
+    return *made;
+}
+
+static void end_operator(network *net, const value *written, const value *made)
+{
+    if (!net->form->operators) {
+        gops_quantizer_quantize(net, written, made);
+    }
+}
+
 gops_quantized_value gops_quantizer_add(gops_quantizer *net, const value *one, const value *other,
                                         activation of)
 {
     const value made = gops_quantizer_choose(net, of, one->channels);
+    const value *const operands[] = {one, other};
     net->layers.additions++;
-    if (net->form->operators) {
-        char scales[3][2 * NAME_BYTES], zeros[3][2 * NAME_BYTES];
-        put_parameters(net, &made);
-        name_parameters(one, scales[0], zeros[0]);
-        name_parameters(other, scales[1], zeros[1]);
-        name_parameters(&made, scales[2], zeros[2]);
-        gops_onnx_build_node(&net->builder, "QLinearAdd", made.name,
-                             (const char *[]){one->name, scales[0], zeros[0], other->name,
-                                              scales[1], zeros[1], scales[2], zeros[2]},
-                             8);
-        gops_onnx_build_domain(&net->builder, "com.microsoft");
-        return made;
+    value written = begin_operator(net, "Add", operands, 2, &made);
+    if (!net->form->operators) {
+        written = activate(net, &written, of);
     }
-    const value first = gops_quantizer_dequantize(net, one),
-                second = gops_quantizer_dequantize(net, other), sum = gops_quantizer_next(net);
-    gops_onnx_build_node(&net->builder, "Add", sum.name, (const char *[]){first.name, second.name},
-                         2);
-    const value activated = activate(net, &sum, of);
-    gops_quantizer_quantize(net, &activated, &made);
+    end_operator(net, &written, &made);
+    return made;
+}
+
+gops_quantized_value gops_quantizer_multiply(gops_quantizer *net, const value *one,
+                                             const value *other)
+{
+    const value made = gops_quantizer_choose(net, GOPS_QUANTIZED_NONE, one->channels);
+    const value *const operands[] = {one, other};
+    const value written = begin_operator(net, "Mul", operands, 2, &made);
+    end_operator(net, &written, &made);
+    return made;
+}
+
+gops_quantized_value gops_quantizer_bend(gops_quantizer *net, const char *type, const value *data)
+{
+    const value made = gops_quantizer_choose(net, GOPS_QUANTIZED_NONE, data->channels);
+    const value written = begin_operator(net, type, &data, 1, &made);
+    end_operator(net, &written, &made);
+    return made;
+}
+
+gops_quantized_value gops_quantizer_average(gops_quantizer *net, const value *data,
+                                            const gops_quantized_window *window)
+{
+    const value made = gops_quantizer_choose(net, GOPS_QUANTIZED_NONE, data->channels);
+    const value written =
+        begin_operator(net, window == NULL ? "GlobalAveragePool" : "AveragePool", &data, 1, &made);
+    if (window != NULL) {
+        const int64_t pads[] = {window->pad, window->pad, window->pad, window->pad};
+        gops_onnx_build_ints(&net->builder, "kernel_shape",
+                             (const int64_t[]){window->kernel, window->kernel}, 2);
+        gops_onnx_build_ints(&net->builder, "strides",
+                             (const int64_t[]){window->stride, window->stride}, 2);
+        gops_onnx_build_ints(&net->builder, "pads", pads, 4);
+        gops_onnx_build_int(&net->builder, "count_include_pad", window->counts_padding);
+    }
+    end_operator(net, &written, &made);
     return made;
 }
 
@@ -341,38 +408,6 @@ static bool have_scale(const value *const *operands, int count, const value *of)
     return have;
 }
 
-static void join_integers(network *net, const value *const *operands, int count, const value *made)
-{
-    enum { EACH = 3, INPUTS = 2 + EACH * GOPS_QUANTIZER_OPERANDS };
-    char names[INPUTS][2 * NAME_BYTES];
-    const char *inputs[INPUTS];
-    put_parameters(net, made);
-    for (int i = 0; i < INPUTS; i++) {
-        inputs[i] = names[i];
-    }
-    name_parameters(made, names[0], names[1]);
-    for (int i = 0; i < count; i++) {
-        snprintf(names[2 + EACH * i], sizeof names[0], "%s", operands[i]->name);
-        name_parameters(operands[i], names[3 + EACH * i], names[4 + EACH * i]);
-    }
-    gops_onnx_build_node(&net->builder, "QLinearConcat", made->name, inputs, 2 + EACH * count);
-    gops_onnx_build_domain(&net->builder, "com.microsoft");
-}
-
-static void join_floats(network *net, const value *const *operands, int count, const value *made)
-{
-    value floats[GOPS_QUANTIZER_OPERANDS];
-    const char *names[GOPS_QUANTIZER_OPERANDS];
-    for (int i = 0; i < count; i++) {
-        floats[i] = gops_quantizer_dequantize(net, operands[i]);
-        names[i] = floats[i].name;
-    }
-    const value joined = gops_quantizer_next(net);
-    gops_onnx_build_node(&net->builder, "Concat", joined.name, names, count);
-    gops_onnx_build_int(&net->builder, "axis", 1);
-    gops_quantizer_quantize(net, &joined, made);
-}
-
 /* Operators on integers join those of one scale as they are. */
 gops_quantized_value gops_quantizer_join(gops_quantizer *net, const value *const *operands,
                                          int count, bool keeps_scale)
@@ -386,12 +421,7 @@ gops_quantized_value gops_quantizer_join(gops_quantizer *net, const value *const
         made.zero = operands[0]->zero;
     }
     net->layers.joins++;
-    if (!net->form->operators) {
-        join_floats(net, operands, count, &made);
-    } else if (!have_scale(operands, count, &made)) {
-        join_integers(net, operands, count, &made);
-        gops_onnx_build_int(&net->builder, "axis", 1);
-    } else {
+    if (net->form->operators && have_scale(operands, count, &made)) {
         const char *names[GOPS_QUANTIZER_OPERANDS];
         for (int i = 0; i < count; i++) {
             names[i] = operands[i]->name;
@@ -399,6 +429,10 @@ gops_quantized_value gops_quantizer_join(gops_quantizer *net, const value *const
         put_parameters(net, &made);
         gops_onnx_build_node(&net->builder, "Concat", made.name, names, count);
         gops_onnx_build_int(&net->builder, "axis", 1);
+        return made;
     }
+    const value written = begin_operator(net, "Concat", operands, count, &made);
+    gops_onnx_build_int(&net->builder, "axis", 1);
+    end_operator(net, &written, &made);
     return made;
 }

@@ -35,6 +35,11 @@ typedef struct gops_quantized_layer {
     bool transposed;
 } gops_quantized_layer;
 
+typedef struct gops_quantized_window {
+    int64_t kernel, stride, pad;
+    bool counts_padding;
+} gops_quantized_window;
+
 /* A new name. */
 gops_quantized_value gops_quantizer_next(gops_quantizer *to);
 double gops_quantizer_draw(gops_quantizer *to, double low, double high);
@@ -63,6 +68,15 @@ gops_quantized_value gops_quantizer_add(gops_quantizer *to, const gops_quantized
                                         gops_quantized_activation of);
 gops_quantized_value gops_quantizer_pool(gops_quantizer *to, const gops_quantized_value *data,
                                          int64_t kernel);
+/* Of two tensors of one shape, or of one and a number for each of its channels. */
+gops_quantized_value gops_quantizer_multiply(gops_quantizer *to, const gops_quantized_value *one,
+                                             const gops_quantized_value *other);
+/* An activation alone, as "LeakyRelu". */
+gops_quantized_value gops_quantizer_bend(gops_quantizer *to, const char *type,
+                                         const gops_quantized_value *data);
+/* NULL: over the whole plane. */
+gops_quantized_value gops_quantizer_average(gops_quantizer *to, const gops_quantized_value *data,
+                                            const gops_quantized_window *window);
 /* Of not more than GOPS_QUANTIZER_OPERANDS; with the first one's scale and zero point, or others. */
 gops_quantized_value gops_quantizer_join(gops_quantizer *to,
                                          const gops_quantized_value *const *operands, int count,

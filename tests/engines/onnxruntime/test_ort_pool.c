@@ -36,7 +36,7 @@ static bool is_misjudged(const pool *of)
 
 static bool is_claimed(const pool *of)
 {
-    return !is_misjudged(of) && of->dilations[0] == 1 && of->dilations[1] == 1 &&
+    return of->dilations[0] == 1 && of->dilations[1] == 1 && !is_misjudged(of) &&
            (!of->floats || of->scale == of->output_scale);
 }
 

@@ -79,6 +79,37 @@ static value join(drawing *of, int from)
     return gops_quantizer_join(&of->net, operands, joined, draw(of, 0, 1) != 0);
 }
 
+/* Averages of windows, which may be of fewer elements than the kernel. */
+static void add_average(drawing *of, int from)
+{
+    gops_quantized_window window = {
+        .kernel = draw(of, 2, 3), .stride = draw(of, 1, 2), .counts_padding = draw(of, 0, 1) != 0};
+    window.pad = draw(of, 0, (int)window.kernel - 1);
+    keep(of, gops_quantizer_average(&of->net, &of->values[from], &window),
+         (of->side[from] + 2 * window.pad - window.kernel) / window.stride + 1);
+}
+
+/* A value times a number for each channel, which is made of it, as in a squeeze-and-excitation block; else times a
+ * function of itself, or such a function. */
+static void add_gate(drawing *of, int from)
+{
+    const value *data = &of->values[from];
+    const gops_quantized_layer layer = {data->channels, 1, 1, 1, GOPS_QUANTIZED_NONE, false};
+    const bool squeezes = draw(of, 0, 1) != 0;
+    value gate = *data;
+    if (squeezes) {
+        gate = gops_quantizer_average(&of->net, &gate, NULL);
+        gate = gops_quantizer_convolve(&of->net, &gate, layer);
+    }
+    gate = gops_quantizer_bend(&of->net, "LeakyRelu", &gate);
+    const bool alone = !squeezes && draw(of, 0, 1) != 0, second = draw(of, 0, 1) != 0;
+    keep(of,
+         alone    ? gate
+         : second ? gops_quantizer_multiply(&of->net, &gate, data)
+                  : gops_quantizer_multiply(&of->net, data, &gate),
+         of->side[from]);
+}
+
 static void add_layer(drawing *of)
 {
     static const int64_t kernels[] = {1, 1, 3};
@@ -97,6 +128,14 @@ static void add_layer(drawing *of)
     }
     if (draw(of, 0, 4) == 0) {
         keep(of, join(of, from), of->side[from]);
+        return;
+    }
+    if (draw(of, 0, 4) == 0 && of->side[from] > 3) {
+        add_average(of, from);
+        return;
+    }
+    if (draw(of, 0, 4) == 0) {
+        add_gate(of, from);
         return;
     }
     for (int other = of->count - 1; other >= 0 && draw(of, 0, 2) != 0; other--) {

@@ -68,7 +68,19 @@ static ort_status *read_values(const gops_ort_runtime *runtime, gops_ort_node *n
 /* Operators on integers that ONNX lacks. */
 static bool is_quantized(const char *type)
 {
-    return strcmp(type, "QLinearAdd") == 0 || strcmp(type, "QLinearConcat") == 0;
+    static const char *const types[] = {"QLinearAdd",
+                                        "QLinearConcat",
+                                        "QLinearMul",
+                                        "QLinearSigmoid",
+                                        "QLinearLeakyRelu",
+                                        "QLinearAveragePool",
+                                        "QLinearGlobalAveragePool"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(type, types[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_node *node)

@@ -9,7 +9,7 @@
 typedef struct gops_ort_node {
     const ort_node *handle;
     const char *name;
-    /* "" for an operator of another domain than ONNX's own, except QLinearAdd and QLinearConcat. */
+    /* "" for an operator of another domain than ONNX's own, except those of integers that regions have. */
     const char *type;
     int version;
     size_t input_count;

@@ -3,6 +3,7 @@
 
 #include "engines/onnxruntime/pass/ort_pass_bytes.h"
 #include "engines/onnxruntime/pass/ort_pass_codes.h"
+#include "engines/onnxruntime/pass/ort_pass_integers.h"
 #include "engines/onnxruntime/pass/ort_pass_window.h"
 
 #include <math.h>
@@ -76,9 +77,8 @@ gops_ort_vectors gops_ort_find_vectors(void)
 gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
                                     const gops_tensor *output)
 {
-    gops_ort_pass pass = {.kind = data->type == GOPS_U8   ? GOPS_ORT_PASS_MAX_U8
-                                  : data->type == GOPS_I8 ? GOPS_ORT_PASS_MAX_I8
-                                                          : GOPS_ORT_PASS_MAX,
+    gops_ort_pass pass = {.kind = GOPS_ORT_PASS_MAX,
+                          .type = data->type,
                           .vectors = gops_ort_find_vectors(),
                           .images = data->dims[0],
                           .channels = data->dims[1],
@@ -95,12 +95,13 @@ gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_te
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last)
 {
-    if (pass->kind == GOPS_ORT_PASS_MAX_U8 || pass->kind == GOPS_ORT_PASS_MAX_I8) {
-        gops_ort_pass_bytes(pass, operands, first, last);
-        return;
-    }
     if (pass->kind == GOPS_ORT_PASS_CODES) {
         gops_ort_pass_codes(pass, operands, first, last);
+        return;
+    }
+    if (pass->kind != GOPS_ORT_PASS_COPY && gops_ort_is_8_bit(pass->type)) {
+        const bool is_max = pass->kind == GOPS_ORT_PASS_MAX;
+        (is_max ? gops_ort_pass_bytes : gops_ort_pass_integers)(pass, operands, first, last);
         return;
     }
     if (pass->kind == GOPS_ORT_PASS_MAX || pass->kind == GOPS_ORT_PASS_SUM) {

@@ -1,22 +1,21 @@
-/* ort_pass.h: what no plan of the library computes, plane by plane: on f32, but for maxima and copies of 8-bit
- * integers. */
+/* ort_pass.h: what no plan of the library computes, plane by plane: on f32, and some of it on 8-bit integers. */
 #ifndef GROUPOPS_ENGINES_ORT_PASS_H
 #define GROUPOPS_ENGINES_ORT_PASS_H
 
+#include "engines/onnxruntime/graph/ort_operands.h"
 #include "engines/onnxruntime/graph/ort_window.h"
 
 typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_COPY,   /* to every `step`th plane */
     GOPS_ORT_PASS_CODES,  /* integers of 8 bits: what each becomes by a table */
     GOPS_ORT_PASS_AFFINE, /* data * factor + summand (+ other), then relu: of the plane's channel */
-    GOPS_ORT_PASS_SCALE,  /* data * the plane's number in other */
+    GOPS_ORT_PASS_NORM,   /* each pixel over its channels, times factors, plus summands */
+    /* Of f32 or 8-bit integers. */
+    GOPS_ORT_PASS_SCALE,   /* data * the plane's number in other */
     GOPS_ORT_PASS_PRODUCT, /* data * other */
     GOPS_ORT_PASS_MAX,     /* of each window, times `factor`, which is 1 */
-    GOPS_ORT_PASS_MAX_U8,
-    GOPS_ORT_PASS_MAX_I8,
-    GOPS_ORT_PASS_SUM,     /* of each window, times `factor` */
+    GOPS_ORT_PASS_SUM,     /* of each window, times `factor`; of integers its average */
     GOPS_ORT_PASS_AVERAGE, /* of a plane */
-    GOPS_ORT_PASS_NORM,    /* each pixel over its channels, times factors, plus summands */
 } gops_ort_pass_kind;
 
 /* What passes are computed by, best last: not every pass has kernels for each. */
@@ -36,13 +35,16 @@ gops_ort_vectors gops_ort_find_vectors(void);
  * elements. A copy may take an image for one plane. */
 typedef struct gops_ort_pass {
     gops_ort_pass_kind kind;
+    gops_type type;
     gops_ort_vectors vectors;
     int64_t images, channels;
     int64_t plane; /* elements of the data's */
     int64_t step;
-    const uint8_t *codes; /* GOPS_ORT_CODES, by the bits of what becomes them */
+    const uint8_t *codes;             /* GOPS_ORT_CODES, by the bits of what becomes them */
+    gops_ort_linear by[2], output_by; /* what integers of data, other and output stand for */
     const float *factors, *summands;
     bool relu;
+    bool counts_padding; /* an average of integers divides by as many for all windows */
     float epsilon, factor;
     gops_ort_window window;
     int64_t in[GOPS_ORT_WINDOW_AXES], out[GOPS_ORT_WINDOW_AXES];
@@ -66,7 +68,10 @@ int64_t gops_ort_pass_units(const gops_ort_pass *pass);
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last);
 
-/* Rows of windows of f32 may not be longer. */
-enum { GOPS_ORT_MAX_ROW = 4096 };
+enum {
+    GOPS_ORT_MAX_ROW = 4096, /* rows of windows of f32 may not be longer */
+    GOPS_ORT_MAX_WINDOW_FLOATS =
+        8192, /* nor those that a window of integers is averaged over, together */
+};
 
 #endif

@@ -188,8 +188,6 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
         case GOPS_ORT_PASS_NORM:
         case GOPS_ORT_PASS_CODES:
         case GOPS_ORT_PASS_MAX:
-        case GOPS_ORT_PASS_MAX_U8:
-        case GOPS_ORT_PASS_MAX_I8:
         case GOPS_ORT_PASS_SUM:
             break;
         }

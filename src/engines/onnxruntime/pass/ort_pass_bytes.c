@@ -117,7 +117,7 @@ static void largest_rows(const gops_ort_pass *pass, const uint8_t *plane, int64_
     const int64_t width = pass->in[X], kernel = window->kernel[X], pad = window->pads_begin[X];
     const int64_t span = span_of(pass), pitch = pitch_of(pass);
     const int64_t covered = span + kernel - 1 - pad;
-    const uint8_t flip = pass->kind == GOPS_ORT_PASS_MAX_I8 ? 0x80 : 0;
+    const uint8_t flip = pass->type == GOPS_I8 ? 0x80 : 0;
     uint8_t columns[ROOM], largest[ROOM + BLOCK];
     memset(columns, 0, (size_t)(rows * pitch));
     for (int64_t r = 0; r < rows; r++) {
@@ -167,13 +167,13 @@ TARGET static inline __m512i larger_of(const gops_ort_pass *pass, __m512i all, _
                                        const uint8_t *from)
 {
     const __m512i some = _mm512_maskz_loadu_epi8(mask, from);
-    return pass->kind == GOPS_ORT_PASS_MAX_I8 ? _mm512_mask_max_epi8(all, mask, all, some)
-                                              : _mm512_mask_max_epu8(all, mask, all, some);
+    return pass->type == GOPS_I8 ? _mm512_mask_max_epi8(all, mask, all, some)
+                                 : _mm512_mask_max_epu8(all, mask, all, some);
 }
 
 TARGET static inline __m512i least_of(const gops_ort_pass *pass)
 {
-    return _mm512_set1_epi8(pass->kind == GOPS_ORT_PASS_MAX_I8 ? INT8_MIN : 0);
+    return _mm512_set1_epi8(pass->type == GOPS_I8 ? INT8_MIN : 0);
 }
 
 /* The largest of 64 windows whose first columns are `column` and those next to it, and whose first row is `row`. */

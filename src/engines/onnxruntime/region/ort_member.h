@@ -13,7 +13,7 @@
 #ifndef GROUPOPS_ENGINES_ORT_MEMBER_H
 #define GROUPOPS_ENGINES_ORT_MEMBER_H
 
-#include "engines/onnxruntime/graph/ort_operation.h"
+#include "engines/onnxruntime/graph/ort_operands.h"
 #include "engines/onnxruntime/graph/ort_pool.h"
 #include "engines/onnxruntime/pass/ort_pass.h"
 
@@ -41,15 +41,18 @@ typedef struct gops_ort_member {
     size_t input_count;
     gops_tensor data, output; /* data: of the first input */
     gops_ort_window window;
-    int64_t start;  /* of a slice: its first channel */
-    int64_t groups; /* of a shuffle */
-    bool is_gate;   /* a product whose second input has a number for each plane */
+    int64_t start;       /* of a slice: its first channel */
+    int64_t groups;      /* of a shuffle */
+    bool is_gate;        /* a product whose second input has a number for each plane */
+    bool counts_padding; /* an average of integers divides by as many for all windows */
     /* The weights and biases of a plan, or scales and biases: of the claim's constants, or made here,
      * all in `made`. filter is the descriptor; biases may be NULL. */
     gops_tensor filter;
     const void *weights, *biases;
     float *made;
-    /* Of a Concat of integers with scales: its inputs, and what each of their 256 codes becomes. */
+    /* Of integers with scales, but of a plan: what they stand for. */
+    gops_ort_linear by[2], output_by;
+    /* Of a Concat of such: its inputs, and what each of their 256 codes becomes. */
     const char **names;
     uint8_t (*codes)[GOPS_ORT_CODES];
     bool stands_alone;            /* the provider can claim it without a region */
@@ -79,11 +82,10 @@ enum { GOPS_ORT_BIAS_BYTES = 4 }; /* of f32 or i32 */
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_node *node, gops_ort_member **member);
 
-/* Likewise a Concat of channels between DequantizeLinear and QuantizeLinear, or a QLinearConcat, each of whose operands
- * has one scale. */
-ort_status *gops_ort_member_of_quantized_concat(const gops_ort_runtime *runtime,
-                                                const gops_ort_graph *graph, gops_ort_node *node,
-                                                gops_ort_member **member);
+/* Likewise what computes 8-bit integers of others (ort_member_integers.c). */
+ort_status *gops_ort_member_of_integers(const gops_ort_runtime *runtime,
+                                        const gops_ort_graph *graph, gops_ort_node *node,
+                                        gops_ort_member **member);
 
 /* With all that were read with it. */
 void gops_ort_member_free(gops_ort_member *member);
@@ -101,6 +103,25 @@ typedef struct gops_ort_reading {
     gops_ort_claim claim;
     gops_tensor data;
 } gops_ort_reading;
+
+/* The same, with what it computes integers of. */
+typedef struct gops_ort_integers {
+    gops_ort_reading reading;
+    gops_ort_operands operands;
+    gops_tensor output;
+} gops_ort_integers;
+
+/* Makes a Concat of the operands, with memory for their codes; one of a single operand is any function of its
+ * elements. NULL: no memory. */
+gops_ort_member *gops_ort_member_make_codes(const gops_ort_integers *from);
+
+/* Whether products of integers, in units of the output's, can be rounded to integers. */
+bool gops_ort_has_product(const gops_ort_linear *one, const gops_ort_linear *other,
+                          const gops_ort_linear *output);
+
+/* Reads an activation, or one that its own data is multiplied by (ort_member_codes.c). */
+ort_status *gops_ort_member_of_codes(gops_ort_integers *from, gops_ort_member **member);
+ort_status *gops_ort_member_of_integer_concat(gops_ort_integers *from, gops_ort_member **member);
 
 /* Makes a member of the claim, as a convolution of each channel by `taps` weights of its own, with
  * memory for weights and biases, which are zeros. */
@@ -139,6 +160,9 @@ ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
 /* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
  * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */
 ort_status *gops_ort_member_of_instance(const gops_ort_reading *from, gops_ort_member **member);
+
+/* Whether each channel of the data has one number in the gate. */
+bool gops_ort_is_gate(const gops_tensor *data, const gops_tensor *gate);
 
 /* Whether all dimensions of a tensor are given and above 0. */
 bool gops_ort_is_closed(const gops_tensor *tensor);

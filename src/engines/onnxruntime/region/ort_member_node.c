@@ -99,8 +99,7 @@ static ort_status *read_activation(gops_ort_reading *from, gops_ort_member **mem
     return status != NULL || !serves ? status : make_identity(from, member);
 }
 
-/* Whether each channel of the data has one number in the gate. */
-static bool is_gate(const gops_tensor *data, const gops_tensor *gate)
+bool gops_ort_is_gate(const gops_tensor *data, const gops_tensor *gate)
 {
     bool is_one = data->rank == gate->rank && data->dims[0] == gate->dims[0] &&
                   data->dims[1] == gate->dims[1];
@@ -119,8 +118,8 @@ static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member
         return status;
     }
     const bool same = gops_ort_same_shape(&from->data, &other);
-    const bool first = same || is_gate(&from->data, &other);
-    if (!first && !is_gate(&other, &from->data)) {
+    const bool first = same || gops_ort_is_gate(&from->data, &other);
+    if (!first && !gops_ort_is_gate(&other, &from->data)) {
         return NULL;
     }
     *member = gops_ort_member_make(GOPS_ORT_PRODUCT, &from->claim, first ? &from->data : &other);

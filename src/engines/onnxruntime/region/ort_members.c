@@ -93,7 +93,7 @@ ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_or
         gops_ort_member *member = NULL;
         gops_ort_node *node = &graph->nodes[i];
         if (!node->claimed) {
-            status = gops_ort_member_of_quantized_concat(runtime, graph, node, &member);
+            status = gops_ort_member_of_integers(runtime, graph, node, &member);
         }
         if (status == NULL && member == NULL && !node->claimed && !lies_between(graph, node)) {
             status = gops_ort_member_of_node(runtime, graph, node, &member);

@@ -101,7 +101,8 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         member->kind == GOPS_ORT_CONCAT || member->kind == GOPS_ORT_SLICE || shuffles;
     const gops_tensor *data = copies ? &placed->data : &member->data;
     gops_ort_pass *pass = &made->pass;
-    *pass = (gops_ort_pass){.vectors = gops_ort_find_vectors(),
+    *pass = (gops_ort_pass){.type = data->type,
+                            .vectors = gops_ort_find_vectors(),
                             .images = data->dims[0],
                             .channels = data->dims[1],
                             .plane = gops_ort_elements(data, 2)};
@@ -131,6 +132,9 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         made->made = member->made;
         member->made = NULL;
     }
+    memcpy(pass->by, member->by, sizeof pass->by);
+    pass->output_by = member->output_by;
+    pass->counts_padding = member->counts_padding;
     made->threads = worth_threads(runtime, 0, 2 * (double)gops_ort_bytes(data, 0));
 }
 
