@@ -206,10 +206,55 @@ static void products(void)
     }
 }
 
+/* By the nearest element with the data's scale, as quantizers write it, and between elements with another. */
+static void sizes(void)
+{
+    enum { SIZES = 64, CHANNELS = 3 };
+    static const char *const coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
+                                              "asymmetric"};
+    static const char *const rounds[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                         "ceil"};
+    static const float factors[] = {2, 2, 1, 4, 0.5F, 1.5F, 3};
+    gops_ort_load();
+    for (uint64_t i = 0; i < SIZES; i++) {
+        writing of;
+        begin(&of, &forms[i % 2], i);
+        of.side[0] += of.side[0] % 2; /* so that floats hold each size times a factor */
+        of.side[1] += of.side[1] % 2;
+        const bool linear = draw(&of, 0, 1) != 0;
+        const float scales[] = {1, 1, factors[draw(&of, 0, 6)], factors[draw(&of, 0, 6)]};
+        const char *const coordinate = coordinates[draw(&of, 0, 3)];
+        const char *const round = rounds[draw(&of, 0, 3)];
+        snprintf(of.what, sizeof of.what, "%s, %lld x %lld times %g x %g, %s, %s",
+                 of.net.form->name, (long long)of.side[0], (long long)of.side[1], (double)scales[2],
+                 (double)scales[3], linear ? "linear" : round, coordinate);
+        const value data = start(&of, CHANNELS);
+        value made = gops_quantizer_choose(&of.net, GOPS_QUANTIZED_NONE, CHANNELS);
+        if (!linear) {
+            made.scale = data.scale;
+            made.zero = data.zero;
+        }
+        const value floats = gops_quantizer_dequantize(&of.net, &data),
+                    resized = gops_quantizer_next(&of.net);
+        gops_onnx_build_constant(&of.net.builder, "scales", GOPS_ONNX_FLOAT, 1,
+                                 (const int64_t[]){4}, scales, sizeof scales);
+        gops_onnx_build_node(&of.net.builder, "Resize", resized.name,
+                             (const char *[]){floats.name, "", "scales"}, 3);
+        gops_onnx_build_string(&of.net.builder, "mode", linear ? "linear" : "nearest");
+        gops_onnx_build_string(&of.net.builder, "coordinate_transformation_mode", coordinate);
+        gops_onnx_build_string(&of.net.builder, "nearest_mode", round);
+        gops_quantizer_quantize(&of.net, &resized, &made);
+        compare(&of, &made, 0, "Resize", 1);
+    }
+}
+
 int main(void)
 {
-    const gops_test_case cases[] = {
-        {"averages", averages}, {"functions", functions}, {"products", products}, {NULL, NULL}};
+    const gops_test_case cases[] = {{"averages", averages},
+                                    {"functions", functions},
+                                    {"products", products},
+                                    {"sizes", sizes},
+                                    {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, 8-bit integers besides convolutions", cases);
     gops_ort_unload();
     return status;

@@ -76,6 +76,57 @@ static void pools(void)
     }
 }
 
+/* Planes in another size, of the forms that exporters write, and of others. */
+static void resizes(void)
+{
+    static const struct {
+        const char *mode, *coordinates, *rounds;
+        float scales[4];
+        int opset;
+        bool by_sizes, taken;
+    } all[] = {
+        {"nearest", "asymmetric", "floor", {1, 1, 2, 2}, 13, false, true},
+        {"nearest", "half_pixel", "round_prefer_floor", {1, 1, 4, 1}, 13, false, true},
+        {"nearest", "align_corners", "ceil", {1, 1, 0.5F, 2}, 13, false, true},
+        {"linear", "half_pixel", "floor", {1, 1, 2, 2}, 13, false, true},
+        {"linear", "pytorch_half_pixel", "floor", {1, 1, 3, 2}, 13, true, true},
+        {"linear", "align_corners", "floor", {1, 1, 2, 0.5F}, 13, true, true},
+        {"linear", "asymmetric", "floor", {1, 1, 1.5F, 4}, 18, false, true},
+        {"linear", NULL, NULL, {1, 1, 2, 2}, 10, false, true},
+        {"nearest", NULL, NULL, {1, 1, 2, 3}, 10, false, true},
+        {"nearest", NULL, NULL, {1, 1, 0.5F, 3}, 10, false, false}, /* rounds up */
+        {"cubic", "half_pixel", "floor", {1, 1, 2, 2}, 13, false, false},
+        {"nearest", "asymmetric", "floor", {1, 2, 2, 2}, 13, false, false},
+    };
+    static const int64_t four = 4;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const int64_t sizes[] = {2, 4, (int64_t)(12 * all[i].scales[2]),
+                                 (int64_t)(30 * all[i].scales[3])};
+        const bool is_new = all[i].opset > 10;
+        builder graph;
+        gops_ort_graph_images(&graph, 18, all[i].opset, 2, 3, 12, 30);
+        gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
+        gops_ort_graph_conv(&graph, "b", "a", 5, 4, 1, 1);
+        gops_onnx_build_constant(&graph.builder, "scales", GOPS_ONNX_FLOAT, 1, &four, all[i].scales,
+                                 sizeof all[i].scales);
+        gops_onnx_build_constant(&graph.builder, "sizes", GOPS_ONNX_INT64, 1, &four, sizes,
+                                 sizeof sizes);
+        gops_ort_graph_node(&graph, "Resize", "p",
+                            !is_new           ? FROM("b", "scales")
+                            : all[i].by_sizes ? FROM("b", "", "", "sizes")
+                                              : FROM("b", "", "scales"));
+        gops_onnx_build_string(&graph.builder, "mode", all[i].mode);
+        if (is_new) {
+            gops_onnx_build_string(&graph.builder, "coordinate_transformation_mode",
+                                   all[i].coordinates);
+            gops_onnx_build_string(&graph.builder, "nearest_mode", all[i].rounds);
+        }
+        gops_ort_graph_node(&graph, "Relu", "y", FROM("p"));
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, all[i].mode, all[i].taken ? 4 : 2, 1);
+    }
+}
+
 /* The runtime infers 4 rows of a pool that computes 3. */
 static void misjudged_pool(void)
 {
@@ -322,6 +373,7 @@ int main(void)
 {
     const gops_test_case cases[] = {
         {"pools", pools},
+        {"resizes", resizes},
         {"misjudged_pool", misjudged_pool},
         {"means", means},
         {"group_norm", group_norm},

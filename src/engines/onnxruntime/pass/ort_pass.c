@@ -4,6 +4,7 @@
 #include "engines/onnxruntime/pass/ort_pass_bytes.h"
 #include "engines/onnxruntime/pass/ort_pass_codes.h"
 #include "engines/onnxruntime/pass/ort_pass_integers.h"
+#include "engines/onnxruntime/pass/ort_pass_resize.h"
 #include "engines/onnxruntime/pass/ort_pass_window.h"
 
 #include <math.h>
@@ -97,6 +98,10 @@ void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *
 {
     if (pass->kind == GOPS_ORT_PASS_CODES) {
         gops_ort_pass_codes(pass, operands, first, last);
+        return;
+    }
+    if (pass->kind == GOPS_ORT_PASS_NEAREST || pass->kind == GOPS_ORT_PASS_LINEAR) {
+        gops_ort_pass_resize(pass, operands, first, last);
         return;
     }
     if (pass->kind != GOPS_ORT_PASS_COPY && gops_ort_is_8_bit(pass->type)) {

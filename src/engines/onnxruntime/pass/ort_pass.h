@@ -3,6 +3,7 @@
 #define GROUPOPS_ENGINES_ORT_PASS_H
 
 #include "engines/onnxruntime/graph/ort_operands.h"
+#include "engines/onnxruntime/graph/ort_resize.h"
 #include "engines/onnxruntime/graph/ort_window.h"
 
 typedef enum gops_ort_pass_kind {
@@ -16,6 +17,8 @@ typedef enum gops_ort_pass_kind {
     GOPS_ORT_PASS_MAX,     /* of each window, times `factor`, which is 1 */
     GOPS_ORT_PASS_SUM,     /* of each window, times `factor`; of integers its average */
     GOPS_ORT_PASS_AVERAGE, /* of a plane */
+    GOPS_ORT_PASS_NEAREST, /* planes in another size: of the nearest element */
+    GOPS_ORT_PASS_LINEAR,  /* of four elements */
 } gops_ort_pass_kind;
 
 /* What passes are computed by, best last: not every pass has kernels for each. */
@@ -47,6 +50,7 @@ typedef struct gops_ort_pass {
     bool counts_padding; /* an average of integers divides by as many for all windows */
     float epsilon, factor;
     gops_ort_window window;
+    const gops_ort_tap *taps[GOPS_ORT_WINDOW_AXES]; /* of planes in another size */
     int64_t in[GOPS_ORT_WINDOW_AXES], out[GOPS_ORT_WINDOW_AXES];
 } gops_ort_pass;
 

@@ -189,6 +189,8 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
         case GOPS_ORT_PASS_CODES:
         case GOPS_ORT_PASS_MAX:
         case GOPS_ORT_PASS_SUM:
+        case GOPS_ORT_PASS_NEAREST:
+        case GOPS_ORT_PASS_LINEAR:
             break;
         }
     }

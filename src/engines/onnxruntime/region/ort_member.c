@@ -268,6 +268,7 @@ void gops_ort_member_free(gops_ort_member *member)
         free(member->made);
         free(member->names);
         free(member->codes);
+        free(member->resize.taps[0]);
         free(member);
         member = next;
     }

@@ -27,6 +27,7 @@ typedef enum gops_ort_member_kind {
     GOPS_ORT_CHANNEL_NORM,   /* each pixel over its channels */
     GOPS_ORT_SLICE,          /* of channels */
     GOPS_ORT_SHUFFLE,        /* of channels: one of each group, or of each input, in turn */
+    GOPS_ORT_RESIZE,         /* planes in another size */
 } gops_ort_member_kind;
 
 typedef struct gops_ort_member {
@@ -41,6 +42,7 @@ typedef struct gops_ort_member {
     size_t input_count;
     gops_tensor data, output; /* data: of the first input */
     gops_ort_window window;
+    gops_ort_resize resize;
     int64_t start;       /* of a slice: its first channel */
     int64_t groups;      /* of a shuffle */
     bool is_gate;        /* a product whose second input has a number for each plane */
@@ -143,6 +145,10 @@ ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops
                                         gops_ort_member **member);
 ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,
                                             gops_ort_member **member);
+
+/* Reads a Resize or Upsample: f32, or by the nearest element 8-bit integers. */
+ort_status *gops_ort_member_of_resize(const gops_ort_reading *from, const gops_tensor *output,
+                                      gops_ort_member **member);
 
 /* Reads a Split of channels: a chain of slices, of which the first claims the node. */
 ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_member **member);

@@ -173,6 +173,26 @@ static ort_status *read_average(gops_ort_integers *from, gops_ort_member **membe
     return status;
 }
 
+/* By the nearest element integers are copied, which must stand for the same then. */
+static ort_status *read_resize(gops_ort_integers *from, gops_ort_member **member)
+{
+    const gops_ort_linear *by = &from->operands.items[0].by, *to = &from->operands.output.by;
+    gops_ort_member *made = NULL;
+    ort_status *status = gops_ort_member_of_resize(&from->reading, &from->output, &made);
+    if (made == NULL) {
+        return status;
+    }
+    if (!made->resize.linear && (by->scale != to->scale || by->zero_point != to->zero_point)) {
+        gops_ort_member_free(made);
+        return NULL;
+    }
+    made->two_inputs[0] = from->operands.items[0].name;
+    made->by[0] = *by;
+    made->output_by = *to;
+    *member = made;
+    return NULL;
+}
+
 /* Reads nodes of one type; *member stays NULL if it is none that a region has. */
 typedef ort_status *reader(gops_ort_integers *from, gops_ort_member **member);
 
@@ -188,6 +208,8 @@ static reader *find_reader(const gops_ort_node *node, size_t *count)
         {"Mul", 2, read_product},
         {"GlobalAveragePool", 1, read_global_average},
         {"AveragePool", 1, read_average},
+        {"Resize", 1, read_resize},
+        {"Upsample", 1, read_resize},
     };
     *count = 1;
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {

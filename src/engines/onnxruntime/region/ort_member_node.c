@@ -4,6 +4,7 @@
 #include "engines/onnxruntime/region/ort_member.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is(const gops_ort_reading *from, const char *type)
@@ -169,6 +170,31 @@ static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor
     return NULL;
 }
 
+ort_status *gops_ort_member_of_resize(const gops_ort_reading *from, const gops_tensor *output,
+                                      gops_ort_member **member)
+{
+    gops_ort_resize resize = {.linear = false};
+    bool serves;
+    ort_status *status =
+        gops_ort_read_resize(from->runtime, from->node, &from->data, output, &resize, &serves);
+    if (status != NULL || !serves) {
+        return status;
+    }
+    serves = !resize.linear ||
+             (output->dims[3] <= GOPS_ORT_MAX_ROW && from->data.dims[3] <= GOPS_ORT_MAX_ROW);
+    if (serves) {
+        *member = gops_ort_member_make(GOPS_ORT_RESIZE, &from->claim, &from->data);
+    }
+    if (*member == NULL) {
+        free(resize.taps[0]);
+        return serves ? gops_ort_no_memory(from->runtime, "a node") : NULL;
+    }
+    (*member)->resize = resize;
+    (*member)->output = *output;
+    (*member)->input_count = 1;
+    return NULL;
+}
+
 /* Whether the node is computed in the type of its first input. */
 static bool has_type(const gops_ort_reading *from)
 {
@@ -223,6 +249,9 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
     }
     if (is(&from, "Split")) {
         return gops_ort_member_of_split(&from, member);
+    }
+    if (is(&from, "Resize") || is(&from, "Upsample")) {
+        return gops_ort_member_of_resize(&from, &output, member);
     }
     if (is(&from, "Slice")) {
         return gops_ort_member_of_slice(&from, &output, member);

@@ -116,6 +116,12 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         pass->kind = GOPS_ORT_PASS_AVERAGE;
     } else if (member->kind == GOPS_ORT_PRODUCT) {
         pass->kind = member->is_gate ? GOPS_ORT_PASS_SCALE : GOPS_ORT_PASS_PRODUCT;
+    } else if (member->kind == GOPS_ORT_RESIZE) {
+        *pass = gops_ort_pass_of_pool(&member->window, data, &member->output);
+        pass->kind = member->resize.linear ? GOPS_ORT_PASS_LINEAR : GOPS_ORT_PASS_NEAREST;
+        memcpy(pass->taps, member->resize.taps, sizeof pass->taps);
+        made->made = member->resize.taps[0];
+        member->resize.taps[0] = NULL;
     } else if (member->kind == GOPS_ORT_MAX_POOL || member->kind == GOPS_ORT_AVERAGE_POOL) {
         *pass = gops_ort_pass_of_pool(&member->window, data, &member->output);
         if (member->kind == GOPS_ORT_AVERAGE_POOL) {
@@ -135,7 +141,8 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
     memcpy(pass->by, member->by, sizeof pass->by);
     pass->output_by = member->output_by;
     pass->counts_padding = member->counts_padding;
-    made->threads = worth_threads(runtime, 0, 2 * (double)gops_ort_bytes(data, 0));
+    const gops_tensor *most = member->kind == GOPS_ORT_RESIZE ? &member->output : data;
+    made->threads = worth_threads(runtime, 0, 2 * (double)gops_ort_bytes(most, 0));
 }
 
 ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,

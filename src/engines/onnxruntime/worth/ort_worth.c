@@ -32,6 +32,8 @@ static const double reorder_ns = 0.2;
 /* DenseNet's Concat take 0.25 ns an element of the runtime, SqueezeNet's 0.18; its batch normalizations
  * 0.06 more than ours (Intel Xeon). */
 static const double concat_ns = 0.2, affine_ns = 0.06;
+/* What an interpolated output takes more of ours than in its blocked layout (AMD EPYC, Zen 5). */
+static const double linear_ns = 0.1;
 /* A normalization over channels that the model writes in parts is five passes and a Transpose of the runtime's;
  * behind a product there may be two more. What models since opset 17 have as one node takes 0.74 there and its
  * Transpose 0.22, ours 0.45 (Intel Xeon). */
@@ -198,6 +200,8 @@ static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *her
         gain += concat_ns * elements(&member->output);
     } else if (member->kind == GOPS_ORT_MAX_POOL) {
         gain -= here->maximum_ns * elements(&member->output);
+    } else if (member->kind == GOPS_ORT_RESIZE && member->resize.linear) {
+        gain -= linear_ns * elements(&member->output);
     } else if (member->kind == GOPS_ORT_AVERAGE_POOL) {
         gain += here->average_ns * elements(&member->output);
     } else if (member->is_affine) {
@@ -239,6 +243,7 @@ static bool has_layout(const gops_ort_rates *here, const gops_ort_member *member
     case GOPS_ORT_AVERAGE_POOL:
     case GOPS_ORT_GLOBAL_AVERAGE:
     case GOPS_ORT_CONCAT:
+    case GOPS_ORT_RESIZE:
         return true;
     default:
         return false;

@@ -1,0 +1,117 @@
+/*
+ * ort_pass_resize.c: planes in another size, by AVX2 where that is used.
+ *
+ * Between elements, an output is the sum of four numbers times their shares, in the runtime's order. The two numbers of
+ * a row that each output column has are gathered once for a row of the data, which several rows of outputs then read;
+ * where the width is doubled, most columns are pairs that take the next element each. Integers become floats for that,
+ * and are rounded behind it, as DequantizeLinear and QuantizeLinear do.
+ */
+#include "engines/onnxruntime/pass/ort_pass_resize.h"
+
+#include <string.h>
+
+enum { Y, X, MAX_ROW = GOPS_ORT_MAX_ROW };
+
+/* What the columns of a plane have of two numbers, and the numbers of the last two rows. */
+typedef struct columns {
+    float of_first[MAX_ROW], of_second[MAX_ROW];
+    float first[2][MAX_ROW], second[2][MAX_ROW];
+    int64_t row[2]; /* -1: none yet */
+    int64_t pairs,
+        pairs_end; /* columns in pairs, of which each reads one element behind the last pair */
+} columns;
+
+/* The bits of the nearest integer to a number of units: beyond 2^23 floats have no fractions. */
+static inline uint8_t round_units(float units, float least, int32_t zero_point)
+{
+    const float whole = 0x1.8p23F, most = least + UINT8_MAX;
+    units = units > least ? units : least;
+    units = units < most ? units : most;
+    return (uint8_t)((int32_t)(units + whole - whole) + zero_point);
+}
+
+static bool goes_on(const gops_ort_tap *tap)
+{
+    return tap[2].first == tap->first + 1 && tap[2].second == tap->second + 1;
+}
+
+static void start(const gops_ort_pass *pass, columns *of)
+{
+    const gops_ort_tap *taps = pass->taps[X];
+    const int64_t count = pass->out[X];
+    for (int64_t x = 0; x < count; x++) {
+        of->of_first[x] = taps[x].of_first;
+        of->of_second[x] = taps[x].of_second;
+    }
+    for (of->pairs = 0; of->pairs + 2 < count && !goes_on(&taps[of->pairs]);) {
+        of->pairs++;
+    }
+    for (of->pairs_end = of->pairs; of->pairs_end + 3 < count && goes_on(&taps[of->pairs_end]) &&
+                                    goes_on(&taps[of->pairs_end + 1]);) {
+        of->pairs_end += 2;
+    }
+}
+
+/* The nearest element of each: rows that are made of one are copies. */
+static void copy_nearest(const gops_ort_pass *pass, unsigned char *to, const unsigned char *plane)
+{
+    const gops_ort_tap *rows = pass->taps[Y], *taps = pass->taps[X];
+    const int64_t count = pass->out[X], bytes = (int64_t)gops_type_bytes(pass->type);
+    for (int64_t y = 0; y < pass->out[Y]; y++) {
+        unsigned char *row = to + y * count * bytes;
+        const unsigned char *from = plane + rows[y].first * pass->in[X] * bytes;
+        if (y > 0 && rows[y].first == rows[y - 1].first) {
+            memcpy(row, row - count * bytes, (size_t)(count * bytes));
+            continue;
+        }
+        for (int64_t x = 0; x < count && bytes == 1; x++) {
+            row[x] = from[taps[x].first];
+        }
+        for (int64_t x = 0; x < count && bytes != 1; x++) {
+            memcpy(row + x * (int64_t)sizeof(float), from + taps[x].first * (int64_t)sizeof(float),
+                   sizeof(float));
+        }
+    }
+}
+
+#define TARGET
+#define NAME(symbol) plain_##symbol
+#include "engines/onnxruntime/pass/ort_pass_resize.inc.h"
+
+/* Without fused multiply-add, so that the bits are the same. */
+#ifdef __x86_64__
+#define TARGET __attribute__((target("avx2")))
+#define NAME(symbol) avx2_##symbol
+#include "engines/onnxruntime/pass/ort_pass_resize.inc.h"
+#endif
+
+void gops_ort_pass_resize(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
+                          int64_t first, int64_t last)
+{
+    const int64_t bytes = (int64_t)gops_type_bytes(pass->type), out = pass->out[Y] * pass->out[X];
+    const bool linear = pass->kind == GOPS_ORT_PASS_LINEAR;
+    const unsigned char *data = operands->data;
+    unsigned char *output = operands->output;
+    columns of;
+    if (linear) {
+        start(pass, &of);
+    }
+    for (int64_t i = first; i < last; i++) {
+        const int64_t image = i / pass->channels, channel = i % pass->channels;
+        const unsigned char *from =
+            data + (image * operands->data_stride + channel * pass->plane) * bytes;
+        unsigned char *to = output + (image * operands->output_stride + channel * out) * bytes;
+        if (!linear) {
+            copy_nearest(pass, to, from);
+            continue;
+        }
+        of.row[0] = of.row[1] = -1;
+#ifdef __x86_64__
+        if (pass->vectors >= GOPS_ORT_AVX2) {
+            avx2_interpolate(pass, &of, to, from);
+            continue;
+        }
+#endif
+        plain_interpolate(pass, &of, to, from);
+    }
+}
