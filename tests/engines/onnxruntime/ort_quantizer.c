@@ -408,6 +408,47 @@ static bool have_scale(const value *const *operands, int count, const value *of)
     return have;
 }
 
+static void split_nodes(network *net, const value *data, const char *const *names,
+                        const int64_t *channels, int count)
+{
+    const value sizes = gops_quantizer_next(net);
+    const int64_t parts = count;
+    gops_onnx_build_constant(&net->builder, sizes.name, GOPS_ONNX_INT64, 1, &parts, channels,
+                             (size_t)count * sizeof *channels);
+    gops_onnx_build_node(&net->builder, "Split", names[0], (const char *[]){data->name, sizes.name},
+                         2);
+    for (int i = 1; i < count; i++) {
+        gops_onnx_build_more(&net->builder, names[i]);
+    }
+    gops_onnx_build_int(&net->builder, "axis", 1);
+}
+
+/* Of operators on integers the Split is one, too. */
+void gops_quantizer_split(gops_quantizer *net, const value *data, const int64_t *channels,
+                          int count, value *made)
+{
+    value floats[GOPS_QUANTIZER_OPERANDS];
+    const char *names[GOPS_QUANTIZER_OPERANDS];
+    const bool integers = net->form->operators;
+    for (int i = 0; i < count; i++) {
+        made[i] = gops_quantizer_next(net);
+        made[i].scale = data->scale;
+        made[i].zero = data->zero;
+        made[i].channels = channels[i];
+        floats[i] = gops_quantizer_next(net);
+        names[i] = integers ? made[i].name : floats[i].name;
+    }
+    const value from = integers ? *data : gops_quantizer_dequantize(net, data);
+    split_nodes(net, &from, names, channels, count);
+    for (int i = 0; i < count; i++) {
+        if (integers) {
+            put_parameters(net, &made[i]);
+        } else {
+            gops_quantizer_quantize(net, &floats[i], &made[i]);
+        }
+    }
+}
+
 /* Operators on integers join those of one scale as they are. */
 gops_quantized_value gops_quantizer_join(gops_quantizer *net, const value *const *operands,
                                          int count, bool keeps_scale)

@@ -77,6 +77,9 @@ gops_quantized_value gops_quantizer_bend(gops_quantizer *to, const char *type,
 /* NULL: over the whole plane. */
 gops_quantized_value gops_quantizer_average(gops_quantizer *to, const gops_quantized_value *data,
                                             const gops_quantized_window *window);
+/* Into parts of so many channels, not more than GOPS_QUANTIZER_OPERANDS. */
+void gops_quantizer_split(gops_quantizer *to, const gops_quantized_value *data,
+                          const int64_t *channels, int count, gops_quantized_value *made);
 /* Of not more than GOPS_QUANTIZER_OPERANDS; with the first one's scale and zero point, or others. */
 gops_quantized_value gops_quantizer_join(gops_quantizer *to,
                                          const gops_quantized_value *const *operands, int count,

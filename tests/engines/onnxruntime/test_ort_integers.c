@@ -248,13 +248,32 @@ static void sizes(void)
     }
 }
 
+/* Parts of the channels, one of which is convolved, next to each other again. */
+static void parts(void)
+{
+    enum { CHANNELS = 9, PARTS = 3 };
+    static const int64_t channels[PARTS] = {4, 2, 3};
+    const gops_quantized_layer layer = {5, 3, 1, 1, GOPS_QUANTIZED_NONE, false};
+    gops_ort_load();
+    for (uint64_t i = 0; i < 2 * FORMS; i++) {
+        value made[PARTS];
+        writing of;
+        begin(&of, &forms[i % FORMS], i);
+        snprintf(of.what, sizeof of.what, "%s, a Split", of.net.form->name);
+        const value data = start(&of, CHANNELS);
+        gops_quantizer_split(&of.net, &data, channels, PARTS, made);
+        const value convolved = gops_quantizer_convolve(&of.net, &made[i / FORMS], layer);
+        const value *const operands[] = {&made[2], &convolved, &made[0], &made[1]};
+        const value joined = gops_quantizer_join(&of.net, operands, 4, true);
+        compare(&of, &joined, 0, "Split", 1);
+    }
+}
+
 int main(void)
 {
-    const gops_test_case cases[] = {{"averages", averages},
-                                    {"functions", functions},
-                                    {"products", products},
-                                    {"sizes", sizes},
-                                    {NULL, NULL}};
+    const gops_test_case cases[] = {{"averages", averages}, {"functions", functions},
+                                    {"products", products}, {"sizes", sizes},
+                                    {"parts", parts},       {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, 8-bit integers besides convolutions", cases);
     gops_ort_unload();
     return status;

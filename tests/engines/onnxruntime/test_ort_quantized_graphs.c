@@ -110,6 +110,20 @@ static void add_gate(drawing *of, int from)
          of->side[from]);
 }
 
+/* Two or three parts of a value. */
+static void add_parts(drawing *of, int from)
+{
+    enum { PARTS = 3 };
+    const int64_t channels = of->values[from].channels, some = draw(of, 1, (int)channels - 2);
+    const int count = of->count + PARTS <= MAX_VALUES ? draw(of, 2, PARTS) : 2;
+    const int64_t parts[PARTS] = {some, count == 2 ? channels - some : 1, channels - some - 1};
+    value made[PARTS];
+    gops_quantizer_split(&of->net, &of->values[from], parts, count, made);
+    for (int i = 0; i < count; i++) {
+        keep(of, made[i], of->side[from]);
+    }
+}
+
 static void add_layer(drawing *of)
 {
     static const int64_t kernels[] = {1, 1, 3};
@@ -136,6 +150,10 @@ static void add_layer(drawing *of)
     }
     if (draw(of, 0, 4) == 0) {
         add_gate(of, from);
+        return;
+    }
+    if (draw(of, 0, 4) == 0 && data->channels > 2 && of->count + 2 <= MAX_VALUES) {
+        add_parts(of, from);
         return;
     }
     for (int other = of->count - 1; other >= 0 && draw(of, 0, 2) != 0; other--) {

@@ -32,8 +32,8 @@ typedef enum gops_ort_member_kind {
 
 typedef struct gops_ort_member {
     gops_ort_member_kind kind;
-    /* Of other kinds than a plan: nodes and output. A Split's second slice and further ones have no node, but name it
-     * as nodes[0]. */
+    /* Of other kinds than a plan: nodes and output. A Split's second slice and further ones of floats have no node, but
+     * name it as nodes[0]. */
     gops_ort_claim claim;
     /* The values that it reads, without constants: of a plan its data, and the residual if any; of a
      * product first the one that has the output's shape. */
@@ -150,8 +150,10 @@ ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_t
 ort_status *gops_ort_member_of_resize(const gops_ort_reading *from, const gops_tensor *output,
                                       gops_ort_member **member);
 
-/* Reads a Split of channels: a chain of slices, of which the first claims the node. */
-ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_member **member);
+/* Reads a Split of channels: a chain of slices, of which the first claims the node. Of integers, `behind` has the node
+ * that quantizes each part; else it is NULL. */
+ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_node *const *behind,
+                                     gops_ort_member **member);
 /* Reads a Slice, or a Reshape that begins a shuffle. */
 ort_status *gops_ort_member_of_slice(const gops_ort_reading *from, const gops_tensor *output,
                                      gops_ort_member **member);

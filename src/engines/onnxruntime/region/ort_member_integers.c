@@ -1,5 +1,7 @@
 /* ort_member_integers.c: what regions compute of 8-bit integers besides convolutions and maxima. */
 #include "engines/onnxruntime/graph/ort_attributes.h"
+#include "engines/onnxruntime/graph/ort_linear.h"
+#include "engines/onnxruntime/graph/ort_quantized.h"
 #include "engines/onnxruntime/region/ort_member.h"
 
 #include <math.h>
@@ -173,24 +175,79 @@ static ort_status *read_average(gops_ort_integers *from, gops_ort_member **membe
     return status;
 }
 
-/* By the nearest element integers are copied, which must stand for the same then. */
+static bool are_alike(const gops_ort_linear *one, const gops_ort_linear *other)
+{
+    return one->scale == other->scale && one->zero_point == other->zero_point;
+}
+
+/* Makes what was read of floats of the integers, unless they are copied and would stand for other numbers. */
+static void take_operand(const gops_ort_integers *from, bool copies, gops_ort_member **member)
+{
+    const gops_ort_operand *data = &from->operands.items[0];
+    if (*member != NULL && copies && !are_alike(&data->by, &from->operands.output.by)) {
+        gops_ort_member_free(*member);
+        *member = NULL;
+    }
+    if (*member != NULL) {
+        (*member)->two_inputs[0] = data->name;
+        (*member)->by[0] = data->by;
+        (*member)->output_by = from->operands.output.by;
+    }
+}
+
 static ort_status *read_resize(gops_ort_integers *from, gops_ort_member **member)
 {
-    const gops_ort_linear *by = &from->operands.items[0].by, *to = &from->operands.output.by;
-    gops_ort_member *made = NULL;
-    ort_status *status = gops_ort_member_of_resize(&from->reading, &from->output, &made);
-    if (made == NULL) {
+    ort_status *status = gops_ort_member_of_resize(&from->reading, &from->output, member);
+    take_operand(from, *member != NULL && !(*member)->resize.linear, member);
+    return status;
+}
+
+static ort_status *read_slice(gops_ort_integers *from, gops_ort_member **member)
+{
+    ort_status *status = gops_ort_member_of_slice(&from->reading, &from->output, member);
+    take_operand(from, true, member);
+    return status;
+}
+
+/* Of one scale: each part is a view. */
+static ort_status *read_split(gops_ort_integers *from, gops_ort_member **member)
+{
+    gops_ort_reading *reading = &from->reading;
+    gops_ort_claim *claim = &reading->claim;
+    const gops_ort_node *node = reading->node;
+    gops_ort_node *behind[GOPS_ORT_MAX_OPERANDS];
+    gops_ort_dequantized data;
+    bool serves = node->input_count > 0 && node->output_count <= GOPS_ORT_MAX_OPERANDS;
+    ort_status *status = serves
+                             ? gops_ort_read_dequantized(reading->runtime, reading->graph,
+                                                         node->input_names[0], node, &data, &serves)
+                             : NULL;
+    if (status != NULL || !serves || !gops_ort_has_one_scale(&data)) {
         return status;
     }
-    if (!made->resize.linear && (by->scale != to->scale || by->zero_point != to->zero_point)) {
-        gops_ort_member_free(made);
-        return NULL;
+    const gops_ort_linear by = {gops_ort_only_scale(&data), gops_ort_only_zero_point(&data)};
+    claim->nodes[claim->node_count++] = data.node;
+    for (size_t i = 0; i < node->output_count && status == NULL && serves; i++) {
+        gops_ort_claim part = {.output = node->output_names[i]};
+        const gops_quantization *to = &part.operation.quantization;
+        status = gops_ort_claim_quantize(reading->runtime, reading->graph, &part, &serves);
+        serves = status == NULL && serves &&
+                 are_alike(&by, &(gops_ort_linear){to->output_scale, to->output_zero_point});
+        behind[i] = part.nodes[0];
+        if (serves) {
+            status = gops_ort_serves_readers(reading->runtime, reading->graph, part.output,
+                                             part.operation.output_type, &serves);
+        }
     }
-    made->two_inputs[0] = from->operands.items[0].name;
-    made->by[0] = *by;
-    made->output_by = *to;
-    *member = made;
-    return NULL;
+    if (status == NULL && serves) {
+        status = gops_ort_read_operand(reading->runtime, reading->graph, data.node->inputs[0],
+                                       &reading->data, &serves);
+    }
+    if (status != NULL || !serves) {
+        return status;
+    }
+    claim->inputs[GOPS_ORT_DATA] = data.node->input_names[0];
+    return gops_ort_member_of_split(reading, behind, member);
 }
 
 /* Reads nodes of one type; *member stays NULL if it is none that a region has. */
@@ -208,6 +265,7 @@ static reader *find_reader(const gops_ort_node *node, size_t *count)
         {"Mul", 2, read_product},
         {"GlobalAveragePool", 1, read_global_average},
         {"AveragePool", 1, read_average},
+        {"Slice", 1, read_slice},
         {"Resize", 1, read_resize},
         {"Upsample", 1, read_resize},
     };
@@ -233,9 +291,12 @@ ort_status *gops_ort_member_of_integers(const gops_ort_runtime *runtime,
     bool serves = node->input_count >= count && node->output_count == 1;
     ort_status *status = NULL;
     *member = NULL;
+    reading->claim = (gops_ort_claim){.nodes = {node}, .node_count = 1};
+    if (strcmp(node->type, "Split") == 0) {
+        return read_split(&from, member);
+    }
     if (serves) {
-        reading->claim =
-            (gops_ort_claim){.nodes = {node}, .node_count = 1, .output = node->output_names[0]};
+        reading->claim.output = node->output_names[0];
         status =
             gops_ort_read_operands(runtime, graph, count, &reading->claim, &from.operands, &serves);
     }

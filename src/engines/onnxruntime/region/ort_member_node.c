@@ -199,7 +199,8 @@ ort_status *gops_ort_member_of_resize(const gops_ort_reading *from, const gops_t
 static bool has_type(const gops_ort_reading *from)
 {
     return from->data.type == GOPS_F32 ||
-           (gops_ort_is_8_bit(from->data.type) && is(from, "Concat"));
+           (gops_ort_is_8_bit(from->data.type) &&
+            (is(from, "Concat") || is(from, "Split") || is(from, "Slice")));
 }
 
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
@@ -248,7 +249,7 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
         return gops_ort_member_of_concat(&from, &output, member);
     }
     if (is(&from, "Split")) {
-        return gops_ort_member_of_split(&from, member);
+        return gops_ort_member_of_split(&from, NULL, member);
     }
     if (is(&from, "Resize") || is(&from, "Upsample")) {
         return gops_ort_member_of_resize(&from, &output, member);

@@ -95,7 +95,8 @@ static ort_status *splits_by_channels(const gops_ort_reading *from, bool *does)
                : attributes.status;
 }
 
-ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_member **member)
+ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_node *const *behind,
+                                     gops_ort_member **member)
 {
     const gops_ort_node *node = from->node;
     gops_ort_claim claim = from->claim;
@@ -104,16 +105,23 @@ ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_memb
     bool serves;
     ort_status *status = splits_by_channels(from, &serves);
     for (size_t i = 0; i < node->output_count && status == NULL && serves; i++) {
+        gops_ort_node *writer = behind != NULL ? behind[i] : from->node;
+        const size_t number = behind != NULL ? 0 : i;
         gops_tensor output;
-        status = gops_ort_read_fed(from->runtime, from->graph, node->outputs[i], &output, &serves);
-        serves = status == NULL && serves && is_slice(&from->data, start, &output);
+        if (behind != NULL) {
+            claim.nodes[claim.node_count++] = writer;
+        }
+        status = gops_ort_read_operand(from->runtime, from->graph, writer->outputs[number], &output,
+                                       &serves);
+        serves = status == NULL && serves && output.type == from->data.type &&
+                 is_slice(&from->data, start, &output);
         if (serves) {
-            claim.output = node->output_names[i];
+            claim.output = writer->output_names[number];
             status = make_slice(from, &claim, &output, start, end);
         }
         if (status == NULL && serves) {
             end = &(*end)->next;
-            claim.node_count = 0; /* the node is the first one's */
+            claim.node_count = 0; /* the Split is the first one's */
             start += output.dims[1];
         }
     }

@@ -116,7 +116,7 @@ typedef struct depth {
  * more than that of any other node. */
 static int32_t level_of_inputs(const depth *of, size_t node, const gops_ort_member *owner)
 {
-    int32_t level = 0;
+    int32_t level = owner != NULL;
     for (size_t i = 0; i < of->graph->nodes[node].input_count; i++) {
         const gops_ort_node *writer =
             gops_ort_writer(of->graph, of->graph->nodes[node].input_names[i]);
@@ -124,9 +124,6 @@ static int32_t level_of_inputs(const depth *of, size_t node, const gops_ort_memb
             continue;
         }
         const size_t number = (size_t)(writer - of->graph->nodes);
-        if (owner != NULL && of->owner[number] == owner) {
-            continue;
-        }
         const int32_t enters = owner != NULL && of->owner[number] == NULL;
         if (level < of->level[number] + enters) {
             level = of->level[number] + enters;
@@ -139,15 +136,10 @@ static void find_levels(const depth *of)
 {
     for (size_t i = 0; i < of->graph->node_count; i++) {
         const gops_ort_member *owner = of->owner[i];
-        if (owner == NULL) {
-            of->level[i] = level_of_inputs(of, i, NULL);
-        } else if (owner->last == i) {
-            of->level[i] = 1;
-            for (size_t k = 0; k < owner->claim.node_count; k++) {
-                const size_t number = (size_t)(owner->claim.nodes[k] - of->graph->nodes);
-                const int32_t level = level_of_inputs(of, number, owner);
-                of->level[i] = of->level[i] < level ? level : of->level[i];
-            }
+        of->level[i] = level_of_inputs(of, i, owner);
+        for (size_t k = 0; owner != NULL && owner->last == i && k < owner->claim.node_count; k++) {
+            const size_t number = (size_t)(owner->claim.nodes[k] - of->graph->nodes);
+            of->level[i] = of->level[i] < of->level[number] ? of->level[number] : of->level[i];
         }
     }
 }
