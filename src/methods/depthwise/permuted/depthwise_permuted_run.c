@@ -40,7 +40,7 @@ static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layou
                         const unsigned char *weights, bool flipped, int32_t zero_point, int64_t f,
                         int32_t *packed)
 {
-    uint32_t sum = 0;
+    int64_t sum = 0;
     int32_t parts = 1;
     int8_t *rows = (int8_t *)(packed + 2 * layout->filters + f * layout->filter);
     int8_t *whole = rows + GOPS_PERMUTED_PARTS * layout->rows * QUAD;
@@ -48,7 +48,7 @@ static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layou
         const int64_t row = i / layout->columns, column = i % layout->columns;
         const int64_t from = flipped ? plan->conv.taps - 1 - i : i;
         const int32_t weight = gops_8_bit_at(plan->filter_type->type, weights, from) - zero_point;
-        sum += (uint32_t)weight; /* modulo 2^32, as all sums are */
+        sum += weight;
         for (int part = 0; part < GOPS_PERMUTED_PARTS; part++) {
             const int8_t value = gops_permuted_part(weight, part);
             rows[(part * layout->rows + row * layout->row) * QUAD + column] = value;
@@ -56,7 +56,7 @@ static void pack_filter(const gops_plan *plan, const gops_permuted_layout *layou
             parts = value != 0 && part >= parts ? part + 1 : parts;
         }
     }
-    packed[f] = (int32_t)sum;
+    packed[f] = (int32_t)(uint32_t)sum; /* modulo 2^32, as all sums are */
     packed[layout->filters + f] = parts;
 }
 
