@@ -50,6 +50,7 @@ static pool draw_pool(gops_test_random *random)
         .scale = 0.05F,
         .open = gops_test_random_chance(random, 30),
     };
+    const bool around = gops_test_random_chance(random, 30); /* a window around each element */
     of.output_scale = gops_test_random_chance(random, 90) ? of.scale : 0.06F;
     for (int i = 0; i < AXES; i++) {
         of.kernel[i] = gops_test_random_range(random, 1, 5);
@@ -59,6 +60,11 @@ static pool draw_pool(gops_test_random *random)
         of.pads[AXES + i] = gops_test_random_range(random, 0, of.kernel[i] - 1);
         const int64_t extent = (of.kernel[i] - 1) * of.dilations[i] + 1;
         of.data[2 + i] = gops_test_random_range(random, extent, extent + 37);
+        if (around) {
+            of.strides[i] = of.dilations[i] = 1;
+            of.pads[AXES + i] = of.kernel[i] - 1 - of.pads[i];
+            of.data[2 + i] = gops_test_random_range(random, 1, 60);
+        }
     }
     return of;
 }

@@ -4,9 +4,11 @@
  * A row of outputs is made of the largest of each column of its windows, then of the largest of neighbouring columns.
  * Signed integers are made unsigned ones in the same order by `flip`, so that 0 is the least, for padding.
  *
- * AVX-512 loads only the bytes of a mask, so rows need no memory with padding around them: a register takes each
- * element of 64 windows side by side, every other or further one of which is then stored. Of small planes with a window
- * around each element it takes those of several rows, by masks that leave out what a window has beyond its row.
+ * A small plane with a window around each element is taken as one row: an element of all windows lies as far from
+ * their middles, and masks leave out what is beyond a window's row.
+ *
+ * Else AVX-512 loads only the bytes of a mask, so rows need no memory with padding around them: a register takes each
+ * element of 64 windows side by side, every other or further one of which is then stored.
  */
 #include "engines/onnxruntime/pass/ort_pass_bytes.h"
 
@@ -149,6 +151,62 @@ static void find_largest(const gops_ort_pass *pass, const uint8_t *plane, uint8_
     }
 }
 
+enum {
+    SMALL_KERNEL = 5,
+    SMALL_ROW = 128,
+    SMALL_PLANE = 4096,
+    EDGE = SMALL_KERNEL * (SMALL_ROW + 1)
+};
+
+/* For each column of windows around the elements of a plane, 255 where it lies in the row, else 0. */
+typedef struct columns {
+    uint8_t of[SMALL_KERNEL][SMALL_PLANE];
+} columns;
+
+static bool is_around(const gops_ort_pass *pass)
+{
+    bool is = pass->plane <= SMALL_PLANE && pass->in[X] <= SMALL_ROW;
+    for (int axis = Y; axis <= X; axis++) {
+        is = is && pass->window.kernel[axis] <= SMALL_KERNEL && pass->window.strides[axis] == 1 &&
+             pass->out[axis] == pass->in[axis];
+    }
+    return is;
+}
+
+static void find_columns(const gops_ort_pass *pass, columns *found)
+{
+    for (int64_t k = 0; k < pass->window.kernel[X]; k++) {
+        const int64_t shift = k - pass->window.pads_begin[X];
+        for (int64_t i = 0; i < pass->plane; i++) {
+            const int64_t x = i % pass->in[X] + shift;
+            found->of[k][i] = x >= 0 && x < pass->in[X] ? UINT8_MAX : 0;
+        }
+    }
+}
+
+#define TARGET
+#define NAME(symbol) plain_##symbol
+#include "engines/onnxruntime/pass/ort_pass_bytes.inc.h"
+
+#ifdef __x86_64__
+#define TARGET __attribute__((target("avx2")))
+#define NAME(symbol) avx2_##symbol
+#include "engines/onnxruntime/pass/ort_pass_bytes.inc.h"
+#endif
+
+/* Planes with a window around each element. */
+static void find_around(const gops_ort_pass *pass, const columns *masks, const uint8_t *plane,
+                        uint8_t *to)
+{
+#ifdef __x86_64__
+    if (pass->vectors >= GOPS_ORT_AVX2) {
+        avx2_largest_around(pass, masks, plane, to);
+        return;
+    }
+#endif
+    plain_largest_around(pass, masks, plane, to);
+}
+
 #ifdef __x86_64__
 #define TARGET __attribute__((target("avx512f,avx512bw")))
 
@@ -209,53 +267,6 @@ TARGET static inline void store_strided(uint8_t *to, __m512i all, int64_t stride
     }
 }
 
-enum { SMALL_KERNEL = 5, SMALL_PLANE = 64 * LANES };
-
-/* For each column of windows around 64 elements, those of its elements that lie in the row. */
-typedef struct columns {
-    __mmask64 of[SMALL_KERNEL][SMALL_PLANE / LANES];
-} columns;
-
-static bool is_around(const gops_ort_pass *pass)
-{
-    bool is = pass->plane <= SMALL_PLANE && pass->window.kernel[X] <= SMALL_KERNEL;
-    for (int axis = Y; axis <= X; axis++) {
-        is = is && pass->window.strides[axis] == 1 && pass->out[axis] == pass->in[axis];
-    }
-    return is;
-}
-
-static void find_columns(const gops_ort_pass *pass, columns *found)
-{
-    *found = (columns){{{0}}};
-    for (int64_t k = 0; k < pass->window.kernel[X]; k++) {
-        const int64_t shift = k - pass->window.pads_begin[X];
-        for (int64_t i = 0; i < pass->plane; i++) {
-            const int64_t x = i % pass->in[X] + shift;
-            const bool is_in = x >= 0 && x < pass->in[X];
-            found->of[k][i / LANES] |= (__mmask64)is_in << i % LANES;
-        }
-    }
-}
-
-TARGET static void find_largest_around(const gops_ort_pass *pass, const columns *masks,
-                                       const uint8_t *plane, uint8_t *to)
-{
-    const int64_t width = pass->in[X], count = pass->plane;
-    for (int64_t i = 0; i < count; i += LANES) {
-        __m512i all = least_of(pass);
-        for (int64_t y = 0; y < pass->window.kernel[Y]; y++) {
-            const int64_t from = i + (y - pass->window.pads_begin[Y]) * width;
-            const __mmask64 rows = lanes_between(-from, count - from);
-            for (int64_t x = 0; x < pass->window.kernel[X]; x++) {
-                all = larger_of(pass, all, rows & masks->of[x][i / LANES],
-                                plane + (from + x - pass->window.pads_begin[X]));
-            }
-        }
-        _mm512_mask_storeu_epi8(to + i, lanes_between(0, count - i), all);
-    }
-}
-
 TARGET static void find_largest_by_avx512(const gops_ort_pass *pass, const uint8_t *plane,
                                           uint8_t *to)
 {
@@ -277,24 +288,22 @@ void gops_ort_pass_bytes(const gops_ort_pass *pass, const gops_ort_pass_operands
 {
     const uint8_t *data = operands->data;
     uint8_t *output = operands->output;
-#ifdef __x86_64__
-    const bool by_avx512 = pass->vectors >= GOPS_ORT_AVX512, around = by_avx512 && is_around(pass);
+    const bool around = is_around(pass);
     columns masks;
     if (around) {
         find_columns(pass, &masks);
     }
-#endif
     for (int64_t i = first; i < last; i++) {
         const int64_t image = i / pass->channels, channel = i % pass->channels;
         const uint8_t *from = data + image * operands->data_stride + channel * pass->plane;
         uint8_t *to =
             output + image * operands->output_stride + channel * pass->out[Y] * pass->out[X];
-#ifdef __x86_64__
         if (around) {
-            find_largest_around(pass, &masks, from, to);
+            find_around(pass, &masks, from, to);
             continue;
         }
-        if (by_avx512) {
+#ifdef __x86_64__
+        if (pass->vectors >= GOPS_ORT_AVX512) {
             find_largest_by_avx512(pass, from, to);
             continue;
         }
