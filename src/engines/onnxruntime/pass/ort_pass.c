@@ -46,16 +46,8 @@ static void normalize_far(const gops_ort_pass *pass, float *to, const float *fro
     }
 }
 
-#define TARGET
-#define NAME(symbol) plain_##symbol
-#include "engines/onnxruntime/pass/ort_pass.inc.h"
-
-/* Without fused multiply-add, so that the bits are the same. */
-#ifdef __x86_64__
-#define TARGET __attribute__((target("avx2")))
-#define NAME(symbol) avx2_##symbol
-#include "engines/onnxruntime/pass/ort_pass.inc.h"
-#endif
+#define LOOPS "engines/onnxruntime/pass/ort_pass.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_sets.inc.h"
 
 gops_ort_vectors gops_ort_find_vectors(void)
 {

@@ -1,10 +1,6 @@
 /*
  * ort_pass.inc.h: the loops of passes, for the compiler to vectorize.
- *
- * Parameters:
- *
- *   TARGET        the function attribute that names an instruction set, or nothing
- *   NAME(symbol)  puts the instruction set's name in front of a symbol
+ * Parameters: those of ort_pass_sets.inc.h.
  */
 TARGET static void NAME(affine)(float *restrict to, const float *restrict from,
                                 const float *restrict other, float factor, float summand, bool relu,
@@ -195,6 +191,3 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
         }
     }
 }
-
-#undef TARGET
-#undef NAME

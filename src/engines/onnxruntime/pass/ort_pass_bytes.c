@@ -184,15 +184,8 @@ static void find_columns(const gops_ort_pass *pass, columns *found)
     }
 }
 
-#define TARGET
-#define NAME(symbol) plain_##symbol
-#include "engines/onnxruntime/pass/ort_pass_bytes.inc.h"
-
-#ifdef __x86_64__
-#define TARGET __attribute__((target("avx2")))
-#define NAME(symbol) avx2_##symbol
-#include "engines/onnxruntime/pass/ort_pass_bytes.inc.h"
-#endif
+#define LOOPS "engines/onnxruntime/pass/ort_pass_bytes.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_sets.inc.h"
 
 /* Planes with a window around each element. */
 static void find_around(const gops_ort_pass *pass, const columns *masks, const uint8_t *plane,

@@ -1,10 +1,6 @@
 /*
  * ort_pass_bytes.inc.h: the largest of the windows around each element of a small plane, for the compiler to vectorize.
- *
- * Parameters, which this file undefines:
- *
- *   TARGET        the function attribute that names an instruction set, or nothing
- *   NAME(symbol)  puts the instruction set's name in front of a symbol
+ * Parameters: those of ort_pass_sets.inc.h.
  */
 TARGET static void NAME(take_masked)(uint8_t *restrict to, const uint8_t *restrict from,
                                      const uint8_t *restrict mask, int64_t count)
@@ -44,6 +40,3 @@ TARGET static void NAME(largest_around)(const gops_ort_pass *pass, const columns
     }
     NAME(flip_all)(to, largest, flip, count);
 }
-
-#undef TARGET
-#undef NAME

@@ -94,16 +94,8 @@ static int64_t copy_rows(const gops_ort_pass *pass, const rows *of, uint8_t *to,
     return count * of->pitch;
 }
 
-#define TARGET
-#define NAME(symbol) plain_##symbol
-#include "engines/onnxruntime/pass/ort_pass_integers.inc.h"
-
-/* Without fused multiply-add, so that the bits are the same. */
-#ifdef __x86_64__
-#define TARGET __attribute__((target("avx2")))
-#define NAME(symbol) avx2_##symbol
-#include "engines/onnxruntime/pass/ort_pass_integers.inc.h"
-#endif
+#define LOOPS "engines/onnxruntime/pass/ort_pass_integers.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_sets.inc.h"
 
 void gops_ort_pass_integers(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                             int64_t first, int64_t last)

@@ -1,10 +1,6 @@
 /*
  * ort_pass_integers.inc.h: the loops of passes over 8-bit integers, for the compiler to vectorize.
- *
- * Parameters, which this file undefines:
- *
- *   TARGET        the function attribute that names an instruction set, or nothing
- *   NAME(symbol)  puts the instruction set's name in front of a symbol
+ * Parameters: those of ort_pass_sets.inc.h.
  */
 TARGET static void NAME(to_floats)(const gops_ort_pass *pass, float *restrict to,
                                    const uint8_t *restrict from, int64_t count)
@@ -184,6 +180,3 @@ TARGET static void NAME(integers)(const gops_ort_pass *pass, const gops_ort_pass
         }
     }
 }
-
-#undef TARGET
-#undef NAME

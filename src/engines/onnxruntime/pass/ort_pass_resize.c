@@ -74,16 +74,8 @@ static void copy_nearest(const gops_ort_pass *pass, unsigned char *to, const uns
     }
 }
 
-#define TARGET
-#define NAME(symbol) plain_##symbol
-#include "engines/onnxruntime/pass/ort_pass_resize.inc.h"
-
-/* Without fused multiply-add, so that the bits are the same. */
-#ifdef __x86_64__
-#define TARGET __attribute__((target("avx2")))
-#define NAME(symbol) avx2_##symbol
-#include "engines/onnxruntime/pass/ort_pass_resize.inc.h"
-#endif
+#define LOOPS "engines/onnxruntime/pass/ort_pass_resize.inc.h"
+#include "engines/onnxruntime/pass/ort_pass_sets.inc.h"
 
 void gops_ort_pass_resize(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                           int64_t first, int64_t last)

@@ -1,10 +1,6 @@
 /*
  * ort_pass_resize.inc.h: the loops over a row of outputs, for the compiler to vectorize.
- *
- * Parameters, which this file undefines:
- *
- *   TARGET        the function attribute that names an instruction set, or nothing
- *   NAME(symbol)  puts the instruction set's name in front of a symbol
+ * Parameters: those of ort_pass_sets.inc.h.
  */
 TARGET static void NAME(to_numbers)(const gops_ort_pass *pass, float *restrict to,
                                     const uint8_t *restrict codes)
@@ -106,6 +102,3 @@ TARGET static void NAME(interpolate)(const gops_ort_pass *pass, columns *of, voi
         }
     }
 }
-
-#undef TARGET
-#undef NAME

@@ -1,0 +1,25 @@
+/*
+ * ort_pass_sets.inc.h: loops for every processor, as plain_..., and by AVX2 on x86-64, as avx2_....
+ *
+ * Parameters, which this file undefines:
+ *
+ *   LOOPS    a file of loops in quotes, whose parameters are TARGET, the function attribute that names an instruction
+ *            set, or nothing, and NAME(symbol), which puts the set's name in front of a symbol
+ *
+ * AVX2 comes without fused multiply-add, so that the bits are the same.
+ */
+#define TARGET
+#define NAME(symbol) plain_##symbol
+#include LOOPS
+#undef TARGET
+#undef NAME
+
+#ifdef __x86_64__
+#define TARGET __attribute__((target("avx2")))
+#define NAME(symbol) avx2_##symbol
+#include LOOPS
+#undef TARGET
+#undef NAME
+#endif
+
+#undef LOOPS
