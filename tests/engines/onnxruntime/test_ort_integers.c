@@ -168,12 +168,15 @@ static void functions(void)
                  is_gated ? " times its data" : "");
         const value data = start(&of, 1 + (int64_t)(i % 3));
         value made = gops_quantizer_bend(&of.net, all[which].type, &data);
+        bool is_other = false; /* another type of integers */
         if (is_gated) {
             const bool first = draw(&of, 0, 1) != 0;
+            is_other = !of.net.form->operators && draw(&of, 0, 3) == 0;
+            of.net.form = is_other ? &forms[1 - i / 2 % FORMS] : of.net.form;
             made = gops_quantizer_multiply(&of.net, first ? &made : &data, first ? &data : &made);
         }
         compare(&of, &made, all[which].is_exact ? 0 : 1,
-                type_in(of.net.form, is_gated ? "Mul" : all[which].type, room), 1);
+                type_in(of.net.form, is_gated ? "Mul" : all[which].type, room), !is_other);
     }
 }
 
@@ -209,12 +212,12 @@ static void products(void)
 /* By the nearest element with the data's scale, as quantizers write it, and between elements with another. */
 static void sizes(void)
 {
-    enum { SIZES = 64, CHANNELS = 3 };
+    enum { SIZES = 96, CHANNELS = 3 };
     static const char *const coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
                                               "asymmetric"};
     static const char *const rounds[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                          "ceil"};
-    static const float factors[] = {2, 2, 1, 4, 0.5F, 1.5F, 3};
+    static const float factors[] = {2, 2, 1, 4, 0.5F, 1.5F, 3, 0.3F, 1.01F};
     gops_ort_load();
     for (uint64_t i = 0; i < SIZES; i++) {
         writing of;
@@ -222,7 +225,7 @@ static void sizes(void)
         of.side[0] += of.side[0] % 2; /* so that floats hold each size times a factor */
         of.side[1] += of.side[1] % 2;
         const bool linear = draw(&of, 0, 1) != 0;
-        const float scales[] = {1, 1, factors[draw(&of, 0, 6)], factors[draw(&of, 0, 6)]};
+        const float scales[] = {1, 1, factors[draw(&of, 0, 8)], factors[draw(&of, 0, 8)]};
         const char *const coordinate = coordinates[draw(&of, 0, 3)];
         const char *const round = rounds[draw(&of, 0, 3)];
         snprintf(of.what, sizeof of.what, "%s, %lld x %lld times %g x %g, %s, %s",

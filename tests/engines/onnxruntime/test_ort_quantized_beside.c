@@ -192,16 +192,16 @@ static void sum_left(void)
     free(model.bytes);
 }
 
-/* A Concat of that many, in front of a convolution. */
-static void check_many(int operands, bool taken)
+/* A Concat of that many, in front of a convolution: of floats, or a QLinearConcat. */
+static void check_many(int operands, bool floats, bool taken)
 {
     enum { MOST = 65, NAME_BYTES = 16 };
     static const unsigned char zero = 7;
     const float scale = 0.05F;
     const int64_t dims[] = {1, 1, 3, 5}, w_dims[] = {1, operands, 1, 1};
     const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
-    char rooms[MOST][NAME_BYTES], scales[NAME_BYTES];
-    const char *names[MOST];
+    char rooms[MOST][NAME_BYTES], scales[MOST][NAME_BYTES];
+    const char *names[MOST], *integers[2 + 3 * MOST] = {"s", "z"};
     signed char w[MOST];
     gops_onnx_builder builder;
     gops_onnx_buffer model;
@@ -215,21 +215,33 @@ static void check_many(int operands, bool taken)
     for (int i = 0; i < operands; i++) {
         const float own = scale * (1 + (float)i / MOST); /* the runtime joins equal nodes */
         snprintf(rooms[i], sizeof rooms[i], "f%d", i);
-        snprintf(scales, sizeof scales, "s%d", i);
+        snprintf(scales[i], sizeof scales[i], "s%d", i);
         names[i] = rooms[i];
-        gops_onnx_build_constant(&builder, scales, GOPS_ONNX_FLOAT, 0, NULL, &own, 4);
-        gops_onnx_build_node(&builder, "DequantizeLinear", names[i],
-                             (const char *[]){"x", scales, "z"}, 3);
+        gops_onnx_build_constant(&builder, scales[i], GOPS_ONNX_FLOAT, 0, NULL, &own, 4);
+        if (floats) {
+            gops_onnx_build_node(&builder, "DequantizeLinear", names[i],
+                                 (const char *[]){"x", scales[i], "z"}, 3);
+        }
+        integers[2 + 3 * i] = "x";
+        integers[3 + 3 * i] = scales[i];
+        integers[4 + 3 * i] = "z";
     }
-    gops_onnx_build_node(&builder, "Concat", "c", names, operands);
-    gops_onnx_build_int(&builder, "axis", 1);
-    gops_onnx_build_node(&builder, "QuantizeLinear", "q", (const char *[]){"c", "s", "z"}, 3);
+    if (floats) {
+        gops_onnx_build_node(&builder, "Concat", "c", names, operands);
+        gops_onnx_build_int(&builder, "axis", 1);
+        gops_onnx_build_node(&builder, "QuantizeLinear", "q", (const char *[]){"c", "s", "z"}, 3);
+    } else {
+        gops_onnx_build_node(&builder, "QLinearConcat", "q", integers, 2 + 3 * operands);
+        gops_onnx_build_domain(&builder, "com.microsoft");
+        gops_onnx_build_int(&builder, "axis", 1);
+    }
     gops_onnx_build_node(&builder, "ConvInteger", "y", (const char *[]){"q", "w"}, 2);
     gops_onnx_build_output(&builder, "y", GOPS_ONNX_INT32, 4, dims);
     gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
     if (gops_ort_works(gops_ort_open(&model, &settings, &session), "many operands")) {
         gops_test_check(gops_ort_claimed_of(session, "ConvInteger") == 1 &&
-                            gops_ort_claimed_of(session, "Concat") == taken,
+                            gops_ort_claimed_of(session, floats ? "Concat" : "QLinearConcat") ==
+                                taken,
                         "%d operands: the Concat is%s taken, or the convolution left", operands,
                         taken ? " not" : "");
     }
@@ -240,8 +252,10 @@ static void check_many(int operands, bool taken)
 static void many_operands(void)
 {
     gops_ort_load();
-    check_many(64, true);
-    check_many(65, false);
+    for (int floats = 0; floats < 2; floats++) {
+        check_many(64, floats != 0, true);
+        check_many(65, floats != 0, false);
+    }
 }
 
 int main(void)

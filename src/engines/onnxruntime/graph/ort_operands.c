@@ -92,7 +92,9 @@ ort_status *gops_ort_read_operands(const gops_ort_runtime *runtime, const gops_o
 {
     const gops_ort_node *node = claim->nodes[0];
     operands->count = count;
-    *reads = count > 0 && count <= GOPS_ORT_MAX_OPERANDS && node->output_count == 1;
+    *reads =
+        count > 0 && node->output_count == 1 &&
+        (count <= GOPS_ORT_MAX_OPERANDS || is_qlinear(node)); /* its inputs are counted below */
     return !*reads            ? NULL
            : is_qlinear(node) ? read_qlinear(runtime, node, operands, reads)
                               : read_between(runtime, graph, claim, operands, reads);

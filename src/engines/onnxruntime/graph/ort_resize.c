@@ -126,18 +126,19 @@ static float position_of(const positions *at, int axis, int64_t i, int64_t in, i
     }
 }
 
+/* What is near enough to the middle between two elements counts as that, as in the runtime. */
 static float round_by(nearest how, float position)
 {
-    const float half = 0.5F;
+    const float half = 0.5F, near = 1e-6F, whole = floorf(position);
     switch (how) {
     case FLOOR:
-        return floorf(position);
+        return whole;
     case CEIL:
         return ceilf(position);
-    case ROUND_PREFER_FLOOR:
-        return position == truncf(position) + half ? truncf(position) : roundf(position);
     default:
-        return roundf(position);
+        return fabsf(position - whole - half) > near ? roundf(position)
+               : how == ROUND_PREFER_FLOOR           ? whole
+                                                     : whole + 1;
     }
 }
 
@@ -152,6 +153,17 @@ static gops_ort_tap tap_of(bool linear, const positions *at, float position, int
     return tap;
 }
 
+/* Floats hold all positions of the spatial axes. */
+static bool has_positions(const gops_tensor *data, const gops_tensor *output)
+{
+    const int64_t most = 1 << 24;
+    bool has = true;
+    for (int axis = Y; axis <= X; axis++) {
+        has = has && data->dims[2 + axis] <= most && output->dims[2 + axis] <= most;
+    }
+    return has;
+}
+
 ort_status *gops_ort_read_resize(const gops_ort_runtime *runtime, const gops_ort_node *node,
                                  const gops_tensor *data, const gops_tensor *output,
                                  gops_ort_resize *resize, bool *reads)
@@ -160,13 +172,16 @@ ort_status *gops_ort_read_resize(const gops_ort_runtime *runtime, const gops_ort
     positions at;
     *reads = data->rank == 2 + SPATIAL && output->rank == data->rank &&
              data->dims[0] == output->dims[0] && data->dims[1] == output->dims[1] &&
-             read_attributes(&attributes, resize, &at);
+             has_positions(data, output) && read_attributes(&attributes, resize, &at);
     ort_status *status = attributes.status;
     if (status == NULL && *reads) {
         status = read_scales(runtime, node, data, output, &at, reads);
     }
     if (status != NULL || !*reads) {
         return status;
+    }
+    if (gops_ort_same_shape(data, output)) { /* by whatever scale, the runtime copies it */
+        at.scales[Y] = at.scales[X] = 1;
     }
     resize->taps[Y] = malloc((size_t)(output->dims[2] + output->dims[3]) * sizeof *resize->taps[Y]);
     if (resize->taps[Y] == NULL) {

@@ -39,6 +39,9 @@ static ort_status *apply(const gops_ort_reading *from, const gops_activation *ac
     return status == GOPS_OK ? NULL : gops_ort_refused(from->runtime, from->node->name, &error);
 }
 
+/* HardSwish is x times this, as the runtime computes it: ties are rounded by its last bits. */
+static const gops_activation hard_gate = {GOPS_ACTIVATION_HARD_SIGMOID, (double)(1 / 6.0F), 0.5};
+
 static ort_status *fill(const gops_ort_integers *from, const gops_activation *activation,
                         const gops_ort_linear *to, uint8_t *codes)
 {
@@ -48,9 +51,12 @@ static ort_status *fill(const gops_ort_integers *from, const gops_activation *ac
     for (int32_t i = 0; i < GOPS_ORT_CODES; i++) {
         numbers[i] = (float)(least + i - by->zero_point) * by->scale;
     }
-    ort_status *status = apply(&from->reading, activation, numbers, results);
+    const bool is_hard_swish = activation->kind == GOPS_ACTIVATION_HARD_SWISH;
+    ort_status *status =
+        apply(&from->reading, is_hard_swish ? &hard_gate : activation, numbers, results);
     for (int32_t i = 0; status == NULL && i < GOPS_ORT_CODES; i++) {
-        codes[(uint8_t)(least + i)] = gops_ort_code_of(results[i], from->output.type, to);
+        const float result = is_hard_swish ? numbers[i] * results[i] : results[i];
+        codes[(uint8_t)(least + i)] = gops_ort_code_of(result, from->output.type, to);
     }
     return status;
 }
@@ -70,6 +76,7 @@ static ort_status *read_gated(const gops_ort_integers *from, gops_ort_claim *cla
     const gops_ort_runtime *runtime = from->reading.runtime;
     const gops_ort_graph *graph = from->reading.graph;
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
+    gops_tensor output;
     if (node != NULL && strcmp(node->type, "DequantizeLinear") == 0) {
         node = gops_ort_only_reader(graph, node->output_names[0]);
     }
@@ -82,6 +89,10 @@ static ort_status *read_gated(const gops_ort_integers *from, gops_ort_claim *cla
     const gops_ort_operand *other = status == NULL && *is ? other_of(product, claim->output) : NULL;
     *is = other != NULL && strcmp(other->name, from->operands.items[0].name) == 0 &&
           gops_ort_has_product(&product->items[0].by, &product->items[1].by, &product->output.by);
+    if (*is) {
+        status = gops_ort_read_operand(runtime, graph, product->output.info, &output, is);
+        *is = *is && output.type == from->output.type;
+    }
     for (size_t i = 0; *is && i < second.node_count; i++) {
         gops_ort_claim_add(claim, second.nodes[i]);
     }
@@ -102,11 +113,12 @@ static void multiply(const gops_ort_operands *product, const char *function, gop
                                 .plane = GOPS_ORT_CODES,
                                 .by = {product->items[first].by, product->items[!first].by},
                                 .output_by = product->output.by};
-    uint8_t all[GOPS_ORT_CODES];
+    uint8_t all[GOPS_ORT_CODES], functions[GOPS_ORT_CODES];
     for (int i = 0; i < GOPS_ORT_CODES; i++) {
         all[i] = (uint8_t)i;
+        functions[i] = codes[i];
     }
-    const gops_ort_pass_operands operands = {.data = all, .other = codes, .output = codes};
+    const gops_ort_pass_operands operands = {.data = all, .other = functions, .output = codes};
     gops_ort_pass_run(&pass, &operands, 0, 1);
 }
 
