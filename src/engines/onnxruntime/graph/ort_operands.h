@@ -35,7 +35,7 @@ ort_status *gops_ort_read_operands(const gops_ort_runtime *runtime, const gops_o
                                    size_t count, gops_ort_claim *claim, gops_ort_operands *operands,
                                    bool *reads);
 
-/* The integer of that type, as its bits, that is nearest to `number` of the numbers `to` */
+/* The bits of the integer of that type that QuantizeLinear makes of a number. */
 uint8_t gops_ort_code_of(float number, gops_type type, const gops_ort_linear *to);
 
 #endif

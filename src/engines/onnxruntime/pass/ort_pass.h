@@ -72,10 +72,8 @@ int64_t gops_ort_pass_units(const gops_ort_pass *pass);
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last);
 
-enum {
-    GOPS_ORT_MAX_ROW = 4096, /* rows of windows of f32 may not be longer */
-    GOPS_ORT_MAX_WINDOW_FLOATS =
-        8192, /* nor those that a window of integers is averaged over, together */
-};
+/* Rows of windows of f32, and rows that are interpolated, may not be longer; nor the rows of data together that a
+ * window of integers is averaged over, with padding on both sides. */
+enum { GOPS_ORT_MAX_ROW = 4096, GOPS_ORT_MAX_WINDOW_FLOATS = 8192 };
 
 #endif

@@ -146,7 +146,7 @@ ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops
 ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,
                                             gops_ort_member **member);
 
-/* Reads a Resize or Upsample: f32, or by the nearest element 8-bit integers. */
+/* Reads a Resize or Upsample of two spatial axes. */
 ort_status *gops_ort_member_of_resize(const gops_ort_reading *from, const gops_tensor *output,
                                       gops_ort_member **member);
 
