@@ -16,7 +16,7 @@
 #include "elements.h"
 #include "harness.h"
 
-enum { MAX_FAULTS = 400 };
+enum { MAX_FAULTS = 600 };
 
 typedef long fail_start(long at);
 
@@ -203,7 +203,11 @@ static void fail_region(fail_start *start, long *faults, long *refused)
     gops_onnx_build_int(&graph.builder, "axis", 1);
     gops_ort_graph_node(&graph, "GlobalAveragePool", "g", (const char *[]){"c", NULL});
     gops_ort_graph_node(&graph, "Mul", "m", (const char *[]){"c", "g", NULL});
-    gops_ort_graph_node(&graph, "MaxPool", "y", (const char *[]){"m", NULL});
+    gops_onnx_build_constant(&graph.builder, "s", GOPS_ONNX_FLOAT, 1, &(const int64_t){4},
+                             (const float[]){1, 1, 2, 2}, 4 * sizeof(float));
+    gops_ort_graph_node(&graph, "Resize", "r", (const char *[]){"m", "", "s", NULL});
+    gops_onnx_build_string(&graph.builder, "mode", "linear");
+    gops_ort_graph_node(&graph, "MaxPool", "y", (const char *[]){"r", NULL});
     gops_ort_graph_ints(&graph, "kernel_shape", 2, 2, 3, 0, 0);
     gops_onnx_build_output(&graph.builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
     if (gops_test_check(gops_onnx_build_end(&graph.builder, &of.model), "no model")) {
@@ -212,7 +216,7 @@ static void fail_region(fail_start *start, long *faults, long *refused)
     free(of.model.bytes);
 }
 
-/* Convolutions, a sum and a pool of 8-bit integers. */
+/* Convolutions and what regions have besides, of 8-bit integers. */
 static void fail_quantized_region(fail_start *start, long *faults, long *refused)
 {
     static const gops_ort_form form = {
@@ -232,7 +236,15 @@ static void fail_quantized_region(fail_start *start, long *faults, long *refused
     const gops_quantized_value b = gops_quantizer_convolve(&net, &a, layer);
     const gops_quantized_value c = gops_quantizer_convolve(&net, &b, layer);
     const gops_quantized_value sum = gops_quantizer_add(&net, &c, &b, GOPS_QUANTIZED_NONE);
-    const gops_quantized_value pooled = gops_quantizer_pool(&net, &sum, 2);
+    const gops_quantized_value bent = gops_quantizer_bend(&net, "LeakyRelu", &sum),
+                               itself = gops_quantizer_multiply(&net, &sum, &bent),
+                               mean = gops_quantizer_average(&net, &itself, NULL),
+                               gated = gops_quantizer_multiply(&net, &itself, &mean);
+    gops_quantized_value parts[2];
+    gops_quantizer_split(&net, &gated, (const int64_t[]){1, 2}, 2, parts);
+    const gops_quantized_value *const operands[] = {&parts[1], &c, &parts[0]};
+    const gops_quantized_value joined = gops_quantizer_join(&net, operands, 3, false),
+                               pooled = gops_quantizer_pool(&net, &joined, 2);
     gops_quantizer_dequantize_as(&net, &pooled, "y");
     gops_onnx_build_output(&net.builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
     if (gops_test_check(gops_onnx_build_end(&net.builder, &of.model), "no model")) {
