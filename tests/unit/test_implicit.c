@@ -189,6 +189,29 @@ static void quantized_rows(void)
     gops_test_every_isa(check_counted, NULL);
 }
 
+/* Integers of which one pixel reads more than the second level cache holds, as in DeepLab's last layers. */
+static void far_taps(void)
+{
+    static const int64_t distances[] = {9, 13, 22, 31};
+    static gops_random_quantization memory;
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 18);
+    begin();
+    for (int i = 0; i < (int)(sizeof distances / sizeof distances[0]); i++) {
+        const int64_t distance = distances[i];
+        gops_problem p = {
+            .operation = GOPS_PROBLEM_CONV,
+            .threads = 1 + i % 2,
+            .data = {i % 2 ? GOPS_I8 : GOPS_U8, 4, {1, 960, 7, 11}},
+            .filter = {GOPS_I8, 5, {1, 5, 960, 3, 3}},
+        };
+        p.conv.dilations = (gops_list){2, {distance, distance}};
+        p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {distance, distance}};
+        gops_random_quantize(&p, &memory, &random);
+        gops_test_check(gops_test_every_result(&p, "implicit", &random, &tally), "not legal");
+    }
+    gops_test_every_isa(check_counted, NULL);
+}
+
 static void transposed(void)
 {
     sweep(GOPS_PROBLEM_DECONV, "subconv");
@@ -289,6 +312,7 @@ int main(void)
         {"vectors left", vectors_left},
         {"blocked inputs of single taps", blocked_single_taps},
         {"quantized rows", quantized_rows},
+        {"far taps", far_taps},
         {"transposed", transposed},
         {"reshaped", reshaped},
         {"single taps", single_taps},

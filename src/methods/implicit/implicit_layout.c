@@ -273,8 +273,12 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
     cut_channels(plan, p, channels, unit, block_units(plan, units, p->channel_blocks));
     const int64_t limit = input_limit(plan, p, weights > data, worker_limit);
     const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
-    if (!cut_boxes(p, axes, axis, gops_implicit_copied_planes(p),
-                   gops_compute_bytes(plan->type->compute), limit, min_boxes)) {
+    const int64_t planes = gops_implicit_copied_planes(p),
+                  bytes = gops_compute_bytes(plan->type->compute);
+    /* Of integers what one pixel reads may be larger than the cache: `gemm` takes three to six times as long. */
+    if (!cut_boxes(p, axes, axis, planes, bytes, limit, min_boxes) &&
+        !(plan->quantized &&
+          cut_boxes(p, axes, axis, planes, bytes, worker_limit / 4 * 3, min_boxes))) {
         return false;
     }
     if (p->boxes > 1 && p->channel_blocks > 1 && !plan->quantized) {
