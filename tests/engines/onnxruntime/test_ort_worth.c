@@ -162,6 +162,46 @@ static void worth_relaxed(void)
     gops_ort_set_claim("all");
 }
 
+/* A large convolution of integers whose taps lie too far apart for any algorithm but `gemm`. */
+static void worth_far_taps(void)
+{
+    enum { CHANNELS = 960, TO = 64, SIDE = 14, TAPS = 9 };
+    static signed char weights[CHANNELS * TO * TAPS];
+    static const char *const inputs[] = {"x", "s", "z", "w", "s", "v", "s", "z"};
+    const int64_t dims[] = {1, CHANNELS, SIDE, SIDE}, filter[] = {TO, CHANNELS, 3, 3},
+                  far[] = {36, 36};
+    const int64_t pads[] = {36, 36, 36, 36}, open[] = {-1, -1, -1, -1};
+    const unsigned char zero = 0;
+    const float scale = 0.5F;
+    for (int all = 0; all < 2; all++) {
+        const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1,
+                                                    false};
+        gops_onnx_builder made;
+        gops_onnx_buffer model;
+        ort_session *session = NULL;
+        gops_ort_load();
+        gops_ort_set_claim(all ? "all" : NULL);
+        gops_onnx_build(&made, 13);
+        gops_onnx_build_input(&made, "x", GOPS_ONNX_UINT8, 4, dims);
+        gops_onnx_build_constant(&made, "w", GOPS_ONNX_INT8, 4, filter, weights, sizeof weights);
+        gops_onnx_build_constant(&made, "s", GOPS_ONNX_FLOAT, 0, NULL, &scale, sizeof scale);
+        gops_onnx_build_constant(&made, "z", GOPS_ONNX_UINT8, 0, NULL, &zero, 1);
+        gops_onnx_build_constant(&made, "v", GOPS_ONNX_INT8, 0, NULL, &zero, 1);
+        gops_onnx_build_node(&made, "QLinearConv", "y", inputs, 8);
+        gops_onnx_build_ints(&made, "dilations", far, 2);
+        gops_onnx_build_ints(&made, "pads", pads, 4);
+        gops_onnx_build_output(&made, "y", GOPS_ONNX_UINT8, 4, open);
+        gops_test_check(gops_onnx_build_end(&made, &model), "no memory for a model");
+        if (gops_ort_works(gops_ort_open(&model, &settings, &session), "far taps")) {
+            const int claimed = gops_ort_claimed(session, false);
+            gops_test_check(claimed == all || (!all && gops_ort_8_bit_rates_here() != NULL),
+                            "%d nodes are claimed, not %d", claimed, all);
+        }
+        gops_ort_load()->release_session(session);
+        free(model.bytes);
+    }
+}
+
 int main(void)
 {
     const gops_test_case cases[] = {
@@ -171,6 +211,7 @@ int main(void)
         {"worth_resize", worth_resize},
         {"worth_alone", worth_alone},
         {"worth_relaxed", worth_relaxed},
+        {"worth_far_taps", worth_far_taps},
         {NULL, NULL},
     };
     gops_ort_listen();
