@@ -275,7 +275,8 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
     const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
     const int64_t planes = gops_implicit_copied_planes(p),
                   bytes = gops_compute_bytes(plan->type->compute);
-    /* Of integers what one pixel reads may be larger than the cache: `gemm` takes three to six times as long. */
+    /* Of integers what one pixel reads may be larger than the cache: `gemm` takes three to six times as long. What else
+     * a worker needs has the last quarter. */
     if (!cut_boxes(p, axes, axis, planes, bytes, limit, min_boxes) &&
         !(plan->quantized &&
           cut_boxes(p, axes, axis, planes, bytes, worker_limit / 4 * 3, min_boxes))) {

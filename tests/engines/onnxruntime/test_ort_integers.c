@@ -144,9 +144,11 @@ static void averages(void)
     }
 }
 
-/* Alone, and times what they are of: that is at most 4, so that a unit of the function becomes some. */
+/* Alone, and times what they are of: a unit of the function then becomes as many as the largest of the data makes it. */
 static void functions(void)
 {
+    /* The largest difference from a zero point: those of ort_quantizer.c lie near the middle. */
+    enum { MOST = 131 };
     static const struct {
         const char *type;
         bool has_operator, is_exact;
@@ -167,13 +169,16 @@ static void functions(void)
         snprintf(of.what, sizeof of.what, "%s, %s%s", of.net.form->name, all[which].type,
                  is_gated ? " times its data" : "");
         const value data = start(&of, 1 + (int64_t)(i % 3));
-        value made = gops_quantizer_bend(&of.net, all[which].type, &data);
+        const value bent = gops_quantizer_bend(&of.net, all[which].type, &data);
+        value made = bent;
+        float units = 1;
         bool is_other = false; /* another type of integers */
         if (is_gated) {
             const bool first = draw(&of, 0, 1) != 0;
             is_other = !of.net.form->operators && draw(&of, 0, 3) == 0;
             of.net.form = is_other ? &forms[1 - i / 2 % FORMS] : of.net.form;
-            made = gops_quantizer_multiply(&of.net, first ? &made : &data, first ? &data : &made);
+            made = gops_quantizer_multiply(&of.net, first ? &bent : &data, first ? &data : &bent);
+            units += MOST * data.scale * bent.scale / made.scale;
         }
         compare(&of, &made,
                 all[which].is_exact ? 0

@@ -17,7 +17,7 @@
 
 enum { Y, X };
 
-/* Elements between buffers of a thread's stack; a row of windows has no more (GOPS_ORT_MAX_WINDOW_FLOATS). */
+/* Elements that a thread keeps on its stack: of a plane, and of the rows that a window needs. */
 enum { BLOCK = 1024, ROOM = GOPS_ORT_MAX_WINDOW_FLOATS };
 
 static inline int32_t least_of(gops_type type)

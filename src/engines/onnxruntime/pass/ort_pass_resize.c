@@ -17,8 +17,8 @@ typedef struct columns {
     float of_first[MAX_ROW], of_second[MAX_ROW];
     float first[2][MAX_ROW], second[2][MAX_ROW];
     int64_t row[2]; /* -1: none yet */
-    int64_t pairs,
-        pairs_end; /* columns in pairs, of which each reads one element behind the last pair */
+    /* Of the columns, those in pairs: each pair reads the elements behind those of the one before. */
+    int64_t pairs, pairs_end;
 } columns;
 
 /* The bits of the nearest integer to a number of units: beyond 2^23 floats have no fractions. */

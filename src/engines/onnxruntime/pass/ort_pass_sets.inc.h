@@ -6,7 +6,7 @@
  *   LOOPS    a file of loops in quotes, whose parameters are TARGET, the function attribute that names an instruction
  *            set, or nothing, and NAME(symbol), which puts the set's name in front of a symbol
  *
- * AVX2 comes without fused multiply-add, so that the bits are the same.
+ * None has fused multiply-add (CMakeLists.txt), so that the bits are the same.
  */
 #define TARGET
 #define NAME(symbol) plain_##symbol
