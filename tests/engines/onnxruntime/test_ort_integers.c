@@ -171,20 +171,17 @@ static void functions(void)
         const value data = start(&of, 1 + (int64_t)(i % 3));
         const value bent = gops_quantizer_bend(&of.net, all[which].type, &data);
         value made = bent;
-        float units = 1;
+        float units = all[which].is_exact ? 0 : 1;
         bool is_other = false; /* another type of integers */
         if (is_gated) {
             const bool first = draw(&of, 0, 1) != 0;
             is_other = !of.net.form->operators && draw(&of, 0, 3) == 0;
             of.net.form = is_other ? &forms[1 - i / 2 % FORMS] : of.net.form;
             made = gops_quantizer_multiply(&of.net, first ? &bent : &data, first ? &data : &bent);
-            units += MOST * data.scale * bent.scale / made.scale;
+            units += units * MOST * data.scale * bent.scale / made.scale;
         }
-        compare(&of, &made,
-                all[which].is_exact ? 0
-                : is_gated          ? 5
-                                    : 1,
-                type_in(of.net.form, is_gated ? "Mul" : all[which].type, room), !is_other);
+        compare(&of, &made, units, type_in(of.net.form, is_gated ? "Mul" : all[which].type, room),
+                !is_other);
     }
 }
 
