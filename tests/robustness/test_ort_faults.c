@@ -186,14 +186,15 @@ static void fail_quantized(gops_quantized_form form, fail_start *start, long *fa
     free(of.model.bytes);
 }
 
-/* Every kind of member. */
-static void fail_region(fail_start *start, long *faults, long *refused)
+/* Every kind of member. Where the batch is open, each of two threads has an image of its own. */
+static void fail_region(bool is_open, fail_start *start, long *faults, long *refused)
 {
     static float x[2 * 3 * 7 * 9];
     const int64_t dims[] = {2, 3, 7, 9};
     const gops_ort_tensor data = {"x", ORT_FLOAT, 4, dims, x};
-    subject of = {.name = "a region", .data = &data};
+    subject of = {.name = is_open ? "a region of any images" : "a region", .data = &data};
     gops_ort_graph_builder graph;
+    gops_ort_graph_leave_open(is_open);
     gops_ort_graph_start(&graph, 99, 13, dims, 4);
     gops_test_random_fill(&graph.random, GOPS_F32, x, sizeof x / sizeof x[0]);
     gops_ort_graph_conv(&graph, "a", "x", 3, 5, 3, 1);
@@ -213,6 +214,7 @@ static void fail_region(fail_start *start, long *faults, long *refused)
     if (gops_test_check(gops_onnx_build_end(&graph.builder, &of.model), "no model")) {
         fail_in_turn(&of, start, faults, refused);
     }
+    gops_ort_graph_leave_open(false);
     free(of.model.bytes);
 }
 
@@ -266,7 +268,8 @@ static void allocations(void)
         fail_layer(&layers[i], start, &faults, &refused);
     for (int form = GOPS_QUANTIZED_INTEGER; form <= GOPS_QUANTIZED_DECONV; form++)
         fail_quantized((gops_quantized_form)form, start, &faults, &refused);
-    fail_region(start, &faults, &refused);
+    fail_region(false, start, &faults, &refused);
+    fail_region(true, start, &faults, &refused);
     fail_quantized_region(start, &faults, &refused);
     printf("%ld faults, %ld refusals: ", faults, refused);
     gops_test_check(faults > 10, "%ld allocations failed", faults);

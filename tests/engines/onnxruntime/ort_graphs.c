@@ -122,10 +122,10 @@ static int runs_of(const gops_ort_graph_builder *graph)
     return graph->is_open ? MAX_RUNS : 2;
 }
 
-/* The images of a run: the model's, or as many as come. */
+/* The images of a run: the model's, or as many as come: one for each core, and one more. */
 static int64_t images_of(const gops_ort_graph_builder *graph, int number)
 {
-    const int64_t images[MAX_RUNS] = {graph->x[0], 1, graph->x[0] + 1};
+    const int64_t images[MAX_RUNS] = {graph->x[0], 1, gops_ort_cores() + 1};
     return graph->is_open ? images[number] : graph->x[0];
 }
 
@@ -244,9 +244,9 @@ bool gops_ort_graph_check(gops_ort_graph_builder *graph, const char *what, int c
     ort_value *expected[MAX_RUNS][GOPS_ORT_MAX_OUTPUTS] = {{NULL}};
     ort_session *session = NULL;
     gops_onnx_buffer model;
-    int64_t count = 1;
-    for (int i = 0; i < graph->rank; i++) {
-        count *= graph->x[i] + (i == 0); /* one image more: images_of */
+    int64_t count = graph->x[0] + gops_ort_cores() + 1; /* images_of */
+    for (int i = 1; i < graph->rank; i++) {
+        count *= graph->x[i];
     }
     float *data = gops_test_allocate((size_t)count * sizeof *data);
     gops_test_random_fill(&graph->random, GOPS_F32, data, count);

@@ -95,6 +95,12 @@ static void skip_unless_isa_runs(void)
 #endif
 }
 
+int64_t gops_ort_cores(void)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 1 ? count : 1;
+}
+
 const ort_api *gops_ort_load(void)
 {
     char path[4096];

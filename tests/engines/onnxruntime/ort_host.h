@@ -21,6 +21,9 @@ void gops_ort_listen(void);
 /* The last line of the log that begins with "groupops"; "" if there was none. */
 const char *gops_ort_heard(void);
 
+/* As many as the provider counts: threads that a step is shared by. */
+int64_t gops_ort_cores(void);
+
 /* The runtime's table; with an environment in which the provider library is registered. The case is
  * skipped where the npm package is not there. Made once for the process. */
 const ort_api *gops_ort_load(void);

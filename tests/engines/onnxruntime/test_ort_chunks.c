@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef gops_ort_graph_builder builder;
 
@@ -26,17 +25,11 @@ typedef gops_ort_graph_builder builder;
 /* Planes of more than a page; a few images of them fit any cache. */
 enum { CHANNELS_IN = 5, CHANNELS = 29, HEIGHT = 41, WIDTH = 31, THIN = 3, MANY = 127 };
 
-static int64_t processors(void)
-{
-    const long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 1 ? count : 1;
-}
-
 /* The least number of images whose CHANNELS channels do not fit the cache, a multiple of the threads. */
 static int64_t many_images(void)
 {
     const int64_t image = (int64_t)CHANNELS * HEIGHT * WIDTH * (int64_t)sizeof(float);
-    return (gops_machine_read().l2_bytes / (image * processors()) + 1) * processors();
+    return (gops_machine_read().l2_bytes / (image * gops_ort_cores()) + 1) * gops_ort_cores();
 }
 
 /* Checks the graph where each step asks for threads by itself, so that their number is seen. */
@@ -52,7 +45,7 @@ static void check(builder *graph, const char *what, int claimed, int steps)
     gops_ort_set_spinning(false);
     gops_ort_graph_check(graph, what, claimed, 1);
     const long long loops = seen->parallel_fors - before;
-    gops_test_check(processors() == 1 || loops == (long long)RUNS * steps,
+    gops_test_check(gops_ort_cores() == 1 || loops == (long long)RUNS * steps,
                     "%s: %lld parallel loops in %d runs of %d steps", what, loops, RUNS, steps);
 }
 
@@ -92,7 +85,7 @@ static void prelu(builder *graph, const char *to, const char *from, int64_t chan
 static void images(void)
 {
     for (int fits = 0; fits < 2; fits++) {
-        const int64_t all = many_images() - (fits ? processors() : 0);
+        const int64_t all = many_images() - (fits ? gops_ort_cores() : 0);
         builder graph;
         start(&graph, 1, all > 1 ? all : 1);
         gops_ort_graph_conv(&graph, "a", "x", CHANNELS_IN, CHANNELS, 1, 1);
@@ -108,7 +101,7 @@ static void images(void)
 /* Planes of less than a page: chunks though all fit the cache. */
 static void small(void)
 {
-    const int64_t dims[] = {processors(), THIN, 13, 11};
+    const int64_t dims[] = {gops_ort_cores(), THIN, 13, 11};
     builder graph;
     gops_ort_load();
     gops_ort_graph_start(&graph, 17, 16, dims, 4);
@@ -141,7 +134,7 @@ static void channels(void)
     gops_onnx_build_int(&graph.builder, "axis", 1);
     gops_ort_graph_conv(&graph, "y", "f", THIN + 2 * MANY, 5, 1, 1);
     gops_ort_graph_output(&graph, "y");
-    if (processors() <= 2) {
+    if (gops_ort_cores() <= 2) {
         check(&graph, "channels", 7, 3);
     } else {
         gops_ort_graph_check(&graph, "channels", 7, 1);

@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static gops_ort_counts *counts(void)
 {
@@ -152,7 +151,7 @@ static void region(void)
     enum { LEVELS = 4, THREAD_COUNTS = 2, RUNS = 2, ALL = LEVELS * THREAD_COUNTS * RUNS };
     gops_ort_load();
     gops_ort_counts *seen = counts();
-    const bool alone = sysconf(_SC_NPROCESSORS_ONLN) == 1;
+    const bool alone = gops_ort_cores() == 1;
     if (!gops_test_check(seen != NULL, "the counting library is not loaded")) {
         return;
     }

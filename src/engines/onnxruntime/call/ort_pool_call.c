@@ -37,8 +37,7 @@ static void pool_planes(void *argument, int64_t index)
 static ort_status *execute(const pool_compute *self, pool_work *work,
                            const ort_kernel_context *context)
 {
-    const gops_host host = gops_ort_host(self->runtime);
-    int failed = 0;
+    ort_status *status = NULL;
     work->planes_of_item = 1 + MIN_BYTES_OF_ITEM / work->pass.plane;
     const int64_t planes = gops_ort_pass_units(&work->pass);
     const int64_t items = (planes + work->planes_of_item - 1) / work->planes_of_item;
@@ -46,12 +45,10 @@ static ort_status *execute(const pool_compute *self, pool_work *work,
         pool_planes(work, 0);
     } else if (items > 1) {
         gops_ort_enter(context, NULL);
-        failed = host.parallel_for(host.context, pool_planes, work, items);
+        status = gops_ort_parallel_for(self->runtime, self->name, pool_planes, work, items);
         gops_ort_leave();
     }
-    return failed == 0 ? NULL
-                       : gops_ort_fail(self->runtime, ORT_FAIL,
-                                       "groupops, node \"%s\": was not run", self->name);
+    return status;
 }
 
 static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context *context)

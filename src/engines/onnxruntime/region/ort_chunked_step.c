@@ -177,10 +177,8 @@ static void run_chunks(void *argument, int64_t index)
         int64_t number;
         while ((number = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed)) <
                from->end) {
-            ort_status *status = run_chunk(now, number, own, own + chunks->between_bytes);
-            if (status != NULL && (status = atomic_exchange(&now->failed, status)) != NULL) {
-                now->runtime->api->release_status(status);
-            }
+            gops_ort_keep_status(now->runtime, &now->failed,
+                                 run_chunk(now, number, own, own + chunks->between_bytes));
         }
     }
 }
@@ -189,7 +187,6 @@ ort_status *gops_ort_chunked_step_run(gops_ort_runtime *runtime, const char *nam
                                       const gops_ort_step *step, unsigned char *const *bases,
                                       void *memory, size_t thread_bytes)
 {
-    const gops_host host = gops_ort_host(runtime);
     running now = {.runtime = runtime,
                    .name = name,
                    .step = step,
@@ -197,15 +194,13 @@ ort_status *gops_ort_chunked_step_run(gops_ort_runtime *runtime, const char *nam
                    .memory = memory,
                    .thread_bytes = thread_bytes};
     start_runs(&now);
-    const bool ran =
-        step->threads == 1 || host.parallel_for(host.context, run_chunks, &now, step->threads) == 0;
     if (step->threads == 1) {
         run_chunks(&now, 0);
+    } else {
+        gops_ort_keep_status(runtime, &now.failed,
+                             gops_ort_parallel_for(runtime, name, run_chunks, &now, step->threads));
     }
-    ort_status *status = atomic_load(&now.failed);
-    return ran || status != NULL
-               ? status
-               : gops_ort_fail(runtime, ORT_FAIL, "groupops, node \"%s\": was not run", name);
+    return atomic_load(&now.failed);
 }
 
 void gops_ort_chunks_free(gops_ort_chunks *chunks)

@@ -7,6 +7,7 @@
 #include "engines/onnxruntime/region/ort_step.h"
 #include "engines/onnxruntime/runtime/ort_team.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,48 +33,141 @@ static ort_status *no_memory(const region *self)
     return gops_ort_fail(self->runtime, ORT_FAIL, "groupops, node \"%s\": no memory", self->name);
 }
 
-/* One call, for who leads a team. */
+/* One call. */
 typedef struct call {
     const region *self;
-    unsigned char **bases;
-    unsigned char *workspace;
-    int64_t images;
-    ort_status *status;
+    ort_kernel_context *context;
+    unsigned char **bases; /* as the runtime passed them, of the first image */
+    int64_t images, end;   /* all; behind those that may be taken now */
+    atomic_llong next;     /* to be taken */
+    unsigned char *memory;
+    _Atomic(ort_status *) failed;
 } call;
 
-static void run_steps(call *of)
+/* A share of a call, for who leads a team. */
+typedef struct share {
+    call *of;
+    unsigned char **bases; /* of the image that it computes */
+    unsigned char *workspace;
+} share;
+
+static size_t count_bases(const region *self)
 {
-    const region *self = of->self;
-    for (size_t i = 0; i < self->step_count && of->status == NULL; i++) {
-        const gops_ort_step *step = &self->steps[i];
-        of->status =
-            step->chunks != NULL
-                ? gops_ort_chunked_step_run(self->runtime, self->name, step, of->bases,
-                                            of->workspace + self->workspace_bytes,
-                                            self->thread_bytes)
-                : gops_ort_step_run(self->runtime, self->name, step, of->bases, of->workspace);
-    }
+    return 1 + self->input_count + self->output_count;
 }
 
-/* Moves what the runtime passed to the next image. */
-static void go_on(const call *of)
+/* What a share takes that so many threads compute: their team, the bases, scratch memory, workspace, their own. */
+static size_t share_bytes(const region *self, int32_t threads)
+{
+    return gops_ort_round_up(gops_ort_team_bytes(threads)) +
+           gops_ort_round_up(count_bases(self) * sizeof(void *)) + self->scratch_bytes +
+           self->workspace_bytes + self->thread_bytes * (size_t)threads;
+}
+
+static share make_share(call *of, int32_t threads, unsigned char *memory)
 {
     const region *self = of->self;
+    unsigned char *bases = memory + gops_ort_round_up(gops_ort_team_bytes(threads));
+    unsigned char *scratch = bases + gops_ort_round_up(count_bases(self) * sizeof(void *));
+    share made = {of, (unsigned char **)(void *)bases, scratch + self->scratch_bytes};
+    made.bases[GOPS_ORT_SCRATCH] = scratch;
+    return made;
+}
+
+static ort_status *run_steps(const share *of)
+{
+    const region *self = of->of->self;
+    ort_status *status = NULL;
+    for (size_t i = 0; i < self->step_count && status == NULL; i++) {
+        const gops_ort_step *step = &self->steps[i];
+        status = step->chunks != NULL
+                     ? gops_ort_chunked_step_run(self->runtime, self->name, step, of->bases,
+                                                 of->workspace + self->workspace_bytes,
+                                                 self->thread_bytes)
+                     : gops_ort_step_run(self->runtime, self->name, step, of->bases, of->workspace);
+    }
+    return status;
+}
+
+static ort_status *run_image(const share *of, int64_t image)
+{
+    const region *self = of->of->self;
+    unsigned char *const *first = of->of->bases + 1;
+    unsigned char **own = of->bases + 1;
     for (size_t i = 0; i < self->input_count; i++) {
-        of->bases[1 + i] += gops_ort_bytes(&self->inputs[i], 0);
+        *own++ = *first++ + image * gops_ort_bytes(&self->inputs[i], 0);
     }
     for (size_t i = 0; i < self->output_count; i++) {
-        of->bases[1 + self->input_count + i] += gops_ort_bytes(&self->outputs[i], 0);
+        *own++ = *first++ + image * gops_ort_bytes(&self->outputs[i], 0);
     }
+    return run_steps(of);
 }
 
 static void run_images(void *argument)
 {
-    call *of = argument;
-    for (int64_t i = 0; i < of->images && of->status == NULL; i++) {
-        run_steps(of);
-        go_on(of);
+    share *of = argument;
+    call *whole = of->of;
+    ort_status *status = NULL;
+    int64_t image;
+    while (status == NULL && (image = atomic_fetch_add_explicit(
+                                  &whole->next, 1, memory_order_relaxed)) < whole->end) {
+        status = run_image(of, image);
     }
+    gops_ort_keep_status(whole->self->runtime, &whole->failed, status);
+}
+
+/* All threads compute an image together, then the next one. */
+static void run_together(call *of)
+{
+    const region *self = of->self;
+    share all = make_share(of, gops_ort_processors(), of->memory);
+    if (self->team > 0) {
+        gops_ort_team_run(self->runtime, of->context, self->team, run_images, &all, of->memory);
+        gops_ort_enter(of->context, NULL);
+    } else {
+        run_images(&all);
+    }
+}
+
+/* A thread computes images of its own. */
+static void run_apart(void *argument, int64_t index)
+{
+    call *of = argument;
+    unsigned char *memory = of->memory + (size_t)index * share_bytes(of->self, 1);
+    share own = make_share(of, 1, memory);
+    gops_ort_team_run_alone(of->context, run_images, &own, memory);
+}
+
+/* As many images for each thread as there are, then those that are left. What threads compute apart they do not wait
+ * for, and each finds it in its own cache. */
+static ort_status *run_call(call *of)
+{
+    const region *self = of->self;
+    const gops_host host = gops_ort_host(self->runtime);
+    const int32_t threads = gops_ort_processors();
+    const int64_t apart = threads > 1 ? of->images - of->images % threads : 0;
+    const size_t together_bytes = share_bytes(self, threads),
+                 apart_bytes = apart > 0 ? share_bytes(self, 1) * (size_t)threads : 0;
+    of->memory =
+        host.allocate(host.context, together_bytes > apart_bytes ? together_bytes : apart_bytes,
+                      GOPS_WORKSPACE_ALIGNMENT);
+    if (of->memory == NULL) {
+        return no_memory(self);
+    }
+    of->end = apart;
+    if (apart > 0) {
+        ort_status *status =
+            gops_ort_parallel_for(self->runtime, self->name, run_apart, of, threads);
+        gops_ort_keep_status(self->runtime, &of->failed, status);
+        gops_ort_enter(of->context, NULL);
+    }
+    if (apart < of->images && atomic_load(&of->failed) == NULL) {
+        atomic_store(&of->next, apart);
+        of->end = of->images;
+        run_together(of);
+    }
+    host.release(host.context, of->memory);
+    return atomic_load(&of->failed);
 }
 
 /* What an input must be: of the model's shape. The first one of an open region tells how many images all have. */
@@ -95,24 +189,25 @@ static ort_status *check_input(const region *self, size_t number, const gops_ten
                          gops_ort_name_tensor(&expected).text);
 }
 
-static ort_status *find_bases(const region *self, ort_kernel_context *context,
-                              unsigned char **bases, int64_t *images)
+static ort_status *find_bases(call *of)
 {
+    const region *self = of->self;
+    unsigned char **base = of->bases + 1;
     ort_status *status = NULL;
     for (size_t i = 0; i < self->input_count && status == NULL; i++) {
         gops_ort_input input = {.data = NULL};
-        status = gops_ort_read_input(self->runtime, self->name, context, i, &input);
+        status = gops_ort_read_input(self->runtime, self->name, of->context, i, &input);
         if (status == NULL) {
-            status = check_input(self, i, &input.tensor, images);
+            status = check_input(self, i, &input.tensor, &of->images);
         }
-        bases[1 + i] = status == NULL ? (unsigned char *)(uintptr_t)input.data : NULL;
+        *base++ = status == NULL ? (unsigned char *)(uintptr_t)input.data : NULL;
     }
     for (size_t i = 0; i < self->output_count && status == NULL; i++) {
         gops_tensor tensor = self->outputs[i];
         void *data = NULL;
-        tensor.dims[0] = self->is_open ? *images : tensor.dims[0];
-        status = gops_ort_make_output(self->runtime, self->name, context, i, &tensor, &data);
-        bases[1 + self->input_count + i] = data;
+        tensor.dims[0] = self->is_open ? of->images : tensor.dims[0];
+        status = gops_ort_make_output(self->runtime, self->name, of->context, i, &tensor, &data);
+        *base++ = data;
     }
     return status;
 }
@@ -121,34 +216,17 @@ static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_c
 {
     const region *self = (const region *)(const void *)info;
     const gops_host host = gops_ort_host(self->runtime);
-    const size_t team_bytes =
-        self->team > 0 ? gops_ort_round_up(gops_ort_team_bytes(self->team)) : 0;
-    const size_t head =
-        team_bytes +
-        gops_ort_round_up((1 + self->input_count + self->output_count) * sizeof(void *));
     (void)state;
     gops_ort_enter(context, NULL);
-    unsigned char *memory =
-        host.allocate(host.context,
-                      head + self->scratch_bytes + self->workspace_bytes +
-                          self->thread_bytes * (size_t)gops_ort_processors() + 1,
-                      GOPS_WORKSPACE_ALIGNMENT);
-    ort_status *status = NULL;
-    if (memory == NULL) {
-        status = no_memory(self);
-    } else {
-        unsigned char **bases = (unsigned char **)(void *)(memory + team_bytes);
-        bases[GOPS_ORT_SCRATCH] = memory + head;
-        call now = {self, bases, memory + head + self->scratch_bytes, 1, NULL};
-        now.status = find_bases(self, context, bases, &now.images);
-        if (self->team > 0 && now.status == NULL) {
-            gops_ort_team_run(self->runtime, context, self->team, run_images, &now, memory);
-            gops_ort_enter(context, NULL);
-        } else {
-            run_images(&now);
-        }
-        status = now.status;
-        host.release(host.context, memory);
+    call now = {.self = self, .context = context, .images = 1};
+    now.bases = host.allocate(host.context, count_bases(self) * sizeof *now.bases,
+                              GOPS_WORKSPACE_ALIGNMENT);
+    ort_status *status = now.bases == NULL ? no_memory(self) : find_bases(&now);
+    if (status == NULL) {
+        status = run_call(&now);
+    }
+    if (now.bases != NULL) {
+        host.release(host.context, now.bases);
     }
     gops_ort_leave();
     return status;

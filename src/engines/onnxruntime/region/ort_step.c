@@ -199,10 +199,7 @@ static ort_status *run_pass(gops_ort_runtime *runtime, const char *name, running
         run_part(now, 0);
         return NULL;
     }
-    const gops_host host = gops_ort_host(runtime);
-    return host.parallel_for(host.context, run_part, now, now->of->threads) == 0
-               ? NULL
-               : gops_ort_fail(runtime, ORT_FAIL, "groupops, node \"%s\": was not run", name);
+    return gops_ort_parallel_for(runtime, name, run_part, now, now->of->threads);
 }
 
 static ort_status *run_plan(gops_ort_runtime *runtime, const char *name, const running *now,

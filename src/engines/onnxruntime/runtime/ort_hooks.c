@@ -71,6 +71,15 @@ static int host_parallel_for(void *context, void (*task)(void *argument, int64_t
                : 1;
 }
 
+ort_status *gops_ort_parallel_for(gops_ort_runtime *runtime, const char *name,
+                                  void (*task)(void *argument, int64_t index), void *argument,
+                                  int64_t count)
+{
+    return host_parallel_for(runtime, task, argument, count) == 0
+               ? NULL
+               : gops_ort_fail(runtime, ORT_FAIL, "groupops, node \"%s\": was not run", name);
+}
+
 /* The session's arena. Only a call can give it; if several threads ask first, one result is
  * kept. */
 static ort_allocator *find_scratch(gops_ort_runtime *runtime)

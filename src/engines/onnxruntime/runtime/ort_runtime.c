@@ -3,6 +3,7 @@
 #include "engines/onnxruntime/runtime/ort_runtime.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,15 @@ ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const 
 ort_status *gops_ort_no_memory(const gops_ort_runtime *runtime, const char *what)
 {
     return gops_ort_fail(runtime, ORT_FAIL, "groupops: no memory for %s", what);
+}
+
+void gops_ort_keep_status(const gops_ort_runtime *runtime, _Atomic(ort_status *) *kept,
+                          ort_status *status)
+{
+    ort_status *none = NULL;
+    if (status != NULL && !atomic_compare_exchange_strong(kept, &none, status)) {
+        runtime->api->release_status(status);
+    }
 }
 
 enum { OPTION_BYTES = 64 }; /* with the 0; every value that means something is shorter */

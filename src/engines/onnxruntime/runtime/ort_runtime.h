@@ -37,6 +37,9 @@ ort_status *gops_ort_fail(const gops_ort_runtime *runtime, ort_code code, const 
     __attribute__((format(printf, 3, 4)));
 /* The status for memory that could not be had, for "a node" or another `what`. */
 ort_status *gops_ort_no_memory(const gops_ort_runtime *runtime, const char *what);
+/* Makes the status, which may be NULL, that of *kept if there is none yet. */
+void gops_ort_keep_status(const gops_ort_runtime *runtime, _Atomic(ort_status *) *kept,
+                          ort_status *status);
 
 /* Reads the session's options: the provider's `accuracy`, exact or relaxed, without which the
  * environment's GROUPOPS_ACCURACY counts, and `claim`, worthwhile or all; the first is the default. And
@@ -93,6 +96,11 @@ void gops_ort_destroy_callee(ort_compute_info *info);
  * hooks are for one session, that of `runtime`. Where the thread leads a team (ort_team.h) its threads
  * do the work items; NULL: it leads none. */
 gops_host gops_ort_host(gops_ort_runtime *runtime);
+
+/* The first of these hooks; `name` is the node's, for the status where the tasks are not run. */
+ort_status *gops_ort_parallel_for(gops_ort_runtime *runtime, const char *name,
+                                  void (*task)(void *argument, int64_t index), void *argument,
+                                  int64_t count);
 
 /* Blocks of so many bytes lie in huge pages, where there are any. */
 enum { GOPS_ORT_HUGE_FROM = 4 << 20 };

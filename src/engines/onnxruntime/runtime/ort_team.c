@@ -95,8 +95,8 @@ static void join(void *argument, size_t index)
     }
 }
 
-void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
-                       int32_t threads, void (*leads)(void *argument), void *argument, void *memory)
+static gops_ort_team *gather(void *memory, int32_t threads, const ort_kernel_context *context,
+                             void (*leads)(void *argument), void *argument)
 {
     gops_ort_team *team = memory;
     team->context = context;
@@ -107,6 +107,19 @@ void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context
     for (int i = 0; i < team->size; i++) {
         atomic_init(&team->slots[i].state, IDLE);
     }
+    return team;
+}
+
+void gops_ort_team_run_alone(const ort_kernel_context *context, void (*leads)(void *argument),
+                             void *argument, void *memory)
+{
+    lead(gather(memory, 1, context, leads, argument));
+}
+
+void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
+                       int32_t threads, void (*leads)(void *argument), void *argument, void *memory)
+{
+    gops_ort_team *team = gather(memory, threads, context, leads, argument);
     ort_status *status =
         runtime->api->context_parallel_for(context, join, (size_t)team->size, 0, team);
     if (status != NULL) {

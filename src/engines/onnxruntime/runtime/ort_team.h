@@ -19,6 +19,11 @@ size_t gops_ort_team_bytes(int32_t threads);
 void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
                        int32_t threads, void (*lead)(void *argument), void *argument, void *memory);
 
+/* Runs lead(argument) on this thread, which has no others, as on one of a session that computes something else
+ * meanwhile. `memory` is for a team of one. */
+void gops_ort_team_run_alone(const ort_kernel_context *context, void (*lead)(void *argument),
+                             void *argument, void *memory);
+
 /* Calls the task with 0 to count - 1, for the leader, and returns when all calls have. */
 void gops_ort_team_for(gops_ort_team *team, void (*task)(void *argument, int64_t index),
                        void *argument, int64_t count);
