@@ -336,9 +336,45 @@ static void worthwhile(void)
     gops_ort_set_claim("all");
 }
 
+/* Parts of a Split of which a grouped layer reads one, and layers that lose by AVX2 the other. All of it is taken or
+ * left. */
+static void split(void)
+{
+    enum { SIDE = 56, WHOLE = 64, GROUPED = 48, REST = WHOLE - GROUPED, MANY = 256 };
+    static const int64_t dims[] = {1, WHOLE, SIDE, SIDE}, open[] = {-1, -1, -1, -1};
+    static const char *const names[] = {"y", "u", "v"};
+    const gops_quantized_layer grouped = {GROUPED, 3, 1, GROUPED / 4, GOPS_QUANTIZED_NONE, false},
+                               strided = {MANY, 3, 2, 1, GOPS_QUANTIZED_NONE, false};
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
+    gops_quantizer net = {.form = &forms[0],
+                          .random = gops_test_random_start(gops_test_seed(), GRAPHS)};
+    const value picture = {.name = "x"};
+    value parts[2];
+    gops_onnx_buffer model;
+    ort_session *session = NULL;
+    gops_ort_load();
+    gops_ort_set_claim(NULL);
+    gops_onnx_build(&net.builder, OPSET);
+    gops_onnx_build_input(&net.builder, "x", GOPS_ONNX_FLOAT, 4, dims);
+    const value data = gops_quantizer_choose(&net, GOPS_QUANTIZED_NONE, WHOLE);
+    gops_quantizer_quantize(&net, &picture, &data);
+    gops_quantizer_split(&net, &data, (const int64_t[]){GROUPED, REST}, 2, parts);
+    for (int i = 0; i < 3; i++) {
+        const value made = gops_quantizer_convolve(&net, &parts[i > 0], i > 0 ? strided : grouped);
+        gops_quantizer_dequantize_as(&net, &made, names[i]);
+        gops_onnx_build_output(&net.builder, names[i], GOPS_ONNX_FLOAT, 4, open);
+    }
+    gops_test_check(gops_onnx_build_end(&net.builder, &model), "no memory for a model");
+    gops_ort_works(gops_ort_open(&model, &settings, &session), "a Split");
+    gops_ort_load()->release_session(session);
+    gops_ort_set_claim("all");
+    free(model.bytes);
+}
+
 int main(void)
 {
-    const gops_test_case cases[] = {{"graphs", graphs}, {"worthwhile", worthwhile}, {NULL, NULL}};
+    const gops_test_case cases[] = {
+        {"graphs", graphs}, {"worthwhile", worthwhile}, {"split", split}, {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, graphs of quantized layers", cases);
     gops_ort_unload();
     return status;

@@ -236,6 +236,9 @@ ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph
     if (status == NULL) {
         status = find_batch(runtime, graph);
     }
+    if (status == NULL) {
+        status = gops_ort_misjudges(runtime, graph, &graph->misjudged);
+    }
     if (status != NULL) {
         gops_ort_graph_free(graph);
     }

@@ -42,7 +42,7 @@ typedef struct gops_ort_graph {
     /* The name that the model gives the batch of the first convolution or normalization, else of the first MaxPool;
      * NULL: it is closed. */
     const char *batch;
-    /* The runtime infers other shapes than its kernels make, so that none is to be relied on. */
+    /* The runtime may infer other shapes than its kernels make, so that none is to be relied on: there are no regions. */
     bool misjudged;
 } gops_ort_graph;
 
@@ -54,6 +54,10 @@ ort_status *gops_ort_value_names(const gops_ort_runtime *runtime,
 ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph *from,
                                 gops_ort_graph *graph);
 void gops_ort_graph_free(gops_ort_graph *graph);
+
+/* ort_misjudged.c: what graph->misjudged is. */
+ort_status *gops_ort_misjudges(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                               bool *does);
 
 /* The first use of the value; *count is how many there are. */
 const gops_ort_use *gops_ort_uses(const gops_ort_graph *graph, const char *value, size_t *count);

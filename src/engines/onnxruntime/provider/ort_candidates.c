@@ -54,8 +54,8 @@ static ort_status *append(const gops_ort_runtime *runtime, const gops_ort_candid
 ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, gops_ort_graph *graph,
                                      gops_ort_members *members, gops_ort_candidate **alone)
 {
-    ort_status *status = gops_ort_misjudges(runtime, graph, &graph->misjudged);
-    const bool has_members = status == NULL && !graph->misjudged;
+    const bool has_members = !graph->misjudged;
+    ort_status *status = NULL;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         gops_ort_member *member = NULL;
         gops_ort_candidate found;

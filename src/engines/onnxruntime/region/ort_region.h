@@ -11,7 +11,7 @@
 #include "engines/onnxruntime/region/ort_member.h"
 
 /* What the runtime passes at each call. Where the model leaves the batch open, tensors and members are of one image,
- * and a call computes image by image: nothing that members do reads another one. */
+ * and a call computes image by image, some at once: nothing that members do reads another one. */
 typedef struct gops_ort_interface {
     const char *const *inputs;
     const gops_tensor *input_tensors;
@@ -31,11 +31,6 @@ typedef struct gops_ort_members {
  * claimed. */
 ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_members *members,
                                  gops_ort_member *member);
-
-/* ort_misjudged.c: whether the shapes that the runtime infers may not be those of its tensors. Then there are no
- * members. */
-ort_status *gops_ort_misjudges(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                               bool *does);
 
 /* Adds the nodes that are not claimed yet, where they are members. All that the provider claims node
  * by node, and the members that are claims, must be marked or added before. */

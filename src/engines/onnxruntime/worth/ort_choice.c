@@ -234,19 +234,24 @@ static ort_status *weigh(weighing *of, size_t number)
     return status;
 }
 
-static size_t group_of(const gops_ort_item *item, bool whole)
+static size_t chain_of(const gops_ort_item *item)
 {
-    return whole ? item->region : item->chain;
+    return item->chain;
 }
 
-/* Joins each item to the next of its region, or of its chain. Returns the number of borders with these. */
-static size_t join(const weighing *of, size_t count, bool whole)
+static size_t region_of(const gops_ort_item *item)
 {
-    size_t borders = of->border_count;
+    return item->region;
+}
+
+/* Joins each item to the next of its group, by borders from number `borders` on. Returns the number of all. */
+static size_t join(const weighing *of, size_t count, size_t (*group_of)(const gops_ort_item *item),
+                   size_t borders)
+{
     for (size_t i = 0; i < count; i++) {
-        const size_t group = group_of(&of->items[i], whole);
+        const size_t group = group_of(&of->items[i]);
         for (size_t next = i + 1; group != 0 && next < count; next++) {
-            if (group_of(&of->items[next], whole) == group) {
+            if (group_of(&of->items[next]) == group) {
                 of->borders[borders++] = (gops_ort_border){i, next, never};
                 break;
             }
@@ -262,7 +267,11 @@ static bool cut(weighing *of, size_t count, bool whole, double *gains, bool *tak
         const double gain = of->items[i].gain;
         gains[i] = whole || gain < 0 ? gain : gain * of->rates->part;
     }
-    if (!gops_ort_cut(gains, count, of->borders, join(of, count, whole), taken)) {
+    size_t borders = join(of, count, chain_of, of->border_count);
+    if (whole) {
+        borders = join(of, count, region_of, borders);
+    }
+    if (!gops_ort_cut(gains, count, of->borders, borders, taken)) {
         return false;
     }
     *worth = 0;
@@ -306,7 +315,7 @@ static ort_status *choose(weighing *of, size_t count, double *gains, bool *whole
 ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                             gops_ort_item *items, size_t count)
 {
-    size_t borders = count;
+    size_t borders = 2 * count; /* those of join */
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < items[i].node_count; k++) {
             borders += items[i].nodes[k]->input_count;

@@ -4,8 +4,6 @@
  * Regions are planned for the shapes that the runtime infers, and what is added is fused where they are those of
  * the sum. Where one differs from what comes, all behind it may, so such a graph has neither.
  */
-#include "engines/onnxruntime/region/ort_region.h"
-
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/graph/ort_constant.h"
 
