@@ -35,6 +35,15 @@ static bool read_into(gops_choices *choices, FILE *file, const char *path, gops_
     return done;
 }
 
+/* A file, or the name of one that is not there yet. */
+static bool is_replaceable(const char *path, gops_tool_error *error)
+{
+    struct stat status;
+    return stat(path, &status) != 0 || S_ISREG(status.st_mode) ||
+           gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                            "%s: it cannot be written: it is not a regular file", path);
+}
+
 static void free_choices(gops_settings *settings)
 {
     gops_choices_destroy(settings->choices);
@@ -51,17 +60,15 @@ bool gops_choices_file_read(gops_settings *settings, gops_tool_error *error)
     if (gops_choices_create(NULL, &settings->choices, &refusal) != GOPS_OK) {
         return refuse_choices(path, &refusal, error);
     }
+    const bool may_add = settings->algorithm != NULL && strcmp(settings->algorithm, "fastest") == 0;
+    bool done = !may_add || (is_replaceable(path, error) && gops_whole_file_try(path, error));
     errno = 0;
-    FILE *file = fopen(path, "rb");
-    bool done;
+    FILE *file = done ? fopen(path, "rb") : NULL;
     if (file != NULL) {
         done = read_into(settings->choices, file, path, error);
         fclose(file);
-    } else {
-        const bool is_new = errno == ENOENT && settings->algorithm != NULL &&
-                            strcmp(settings->algorithm, "fastest") == 0;
-        done = is_new ? gops_whole_file_try(path, error)
-                      : gops_tool_refuse_errno(error, "%s: it cannot be read", path);
+    } else if (done && !(may_add && errno == ENOENT)) {
+        done = gops_tool_refuse_errno(error, "%s: it cannot be read", path);
     }
     settings->choices_read = gops_choices_count(settings->choices);
     if (!done) {
@@ -130,11 +137,9 @@ static FILE *open_locked(const char *path)
 static bool merge_file(const gops_settings *settings, gops_tool_error *error)
 {
     const char *path = settings->choices_file;
-    struct stat status;
     bool done, taken = false;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                "%s: it cannot be written: it is not a regular file", path);
+    if (!is_replaceable(path, error)) {
+        return false;
     }
     do {
         FILE *file = open_locked(path);

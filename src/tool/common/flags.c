@@ -54,8 +54,8 @@ static bool read_value(const gops_words *words, const gops_flag *flag, const cha
                                 words->dashes, flag->name, words->dashes, flag->name, flag->value);
     }
     if (!flag->read(flag, value, field, why)) {
-        return gops_tool_refuse(error, words->exit_code, "%s%s=%s %s", words->dashes, flag->name,
-                                value, why);
+        return gops_tool_refuse(error, words->exit_code, "%s%s=%.200s %s", words->dashes,
+                                flag->name, value, why);
     }
     return true;
 }
@@ -80,8 +80,8 @@ static bool read_word(const gops_words *words, const char *word, gops_settings *
         return true;
     }
     if (strncmp(word, words->dashes, dashes) != 0) {
-        return gops_tool_refuse(error, words->exit_code, "\"%s\" is not expected after %s", word,
-                                words->place);
+        return gops_tool_refuse(error, words->exit_code, "\"%.200s\" is not expected after %s",
+                                word, words->place);
     }
     const char *name = word + dashes;
     const char *equals = strchr(name, '=');
@@ -89,9 +89,9 @@ static bool read_word(const gops_words *words, const char *word, gops_settings *
     bool elsewhere;
     const gops_flag *flag = find_flag(words, name, length, &elsewhere);
     if (flag == NULL) {
-        return gops_tool_refuse(error, words->exit_code, "%s%.*s %s %s", words->dashes, (int)length,
-                                name, elsewhere ? "does not go with" : "is no flag of",
-                                words->place);
+        return gops_tool_refuse(error, words->exit_code, "%s%.*s %s %s", words->dashes,
+                                (int)(length < 200 ? length : 200), name,
+                                elsewhere ? "does not go with" : "is no flag of", words->place);
     }
     if (is_given(settings, flag) && (flag->operations & GOPS_FLAG_MANY) == 0) {
         return gops_tool_refuse(error, words->exit_code, "%s%s is given twice", words->dashes,

@@ -180,17 +180,11 @@ bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_tensor *ou
                                gops_tool_error *error)
 {
     const int64_t channels = output->dims[1];
-    int64_t rest = channels;
-    double elements = 1; /* in a message only */
-    bool fits = true;
+    double elements = 1; /* exact up to 2^53, beyond which no plan has channels */
     for (int32_t i = 0; i < dims->rank; i++) {
         elements *= (double)dims->dims[i];
     }
-    for (int32_t i = 0; i < dims->rank && rest != 0; i++) {
-        fits = fits && dims->dims[i] > 0 && rest % dims->dims[i] == 0;
-        rest /= dims->dims[i] > 0 ? dims->dims[i] : 1;
-    }
-    return (fits && rest <= 1) ||
+    return elements == (double)channels ||
            gops_tool_refuse(error, GOPS_EXIT_FAILED,
                             "bias has %.0f elements; there must be one for each of the %" PRId64
                             " output channels",

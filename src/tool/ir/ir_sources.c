@@ -1,13 +1,10 @@
 /* ir_sources.c: Parameter, Const and Result, and numbers that a layer reads from a Const. */
 #include "common/memory.h"
+#include "common/regular_file.h"
 #include "ir/ir_run.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Reads the attributes element_type and shape. */
 static bool read_tensor(const gops_ir_run *run, int index, gops_tensor *tensor,
@@ -79,21 +76,6 @@ bool gops_ir_prepare_parameter(gops_ir_run *run, int index, gops_tool_error *err
     return true;
 }
 
-static bool open_bin(gops_ir_run *run, gops_tool_error *error)
-{
-    struct stat status;
-    run->bin = open(run->bin_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (run->bin < 0) {
-        return gops_tool_refuse_errno(error, "%s: it cannot be opened", run->bin_path);
-    }
-    if (fstat(run->bin, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a regular file",
-                                run->bin_path);
-    }
-    run->bin_bytes = (int64_t)status.st_size;
-    return true;
-}
-
 bool gops_ir_prepare_const(gops_ir_run *run, int index, gops_tool_error *error)
 {
     const gops_ir_layer *layer = &run->model->layer[index];
@@ -119,7 +101,7 @@ bool gops_ir_prepare_const(gops_ir_run *run, int index, gops_tool_error *error)
                               "size is %" PRId64 "; its shape and element_type ask for %zu", size,
                               bytes);
     }
-    if (run->bin < 0 && !open_bin(run, error)) {
+    if (run->bin < 0 && !gops_regular_file_open(run->bin_path, &run->bin, &run->bin_bytes, error)) {
         return false;
     }
     if (step->offset > run->bin_bytes || size > run->bin_bytes - step->offset) {
@@ -135,18 +117,8 @@ bool gops_ir_prepare_const(gops_ir_run *run, int index, gops_tool_error *error)
 bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_tool_error *error)
 {
     const gops_ir_step *step = &run->step[index];
-    size_t done = 0;
-    while (done < step->bytes) {
-        const ssize_t got = pread(run->bin, (char *)elements + done, step->bytes - done,
-                                  (off_t)(step->offset + (int64_t)done));
-        if (got < 0 && errno != EINTR) {
-            return gops_tool_refuse_errno(error, "%s: it cannot be read", run->bin_path);
-        }
-        if (got == 0) {
-            return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it has become shorter",
-                                    run->bin_path);
-        }
-        done += got > 0 ? (size_t)got : 0;
+    if (!gops_regular_file_read(run->bin, elements, step->bytes, step->offset, error)) {
+        return gops_tool_prefix(error, "%s", run->bin_path);
     }
     if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) { /* the file is little-endian */
         gops_memory_swap(elements, step->bytes, gops_type_bytes(step->output.type));

@@ -5,49 +5,30 @@
  * encoding, because bytes of 0 are refused and the parser is told that the text is UTF-8. */
 #include "ir/ir_model.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "common/regular_file.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Ten times the .xml file of a large language model, which has some 10^4 layers. */
 enum { MAX_TEXT_BYTES = 256 << 20 };
 
-static bool read_whole(const char *path, int descriptor, char **text, size_t *count,
-                       gops_tool_error *error)
+static bool read_whole(int descriptor, int64_t bytes, char **text, gops_tool_error *error)
 {
-    struct stat status;
-    size_t done = 0;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a regular file", path);
-    }
-    if (status.st_size > MAX_TEXT_BYTES) {
+    if (bytes > MAX_TEXT_BYTES) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                "%s: it has %" PRIdMAX " bytes; an IR of up to %d is read", path,
-                                (intmax_t)status.st_size, MAX_TEXT_BYTES);
+                                "it has %" PRId64 " bytes; an IR of up to %d is read", bytes,
+                                MAX_TEXT_BYTES);
     }
-    const size_t size = (size_t)status.st_size;
-    *text = malloc(size + sizeof "</layer>");
+    *text = malloc((size_t)bytes + sizeof "</layer>");
     if (*text == NULL) {
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: no memory for its %zu bytes", path,
-                                size);
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "no memory for its %" PRId64 " bytes",
+                                bytes);
     }
-    while (done < size) {
-        const ssize_t got = read(descriptor, *text + done, size - done);
-        if (got < 0 && errno != EINTR) {
-            return gops_tool_refuse_errno(error, "%s: it cannot be read", path);
-        }
-        if (got == 0) {
-            break;
-        }
-        done += got > 0 ? (size_t)got : 0;
-    }
-    (*text)[done] = '\0';
-    *count = done;
-    return true;
+    (*text)[bytes] = '\0';
+    return gops_regular_file_read(descriptor, *text, (size_t)bytes, 0, error);
 }
 
 static bool begins(const char *text, const char *with)
@@ -122,14 +103,15 @@ static void close_lone_layer(char *text, size_t *count)
 
 bool gops_ir_read_text(const char *path, char **text, size_t *count, gops_tool_error *error)
 {
+    int descriptor;
+    int64_t bytes;
     *text = NULL;
-    /* NONBLOCK: a FIFO is refused instead of waited for. */
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) {
-        return gops_tool_refuse_errno(error, "%s: it cannot be opened", path);
+    if (!gops_regular_file_open(path, &descriptor, &bytes, error)) {
+        return false;
     }
-    bool done = read_whole(path, descriptor, text, count, error);
+    bool done = read_whole(descriptor, bytes, text, error) || gops_tool_prefix(error, "%s", path);
     close(descriptor);
+    *count = (size_t)bytes;
     if (done && memchr(*text, '\0', *count) != NULL) {
         done = gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a text in UTF-8", path);
     }

@@ -2,62 +2,36 @@
 #include "npy/npy.h"
 
 #include "common/memory.h"
+#include "common/regular_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Large enough to hide the cost of a system call, small enough for the second-level cache, and a
  * multiple of every element size. */
 enum { BLOCK_BYTES = 256 << 10 };
 
-/* Reads up to `count` bytes; fewer only at the end of the file. -1: errno says why. */
-static ssize_t read_fully(int descriptor, void *memory, size_t count)
-{
-    size_t done = 0;
-    while (done < count) {
-        const ssize_t got = read(descriptor, (char *)memory + done, count - done);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return -1;
-        }
-        if (got == 0) {
-            break;
-        }
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
-/* Reads the preamble and the header; *begin is where the elements begin. */
-static bool read_start(gops_npy_file *file, int64_t *begin, gops_tool_error *error)
+/* Reads the preamble and the header of a file of so many bytes; *begin is where the elements begin. */
+static bool read_start(gops_npy_file *file, int64_t bytes, int64_t *begin, gops_tool_error *error)
 {
     unsigned char preamble[GOPS_NPY_PREAMBLE_BYTES];
+    const size_t count = bytes < GOPS_NPY_PREAMBLE_BYTES ? (size_t)bytes : sizeof preamble;
     size_t header_begin;
     size_t header_bytes;
     char text[GOPS_NPY_MAX_HEADER_BYTES];
-    ssize_t got = read_fully(file->descriptor, preamble, sizeof preamble);
-    if (got < 0) {
-        return gops_tool_refuse_errno(error, "it cannot be read");
-    }
-    if (!gops_npy_read_preamble(preamble, (size_t)got, &header_begin, &header_bytes, error)) {
+    if (!gops_regular_file_read(file->descriptor, preamble, count, 0, error) ||
+        !gops_npy_read_preamble(preamble, count, &header_begin, &header_bytes, error)) {
         return false;
     }
-    if (lseek(file->descriptor, (off_t)header_begin, SEEK_SET) < 0 ||
-        (got = read_fully(file->descriptor, text, header_bytes)) < 0) {
-        return gops_tool_refuse_errno(error, "it cannot be read");
-    }
-    if ((size_t)got < header_bytes) {
+    *begin = (int64_t)(header_begin + header_bytes);
+    if (bytes < *begin) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "it ends within the header");
     }
-    *begin = (int64_t)(header_begin + header_bytes);
-    return gops_npy_read_header(text, header_bytes, &file->header, error);
+    return gops_regular_file_read(file->descriptor, text, header_bytes, (int64_t)header_begin,
+                                  error) &&
+           gops_npy_read_header(text, header_bytes, &file->header, error);
 }
 
 static bool check_size(gops_npy_file *file, int64_t begin, int64_t size, gops_tool_error *error)
@@ -77,23 +51,17 @@ static bool check_size(gops_npy_file *file, int64_t begin, int64_t size, gops_to
 
 bool gops_npy_open(const char *path, gops_npy_file *file, gops_tool_error *error)
 {
-    struct stat status;
+    int64_t bytes;
     file->path = path;
-    /* With O_NONBLOCK a FIFO is opened at once, and refused below. */
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file->descriptor < 0) {
-        return gops_tool_refuse_errno(error, "%s: it cannot be opened", path);
+    if (!gops_regular_file_open(path, &file->descriptor, &bytes, error)) {
+        return false;
     }
-    if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        gops_npy_close(file);
-        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s: it is not a regular file", path);
-    }
-    if (!read_start(file, &file->begin, error)) {
+    if (!read_start(file, bytes, &file->begin, error)) {
         gops_npy_close(file);
         return gops_tool_prefix(error, "%s", path);
     }
     file->tensor = file->header.tensor;
-    if (!check_size(file, file->begin, (int64_t)status.st_size, error)) {
+    if (!check_size(file, file->begin, bytes, error)) {
         gops_npy_close(file);
         return gops_tool_prefix(error, "%s", path);
     }
@@ -176,13 +144,9 @@ static bool read_elements(gops_npy_file *file, char *elements, gops_tool_error *
     for (size_t done = 0; done < file->bytes;) {
         const size_t count = file->bytes - done < BLOCK_BYTES ? file->bytes - done : BLOCK_BYTES;
         char *block = file->header.fortran_order ? buffer : elements + done;
-        const ssize_t got = read_fully(file->descriptor, block, count);
-        if (got < 0) {
-            return gops_tool_refuse_errno(error, "%s: it cannot be read", file->path);
-        }
-        if ((size_t)got < count) {
-            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                    "%s: it has become shorter while it was read", file->path);
+        if (!gops_regular_file_read(file->descriptor, block, count, file->begin + (int64_t)done,
+                                    error)) {
+            return gops_tool_prefix(error, "%s", file->path);
         }
         if (swap) {
             gops_memory_swap(block, count, element_bytes);

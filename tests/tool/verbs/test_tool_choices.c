@@ -270,7 +270,15 @@ static void refused(void)
     tool_expect("plan " LAYER " --choices=none.txt", 1,
                 "groupops: none.txt: it cannot be read: No such file or directory\n");
     tool_expect("plan " LAYER " --choices=. --algorithm=fastest", 1,
+                "groupops: .: it cannot be written: it is not a regular file\n");
+    tool_expect("plan " LAYER " --choices=.", 1,
                 "groupops: .: it cannot be read: Is a directory\n");
+    /* A file that is there and cannot be replaced, before anything is measured or read. */
+    tool_expect("plan " LAYER " --choices=/proc/version --algorithm=fastest", 1,
+                access("/proc/version", W_OK) == 0
+                    ? "groupops: /proc/version: it cannot be replaced by a new file in its folder: "
+                      "No such file or directory\n"
+                    : "groupops: /proc/version: it cannot be written: Permission denied\n");
     write_file("c.txt", "groupops-choices 2 lines=1\nconv algorithm=gemm sum=00000000\n");
     tool_expect("plan " LAYER " --choices=c.txt --algorithm=fastest", 1,
                 "groupops: c.txt: line 2 of the choices was damaged: its sum is not that of its "

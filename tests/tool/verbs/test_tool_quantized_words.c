@@ -74,6 +74,8 @@ static void refused(void)
          "output_type"},
         {"plan conv --data=1,2,5 --filter=1,3,2,3 --bias=4", 1,
          "bias has 4 elements; there must be"},
+        {"plan conv --data=1,2,5 --filter=1,0,2,3 --bias=4", 1,
+         "bias has 4 elements; there must be one for each of the 0 output channels"},
         {"bench conv --data=1,2,5 --filter=1,3,2,3 --bias=4", 1,
          "bias has 4 elements; there must be"},
         {"plan norm --data=2,6,5 --num-groups=3 --epsilon=1 --output-type=u8", 2,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PLAN_CONV "plan conv --data=1,6,7,11 --filter=2,5,3,3,2"
+#define FIFTY "12345678901234567890123456789012345678901234567890"
 #define PLAN_NORM "plan norm --data=2,6,5 --num-groups=3 --epsilon=1e-5"
 
 /* Every refusal of words has exit code 2 and exactly this line. */
@@ -68,6 +69,13 @@ static void refused_words(void)
         {PLAN_CONV " --strides=1,1,1,1,1,1,1", "--strides=1,1,1,1,1,1,1 has more than 6 numbers"},
         {"plan conv --data=1,2,3,4,5,6,7,8,9,10 --filter=1",
          "--data=1,2,3,4,5,6,7,8,9,10 has more than 9 numbers"},
+        /* A long value is cut, its reason is not. */
+        {PLAN_CONV " --auto-pad=" FIFTY FIFTY FIFTY FIFTY FIFTY,
+         "--auto-pad=" FIFTY FIFTY FIFTY FIFTY " is none of: explicit|same_upper|same_lower|valid"},
+        {PLAN_CONV " " FIFTY FIFTY FIFTY FIFTY FIFTY,
+         "\"" FIFTY FIFTY FIFTY FIFTY "\" is not expected after plan conv"},
+        {PLAN_CONV " --" FIFTY FIFTY FIFTY FIFTY FIFTY,
+         "--" FIFTY FIFTY FIFTY FIFTY " is no flag of plan conv"},
         {PLAN_CONV " --auto-pad=same",
          "--auto-pad=same is none of: explicit|same_upper|same_lower|valid"},
         {PLAN_CONV " --auto-pad=", "--auto-pad= is none of: explicit|same_upper|same_lower|valid"},

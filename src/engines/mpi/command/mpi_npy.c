@@ -2,6 +2,7 @@
 #include "mpi_npy.h"
 
 #include "common/memory.h"
+#include "common/regular_file.h"
 #include "common/whole_file.h"
 
 #include <errno.h>
@@ -50,27 +51,6 @@ void gops_mpi_next_run(gops_mpi_runs *at)
     }
 }
 
-static bool read_at(const gops_npy_file *file, char *memory, size_t count, int64_t offset,
-                    gops_tool_error *error)
-{
-    for (size_t done = 0; done < count;) {
-        const ssize_t got =
-            pread(file->descriptor, memory + done, count - done, (off_t)(offset + (int64_t)done));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return gops_tool_refuse_errno(error, "%s: it cannot be read", file->path);
-        }
-        if (got == 0) {
-            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
-                                    "%s: it has become shorter while it was read", file->path);
-        }
-        done += (size_t)got;
-    }
-    return true;
-}
-
 /* Elements in Fortran order into the order of memory, last axis fastest. */
 static void transpose(const gops_tensor *shape, const char *from, char *to, size_t bytes,
                       int64_t count)
@@ -108,8 +88,10 @@ bool gops_mpi_npy_read(const gops_npy_file *file, const gops_mpi_part *part, voi
     const size_t run = (size_t)at.run * bytes;
     bool done = true;
     for (size_t filled = 0; done && filled < count; filled += run) {
-        done = read_at(file, memory + filled, run,
-                       file->begin + gops_mpi_run_begin(&at) * (int64_t)bytes, error);
+        done =
+            gops_regular_file_read(file->descriptor, memory + filled, run,
+                                   file->begin + gops_mpi_run_begin(&at) * (int64_t)bytes, error) ||
+            gops_tool_prefix(error, "%s", file->path);
         gops_mpi_next_run(&at);
     }
     if (done && swap) {
