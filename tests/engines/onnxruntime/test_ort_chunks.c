@@ -22,14 +22,13 @@ typedef gops_ort_graph_builder builder;
         __VA_ARGS__, NULL                                                                          \
     }
 
-/* Planes of more than a page; a few images of them fit any cache. */
-enum { CHANNELS_IN = 5, CHANNELS = 29, HEIGHT = 41, WIDTH = 31, THIN = 3, MANY = 127 };
+/* Planes of more than a page, of which CHANNELS fit any cache. */
+enum { CHANNELS_IN = 13, CHANNELS = 29, HEIGHT = 41, WIDTH = 31, THIN = 3, MANY = 127 };
 
-/* The least number of images whose CHANNELS channels do not fit the cache, a multiple of the threads. */
-static int64_t many_images(void)
+/* Channels that are enough to make chunks for each thread. */
+static int64_t many_channels(void)
 {
-    const int64_t image = (int64_t)CHANNELS * HEIGHT * WIDTH * (int64_t)sizeof(float);
-    return (gops_machine_read().l2_bytes / (image * gops_ort_cores()) + 1) * gops_ort_cores();
+    return 64 * gops_ort_cores() + 5;
 }
 
 /* Checks the graph where each step asks for threads by itself, so that their number is seen. */
@@ -49,9 +48,12 @@ static void check(builder *graph, const char *what, int claimed, int steps)
                     "%s: %lld parallel loops in %d runs of %d steps", what, loops, RUNS, steps);
 }
 
-static void start(builder *graph, uint64_t stream, int64_t images)
+/* Of images whose many_channels do not fit the cache, or of small ones. */
+static void start(builder *graph, uint64_t stream, int64_t images, bool fits)
 {
-    const int64_t dims[] = {images, CHANNELS_IN, HEIGHT, WIDTH};
+    const int64_t channel = gops_machine_read().l2_bytes * 4 / 3 / many_channels();
+    const int64_t side = 1 + (int64_t)sqrt((double)channel / sizeof(float));
+    const int64_t dims[] = {images, CHANNELS_IN, fits ? HEIGHT : side, fits ? WIDTH : side};
     gops_ort_load();
     gops_ort_graph_start(graph, stream, 16, dims, 4);
 }
@@ -80,40 +82,43 @@ static void prelu(builder *graph, const char *to, const char *from, int64_t chan
     gops_ort_graph_node(graph, "PRelu", to, FROM(from, slopes));
 }
 
-/* Images in turn, with as many as do not fit the cache and with as many fewer as there are threads. The last layer has
- * so many outputs that it takes several threads for one image of each. */
-static void images(void)
+/* An image that does not fit the cache, one that does, and an image for each thread, which does without the others. The
+ * last layer has so many outputs that it takes several threads. */
+static void large(void)
 {
-    for (int fits = 0; fits < 2; fits++) {
-        const int64_t all = many_images() - (fits ? gops_ort_cores() : 0);
+    enum { WHOLE, FITS, IMAGES, CASES };
+    static const char *const names[] = {"large", "fits", "images"};
+    static const int steps[] = {2, 3, 1};
+    for (int i = 0; i < CASES; i++) {
+        const int64_t channels = i == FITS ? CHANNELS : many_channels();
         builder graph;
-        start(&graph, 1, all > 1 ? all : 1);
-        gops_ort_graph_conv(&graph, "a", "x", CHANNELS_IN, CHANNELS, 1, 1);
+        start(&graph, 1, i == IMAGES ? gops_ort_cores() : 1, i == FITS);
+        gops_ort_graph_conv(&graph, "a", "x", CHANNELS_IN, channels, 1, 1);
         gops_ort_graph_node(&graph, "Relu", "b", FROM("a"));
-        grouped(&graph, "c", "b", CHANNELS, CHANNELS, 1, 3, 2);
+        grouped(&graph, "c", "b", channels, channels, 1, 5, 1);
         gops_ort_graph_node(&graph, "HardSwish", "d", FROM("c"));
-        gops_ort_graph_conv(&graph, "y", "d", CHANNELS, 61, 1, 1);
+        gops_ort_graph_conv(&graph, "y", "d", channels, 61, 1, 1);
         gops_ort_graph_output(&graph, "y");
-        check(&graph, fits ? "fewer images" : "images", 5, fits ? 3 : 2);
+        check(&graph, names[i], 5, steps[i]);
     }
 }
 
 /* Planes of less than a page: chunks though all fit the cache. */
 static void small(void)
 {
-    const int64_t dims[] = {gops_ort_cores(), THIN, 13, 11};
+    const int64_t dims[] = {1, THIN, 13, 11}, channels = many_channels();
     builder graph;
     gops_ort_load();
     gops_ort_graph_start(&graph, 17, 16, dims, 4);
-    gops_ort_graph_conv(&graph, "a", "x", THIN, MANY, 1, 1);
+    gops_ort_graph_conv(&graph, "a", "x", THIN, channels, 1, 1);
     gops_ort_graph_node(&graph, "HardSwish", "b", FROM("a"));
-    grouped(&graph, "c", "b", MANY, MANY, 1, 5, 1);
-    gops_ort_graph_conv(&graph, "y", "c", MANY, 61, 1, 1);
+    grouped(&graph, "c", "b", channels, channels, 1, 5, 1);
+    grouped(&graph, "y", "c", channels, channels, 1, 5, 1);
     gops_ort_graph_output(&graph, "y");
     check(&graph, "small", 4, 2);
 }
 
-/* Chunks of one image, of which the last is smaller, with slopes for each channel and a depthwise
+/* Chunks of which the last is smaller, with slopes for each channel and a depthwise
  * convolution that has twice as many outputs as inputs; data and output lie in one Concat. The
  * first layer reads so many channels that it takes several threads with any cache. With more than two
  * there may be no chunks. */
@@ -145,17 +150,17 @@ static void channels(void)
 static void bits(void)
 {
     gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
-    const int64_t dims[] = {many_images(), CHANNELS_IN, HEIGHT, WIDTH};
-    const int64_t count = dims[0] * CHANNELS_IN * HEIGHT * WIDTH;
-    float *data = gops_test_allocate((size_t)count * sizeof *data);
-    const gops_ort_tensor input = {"x", ORT_FLOAT, 4, dims, data};
+    const int64_t channels = many_channels();
     ort_value *outputs[2] = {NULL, NULL};
     gops_onnx_buffer model = {0};
     gops_tensor tensor;
     builder graph;
-    start(&graph, 9, dims[0]);
-    gops_ort_graph_conv(&graph, "a", "x", CHANNELS_IN, CHANNELS, 1, 1);
-    grouped(&graph, "y", "a", CHANNELS, CHANNELS, 1, 3, 1);
+    start(&graph, 9, 1, false);
+    const int64_t count = graph.x[1] * graph.x[2] * graph.x[3];
+    float *data = gops_test_allocate((size_t)count * sizeof *data);
+    const gops_ort_tensor input = {"x", ORT_FLOAT, 4, graph.x, data};
+    gops_ort_graph_conv(&graph, "a", "x", CHANNELS_IN, channels, 1, 1);
+    grouped(&graph, "y", "a", channels, channels, 1, 3, 1);
     gops_ort_graph_output(&graph, "y");
     gops_test_random_fill(&graph.random, GOPS_F32, data, count);
     bool works =
@@ -187,8 +192,8 @@ static void others(void)
     static const char *const names[] = {"read twice", "given out", "grouped", "large", "added"};
     for (int i = 0; i < CASES; i++) {
         builder graph;
-        const int64_t count = i == GROUPED ? CHANNELS + 1 : CHANNELS;
-        start(&graph, 4 + (uint64_t)i, many_images());
+        const int64_t count = many_channels() + (i == GROUPED ? 1 : 0);
+        start(&graph, 4 + (uint64_t)i, 1, false);
         if (i == ADDED) {
             gops_ort_graph_conv(&graph, "r", "x", CHANNELS_IN, count, 1, 2);
         }
@@ -215,8 +220,8 @@ static void others(void)
 
 int main(void)
 {
-    const gops_test_case cases[] = {{"images", images}, {"small", small},   {"channels", channels},
-                                    {"bits", bits},     {"others", others}, {NULL, NULL}};
+    const gops_test_case cases[] = {{"large", large}, {"small", small},   {"channels", channels},
+                                    {"bits", bits},   {"others", others}, {NULL, NULL}};
     gops_ort_use(GROUPOPS_ORT_COUNTING);
     const int status = gops_test_main("ONNX Runtime, chunks", cases);
     gops_ort_unload();

@@ -28,7 +28,8 @@ static void shrinks(void)
     gops_test_check(gops_ir_prepare_all(&run, &error), "%s", error.message);
     gops_test_check(truncate("m.bin", IR_SMALL_BIN_BYTES - 1) == 0, "truncate");
     gops_test_check(!gops_ir_execute_all(&run, &error) && error.exit_code == GOPS_EXIT_FAILED &&
-                        strcmp(error.message, "m.bin: it has become shorter while it was read") == 0,
+                        strcmp(error.message, "m.bin: it has become shorter while it was read") ==
+                            0,
                     "%d, %s", error.exit_code, error.message);
     gops_ir_run_release(&run);
     gops_ir_release(&model);

@@ -78,10 +78,7 @@ static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context 
     if (status != NULL) {
         return status;
     }
-    pool_work work = {.operands = {.data = input.data,
-                                   .output = to,
-                                   .data_stride = gops_ort_elements(data, 1),
-                                   .output_stride = gops_ort_elements(&output, 1)}};
+    pool_work work = {.operands = {.data = input.data, .output = to}};
     work.pass = gops_ort_pass_of_pool(&pool->window, data, &output);
     return execute(self, &work, context);
 }

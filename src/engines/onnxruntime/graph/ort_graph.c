@@ -206,20 +206,37 @@ static const ort_value_info *data_of(const gops_ort_graph *graph, const gops_ort
     return is_quantized ? writer->inputs[0] : node->inputs[0];
 }
 
-/* The first of the operations decides: other values, as the boxes that a detector found, may be open in models whose
- * images are not. A region has one of these operations, or pools, and values of one batch. */
+static ort_status *read_batch(const gops_ort_runtime *runtime, gops_ort_graph *graph,
+                              const ort_value_info *data)
+{
+    gops_tensor tensor;
+    bool known = false;
+    ort_status *status = gops_ort_value_batch(runtime, data, &graph->batch);
+    if (status == NULL && graph->batch == NULL) {
+        status = gops_ort_value_tensor(runtime, data, &tensor, &known);
+    }
+    if (known && tensor.rank > 0 && tensor.dims[0] > 0) {
+        graph->images = tensor.dims[0];
+    }
+    return status;
+}
+
+/* The first of the operations whose batch is known decides: other values, as the boxes that a detector found, may be
+ * open in models whose images are not. A region has one of these operations, or pools, and values of one batch. */
 static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *graph)
 {
     bool (*const deciding[])(const gops_ort_node *node) = {is_operation, is_pool};
+    ort_status *status = NULL;
     for (size_t k = 0; k < sizeof deciding / sizeof deciding[0]; k++) {
-        for (size_t i = 0; i < graph->node_count; i++) {
+        for (size_t i = 0;
+             i < graph->node_count && status == NULL && graph->batch == NULL && graph->images == 0;
+             i++) {
             if (deciding[k](&graph->nodes[i])) {
-                return gops_ort_value_batch(runtime, data_of(graph, &graph->nodes[i]),
-                                            &graph->batch);
+                status = read_batch(runtime, graph, data_of(graph, &graph->nodes[i]));
             }
         }
     }
-    return NULL;
+    return status;
 }
 
 ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph *from,

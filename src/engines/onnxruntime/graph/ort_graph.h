@@ -39,9 +39,10 @@ typedef struct gops_ort_graph {
     size_t use_count;
     gops_ort_output *outputs; /* sorted by value */
     size_t output_count;
-    /* The name that the model gives the batch of the first convolution or normalization, else of the first MaxPool;
-     * NULL: it is closed. */
-    const char *batch;
+    /* The batch of the first convolution or normalization, else of the first MaxPool: the name that the model gives it,
+     * or how many images it has. */
+    const char *batch; /* NULL: none */
+    int64_t images;    /* of a batch without a name; 0: open */
     /* The runtime may infer other shapes than its kernels make, so that none is to be relied on: there are no regions. */
     bool misjudged;
 } gops_ort_graph;

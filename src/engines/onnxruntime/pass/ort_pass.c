@@ -22,8 +22,7 @@ static int64_t pixels_of(const gops_ort_pass *pass)
 int64_t gops_ort_pass_units(const gops_ort_pass *pass)
 {
     const int64_t pixels = pixels_of(pass);
-    return pass->images * (pass->kind == GOPS_ORT_PASS_NORM ? (pass->plane + pixels - 1) / pixels
-                                                            : pass->channels);
+    return pass->kind == GOPS_ORT_PASS_NORM ? (pass->plane + pixels - 1) / pixels : pass->channels;
 }
 
 /* A pixel whose moments floats do not hold. The sum of equal numbers is exact, and so is their mean. */
@@ -73,8 +72,7 @@ gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_te
     gops_ort_pass pass = {.kind = GOPS_ORT_PASS_MAX,
                           .type = data->type,
                           .vectors = gops_ort_find_vectors(),
-                          .images = data->dims[0],
-                          .channels = data->dims[1],
+                          .channels = data->dims[0] * data->dims[1],
                           .plane = gops_ort_elements(data, 2),
                           .factor = 1,
                           .window = *window};

@@ -34,14 +34,13 @@ enum { GOPS_ORT_CODES = 256 }; /* that 8 bits have */
 /* Those of the instruction set that plans made now use: gops_isa. */
 gops_ort_vectors gops_ort_find_vectors(void);
 
-/* Elements of a plane are consecutive, and so are planes of an image; images have their strides, in
- * elements. A copy may take an image for one plane. */
+/* Elements of a plane are consecutive, and so are planes. */
 typedef struct gops_ort_pass {
     gops_ort_pass_kind kind;
     gops_type type;
     gops_ort_vectors vectors;
-    int64_t images, channels;
-    int64_t plane; /* elements of the data's */
+    int64_t channels; /* planes, of all images that there are */
+    int64_t plane;    /* elements of the data's */
     int64_t step;
     const uint8_t *codes;             /* GOPS_ORT_CODES, by the bits of what becomes them */
     gops_ort_linear by[2], output_by; /* what integers of data, other and output stand for */
@@ -57,14 +56,13 @@ typedef struct gops_ort_pass {
 typedef struct gops_ort_pass_operands {
     const void *data, *other; /* other: NULL where there is none */
     void *output;
-    int64_t data_stride, other_stride, output_stride;
 } gops_ort_pass_operands;
 
 /* A maximum of f32 or 8-bit integers, both of whose spatial axes are those of the tensors. */
 gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
                                     const gops_tensor *output);
 
-/* How much there is to divide: planes, counted over all images, or blocks of pixels. */
+/* How much there is to divide: planes, or blocks of pixels. */
 int64_t gops_ort_pass_units(const gops_ort_pass *pass);
 
 /* Computes units first to last - 1. `other` is NULL where an affine pass adds nothing. A product's output may be

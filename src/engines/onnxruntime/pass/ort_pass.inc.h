@@ -127,15 +127,12 @@ TARGET static void NAME(normalize_all)(const gops_ort_pass *pass,
                                        const gops_ort_pass_operands *operands, int64_t first,
                                        int64_t last)
 {
-    const int64_t blocks = gops_ort_pass_units(pass) / pass->images, pixels = pixels_of(pass);
+    const int64_t pixels = pixels_of(pass);
     const float *data = operands->data;
     float *output = operands->output;
     for (int64_t i = first; i < last; i++) {
-        const int64_t image = i / blocks, pixel = i % blocks * pixels;
-        const int64_t left = pass->plane - pixel;
-        NAME(normalize)
-        (pass, output + image * operands->output_stride + pixel,
-         data + image * operands->data_stride + pixel, left < pixels ? left : pixels);
+        const int64_t pixel = i * pixels, left = pass->plane - pixel;
+        NAME(normalize)(pass, output + pixel, data + pixel, left < pixels ? left : pixels);
     }
 }
 
@@ -150,12 +147,10 @@ TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_oper
         NAME(normalize_all)(pass, operands, first, last);
         return;
     }
-    for (int64_t i = first; i < last; i++) {
-        const int64_t image = i / pass->channels, channel = i % pass->channels;
-        const float *from = data + image * operands->data_stride + channel * pass->plane;
-        float *to = output + image * operands->output_stride + channel * out;
-        const float *other =
-            second != NULL ? second + image * operands->other_stride + channel * others : NULL;
+    for (int64_t channel = first; channel < last; channel++) {
+        const float *from = data + channel * pass->plane;
+        float *to = output + channel * out;
+        const float *other = second != NULL ? second + channel * others : NULL;
         switch (pass->kind) {
         case GOPS_ORT_PASS_COPY:
             memcpy(to + channel * (pass->step - 1) * pass->plane, from,

@@ -287,10 +287,8 @@ void gops_ort_pass_bytes(const gops_ort_pass *pass, const gops_ort_pass_operands
         find_columns(pass, &masks);
     }
     for (int64_t i = first; i < last; i++) {
-        const int64_t image = i / pass->channels, channel = i % pass->channels;
-        const uint8_t *from = data + image * operands->data_stride + channel * pass->plane;
-        uint8_t *to =
-            output + image * operands->output_stride + channel * pass->out[Y] * pass->out[X];
+        const uint8_t *from = data + i * pass->plane;
+        uint8_t *to = output + i * pass->out[Y] * pass->out[X];
         if (around) {
             find_around(pass, &masks, from, to);
             continue;

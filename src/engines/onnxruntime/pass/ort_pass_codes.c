@@ -66,18 +66,11 @@ static void copy(const gops_ort_pass *pass, uint8_t *to, const uint8_t *from, in
     look_up(to, from, count, pass->codes);
 }
 
-/* The planes of an image are copied at once. */
 void gops_ort_pass_codes(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                          int64_t first, int64_t last)
 {
     const uint8_t *data = operands->data;
     uint8_t *output = operands->output;
-    while (first < last) {
-        const int64_t image = first / pass->channels, channel = first % pass->channels;
-        const int64_t left = pass->channels - channel;
-        const int64_t planes = last - first < left ? last - first : left;
-        copy(pass, output + image * operands->output_stride + channel * pass->plane,
-             data + image * operands->data_stride + channel * pass->plane, planes * pass->plane);
-        first += planes;
-    }
+    copy(pass, output + first * pass->plane, data + first * pass->plane,
+         (last - first) * pass->plane);
 }

@@ -167,16 +167,14 @@ TARGET static void NAME(integers)(const gops_ort_pass *pass, const gops_ort_pass
     const uint8_t *data = operands->data, *second = operands->other;
     uint8_t *output = operands->output;
     for (int64_t i = first; i < last; i++) {
-        const int64_t image = i / pass->channels, channel = i % pass->channels;
-        const uint8_t *from = data + image * operands->data_stride + channel * pass->plane;
-        uint8_t *to = output + image * operands->output_stride + channel * out;
+        const uint8_t *from = data + i * pass->plane;
+        uint8_t *to = output + i * out;
         if (windows) {
             NAME(average_windows)(pass, to, from);
         } else if (pass->kind == GOPS_ORT_PASS_AVERAGE) {
             *to = NAME(average_plane)(pass, from);
         } else {
-            NAME(multiply_plane)
-            (pass, to, from, second + image * operands->other_stride + channel * others);
+            NAME(multiply_plane)(pass, to, from, second + i * others);
         }
     }
 }

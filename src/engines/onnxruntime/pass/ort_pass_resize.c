@@ -89,10 +89,8 @@ void gops_ort_pass_resize(const gops_ort_pass *pass, const gops_ort_pass_operand
         start(pass, &of);
     }
     for (int64_t i = first; i < last; i++) {
-        const int64_t image = i / pass->channels, channel = i % pass->channels;
-        const unsigned char *from =
-            data + (image * operands->data_stride + channel * pass->plane) * bytes;
-        unsigned char *to = output + (image * operands->output_stride + channel * out) * bytes;
+        const unsigned char *from = data + i * pass->plane * bytes;
+        unsigned char *to = output + i * out * bytes;
         if (!linear) {
             copy_nearest(pass, to, from);
             continue;

@@ -166,9 +166,6 @@ void gops_ort_pass_windows(const gops_ort_pass *pass, const gops_ort_pass_operan
     const float *data = operands->data;
     float *output = operands->output;
     for (int64_t i = first; i < last; i++) {
-        const int64_t image = i / pass->channels, channel = i % pass->channels;
-        compute(pass,
-                output + image * operands->output_stride + channel * pass->out[Y] * pass->out[X],
-                data + image * operands->data_stride + channel * pass->plane);
+        compute(pass, output + i * pass->out[Y] * pass->out[X], data + i * pass->plane);
     }
 }

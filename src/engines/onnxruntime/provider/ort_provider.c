@@ -105,8 +105,8 @@ static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_graph *
         }
     }
     if (status == NULL) {
-        const gops_ort_interface interface = {
-            names, tensors, counts[0], names + counts[0], counts[1], graph->batch != NULL};
+        const gops_ort_interface interface = {names, tensors, counts[0], names + counts[0],
+                                              counts[1]};
         status = gops_ort_region_create(runtime, members, &interface, info);
     }
     free(infos);

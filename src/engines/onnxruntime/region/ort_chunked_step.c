@@ -16,8 +16,8 @@ typedef struct chunk {
 } chunk;
 
 struct gops_ort_chunks {
-    chunk *chunks; /* of an image */
-    int64_t count, images;
+    chunk *chunks;
+    int64_t count;
     size_t between_bytes, workspace_bytes; /* of a thread */
 };
 
@@ -31,7 +31,7 @@ static void take_channels(gops_ort_constant *of, int64_t start, int64_t count)
     }
 }
 
-/* The member for one image, and for `count` items from `start` on, on the filter's axis: output channels
+/* The member for `count` items from `start` on, on the filter's axis: output channels
  * of its only group, or groups of one input channel. Shares the member's constants. */
 static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t start,
                                int64_t count)
@@ -40,7 +40,6 @@ static gops_ort_member part_of(const gops_ort_member *member, int axis, int64_t 
     gops_ort_member part = *member;
     part.made = NULL;
     part.filter.dims[axis] = count;
-    part.data.dims[0] = part.output.dims[0] = 1;
     part.data.dims[1] = axis == 0 ? count : part.data.dims[1];
     part.output.dims[1] = part.claim.channels = count * channels;
     part.weights =
@@ -101,7 +100,6 @@ ort_status *gops_ort_chunked_step_make(gops_ort_runtime *runtime,
         return gops_ort_no_memory(runtime, "a node");
     }
     chunks->count = first->chunks;
-    chunks->images = first->data.dims[0];
     chunks->chunks = calloc((size_t)chunks->count, sizeof *chunks->chunks);
     if (chunks->chunks == NULL) {
         return gops_ort_no_memory(runtime, "a node");
@@ -142,12 +140,11 @@ static ort_status *run_chunk(const running *now, int64_t number, unsigned char *
 {
     const gops_ort_step *step = now->step;
     const gops_ort_chunks *chunks = step->chunks;
-    const int64_t image = number / chunks->count;
-    const chunk *one = &chunks->chunks[number % chunks->count];
+    const chunk *one = &chunks->chunks[number];
     unsigned char *const bases[BASES] = {
-        [DATA] = gops_ort_view_image(&step->data, now->bases, image),
+        [DATA] = gops_ort_view_start(&step->data, now->bases),
         [BETWEEN] = between,
-        [OUTPUT] = gops_ort_view_image(&step->output, now->bases, image),
+        [OUTPUT] = gops_ort_view_start(&step->output, now->bases),
     };
     ort_status *status = gops_ort_step_run(now->runtime, now->name, &one->first, bases, workspace);
     return status != NULL
@@ -157,7 +154,7 @@ static ort_status *run_chunk(const running *now, int64_t number, unsigned char *
 
 static void start_runs(running *now)
 {
-    const int64_t chunks = now->step->chunks->images * now->step->chunks->count;
+    const int64_t chunks = now->step->chunks->count;
     const int64_t runs = now->step->threads < MAX_RUNS ? now->step->threads : MAX_RUNS;
     for (int64_t i = 0; i < runs; i++) {
         atomic_init(&now->runs[i].next, chunks * i / runs);

@@ -55,20 +55,20 @@ static int64_t units_of(const gops_ort_member *member)
 /* The fewest chunks that are as many for each thread, and fit the cache with the data and the output. */
 static int64_t count_chunks(const gops_ort_member *first, const gops_ort_member *second)
 {
-    const int64_t images = first->data.dims[0], channels = first->output.dims[1];
+    const int64_t channels = first->output.dims[1];
     const int64_t data = gops_ort_bytes(&first->data, 1),
                   between = gops_ort_bytes(&first->output, 1);
     const int64_t of_channel = (between + gops_ort_bytes(&second->output, 1)) / channels;
     const int64_t cache = gops_machine_read().l2_bytes, threads = gops_ort_processors();
     const int64_t units = units_of(first);
-    const bool pays = images * between > cache || between / channels <= GOPS_PAGE_BYTES;
+    const bool pays = between > cache || between / channels <= GOPS_PAGE_BYTES;
     if (!pays || between < 2 * data) {
         return 0;
     }
     for (int64_t count = 1; units / count * UNIT >= MIN_CHANNELS; count++) {
-        const int64_t largest = (units + count - 1) / count * UNIT, chunks = count * images;
-        if (data + of_channel * largest <= cache && chunks > 1 &&
-            (chunks % threads == 0 || chunks >= ENOUGH * threads)) {
+        const int64_t largest = (units + count - 1) / count * UNIT;
+        if (data + of_channel * largest <= cache && count > 1 &&
+            (count % threads == 0 || count >= ENOUGH * threads)) {
             return count;
         }
     }

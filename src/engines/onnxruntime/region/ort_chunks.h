@@ -6,8 +6,8 @@
  * it through the second level cache and reads it back from what lies behind that. But each channel of
  * the depthwise convolution reads one channel. So the first is computed for a chunk of its output
  * channels, that is with some rows of its weights, then the second for the same ones, and so on for the
- * next chunk, image by image. What lies between is as large as a chunk and stays in the cache, with the
- * first one's data, which every chunk of an image reads.
+ * next chunk. What lies between is as large as a chunk and stays in the cache, with the
+ * first one's data, which every chunk reads.
  *
  * Chunks do not depend on each other. Each thread has memory for one, and nothing that lies between goes
  * from one core to another: to write a line that another core used last takes several times as long as

@@ -57,7 +57,6 @@ static value *add(making *of, const char *name, const gops_tensor *tensor)
 {
     value *made = &of->values[of->value_count++];
     *made = (value){.name = name, .tensor = *tensor, .bytes = gops_ort_bytes(tensor, 0)};
-    made->view.stride = gops_ort_elements(tensor, 1);
     made->view.element_bytes = (int64_t)gops_type_bytes(tensor->type);
     return made;
 }
@@ -77,7 +76,7 @@ static void place_in_new(making *of, value *placed)
 
 static bool same_view(const gops_ort_view *one, const gops_ort_view *other)
 {
-    return one->base == other->base && one->at == other->at && one->stride == other->stride;
+    return one->base == other->base && one->at == other->at;
 }
 
 /* Whether two values lie in one block of memory. */
@@ -107,7 +106,7 @@ static bool is_view(const making *of, const gops_ort_member *concat, value *outp
     for (size_t i = 0; i < concat->input_count && is; i++) {
         const value *operand = find(of, concat->inputs[i]);
         is = codes_of(concat, i) == NULL && operand->placed && share(first, operand) &&
-             operand->view.at == at && operand->view.stride == first->view.stride;
+             operand->view.at == at;
         at += gops_ort_elements(&operand->tensor, 1);
     }
     if (is) {

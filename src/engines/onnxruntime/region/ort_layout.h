@@ -6,16 +6,16 @@
 
 enum { GOPS_ORT_SCRATCH }; /* base 0; then the inputs and the outputs of the call */
 
-/* A tensor in memory: from the base, and from one image to the next, in elements of so many bytes. */
+/* A tensor in memory: where it begins behind the base, in elements of so many bytes. */
 typedef struct gops_ort_view {
     size_t base;
-    int64_t at, stride, element_bytes;
+    int64_t at, element_bytes;
 } gops_ort_view;
 
-static inline unsigned char *gops_ort_view_image(const gops_ort_view *view,
-                                                 unsigned char *const *bases, int64_t image)
+static inline unsigned char *gops_ort_view_start(const gops_ort_view *view,
+                                                 unsigned char *const *bases)
 {
-    return bases[view->base] + (view->at + image * view->stride) * view->element_bytes;
+    return bases[view->base] + view->at * view->element_bytes;
 }
 
 /* What a step reads and writes. A member that is a Concat has a step for each operand that was not

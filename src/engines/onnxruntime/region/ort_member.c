@@ -19,8 +19,9 @@ static ort_status *take_image(const gops_ort_runtime *runtime, const gops_ort_gr
                               const ort_value_info *info, gops_tensor *tensor, bool *has)
 {
     const char *batch = NULL;
-    ort_status *status = gops_ort_value_batch(runtime, info, &batch);
-    *has = batch != NULL && strcmp(batch, graph->batch) == 0;
+    ort_status *status = graph->batch != NULL ? gops_ort_value_batch(runtime, info, &batch) : NULL;
+    *has = graph->batch == NULL ? tensor->rank > 0 && tensor->dims[0] == graph->images
+                                : batch != NULL && strcmp(batch, graph->batch) == 0;
     if (*has) {
         tensor->dims[0] = 1;
     }
@@ -39,7 +40,7 @@ ort_status *gops_ort_read_operand(const gops_ort_runtime *runtime, const gops_or
     if (status == NULL && !constant) {
         status = gops_ort_value_tensor(runtime, info, tensor, is);
     }
-    if (status == NULL && *is && graph->batch != NULL) {
+    if (status == NULL && *is) {
         status = take_image(runtime, graph, info, tensor, is);
     }
     *is = *is && gops_ort_is_closed(tensor);

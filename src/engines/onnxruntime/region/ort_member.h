@@ -2,9 +2,8 @@
  * ort_member.h: what a region computes step by step: convolutions and normalizations with the
  * nodes that are part of their calls (a claim), and the operators that stand between them.
  *
- * All shapes are those that the model gives, of one image where it leaves the batch open, and weights are
- * constants: then everything is planned when the model is loaded. What is not so is claimed node by node, or left
- * to the runtime.
+ * All shapes are those that the model gives for an image, and weights are constants: then everything is planned when
+ * the model is loaded. What is not so is claimed node by node, or left to the runtime.
  *
  * Operators that are no convolutions in ONNX become one where the library's is as good: a batch
  * normalization, an Add of two tensors and an activation are a convolution of each channel by one
@@ -174,8 +173,8 @@ bool gops_ort_is_gate(const gops_tensor *data, const gops_tensor *gate);
 
 /* Whether all dimensions of a tensor are given and above 0. */
 bool gops_ort_is_closed(const gops_tensor *tensor);
-/* The tensor of a value that is closed and no constant; *is is false for any other. In a graph whose batch is open,
- * it is that of one image, and values without that batch are none. */
+/* The tensor of one image of a value that is no constant; *is is false where another size than the batch is open, and
+ * where the value has not the graph's batch. */
 ort_status *gops_ort_read_operand(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                   const ort_value_info *info, gops_tensor *tensor, bool *is);
 /* The same, and *is is false if it is not of f32. */

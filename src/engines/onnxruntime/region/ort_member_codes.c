@@ -108,7 +108,6 @@ static void multiply(const gops_ort_operands *product, const char *function, gop
     const gops_ort_pass pass = {.kind = GOPS_ORT_PASS_PRODUCT,
                                 .type = type,
                                 .vectors = gops_ort_find_vectors(),
-                                .images = 1,
                                 .channels = 1,
                                 .plane = GOPS_ORT_CODES,
                                 .by = {product->items[first].by, product->items[!first].by},

@@ -27,18 +27,28 @@ static bool is_plain_gemm(gops_ort_chain *of, const gops_ort_node *node, bool *t
     return of->status == NULL && !attributes.malformed && trans_a == 0 && alpha == 1 && beta == 1;
 }
 
-/* Whether a value is the data with so many channels last, or if flat with all else as one axis. */
-static bool has_shape(gops_ort_chain *of, const ort_value_info *info, int64_t channels, bool flat)
+/* Whether a value is the data with so many channels last. */
+static bool has_shape(gops_ort_chain *of, const ort_value_info *info, int64_t channels)
 {
-    const gops_tensor *data = &of->data;
-    gops_tensor expected = {GOPS_F32, flat ? 2 : data->rank, {data->dims[0]}}, found;
+    gops_tensor expected = of->data, found;
     bool is;
-    for (int32_t i = 2; i < data->rank; i++) {
-        expected.dims[flat ? 0 : i - 1] = data->dims[i] * (flat ? expected.dims[0] : 1);
+    for (int32_t i = 2; i < expected.rank; i++) {
+        expected.dims[i - 1] = expected.dims[i];
     }
     expected.dims[expected.rank - 1] = channels;
     of->status = gops_ort_read_fed(of->runtime, of->graph, info, &found, &is);
     return of->status == NULL && is && gops_ort_same_shape(&found, &expected);
+}
+
+/* Whether a value is the data with the channels last and a row for each pixel of all images. */
+static bool is_flat(gops_ort_chain *of, const ort_value_info *info)
+{
+    const int64_t rows = of->graph->images * gops_ort_elements(&of->data, 2);
+    gops_tensor found;
+    bool is;
+    of->status = gops_ort_value_tensor(of->runtime, info, &found, &is);
+    return of->status == NULL && is && found.type == GOPS_F32 && found.rank == 2 &&
+           found.dims[0] == rows && found.dims[1] == of->data.dims[1];
 }
 
 static bool read_matrix(gops_ort_chain *of, const gops_ort_node *node, product *by)
@@ -55,7 +65,7 @@ static bool take_matmul(gops_ort_chain *of, product *by)
 {
     const gops_ort_node *node = gops_ort_chain_take(of, "MatMul", false);
     if (node == NULL || node->input_count != 2 || !read_matrix(of, node, by) ||
-        !has_shape(of, node->outputs[0], by->channels_out, false)) {
+        !has_shape(of, node->outputs[0], by->channels_out)) {
         return false;
     }
     of->data.dims[1] = by->channels_out;
@@ -76,8 +86,7 @@ static const gops_ort_node *take_reshape(gops_ort_chain *of)
 static bool take_gemm(gops_ort_chain *of, product *by)
 {
     const gops_ort_node *before = take_reshape(of);
-    if (before == NULL || of->status != NULL ||
-        !has_shape(of, before->outputs[0], of->data.dims[1], true)) {
+    if (before == NULL || of->status != NULL || !is_flat(of, before->outputs[0])) {
         return false;
     }
     const gops_ort_node *node = gops_ort_chain_take(of, "Gemm", false);
@@ -90,7 +99,7 @@ static bool take_gemm(gops_ort_chain *of, product *by)
     }
     const gops_ort_node *after = take_reshape(of);
     if (after == NULL || of->status != NULL ||
-        !has_shape(of, after->outputs[0], by->channels_out, false)) {
+        !has_shape(of, after->outputs[0], by->channels_out)) {
         return false;
     }
     of->data.dims[1] = by->channels_out;

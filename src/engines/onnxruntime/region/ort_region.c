@@ -19,8 +19,7 @@ typedef struct region {
     size_t step_count;
     gops_tensor *inputs, *outputs; /* their shapes */
     size_t input_count, output_count;
-    bool is_open;         /* shapes are those of one image of as many as a call brings */
-    gops_ort_store store; /* plans and packed weights; empty if these are few */
+    gops_ort_store store;                  /* plans and packed weights; empty if these are few */
     size_t scratch_bytes, workspace_bytes; /* of steps without chunks */
     size_t thread_bytes;                   /* for chunks, behind the workspace */
     /* Threads; no team: 0. To ask the system at each call took 12 to 95 us (Intel Xeon). */
@@ -170,23 +169,22 @@ static ort_status *run_call(call *of)
     return atomic_load(&of->failed);
 }
 
-/* What an input must be: of the model's shape. The first one of an open region tells how many images all have. */
+/* What an input must be: of the model's shape. The first one tells how many images all have. */
 static ort_status *check_input(const region *self, size_t number, const gops_tensor *input,
                                int64_t *images)
 {
     gops_tensor expected = self->inputs[number];
-    if (self->is_open && input->rank > 0) {
+    if (input->rank > 0) {
         *images = number == 0 ? input->dims[0] : *images;
         expected.dims[0] = *images;
     }
     if (input->type == expected.type && gops_ort_same_shape(input, &expected)) {
         return NULL;
     }
-    return gops_ort_fail(self->runtime, ORT_INVALID_ARGUMENT,
-                         "groupops, node \"%s\": input %zu is %s; %s says %s", self->name, number,
-                         gops_ort_name_tensor(input).text,
-                         self->is_open && number > 0 ? "the model, by input 0," : "the model",
-                         gops_ort_name_tensor(&expected).text);
+    return gops_ort_fail(
+        self->runtime, ORT_INVALID_ARGUMENT, "groupops, node \"%s\": input %zu is %s; %s says %s",
+        self->name, number, gops_ort_name_tensor(input).text,
+        number > 0 ? "the model, by input 0," : "the model", gops_ort_name_tensor(&expected).text);
 }
 
 static ort_status *find_bases(call *of)
@@ -205,7 +203,7 @@ static ort_status *find_bases(call *of)
     for (size_t i = 0; i < self->output_count && status == NULL; i++) {
         gops_tensor tensor = self->outputs[i];
         void *data = NULL;
-        tensor.dims[0] = self->is_open ? of->images : tensor.dims[0];
+        tensor.dims[0] = of->images;
         status = gops_ort_make_output(self->runtime, self->name, of->context, i, &tensor, &data);
         *base++ = data;
     }
@@ -244,7 +242,6 @@ static ort_status *fill(region *self, const gops_ort_interface *interface, gops_
     layout->output_tensors = NULL;
     self->input_count = interface->input_count;
     self->output_count = interface->output_count;
-    self->is_open = interface->is_open;
     self->scratch_bytes = gops_ort_round_up((size_t)layout->scratch_bytes);
     ort_status *status = NULL;
     for (size_t i = 0; i < layout->step_count && status == NULL; i++) {

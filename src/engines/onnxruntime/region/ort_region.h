@@ -10,15 +10,14 @@
 
 #include "engines/onnxruntime/region/ort_member.h"
 
-/* What the runtime passes at each call. Where the model leaves the batch open, tensors and members are of one image,
- * and a call computes image by image, some at once: nothing that members do reads another one. */
+/* What the runtime passes at each call. Tensors and members are of one image, and a call computes image by image, some
+ * at once: nothing that members do reads another one. */
 typedef struct gops_ort_interface {
     const char *const *inputs;
     const gops_tensor *input_tensors;
     size_t input_count;
     const char *const *outputs;
     size_t output_count;
-    bool is_open;
 } gops_ort_interface;
 
 /* Members in an order in which each comes behind those whose outputs it reads. */
@@ -45,7 +44,7 @@ ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_or
 void gops_ort_members_free(gops_ort_members *members);
 
 /* Makes the object that the runtime calls for these members. Inputs and outputs are the call's, in
- * its order; an input's shape is that of the model, of one image where the batch is open. */
+ * its order; an input's shape is that of an image of the model. */
 ort_status *gops_ort_region_create(gops_ort_runtime *runtime, const gops_ort_members *members,
                                    const gops_ort_interface *interface, ort_compute_info **info);
 

@@ -103,7 +103,6 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
     gops_ort_pass *pass = &made->pass;
     *pass = (gops_ort_pass){.type = data->type,
                             .vectors = gops_ort_find_vectors(),
-                            .images = data->dims[0],
                             .channels = data->dims[1],
                             .plane = gops_ort_elements(data, 2)};
     if (copies && data->type != GOPS_F32) {
@@ -177,12 +176,9 @@ typedef struct running {
 static running start(const gops_ort_step *of, unsigned char *const *bases)
 {
     return (running){of,
-                     {.data = gops_ort_view_image(&of->data, bases, 0),
-                      .other = of->has_other ? gops_ort_view_image(&of->other, bases, 0) : NULL,
-                      .output = gops_ort_view_image(&of->output, bases, 0),
-                      .data_stride = of->data.stride,
-                      .other_stride = of->other.stride,
-                      .output_stride = of->output.stride}};
+                     {.data = gops_ort_view_start(&of->data, bases),
+                      .other = of->has_other ? gops_ort_view_start(&of->other, bases) : NULL,
+                      .output = gops_ort_view_start(&of->output, bases)}};
 }
 
 static void run_part(void *argument, int64_t index)
@@ -216,9 +212,6 @@ static ort_status *run_plan(gops_ort_runtime *runtime, const char *name, const r
         .residual = now->operands.other,
         .workspace = workspace,
         .workspace_bytes = of->workspace_bytes,
-        .data_stride = now->operands.data_stride,
-        .output_stride = now->operands.output_stride,
-        .residual_stride = now->operands.other_stride,
         .slopes = of->slopes,
     };
     gops_error error;
