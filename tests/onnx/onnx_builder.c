@@ -1,6 +1,7 @@
 /* onnx_builder.c: writes the protobuf messages of onnx.proto3 that a model is made of. */
 #include "onnx_builder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,8 @@ enum {
     TENSOR_DATA_TYPE = 2,
     TENSOR_NAME = 8,
     TENSOR_RAW_DATA = 9,
+    TENSOR_EXTERNAL_DATA = 13,
+    TENSOR_DATA_LOCATION = 14,
     VALUE_NAME = 1,
     VALUE_TYPE = 2,
     TYPE_TENSOR = 1,
@@ -179,6 +182,35 @@ void gops_onnx_build_constant(gops_onnx_builder *builder, const char *name,
     put_integer(&constant, TENSOR_DATA_TYPE, element);
     put_text(&constant, TENSOR_NAME, name);
     put_bytes(&constant, TENSOR_RAW_DATA, values, bytes);
+    put_message(&builder->graph, GRAPH_INITIALIZER, &constant);
+}
+
+static void put_entry(gops_onnx_buffer *tensor, const char *key, const char *text)
+{
+    enum { KEY = 1, VALUE = 2 };
+    gops_onnx_buffer entry = {0};
+    put_text(&entry, KEY, key);
+    put_text(&entry, VALUE, text);
+    put_message(tensor, TENSOR_EXTERNAL_DATA, &entry);
+}
+
+void gops_onnx_build_external(gops_onnx_builder *builder, const char *name,
+                              gops_onnx_element element, int rank, const int64_t *dims,
+                              const char *file, int offset)
+{
+    enum { EXTERNAL = 1, NUMBER_BYTES = 16 };
+    gops_onnx_buffer constant = {0};
+    char number[NUMBER_BYTES];
+    snprintf(number, sizeof number, "%d", offset);
+    end_node(builder);
+    for (int i = 0; i < rank; i++) {
+        put_integer(&constant, TENSOR_DIMS, dims[i]);
+    }
+    put_integer(&constant, TENSOR_DATA_TYPE, element);
+    put_text(&constant, TENSOR_NAME, name);
+    put_entry(&constant, "location", file);
+    put_entry(&constant, "offset", number);
+    put_integer(&constant, TENSOR_DATA_LOCATION, EXTERNAL);
     put_message(&builder->graph, GRAPH_INITIALIZER, &constant);
 }
 

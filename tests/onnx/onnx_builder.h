@@ -56,6 +56,10 @@ void gops_onnx_build_value(gops_onnx_builder *builder, const char *name, gops_on
 void gops_onnx_build_constant(gops_onnx_builder *builder, const char *name,
                               gops_onnx_element element, int rank, const int64_t *dims,
                               const void *values, size_t bytes);
+/* An initializer whose bytes are those of a file from an offset on. */
+void gops_onnx_build_external(gops_onnx_builder *builder, const char *name,
+                              gops_onnx_element element, int rank, const int64_t *dims,
+                              const char *file, int offset);
 /* A node with one output, which gives it its name too. An input named "" is left out. */
 void gops_onnx_build_node(gops_onnx_builder *builder, const char *type, const char *output,
                           const char *const *inputs, int count);

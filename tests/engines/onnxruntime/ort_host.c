@@ -189,6 +189,13 @@ void gops_ort_set_spinning(bool may)
     may_spin = may;
 }
 
+static const char *folder;
+
+void gops_ort_set_folder(const char *path)
+{
+    folder = path;
+}
+
 static ort_status *append(ort_session_options *options, const char *provider)
 {
     const ort_ep_device *const *devices = NULL;
@@ -235,6 +242,9 @@ ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_
                                           settings->int8 ? "1" : "0")) == NULL &&
         (status = api->add_session_config(options, "session.intra_op.allow_spinning",
                                           may_spin ? "1" : "0")) == NULL &&
+        (folder == NULL ||
+         (status = api->add_session_config(
+              options, "session.model_external_initializers_file_folder_path", folder)) == NULL) &&
         (profile == NULL || (status = api->enable_profiling(options, profile)) == NULL) &&
         (settings->provider == NULL || (status = append(options, settings->provider)) == NULL)) {
         status = api->create_session_from_array(runtime.env, model->bytes, model->size, options,

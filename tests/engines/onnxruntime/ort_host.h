@@ -50,6 +50,9 @@ void gops_ort_set_claim(const char *claim);
 /* Whether the runtime's threads may wait without going to sleep; at first they may. */
 void gops_ort_set_spinning(bool may);
 
+/* Where the external data of models lie; NULL, as at first: they have none. */
+void gops_ort_set_folder(const char *path);
+
 ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_settings *settings,
                           ort_session **session);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A runtime whose tables are `table` from version `oldest` on. */
 static struct {
@@ -364,6 +365,76 @@ static void closed_beside_open(void)
     free(model.bytes);
 }
 
+/* Weights and a bias in a file, aligned to their elements or not: then the runtime, which reads them, has the nodes. */
+static void unaligned(void)
+{
+    enum { C = 2, TAPS = 9, PIXELS = 35 };
+    static const int64_t dims[] = {1, C, 5, 7}, w_dims[] = {C, 1, 3, 3}, b_dims[] = {C};
+    static const int64_t out_dims[] = {1, C, 3, 5};
+    const gops_ort_session_settings with = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_NONE, 1, false};
+    char path[] = "/tmp/groupops-external-XXXXXX", name[sizeof path + sizeof "/data"];
+    float numbers[C * TAPS + C], x[C * PIXELS];
+    const gops_ort_tensor input = {"x", ORT_FLOAT, 4, dims, x};
+    gops_ort_load();
+    if (!gops_test_check(mkdtemp(path) != NULL, "no folder")) {
+        return;
+    }
+    snprintf(name, sizeof name, "%s/data", path);
+    for (int i = 0; i < C * TAPS + C; i++) {
+        numbers[i] = (float)(i % 5);
+    }
+    for (int i = 0; i < C * PIXELS; i++) {
+        x[i] = (float)(i % 7);
+    }
+    gops_ort_set_folder(path);
+    for (int offset = 0; offset < 8; offset++) {
+        const bool weights_are = offset % 4 == 0, bias_is = offset >= 4;
+        gops_onnx_builder builder;
+        gops_onnx_buffer model;
+        ort_session *session = NULL;
+        ort_value *output = NULL;
+        FILE *file = fopen(name, "wb");
+        gops_test_check(file != NULL && fseek(file, offset, SEEK_SET) == 0 &&
+                            fwrite(numbers, sizeof numbers, 1, file) == 1 && fclose(file) == 0,
+                        "no file");
+        gops_onnx_build(&builder, 17);
+        gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, dims);
+        if (bias_is) {
+            gops_onnx_build_constant(&builder, "w", GOPS_ONNX_FLOAT, 4, w_dims, numbers,
+                                     C * TAPS * sizeof(float));
+            gops_onnx_build_external(&builder, "b", GOPS_ONNX_FLOAT, 1, b_dims, "data", offset);
+        } else {
+            gops_onnx_build_external(&builder, "w", GOPS_ONNX_FLOAT, 4, w_dims, "data", offset);
+            gops_onnx_build_constant(&builder, "b", GOPS_ONNX_FLOAT, 1, b_dims, numbers,
+                                     C * sizeof(float));
+        }
+        gops_onnx_build_node(&builder, "Conv", "y", (const char *[]){"x", "w", "b"}, 3);
+        gops_onnx_build_int(&builder, "group", C);
+        gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, 4, out_dims);
+        gops_onnx_build_end(&builder, &model);
+        if (gops_ort_works(gops_ort_open(&model, &with, &session), "external data") &&
+            gops_ort_works(gops_ort_run(session, &input, 1, &output), "external data")) {
+            gops_tensor tensor;
+            const float *y = gops_ort_values(output, &tensor);
+            double expected = (double)numbers[0];
+            for (int tap = 0; tap < TAPS; tap++) {
+                expected += (double)numbers[tap] * (double)x[tap / 3 * 7 + tap % 3];
+            }
+            gops_test_check((double)y[0] == expected, "offset %d: %g, not %g", offset, (double)y[0],
+                            expected);
+            gops_test_check(gops_ort_claimed(session, false) == weights_are,
+                            "offset %d: %d nodes are claimed", offset,
+                            gops_ort_claimed(session, false));
+        }
+        gops_ort_load()->release_value(output);
+        gops_ort_load()->release_session(session);
+        free(model.bytes);
+    }
+    gops_ort_set_folder(NULL);
+    unlink(name);
+    rmdir(path);
+}
+
 enum { CHANNELS = 64, GROUPS = 4, SIDE = 28, VALUES = CHANNELS * SIDE * SIDE };
 enum { WEIGHTS = CHANNELS * CHANNELS / GROUPS * 9 };
 static const int64_t data_dims[] = {1, CHANNELS, SIDE, SIDE};
@@ -472,6 +543,7 @@ int main(void)
         {"read_twice", read_twice},
         {"open_batch", open_batch},
         {"closed_beside_open", closed_beside_open},
+        {"unaligned", unaligned},
         {"accuracy", accuracy},
         {NULL, NULL},
     };

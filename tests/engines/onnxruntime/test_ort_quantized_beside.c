@@ -47,9 +47,23 @@ static void put_front(gops_onnx_builder *builder, front of)
     }
 }
 
-/* Of i8, f to c and an Add behind it, whose scales are vectors of one element: the runtime makes one node of the Add
- * and what is around it, if it does not see the QuantizeLinear before, and that node refuses them. */
-static void check_vectors_of_one(front of, int vector, int level)
+static void dequantize(gops_onnx_builder *builder, const char *to, const char *from)
+{
+    gops_onnx_build_node(builder, "DequantizeLinear", to, (const char *[]){from, "s", "z"}, 3);
+}
+
+static void add(gops_onnx_builder *builder, const char *to, const char *one, const char *other)
+{
+    dequantize(builder, "g", one);
+    dequantize(builder, "h", other);
+    gops_onnx_build_node(builder, "Add", "a", (const char *[]){"g", "h"}, 2);
+    gops_onnx_build_node(builder, "QuantizeLinear", to, (const char *[]){"a", "s", "z"}, 3);
+}
+
+/* Of i8, f to c and an Add behind or before it, whose scales are vectors of one element: the runtime makes one node of
+ * the Add and what is around it, if it does not see the QuantizeLinear before, or the DequantizeLinear behind, and that
+ * node refuses them. */
+static void check_vectors_of_one(front of, int vector, bool adds_first, int level)
 {
     static signed char x[PIXELS], zero = 3;
     const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, level, 1, false};
@@ -61,18 +75,22 @@ static void check_vectors_of_one(front of, int vector, int level)
     ort_session *session = NULL;
     ort_value *output = NULL;
     char what[64];
-    snprintf(what, sizeof what, "front %d, vector %d, level %d", (int)of, vector, level);
+    snprintf(what, sizeof what, "front %d, vector %d, level %d%s", (int)of, vector, level,
+             adds_first ? ", added first" : "");
     gops_onnx_build(&builder, 13);
     gops_onnx_build_input(&builder, "x", GOPS_ONNX_INT8, 4, dims);
     gops_onnx_build_constant(&builder, "s", GOPS_ONNX_FLOAT, vector == 2, &one, &scale, 4);
     gops_onnx_build_constant(&builder, "z", GOPS_ONNX_INT8, vector == 1, &one, &zero, 1);
-    gops_onnx_build_node(&builder, "DequantizeLinear", "f", (const char *[]){"x", "s", "z"}, 3);
+    if (adds_first) {
+        add(&builder, "q", "x", "x");
+    }
+    dequantize(&builder, "f", adds_first ? "q" : "x");
     put_front(&builder, of);
-    gops_onnx_build_node(&builder, "QuantizeLinear", "q", (const char *[]){"c", "s", "z"}, 3);
-    gops_onnx_build_node(&builder, "DequantizeLinear", "g", (const char *[]){"q", "s", "z"}, 3);
-    gops_onnx_build_node(&builder, "DequantizeLinear", "h", (const char *[]){"x", "s", "z"}, 3);
-    gops_onnx_build_node(&builder, "Add", "a", (const char *[]){"g", "h"}, 2);
-    gops_onnx_build_node(&builder, "QuantizeLinear", "y", (const char *[]){"a", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "QuantizeLinear", adds_first ? "y" : "q",
+                         (const char *[]){"c", "s", "z"}, 3);
+    if (!adds_first) {
+        add(&builder, "y", "q", "x");
+    }
     gops_onnx_build_output(&builder, "y", GOPS_ONNX_INT8, 4, dims);
     gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
     if (gops_ort_works(gops_ort_open(&model, &settings, &session), what)) {
@@ -89,8 +107,10 @@ static void vectors_of_one(void)
     gops_ort_load();
     for (int of = 0; of < FRONTS; of++) {
         for (int vector = 0; vector < VECTORS; vector++) {
-            check_vectors_of_one((front)of, vector, ORT_OPTIMIZE_NONE);
-            check_vectors_of_one((front)of, vector, ORT_OPTIMIZE_ALL);
+            for (int first = 0; first < 2; first++) {
+                check_vectors_of_one((front)of, vector, first != 0, ORT_OPTIMIZE_NONE);
+                check_vectors_of_one((front)of, vector, first != 0, ORT_OPTIMIZE_ALL);
+            }
         }
     }
 }

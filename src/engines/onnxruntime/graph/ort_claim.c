@@ -231,6 +231,22 @@ ort_status *gops_ort_add_post_ops(const gops_ort_runtime *runtime, const gops_or
     return status;
 }
 
+/* Whether the runtime can go on around what lies between DequantizeLinear and QuantizeLinear. */
+static ort_status *serve_neighbours(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                    const gops_ort_claim *claim, bool *serves)
+{
+    const gops_ort_operation *operation = &claim->operation;
+    ort_status *status = gops_ort_serve_writer(runtime, graph, claim->inputs[GOPS_ORT_DATA],
+                                               operation->types[GOPS_ORT_DATA], serves);
+    if (status == NULL && claim->inputs[GOPS_ORT_RESIDUAL] != NULL) {
+        status = gops_ort_serve_writer(runtime, graph, claim->inputs[GOPS_ORT_RESIDUAL],
+                                       operation->types[GOPS_ORT_RESIDUAL], serves);
+    }
+    return status != NULL ? status
+                          : gops_ort_serve_readers(runtime, graph, claim->output,
+                                                   operation->output_type, serves);
+}
+
 ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                  gops_ort_node *node, gops_ort_claim *claim, bool *serves)
 {
@@ -253,8 +269,7 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
     }
     status = gops_ort_claim_sum(runtime, graph, claim);
     if (status == NULL && !gops_ort_is_quantized(&bare.operation)) {
-        status = gops_ort_serves_readers(runtime, graph, claim->output,
-                                         claim->operation.output_type, &can_go_on);
+        status = serve_neighbours(runtime, graph, claim, &can_go_on);
     }
     if (status == NULL && !can_go_on) {
         *claim = bare;

@@ -21,7 +21,7 @@ ort_status *gops_ort_read_constant(const gops_ort_runtime *runtime, const ort_va
         constant->tensor.type == (gops_type)0 ||
         /* get_tensor_data lacks a const: it serves values that are written too. */
         (status = api->get_tensor_data((ort_value *)(uintptr_t)value, &data)) != NULL ||
-        data == NULL) {
+        data == NULL || (uintptr_t)data % gops_type_bytes(constant->tensor.type) != 0) {
         *constant = (gops_ort_constant){0};
         return status;
     }

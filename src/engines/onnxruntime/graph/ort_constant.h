@@ -12,7 +12,7 @@ typedef struct gops_ort_constant {
 } gops_ort_constant;
 
 /* Reads an initializer that no call can replace. *is is false, and *constant empty, for anything
- * else: another value, NULL, a type that the library lacks. */
+ * else: another value, NULL, a type that the library lacks, external data that is not aligned to its elements. */
 ort_status *gops_ort_read_constant(const gops_ort_runtime *runtime, const ort_value_info *info,
                                    gops_ort_constant *constant, bool *is);
 

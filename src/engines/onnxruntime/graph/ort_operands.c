@@ -36,6 +36,8 @@ static ort_status *read_between(const gops_ort_runtime *runtime, const gops_ort_
                                    read.node->inputs[0],
                                    {gops_ort_only_scale(&read), gops_ort_only_zero_point(&read)}};
             claim->nodes[claim->node_count++] = read.node;
+            status =
+                gops_ort_serve_writer(runtime, graph, of->items[i].name, read.input.type, reads);
         }
     }
     if (status == NULL && *reads) {
@@ -47,8 +49,8 @@ static ort_status *read_between(const gops_ort_runtime *runtime, const gops_ort_
             (gops_ort_operand){claim->output,
                                claim->nodes[claim->node_count - 1]->outputs[0],
                                {quantization->output_scale, quantization->output_zero_point}};
-        status = gops_ort_serves_readers(runtime, graph, claim->output,
-                                         claim->operation.output_type, reads);
+        status = gops_ort_serve_readers(runtime, graph, claim->output, claim->operation.output_type,
+                                        reads);
     }
     claim->operation = (gops_ort_operation){.groups = 1}; /* it is no convolution */
     return status;

@@ -66,7 +66,10 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
         pool->input = data.node->input_names[0];
         pool->info = data.node->inputs[0];
         pool->output = undone.output;
-        status = gops_ort_serves_readers(runtime, graph, pool->output, pool->type, serves);
+        status = gops_ort_serve_writer(runtime, graph, pool->input, pool->type, serves);
+        if (status == NULL) {
+            status = gops_ort_serve_readers(runtime, graph, pool->output, pool->type, serves);
+        }
     }
     return status;
 }

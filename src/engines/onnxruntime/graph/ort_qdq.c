@@ -180,13 +180,12 @@ static bool becomes_one(const gops_ort_node *node)
            strcmp(node->type, "AveragePool") == 0;
 }
 
-ort_status *gops_ort_serves_readers(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    const char *value, gops_type type, bool *serves)
+ort_status *gops_ort_serve_readers(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                   const char *value, gops_type type, bool *serves)
 {
     ort_status *status = NULL;
     size_t count, next_count;
     const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
-    *serves = true;
     for (size_t i = 0; i < count && type == GOPS_I8; i++) {
         const gops_ort_node *reader = uses[i].reader;
         if (reader == NULL || strcmp(reader->type, "DequantizeLinear") != 0) {
@@ -200,6 +199,19 @@ ort_status *gops_ort_serves_readers(const gops_ort_runtime *runtime, const gops_
         }
     }
     return status;
+}
+
+ort_status *gops_ort_serve_writer(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
+                                  const char *value, gops_type type, bool *serves)
+{
+    const gops_ort_node *writer = type == GOPS_I8 ? gops_ort_writer(graph, value) : NULL;
+    if (writer == NULL || strcmp(writer->type, "QuantizeLinear") != 0) {
+        return NULL;
+    }
+    writer = gops_ort_writer(graph, writer->input_names[0]);
+    return writer != NULL && !writer->claimed && becomes_one(writer)
+               ? are_numbers_around(runtime, graph, writer, serves)
+               : NULL;
 }
 
 ort_status *gops_ort_claim_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,

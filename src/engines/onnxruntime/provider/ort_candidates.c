@@ -11,6 +11,25 @@ static bool is_dead(const gops_ort_graph *graph, const char *value)
     return count == 0;
 }
 
+/* Whether the library can read the constants among the inputs of a call. */
+static ort_status *are_readable(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                bool *are)
+{
+    ort_status *status = NULL;
+    for (int i = 0; i < GOPS_ORT_INPUTS && status == NULL && *are; i++) {
+        gops_ort_constant constant;
+        bool is_constant = false, is_read = false;
+        if (claim->infos[i] != NULL) {
+            status = runtime->api->is_constant_initializer(claim->infos[i], &is_constant);
+        }
+        if (status == NULL && is_constant) {
+            status = gops_ort_read_constant(runtime, claim->infos[i], &constant, &is_read);
+            *are = is_read;
+        }
+    }
+    return status;
+}
+
 ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_node *node, gops_ort_candidate *found, bool *serves)
 {
@@ -21,7 +40,7 @@ ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_
     found->next = NULL;
     if (status != NULL || *serves) {
         *serves = *serves && !is_dead(graph, found->claim.output);
-        return status;
+        return status != NULL ? status : are_readable(runtime, &found->claim, serves);
     }
     status = gops_ort_pool_claim(runtime, graph, node, &found->pool, serves);
     *serves = *serves && !is_dead(graph, found->pool.output);

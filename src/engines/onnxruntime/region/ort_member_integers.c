@@ -227,6 +227,8 @@ static ort_status *read_split(gops_ort_integers *from, gops_ort_member **member)
     }
     const gops_ort_linear by = {gops_ort_only_scale(&data), gops_ort_only_zero_point(&data)};
     claim->nodes[claim->node_count++] = data.node;
+    status = gops_ort_serve_writer(reading->runtime, reading->graph, data.node->input_names[0],
+                                   data.input.type, &serves);
     for (size_t i = 0; i < node->output_count && status == NULL && serves; i++) {
         gops_ort_claim part = {.output = node->output_names[i]};
         const gops_quantization *to = &part.operation.quantization;
@@ -235,8 +237,8 @@ static ort_status *read_split(gops_ort_integers *from, gops_ort_member **member)
                  are_alike(&by, &(gops_ort_linear){to->output_scale, to->output_zero_point});
         behind[i] = part.nodes[0];
         if (serves) {
-            status = gops_ort_serves_readers(reading->runtime, reading->graph, part.output,
-                                             part.operation.output_type, &serves);
+            status = gops_ort_serve_readers(reading->runtime, reading->graph, part.output,
+                                            part.operation.output_type, &serves);
         }
     }
     if (status == NULL && serves) {
