@@ -58,7 +58,7 @@ typedef struct gops_ort_pass_operands {
     void *output;
 } gops_ort_pass_operands;
 
-/* A maximum of f32 or 8-bit integers, both of whose spatial axes are those of the tensors. */
+/* A maximum of f32 or 8-bit integers, and what of it other passes from planes to planes of another size have. */
 gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
                                     const gops_tensor *output);
 

@@ -1,4 +1,4 @@
-/* ort_pass_bytes.h: passes over planes of 8-bit integers. */
+/* ort_pass_bytes.h: maxima of windows of 8-bit integers. */
 #ifndef GROUPOPS_ENGINES_ORT_PASS_BYTES_H
 #define GROUPOPS_ENGINES_ORT_PASS_BYTES_H
 

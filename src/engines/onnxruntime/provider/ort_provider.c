@@ -1,4 +1,5 @@
-/* ort_provider.c: makes the object that the runtime calls for each claim. */
+/* ort_provider.c: the provider of a session: says what it takes of a graph, and makes the object that the runtime
+ * calls for each part. */
 #include "engines/onnxruntime/provider/ort_provider.h"
 
 #include "engines/onnxruntime/call/ort_pool_call.h"

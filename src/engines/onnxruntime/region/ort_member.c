@@ -28,6 +28,19 @@ static ort_status *take_image(const gops_ort_runtime *runtime, const gops_ort_gr
     return status;
 }
 
+/* Each output of a convolution, each input of a transposed one, is multiplied by the weights of a channel there. */
+double gops_ort_member_flops(const gops_ort_member *member)
+{
+    const gops_ort_operation *operation = &member->claim.operation;
+    const bool transposed = operation->kind == GOPS_ORT_DECONV;
+    if (member->kind != GOPS_ORT_PLAN || operation->kind == GOPS_ORT_NORM) {
+        return 0;
+    }
+    const int64_t channels = member->filter.dims[0] * member->filter.dims[1];
+    return 2 * (double)gops_ort_elements(&member->filter, 0) / (double)channels *
+           (double)gops_ort_elements(transposed ? &member->data : &member->output, 0);
+}
+
 ort_status *gops_ort_read_operand(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                   const ort_value_info *info, gops_tensor *tensor, bool *is)
 {

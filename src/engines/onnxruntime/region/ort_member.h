@@ -22,16 +22,16 @@ typedef enum gops_ort_member_kind {
     GOPS_ORT_AVERAGE_POOL,   /* likewise; all windows divide by the same count */
     GOPS_ORT_GLOBAL_AVERAGE, /* over all spatial axes */
     GOPS_ORT_PRODUCT,        /* of two tensors, or of one with a number for each plane */
-    GOPS_ORT_CONCAT,         /* of channels */
-    GOPS_ORT_CHANNEL_NORM,   /* each pixel over its channels */
-    GOPS_ORT_SLICE,          /* of channels */
-    GOPS_ORT_SHUFFLE,        /* of channels: one of each group, or of each input, in turn */
-    GOPS_ORT_RESIZE,         /* planes in another size */
+    GOPS_ORT_CONCAT, /* of channels; integers of 8 bits through tables, so one of a single operand is a function */
+    GOPS_ORT_CHANNEL_NORM, /* each pixel over its channels */
+    GOPS_ORT_SLICE,        /* of channels */
+    GOPS_ORT_SHUFFLE,      /* of channels: one of each group, or of each input, in turn */
+    GOPS_ORT_RESIZE,       /* planes in another size */
 } gops_ort_member_kind;
 
 typedef struct gops_ort_member {
     gops_ort_member_kind kind;
-    /* Of other kinds than a plan: nodes and output. A Split's second slice and further ones of floats have no node, but
+    /* Of other kinds than a plan: nodes, output and a norm's epsilon. A Split's second slice and further ones of floats have no node, but
      * name it as nodes[0]. */
     gops_ort_claim claim;
     /* The values that it reads, without constants: of a plan its data, and the residual if any; of a
@@ -96,20 +96,19 @@ void gops_ort_member_free(gops_ort_member *member);
 gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_claim *claim,
                                       const gops_tensor *data);
 
-/* A node that is being read, with a claim of it and what its first input is. */
+/* A node that is being read, with a claim of it, and what its first input and output are. */
 typedef struct gops_ort_reading {
     const gops_ort_runtime *runtime;
     const gops_ort_graph *graph;
     gops_ort_node *node;
     gops_ort_claim claim;
-    gops_tensor data;
+    gops_tensor data, output;
 } gops_ort_reading;
 
 /* The same, with what it computes integers of. */
 typedef struct gops_ort_integers {
     gops_ort_reading reading;
     gops_ort_operands operands;
-    gops_tensor output;
 } gops_ort_integers;
 
 /* Makes a Concat of the operands, with memory for their codes; one of a single operand is any function of its
@@ -136,37 +135,35 @@ ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
 
 /* Reads a layer normalization of `data` over the channels, or a ReduceMean that begins one, and what
  * follows with the channels last. */
-ort_status *gops_ort_member_of_layer_norm(const gops_ort_reading *from, gops_ort_member **member);
+ort_status *gops_ort_member_of_layer_norm(gops_ort_reading *from, gops_ort_member **member);
 
 /* Reads a pool over two axes; an average is one if all windows have as many elements, their padding
  * counted or not there, and with what follows it a convolution. */
-ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops_tensor *output,
-                                        gops_ort_member **member);
-ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,
-                                            gops_ort_member **member);
+ort_status *gops_ort_member_of_max_pool(gops_ort_reading *from, gops_ort_member **member);
+ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, gops_ort_member **member);
 
 /* Reads a Resize or Upsample of two spatial axes. */
-ort_status *gops_ort_member_of_resize(const gops_ort_reading *from, const gops_tensor *output,
-                                      gops_ort_member **member);
+ort_status *gops_ort_member_of_resize(gops_ort_reading *from, gops_ort_member **member);
 
 /* Reads a Split of channels: a chain of slices, of which the first claims the node. Of integers, `behind` has the node
  * that quantizes each part; else it is NULL. */
-ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_node *const *behind,
+ort_status *gops_ort_member_of_split(gops_ort_reading *from, gops_ort_node *const *behind,
                                      gops_ort_member **member);
 /* Reads a Slice, or a Reshape that begins a shuffle. */
-ort_status *gops_ort_member_of_slice(const gops_ort_reading *from, const gops_tensor *output,
-                                     gops_ort_member **member);
-ort_status *gops_ort_member_of_shuffle(const gops_ort_reading *from, gops_ort_member **member);
+ort_status *gops_ort_member_of_slice(gops_ort_reading *from, gops_ort_member **member);
+ort_status *gops_ort_member_of_shuffle(gops_ort_reading *from, gops_ort_member **member);
 /* Reads a Concat of channels. */
-ort_status *gops_ort_member_of_concat(gops_ort_reading *from, const gops_tensor *output,
-                                      gops_ort_member **member);
+ort_status *gops_ort_member_of_concat(gops_ort_reading *from, gops_ort_member **member);
 /* Makes a Concat whose operands are the groups of a shuffle behind it that shuffle. */
 ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
                                            const gops_ort_graph *graph, gops_ort_member *concat);
 
 /* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
  * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */
-ort_status *gops_ort_member_of_instance(const gops_ort_reading *from, gops_ort_member **member);
+ort_status *gops_ort_member_of_instance(gops_ort_reading *from, gops_ort_member **member);
+
+/* Multiplications and additions of a convolution or its transposed form, 0 of anything else. */
+double gops_ort_member_flops(const gops_ort_member *member);
 
 /* Whether each channel of the data has one number in the gate. */
 bool gops_ort_is_gate(const gops_tensor *data, const gops_tensor *gate);

@@ -46,7 +46,7 @@ static ort_status *fill(const gops_ort_integers *from, const gops_activation *ac
                         const gops_ort_linear *to, uint8_t *codes)
 {
     const gops_ort_linear *by = &from->operands.items[0].by;
-    const int32_t least = from->output.type == GOPS_I8 ? INT8_MIN : 0;
+    const int32_t least = from->reading.output.type == GOPS_I8 ? INT8_MIN : 0;
     float numbers[GOPS_ORT_CODES], results[GOPS_ORT_CODES];
     for (int32_t i = 0; i < GOPS_ORT_CODES; i++) {
         numbers[i] = (float)(least + i - by->zero_point) * by->scale;
@@ -56,7 +56,7 @@ static ort_status *fill(const gops_ort_integers *from, const gops_activation *ac
         apply(&from->reading, is_hard_swish ? &hard_gate : activation, numbers, results);
     for (int32_t i = 0; status == NULL && i < GOPS_ORT_CODES; i++) {
         const float result = is_hard_swish ? numbers[i] * results[i] : results[i];
-        codes[(uint8_t)(least + i)] = gops_ort_code_of(result, from->output.type, to);
+        codes[(uint8_t)(least + i)] = gops_ort_code_of(result, from->reading.output.type, to);
     }
     return status;
 }
@@ -91,7 +91,7 @@ static ort_status *read_gated(const gops_ort_integers *from, gops_ort_claim *cla
           gops_ort_has_product(&product->items[0].by, &product->items[1].by, &product->output.by);
     if (*is) {
         status = gops_ort_read_operand(runtime, graph, product->output.info, &output, is);
-        *is = *is && output.type == from->output.type;
+        *is = *is && output.type == from->reading.output.type;
     }
     for (size_t i = 0; *is && i < second.node_count; i++) {
         gops_ort_claim_add(claim, second.nodes[i]);
@@ -131,7 +131,7 @@ ort_status *gops_ort_member_of_codes(gops_ort_integers *from, gops_ort_member **
     bool serves, is_gated = false;
     plain.type = gops_ort_plain_type(reading->node);
     ort_status *status = gops_ort_read_activation(reading->runtime, &plain, &activation, &serves);
-    if (status != NULL || !serves || !gops_ort_same_shape(&reading->data, &from->output) ||
+    if (status != NULL || !serves || !gops_ort_same_shape(&reading->data, &from->reading.output) ||
         (status = read_gated(from, &reading->claim, &product, &is_gated)) != NULL) {
         return status;
     }
@@ -145,7 +145,7 @@ ort_status *gops_ort_member_of_codes(gops_ort_integers *from, gops_ort_member **
         return status;
     }
     if (is_gated) {
-        multiply(&product, function, from->output.type, made->codes[0]);
+        multiply(&product, function, from->reading.output.type, made->codes[0]);
     }
     *member = made;
     return NULL;

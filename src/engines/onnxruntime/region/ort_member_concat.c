@@ -34,9 +34,9 @@ static ort_status *count_channels(const gops_ort_reading *from, const ort_value_
     return status;
 }
 
-ort_status *gops_ort_member_of_concat(gops_ort_reading *from, const gops_tensor *output,
-                                      gops_ort_member **member)
+ort_status *gops_ort_member_of_concat(gops_ort_reading *from, gops_ort_member **member)
 {
+    const gops_tensor *output = &from->output;
     const gops_ort_node *node = from->node;
     gops_tensor one;
     int64_t channels = 0;
@@ -78,17 +78,17 @@ ort_status *gops_ort_member_of_integer_concat(gops_ort_integers *from, gops_ort_
     gops_tensor one;
     int64_t channels = 0;
     bool serves;
-    ort_status *status = joins_channels(reading, from->output.rank, &serves);
+    ort_status *status = joins_channels(reading, reading->output.rank, &serves);
     for (size_t i = 0; i < operands->count && status == NULL && serves; i++) {
-        status = count_channels(reading, operands->items[i].info, &from->output, &one, &channels,
+        status = count_channels(reading, operands->items[i].info, &reading->output, &one, &channels,
                                 &serves);
     }
-    if (status != NULL || !serves || channels != from->output.dims[1]) {
+    if (status != NULL || !serves || channels != reading->output.dims[1]) {
         return status;
     }
     *member = gops_ort_member_make_codes(from);
     for (size_t i = 0; *member != NULL && i < operands->count; i++) {
-        fill_codes(from->output.type, &operands->items[i].by, &operands->output.by,
+        fill_codes(reading->output.type, &operands->items[i].by, &operands->output.by,
                    (*member)->codes[i]);
     }
     return *member != NULL ? NULL : gops_ort_no_memory(reading->runtime, "a node");

@@ -33,7 +33,7 @@ gops_ort_member *gops_ort_member_make_codes(const gops_ort_integers *from)
     }
     made->inputs = made->names;
     made->input_count = operands->count;
-    made->output = from->output;
+    made->output = from->reading.output;
     return made;
 }
 
@@ -52,7 +52,7 @@ static ort_status *make(const gops_ort_integers *from, gops_ort_member_kind kind
         made->by[i] = operand->by;
     }
     made->input_count = operands->count;
-    made->output = from->output;
+    made->output = from->reading.output;
     made->output_by = operands->output.by;
     *member = made;
     return NULL;
@@ -81,8 +81,8 @@ static ort_status *read_product(gops_ort_integers *from, gops_ort_member **membe
         other = gate;
     }
     const bool same = serves && gops_ort_same_shape(&reading->data, &other);
-    if (status != NULL || !serves || other.type != from->output.type ||
-        !gops_ort_same_shape(&reading->data, &from->output) ||
+    if (status != NULL || !serves || other.type != from->reading.output.type ||
+        !gops_ort_same_shape(&reading->data, &from->reading.output) ||
         (!same && !gops_ort_is_gate(&reading->data, &other)) ||
         !gops_ort_has_product(&items[0].by, &items[1].by, &from->operands.output.by)) {
         return status;
@@ -114,7 +114,7 @@ static ort_status *read_global_average(gops_ort_integers *from, gops_ort_member 
     bool serves;
     ort_status *status = has_channels_first(reading, &serves);
     return status != NULL || !serves || plane >= limit || factor < 0x1p-32F || factor >= 256 ||
-                   !gops_ort_is_gate(&reading->data, &from->output)
+                   !gops_ort_is_gate(&reading->data, &from->reading.output)
                ? status
                : make(from, GOPS_ORT_GLOBAL_AVERAGE, 0, member);
 }
@@ -122,7 +122,7 @@ static ort_status *read_global_average(gops_ort_integers *from, gops_ort_member 
 /* Whether each window begins, and has an element, in the data, and rounding up adds none. */
 static bool has_windows(const gops_ort_integers *from, const gops_ort_window *window)
 {
-    const gops_tensor *data = &from->reading.data, *output = &from->output;
+    const gops_tensor *data = &from->reading.data, *output = &from->reading.output;
     bool has = data->dims[0] == output->dims[0] && data->dims[1] == output->dims[1];
     for (int axis = Y; axis <= X && has; axis++) {
         const int64_t kernel = window->kernel[axis], end = window->pads_end[axis];
@@ -151,7 +151,7 @@ static ort_status *read_average(gops_ort_integers *from, gops_ort_member **membe
     bool serves;
     ort_status *status = has_channels_first(reading, &serves);
     if (status == NULL && serves && reading->data.rank == 2 + GOPS_ORT_WINDOW_AXES &&
-        from->output.rank == reading->data.rank) {
+        from->reading.output.rank == reading->data.rank) {
         status = gops_ort_read_window(reading->runtime, reading->node, &window, &serves);
     } else {
         serves = false;
@@ -197,14 +197,14 @@ static void take_operand(const gops_ort_integers *from, bool copies, gops_ort_me
 
 static ort_status *read_resize(gops_ort_integers *from, gops_ort_member **member)
 {
-    ort_status *status = gops_ort_member_of_resize(&from->reading, &from->output, member);
+    ort_status *status = gops_ort_member_of_resize(&from->reading, member);
     take_operand(from, *member != NULL && !(*member)->resize.linear, member);
     return status;
 }
 
 static ort_status *read_slice(gops_ort_integers *from, gops_ort_member **member)
 {
-    ort_status *status = gops_ort_member_of_slice(&from->reading, &from->output, member);
+    ort_status *status = gops_ort_member_of_slice(&from->reading, member);
     take_operand(from, true, member);
     return status;
 }
@@ -304,13 +304,13 @@ ort_status *gops_ort_member_of_integers(const gops_ort_runtime *runtime,
     }
     if (status == NULL && serves) {
         status =
-            gops_ort_read_operand(runtime, graph, operands->output.info, &from.output, &serves);
+            gops_ort_read_operand(runtime, graph, operands->output.info, &reading->output, &serves);
     }
     if (status == NULL && serves) {
         status =
             gops_ort_read_operand(runtime, graph, operands->items[0].info, &reading->data, &serves);
     }
-    serves = serves && gops_ort_is_8_bit(from.output.type) &&
-             reading->data.type == from.output.type && from.output.rank >= 2;
+    serves = serves && gops_ort_is_8_bit(reading->output.type) &&
+             reading->data.type == reading->output.type && reading->output.rank >= 2;
     return status != NULL || !serves ? status : read(&from, member);
 }

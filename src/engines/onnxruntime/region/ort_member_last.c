@@ -161,7 +161,7 @@ static bool read_norm(gops_ort_chain *of, gops_ort_node *node)
     return true;
 }
 
-ort_status *gops_ort_member_of_layer_norm(const gops_ort_reading *from, gops_ort_member **member)
+ort_status *gops_ort_member_of_layer_norm(gops_ort_reading *from, gops_ort_member **member)
 {
     gops_ort_chain of = {.runtime = from->runtime, .graph = from->graph, .data = from->data};
     gops_ort_node *const node = from->node,

@@ -151,8 +151,7 @@ static ort_status *is_mean(const gops_ort_reading *from, bool *serves)
     return attributes.status;
 }
 
-static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor *output,
-                                       gops_ort_member **member)
+static ort_status *read_global_average(gops_ort_reading *from, gops_ort_member **member)
 {
     bool serves = true;
     ort_status *status = is(from, "ReduceMean") ? is_mean(from, &serves) : NULL;
@@ -166,13 +165,13 @@ static ort_status *read_global_average(gops_ort_reading *from, const gops_tensor
     if (*member == NULL) {
         return gops_ort_no_memory(from->runtime, "a node");
     }
-    (*member)->output = *output;
+    (*member)->output = from->output;
     return NULL;
 }
 
-ort_status *gops_ort_member_of_resize(const gops_ort_reading *from, const gops_tensor *output,
-                                      gops_ort_member **member)
+ort_status *gops_ort_member_of_resize(gops_ort_reading *from, gops_ort_member **member)
 {
+    const gops_tensor *output = &from->output;
     gops_ort_resize resize = {.linear = false};
     bool serves;
     ort_status *status =
@@ -195,31 +194,66 @@ ort_status *gops_ort_member_of_resize(const gops_ort_reading *from, const gops_t
     return NULL;
 }
 
-/* Whether the node is computed in the type of its first input. */
-static bool has_type(const gops_ort_reading *from)
+static ort_status *read_split(gops_ort_reading *from, gops_ort_member **member)
 {
-    return from->data.type == GOPS_F32 ||
-           (gops_ort_is_8_bit(from->data.type) &&
-            (is(from, "Concat") || is(from, "Split") || is(from, "Slice")));
+    return gops_ort_member_of_split(from, NULL, member);
+}
+
+/* Reads nodes of one type; *member stays NULL if it is none that a region has. */
+typedef ort_status *reader(gops_ort_reading *from, gops_ort_member **member);
+
+/* *moves: the node computes nothing, of whatever type its data are. */
+static reader *find_reader(const gops_ort_node *node, bool *moves)
+{
+    static const struct {
+        const char *type;
+        bool moves;
+        reader *read;
+    } readers[] = {
+        {"Add", false, read_add},
+        {"AveragePool", false, gops_ort_member_of_average_pool},
+        {"BatchNormalization", false, read_batch_norm},
+        {"Concat", true, gops_ort_member_of_concat},
+        {"GlobalAveragePool", false, read_global_average},
+        {"InstanceNormalization", false, gops_ort_member_of_instance},
+        {"LayerNormalization", false, gops_ort_member_of_layer_norm},
+        {"MaxPool", false, gops_ort_member_of_max_pool},
+        {"Mul", false, read_product},
+        {"ReduceMean", false, read_global_average},
+        {"Reshape", false, gops_ort_member_of_shuffle},
+        {"Resize", false, gops_ort_member_of_resize},
+        {"Slice", true, gops_ort_member_of_slice},
+        {"Split", true, read_split},
+        {"Upsample", false, gops_ort_member_of_resize},
+    };
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        if (strcmp(node->type, readers[i].type) == 0) {
+            *moves = readers[i].moves;
+            return readers[i].read;
+        }
+    }
+    *moves = false;
+    return read_activation;
 }
 
 ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
                                     gops_ort_node *node, gops_ort_member **member)
 {
     gops_ort_reading from = {.runtime = runtime, .graph = graph, .node = node};
-    gops_tensor output;
-    bool serves = node->input_count >= 1 && node->output_count >= 1 && node->type[0] != '\0';
+    bool serves = node->input_count >= 1 && node->output_count >= 1 && node->type[0] != '\0', moves;
+    reader *const read = find_reader(node, &moves);
     *member = NULL;
     for (size_t i = 1; i < node->output_count; i++) {
-        serves = serves && (node->outputs[i] == NULL || is(&from, "Split"));
+        serves = serves && (node->outputs[i] == NULL || read == read_split);
     }
     ort_status *status =
         serves ? gops_ort_read_operand(runtime, graph, node->inputs[0], &from.data, &serves) : NULL;
     if (status == NULL && serves) {
-        status = gops_ort_read_operand(runtime, graph, node->outputs[0], &output, &serves);
+        status = gops_ort_read_operand(runtime, graph, node->outputs[0], &from.output, &serves);
     }
     if (status != NULL || !serves || from.data.rank < 3 || from.data.rank > 5 ||
-        output.type != from.data.type || !has_type(&from)) {
+        from.output.type != from.data.type ||
+        !(from.data.type == GOPS_F32 || (moves && gops_ort_is_8_bit(from.data.type)))) {
         return status;
     }
     from.claim = (gops_ort_claim){.nodes = {node}, .node_count = 1};
@@ -227,41 +261,5 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
     from.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
     from.claim.infos[GOPS_ORT_DATA] = node->inputs[0];
     from.claim.output = node->output_names[0];
-    if (is(&from, "BatchNormalization")) {
-        return read_batch_norm(&from, member);
-    }
-    if (is(&from, "InstanceNormalization")) {
-        return gops_ort_member_of_instance(&from, member);
-    }
-    if (is(&from, "LayerNormalization")) {
-        return gops_ort_member_of_layer_norm(&from, member);
-    }
-    if (is(&from, "MaxPool")) {
-        return gops_ort_member_of_max_pool(&from, &output, member);
-    }
-    if (is(&from, "AveragePool")) {
-        return gops_ort_member_of_average_pool(&from, &output, member);
-    }
-    if (is(&from, "GlobalAveragePool") || is(&from, "ReduceMean")) {
-        return read_global_average(&from, &output, member);
-    }
-    if (is(&from, "Concat")) {
-        return gops_ort_member_of_concat(&from, &output, member);
-    }
-    if (is(&from, "Split")) {
-        return gops_ort_member_of_split(&from, NULL, member);
-    }
-    if (is(&from, "Resize") || is(&from, "Upsample")) {
-        return gops_ort_member_of_resize(&from, &output, member);
-    }
-    if (is(&from, "Slice")) {
-        return gops_ort_member_of_slice(&from, &output, member);
-    }
-    if (is(&from, "Reshape")) {
-        return gops_ort_member_of_shuffle(&from, member);
-    }
-    if (is(&from, "Mul")) {
-        return read_product(&from, member);
-    }
-    return is(&from, "Add") ? read_add(&from, member) : read_activation(&from, member);
+    return read(&from, member);
 }

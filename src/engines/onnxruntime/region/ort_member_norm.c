@@ -103,7 +103,7 @@ static ort_status *make(const instance *of, const gops_tensor *data, gops_ort_me
     return NULL;
 }
 
-ort_status *gops_ort_member_of_instance(const gops_ort_reading *from, gops_ort_member **member)
+ort_status *gops_ort_member_of_instance(gops_ort_reading *from, gops_ort_member **member)
 {
     gops_ort_node *const node = from->node;
     gops_ort_attributes attributes = {from->runtime, node, NULL, false};

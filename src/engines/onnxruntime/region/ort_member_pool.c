@@ -45,9 +45,9 @@ static ort_status *make_pool(const gops_ort_reading *from, gops_ort_member_kind 
     return NULL;
 }
 
-ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops_tensor *output,
-                                        gops_ort_member **member)
+ort_status *gops_ort_member_of_max_pool(gops_ort_reading *from, gops_ort_member **member)
 {
+    const gops_tensor *output = &from->output;
     gops_ort_window window;
     bool serves;
     ort_status *status = read_window(from, output, &window, &serves);
@@ -56,9 +56,9 @@ ort_status *gops_ort_member_of_max_pool(const gops_ort_reading *from, const gops
                : make_pool(from, GOPS_ORT_MAX_POOL, output, &window, member);
 }
 
-ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, const gops_tensor *output,
-                                            gops_ort_member **member)
+ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, gops_ort_member **member)
 {
+    const gops_tensor *output = &from->output;
     gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
     gops_conv_attributes *conv = &from->claim.operation.conv;
     gops_ort_window window;

@@ -70,15 +70,14 @@ static ort_status *make_slice(const gops_ort_reading *from, const gops_ort_claim
     return NULL;
 }
 
-ort_status *gops_ort_member_of_slice(const gops_ort_reading *from, const gops_tensor *output,
-                                     gops_ort_member **member)
+ort_status *gops_ort_member_of_slice(gops_ort_reading *from, gops_ort_member **member)
 {
     int64_t start = 0;
     bool serves;
     ort_status *status = read_start(from->runtime, from->node, &from->data, &start, &serves);
-    return status != NULL || !serves || !is_slice(&from->data, start, output)
+    return status != NULL || !serves || !is_slice(&from->data, start, &from->output)
                ? status
-               : make_slice(from, &from->claim, output, start, member);
+               : make_slice(from, &from->claim, &from->output, start, member);
 }
 
 /* Whether the axis is that of the channels; sizes are known from the outputs, but the runtime passes no i64. */
@@ -95,7 +94,7 @@ static ort_status *splits_by_channels(const gops_ort_reading *from, bool *does)
                : attributes.status;
 }
 
-ort_status *gops_ort_member_of_split(const gops_ort_reading *from, gops_ort_node *const *behind,
+ort_status *gops_ort_member_of_split(gops_ort_reading *from, gops_ort_node *const *behind,
                                      gops_ort_member **member)
 {
     const gops_ort_node *node = from->node;
@@ -201,7 +200,7 @@ static void make_shuffle(gops_ort_member *member, gops_ort_node *const nodes[3],
     member->groups = groups;
 }
 
-ort_status *gops_ort_member_of_shuffle(const gops_ort_reading *from, gops_ort_member **member)
+ort_status *gops_ort_member_of_shuffle(gops_ort_reading *from, gops_ort_member **member)
 {
     gops_ort_node *nodes[3];
     int64_t groups;

@@ -25,16 +25,9 @@ static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member 
     const double products_a_float = 2; /* of 8 bits, at least, in the time of one of f32 */
     const gops_host host = gops_ort_host(runtime);
     gops_options options = gops_ort_options(runtime, operation, &host);
-    const double data = (double)gops_ort_elements(&member->data, 0);
-    const double output = (double)gops_ort_elements(&member->output, 0);
-    const double weights = (double)gops_ort_elements(&member->filter, 0);
-    const double macs =
-        operation->kind == GOPS_ORT_CONV
-            ? output * weights / (double)gops_ort_channels(operation, &member->filter)
-        : operation->kind == GOPS_ORT_DECONV ? data * weights / (double)member->data.dims[1]
-                                             : 0;
     const int32_t worth = worth_threads(
-        runtime, 2 * macs / (gops_ort_is_quantized(operation) ? products_a_float : 1),
+        runtime,
+        gops_ort_member_flops(member) / (gops_ort_is_quantized(operation) ? products_a_float : 1),
         (double)(gops_ort_bytes(&member->data, 0) + gops_ort_bytes(&member->output, 0) +
                  gops_ort_bytes(&member->filter, 0)));
     options.threads = made->threads = worth < most ? worth : most;

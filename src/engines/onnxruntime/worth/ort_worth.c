@@ -117,16 +117,6 @@ static double taps_of(const gops_ort_member *member)
     return (double)gops_ort_elements(&member->filter, 3);
 }
 
-/* Each output of a convolution, each input of a transposed one, is multiplied by the weights of a channel
- * there. */
-static double flops_of(const gops_ort_member *member)
-{
-    const bool transposed = member->claim.operation.kind == GOPS_ORT_DECONV;
-    const int64_t channels = member->filter.dims[0] * member->filter.dims[1];
-    return 2 * elements(&member->filter) / (double)channels *
-           elements(transposed ? &member->data : &member->output);
-}
-
 static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates *here,
                            const gops_ort_member *member)
 {
@@ -134,7 +124,7 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates
     const gops_tensor *filter = &member->filter;
     const int64_t groups = filter->dims[0];
     const int64_t in = filter->dims[transposed ? 1 : 2], out = filter->dims[transposed ? 2 : 1];
-    const double flops = flops_of(member);
+    const double flops = gops_ort_member_flops(member);
     if (member->is_matrix) {
         return here->matrix_ns * flops + matrix_pass_ns * elements(&member->output);
     }
@@ -174,7 +164,7 @@ static double gain_of_8_bit(const gops_ort_8_bit_rates *here, const gops_ort_mem
     const gops_list *strides = &member->claim.operation.conv.strides;
     const gops_tensor *filter = &member->filter;
     const int64_t groups = filter->dims[0], in = filter->dims[transposed ? 1 : 2];
-    const double ops = flops_of(member), taps = taps_of(member);
+    const double ops = gops_ort_member_flops(member), taps = taps_of(member);
     if (transposed) {
         return here->transposed_ns * ops;
     }
@@ -265,7 +255,7 @@ static void weigh_floats(const gops_ort_runtime *runtime, const gops_ort_member 
 static double loss_by_gemm(const gops_ort_runtime *runtime, const gops_ort_member *member)
 {
     const double gemm_ns = 0.006, least_ns = 1e5; /* of an operation, and to end a region for it */
-    const double loss = flops_of(member) * gemm_ns;
+    const double loss = gops_ort_member_flops(member) * gemm_ns;
     return loss > least_ns && member->claim.operation.kind == GOPS_ORT_CONV &&
                    is_planned_by(runtime, member, "gemm")
                ? loss
