@@ -37,9 +37,8 @@ void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node)
     claim->output = node->output_names[0];
 }
 
-ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                 const gops_ort_claim *claim, const gops_ort_node *node,
-                                 size_t *other, bool *is)
+ort_status *gops_ort_is_residual(const gops_ort_graph *graph, const gops_ort_claim *claim,
+                                 const gops_ort_node *node, size_t *other, bool *is)
 {
     *is = false;
     if (node == NULL || strcmp(node->type, "Add") != 0 || node->input_count != 2 ||
@@ -47,20 +46,19 @@ ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort
         return NULL;
     }
     *other = strcmp(node->input_names[0], claim->output) == 0 ? 1 : 0;
-    /* The runtime does not infer the shape of a normalization's output, which is its data's. */
+    /* The graph->runtime does not infer the shape of a normalization's output, which is its data's. */
     const ort_value_info *like = claim->operation.kind == GOPS_ORT_NORM
                                      ? claim->infos[GOPS_ORT_DATA]
                                      : node->inputs[1 - *other];
-    return gops_ort_infos_are_alike(runtime, like, node->inputs[*other], is);
+    return gops_ort_infos_are_alike(graph->runtime, like, node->inputs[*other], is);
 }
 
-static ort_status *add_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                gops_ort_claim *claim)
+static ort_status *add_residual(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
     size_t other;
     bool is;
-    ort_status *status = gops_ort_is_residual(runtime, graph, claim, node, &other, &is);
+    ort_status *status = gops_ort_is_residual(graph, claim, node, &other, &is);
     if (status == NULL && is) {
         claim->inputs[GOPS_ORT_RESIDUAL] = node->input_names[other];
         claim->infos[GOPS_ORT_RESIDUAL] = node->inputs[other];
@@ -70,8 +68,7 @@ static ort_status *add_residual(const gops_ort_runtime *runtime, const gops_ort_
     return status;
 }
 
-ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_claim *claim)
+ort_status *gops_ort_add_activation(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
     gops_activation activation = {0};
@@ -81,7 +78,7 @@ ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_
     }
     /* A value that is a bound of Clip is not what Clip is applied to. */
     ort_status *status = strcmp(node->input_names[0], claim->output) == 0
-                             ? gops_ort_read_activation(runtime, node, &activation, &serves)
+                             ? gops_ort_read_activation(graph->runtime, node, &activation, &serves)
                              : NULL;
     if (status == NULL && serves) {
         claim->operation.activation = activation;
@@ -92,8 +89,7 @@ ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_
 
 /* Claims x * sigmoid(x) or x * hard_sigmoid(x), which have no operators of their own before versions
  * 24 and 14: the gate and the Mul after it both read the value. */
-static ort_status *add_gated(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                             gops_ort_claim *claim)
+static ort_status *add_gated(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     size_t count;
     const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
@@ -107,7 +103,7 @@ static ort_status *add_gated(const gops_ort_runtime *runtime, const gops_ort_gra
                   gate->output_count == 1 && gate != product &&
                   gops_ort_only_reader(graph, gate->output_names[0]) == product;
     ort_status *status =
-        serves ? gops_ort_read_activation(runtime, gate, &activation, &serves) : NULL;
+        serves ? gops_ort_read_activation(graph->runtime, gate, &activation, &serves) : NULL;
     if (status != NULL || !serves) {
         return status;
     }
@@ -142,8 +138,7 @@ static ort_status *is_by_number(const gops_ort_runtime *runtime, const gops_ort_
     return status;
 }
 
-ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              gops_ort_claim *claim)
+ort_status *gops_ort_add_gelu(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     enum { DIV, ERF, ADD, MUL, HALF, NODES };
     gops_ort_node *nodes[NODES];
@@ -157,7 +152,8 @@ ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_gr
     const size_t second = strcmp(uses[1].reader->type, "Div") == 0 ? 1 : 0;
     nodes[DIV] = uses[second].reader;
     nodes[MUL] = uses[1 - second].reader;
-    ort_status *status = is_by_number(runtime, nodes[DIV], "Div", claim->output, sqrt(2), &is);
+    ort_status *status =
+        is_by_number(graph->runtime, nodes[DIV], "Div", claim->output, sqrt(2), &is);
     if (status != NULL || !is || nodes[DIV]->claimed || strcmp(nodes[MUL]->type, "Mul") != 0) {
         return status;
     }
@@ -166,13 +162,14 @@ ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_gr
         return NULL;
     }
     nodes[ADD] = gops_ort_only_reader(graph, nodes[ERF]->output_names[0]);
-    status = is_by_number(runtime, nodes[ADD], "Add", nodes[ERF]->output_names[0], 1, &is);
+    status = is_by_number(graph->runtime, nodes[ADD], "Add", nodes[ERF]->output_names[0], 1, &is);
     if (status != NULL || !is ||
         gops_ort_only_reader(graph, nodes[ADD]->output_names[0]) != nodes[MUL]) {
         return status;
     }
     nodes[HALF] = gops_ort_only_reader(graph, nodes[MUL]->output_names[0]);
-    status = is_by_number(runtime, nodes[HALF], "Mul", nodes[MUL]->output_names[0], 0.5, &is);
+    status =
+        is_by_number(graph->runtime, nodes[HALF], "Mul", nodes[MUL]->output_names[0], 0.5, &is);
     for (int i = 0; i < NODES && is; i++) {
         gops_ort_claim_add(claim, nodes[i]);
     }
@@ -183,8 +180,7 @@ ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_gr
 }
 
 /* Claims a PRelu with a slope for each channel of a convolution. */
-static ort_status *add_prelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                             gops_ort_claim *claim)
+static ort_status *add_prelu(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
     gops_tensor data;
@@ -193,9 +189,9 @@ static ort_status *add_prelu(const gops_ort_runtime *runtime, const gops_ort_gra
         strcmp(node->input_names[0], claim->output) != 0) {
         return NULL;
     }
-    ort_status *status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &serves);
+    ort_status *status = gops_ort_value_tensor(graph->runtime, node->inputs[0], &data, &serves);
     if (status == NULL && serves && data.rank >= 3 && data.dims[1] > 0) {
-        status = gops_ort_read_slopes(runtime, node, &data, &claim->slopes, &serves);
+        status = gops_ort_read_slopes(graph->runtime, node, &data, &claim->slopes, &serves);
         if (status == NULL && serves) {
             claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_PRELU};
             claim->channels = data.dims[1];
@@ -207,53 +203,52 @@ static ort_status *add_prelu(const gops_ort_runtime *runtime, const gops_ort_gra
     return status;
 }
 
-ort_status *gops_ort_add_post_ops(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  gops_ort_claim *claim)
+ort_status *gops_ort_add_post_ops(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
-    ort_status *status = add_residual(runtime, graph, claim);
+    ort_status *status = add_residual(graph, claim);
     const size_t before = claim->node_count;
     if (status == NULL) {
-        status = gops_ort_add_activation(runtime, graph, claim);
+        status = gops_ort_add_activation(graph, claim);
     }
     if (status == NULL && claim->node_count == before) {
-        status = add_gated(runtime, graph, claim);
+        status = add_gated(graph, claim);
     }
     if (status == NULL && claim->node_count == before) {
-        status = gops_ort_add_gelu(runtime, graph, claim);
+        status = gops_ort_add_gelu(graph, claim);
     }
     if (status == NULL && claim->node_count == before) {
-        status = add_prelu(runtime, graph, claim);
+        status = add_prelu(graph, claim);
     }
     if (status == NULL && claim->node_count > before && claim->inputs[GOPS_ORT_RESIDUAL] == NULL) {
-        status = add_residual(runtime, graph, claim);
+        status = add_residual(graph, claim);
         claim->operation.residual_after_activation = claim->inputs[GOPS_ORT_RESIDUAL] != NULL;
     }
     return status;
 }
 
 /* Whether the runtime can go on around what lies between DequantizeLinear and QuantizeLinear. */
-static ort_status *serve_neighbours(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    const gops_ort_claim *claim, bool *serves)
+static ort_status *serve_neighbours(const gops_ort_graph *graph, const gops_ort_claim *claim,
+                                    bool *serves)
 {
     const gops_ort_operation *operation = &claim->operation;
-    ort_status *status = gops_ort_serve_writer(runtime, graph, claim->inputs[GOPS_ORT_DATA],
+    ort_status *status = gops_ort_serve_writer(graph, claim->inputs[GOPS_ORT_DATA],
                                                operation->types[GOPS_ORT_DATA], serves);
     if (status == NULL && claim->inputs[GOPS_ORT_RESIDUAL] != NULL) {
-        status = gops_ort_serve_writer(runtime, graph, claim->inputs[GOPS_ORT_RESIDUAL],
+        status = gops_ort_serve_writer(graph, claim->inputs[GOPS_ORT_RESIDUAL],
                                        operation->types[GOPS_ORT_RESIDUAL], serves);
     }
-    return status != NULL ? status
-                          : gops_ort_serve_readers(runtime, graph, claim->output,
-                                                   operation->output_type, serves);
+    return status != NULL
+               ? status
+               : gops_ort_serve_readers(graph, claim->output, operation->output_type, serves);
 }
 
-ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                 gops_ort_node *node, gops_ort_claim *claim, bool *serves)
+ort_status *gops_ort_claim_start(const gops_ort_graph *graph, gops_ort_node *node,
+                                 gops_ort_claim *claim, bool *serves)
 {
-    ort_status *status = gops_ort_read_operation(runtime, node, claim, serves);
+    ort_status *status = gops_ort_read_operation(graph->runtime, node, claim, serves);
     claim->nodes[0] = node;
     if (status == NULL && *serves && strcmp(node->type, "QLinearConv") == 0) {
-        status = gops_ort_read_qlinear(runtime, node, claim, serves);
+        status = gops_ort_read_qlinear(graph->runtime, node, claim, serves);
     }
     if (status != NULL || !*serves) {
         return status;
@@ -261,19 +256,19 @@ ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort
     const gops_ort_claim bare = *claim;
     bool can_go_on = true;
     if (!gops_ort_is_quantized(&bare.operation) &&
-        (status = gops_ort_claim_qdq(runtime, graph, claim)) != NULL) {
+        (status = gops_ort_claim_qdq(graph, claim)) != NULL) {
         return status;
     }
     if (!gops_ort_is_quantized(&claim->operation)) {
-        return gops_ort_add_post_ops(runtime, graph, claim);
+        return gops_ort_add_post_ops(graph, claim);
     }
-    status = gops_ort_claim_sum(runtime, graph, claim);
+    status = gops_ort_claim_sum(graph, claim);
     if (status == NULL && !gops_ort_is_quantized(&bare.operation)) {
-        status = serve_neighbours(runtime, graph, claim, &can_go_on);
+        status = serve_neighbours(graph, claim, &can_go_on);
     }
     if (status == NULL && !can_go_on) {
         *claim = bare;
-        status = gops_ort_add_post_ops(runtime, graph, claim);
+        status = gops_ort_add_post_ops(graph, claim);
     }
     return status;
 }

@@ -160,7 +160,7 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
     return status;
 }
 
-static ort_status *sort_outputs(const gops_ort_runtime *runtime, gops_ort_graph *graph)
+static ort_status *sort_outputs(gops_ort_graph *graph)
 {
     size_t count = 0;
     for (size_t i = 0; i < graph->node_count; i++) {
@@ -169,7 +169,7 @@ static ort_status *sort_outputs(const gops_ort_runtime *runtime, gops_ort_graph 
     gops_ort_output *outputs = calloc(count + 1, sizeof *outputs);
     graph->outputs = outputs;
     if (outputs == NULL) {
-        return gops_ort_no_memory(runtime, "a graph");
+        return gops_ort_no_memory(graph->runtime, "a graph");
     }
     for (size_t i = 0; i < graph->node_count; i++) {
         gops_ort_node *node = &graph->nodes[i];
@@ -206,14 +206,13 @@ static const ort_value_info *data_of(const gops_ort_graph *graph, const gops_ort
     return is_quantized ? writer->inputs[0] : node->inputs[0];
 }
 
-static ort_status *read_batch(const gops_ort_runtime *runtime, gops_ort_graph *graph,
-                              const ort_value_info *data)
+static ort_status *read_batch(gops_ort_graph *graph, const ort_value_info *data)
 {
     gops_tensor tensor;
     bool known = false;
-    ort_status *status = gops_ort_value_batch(runtime, data, &graph->batch);
+    ort_status *status = gops_ort_value_batch(graph->runtime, data, &graph->batch);
     if (status == NULL && graph->batch == NULL) {
-        status = gops_ort_value_tensor(runtime, data, &tensor, &known);
+        status = gops_ort_value_tensor(graph->runtime, data, &tensor, &known);
     }
     if (known && tensor.rank > 0 && tensor.dims[0] > 0) {
         graph->images = tensor.dims[0];
@@ -223,7 +222,7 @@ static ort_status *read_batch(const gops_ort_runtime *runtime, gops_ort_graph *g
 
 /* The first of the operations whose batch is known decides: other values, as the boxes that a detector found, may be
  * open in models whose images are not. A region has one of these operations, or pools, and values of one batch. */
-static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *graph)
+static ort_status *find_batch(gops_ort_graph *graph)
 {
     bool (*const deciding[])(const gops_ort_node *node) = {is_operation, is_pool};
     ort_status *status = NULL;
@@ -232,7 +231,7 @@ static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *g
              i < graph->node_count && status == NULL && graph->batch == NULL && graph->images == 0;
              i++) {
             if (deciding[k](&graph->nodes[i])) {
-                status = read_batch(runtime, graph, data_of(graph, &graph->nodes[i]));
+                status = read_batch(graph, data_of(graph, &graph->nodes[i]));
             }
         }
     }
@@ -242,19 +241,19 @@ static ort_status *find_batch(const gops_ort_runtime *runtime, gops_ort_graph *g
 ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph *from,
                                 gops_ort_graph *graph)
 {
-    *graph = (gops_ort_graph){0};
+    *graph = (gops_ort_graph){.runtime = runtime};
     ort_status *status = read_nodes(runtime, from, graph);
     if (status == NULL) {
         status = read_uses(runtime, from, graph);
     }
     if (status == NULL) {
-        status = sort_outputs(runtime, graph);
+        status = sort_outputs(graph);
     }
     if (status == NULL) {
-        status = find_batch(runtime, graph);
+        status = find_batch(graph);
     }
     if (status == NULL) {
-        status = gops_ort_misjudges(runtime, graph, &graph->misjudged);
+        status = gops_ort_misjudges(graph, &graph->misjudged);
     }
     if (status != NULL) {
         gops_ort_graph_free(graph);

@@ -33,6 +33,7 @@ typedef struct gops_ort_output {
 } gops_ort_output;
 
 typedef struct gops_ort_graph {
+    const gops_ort_runtime *runtime;
     gops_ort_node *nodes; /* each before those that read its outputs */
     size_t node_count;
     gops_ort_use *uses; /* sorted by value */
@@ -57,8 +58,7 @@ ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph
 void gops_ort_graph_free(gops_ort_graph *graph);
 
 /* ort_misjudged.c: what graph->misjudged is. */
-ort_status *gops_ort_misjudges(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                               bool *does);
+ort_status *gops_ort_misjudges(const gops_ort_graph *graph, bool *does);
 
 /* The first use of the value; *count is how many there are. */
 const gops_ort_use *gops_ort_uses(const gops_ort_graph *graph, const char *value, size_t *count);

@@ -40,9 +40,9 @@ static ort_status *read_constants(const gops_ort_runtime *runtime, gops_ort_dequ
     return status;
 }
 
-ort_status *gops_ort_read_dequantized(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                      const char *value, const gops_ort_node *reader,
-                                      gops_ort_dequantized *of, bool *reads)
+ort_status *gops_ort_read_dequantized(const gops_ort_graph *graph, const char *value,
+                                      const gops_ort_node *reader, gops_ort_dequantized *of,
+                                      bool *reads)
 {
     gops_tensor output;
     bool known;
@@ -54,16 +54,17 @@ ort_status *gops_ort_read_dequantized(const gops_ort_runtime *runtime, const gop
         of->node->inputs[0] == NULL) {
         return NULL;
     }
-    if ((status = gops_ort_value_tensor(runtime, of->node->inputs[0], &of->input, &known)) !=
+    if ((status = gops_ort_value_tensor(graph->runtime, of->node->inputs[0], &of->input, &known)) !=
             NULL ||
-        (status = gops_ort_value_tensor(runtime, of->node->outputs[0], &output, &known)) != NULL ||
+        (status = gops_ort_value_tensor(graph->runtime, of->node->outputs[0], &output, &known)) !=
+            NULL ||
         output.type != GOPS_F32 ||
-        (status = read_attributes(runtime, of->node, &of->axis, reads)) != NULL || !*reads) {
+        (status = read_attributes(graph->runtime, of->node, &of->axis, reads)) != NULL || !*reads) {
         *reads = false;
         return status;
     }
     of->axis += of->axis < 0 ? of->input.rank : 0;
-    return read_constants(runtime, of, reads);
+    return read_constants(graph->runtime, of, reads);
 }
 
 void gops_ort_take_input(gops_ort_claim *claim, int which, const gops_ort_dequantized *of)
@@ -90,8 +91,8 @@ int32_t gops_ort_only_zero_point(const gops_ort_dequantized *of)
                                      : 0;
 }
 
-ort_status *gops_ort_claim_quantize(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_claim *claim, bool *serves)
+ort_status *gops_ort_claim_quantize(const gops_ort_graph *graph, gops_ort_claim *claim,
+                                    bool *serves)
 {
     gops_quantization *quantization = &claim->operation.quantization;
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
@@ -105,11 +106,13 @@ ort_status *gops_ort_claim_quantize(const gops_ort_runtime *runtime, const gops_
     if (!*serves) {
         return NULL;
     }
-    if ((status = read_attributes(runtime, node, &axis, serves)) != NULL || !*serves ||
-        (status = gops_ort_value_tensor(runtime, node->outputs[0], &output, &known)) != NULL ||
-        (status = gops_ort_read_scalars(
-             runtime, node->inputs[1], node->input_count > 2 ? node->inputs[2] : NULL, output.type,
-             &quantization->output_scale, &quantization->output_zero_point, serves)) != NULL) {
+    if ((status = read_attributes(graph->runtime, node, &axis, serves)) != NULL || !*serves ||
+        (status = gops_ort_value_tensor(graph->runtime, node->outputs[0], &output, &known)) !=
+            NULL ||
+        (status = gops_ort_read_scalars(graph->runtime, node->inputs[1],
+                                        node->input_count > 2 ? node->inputs[2] : NULL, output.type,
+                                        &quantization->output_scale,
+                                        &quantization->output_zero_point, serves)) != NULL) {
         return status;
     }
     *serves = *serves && gops_ort_is_8_bit(output.type);

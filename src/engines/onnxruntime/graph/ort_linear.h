@@ -14,9 +14,9 @@ typedef struct gops_ort_dequantized {
 
 /* Reads the DequantizeLinear to f32 that writes the value for `reader` alone; its scales and zero
  * points are constants. *reads is false if there is none. */
-ort_status *gops_ort_read_dequantized(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                      const char *value, const gops_ort_node *reader,
-                                      gops_ort_dequantized *of, bool *reads);
+ort_status *gops_ort_read_dequantized(const gops_ort_graph *graph, const char *value,
+                                      const gops_ort_node *reader, gops_ort_dequantized *of,
+                                      bool *reads);
 
 /* Whether it has 8-bit integers with one scale. */
 bool gops_ort_has_one_scale(const gops_ort_dequantized *of);
@@ -29,8 +29,8 @@ void gops_ort_take_input(gops_ort_claim *claim, int which, const gops_ort_dequan
 
 /* Claims the QuantizeLinear that is the only reader of the claim's output, with a constant scale and
  * zero point and an 8-bit output: these become the claim's. */
-ort_status *gops_ort_claim_quantize(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_claim *claim, bool *serves);
+ort_status *gops_ort_claim_quantize(const gops_ort_graph *graph, gops_ort_claim *claim,
+                                    bool *serves);
 
 /* Removes a Relu or Clip whose bounds are beyond what the output's type holds. Of these the runtime
  * makes QLinearConv and QLinearAdd, so that the bits must be those without an activation. */

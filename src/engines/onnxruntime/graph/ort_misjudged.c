@@ -116,22 +116,21 @@ static ort_status *reads_outer(const gops_ort_runtime *runtime, const gops_ort_n
     return status;
 }
 
-ort_status *gops_ort_misjudges(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                               bool *does)
+ort_status *gops_ort_misjudges(const gops_ort_graph *graph, bool *does)
 {
     ort_status *status = NULL;
     *does = false;
     for (size_t i = 0; status == NULL && i < graph->node_count && !*does; i++) {
         const gops_ort_node *node = &graph->nodes[i];
         if (strstr(node->type, "Pool") != NULL && node->input_count > 0 && node->output_count > 0) {
-            status = misjudges_pool(runtime, node, does);
+            status = misjudges_pool(graph->runtime, node, does);
         } else if (strcmp(node->type, "ConvTranspose") == 0) {
-            status = misjudges_deconv(runtime, node, does);
+            status = misjudges_deconv(graph->runtime, node, does);
         } else if (strcmp(node->type, "Resize") == 0 || strcmp(node->type, "Upsample") == 0) {
-            status = misjudges_resize(runtime, node, does);
+            status = misjudges_resize(graph->runtime, node, does);
         }
         if (status == NULL && !*does) {
-            status = reads_outer(runtime, node, does);
+            status = reads_outer(graph->runtime, node, does);
         }
     }
     return status;

@@ -20,15 +20,14 @@ const char *gops_ort_plain_type(const gops_ort_node *node)
 }
 
 /* Between DequantizeLinear and QuantizeLinear, which become part of the claim. */
-static ort_status *read_between(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                gops_ort_claim *claim, gops_ort_operands *of, bool *reads)
+static ort_status *read_between(const gops_ort_graph *graph, gops_ort_claim *claim,
+                                gops_ort_operands *of, bool *reads)
 {
     const gops_ort_node *node = claim->nodes[0];
     gops_ort_dequantized read;
     ort_status *status = NULL;
     for (size_t i = 0; i < of->count && status == NULL && *reads; i++) {
-        status =
-            gops_ort_read_dequantized(runtime, graph, node->input_names[i], node, &read, reads);
+        status = gops_ort_read_dequantized(graph, node->input_names[i], node, &read, reads);
         *reads = *reads && gops_ort_has_one_scale(&read);
         if (status == NULL && *reads) {
             of->items[i] =
@@ -36,12 +35,11 @@ static ort_status *read_between(const gops_ort_runtime *runtime, const gops_ort_
                                    read.node->inputs[0],
                                    {gops_ort_only_scale(&read), gops_ort_only_zero_point(&read)}};
             claim->nodes[claim->node_count++] = read.node;
-            status =
-                gops_ort_serve_writer(runtime, graph, of->items[i].name, read.input.type, reads);
+            status = gops_ort_serve_writer(graph, of->items[i].name, read.input.type, reads);
         }
     }
     if (status == NULL && *reads) {
-        status = gops_ort_claim_quantize(runtime, graph, claim, reads);
+        status = gops_ort_claim_quantize(graph, claim, reads);
     }
     if (status == NULL && *reads) {
         const gops_quantization *quantization = &claim->operation.quantization;
@@ -49,8 +47,7 @@ static ort_status *read_between(const gops_ort_runtime *runtime, const gops_ort_
             (gops_ort_operand){claim->output,
                                claim->nodes[claim->node_count - 1]->outputs[0],
                                {quantization->output_scale, quantization->output_zero_point}};
-        status = gops_ort_serve_readers(runtime, graph, claim->output, claim->operation.output_type,
-                                        reads);
+        status = gops_ort_serve_readers(graph, claim->output, claim->operation.output_type, reads);
     }
     claim->operation = (gops_ort_operation){.groups = 1}; /* it is no convolution */
     return status;
@@ -88,9 +85,8 @@ static ort_status *read_qlinear(const gops_ort_runtime *runtime, const gops_ort_
     return status;
 }
 
-ort_status *gops_ort_read_operands(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                   size_t count, gops_ort_claim *claim, gops_ort_operands *operands,
-                                   bool *reads)
+ort_status *gops_ort_read_operands(const gops_ort_graph *graph, size_t count, gops_ort_claim *claim,
+                                   gops_ort_operands *operands, bool *reads)
 {
     const gops_ort_node *node = claim->nodes[0];
     operands->count = count;
@@ -98,8 +94,8 @@ ort_status *gops_ort_read_operands(const gops_ort_runtime *runtime, const gops_o
         count > 0 && node->output_count == 1 &&
         (count <= GOPS_ORT_MAX_OPERANDS || is_qlinear(node)); /* its inputs are counted below */
     return !*reads            ? NULL
-           : is_qlinear(node) ? read_qlinear(runtime, node, operands, reads)
-                              : read_between(runtime, graph, claim, operands, reads);
+           : is_qlinear(node) ? read_qlinear(graph->runtime, node, operands, reads)
+                              : read_between(graph, claim, operands, reads);
 }
 
 uint8_t gops_ort_code_of(float number, gops_type type, const gops_ort_linear *to)

@@ -31,9 +31,8 @@ const char *gops_ort_plain_type(const gops_ort_node *node);
 /* Reads the first `count` inputs of nodes[0] of a claim, and what it writes; all have constant scales. Nodes that
  * become part of it are added to the claim, whose output is then that of integers. *reads is false if it is none of
  * these; the claim is then not to be used. */
-ort_status *gops_ort_read_operands(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                   size_t count, gops_ort_claim *claim, gops_ort_operands *operands,
-                                   bool *reads);
+ort_status *gops_ort_read_operands(const gops_ort_graph *graph, size_t count, gops_ort_claim *claim,
+                                   gops_ort_operands *operands, bool *reads);
 
 /* The bits of the integer of that type that QuantizeLinear makes of a number. */
 uint8_t gops_ort_code_of(float number, gops_type type, const gops_ort_linear *to);

@@ -77,34 +77,30 @@ ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_
 
 /* Reads the node and adds the nodes around it: for a convolution of floats an Add of a tensor of the
  * same shape and an activation, in this order or the other; else what ort_quantized.h says. */
-ort_status *gops_ort_claim_start(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                 gops_ort_node *node, gops_ort_claim *claim, bool *serves);
+ort_status *gops_ort_claim_start(const gops_ort_graph *graph, gops_ort_node *node,
+                                 gops_ort_claim *claim, bool *serves);
 
 /* Adds what follows a claim that is not quantized and nothing else reads. */
-ort_status *gops_ort_add_post_ops(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  gops_ort_claim *claim);
+ort_status *gops_ort_add_post_ops(const gops_ort_graph *graph, gops_ort_claim *claim);
 
 /* Adds a node whose output becomes the claim's. */
 void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node);
 
 /* Whether the node is an Add that is the only reader of the claim's output, and its other operand is
  * known to have the same shape; *other is that operand's place. A residual is not broadcast. */
-ort_status *gops_ort_is_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                 const gops_ort_claim *claim, const gops_ort_node *node,
-                                 size_t *other, bool *is);
+ort_status *gops_ort_is_residual(const gops_ort_graph *graph, const gops_ort_claim *claim,
+                                 const gops_ort_node *node, size_t *other, bool *is);
 
 /* Whether the model gives types and shapes of both, and these are the same. */
 ort_status *gops_ort_infos_are_alike(const gops_ort_runtime *runtime, const ort_value_info *one,
                                      const ort_value_info *other, bool *is);
 
 /* Claims an activation that is the only reader of the claim's output. */
-ort_status *gops_ort_add_activation(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_claim *claim);
+ort_status *gops_ort_add_activation(const gops_ort_graph *graph, gops_ort_claim *claim);
 
 /* Claims 0.5 x (1 + erf(x / sqrt 2)) of the claim's output x, which has no operator of its own before
  * version 20 and is written as Div, Erf, Add and two Mul. */
-ort_status *gops_ort_add_gelu(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              gops_ort_claim *claim);
+ort_status *gops_ort_add_gelu(const gops_ort_graph *graph, gops_ort_claim *claim);
 
 /* The descriptor of a convolution's filter from its dimensions in ONNX, where groups and channels
  * of a group are one axis; the bytes are the same. False if the dimensions do not fit the

@@ -40,13 +40,12 @@ static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_o
     return from.status;
 }
 
-static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                           gops_ort_pool *pool, bool *serves)
+static ort_status *add_qdq(const gops_ort_graph *graph, gops_ort_pool *pool, bool *serves)
 {
     const gops_ort_node *node = pool->nodes[0];
     gops_ort_dequantized data;
     ort_status *status =
-        gops_ort_read_dequantized(runtime, graph, node->input_names[0], node, &data, serves);
+        gops_ort_read_dequantized(graph, node->input_names[0], node, &data, serves);
     const float most = 255; /* the largest difference from a zero point */
     if (status != NULL || !*serves || !gops_ort_has_one_scale(&data) ||
         !isfinite(gops_ort_only_scale(&data) * most)) {
@@ -55,7 +54,7 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
     }
     gops_ort_claim undone = {.output = node->output_names[0]};
     const gops_ort_operation *by = &undone.operation;
-    status = gops_ort_claim_quantize(runtime, graph, &undone, serves);
+    status = gops_ort_claim_quantize(graph, &undone, serves);
     *serves = *serves && status == NULL && by->output_type == data.input.type &&
               by->quantization.output_scale == gops_ort_only_scale(&data) &&
               by->quantization.output_zero_point == gops_ort_only_zero_point(&data);
@@ -66,16 +65,16 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
         pool->input = data.node->input_names[0];
         pool->info = data.node->inputs[0];
         pool->output = undone.output;
-        status = gops_ort_serve_writer(runtime, graph, pool->input, pool->type, serves);
+        status = gops_ort_serve_writer(graph, pool->input, pool->type, serves);
         if (status == NULL) {
-            status = gops_ort_serve_readers(runtime, graph, pool->output, pool->type, serves);
+            status = gops_ort_serve_readers(graph, pool->output, pool->type, serves);
         }
     }
     return status;
 }
 
-ort_status *gops_ort_pool_claim(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                gops_ort_node *node, gops_ort_pool *pool, bool *serves)
+ort_status *gops_ort_pool_claim(const gops_ort_graph *graph, gops_ort_node *node,
+                                gops_ort_pool *pool, bool *serves)
 {
     gops_tensor data;
     bool known;
@@ -84,7 +83,7 @@ ort_status *gops_ort_pool_claim(const gops_ort_runtime *runtime, const gops_ort_
     if (!*serves) {
         return NULL;
     }
-    ort_status *status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
+    ort_status *status = gops_ort_value_tensor(graph->runtime, node->inputs[0], &data, &known);
     *pool = (gops_ort_pool){.nodes = {node},
                             .node_count = 1,
                             .input = node->input_names[0],
@@ -98,9 +97,9 @@ ort_status *gops_ort_pool_claim(const gops_ort_runtime *runtime, const gops_ort_
     for (int axis = Y; axis <= X; axis++) {
         pool->in[axis] = data.dims[2 + axis];
     }
-    status = read_attributes(runtime, node, pool, serves);
+    status = read_attributes(graph->runtime, node, pool, serves);
     if (status == NULL && *serves && data.type == GOPS_F32) {
-        return add_qdq(runtime, graph, pool, serves);
+        return add_qdq(graph, pool, serves);
     }
     *serves = *serves && gops_ort_is_8_bit(data.type);
     return status;

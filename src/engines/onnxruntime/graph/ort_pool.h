@@ -24,7 +24,7 @@ typedef struct gops_ort_pool {
 } gops_ort_pool;
 
 /* Reads the node, and those around it; *serves is false if it is no such pool. */
-ort_status *gops_ort_pool_claim(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                gops_ort_node *node, gops_ort_pool *pool, bool *serves);
+ort_status *gops_ort_pool_claim(const gops_ort_graph *graph, gops_ort_node *node,
+                                gops_ort_pool *pool, bool *serves);
 
 #endif

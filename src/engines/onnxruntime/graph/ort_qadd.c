@@ -48,9 +48,8 @@ static ort_status *is_more_than_one(const gops_ort_runtime *runtime, const ort_v
 }
 
 /* The DequantizeLinear of the convolution's output, as *of; *node is the Add behind it. */
-static ort_status *find_add(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                            const gops_ort_claim *claim, gops_ort_node **node,
-                            gops_ort_dequantized *of, bool *finds)
+static ort_status *find_add(const gops_ort_graph *graph, const gops_ort_claim *claim,
+                            gops_ort_node **node, gops_ort_dequantized *of, bool *finds)
 {
     const gops_ort_node *reader = gops_ort_only_reader(graph, claim->output);
     *finds = false;
@@ -63,29 +62,28 @@ static ort_status *find_add(const gops_ort_runtime *runtime, const gops_ort_grap
         return NULL;
     }
     ort_status *status =
-        gops_ort_read_dequantized(runtime, graph, reader->output_names[0], *node, of, finds);
+        gops_ort_read_dequantized(graph, reader->output_names[0], *node, of, finds);
     *finds = *finds && gops_ort_has_one_scale(of) &&
              is_output(claim, gops_ort_only_scale(of), gops_ort_only_zero_point(of));
     return status;
 }
 
 /* DequantizeLinear of both, Add, an activation that changes nothing, and QuantizeLinear. */
-static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                           gops_ort_claim *claim, bool *serves)
+static ort_status *add_qdq(const gops_ort_graph *graph, gops_ort_claim *claim, bool *serves)
 {
     const gops_type type = claim->operation.output_type;
     gops_ort_dequantized mine, added;
     gops_ort_node *node;
     size_t other;
-    ort_status *status = find_add(runtime, graph, claim, &node, &mine, serves);
+    ort_status *status = find_add(graph, claim, &node, &mine, serves);
     if (status != NULL || !*serves) {
         return status;
     }
     gops_ort_claim_add(claim, mine.node);
-    if ((status = gops_ort_is_residual(runtime, graph, claim, node, &other, serves)) != NULL ||
-        !*serves || (status = is_more_than_one(runtime, node->inputs[other], serves)) != NULL ||
+    if ((status = gops_ort_is_residual(graph, claim, node, &other, serves)) != NULL || !*serves ||
+        (status = is_more_than_one(graph->runtime, node->inputs[other], serves)) != NULL ||
         !*serves ||
-        (status = gops_ort_read_dequantized(runtime, graph, node->input_names[other], node, &added,
+        (status = gops_ort_read_dequantized(graph, node->input_names[other], node, &added,
                                             serves)) != NULL) {
         return status;
     }
@@ -98,8 +96,8 @@ static ort_status *add_qdq(const gops_ort_runtime *runtime, const gops_ort_graph
     claim->operation.quantization.residual_zero_point = gops_ort_only_zero_point(&added);
     gops_ort_take_input(claim, GOPS_ORT_RESIDUAL, &added);
     gops_ort_claim_add(claim, node);
-    if ((status = gops_ort_add_activation(runtime, graph, claim)) != NULL ||
-        (status = gops_ort_claim_quantize(runtime, graph, claim, serves)) != NULL || !*serves) {
+    if ((status = gops_ort_add_activation(graph, claim)) != NULL ||
+        (status = gops_ort_claim_quantize(graph, claim, serves)) != NULL || !*serves) {
         return status;
     }
     gops_ort_drop_redundant_activation(&claim->operation);
@@ -119,8 +117,7 @@ static ort_status *read_operand(const gops_ort_runtime *runtime, const gops_ort_
                                  type, scale, zero_point, reads);
 }
 
-static ort_status *add_qlinear(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                               gops_ort_claim *claim, bool *serves)
+static ort_status *add_qlinear(const gops_ort_graph *graph, gops_ort_claim *claim, bool *serves)
 {
     gops_quantization *quantization = &claim->operation.quantization;
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
@@ -136,20 +133,21 @@ static ort_status *add_qlinear(const gops_ort_runtime *runtime, const gops_ort_g
     }
     const size_t mine = strcmp(node->input_names[0], claim->output) == 0 ? 0 : OPERAND;
     const size_t other = OPERAND - mine;
-    if ((status = gops_ort_infos_are_alike(runtime, node->inputs[mine], node->inputs[other],
+    if ((status = gops_ort_infos_are_alike(graph->runtime, node->inputs[mine], node->inputs[other],
                                            serves)) != NULL ||
-        (status = is_more_than_one(runtime, node->inputs[other], &more)) != NULL ||
+        (status = is_more_than_one(graph->runtime, node->inputs[other], &more)) != NULL ||
         !(*serves = *serves && more) ||
-        (status = read_operand(runtime, node, mine, type, &scale, &zero_point, serves)) != NULL ||
+        (status = read_operand(graph->runtime, node, mine, type, &scale, &zero_point, serves)) !=
+            NULL ||
         !(*serves = *serves && is_output(claim, scale, zero_point))) {
         return status;
     }
     start_sum(claim, other == 0);
-    if ((status = read_operand(runtime, node, other, type, &quantization->residual_scale,
+    if ((status = read_operand(graph->runtime, node, other, type, &quantization->residual_scale,
                                &quantization->residual_zero_point, serves)) != NULL ||
         !*serves ||
         (status = gops_ort_read_scalars(
-             runtime, node->inputs[OUTPUT_SCALE], node->inputs[OUTPUT_ZERO], type,
+             graph->runtime, node->inputs[OUTPUT_SCALE], node->inputs[OUTPUT_ZERO], type,
              &quantization->output_scale, &quantization->output_zero_point, serves)) != NULL) {
         return status;
     }
@@ -160,8 +158,7 @@ static ort_status *add_qlinear(const gops_ort_runtime *runtime, const gops_ort_g
     return NULL;
 }
 
-ort_status *gops_ort_claim_sum(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                               gops_ort_claim *claim)
+ort_status *gops_ort_claim_sum(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     const gops_ort_operation *operation = &claim->operation;
     gops_ort_claim made = *claim;
@@ -171,10 +168,10 @@ ort_status *gops_ort_claim_sum(const gops_ort_runtime *runtime, const gops_ort_g
         claim->inputs[GOPS_ORT_RESIDUAL] != NULL || claim->inputs[GOPS_ORT_OUTPUT_SCALE] != NULL) {
         return NULL;
     }
-    ort_status *status = add_qlinear(runtime, graph, &made, &serves);
+    ort_status *status = add_qlinear(graph, &made, &serves);
     if (status == NULL && !serves) {
         made = *claim;
-        status = add_qdq(runtime, graph, &made, &serves);
+        status = add_qdq(graph, &made, &serves);
     }
     if (status == NULL && serves && gops_ort_scales_serve(&made)) {
         *claim = made;

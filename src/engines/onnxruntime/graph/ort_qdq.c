@@ -6,11 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-static ort_status *claim_data(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              gops_ort_claim *claim, bool *serves)
+static ort_status *claim_data(const gops_ort_graph *graph, gops_ort_claim *claim, bool *serves)
 {
     gops_ort_dequantized data;
-    ort_status *status = gops_ort_read_dequantized(runtime, graph, claim->inputs[GOPS_ORT_DATA],
+    ort_status *status = gops_ort_read_dequantized(graph, claim->inputs[GOPS_ORT_DATA],
                                                    claim->nodes[0], &data, serves);
     *serves = *serves && gops_ort_has_one_scale(&data);
     if (*serves) {
@@ -22,12 +21,11 @@ static ort_status *claim_data(const gops_ort_runtime *runtime, const gops_ort_gr
 }
 
 /* Constant weights, with scales for the axis of output channels. */
-static ort_status *claim_filter(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                gops_ort_claim *claim, bool *serves)
+static ort_status *claim_filter(const gops_ort_graph *graph, gops_ort_claim *claim, bool *serves)
 {
     const int32_t axis = claim->operation.kind == GOPS_ORT_DECONV ? 1 : 0;
     gops_ort_dequantized filter;
-    ort_status *status = gops_ort_read_dequantized(runtime, graph, claim->inputs[GOPS_ORT_FILTER],
+    ort_status *status = gops_ort_read_dequantized(graph, claim->inputs[GOPS_ORT_FILTER],
                                                    claim->nodes[0], &filter, serves);
     *serves = *serves && gops_ort_is_8_bit(filter.input.type) && filter.input.rank > axis &&
               (filter.scales.count == 1 ||
@@ -38,7 +36,7 @@ static ort_status *claim_filter(const gops_ort_runtime *runtime, const gops_ort_
     claim->filter_scales = filter.scales;
     claim->filter_zero_points = filter.zero_points;
     gops_ort_take_input(claim, GOPS_ORT_FILTER, &filter);
-    return runtime->api->is_constant_initializer(claim->infos[GOPS_ORT_FILTER], serves);
+    return graph->runtime->api->is_constant_initializer(claim->infos[GOPS_ORT_FILTER], serves);
 }
 
 /* The scale of the sums of a channel; a transposed convolution's groups share those of theirs. */
@@ -81,8 +79,7 @@ static bool is_real_bias(const gops_ort_claim *claim, int64_t channels)
     return is;
 }
 
-static ort_status *claim_bias(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              gops_ort_claim *claim, bool *serves)
+static ort_status *claim_bias(const gops_ort_graph *graph, gops_ort_claim *claim, bool *serves)
 {
     gops_tensor weights, filter;
     gops_ort_dequantized bias;
@@ -91,21 +88,21 @@ static ort_status *claim_bias(const gops_ort_runtime *runtime, const gops_ort_gr
         return NULL;
     }
     ort_status *status =
-        gops_ort_value_tensor(runtime, claim->infos[GOPS_ORT_FILTER], &weights, &known);
+        gops_ort_value_tensor(graph->runtime, claim->infos[GOPS_ORT_FILTER], &weights, &known);
     *serves = status == NULL && gops_ort_filter_tensor(&claim->operation, &weights, &filter);
     if (!*serves) {
         return status;
     }
     const int64_t channels = gops_ort_channels(&claim->operation, &filter);
-    status =
-        gops_ort_read_constant(runtime, claim->infos[GOPS_ORT_BIAS], &claim->real_bias, serves);
+    status = gops_ort_read_constant(graph->runtime, claim->infos[GOPS_ORT_BIAS], &claim->real_bias,
+                                    serves);
     if (status != NULL || *serves) {
         *serves = *serves && is_real_bias(claim, channels);
         claim->inputs[GOPS_ORT_BIAS] = NULL;
         return status;
     }
-    status = gops_ort_read_dequantized(runtime, graph, claim->inputs[GOPS_ORT_BIAS],
-                                       claim->nodes[0], &bias, serves);
+    status = gops_ort_read_dequantized(graph, claim->inputs[GOPS_ORT_BIAS], claim->nodes[0], &bias,
+                                       serves);
     *serves = *serves && is_bias(claim, &bias, channels);
     if (*serves) {
         gops_ort_take_input(claim, GOPS_ORT_BIAS, &bias);
@@ -114,19 +111,17 @@ static ort_status *claim_bias(const gops_ort_runtime *runtime, const gops_ort_gr
 }
 
 /* An Add of a dequantized tensor; without an Add there is nothing to do. */
-static ort_status *claim_residual(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  gops_ort_claim *claim, bool *serves)
+static ort_status *claim_residual(const gops_ort_graph *graph, gops_ort_claim *claim, bool *serves)
 {
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
     gops_ort_dequantized added;
     size_t other;
     bool is;
-    ort_status *status = gops_ort_is_residual(runtime, graph, claim, node, &other, &is);
+    ort_status *status = gops_ort_is_residual(graph, claim, node, &other, &is);
     if (status != NULL || !is) {
         return status;
     }
-    status =
-        gops_ort_read_dequantized(runtime, graph, node->input_names[other], node, &added, serves);
+    status = gops_ort_read_dequantized(graph, node->input_names[other], node, &added, serves);
     *serves = *serves && gops_ort_has_one_scale(&added);
     if (*serves) {
         claim->operation.quantization.residual_scale = gops_ort_only_scale(&added);
@@ -154,8 +149,8 @@ static ort_status *are_numbers(const gops_ort_runtime *runtime, const gops_ort_n
 }
 
 /* Likewise, of those around a node. */
-static ort_status *are_numbers_around(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                      const gops_ort_node *node, bool *are)
+static ort_status *are_numbers_around(const gops_ort_graph *graph, const gops_ort_node *node,
+                                      bool *are)
 {
     ort_status *status = NULL;
     size_t count;
@@ -163,12 +158,12 @@ static ort_status *are_numbers_around(const gops_ort_runtime *runtime, const gop
     for (size_t i = 0; i < node->input_count && status == NULL; i++) {
         const gops_ort_node *writer = gops_ort_writer(graph, node->input_names[i]);
         if (writer != NULL && strcmp(writer->type, "DequantizeLinear") == 0) {
-            status = are_numbers(runtime, writer, are);
+            status = are_numbers(graph->runtime, writer, are);
         }
     }
     for (size_t i = 0; i < count && status == NULL; i++) {
         if (uses[i].reader != NULL && strcmp(uses[i].reader->type, "QuantizeLinear") == 0) {
-            status = are_numbers(runtime, uses[i].reader, are);
+            status = are_numbers(graph->runtime, uses[i].reader, are);
         }
     }
     return status;
@@ -180,8 +175,8 @@ static bool becomes_one(const gops_ort_node *node)
            strcmp(node->type, "AveragePool") == 0;
 }
 
-ort_status *gops_ort_serve_readers(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                   const char *value, gops_type type, bool *serves)
+ort_status *gops_ort_serve_readers(const gops_ort_graph *graph, const char *value, gops_type type,
+                                   bool *serves)
 {
     ort_status *status = NULL;
     size_t count, next_count;
@@ -194,15 +189,15 @@ ort_status *gops_ort_serve_readers(const gops_ort_runtime *runtime, const gops_o
         const gops_ort_use *next = gops_ort_uses(graph, reader->output_names[0], &next_count);
         for (size_t k = 0; k < next_count && status == NULL; k++) {
             if (next[k].reader != NULL && becomes_one(next[k].reader)) {
-                status = are_numbers_around(runtime, graph, next[k].reader, serves);
+                status = are_numbers_around(graph, next[k].reader, serves);
             }
         }
     }
     return status;
 }
 
-ort_status *gops_ort_serve_writer(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  const char *value, gops_type type, bool *serves)
+ort_status *gops_ort_serve_writer(const gops_ort_graph *graph, const char *value, gops_type type,
+                                  bool *serves)
 {
     const gops_ort_node *writer = type == GOPS_I8 ? gops_ort_writer(graph, value) : NULL;
     if (writer == NULL || strcmp(writer->type, "QuantizeLinear") != 0) {
@@ -210,24 +205,23 @@ ort_status *gops_ort_serve_writer(const gops_ort_runtime *runtime, const gops_or
     }
     writer = gops_ort_writer(graph, writer->input_names[0]);
     return writer != NULL && !writer->claimed && becomes_one(writer)
-               ? are_numbers_around(runtime, graph, writer, serves)
+               ? are_numbers_around(graph, writer, serves)
                : NULL;
 }
 
-ort_status *gops_ort_claim_qdq(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                               gops_ort_claim *claim)
+ort_status *gops_ort_claim_qdq(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     gops_ort_claim made = *claim;
     ort_status *status = NULL;
     made.operation.quantization = (gops_quantization){.size = sizeof(gops_quantization)};
     bool serves =
         claim->operation.kind != GOPS_ORT_NORM && claim->operation.types[GOPS_ORT_DATA] == GOPS_F32;
-    if (!serves || (status = claim_data(runtime, graph, &made, &serves)) != NULL || !serves ||
-        (status = claim_filter(runtime, graph, &made, &serves)) != NULL || !serves ||
-        (status = claim_bias(runtime, graph, &made, &serves)) != NULL || !serves ||
-        (status = claim_residual(runtime, graph, &made, &serves)) != NULL || !serves ||
-        (status = gops_ort_add_activation(runtime, graph, &made)) != NULL ||
-        (status = gops_ort_claim_quantize(runtime, graph, &made, &serves)) != NULL || !serves) {
+    if (!serves || (status = claim_data(graph, &made, &serves)) != NULL || !serves ||
+        (status = claim_filter(graph, &made, &serves)) != NULL || !serves ||
+        (status = claim_bias(graph, &made, &serves)) != NULL || !serves ||
+        (status = claim_residual(graph, &made, &serves)) != NULL || !serves ||
+        (status = gops_ort_add_activation(graph, &made)) != NULL ||
+        (status = gops_ort_claim_quantize(graph, &made, &serves)) != NULL || !serves) {
         return status;
     }
     gops_ort_drop_redundant_activation(&made.operation);

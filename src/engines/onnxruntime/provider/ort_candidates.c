@@ -30,19 +30,19 @@ static ort_status *are_readable(const gops_ort_runtime *runtime, const gops_ort_
     return status;
 }
 
-ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_node *node, gops_ort_candidate *found, bool *serves)
+ort_status *gops_ort_candidate_read(const gops_ort_graph *graph, gops_ort_node *node,
+                                    gops_ort_candidate *found, bool *serves)
 {
-    ort_status *status = gops_ort_claim_start(runtime, graph, node, &found->claim, serves);
+    ort_status *status = gops_ort_claim_start(graph, node, &found->claim, serves);
     found->is_pool = false;
     found->nodes = found->claim.nodes;
     found->node_count = found->claim.node_count;
     found->next = NULL;
     if (status != NULL || *serves) {
         *serves = *serves && !is_dead(graph, found->claim.output);
-        return status != NULL ? status : are_readable(runtime, &found->claim, serves);
+        return status != NULL ? status : are_readable(graph->runtime, &found->claim, serves);
     }
-    status = gops_ort_pool_claim(runtime, graph, node, &found->pool, serves);
+    status = gops_ort_pool_claim(graph, node, &found->pool, serves);
     *serves = *serves && !is_dead(graph, found->pool.output);
     if (*serves) {
         found->is_pool = true;
@@ -70,8 +70,8 @@ static ort_status *append(const gops_ort_runtime *runtime, const gops_ort_candid
     return NULL;
 }
 
-ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, gops_ort_graph *graph,
-                                     gops_ort_members *members, gops_ort_candidate **alone)
+ort_status *gops_ort_candidates_read(gops_ort_graph *graph, gops_ort_members *members,
+                                     gops_ort_candidate **alone)
 {
     const bool has_members = !graph->misjudged;
     ort_status *status = NULL;
@@ -80,29 +80,28 @@ ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, gops_ort_g
         gops_ort_candidate found;
         bool serves = false;
         if (!graph->nodes[i].claimed) {
-            status = gops_ort_candidate_read(runtime, graph, &graph->nodes[i], &found, &serves);
+            status = gops_ort_candidate_read(graph, &graph->nodes[i], &found, &serves);
         }
         if (serves && found.is_pool && graph->misjudged) {
             serves = false; /* its call takes no other shape */
         }
         if (status == NULL && serves && has_members) {
-            status = found.is_pool
-                         ? gops_ort_member_of_pool(runtime, graph, &found.pool, &member)
-                         : gops_ort_member_of_claim(runtime, graph, &found.claim, &member);
+            status = found.is_pool ? gops_ort_member_of_pool(graph, &found.pool, &member)
+                                   : gops_ort_member_of_claim(graph, &found.claim, &member);
         }
         if (status != NULL || !serves) {
             continue;
         }
         if (member != NULL) {
-            status = gops_ort_members_add(runtime, members, member);
+            status = gops_ort_members_add(graph->runtime, members, member);
         } else if (alone != NULL) {
-            status = append(runtime, &found, &alone);
+            status = append(graph->runtime, &found, &alone);
         }
     }
     if (status == NULL && has_members) {
-        status = gops_ort_members_read(runtime, graph, members);
+        status = gops_ort_members_read(graph, members);
     }
-    return status != NULL ? status : gops_ort_members_sort(runtime, graph, members);
+    return status != NULL ? status : gops_ort_members_sort(graph, members);
 }
 
 void gops_ort_candidates_free(gops_ort_candidate *list)

@@ -16,13 +16,13 @@ typedef struct gops_ort_candidate {
 } gops_ort_candidate;
 
 /* *serves is false if the node starts none. */
-ort_status *gops_ort_candidate_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_node *node, gops_ort_candidate *found, bool *serves);
+ort_status *gops_ort_candidate_read(const gops_ort_graph *graph, gops_ort_node *node,
+                                    gops_ort_candidate *found, bool *serves);
 
 /* Reads what can be part of a region, sorted, and a list of what cannot, unless `alone` is NULL; marks the
  * nodes of all as claimed. */
-ort_status *gops_ort_candidates_read(const gops_ort_runtime *runtime, gops_ort_graph *graph,
-                                     gops_ort_members *members, gops_ort_candidate **alone);
+ort_status *gops_ort_candidates_read(gops_ort_graph *graph, gops_ort_members *members,
+                                     gops_ort_candidate **alone);
 
 void gops_ort_candidates_free(gops_ort_candidate *list);
 

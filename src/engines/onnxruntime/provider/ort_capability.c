@@ -98,7 +98,7 @@ static ort_status *drop_members(claiming *of, const gops_ort_item *items)
     }
     members->count = kept;
     ort_status *status = left > 0 ? tell(of, first, last, left, false, gain) : NULL;
-    return status != NULL ? status : gops_ort_members_sort(of->runtime, of->graph, members);
+    return status != NULL ? status : gops_ort_members_sort(of->graph, members);
 }
 
 static size_t count_alone(const claiming *of)
@@ -120,7 +120,7 @@ static ort_status *decide(claiming *of, gops_ort_item *items)
     }
     ort_status *status = weigh_alone(of, items, &count);
     if (status == NULL) {
-        status = gops_ort_choose(of->runtime, of->graph, items, count);
+        status = gops_ort_choose(of->graph, items, count);
     }
     for (size_t i = 0; i < count && status == NULL; i++) {
         gops_ort_item *item = &items[i];
@@ -166,7 +166,7 @@ static ort_status *claim_level(const claiming *of, gops_ort_member *const *membe
 
 static ort_status *claim_worthy(claiming *of)
 {
-    ort_status *status = gops_ort_candidates_read(of->runtime, of->graph, &of->members, &of->alone);
+    ort_status *status = gops_ort_candidates_read(of->graph, &of->members, &of->alone);
     if (status == NULL) {
         gops_ort_item *items = calloc(of->members.count + count_alone(of) + 1, sizeof *items);
         status = items != NULL ? decide(of, items) : no_memory(of);

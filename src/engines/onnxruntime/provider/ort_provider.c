@@ -98,7 +98,7 @@ static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_graph *
     }
     for (size_t i = 0; i < counts[0] && status == NULL; i++) {
         bool is;
-        status = gops_ort_read_operand(runtime, graph, infos[i], &tensors[i], &is);
+        status = gops_ort_read_operand(graph, infos[i], &tensors[i], &is);
         if (status == NULL && !is) {
             status = gops_ort_fail(
                 runtime, ORT_FAIL,
@@ -126,13 +126,13 @@ static ort_status *compile_graph(provider *self, gops_ort_graph *graph, const or
     ort_status *status = NULL;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         bool serves = false;
-        status = gops_ort_candidate_read(runtime, graph, &graph->nodes[i], &found, &serves);
+        status = gops_ort_candidate_read(graph, &graph->nodes[i], &found, &serves);
         if (status == NULL && serves && found.node_count == graph->node_count) {
             return make_compute(runtime, &found, fused, info);
         }
     }
     if (status == NULL) {
-        status = gops_ort_candidates_read(runtime, graph, &members, NULL);
+        status = gops_ort_candidates_read(graph, &members, NULL);
     }
     if (status == NULL && count_nodes(&members) != graph->node_count) {
         status = gops_ort_fail(runtime, ORT_FAIL,

@@ -26,7 +26,7 @@ gops_ort_node *gops_ort_chain_take(gops_ort_chain *of, const char *type, bool ei
 
 bool gops_ort_chain_is_transpose(gops_ort_chain *of, const gops_ort_node *node, bool to_last)
 {
-    gops_ort_attributes attributes = {of->runtime, node, NULL, false};
+    gops_ort_attributes attributes = {of->graph->runtime, node, NULL, false};
     gops_list order = {0};
     const int32_t rank = of->data.rank;
     gops_ort_attribute_list(&attributes, "perm", &order);
@@ -57,7 +57,7 @@ bool gops_ort_chain_read_numbers(gops_ort_chain *of, const ort_value_info *info,
 {
     bool is = false;
     if (of->status == NULL) {
-        of->status = gops_ort_read_constant(of->runtime, info, numbers, &is);
+        of->status = gops_ort_read_constant(of->graph->runtime, info, numbers, &is);
     }
     return is && numbers->tensor.type == GOPS_F32;
 }
@@ -94,7 +94,7 @@ gops_ort_member *gops_ort_chain_make(gops_ort_chain *of, gops_ort_member_kind ki
     }
     if (made == NULL || made->made == NULL) {
         gops_ort_member_free(made);
-        of->status = gops_ort_no_memory(of->runtime, "a node");
+        of->status = gops_ort_no_memory(of->graph->runtime, "a node");
         return NULL;
     }
     *of->end = made;

@@ -6,7 +6,6 @@
 #include "engines/onnxruntime/region/ort_member.h"
 
 typedef struct gops_ort_chain {
-    const gops_ort_runtime *runtime;
     const gops_ort_graph *graph;
     ort_status *status;
     gops_ort_claim claim; /* of the member that is being read */

@@ -15,11 +15,12 @@ bool gops_ort_is_closed(const gops_tensor *tensor)
 }
 
 /* Makes the tensor of a value that of one image; *has is false where the value has not the graph's batch. */
-static ort_status *take_image(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              const ort_value_info *info, gops_tensor *tensor, bool *has)
+static ort_status *take_image(const gops_ort_graph *graph, const ort_value_info *info,
+                              gops_tensor *tensor, bool *has)
 {
     const char *batch = NULL;
-    ort_status *status = graph->batch != NULL ? gops_ort_value_batch(runtime, info, &batch) : NULL;
+    ort_status *status =
+        graph->batch != NULL ? gops_ort_value_batch(graph->runtime, info, &batch) : NULL;
     *has = graph->batch == NULL ? tensor->rank > 0 && tensor->dims[0] == graph->images
                                 : batch != NULL && strcmp(batch, graph->batch) == 0;
     if (*has) {
@@ -41,41 +42,40 @@ double gops_ort_member_flops(const gops_ort_member *member)
            (double)gops_ort_elements(transposed ? &member->data : &member->output, 0);
 }
 
-ort_status *gops_ort_read_operand(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  const ort_value_info *info, gops_tensor *tensor, bool *is)
+ort_status *gops_ort_read_operand(const gops_ort_graph *graph, const ort_value_info *info,
+                                  gops_tensor *tensor, bool *is)
 {
     bool constant = true;
     *is = false;
     if (info == NULL) {
         return NULL;
     }
-    ort_status *status = runtime->api->is_constant_initializer(info, &constant);
+    ort_status *status = graph->runtime->api->is_constant_initializer(info, &constant);
     if (status == NULL && !constant) {
-        status = gops_ort_value_tensor(runtime, info, tensor, is);
+        status = gops_ort_value_tensor(graph->runtime, info, tensor, is);
     }
     if (status == NULL && *is) {
-        status = take_image(runtime, graph, info, tensor, is);
+        status = take_image(graph, info, tensor, is);
     }
     *is = *is && gops_ort_is_closed(tensor);
     return status;
 }
 
-ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              const ort_value_info *info, gops_tensor *tensor, bool *is)
+ort_status *gops_ort_read_fed(const gops_ort_graph *graph, const ort_value_info *info,
+                              gops_tensor *tensor, bool *is)
 {
-    ort_status *status = gops_ort_read_operand(runtime, graph, info, tensor, is);
+    ort_status *status = gops_ort_read_operand(graph, info, tensor, is);
     *is = *is && tensor->type == GOPS_F32;
     return status;
 }
 
 /* What the claim reads at each call: of f32, or quantized. */
-static ort_status *read_input(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              const gops_ort_claim *claim, int which, gops_tensor *tensor,
-                              bool *serves)
+static ort_status *read_input(const gops_ort_graph *graph, const gops_ort_claim *claim, int which,
+                              gops_tensor *tensor, bool *serves)
 {
     const gops_type type =
         gops_ort_is_quantized(&claim->operation) ? claim->operation.types[which] : GOPS_F32;
-    ort_status *status = gops_ort_read_operand(runtime, graph, claim->infos[which], tensor, serves);
+    ort_status *status = gops_ort_read_operand(graph, claim->infos[which], tensor, serves);
     *serves = *serves && tensor->type == type;
     return status;
 }
@@ -149,8 +149,8 @@ static bool set_weights(gops_ort_member *made, const gops_ort_constant *weights,
     return gops_ort_is_closed(&made->output);
 }
 
-ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                     const gops_ort_claim *claim, gops_ort_member **member)
+ort_status *gops_ort_member_of_claim(const gops_ort_graph *graph, const gops_ort_claim *claim,
+                                     gops_ort_member **member)
 {
     gops_ort_constant weights, biases;
     gops_tensor data, residual;
@@ -161,26 +161,26 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
             return NULL;
         }
     }
-    ort_status *status = read_input(runtime, graph, claim, GOPS_ORT_DATA, &data, &serves);
+    ort_status *status = read_input(graph, claim, GOPS_ORT_DATA, &data, &serves);
     if (status == NULL && serves && claim->inputs[GOPS_ORT_RESIDUAL] != NULL) {
-        status = read_input(runtime, graph, claim, GOPS_ORT_RESIDUAL, &residual, &serves);
+        status = read_input(graph, claim, GOPS_ORT_RESIDUAL, &residual, &serves);
     }
     if (status == NULL && serves) {
-        status = read_weights(runtime, claim, &weights, &biases, &serves);
+        status = read_weights(graph->runtime, claim, &weights, &biases, &serves);
     }
     if (status != NULL || !serves) {
         return status;
     }
     gops_ort_member *made = gops_ort_member_make(GOPS_ORT_PLAN, claim, &data);
     if (made == NULL) {
-        return gops_ort_no_memory(runtime, "a node");
+        return gops_ort_no_memory(graph->runtime, "a node");
     }
     made->stands_alone = true;
     if (claim->operation.kind == GOPS_ORT_NORM) {
         made->made = malloc((size_t)data.dims[1] * 2 * sizeof *made->made);
         if (made->made == NULL) {
             gops_ort_member_free(made);
-            return gops_ort_no_memory(runtime, "a node's constants");
+            return gops_ort_no_memory(graph->runtime, "a node's constants");
         }
     }
     if (set_weights(made, &weights, &biases)) {
@@ -191,8 +191,8 @@ ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops
     return NULL;
 }
 
-ort_status *gops_ort_member_of_pool(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    const gops_ort_pool *pool, gops_ort_member **member)
+ort_status *gops_ort_member_of_pool(const gops_ort_graph *graph, const gops_ort_pool *pool,
+                                    gops_ort_member **member)
 {
     gops_ort_claim claim = {.node_count = pool->node_count,
                             .inputs = {[GOPS_ORT_DATA] = pool->input},
@@ -200,14 +200,14 @@ ort_status *gops_ort_member_of_pool(const gops_ort_runtime *runtime, const gops_
     gops_tensor data;
     bool serves;
     *member = NULL;
-    ort_status *status = gops_ort_read_operand(runtime, graph, pool->info, &data, &serves);
+    ort_status *status = gops_ort_read_operand(graph, pool->info, &data, &serves);
     if (status != NULL || !serves) {
         return status;
     }
     memcpy(claim.nodes, pool->nodes, pool->node_count * sizeof(void *));
     gops_ort_member *made = gops_ort_member_make(GOPS_ORT_MAX_POOL, &claim, &data);
     if (made == NULL) {
-        return gops_ort_no_memory(runtime, "a node");
+        return gops_ort_no_memory(graph->runtime, "a node");
     }
     made->stands_alone = true;
     made->window = pool->window;
@@ -246,7 +246,7 @@ ort_status *gops_ort_member_make_depthwise(gops_ort_reading *from, int64_t taps,
     }
     if (made == NULL || made->made == NULL) {
         gops_ort_member_free(made);
-        return gops_ort_no_memory(from->runtime, "a node");
+        return gops_ort_no_memory(from->graph->runtime, "a node");
     }
     made->filter = (gops_tensor){GOPS_F32, from->data.rank + 1, {channels, 1, 1}};
     for (int32_t i = 3; i < made->filter.rank; i++) {
@@ -258,16 +258,14 @@ ort_status *gops_ort_member_make_depthwise(gops_ort_reading *from, int64_t taps,
     return NULL;
 }
 
-ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
-                                         const gops_ort_graph *graph, gops_ort_claim *claim)
+ort_status *gops_ort_member_add_post_ops(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     const gops_ort_claim alone = *claim;
     gops_tensor residual;
     bool serves = true;
-    ort_status *status = gops_ort_add_post_ops(runtime, graph, claim);
+    ort_status *status = gops_ort_add_post_ops(graph, claim);
     if (status == NULL && claim->infos[GOPS_ORT_RESIDUAL] != NULL) {
-        status =
-            gops_ort_read_fed(runtime, graph, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
+        status = gops_ort_read_fed(graph, claim->infos[GOPS_ORT_RESIDUAL], &residual, &serves);
     }
     if (!serves) {
         *claim = alone;

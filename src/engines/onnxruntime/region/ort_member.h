@@ -69,23 +69,22 @@ typedef struct gops_ort_member {
 
 /* Makes a member of a claim of f32, or a quantized one, whose shapes and constants are known; *member is NULL where
  * they are not. */
-ort_status *gops_ort_member_of_claim(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                     const gops_ort_claim *claim, gops_ort_member **member);
+ort_status *gops_ort_member_of_claim(const gops_ort_graph *graph, const gops_ort_claim *claim,
+                                     gops_ort_member **member);
 
 /* Likewise of a pool of 8-bit integers. */
-ort_status *gops_ort_member_of_pool(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    const gops_ort_pool *pool, gops_ort_member **member);
+ort_status *gops_ort_member_of_pool(const gops_ort_graph *graph, const gops_ort_pool *pool,
+                                    gops_ort_member **member);
 
 enum { GOPS_ORT_BIAS_BYTES = 4 }; /* of f32 or i32 */
 
 /* Reads a node that is no claim's, and those that become part of it. *member is NULL if it is none
  * that a region has. */
-ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_node *node, gops_ort_member **member);
+ort_status *gops_ort_member_of_node(const gops_ort_graph *graph, gops_ort_node *node,
+                                    gops_ort_member **member);
 
 /* Likewise what computes 8-bit integers of others (ort_member_integers.c). */
-ort_status *gops_ort_member_of_integers(const gops_ort_runtime *runtime,
-                                        const gops_ort_graph *graph, gops_ort_node *node,
+ort_status *gops_ort_member_of_integers(const gops_ort_graph *graph, gops_ort_node *node,
                                         gops_ort_member **member);
 
 /* With all that were read with it. */
@@ -98,7 +97,6 @@ gops_ort_member *gops_ort_member_make(gops_ort_member_kind kind, const gops_ort_
 
 /* A node that is being read, with a claim of it, and what its first input and output are. */
 typedef struct gops_ort_reading {
-    const gops_ort_runtime *runtime;
     const gops_ort_graph *graph;
     gops_ort_node *node;
     gops_ort_claim claim;
@@ -130,8 +128,7 @@ ort_status *gops_ort_member_make_depthwise(gops_ort_reading *from, int64_t taps,
 
 /* Adds to a claim what gops_ort_add_post_ops does, unless what is added to it is a constant: a region
  * gets none. */
-ort_status *gops_ort_member_add_post_ops(const gops_ort_runtime *runtime,
-                                         const gops_ort_graph *graph, gops_ort_claim *claim);
+ort_status *gops_ort_member_add_post_ops(const gops_ort_graph *graph, gops_ort_claim *claim);
 
 /* Reads a layer normalization of `data` over the channels, or a ReduceMean that begins one, and what
  * follows with the channels last. */
@@ -155,8 +152,7 @@ ort_status *gops_ort_member_of_shuffle(gops_ort_reading *from, gops_ort_member *
 /* Reads a Concat of channels. */
 ort_status *gops_ort_member_of_concat(gops_ort_reading *from, gops_ort_member **member);
 /* Makes a Concat whose operands are the groups of a shuffle behind it that shuffle. */
-ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
-                                           const gops_ort_graph *graph, gops_ort_member *concat);
+ort_status *gops_ort_member_shuffle_concat(const gops_ort_graph *graph, gops_ort_member *concat);
 
 /* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
  * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */
@@ -172,10 +168,10 @@ bool gops_ort_is_gate(const gops_tensor *data, const gops_tensor *gate);
 bool gops_ort_is_closed(const gops_tensor *tensor);
 /* The tensor of one image of a value that is no constant; *is is false where another size than the batch is open, and
  * where the value has not the graph's batch. */
-ort_status *gops_ort_read_operand(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  const ort_value_info *info, gops_tensor *tensor, bool *is);
+ort_status *gops_ort_read_operand(const gops_ort_graph *graph, const ort_value_info *info,
+                                  gops_tensor *tensor, bool *is);
 /* The same, and *is is false if it is not of f32. */
-ort_status *gops_ort_read_fed(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                              const ort_value_info *info, gops_tensor *tensor, bool *is);
+ort_status *gops_ort_read_fed(const gops_ort_graph *graph, const ort_value_info *info,
+                              gops_tensor *tensor, bool *is);
 
 #endif

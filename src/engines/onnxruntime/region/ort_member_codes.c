@@ -20,7 +20,7 @@ static ort_status *apply(const gops_ort_reading *from, const gops_activation *ac
     const gops_tensor weight = {GOPS_F32, 4, {1, 1, 1, 1}};
     const gops_ort_operation operation = {.activation = *activation};
     const float one = 1;
-    gops_options options = gops_ort_options(from->runtime, &operation, NULL);
+    gops_options options = gops_ort_options(from->graph->runtime, &operation, NULL);
     gops_plan *plan = NULL;
     gops_packed_filter *filter = NULL;
     gops_error error;
@@ -36,7 +36,8 @@ static ort_status *apply(const gops_ort_reading *from, const gops_activation *ac
     }
     gops_filter_destroy(filter);
     gops_plan_destroy(plan);
-    return status == GOPS_OK ? NULL : gops_ort_refused(from->runtime, from->node->name, &error);
+    return status == GOPS_OK ? NULL
+                             : gops_ort_refused(from->graph->runtime, from->node->name, &error);
 }
 
 /* HardSwish is x times this, as the runtime computes it: ties are rounded by its last bits. */
@@ -73,7 +74,6 @@ static const gops_ort_operand *other_of(const gops_ort_operands *product, const 
 static ort_status *read_gated(const gops_ort_integers *from, gops_ort_claim *claim,
                               gops_ort_operands *product, bool *is)
 {
-    const gops_ort_runtime *runtime = from->reading.runtime;
     const gops_ort_graph *graph = from->reading.graph;
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
     gops_tensor output;
@@ -85,12 +85,12 @@ static ort_status *read_gated(const gops_ort_integers *from, gops_ort_claim *cla
         return NULL;
     }
     gops_ort_claim second = {.nodes = {node}, .node_count = 1, .output = node->output_names[0]};
-    ort_status *status = gops_ort_read_operands(runtime, graph, 2, &second, product, is);
+    ort_status *status = gops_ort_read_operands(graph, 2, &second, product, is);
     const gops_ort_operand *other = status == NULL && *is ? other_of(product, claim->output) : NULL;
     *is = other != NULL && strcmp(other->name, from->operands.items[0].name) == 0 &&
           gops_ort_has_product(&product->items[0].by, &product->items[1].by, &product->output.by);
     if (*is) {
-        status = gops_ort_read_operand(runtime, graph, product->output.info, &output, is);
+        status = gops_ort_read_operand(graph, product->output.info, &output, is);
         *is = *is && output.type == from->reading.output.type;
     }
     for (size_t i = 0; *is && i < second.node_count; i++) {
@@ -130,14 +130,15 @@ ort_status *gops_ort_member_of_codes(gops_ort_integers *from, gops_ort_member **
     gops_ort_operands product;
     bool serves, is_gated = false;
     plain.type = gops_ort_plain_type(reading->node);
-    ort_status *status = gops_ort_read_activation(reading->runtime, &plain, &activation, &serves);
+    ort_status *status =
+        gops_ort_read_activation(reading->graph->runtime, &plain, &activation, &serves);
     if (status != NULL || !serves || !gops_ort_same_shape(&reading->data, &from->reading.output) ||
         (status = read_gated(from, &reading->claim, &product, &is_gated)) != NULL) {
         return status;
     }
     gops_ort_member *made = gops_ort_member_make_codes(from);
     if (made == NULL) {
-        return gops_ort_no_memory(reading->runtime, "a node");
+        return gops_ort_no_memory(reading->graph->runtime, "a node");
     }
     status = fill(from, &activation, &from->operands.output.by, made->codes[0]);
     if (status != NULL) {

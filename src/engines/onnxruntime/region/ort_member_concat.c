@@ -12,7 +12,7 @@
 /* Whether the node's axis is that of the channels of `rank` axes. */
 static ort_status *joins_channels(const gops_ort_reading *from, int32_t rank, bool *is)
 {
-    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
+    gops_ort_attributes attributes = {from->graph->runtime, from->node, NULL, false};
     int64_t axis = 0;
     gops_ort_attribute_int(&attributes, "axis", &axis);
     *is = attributes.status == NULL && !attributes.malformed && (axis == 1 || axis == 1 - rank);
@@ -24,7 +24,7 @@ static ort_status *count_channels(const gops_ort_reading *from, const ort_value_
                                   const gops_tensor *output, gops_tensor *tensor, int64_t *channels,
                                   bool *serves)
 {
-    ort_status *status = gops_ort_read_operand(from->runtime, from->graph, info, tensor, serves);
+    ort_status *status = gops_ort_read_operand(from->graph, info, tensor, serves);
     *serves =
         status == NULL && *serves && tensor->type == output->type && tensor->rank == output->rank;
     for (int32_t k = 0; *serves && k < tensor->rank; k++) {
@@ -51,14 +51,13 @@ ort_status *gops_ort_member_of_concat(gops_ort_reading *from, gops_ort_member **
     }
     *member = gops_ort_member_make(GOPS_ORT_CONCAT, &from->claim, &from->data);
     if (*member == NULL) {
-        return gops_ort_no_memory(from->runtime, "a node");
+        return gops_ort_no_memory(from->graph->runtime, "a node");
     }
     (*member)->output = *output;
     (*member)->inputs = node->input_names;
     (*member)->input_count = node->input_count;
-    return even && output->type == GOPS_F32
-               ? gops_ort_member_shuffle_concat(from->runtime, from->graph, *member)
-               : NULL;
+    return even && output->type == GOPS_F32 ? gops_ort_member_shuffle_concat(from->graph, *member)
+                                            : NULL;
 }
 
 /* What each code that stands for numbers `from` becomes. */
@@ -91,5 +90,5 @@ ort_status *gops_ort_member_of_integer_concat(gops_ort_integers *from, gops_ort_
         fill_codes(reading->output.type, &operands->items[i].by, &operands->output.by,
                    (*member)->codes[i]);
     }
-    return *member != NULL ? NULL : gops_ort_no_memory(reading->runtime, "a node");
+    return *member != NULL ? NULL : gops_ort_no_memory(reading->graph->runtime, "a node");
 }

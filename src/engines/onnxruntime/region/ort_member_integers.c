@@ -12,7 +12,7 @@ enum { Y, X };
 
 static ort_status *no_memory(const gops_ort_integers *from)
 {
-    return gops_ort_no_memory(from->reading.runtime, "a node");
+    return gops_ort_no_memory(from->reading.graph->runtime, "a node");
 }
 
 gops_ort_member *gops_ort_member_make_codes(const gops_ort_integers *from)
@@ -71,8 +71,7 @@ static ort_status *read_product(gops_ort_integers *from, gops_ort_member **membe
     const gops_ort_operand *items = from->operands.items;
     gops_tensor other;
     bool serves;
-    ort_status *status =
-        gops_ort_read_operand(reading->runtime, reading->graph, items[1].info, &other, &serves);
+    ort_status *status = gops_ort_read_operand(reading->graph, items[1].info, &other, &serves);
     const bool second = serves && gops_ort_is_gate(&other, &reading->data) &&
                         !gops_ort_same_shape(&other, &reading->data);
     if (second) {
@@ -97,7 +96,7 @@ static ort_status *read_product(gops_ort_integers *from, gops_ort_member **membe
 /* The runtime's kernel for channels that come last. */
 static ort_status *has_channels_first(const gops_ort_reading *reading, bool *has)
 {
-    gops_ort_attributes attributes = {reading->runtime, reading->node, NULL, false};
+    gops_ort_attributes attributes = {reading->graph->runtime, reading->node, NULL, false};
     int64_t last = 0;
     gops_ort_attribute_int(&attributes, "channels_last", &last);
     *has = attributes.status == NULL && !attributes.malformed && last == 0;
@@ -145,14 +144,14 @@ static ort_status *read_average(gops_ort_integers *from, gops_ort_member **membe
 {
     const gops_ort_reading *reading = &from->reading;
     const float most = 255;
-    gops_ort_attributes attributes = {reading->runtime, reading->node, NULL, false};
+    gops_ort_attributes attributes = {reading->graph->runtime, reading->node, NULL, false};
     gops_ort_window window;
     int64_t counts_padding = 0;
     bool serves;
     ort_status *status = has_channels_first(reading, &serves);
     if (status == NULL && serves && reading->data.rank == 2 + GOPS_ORT_WINDOW_AXES &&
         from->reading.output.rank == reading->data.rank) {
-        status = gops_ort_read_window(reading->runtime, reading->node, &window, &serves);
+        status = gops_ort_read_window(reading->graph->runtime, reading->node, &window, &serves);
     } else {
         serves = false;
     }
@@ -218,32 +217,31 @@ static ort_status *read_split(gops_ort_integers *from, gops_ort_member **member)
     gops_ort_node *behind[GOPS_ORT_MAX_OPERANDS];
     gops_ort_dequantized data;
     bool serves = node->input_count > 0 && node->output_count <= GOPS_ORT_MAX_OPERANDS;
-    ort_status *status = serves
-                             ? gops_ort_read_dequantized(reading->runtime, reading->graph,
-                                                         node->input_names[0], node, &data, &serves)
-                             : NULL;
+    ort_status *status = serves ? gops_ort_read_dequantized(reading->graph, node->input_names[0],
+                                                            node, &data, &serves)
+                                : NULL;
     if (status != NULL || !serves || !gops_ort_has_one_scale(&data)) {
         return status;
     }
     const gops_ort_linear by = {gops_ort_only_scale(&data), gops_ort_only_zero_point(&data)};
     claim->nodes[claim->node_count++] = data.node;
-    status = gops_ort_serve_writer(reading->runtime, reading->graph, data.node->input_names[0],
-                                   data.input.type, &serves);
+    status =
+        gops_ort_serve_writer(reading->graph, data.node->input_names[0], data.input.type, &serves);
     for (size_t i = 0; i < node->output_count && status == NULL && serves; i++) {
         gops_ort_claim part = {.output = node->output_names[i]};
         const gops_quantization *to = &part.operation.quantization;
-        status = gops_ort_claim_quantize(reading->runtime, reading->graph, &part, &serves);
+        status = gops_ort_claim_quantize(reading->graph, &part, &serves);
         serves = status == NULL && serves &&
                  are_alike(&by, &(gops_ort_linear){to->output_scale, to->output_zero_point});
         behind[i] = part.nodes[0];
         if (serves) {
-            status = gops_ort_serve_readers(reading->runtime, reading->graph, part.output,
-                                            part.operation.output_type, &serves);
+            status = gops_ort_serve_readers(reading->graph, part.output, part.operation.output_type,
+                                            &serves);
         }
     }
     if (status == NULL && serves) {
-        status = gops_ort_read_operand(reading->runtime, reading->graph, data.node->inputs[0],
-                                       &reading->data, &serves);
+        status =
+            gops_ort_read_operand(reading->graph, data.node->inputs[0], &reading->data, &serves);
     }
     if (status != NULL || !serves) {
         return status;
@@ -281,13 +279,12 @@ static reader *find_reader(const gops_ort_node *node, size_t *count)
     return gops_ort_member_of_codes;
 }
 
-ort_status *gops_ort_member_of_integers(const gops_ort_runtime *runtime,
-                                        const gops_ort_graph *graph, gops_ort_node *node,
+ort_status *gops_ort_member_of_integers(const gops_ort_graph *graph, gops_ort_node *node,
                                         gops_ort_member **member)
 {
     size_t count;
     reader *const read = find_reader(node, &count);
-    gops_ort_integers from = {.reading = {.runtime = runtime, .graph = graph, .node = node}};
+    gops_ort_integers from = {.reading = {.graph = graph, .node = node}};
     gops_ort_reading *reading = &from.reading;
     const gops_ort_operands *operands = &from.operands;
     bool serves = node->input_count >= count && node->output_count == 1;
@@ -299,16 +296,13 @@ ort_status *gops_ort_member_of_integers(const gops_ort_runtime *runtime,
     }
     if (serves) {
         reading->claim.output = node->output_names[0];
-        status =
-            gops_ort_read_operands(runtime, graph, count, &reading->claim, &from.operands, &serves);
+        status = gops_ort_read_operands(graph, count, &reading->claim, &from.operands, &serves);
     }
     if (status == NULL && serves) {
-        status =
-            gops_ort_read_operand(runtime, graph, operands->output.info, &reading->output, &serves);
+        status = gops_ort_read_operand(graph, operands->output.info, &reading->output, &serves);
     }
     if (status == NULL && serves) {
-        status =
-            gops_ort_read_operand(runtime, graph, operands->items[0].info, &reading->data, &serves);
+        status = gops_ort_read_operand(graph, operands->items[0].info, &reading->data, &serves);
     }
     serves = serves && gops_ort_is_8_bit(reading->output.type) &&
              reading->data.type == reading->output.type && reading->output.rank >= 2;

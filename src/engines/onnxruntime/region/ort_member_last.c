@@ -28,7 +28,7 @@ static bool take_number(gops_ort_chain *of, const char *type, float *number)
 /* A mean over the channels that keeps their axis. */
 static bool is_mean(gops_ort_chain *of, const gops_ort_node *node)
 {
-    gops_ort_attributes attributes = {of->runtime, node, NULL, false};
+    gops_ort_attributes attributes = {of->graph->runtime, node, NULL, false};
     gops_list axes = {0};
     int64_t keeps = 1;
     gops_ort_attribute_list(&attributes, "axes", &axes);
@@ -117,7 +117,7 @@ static bool read_vector(gops_ort_chain *of, const ort_value_info *info, gops_ort
 
 static bool read_layer_norm(gops_ort_chain *of, gops_ort_node *node, norm *read)
 {
-    gops_ort_attributes attributes = {of->runtime, node, NULL, false};
+    gops_ort_attributes attributes = {of->graph->runtime, node, NULL, false};
     int64_t axis = -1;
     if (!of->is_last || gops_ort_only_reader(of->graph, of->claim.output) != node) {
         return false;
@@ -163,14 +163,14 @@ static bool read_norm(gops_ort_chain *of, gops_ort_node *node)
 
 ort_status *gops_ort_member_of_layer_norm(gops_ort_reading *from, gops_ort_member **member)
 {
-    gops_ort_chain of = {.runtime = from->runtime, .graph = from->graph, .data = from->data};
+    gops_ort_chain of = {.graph = from->graph, .data = from->data};
     gops_ort_node *const node = from->node,
                          *before = gops_ort_writer(of.graph, node->input_names[0]);
     of.end = &of.first;
     of.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
     if (before != NULL && !before->claimed && gops_ort_chain_is_transpose(&of, before, true)) {
         bool serves;
-        of.status = gops_ort_read_fed(of.runtime, of.graph, before->inputs[0], &of.data, &serves);
+        of.status = gops_ort_read_fed(of.graph, before->inputs[0], &of.data, &serves);
         if (of.status != NULL || !serves) {
             return of.status;
         }

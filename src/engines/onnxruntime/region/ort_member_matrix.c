@@ -15,7 +15,7 @@ typedef struct product {
 
 static bool is_plain_gemm(gops_ort_chain *of, const gops_ort_node *node, bool *transposed)
 {
-    gops_ort_attributes attributes = {of->runtime, node, NULL, false};
+    gops_ort_attributes attributes = {of->graph->runtime, node, NULL, false};
     int64_t trans_a = 0, trans_b = 0;
     float alpha = 1, beta = 1;
     gops_ort_attribute_int(&attributes, "transA", &trans_a);
@@ -36,7 +36,7 @@ static bool has_shape(gops_ort_chain *of, const ort_value_info *info, int64_t ch
         expected.dims[i - 1] = expected.dims[i];
     }
     expected.dims[expected.rank - 1] = channels;
-    of->status = gops_ort_read_fed(of->runtime, of->graph, info, &found, &is);
+    of->status = gops_ort_read_fed(of->graph, info, &found, &is);
     return of->status == NULL && is && gops_ort_same_shape(&found, &expected);
 }
 
@@ -46,7 +46,7 @@ static bool is_flat(gops_ort_chain *of, const ort_value_info *info)
     const int64_t rows = of->graph->images * gops_ort_elements(&of->data, 2);
     gops_tensor found;
     bool is;
-    of->status = gops_ort_value_tensor(of->runtime, info, &found, &is);
+    of->status = gops_ort_value_tensor(of->graph->runtime, info, &found, &is);
     return of->status == NULL && is && found.type == GOPS_F32 && found.rank == 2 &&
            found.dims[0] == rows && found.dims[1] == of->data.dims[1];
 }
@@ -78,7 +78,7 @@ static const gops_ort_node *take_reshape(gops_ort_chain *of)
     const gops_ort_node *node = gops_ort_chain_take(of, "Reshape", false);
     bool is = false;
     if (node != NULL) {
-        of->status = gops_ort_is_reshape(of->runtime, node, &is);
+        of->status = gops_ort_is_reshape(of->graph->runtime, node, &is);
     }
     return is ? node : NULL;
 }
@@ -127,9 +127,9 @@ static void fill(gops_ort_member *made, const product *by, const gops_ort_consta
 static bool take_activation(gops_ort_chain *of)
 {
     const gops_ort_claim before = of->claim;
-    of->status = gops_ort_add_activation(of->runtime, of->graph, &of->claim);
+    of->status = gops_ort_add_activation(of->graph, &of->claim);
     if (of->status == NULL && of->claim.node_count == before.node_count) {
-        of->status = gops_ort_add_gelu(of->runtime, of->graph, &of->claim);
+        of->status = gops_ort_add_gelu(of->graph, &of->claim);
     }
     return of->claim.node_count > before.node_count;
 }
@@ -151,7 +151,7 @@ bool gops_ort_chain_read_product(gops_ort_chain *of)
         if (!scaled) {
             gops_ort_chain_take_numbers(of, "Mul", &scales);
         }
-        of->status = gops_ort_member_add_post_ops(of->runtime, of->graph, &of->claim);
+        of->status = gops_ort_member_add_post_ops(of->graph, &of->claim);
     }
     if (of->status != NULL) {
         return false;

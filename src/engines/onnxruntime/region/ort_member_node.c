@@ -24,7 +24,7 @@ static ort_status *read_batch_norm(gops_ort_reading *from, gops_ort_member **mem
 {
     enum { SCALE, SHIFT, MEAN, VARIANCE, CONSTANTS };
     const gops_ort_node *node = from->node;
-    gops_ort_attributes attributes = {from->runtime, node, NULL, false};
+    gops_ort_attributes attributes = {from->graph->runtime, node, NULL, false};
     gops_ort_constant constants[CONSTANTS];
     const int64_t channels = from->data.dims[1];
     float epsilon = 1e-5F; /* the operator's default */
@@ -35,12 +35,13 @@ static ort_status *read_batch_norm(gops_ort_reading *from, gops_ort_member **mem
                   node->version >= 9 && node->input_count == 1 + CONSTANTS;
     ort_status *status = attributes.status;
     for (size_t i = 0; i < CONSTANTS && status == NULL && serves; i++) {
-        status = gops_ort_read_constant(from->runtime, node->inputs[1 + i], &constants[i], &serves);
+        status = gops_ort_read_constant(from->graph->runtime, node->inputs[1 + i], &constants[i],
+                                        &serves);
         serves = serves && constants[i].tensor.type == GOPS_F32 && constants[i].tensor.rank == 1 &&
                  constants[i].count == channels;
     }
     if (status != NULL || !serves ||
-        (status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim)) != NULL ||
+        (status = gops_ort_member_add_post_ops(from->graph, &from->claim)) != NULL ||
         (status = gops_ort_member_make_depthwise(from, 1, member)) != NULL) {
         return status;
     }
@@ -75,8 +76,7 @@ static ort_status *read_second(const gops_ort_reading *from, gops_tensor *second
 {
     const gops_ort_node *node = from->node;
     *serves = node->input_count == 2;
-    return *serves ? gops_ort_read_fed(from->runtime, from->graph, node->inputs[1], second, serves)
-                   : NULL;
+    return *serves ? gops_ort_read_fed(from->graph, node->inputs[1], second, serves) : NULL;
 }
 
 static ort_status *read_add(gops_ort_reading *from, gops_ort_member **member)
@@ -88,14 +88,14 @@ static ort_status *read_add(gops_ort_reading *from, gops_ort_member **member)
         return status;
     }
     from->claim.inputs[GOPS_ORT_RESIDUAL] = from->node->input_names[1];
-    status = gops_ort_add_activation(from->runtime, from->graph, &from->claim);
+    status = gops_ort_add_activation(from->graph, &from->claim);
     return status != NULL ? status : make_identity(from, member);
 }
 
 static ort_status *read_activation(gops_ort_reading *from, gops_ort_member **member)
 {
     bool serves;
-    ort_status *status = gops_ort_read_activation(from->runtime, from->node,
+    ort_status *status = gops_ort_read_activation(from->graph->runtime, from->node,
                                                   &from->claim.operation.activation, &serves);
     return status != NULL || !serves ? status : make_identity(from, member);
 }
@@ -125,7 +125,7 @@ static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member
     }
     *member = gops_ort_member_make(GOPS_ORT_PRODUCT, &from->claim, first ? &from->data : &other);
     if (*member == NULL) {
-        return gops_ort_no_memory(from->runtime, "a node");
+        return gops_ort_no_memory(from->graph->runtime, "a node");
     }
     (*member)->two_inputs[0] = from->node->input_names[first ? 0 : 1];
     (*member)->two_inputs[1] = from->node->input_names[first ? 1 : 0];
@@ -137,7 +137,7 @@ static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member
 /* ReduceMean whose axes are an attribute, and all spatial ones. */
 static ort_status *is_mean(const gops_ort_reading *from, bool *serves)
 {
-    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
+    gops_ort_attributes attributes = {from->graph->runtime, from->node, NULL, false};
     gops_list axes = {0};
     bool seen[GOPS_MAX_RANK] = {false};
     gops_ort_attribute_list(&attributes, "axes", &axes);
@@ -163,7 +163,7 @@ static ort_status *read_global_average(gops_ort_reading *from, gops_ort_member *
     }
     *member = gops_ort_member_make(GOPS_ORT_GLOBAL_AVERAGE, &from->claim, &from->data);
     if (*member == NULL) {
-        return gops_ort_no_memory(from->runtime, "a node");
+        return gops_ort_no_memory(from->graph->runtime, "a node");
     }
     (*member)->output = from->output;
     return NULL;
@@ -174,8 +174,8 @@ ort_status *gops_ort_member_of_resize(gops_ort_reading *from, gops_ort_member **
     const gops_tensor *output = &from->output;
     gops_ort_resize resize = {.linear = false};
     bool serves;
-    ort_status *status =
-        gops_ort_read_resize(from->runtime, from->node, &from->data, output, &resize, &serves);
+    ort_status *status = gops_ort_read_resize(from->graph->runtime, from->node, &from->data, output,
+                                              &resize, &serves);
     if (status != NULL || !serves) {
         return status;
     }
@@ -186,7 +186,7 @@ ort_status *gops_ort_member_of_resize(gops_ort_reading *from, gops_ort_member **
     }
     if (*member == NULL) {
         free(resize.taps[0]);
-        return serves ? gops_ort_no_memory(from->runtime, "a node") : NULL;
+        return serves ? gops_ort_no_memory(from->graph->runtime, "a node") : NULL;
     }
     (*member)->resize = resize;
     (*member)->output = *output;
@@ -236,10 +236,10 @@ static reader *find_reader(const gops_ort_node *node, bool *moves)
     return read_activation;
 }
 
-ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                    gops_ort_node *node, gops_ort_member **member)
+ort_status *gops_ort_member_of_node(const gops_ort_graph *graph, gops_ort_node *node,
+                                    gops_ort_member **member)
 {
-    gops_ort_reading from = {.runtime = runtime, .graph = graph, .node = node};
+    gops_ort_reading from = {.graph = graph, .node = node};
     bool serves = node->input_count >= 1 && node->output_count >= 1 && node->type[0] != '\0', moves;
     reader *const read = find_reader(node, &moves);
     *member = NULL;
@@ -247,9 +247,9 @@ ort_status *gops_ort_member_of_node(const gops_ort_runtime *runtime, const gops_
         serves = serves && (node->outputs[i] == NULL || read == read_split);
     }
     ort_status *status =
-        serves ? gops_ort_read_operand(runtime, graph, node->inputs[0], &from.data, &serves) : NULL;
+        serves ? gops_ort_read_operand(graph, node->inputs[0], &from.data, &serves) : NULL;
     if (status == NULL && serves) {
-        status = gops_ort_read_operand(runtime, graph, node->outputs[0], &from.output, &serves);
+        status = gops_ort_read_operand(graph, node->outputs[0], &from.output, &serves);
     }
     if (status != NULL || !serves || from.data.rank < 3 || from.data.rank > 5 ||
         from.output.type != from.data.type ||

@@ -6,7 +6,6 @@
 #include <string.h>
 
 typedef struct instance {
-    const gops_ort_runtime *runtime;
     const gops_ort_graph *graph;
     gops_ort_claim claim;
     gops_tensor data;                    /* as it is normalized: each of its channels alone */
@@ -17,7 +16,7 @@ typedef struct instance {
 static ort_status *read_vector(const instance *of, const ort_value_info *info,
                                gops_ort_constant *vector, bool *serves)
 {
-    ort_status *status = gops_ort_read_constant(of->runtime, info, vector, serves);
+    ort_status *status = gops_ort_read_constant(of->graph->runtime, info, vector, serves);
     *serves = *serves && vector->tensor.type == GOPS_F32 && vector->tensor.rank == 1 &&
               vector->count == of->data.dims[1];
     return status;
@@ -30,16 +29,16 @@ static ort_status *add_reshapes(instance *of, gops_ort_node *node, gops_tensor *
     gops_ort_node *after = gops_ort_only_reader(of->graph, node->output_names[0]);
     gops_tensor from, to;
     bool serves;
-    ort_status *status = gops_ort_is_reshape(of->runtime, before, &serves);
+    ort_status *status = gops_ort_is_reshape(of->graph->runtime, before, &serves);
     if (status == NULL && serves) {
-        status = gops_ort_is_reshape(of->runtime, after, &serves);
+        status = gops_ort_is_reshape(of->graph->runtime, after, &serves);
         serves = serves && strcmp(after->input_names[0], node->output_names[0]) == 0;
     }
     if (status == NULL && serves) {
-        status = gops_ort_read_fed(of->runtime, of->graph, before->inputs[0], &from, &serves);
+        status = gops_ort_read_fed(of->graph, before->inputs[0], &from, &serves);
     }
     if (status == NULL && serves) {
-        status = gops_ort_read_fed(of->runtime, of->graph, after->outputs[0], &to, &serves);
+        status = gops_ort_read_fed(of->graph, after->outputs[0], &to, &serves);
     }
     if (status == NULL && serves && gops_ort_same_shape(&from, &to) && from.rank >= 3 &&
         from.dims[0] == of->data.dims[0] && from.dims[1] % of->data.dims[1] == 0) {
@@ -63,7 +62,7 @@ static ort_status *add_constant(instance *of, const gops_tensor *data, const cha
     }
     const size_t other = strcmp(node->input_names[0], of->claim.output) == 0 ? 1 : 0;
     ort_status *status =
-        gops_ort_read_constant(of->runtime, node->inputs[other], constant, &serves);
+        gops_ort_read_constant(of->graph->runtime, node->inputs[other], constant, &serves);
     if (serves && constant->tensor.type == GOPS_F32 && gops_ort_is_for_channels(constant, data)) {
         gops_ort_claim_add(&of->claim, node);
     } else {
@@ -87,7 +86,7 @@ static ort_status *make(const instance *of, const gops_tensor *data, gops_ort_me
     float *values = made != NULL ? malloc((size_t)channels * 2 * sizeof *values) : NULL;
     if (values == NULL) {
         gops_ort_member_free(made);
-        return gops_ort_no_memory(of->runtime, "a node");
+        return gops_ort_no_memory(of->graph->runtime, "a node");
     }
     for (int64_t c = 0; c < channels; c++) {
         const float factor = value_for(&of->factors, c, channels, 1);
@@ -106,8 +105,8 @@ static ort_status *make(const instance *of, const gops_tensor *data, gops_ort_me
 ort_status *gops_ort_member_of_instance(gops_ort_reading *from, gops_ort_member **member)
 {
     gops_ort_node *const node = from->node;
-    gops_ort_attributes attributes = {from->runtime, node, NULL, false};
-    instance of = {from->runtime, from->graph, .claim = from->claim, .data = from->data};
+    gops_ort_attributes attributes = {from->graph->runtime, node, NULL, false};
+    instance of = {from->graph, .claim = from->claim, .data = from->data};
     float epsilon = 1e-5F; /* the operator's default */
     bool serves = node->input_count == 3 && node->version >= 6;
     gops_ort_attribute_float(&attributes, "epsilon", &epsilon);
@@ -125,7 +124,7 @@ ort_status *gops_ort_member_of_instance(gops_ort_reading *from, gops_ort_member 
     if ((status = add_reshapes(&of, node, &data)) == NULL &&
         (status = add_constant(&of, &data, "Mul", &of.factors)) == NULL &&
         (status = add_constant(&of, &data, "Add", &of.summands)) == NULL &&
-        (status = gops_ort_member_add_post_ops(of.runtime, of.graph, &of.claim)) == NULL) {
+        (status = gops_ort_member_add_post_ops(of.graph, &of.claim)) == NULL) {
         status = make(&of, &data, member);
     }
     return status;

@@ -12,7 +12,7 @@ enum { MAX_TAPS = 1024 }; /* of an average; more is a global one, or rare */
 static ort_status *read_window(const gops_ort_reading *from, const gops_tensor *output,
                                gops_ort_window *window, bool *serves)
 {
-    ort_status *status = gops_ort_read_window(from->runtime, from->node, window, serves);
+    ort_status *status = gops_ort_read_window(from->graph->runtime, from->node, window, serves);
     *serves = *serves && from->data.rank == 2 + GOPS_ORT_WINDOW_AXES &&
               output->rank == from->data.rank && output->dims[0] == from->data.dims[0] &&
               output->dims[1] == from->data.dims[1];
@@ -38,7 +38,7 @@ static ort_status *make_pool(const gops_ort_reading *from, gops_ort_member_kind 
 {
     *member = gops_ort_member_make(kind, &from->claim, &from->data);
     if (*member == NULL) {
-        return gops_ort_no_memory(from->runtime, "a node");
+        return gops_ort_no_memory(from->graph->runtime, "a node");
     }
     (*member)->output = *output;
     (*member)->window = *window;
@@ -59,7 +59,7 @@ ort_status *gops_ort_member_of_max_pool(gops_ort_reading *from, gops_ort_member 
 ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, gops_ort_member **member)
 {
     const gops_tensor *output = &from->output;
-    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
+    gops_ort_attributes attributes = {from->graph->runtime, from->node, NULL, false};
     gops_conv_attributes *conv = &from->claim.operation.conv;
     gops_ort_window window;
     int64_t counts_padding = 0;
@@ -87,7 +87,7 @@ ort_status *gops_ort_member_of_average_pool(gops_ort_reading *from, gops_ort_mem
         return attributes.status;
     }
     const int64_t taps = window.kernel[Y] * window.kernel[X];
-    status = gops_ort_member_add_post_ops(from->runtime, from->graph, &from->claim);
+    status = gops_ort_member_add_post_ops(from->graph, &from->claim);
     if (status == NULL && from->claim.node_count == 1 && fits_pass(from, output, &window)) {
         return make_pool(from, GOPS_ORT_AVERAGE_POOL, output, &window, member);
     }

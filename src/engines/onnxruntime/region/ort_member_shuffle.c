@@ -63,7 +63,7 @@ static ort_status *make_slice(const gops_ort_reading *from, const gops_ort_claim
 {
     *member = gops_ort_member_make(GOPS_ORT_SLICE, claim, &from->data);
     if (*member == NULL) {
-        return gops_ort_no_memory(from->runtime, "a node");
+        return gops_ort_no_memory(from->graph->runtime, "a node");
     }
     (*member)->output = *output;
     (*member)->start = start;
@@ -74,7 +74,7 @@ ort_status *gops_ort_member_of_slice(gops_ort_reading *from, gops_ort_member **m
 {
     int64_t start = 0;
     bool serves;
-    ort_status *status = read_start(from->runtime, from->node, &from->data, &start, &serves);
+    ort_status *status = read_start(from->graph->runtime, from->node, &from->data, &start, &serves);
     return status != NULL || !serves || !is_slice(&from->data, start, &from->output)
                ? status
                : make_slice(from, &from->claim, &from->output, start, member);
@@ -83,14 +83,14 @@ ort_status *gops_ort_member_of_slice(gops_ort_reading *from, gops_ort_member **m
 /* Whether the axis is that of the channels; sizes are known from the outputs, but the runtime passes no i64. */
 static ort_status *splits_by_channels(const gops_ort_reading *from, bool *does)
 {
-    gops_ort_attributes attributes = {from->runtime, from->node, NULL, false};
+    gops_ort_attributes attributes = {from->graph->runtime, from->node, NULL, false};
     const gops_ort_node *node = from->node;
     int64_t axis = 0;
     gops_ort_attribute_int(&attributes, "axis", &axis);
     *does = attributes.status == NULL && !attributes.malformed &&
             (axis == 1 || axis == 1 - from->data.rank);
     return attributes.status == NULL && *does && node->input_count > 1 && node->inputs[1] != NULL
-               ? from->runtime->api->is_constant_initializer(node->inputs[1], does)
+               ? from->graph->runtime->api->is_constant_initializer(node->inputs[1], does)
                : attributes.status;
 }
 
@@ -110,8 +110,7 @@ ort_status *gops_ort_member_of_split(gops_ort_reading *from, gops_ort_node *cons
         if (behind != NULL) {
             claim.nodes[claim.node_count++] = writer;
         }
-        status = gops_ort_read_operand(from->runtime, from->graph, writer->outputs[number], &output,
-                                       &serves);
+        status = gops_ort_read_operand(from->graph, writer->outputs[number], &output, &serves);
         serves = status == NULL && serves && output.type == from->data.type &&
                  is_slice(&from->data, start, &output);
         if (serves) {
@@ -133,12 +132,11 @@ ort_status *gops_ort_member_of_split(gops_ort_reading *from, gops_ort_node *cons
 }
 
 /* Whether the node reshapes to a constant shape, and what comes of it. */
-static ort_status *read_reshape(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                const gops_ort_node *node, gops_tensor *output, bool *is)
+static ort_status *read_reshape(const gops_ort_graph *graph, const gops_ort_node *node,
+                                gops_tensor *output, bool *is)
 {
-    ort_status *status = gops_ort_is_reshape(runtime, node, is);
-    return status != NULL || !*is ? status
-                                  : gops_ort_read_fed(runtime, graph, node->outputs[0], output, is);
+    ort_status *status = gops_ort_is_reshape(graph->runtime, node, is);
+    return status != NULL || !*is ? status : gops_ort_read_fed(graph, node->outputs[0], output, is);
 }
 
 static bool splits_channels(const gops_tensor *data, const gops_tensor *split)
@@ -165,25 +163,24 @@ static ort_status *swaps_groups(const gops_ort_runtime *runtime, const gops_ort_
 }
 
 /* The three nodes from a Reshape of `data` on; *groups is 0 if they are no shuffle. */
-static ort_status *read_shuffle(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                gops_ort_node *first, const gops_tensor *data,
-                                gops_ort_node *nodes[3], int64_t *groups)
+static ort_status *read_shuffle(const gops_ort_graph *graph, gops_ort_node *first,
+                                const gops_tensor *data, gops_ort_node *nodes[3], int64_t *groups)
 {
     gops_tensor split, back;
     bool is;
     *groups = 0;
     nodes[0] = first;
-    ort_status *status = read_reshape(runtime, graph, first, &split, &is);
+    ort_status *status = read_reshape(graph, first, &split, &is);
     if (status != NULL || !is || !splits_channels(data, &split)) {
         return status;
     }
     nodes[1] = gops_ort_only_reader(graph, first->output_names[0]);
     if (nodes[1] == NULL || strcmp(nodes[1]->type, "Transpose") != 0 ||
-        (status = swaps_groups(runtime, nodes[1], split.rank, &is)) != NULL || !is) {
+        (status = swaps_groups(graph->runtime, nodes[1], split.rank, &is)) != NULL || !is) {
         return status;
     }
     nodes[2] = gops_ort_only_reader(graph, nodes[1]->output_names[0]);
-    status = read_reshape(runtime, graph, nodes[2], &back, &is);
+    status = read_reshape(graph, nodes[2], &back, &is);
     if (status == NULL && is && gops_ort_same_shape(data, &back)) {
         *groups = split.dims[1];
     }
@@ -204,28 +201,26 @@ ort_status *gops_ort_member_of_shuffle(gops_ort_reading *from, gops_ort_member *
 {
     gops_ort_node *nodes[3];
     int64_t groups;
-    ort_status *status =
-        read_shuffle(from->runtime, from->graph, from->node, &from->data, nodes, &groups);
+    ort_status *status = read_shuffle(from->graph, from->node, &from->data, nodes, &groups);
     if (status != NULL || groups == 0) {
         return status;
     }
     *member = gops_ort_member_make(GOPS_ORT_SHUFFLE, &from->claim, &from->data);
     if (*member == NULL) {
-        return gops_ort_no_memory(from->runtime, "a node");
+        return gops_ort_no_memory(from->graph->runtime, "a node");
     }
     make_shuffle(*member, nodes, 1, groups);
     return NULL;
 }
 
-ort_status *gops_ort_member_shuffle_concat(const gops_ort_runtime *runtime,
-                                           const gops_ort_graph *graph, gops_ort_member *concat)
+ort_status *gops_ort_member_shuffle_concat(const gops_ort_graph *graph, gops_ort_member *concat)
 {
     gops_ort_node *nodes[3], *first = gops_ort_only_reader(graph, concat->claim.output);
     int64_t groups;
     if (first == NULL) {
         return NULL;
     }
-    ort_status *status = read_shuffle(runtime, graph, first, &concat->output, nodes, &groups);
+    ort_status *status = read_shuffle(graph, first, &concat->output, nodes, &groups);
     if (status == NULL && groups > 0 && (size_t)groups == concat->input_count) {
         make_shuffle(concat, nodes, 0, groups);
     }

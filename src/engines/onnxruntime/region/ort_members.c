@@ -85,21 +85,20 @@ static bool lies_between(const gops_ort_graph *graph, const gops_ort_node *node)
            node->output_count > 0 && is_quantized(graph, node->output_names[0]);
 }
 
-ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  gops_ort_members *members)
+ort_status *gops_ort_members_read(const gops_ort_graph *graph, gops_ort_members *members)
 {
     ort_status *status = NULL;
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         gops_ort_member *member = NULL;
         gops_ort_node *node = &graph->nodes[i];
         if (!node->claimed) {
-            status = gops_ort_member_of_integers(runtime, graph, node, &member);
+            status = gops_ort_member_of_integers(graph, node, &member);
         }
         if (status == NULL && member == NULL && !node->claimed && !lies_between(graph, node)) {
-            status = gops_ort_member_of_node(runtime, graph, node, &member);
+            status = gops_ort_member_of_node(graph, node, &member);
         }
         if (status == NULL && member != NULL) {
-            status = gops_ort_members_add(runtime, members, member);
+            status = gops_ort_members_add(graph->runtime, members, member);
         }
     }
     return status;
@@ -169,8 +168,7 @@ static int compare(const void *left, const void *right)
     return one->last < other->last ? -1 : one->last > other->last;
 }
 
-ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  gops_ort_members *members)
+ort_status *gops_ort_members_sort(const gops_ort_graph *graph, gops_ort_members *members)
 {
     depth of = {graph, calloc(graph->node_count + 1, sizeof *of.owner),
                 calloc(graph->node_count + 1, sizeof *of.level)};
@@ -196,7 +194,7 @@ ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_or
     }
     free(of.owner);
     free(of.level);
-    return has_memory ? NULL : gops_ort_no_memory(runtime, "a graph");
+    return has_memory ? NULL : gops_ort_no_memory(graph->runtime, "a graph");
 }
 
 void gops_ort_members_free(gops_ort_members *members)

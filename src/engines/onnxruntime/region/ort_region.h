@@ -33,13 +33,11 @@ ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_membe
 
 /* Adds the nodes that are not claimed yet, where they are members. All that the provider claims node
  * by node, and the members that are claims, must be marked or added before. */
-ort_status *gops_ort_members_read(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  gops_ort_members *members);
+ort_status *gops_ort_members_read(const gops_ort_graph *graph, gops_ort_members *members);
 
 /* Sorts the members and sets their levels, from 1 up. Members of one level can be one region: no path
  * from one to another leads through a node that is none of them. */
-ort_status *gops_ort_members_sort(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                                  gops_ort_members *members);
+ort_status *gops_ort_members_sort(const gops_ort_graph *graph, gops_ort_members *members);
 
 void gops_ort_members_free(gops_ort_members *members);
 

@@ -17,7 +17,6 @@
 #include <string.h>
 
 typedef struct weighing {
-    const gops_ort_runtime *runtime;
     const gops_ort_graph *graph;
     gops_ort_item *items;
     const gops_ort_rates *rates;
@@ -65,7 +64,7 @@ static ort_status *find_source(const weighing *of, const gops_ort_node *writer,
     *resizes = false;
     for (int i = 0; i < DEPTH && writer != NULL && keeps_layout(writer); i++) {
         if (strcmp(writer->type, "Resize") == 0 || strcmp(writer->type, "Upsample") == 0) {
-            gops_ort_attributes attributes = {of->runtime, writer, NULL, false};
+            gops_ort_attributes attributes = {of->graph->runtime, writer, NULL, false};
             *resizes = *resizes || !gops_ort_attribute_is(&attributes, "mode", "nearest");
             if (attributes.status != NULL) {
                 return attributes.status;
@@ -125,7 +124,8 @@ static double fan_out(const gops_ort_node *node)
 static ort_status *weigh_fed(const weighing *of, gops_ort_item *item, const ort_value_info *info)
 {
     bool is = true;
-    ort_status *status = info != NULL ? of->runtime->api->is_constant_initializer(info, &is) : NULL;
+    ort_status *status =
+        info != NULL ? of->graph->runtime->api->is_constant_initializer(info, &is) : NULL;
     item->gain -= is ? 0 : of->rates->call_ns;
     return status;
 }
@@ -171,7 +171,7 @@ static ort_status *weigh_input(weighing *of, size_t number, const gops_ort_node 
     if (owner != NULL && *owner == number + 1) {
         return NULL;
     }
-    ort_status *status = count_elements(of->runtime, node->inputs[input], &count);
+    ort_status *status = count_elements(of->graph->runtime, node->inputs[input], &count);
     if (status != NULL) {
         return status;
     }
@@ -213,7 +213,7 @@ static ort_status *weigh_output(weighing *of, size_t number, const gops_ort_node
     if (!leaves) {
         return NULL;
     }
-    ort_status *status = count_elements(of->runtime, node->outputs[output], &elements);
+    ort_status *status = count_elements(of->graph->runtime, node->outputs[output], &elements);
     item->gain += elements * (blocked ? -item->reorder_ns : item->reorder_ns) - of->rates->call_ns;
     return status;
 }
@@ -297,7 +297,7 @@ static ort_status *choose(weighing *of, size_t count, double *gains, bool *whole
     }
     if (!cut(of, count, true, gains, whole, &worth) ||
         (of->rates->part > 0 && !cut(of, count, false, gains, part, &worth_in_part))) {
-        return gops_ort_no_memory(of->runtime, "a list of nodes");
+        return gops_ort_no_memory(of->graph->runtime, "a list of nodes");
     }
     const bool *taken = worth_in_part > worth ? part : whole;
     for (size_t i = 0; i < count; i++) {
@@ -312,8 +312,7 @@ static ort_status *choose(weighing *of, size_t count, double *gains, bool *whole
     return NULL;
 }
 
-ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                            gops_ort_item *items, size_t count)
+ort_status *gops_ort_choose(const gops_ort_graph *graph, gops_ort_item *items, size_t count)
 {
     size_t borders = 2 * count; /* those of join */
     for (size_t i = 0; i < count; i++) {
@@ -321,8 +320,7 @@ ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_grap
             borders += items[i].nodes[k]->input_count;
         }
     }
-    weighing of = {.runtime = runtime,
-                   .graph = graph,
+    weighing of = {.graph = graph,
                    .items = items,
                    .rates = gops_ort_rates_here(),
                    .owner = calloc(graph->node_count + 1, sizeof *of.owner),
@@ -331,7 +329,7 @@ ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_grap
     bool *taken = calloc(2 * count + 1, sizeof *taken);
     ort_status *status = NULL;
     if (of.owner == NULL || of.borders == NULL || gains == NULL || taken == NULL) {
-        status = gops_ort_no_memory(runtime, "a list of nodes");
+        status = gops_ort_no_memory(graph->runtime, "a list of nodes");
     } else {
         for (size_t i = 0; i < count; i++) {
             for (size_t k = 0; k < items[i].node_count && !items[i].is_certain; k++) {

@@ -24,8 +24,7 @@ typedef struct gops_ort_item {
 
 /* Sets is_taken so that the sum of the gains is the largest: among whole regions or among parts of them, of whose
  * gains a share counts, whichever is more. Each value that enters or leaves a call costs something. */
-ort_status *gops_ort_choose(const gops_ort_runtime *runtime, const gops_ort_graph *graph,
-                            gops_ort_item *items, size_t count);
+ort_status *gops_ort_choose(const gops_ort_graph *graph, gops_ort_item *items, size_t count);
 
 /* Gives sizes that the model leaves open usual ones: one image, rows of 28. */
 void gops_ort_close_sizes(gops_tensor *data);
