@@ -1,8 +1,5 @@
 /* ir_add.c: Add, with NumPy's broadcasting: shapes are aligned at their last axes, and an axis that
- * is missing or has length 1 is broadcast.
- *
- * An operand of the same shape becomes a residual, a single number or one for each channel becomes
- * a bias. In all other cases both operands are first broadcast to the output's shape. */
+ * is missing or has length 1 is broadcast. */
 #include "ir/ir_run.h"
 
 #include <string.h>
@@ -99,36 +96,20 @@ bool gops_ir_read_broadcast(const gops_ir_run *run, int index, bool *none, gops_
 bool gops_ir_prepare_add(gops_ir_run *run, int index, gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    const gops_tensor *inputs[2] = {gops_ir_input(run, index, 0), gops_ir_input(run, index, 1)};
+    const gops_tensor *one = gops_ir_input(run, index, 0), *other = gops_ir_input(run, index, 1);
     bool none;
     gops_ir_text first;
     gops_ir_text second;
-    int64_t channels;
     if (!gops_ir_read_broadcast(run, index, &none, error)) {
         return false;
     }
-    const bool equal = gops_ir_same_shape(inputs[0], inputs[1]);
     step->pointwise = true;
     step->algorithm = "-";
-    for (int data = 0; data < 2 && inputs[0]->type == inputs[1]->type; data++) {
-        step->output = *inputs[data];
-        step->data = gops_ir_source(run, index, data);
-        if (equal) {
-            step->residual = gops_ir_source(run, index, 1 - data);
-            return true;
-        }
-        if (!none && gops_ir_is_bias(inputs[data], inputs[1 - data], &channels)) {
-            step->bias = gops_ir_source(run, index, 1 - data);
-            return true;
-        }
-    }
-    if (!none && inputs[0]->type == inputs[1]->type &&
-        broadcast_shape(inputs[0], inputs[1], &step->output)) {
-        step->data = gops_ir_source(run, index, 0);
-        step->residual = gops_ir_source(run, index, 1);
-        return true;
-    }
-    return gops_ir_refuse(
-        run, index, error, "%s and %s cannot be added%s", gops_ir_call_tensor(inputs[0], &first),
-        gops_ir_call_tensor(inputs[1], &second), none ? " with auto_broadcast \"none\"" : "");
+    step->data = gops_ir_source(run, index, 0);
+    step->residual = gops_ir_source(run, index, 1);
+    return (one->type == other->type && broadcast_shape(one, other, &step->output) &&
+            (!none || gops_ir_same_shape(one, other))) ||
+           gops_ir_refuse(run, index, error, "%s and %s cannot be added%s",
+                          gops_ir_call_tensor(one, &first), gops_ir_call_tensor(other, &second),
+                          none ? " with auto_broadcast \"none\"" : "");
 }

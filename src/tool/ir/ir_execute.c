@@ -2,7 +2,6 @@
 #include "common/clock.h"
 #include "common/random_fill.h"
 #include "ir/ir_run.h"
-#include "npy/element.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,45 +28,20 @@ static void free_elements(gops_ir_run *run, int index)
     }
 }
 
-static void fill_ones(gops_type type, void *elements, int64_t count)
-{
-    const size_t bytes = gops_type_bytes(type);
-    const size_t lowest = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? bytes - 1 : 0;
-    char *at = elements;
-    memset(elements, 0, (size_t)count * bytes);
-    for (int64_t i = 0; i < count; i++, at += bytes) {
-        if (type <= GOPS_F8E5M2) {
-            gops_element_store(type, 1, at);
-        } else {
-            at[lowest] = 1;
-        }
-    }
-}
-
 static bool pack_weights(gops_ir_run *run, int index, const void *weights,
                          gops_packed_filter **filter, gops_tool_error *error)
 {
     const gops_ir_step *step = &run->step[index];
     gops_error refusal;
-    void *ones = NULL;
     *filter = NULL;
-    if (weights == NULL && step->ones == 0) {
+    if (weights == NULL) {
         return true;
     }
     if (!gops_ir_reserve(run, index, step->info.filter_bytes, error)) {
         return false;
     }
-    if (step->ones != 0) {
-        ones = malloc((size_t)step->ones * sizeof(uint64_t));
-        if (ones == NULL) {
-            return gops_ir_refuse(run, index, error, "no memory for its filter");
-        }
-        fill_ones(step->output.type, ones, step->ones);
-    }
-    const gops_status status =
-        gops_filter_create(step->plan, ones != NULL ? ones : weights, NULL, filter, &refusal);
-    free(ones);
-    return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
+    return gops_filter_create(step->plan, weights, NULL, filter, &refusal) == GOPS_OK ||
+           gops_ir_refuse(run, index, error, "%s", refusal.message);
 }
 
 static bool execute_plan(gops_ir_run *run, int index, const void *weights,
@@ -87,35 +61,6 @@ static bool execute_plan(gops_ir_run *run, int index, const void *weights,
     run->live_bytes -= filter != NULL ? step->info.filter_bytes : 0;
     gops_filter_destroy(filter);
     return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
-}
-
-/* Executes the plan of an Add: data * 1 + bias + residual, where a bias that is missing is -0. */
-static bool execute_sum(gops_ir_run *run, int index, const gops_arguments *given,
-                        gops_tool_error *error)
-{
-    const gops_tensor *shape = &run->step[index].info.shape.output;
-    const size_t images = (size_t)shape->dims[0], channels = (size_t)shape->dims[1];
-    const size_t bytes = gops_type_bytes(shape->type);
-    char *scale = malloc(channels * bytes), *bias = malloc(channels * bytes);
-    gops_moments *moments = malloc(images * sizeof *moments);
-    gops_arguments arguments = *given;
-    bool done = scale != NULL && bias != NULL && moments != NULL;
-    for (size_t i = 0; done && i < channels; i++) {
-        gops_element_store(shape->type, 1, scale + i * bytes);
-        gops_element_store(shape->type, -0.0, bias + i * bytes);
-    }
-    for (size_t i = 0; done && i < images; i++) {
-        moments[i] = (gops_moments){.count = 1, .squares = 1};
-    }
-    arguments.scale = scale;
-    arguments.bias = given->bias != NULL ? given->bias : bias;
-    arguments.moments = moments;
-    done = done ? execute_plan(run, index, NULL, &arguments, error)
-                : gops_ir_refuse(run, index, error, "no memory for its scale and moments");
-    free(scale);
-    free(bias);
-    free(moments);
-    return done;
 }
 
 /* Of a number for each channel, those of the channels that are held; a single number is for all. */
@@ -191,17 +136,21 @@ static bool make_elements(gops_ir_run *run, int index, gops_tool_error *error)
     return true;
 }
 
-/* Of a layer that is executed by a plan, or only copies. */
+/* Of a layer that reads elements, but for a Concat. */
 static bool compute(gops_ir_run *run, int index, const gops_ir_inputs *inputs,
                     gops_tool_error *error)
 {
     gops_ir_step *step = &run->step[index];
-    if (step->plan == NULL) {
-        if (!step->pointwise) { /* Reshape, Convert */
-            gops_ir_convert(inputs->data.part.shape.type, inputs->data.elements, step->output.type,
-                            step->elements,
-                            (int64_t)(step->bytes / gops_type_bytes(step->output.type)));
-        }
+    if (step->pointwise) {
+        const double start = gops_clock_ms();
+        gops_ir_compute_pointwise(step, inputs);
+        step->milliseconds = gops_clock_ms() - start;
+        return true;
+    }
+    if (step->plan == NULL) { /* Reshape, Convert */
+        gops_ir_convert(inputs->data.part.shape.type, inputs->data.elements, step->output.type,
+                        step->elements,
+                        (int64_t)(step->bytes / gops_type_bytes(step->output.type)));
         return true;
     }
     const gops_arguments arguments = {
@@ -212,11 +161,9 @@ static bool compute(gops_ir_run *run, int index, const gops_ir_inputs *inputs,
         .residual = inputs->residual.elements,
         .output = step->elements,
     };
-    if (run->ranks != NULL && !step->pointwise) {
-        return run->ranks->execute(run, index, inputs->weights.elements, &arguments, error);
-    }
-    return step->sums ? execute_sum(run, index, &arguments, error)
-                      : execute_plan(run, index, inputs->weights.elements, &arguments, error);
+    return run->ranks != NULL
+               ? run->ranks->execute(run, index, inputs->weights.elements, &arguments, error)
+               : execute_plan(run, index, inputs->weights.elements, &arguments, error);
 }
 
 static bool execute_layer(gops_ir_run *run, int index, gops_tool_error *error)

@@ -141,9 +141,6 @@ static bool prepare_layers(gops_ir_run *run, gops_tool_error *error)
 
 bool gops_ir_prepare_all(gops_ir_run *run, gops_tool_error *error)
 {
-    if (!gops_ir_all(run, prepare_layers(run, error), error) ||
-        (run->ranks != NULL && !run->ranks->place(run, error))) {
-        return false;
-    }
-    return gops_ir_all(run, gops_ir_plan_pointwise(run, error), error);
+    return gops_ir_all(run, prepare_layers(run, error), error) &&
+           (run->ranks == NULL || run->ranks->place(run, error));
 }

@@ -1,86 +1,80 @@
-/* ir_pointwise.c: Relu and Reshape, and the plans of Relu and Add.
- *
- * An Add or Relu that is not fused is computed by the post-ops of an operation that copies its data: a depthwise
- * convolution with a kernel of 1 and weights of 1. So it has the library's types and rounding. It copies -0 as 0, which
- * an Add of floating point must not: there it is a normalization by given moments, a mean of 0 and a variance of 1. */
+/* ir_pointwise.c: Relu and Reshape, and the elements of an Add or Relu that is not fused: in the arithmetic of their
+ * type, integers modulo 2^bits. */
 #include "ir/ir_run.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* Plans output = data over [batch, channels, rest]: a depthwise convolution with a kernel of 1 whose
- * weights are 1. */
-static bool plan_identity(gops_ir_run *run, int index, const int64_t shape[3],
-                          gops_tool_error *error)
+/* Elements at a time, which the L1 keeps. */
+enum { BLOCK = 256 };
+
+#define ADD(type)                                                                                  \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+        ((type *)sums)[i] = (type)(((const type *)one)[i] + ((const type *)other)[i]);             \
+    }
+
+/* f16, bf16 and 8-bit floats, whose sums a double holds well enough to round once. */
+static void add_small(gops_type type, const void *one, const void *other, void *sums, int64_t count)
 {
-    gops_ir_step *step = &run->step[index];
-    const gops_type type = step->output.type;
-    const gops_tensor data = {type, 3, {shape[0], shape[1], shape[2]}};
-    const gops_tensor filter = {type, 4, {shape[1], 1, 1, 1}};
-    gops_options options = run->options;
-    gops_error refusal;
-    if (step->prepare == gops_ir_prepare_relu) {
-        options.activation.kind = GOPS_ACTIVATION_RELU;
+    double values[BLOCK], added[BLOCK];
+    gops_ir_convert(type, one, GOPS_F64, values, count);
+    gops_ir_convert(type, other, GOPS_F64, added, count);
+    for (int64_t i = 0; i < count; i++) {
+        values[i] += added[i];
     }
-    step->info.size = sizeof step->info;
-    if (gops_conv_plan_create(&data, &filter, NULL, &options, &step->plan, &refusal) != GOPS_OK ||
-        gops_plan_get_info(step->plan, &step->info, &refusal) != GOPS_OK) {
-        return gops_ir_refuse(run, index, error, "%s", refusal.message);
-    }
-    step->ones = shape[1];
-    return true;
+    gops_ir_convert(GOPS_F64, values, type, sums, count);
 }
 
-/* Plans output = data + bias over [batch, channels, rest], which keeps the sign of a 0. */
-static bool plan_sum(gops_ir_run *run, int index, const int64_t shape[3], gops_tool_error *error)
+static void add(gops_type type, const void *one, const void *other, void *sums, int64_t count)
 {
-    gops_ir_step *step = &run->step[index];
-    const gops_type type = step->output.type;
-    const gops_tensor data = {type, 3, {shape[0], shape[1], shape[2]}};
-    const gops_tensor channels = {type, 1, {shape[1]}};
-    /* Too little to change the variance of 1. */
-    const gops_norm_attributes attributes = {.num_groups = 1, .epsilon = 1e-30};
-    gops_options options = run->options;
-    gops_error refusal;
-    options.moments = GOPS_MOMENTS_GIVEN;
-    step->info.size = sizeof step->info;
-    step->sums = true;
-    return (gops_norm_plan_create(&data, &channels, &channels, &attributes, &options, &step->plan,
-                                  &refusal) == GOPS_OK &&
-            gops_plan_get_info(step->plan, &step->info, &refusal) == GOPS_OK) ||
-           gops_ir_refuse(run, index, error, "%s", refusal.message);
+    const size_t bytes = gops_type_bytes(type);
+    if (type == GOPS_F64) {
+        ADD(double)
+    } else if (type == GOPS_F32) {
+        ADD(float)
+    } else if (type <= GOPS_F8E5M2) {
+        add_small(type, one, other, sums, count);
+    } else if (bytes == sizeof(uint8_t)) {
+        ADD(uint8_t)
+    } else if (bytes == sizeof(uint16_t)) {
+        ADD(uint16_t)
+    } else if (bytes == sizeof(uint32_t)) {
+        ADD(uint32_t)
+    } else {
+        ADD(uint64_t)
+    }
 }
 
-/* A bias of several numbers needs an axis of channels; all else is one row. */
-static bool plan_step(gops_ir_run *run, int index, gops_tool_error *error)
+/* NaN stays. */
+static void cut_below_zero(gops_type type, const char *elements, char *cut, int64_t count)
 {
-    const gops_ir_step *step = &run->step[index];
-    const int64_t *dims = step->held.shape.dims;
-    const gops_tensor *bias = step->bias != GOPS_IR_NONE ? &run->step[step->bias].output : NULL;
-    int64_t count, biases = 1;
-    if (!gops_ir_count(&step->held.shape, &count) ||
-        (bias != NULL && !gops_ir_count(bias, &biases))) {
-        return gops_ir_refuse(run, index, error, "its shape has more elements than 64 bits count");
-    }
-    if (count == 0) {
-        return true;
-    }
-    const bool one = biases == 1;
-    const int64_t shape[3] = {one ? 1 : dims[0], one ? 1 : dims[1],
-                              one ? count : count / dims[0] / dims[1]};
-    return step->prepare == gops_ir_prepare_add && step->output.type <= GOPS_F8E5M2
-               ? plan_sum(run, index, shape, error)
-               : plan_identity(run, index, shape, error);
-}
-
-bool gops_ir_plan_pointwise(gops_ir_run *run, gops_tool_error *error)
-{
-    for (int i = 0; i < run->model->layers; i++) {
-        if (run->step[i].pointwise && !plan_step(run, i, error)) {
-            return false;
+    const size_t bytes = gops_type_bytes(type);
+    double values[BLOCK];
+    gops_ir_convert(type, elements, GOPS_F64, values, count);
+    memcpy(cut, elements, (size_t)count * bytes);
+    for (int64_t i = 0; i < count; i++) {
+        if (values[i] <= 0) {
+            memset(cut + (size_t)i * bytes, 0, bytes);
         }
     }
-    return true;
+}
+
+void gops_ir_compute_pointwise(gops_ir_step *step, const gops_ir_inputs *inputs)
+{
+    const gops_type type = step->output.type;
+    const size_t bytes = gops_type_bytes(type);
+    const int64_t count = (int64_t)(step->bytes / bytes);
+    for (int64_t first = 0; first < count; first += BLOCK) {
+        const size_t at = (size_t)first * bytes;
+        const int64_t block = count - first < BLOCK ? count - first : BLOCK;
+        const char *data = (const char *)inputs->data.elements + at;
+        if (step->prepare == gops_ir_prepare_relu) {
+            cut_below_zero(type, data, (char *)step->elements + at, block);
+        } else {
+            add(type, data, (const char *)inputs->residual.elements + at,
+                (char *)step->elements + at, block);
+        }
+    }
 }
 
 bool gops_ir_prepare_relu(gops_ir_run *run, int index, gops_tool_error *error)

@@ -68,15 +68,12 @@ typedef struct gops_ir_step {
     double milliseconds;
     bool constant; /* it is a Const, or computed from constants (ir_constants.c) */
     /* A layer that is executed by a plan, and the layers whose outputs are its arguments. */
-    gops_ir_problem problem; /* unless the plan is one of ir_pointwise.c */
-    gops_ir_part reads;      /* of its data */
+    gops_ir_problem problem;
+    gops_ir_part reads; /* of its data */
     gops_plan *plan;
     gops_plan_info info;
-    int weights; /* the filter; if `ones` is not 0, GOPS_IR_NONE: a filter of that many ones */
-    int data, scale, bias, residual;
-    int64_t ones;
-    bool pointwise; /* an Add or Relu, unless it is fused */
-    bool sums;      /* of these, an Add of floating point: the plan is a normalization */
+    int weights, data, scale, bias, residual;
+    bool pointwise; /* an Add or Relu without a plan, unless it is fused: of data and residual */
     int32_t axis;   /* along which a Concat joins the inputs of the model's layer; it has no data */
     /* Fused layers are a list from the last one, which has the plan and the arguments, to the first
      * one, the operation. So are folded ones, without a plan. */
@@ -149,9 +146,6 @@ gops_ir_step gops_ir_step_initial(void);
 /* The number of elements; false if a tensor may not have so many. */
 bool gops_ir_count(const gops_tensor *tensor, int64_t *count);
 
-/* Plans the Add and Relu layers that are not fused, for what is held of them. */
-bool gops_ir_plan_pointwise(gops_ir_run *run, gops_tool_error *error);
-
 /* Whether NumPy's broadcasting adds `added` as a single number (*channels is 1) or as one for each
  * channel of the data. */
 bool gops_ir_is_bias(const gops_tensor *data, const gops_tensor *added, int64_t *channels);
@@ -177,6 +171,9 @@ typedef struct gops_ir_inputs {
 bool gops_ir_take_inputs(gops_ir_run *run, int index, gops_ir_inputs *inputs,
                          gops_tool_error *error);
 void gops_ir_release_inputs(gops_ir_run *run, gops_ir_inputs *inputs);
+
+/* Computes what is held of an Add or Relu. */
+void gops_ir_compute_pointwise(gops_ir_step *step, const gops_ir_inputs *inputs);
 
 /* A part of the output of layer `source`, for the caller to release, also after a failure. A collective
  * call, but what fails on one rank may not fail on the others. */

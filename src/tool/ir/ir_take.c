@@ -84,7 +84,7 @@ bool gops_ir_take_inputs(gops_ir_run *run, int index, gops_ir_inputs *inputs,
     done = done && fetch(run, index, step->weights, true, &inputs->weights, error) &&
            fetch(run, index, step->scale, true, &inputs->scale, error) &&
            fetch(run, index, step->bias, true, &inputs->bias, error);
-    for (int i = 0; done && step->plan != NULL && i < 2; i++) {
+    for (int i = 0; done && (step->plan != NULL || step->pointwise) && i < 2; i++) {
         done = cut(run, index, wanted[i], taken[i], error);
     }
     return done;

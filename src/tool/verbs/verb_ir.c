@@ -28,7 +28,8 @@ static void print_table(const gops_ir_run *run)
         const gops_ir_step *step = &run->step[index];
         /* The time of fused layers is shown at the first one. */
         const gops_ir_step *timed = step->last != GOPS_IR_NONE ? &run->step[step->last] : step;
-        const bool is_timed = timed->plan != NULL && step->before == GOPS_IR_NONE;
+        const bool is_timed =
+            (timed->plan != NULL || timed->pointwise) && step->before == GOPS_IR_NONE;
         gops_ir_text shape;
         printf("%6" PRId64 "  ", layer->id);
         print_name(layer->name, 24);

@@ -91,7 +91,7 @@ static bool is_read_whole(const gops_ir_run *run, int index)
 {
     for (int i = 0; i < run->model->layers; i++) {
         const gops_ir_step *step = &run->step[i];
-        if ((step->pointwise || step->plan != NULL) &&
+        if (step->plan != NULL &&
             (step->weights == index || step->scale == index || step->bias == index)) {
             return true;
         }
