@@ -4,6 +4,8 @@
 
 #include "harness.h"
 
+#include <stdio.h>
+
 #include <math.h>
 
 typedef gops_ort_graph_builder builder;
@@ -438,6 +440,47 @@ static void nan_in_window(void)
 #endif
 }
 
+/* Taps that meet padding alone, at one end or both, of one axis or all: also where these are all there are, where what
+ * is left would need pads below 0, and on planes of one pixel. */
+static void dead_taps(void)
+{
+    enum { CHANNELS = 4, AXES = 2, NAME_BYTES = 32 };
+    static const struct {
+        int64_t side[AXES], kernel[AXES], dilations[AXES], strides[AXES], pads[2 * AXES];
+    } forms[] = {
+        {{14, 14}, {3, 3}, {36, 36}, {1, 1}, {36, 36, 36, 36}},
+        {{14, 14}, {3, 3}, {12, 14}, {1, 1}, {12, 14, 12, 14}},
+        {{1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+        {{1, 5}, {7, 5}, {1, 2}, {1, 1}, {3, 4, 3, 4}},
+        {{9, 7}, {4, 3}, {9, 5}, {2, 3}, {18, 5, 9, 10}},
+        {{9, 7}, {5, 2}, {4, 11}, {3, 2}, {13, 11, 11, 0}},
+        {{5, 6}, {3, 3}, {20, 17}, {1, 2}, {33, 17, 7, 30}},
+        {{6, 5}, {2, 3}, {9, 8}, {1, 1}, {14, 16, 0, 0}},
+        {{4, 4}, {2, 1}, {30, 1}, {1, 1}, {10, 0, 60, 0}},
+        {{8, 3}, {1, 3}, {1, 40}, {1, 1}, {0, 41, 0, 42}},
+    };
+    for (size_t i = 0; i < 2 * sizeof forms / sizeof forms[0]; i++) {
+        const int64_t *kernel = forms[i / 2].kernel, *side = forms[i / 2].side,
+                      *dilations = forms[i / 2].dilations, *strides = forms[i / 2].strides,
+                      *pads = forms[i / 2].pads;
+        const int64_t groups = i % 2 != 0 ? CHANNELS : 1;
+        const int64_t dims[] = {CHANNELS, CHANNELS / groups, kernel[0], kernel[1]};
+        builder graph;
+        char what[NAME_BYTES];
+        snprintf(what, sizeof what, "dead taps, form %d, %d groups", (int)(i / 2), (int)groups);
+        gops_ort_graph_images(&graph, 30 + i, 13, 2, CHANNELS, side[0], side[1]);
+        gops_ort_graph_constant(&graph, "w", 4, dims, -1, 1);
+        gops_ort_graph_node(&graph, "Conv", "c", FROM("x", "w"));
+        gops_onnx_build_int(&graph.builder, "group", groups);
+        gops_ort_graph_ints(&graph, "dilations", AXES, dilations[0], dilations[1], 0, 0);
+        gops_ort_graph_ints(&graph, "strides", AXES, strides[0], strides[1], 0, 0);
+        gops_ort_graph_ints(&graph, "pads", 2 * AXES, pads[0], pads[1], pads[2], pads[3]);
+        gops_ort_graph_conv(&graph, "y", "c", CHANNELS, 3, 1, 1);
+        gops_ort_graph_output(&graph, "y");
+        gops_ort_graph_check(&graph, what, 2, 1);
+    }
+}
+
 /* The same where the model leaves the batch open: image by image. */
 static void open_batch(void)
 {
@@ -495,6 +538,7 @@ int main(void)
         {"one_bound", one_bound},
         {"signs", signs},
         {"nan_in_window", nan_in_window},
+        {"dead_taps", dead_taps},
         {"open_batch", open_batch},
         {"one_for_all", one_for_all},
         {NULL, NULL},

@@ -183,11 +183,15 @@ ort_status *gops_ort_member_of_claim(const gops_ort_graph *graph, const gops_ort
             return gops_ort_no_memory(graph->runtime, "a node's constants");
         }
     }
-    if (set_weights(made, &weights, &biases)) {
-        *member = made;
-    } else {
+    if (!set_weights(made, &weights, &biases)) {
         gops_ort_member_free(made);
+        return NULL;
     }
+    if (!gops_ort_member_drop_taps(made)) {
+        gops_ort_member_free(made);
+        return gops_ort_no_memory(graph->runtime, "a node's constants");
+    }
+    *member = made;
     return NULL;
 }
 

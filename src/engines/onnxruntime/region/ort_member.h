@@ -31,8 +31,8 @@ typedef enum gops_ort_member_kind {
 
 typedef struct gops_ort_member {
     gops_ort_member_kind kind;
-    /* Of other kinds than a plan: nodes, output and a norm's epsilon. A Split's second slice and further ones of floats have no node, but
-     * name it as nodes[0]. */
+    /* Of other kinds than a plan: nodes, output and a norm's epsilon. A Split's second slice and further ones of floats
+     * have no node, but name it as nodes[0]. */
     gops_ort_claim claim;
     /* The values that it reads, without constants: of a plan its data, and the residual if any; of a
      * product first the one that has the output's shape. */
@@ -59,6 +59,7 @@ typedef struct gops_ort_member {
     bool stands_alone;            /* the provider can claim it without a region */
     int32_t level;                /* gops_ort_members_sort */
     double gain;                  /* gops_ort_choose */
+    double flops_left_out;        /* gops_ort_member_drop_taps */
     size_t last;                  /* the number of its last node in the graph */
     int64_t chunks;               /* gops_ort_find_chunks: of its output channels; 0: all at once */
     bool is_affine;               /* a plan that does no more than scale, shift and perhaps relu */
@@ -157,6 +158,9 @@ ort_status *gops_ort_member_shuffle_concat(const gops_ort_graph *graph, gops_ort
 /* Reads an InstanceNormalization. Exporters below opset 18 write a group normalization as one between
  * two Reshape, with a Mul and an Add of constants for each channel: these become part of it. */
 ort_status *gops_ort_member_of_instance(gops_ort_reading *from, gops_ort_member **member);
+
+/* Leaves out taps of a convolution, whose weights are known, that meet padding at every output. False: no memory. */
+bool gops_ort_member_drop_taps(gops_ort_member *member);
 
 /* Multiplications and additions of a convolution or its transposed form, 0 of anything else. */
 double gops_ort_member_flops(const gops_ort_member *member);

@@ -202,9 +202,10 @@ static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *her
         const bool is_whole = member->claim.node_count <= WHOLE_NORM_NODES;
         gain += (is_whole ? layer_norm_ns : channel_norm_ns) * elements(&member->data);
     } else if (member->kind == GOPS_ORT_PLAN) {
-        gain += member->claim.operation.kind == GOPS_ORT_NORM
-                    ? here->norm_ns * elements(&member->data)
-                    : gain_of_conv(runtime, here, member);
+        gain +=
+            member->claim.operation.kind == GOPS_ORT_NORM
+                ? here->norm_ns * elements(&member->data)
+                : gain_of_conv(runtime, here, member) + member->flops_left_out / here->flops_a_ns;
         if (is_exponential(member->claim.operation.activation.kind)) {
             gain -= here->exp_ns * elements(&member->output);
         }
@@ -250,8 +251,7 @@ static void weigh_floats(const gops_ort_runtime *runtime, const gops_ort_member 
 }
 
 /* What a large convolution of u8 data and i8 weights loses that no algorithm but `gemm` serves, 0 for all others. It
- * takes six times as long as the runtime's with VNNI: 960 -> 256, 3x3 with dilation 36 on 14x14, 6.1 ms and 1.1 (AMD
- * EPYC, Zen 5). */
+ * takes six times as long as the runtime's with VNNI (AMD EPYC, Zen 5). */
 static double loss_by_gemm(const gops_ort_runtime *runtime, const gops_ort_member *member)
 {
     const double gemm_ns = 0.006, least_ns = 1e5; /* of an operation, and to end a region for it */
