@@ -39,7 +39,6 @@ typedef struct call {
     unsigned char **bases; /* as the runtime passed them, of the first image */
     int64_t images, end;   /* all; behind those that may be taken now */
     atomic_llong next;     /* to be taken */
-    unsigned char *memory;
     _Atomic(ort_status *) failed;
 } call;
 
@@ -115,44 +114,49 @@ static void run_images(void *argument)
     gops_ort_keep_status(whole->self->runtime, &whole->failed, status);
 }
 
-/* All threads compute an image together, then the next one. */
-static void run_together(call *of)
-{
-    const region *self = of->self;
-    share all = make_share(of, gops_ort_processors(), of->memory);
-    if (self->team > 0) {
-        gops_ort_team_run(self->runtime, of->context, self->team, run_images, &all, of->memory);
-        gops_ort_enter(of->context, NULL);
-    } else {
-        run_images(&all);
-    }
-}
-
-/* A thread computes images of its own. */
-static void run_apart(void *argument, int64_t index)
-{
-    call *of = argument;
-    unsigned char *memory = of->memory + (size_t)index * share_bytes(of->self, 1);
-    share own = make_share(of, 1, memory);
-    gops_ort_team_run_alone(of->context, run_images, &own, memory);
-}
-
-/* As many images for each thread as there are, then those that are left. What threads compute apart they do not wait
- * for, and each finds it in its own cache. */
-static ort_status *run_call(call *of)
+/* Computes images with so many threads, in memory of its own. The thread has entered the call. */
+static void run_share(call *of, int32_t threads)
 {
     const region *self = of->self;
     const gops_host host = gops_ort_host(self->runtime);
+    unsigned char *memory =
+        host.allocate(host.context, share_bytes(self, threads), GOPS_WORKSPACE_ALIGNMENT);
+    if (memory == NULL) {
+        gops_ort_keep_status(self->runtime, &of->failed, no_memory(self));
+        return;
+    }
+    share made = make_share(of, threads, memory);
+    if (threads == 1) {
+        gops_ort_team_run_alone(of->context, run_images, &made, memory);
+        gops_ort_enter(of->context, NULL);
+    } else if (self->team > 0) {
+        gops_ort_team_run(self->runtime, of->context, self->team, run_images, &made, memory);
+        gops_ort_enter(of->context, NULL);
+    } else {
+        run_images(&made);
+    }
+    host.release(host.context, memory);
+}
+
+/* A thread computes images of its own; one that comes when all are taken needs no memory. */
+static void run_apart(void *argument, int64_t index)
+{
+    call *of = argument;
+    (void)index;
+    if (atomic_load_explicit(&of->next, memory_order_relaxed) < of->end) {
+        gops_ort_enter(of->context, NULL);
+        run_share(of, 1);
+        gops_ort_leave();
+    }
+}
+
+/* As many images for each thread as there are, then those that are left, of which all threads compute one together.
+ * What threads compute apart they do not wait for, and each finds it in its own cache. */
+static ort_status *run_call(call *of)
+{
+    const region *self = of->self;
     const int32_t threads = gops_ort_processors();
     const int64_t apart = threads > 1 ? of->images - of->images % threads : 0;
-    const size_t together_bytes = share_bytes(self, threads),
-                 apart_bytes = apart > 0 ? share_bytes(self, 1) * (size_t)threads : 0;
-    of->memory =
-        host.allocate(host.context, together_bytes > apart_bytes ? together_bytes : apart_bytes,
-                      GOPS_WORKSPACE_ALIGNMENT);
-    if (of->memory == NULL) {
-        return no_memory(self);
-    }
     of->end = apart;
     if (apart > 0) {
         ort_status *status =
@@ -163,9 +167,8 @@ static ort_status *run_call(call *of)
     if (apart < of->images && atomic_load(&of->failed) == NULL) {
         atomic_store(&of->next, apart);
         of->end = of->images;
-        run_together(of);
+        run_share(of, threads);
     }
-    host.release(host.context, of->memory);
     return atomic_load(&of->failed);
 }
 
