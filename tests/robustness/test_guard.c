@@ -375,6 +375,24 @@ static void every_layout(void)
     printf("%" PRId64 " executions: ", t.executions);
 }
 
+/* Kernels of 1 with many channels, whose planes are cut: the last piece may be less than a vector. */
+static void last_box(void)
+{
+    static trial t;
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 87);
+    static const int64_t planes[][2] = {{13, 13}, {11, 15}, {1, 139}};
+    for (t.row = 0; t.row < ROWS - QUANTIZED; t.row++) {
+        for (int i = 0; i < 3 && gops_test_type_bytes(types[t.row]) >= sizeof(float); i++) {
+            gops_problem p = gops_test_witness(GOPS_PROBLEM_CONV, types[t.row], 0);
+            p.data = GOPS_TEST_TENSOR(types[t.row], 1, 768, planes[i][0], planes[i][1]);
+            p.filter = (gops_tensor)GOPS_TEST_TENSOR(types[t.row], 1, 8, 768, 1, 1);
+            p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {0, 0}};
+            run_problem(&p, PLAIN, &t, &random);
+        }
+    }
+    printf("%" PRId64 " executions: ", t.executions);
+}
+
 /* Else a table without its cells would pass. */
 static void every_algorithm(void)
 {
@@ -391,6 +409,7 @@ int main(void)
                                            {"norm_of_whole_blocks", norm_of_whole_blocks},
                                            {"every_width", every_width},
                                            {"every_layout", every_layout},
+                                           {"last_box", last_box},
                                            {"every_algorithm", every_algorithm},
                                            {NULL, NULL}};
     return gops_test_main("guard pages", cases);

@@ -229,6 +229,17 @@ static void divide_depth(const gops_plan *plan, int axes, const gops_axis *axis,
     }
 }
 
+/* The pixels of the shortest run: those of the last box along the axis that is cut. */
+static int64_t shortest_run(const gops_implicit *p, int axes, const gops_axis *axis)
+{
+    const int64_t rest = axis[p->cut].output % p->cut_pixels;
+    int64_t length = 1;
+    for (int a = axes - p->merged; a < axes; a++) {
+        length *= a > p->cut ? axis[a].output : rest > 0 ? rest : p->cut_pixels;
+    }
+    return length;
+}
+
 /* Divides the output into boxes; returns the columns of a whole one, 0 where it does not fit. */
 static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *axis,
                              int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
@@ -241,7 +252,8 @@ static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *a
     const bool stores = (plan->type->native || plan->quantized) && p->depth_block == p->depth &&
                         (p->flat || !p->by_planes);
     const int64_t columns = gops_implicit_merge(p, axes, axis, lanes, stores);
-    if (p->in_place && p->pixels_form && !p->writes_outputs) {
+    if (p->in_place && p->pixels_form &&
+        (!p->writes_outputs || shortest_run(p, axes, axis) < lanes)) {
         p->in_place = false; /* the last vector would read beyond the data */
         if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
             return 0;
