@@ -29,7 +29,6 @@ enum {
     GOPS_PERMUTED_FILTERS = 128,
 };
 
-/* Of those that serve a convolution the last one is the fastest. */
 typedef enum gops_permuted_kernel {
     GOPS_PERMUTED_GENERAL,
     GOPS_PERMUTED_ROLLING, /* the general one serves its filters of several parts */
@@ -62,6 +61,24 @@ typedef struct gops_permuted_shape {
      * vector v is byte j / 4 * 16 + v * 4 + j % 4. */
     uint8_t order[GOPS_PERMUTED_REGISTER];
 } gops_permuted_shape;
+
+enum { GOPS_PERMUTED_TAP_ROWS = 2 }; /* that a load of one group serves */
+
+/* Of GOPS_PERMUTED_JOINED, for so many rows of outputs from the first one on: whether these are one group, of which
+ * only the first and the last vector read rows beyond the image. Then the masks of the other vectors are the same, and a
+ * load serves two rows of taps: each load with a mask, and each mask, takes a cycle of a unit that multiplies. */
+static inline bool gops_permuted_is_one_group(const gops_permuted_shape *shape, int64_t first_row,
+                                              int64_t rows)
+{
+    const int64_t top = first_row * shape->stride_y - shape->pad_y;
+    const int64_t last = top + ((int64_t)3 * shape->vector_rows - 1) * shape->stride_y +
+                         (shape->kernel_y - 1) * shape->dilation_y;
+    const int64_t reach = (shape->vector_rows - 1) * shape->stride_y +
+                          (GOPS_PERMUTED_TAP_ROWS - 1) * shape->dilation_y + 1;
+    return rows <= (int64_t)4 * shape->vector_rows &&
+           top + shape->vector_rows * shape->stride_y >= 0 && last < shape->height &&
+           reach * shape->width < GOPS_PERMUTED_REGISTER;
+}
 
 /* Rows of outputs of some filters of an image, which follow each other. Sums are those of
  * (data - zero) * weight, with the bias. */

@@ -130,23 +130,6 @@ GOPS_INLINE void joined_sums(const setting *at, const permuted_filter *filter,
     }
 }
 
-/* Where outputs are one group, and only its first and its last vector read rows beyond the image, a load serves
- * two rows of taps, and the masks of the other vectors are the same. Each load with a mask, and each mask, takes
- * a cycle of a unit that multiplies. */
-enum { JOINED_TAP_ROWS = 2 };
-
-static bool is_one_group(const gops_permuted_shape *shape, const gops_permuted_call *call)
-{
-    const int64_t top = call->first_row * shape->stride_y - shape->pad_y;
-    const int64_t last = top + ((int64_t)3 * shape->vector_rows - 1) * shape->stride_y +
-                         (shape->kernel_y - 1) * shape->dilation_y;
-    const int64_t reach =
-        (shape->vector_rows - 1) * shape->stride_y + (JOINED_TAP_ROWS - 1) * shape->dilation_y + 1;
-    return call->rows <= (int64_t)4 * shape->vector_rows &&
-           top + shape->vector_rows * shape->stride_y >= 0 && last < shape->height &&
-           reach * shape->width < GOPS_PERMUTED_REGISTER;
-}
-
 /* How many filters, from the first on, may load the inner vectors without their own masks: those behind whose
  * data enough bytes of the call's data follow. */
 static int64_t inner_filters(const gops_permuted_shape *shape, const gops_permuted_call *call)
@@ -174,7 +157,7 @@ GOPS_INLINE void one_group_sums(const setting *at, const permuted_filter *filter
         sums[v] = start_of(filter);
     }
     GOPS_UNROLL
-    for (int ky = 0; ky < KY; ky += JOINED_TAP_ROWS) {
+    for (int ky = 0; ky < KY; ky += GOPS_PERMUTED_TAP_ROWS) {
         bytes data[4];
         GOPS_UNROLL
         for (int v = 0; v < 4; v++) {
@@ -183,7 +166,7 @@ GOPS_INLINE void one_group_sums(const setting *at, const permuted_filter *filter
         }
         from += next_load;
         GOPS_UNROLL
-        for (int i = 0; i < JOINED_TAP_ROWS * QX; i++) {
+        for (int i = 0; i < GOPS_PERMUTED_TAP_ROWS * QX; i++) {
             if (ky * QX + i < KY * QX) {
                 bytes weight = _mm512_set1_epi32(weights[ky * QX + i]);
                 GOPS_IN_REGISTER(weight);
@@ -215,7 +198,7 @@ GOPS_INLINE void one_group(const setting *at, const gops_permuted_call *call,
     const gops_permuted_shape *shape = at->shape;
     const int64_t outputs = call->rows * shape->columns;
     const int64_t next_vector = shape->vector_rows * shape->stride_y * shape->width;
-    const int64_t next_load = JOINED_TAP_ROWS * shape->dilation_y * shape->width;
+    const int64_t next_load = GOPS_PERMUTED_TAP_ROWS * shape->dilation_y * shape->width;
     const uint64_t all = first_bits(outputs);
     __mmask16 masks[4];
     vector_masks(outputs, shape->vector_rows * shape->columns, masks, 4);
@@ -252,12 +235,13 @@ static void joined(const setting *at, const gops_permuted_call *call)
 {
     const gops_permuted_shape *shape = at->shape;
     const int64_t quads = shape->row_quads;
-    bool one = call->codes && !call->several_parts && is_one_group(shape, call);
-    permutation index[JOINED_TAP_ROWS * GOPS_PERMUTED_ROW_QUADS];
+    bool one = call->codes && !call->several_parts &&
+               gops_permuted_is_one_group(shape, call->first_row, call->rows);
+    permutation index[GOPS_PERMUTED_TAP_ROWS * GOPS_PERMUTED_ROW_QUADS];
     joined_load loads[GOPS_PERMUTED_MASKS];
     permuted_filters filters;
     permuted_filter filter = begin_filters(&filters, call, false);
-    for (int64_t q = 0; q < (one ? JOINED_TAP_ROWS : 1) * quads; q++) {
+    for (int64_t q = 0; q < (one ? GOPS_PERMUTED_TAP_ROWS : 1) * quads; q++) {
         one = find_joined(shape, q / quads * shape->dilation_y, q % quads, &index[q]) && one;
     }
     joined_loads(shape, call, loads);
