@@ -23,7 +23,7 @@ gops_implicit_tap gops_implicit_find_tap(const gops_plan *plan, int64_t tap);
  * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided
  * into at most `max_channel_blocks`, each a multiple of `unit`, where reading all weights for each
  * box would cost more than copying the data for each block of channels. False where the padded
- * input of a single pixel is larger than what worker_limit and the L2 cache allow. */
+ * input of a single pixel is larger than worker_limit and, of floats, the L2 cache allow. */
 bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
                           int64_t channels, int64_t unit, int64_t max_channel_blocks,
                           int64_t worker_limit);
