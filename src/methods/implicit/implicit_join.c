@@ -43,7 +43,7 @@ gops_lanes_join gops_implicit_join(const gops_plan *plan)
         .dilation = last->dilation,
         .pad = last->pad_begin,
     };
-    if (conv->axes > 1 && is_near(&last[-1])) {
+    if (conv->axes > 1) {
         join.rows = rows_of(plan, &last[-1], GOPS_LANES_BLOCK / each);
         join.row_dilation = last[-1].dilation;
     }
@@ -53,8 +53,9 @@ gops_lanes_join gops_implicit_join(const gops_plan *plan)
 bool gops_implicit_may_join(const gops_plan *plan)
 {
     const gops_lanes_join join = gops_implicit_join(plan);
-    return is_near(&plan->conv.axis[plan->conv.axes - 1]) && join.planes <= GOPS_LANES_BLOCK &&
-           join.taps * join.rows > 1;
+    const gops_axis *last = &plan->conv.axis[plan->conv.axes - 1];
+    return is_near(last) && (plan->conv.axes == 1 || is_near(&last[-1])) &&
+           join.planes <= GOPS_LANES_BLOCK && join.taps * join.rows > 1;
 }
 
 gops_implicit_tap gops_implicit_find_tap(const gops_plan *plan, int64_t tap)
