@@ -29,8 +29,9 @@ endforeach()
 set(uses_tool ${seen})
 # The library's own conversions of small floats, a header.
 set(also_tool/npy/element.c types/small_float.h)
-# Caches as its plans see them; the provider holds the library.
+# Caches as its plans see them, and which taps meet data; the provider holds the library.
 set(also_engines/onnxruntime/region/ort_chunks.c base/machine.h)
+set(also_engines/onnxruntime/region/ort_member_taps.c geometry/geometry.h)
 set(seen "")
 foreach(folder runtime graph pass call region worth provider)
   list(APPEND seen engines/onnxruntime/${folder})

@@ -46,7 +46,7 @@ ort_status *gops_ort_is_residual(const gops_ort_graph *graph, const gops_ort_cla
         return NULL;
     }
     *other = strcmp(node->input_names[0], claim->output) == 0 ? 1 : 0;
-    /* The graph->runtime does not infer the shape of a normalization's output, which is its data's. */
+    /* The runtime does not infer the shape of a normalization's output, which is its data's. */
     const ort_value_info *like = claim->operation.kind == GOPS_ORT_NORM
                                      ? claim->infos[GOPS_ORT_DATA]
                                      : node->inputs[1 - *other];
