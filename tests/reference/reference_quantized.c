@@ -82,7 +82,7 @@ static uint64_t to_8_bits(gops_type type, long double r, int64_t zero_point)
     const long double low = (long double)(least - zero_point);
     const long double raised = r > low ? r : low; /* NaN too */
     const long double inside = raised < low + 255 ? raised : low + 255;
-    return (uint64_t)((int64_t)nearbyintl(inside) + zero_point);
+    return (uint64_t)(llrintl(inside) + zero_point);
 }
 
 /* Two quantized tensors are added as ONNX Runtime does it. */
