@@ -201,7 +201,7 @@ static void find_around(const gops_ort_pass *pass, const columns *masks, const u
 }
 
 #ifdef __x86_64__
-#define TARGET __attribute__((target("avx512f,avx512bw")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
 
 enum { LANES = 64 };
 
@@ -213,34 +213,65 @@ static inline __mmask64 lanes_between(int64_t lane, int64_t end)
     return end <= lane ? 0 : ~(__mmask64)0 >> (LANES - end) & ~(__mmask64)0 << lane;
 }
 
-/* The larger of `all` and the bytes of the mask. */
-TARGET static inline __m512i larger_of(const gops_ort_pass *pass, __m512i all, __mmask64 mask,
-                                       const uint8_t *from)
-{
-    const __m512i some = _mm512_maskz_loadu_epi8(mask, from);
-    return pass->type == GOPS_I8 ? _mm512_mask_max_epi8(all, mask, all, some)
-                                 : _mm512_mask_max_epu8(all, mask, all, some);
-}
+/* Windows of a row of outputs. */
+typedef struct window_row {
+    const uint8_t *from; /* where their first row begins; of rows that exist, so many */
+    int64_t rows, width;
+    int64_t columns; /* of a window */
+    __m512i flip;
+} window_row;
 
-TARGET static inline __m512i least_of(const gops_ort_pass *pass)
+/* The largest of `rows` elements, each below the one before, in the columns of the mask; 0 elsewhere. */
+TARGET static inline __m512i largest_of_rows(const window_row *of, const int64_t rows,
+                                             int64_t column, __mmask64 mask)
 {
-    return _mm512_set1_epi8(pass->type == GOPS_I8 ? INT8_MIN : 0);
-}
-
-/* The largest of 64 windows whose first columns are `column` and those next to it, and whose first row is `row`. */
-TARGET static inline __m512i largest_64(const gops_ort_pass *pass, const uint8_t *plane,
-                                        int64_t row, int64_t column)
-{
-    const int64_t width = pass->in[X], end = row + pass->window.kernel[Y];
-    const int64_t begins = row > 0 ? row : 0, ends = end < pass->in[Y] ? end : pass->in[Y];
-    __m512i all = least_of(pass);
-    for (int64_t x = column; x < column + pass->window.kernel[X]; x++) {
-        const __mmask64 mask = lanes_between(-x, width - x);
-        for (int64_t y = begins; y < ends; y++) {
-            all = larger_of(pass, all, mask, plane + (y * width + x));
-        }
+    __m512i all = _mm512_setzero_si512();
+    for (int64_t y = 0; y < rows; y++) {
+        const __m512i row = _mm512_maskz_loadu_epi8(mask, of->from + y * of->width + column);
+        all = _mm512_mask_max_epu8(all, mask, all, _mm512_xor_si512(row, of->flip));
     }
     return all;
+}
+
+/* Of 64 columns from `column` on, of which some may be outside. */
+TARGET static inline __m512i largest_of_columns(const window_row *of, int64_t column)
+{
+    const __mmask64 mask = lanes_between(-column, of->width - column);
+    return of->rows == 3   ? largest_of_rows(of, 3, column, mask)
+           : of->rows == 2 ? largest_of_rows(of, 2, column, mask)
+                           : largest_of_rows(of, of->rows, column, mask);
+}
+
+/* Each word's next one. */
+TARGET static inline __m512i next_words(__m512i words)
+{
+    const __m512i quarters = _mm512_alignr_epi32(words, words, 4);
+    return _mm512_alignr_epi8(quarters, words, 2);
+}
+
+/* Windows of at most three columns two apart, 31 of them: a word has two columns, the third is in the next word. */
+enum { OF_2 = 31 };
+TARGET static inline __m256i largest_of_2(const window_row *of, int64_t column)
+{
+    const __m512i words = largest_of_columns(of, column);
+    __m512i all = words;
+    if (of->columns > 1) {
+        all = _mm512_max_epu8(all, _mm512_srli_epi16(words, 8));
+    }
+    if (of->columns > 2) {
+        all = _mm512_max_epu8(all, next_words(words));
+    }
+    return _mm512_cvtepi16_epi8(_mm512_xor_si512(all, of->flip));
+}
+
+/* Any windows, one for each of 64 columns. */
+TARGET static inline __m512i largest_of_64(const window_row *of, int64_t column)
+{
+    __m512i all = largest_of_columns(of, column);
+    for (int64_t x = 1; x < of->columns; x++) {
+        all = _mm512_max_epu8(all, largest_of_columns(of, column + x));
+    }
+    return _mm512_xor_si512(all, of->flip);
 }
 
 /* Every `stride`th of them, `count` in all. */
@@ -248,15 +279,12 @@ TARGET static inline void store_strided(uint8_t *to, __m512i all, int64_t stride
 {
     if (stride == 1) {
         _mm512_mask_storeu_epi8(to, lanes_between(0, count), all);
-    } else if (stride == 2) {
-        const __m512i even = _mm512_castsi256_si512(_mm512_cvtepi16_epi8(all));
-        _mm512_mask_storeu_epi8(to, lanes_between(0, count), even);
-    } else {
-        uint8_t some[LANES];
-        _mm512_storeu_si512((void *)some, all);
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = some[i * stride];
-        }
+        return;
+    }
+    uint8_t some[LANES];
+    _mm512_storeu_si512((void *)some, all);
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = some[i * stride];
     }
 }
 
@@ -264,13 +292,27 @@ TARGET static void find_largest_by_avx512(const gops_ort_pass *pass, const uint8
                                           uint8_t *to)
 {
     const gops_ort_window *window = &pass->window;
-    const int64_t stride = window->strides[X], width = pass->out[X];
-    const int64_t some = (LANES - 1) / stride + 1; /* outputs of a register */
-    for (int64_t y = 0; y < pass->out[Y]; y++) {
+    const int64_t stride = window->strides[X], width = pass->out[X], pad = window->pads_begin[X];
+    const bool of_2 = stride == 2 && window->kernel[X] <= 3;
+    const int64_t some = of_2 ? OF_2 : (LANES - 1) / stride + 1; /* outputs of a register */
+    for (int64_t y = 0; y < pass->out[Y]; y++, to += width) {
         const int64_t row = y * window->strides[Y] - window->pads_begin[Y];
+        const int64_t end = row + window->kernel[Y], begins = row > 0 ? row : 0;
+        const window_row of = {
+            .from = plane + begins * pass->in[X],
+            .rows = (end < pass->in[Y] ? end : pass->in[Y]) - begins,
+            .width = pass->in[X],
+            .columns = window->kernel[X],
+            .flip = _mm512_set1_epi8(pass->type == GOPS_I8 ? INT8_MIN : 0),
+        };
         for (int64_t x = 0; x < width; x += some) {
-            const __m512i all = largest_64(pass, plane, row, x * stride - window->pads_begin[X]);
-            store_strided(to + y * width + x, all, stride, width - x < some ? width - x : some);
+            const int64_t column = x * stride - pad, count = width - x < some ? width - x : some;
+            if (of_2) {
+                _mm256_mask_storeu_epi8(to + x, (__mmask32)lanes_between(0, count),
+                                        largest_of_2(&of, column));
+            } else {
+                store_strided(to + x, largest_of_64(&of, column), stride, count);
+            }
         }
     }
 }
