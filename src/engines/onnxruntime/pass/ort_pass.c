@@ -45,6 +45,17 @@ static void normalize_far(const gops_ort_pass *pass, float *to, const float *fro
     }
 }
 
+/* A channel's plane of f32. */
+typedef void plane_fn(const gops_ort_pass *pass, int64_t channel, float *to, const float *from,
+                      const float *other);
+
+static void copy_plane(const gops_ort_pass *pass, int64_t channel, float *to, const float *from,
+                       const float *other)
+{
+    (void)other;
+    memcpy(to + channel * (pass->step - 1) * pass->plane, from, (size_t)pass->plane * sizeof *to);
+}
+
 #define LOOPS "engines/onnxruntime/pass/ort_pass.inc.h"
 #include "engines/onnxruntime/pass/ort_pass_sets.inc.h"
 
@@ -83,31 +94,50 @@ gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_te
     return pass;
 }
 
-void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
+static void run_planes(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last)
 {
-    if (pass->kind == GOPS_ORT_PASS_CODES) {
-        gops_ort_pass_codes(pass, operands, first, last);
-        return;
-    }
-    if (pass->kind == GOPS_ORT_PASS_NEAREST || pass->kind == GOPS_ORT_PASS_LINEAR) {
-        gops_ort_pass_resize(pass, operands, first, last);
-        return;
-    }
-    if (pass->kind != GOPS_ORT_PASS_COPY && gops_ort_is_8_bit(pass->type)) {
-        const bool is_max = pass->kind == GOPS_ORT_PASS_MAX;
-        (is_max ? gops_ort_pass_bytes : gops_ort_pass_integers)(pass, operands, first, last);
-        return;
-    }
-    if (pass->kind == GOPS_ORT_PASS_MAX || pass->kind == GOPS_ORT_PASS_SUM) {
-        gops_ort_pass_windows(pass, operands, first, last);
-        return;
-    }
 #ifdef __x86_64__
     if (pass->vectors >= GOPS_ORT_AVX2) {
-        avx2_run(pass, operands, first, last);
+        avx2_planes(pass, operands, first, last);
         return;
     }
 #endif
-    plain_run(pass, operands, first, last);
+    plain_planes(pass, operands, first, last);
+}
+
+static void run_norm(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
+                     int64_t first, int64_t last)
+{
+#ifdef __x86_64__
+    if (pass->vectors >= GOPS_ORT_AVX2) {
+        avx2_normalize_all(pass, operands, first, last);
+        return;
+    }
+#endif
+    plain_normalize_all(pass, operands, first, last);
+}
+
+void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
+                       int64_t first, int64_t last)
+{
+    typedef void run_fn(const gops_ort_pass *, const gops_ort_pass_operands *, int64_t, int64_t);
+    static const struct {
+        run_fn *floats, *codes; /* of f32; of 8-bit integers */
+    } of_kind[] = {
+        [GOPS_ORT_PASS_COPY] = {run_planes, NULL},
+        [GOPS_ORT_PASS_CODES] = {NULL, gops_ort_pass_codes},
+        [GOPS_ORT_PASS_AFFINE] = {run_planes, NULL},
+        [GOPS_ORT_PASS_NORM] = {run_norm, NULL},
+        [GOPS_ORT_PASS_SCALE] = {run_planes, gops_ort_pass_integers},
+        [GOPS_ORT_PASS_PRODUCT] = {run_planes, gops_ort_pass_integers},
+        [GOPS_ORT_PASS_MAX] = {gops_ort_pass_windows, gops_ort_pass_bytes},
+        [GOPS_ORT_PASS_SUM] = {gops_ort_pass_windows, gops_ort_pass_integers},
+        [GOPS_ORT_PASS_AVERAGE] = {run_planes, gops_ort_pass_integers},
+        [GOPS_ORT_PASS_NEAREST] = {gops_ort_pass_resize, gops_ort_pass_resize},
+        [GOPS_ORT_PASS_LINEAR] = {gops_ort_pass_resize, gops_ort_pass_resize},
+    };
+    const bool is_float = pass->type == GOPS_F32;
+    (is_float ? of_kind[pass->kind].floats : of_kind[pass->kind].codes)(pass, operands, first,
+                                                                        last);
 }

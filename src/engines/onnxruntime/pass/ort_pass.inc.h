@@ -63,6 +63,28 @@ TARGET static void NAME(multiply_in_place)(float *restrict data, const float *re
     }
 }
 
+TARGET static void NAME(scale_plane)(const gops_ort_pass *pass, int64_t channel, float *to,
+                                     const float *from, const float *other)
+{
+    (void)channel;
+    if (to == from) {
+        NAME(scale_in_place)(to, *other, pass->plane);
+    } else {
+        NAME(scale)(to, from, *other, pass->plane);
+    }
+}
+
+TARGET static void NAME(multiply_plane)(const gops_ort_pass *pass, int64_t channel, float *to,
+                                        const float *from, const float *other)
+{
+    (void)channel;
+    if (to == from) {
+        NAME(multiply_in_place)(to, other, pass->plane);
+    } else {
+        NAME(multiply)(to, from, other, pass->plane);
+    }
+}
+
 /* Sums in lanes, so that the order is the same for every vector length. */
 TARGET static float NAME(average)(const float *from, int64_t count)
 {
@@ -84,6 +106,13 @@ TARGET static float NAME(average)(const float *from, int64_t count)
     const float low = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
     const float high = (lanes[4] + lanes[5]) + (lanes[6] + lanes[7]);
     return (low + high + rest) / (float)count;
+}
+
+TARGET static void NAME(average_plane)(const gops_ort_pass *pass, int64_t channel, float *to,
+                                       const float *from, const float *other)
+{
+    (void)channel, (void)other;
+    *to = NAME(average)(from, pass->plane);
 }
 
 /* Some pixels: means first, then the means of squared distances from them. */
@@ -136,53 +165,22 @@ TARGET static void NAME(normalize_all)(const gops_ort_pass *pass,
     }
 }
 
-TARGET static void NAME(run)(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
-                             int64_t first, int64_t last)
+TARGET static void NAME(planes)(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
+                                int64_t first, int64_t last)
 {
+    static plane_fn *const of_kind[] = {
+        [GOPS_ORT_PASS_COPY] = copy_plane,
+        [GOPS_ORT_PASS_AFFINE] = NAME(affine_plane),
+        [GOPS_ORT_PASS_SCALE] = NAME(scale_plane),
+        [GOPS_ORT_PASS_PRODUCT] = NAME(multiply_plane),
+        [GOPS_ORT_PASS_AVERAGE] = NAME(average_plane),
+    };
     const int64_t out = pass->kind == GOPS_ORT_PASS_AVERAGE ? 1 : pass->plane;
     const int64_t others = pass->kind == GOPS_ORT_PASS_SCALE ? 1 : pass->plane;
     const float *data = operands->data, *second = operands->other;
     float *output = operands->output;
-    if (pass->kind == GOPS_ORT_PASS_NORM) {
-        NAME(normalize_all)(pass, operands, first, last);
-        return;
-    }
     for (int64_t channel = first; channel < last; channel++) {
-        const float *from = data + channel * pass->plane;
-        float *to = output + channel * out;
-        const float *other = second != NULL ? second + channel * others : NULL;
-        switch (pass->kind) {
-        case GOPS_ORT_PASS_COPY:
-            memcpy(to + channel * (pass->step - 1) * pass->plane, from,
-                   (size_t)pass->plane * sizeof *to);
-            break;
-        case GOPS_ORT_PASS_AFFINE:
-            NAME(affine_plane)(pass, channel, to, from, other);
-            break;
-        case GOPS_ORT_PASS_SCALE:
-            if (to == from) {
-                NAME(scale_in_place)(to, *other, pass->plane);
-            } else {
-                NAME(scale)(to, from, *other, pass->plane);
-            }
-            break;
-        case GOPS_ORT_PASS_PRODUCT:
-            if (to == from) {
-                NAME(multiply_in_place)(to, other, pass->plane);
-            } else {
-                NAME(multiply)(to, from, other, pass->plane);
-            }
-            break;
-        case GOPS_ORT_PASS_AVERAGE:
-            *to = NAME(average)(from, pass->plane);
-            break;
-        case GOPS_ORT_PASS_NORM:
-        case GOPS_ORT_PASS_CODES:
-        case GOPS_ORT_PASS_MAX:
-        case GOPS_ORT_PASS_SUM:
-        case GOPS_ORT_PASS_NEAREST:
-        case GOPS_ORT_PASS_LINEAR:
-            break;
-        }
+        of_kind[pass->kind](pass, channel, output + channel * out, data + channel * pass->plane,
+                            second != NULL ? second + channel * others : NULL);
     }
 }
