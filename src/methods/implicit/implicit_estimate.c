@@ -82,24 +82,77 @@ static double wide_cycles(const gops_plan *plan, const gops_implicit *p, const g
            CYCLES_PER_WIDE_TILE + registers * sums;
 }
 
-/* Of one step of K of a quantized plan's tile, which takes `compute` cycles if it waits for no memory.
- * All of K is one block: where one vector a step fills half of the L1, weights come from the L2 for each
- * tile, or vectors of pixels, of which taps share about a third. The pixels of a single tap are read once
- * by each tile, and come from the L2 where those of a block of columns are larger than the L1. */
+/* A tile takes
+ *
+ *     depth * step + begin + vectors * nr * sum
+ *
+ * cycles. A step is the products with one row of K. Its multiplications or its loads bound it, whichever take longer;
+ * what else it waits for differs between floats and lanes. */
+typedef struct step {
+    double vectors;        /* of rows */
+    double compute, loads; /* cycles, if it waits for no memory */
+    bool pairs, of_pixels; /* of 16 bits; where vectors hold pixels */
+} step;
+
+static step step_of(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile, double nr)
+{
+    const bool pairs = plan->quantized && !gops_lanes_are_quads(plan);
+    const bool narrow = !plan->quantized && gops_plan_tiles(plan)->begin != NULL;
+    const bool of_pixels =
+        pairs && p->pixels_form && gops_implicit_may_block(plan, false, p->planes);
+    const double slower = of_pixels ? PAIRS_OF_PIXELS_SLOWER
+                          : pairs   ? PAIRS_SLOWER
+                          : narrow  ? BF16_BESIDE_AMX_SLOWER
+                                    : 1;
+    const double vectors =
+        p->pixels_form ? tile->mr : (double)tile->mr / (double)gops_plan_tiles(plan)->lanes;
+    const double multiplies = slower * vectors * nr / MULTIPLIES_PER_CYCLE;
+    /* Most vectors of pixels lie across two cache lines and cost two loads. */
+    const double loads = ((p->pixels_form ? 2 : 1) * nr + vectors) / LOADS_PER_CYCLE;
+    return (step){vectors, multiplies > loads ? multiplies : loads, loads, pairs, of_pixels};
+}
+
+static double floats_cycles(const gops_plan *plan, const gops_implicit *p, double nr, int64_t depth,
+                            const step *of)
+{
+    const bool shorter = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
+    const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
+    const bool blocked = p->blocked && !gops_plan_has_lanes(plan);
+    const bool few = plan->conv.taps == 1 || p->planes < GOPS_LANES_BLOCK;
+    double compute = of->compute;
+    if (shorter && !p->pixels_form && of->vectors <= 1) {
+        compute *= ONE_VECTOR_SLOWER;
+    }
+    if (blocked && large_l2 && (shorter || of->vectors > 1)) {
+        compute *=
+            compute / (compute + (shorter ? CYCLES_PER_SHORTER_STEP : CYCLES_PER_COUNTED_STEP));
+    }
+    const double transposed = !blocked               ? 0
+                              : shorter && few       ? CYCLES_PER_TRANSPOSED
+                              : !shorter && large_l2 ? CYCLES_PER_WIDE_VECTOR_TRANSPOSED
+                                                     : 0;
+    return (double)depth * compute + CYCLES_PER_TILE +
+           of->vectors * nr * (CYCLES_PER_SUM + transposed);
+}
+
+/* All of K is one block: where one vector a step fills half of the L1, weights come from the L2 for each tile, or
+ * vectors of pixels, of which taps share about a third. The pixels of a single tap are read once by each tile, and
+ * come from the L2 where those of a block of columns are larger than the L1. */
 static double lanes_step(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
-                         int64_t depth, int64_t columns, double compute, double loads)
+                         int64_t depth, int64_t columns, const step *of)
 {
     const double vector = (double)plan->kernels->vector_bytes, l1 = (double)plan->machine.l1_bytes;
     const double pixels = (double)tile->nr * vector;
     const bool streams = (double)depth * vector > l1 / 2;
+    double compute = of->compute + (of->of_pixels ? CYCLES_PER_PAIRS_OF_PIXELS : 0);
     if (!p->pixels_form) {
         compute *= tile->mr > gops_plan_tiles(plan)->lanes ? 1
-                   : gops_lanes_are_quads(plan)            ? ONE_VECTOR_OF_LANES_SLOWER
-                                                           : ONE_VECTOR_OF_PAIRS_SLOWER;
+                   : of->pairs                             ? ONE_VECTOR_OF_PAIRS_SLOWER
+                                                           : ONE_VECTOR_OF_LANES_SLOWER;
         return compute + (streams ? tile->mr * 4 / STREAMED_WEIGHTS_PER_CYCLE : 0);
     }
     if (depth > p->planes) {
-        compute += loads * LANES_CYCLES_PER_LOAD;
+        compute += of->loads * LANES_CYCLES_PER_LOAD;
     }
     if (plan->conv.taps > 1) {
         return compute + (streams ? pixels / 3 / STREAMED_PIXELS_PER_CYCLE : 0);
@@ -110,58 +163,31 @@ static double lanes_step(const gops_plan *plan, const gops_implicit *p, const go
     return waits ? (wait > compute ? wait : compute) + wait / 14 : compute;
 }
 
-/* Of one tile of `nr` columns, in a block of `columns`. */
-static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
-                          double nr, int64_t depth, int64_t columns)
+static double lanes_cycles(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
+                           double nr, int64_t depth, int64_t columns, const step *of)
 {
-    const bool pixels_form = p->pixels_form;
-    if (gops_tile_is_wide(pixels_form, tile->mr)) {
-        return wide_cycles(plan, p, tile, depth);
-    }
-    const double lanes = (double)gops_plan_tiles(plan)->lanes;
-    const double vectors = pixels_form ? tile->mr : (double)tile->mr / lanes;
-    const bool pairs = plan->quantized && !gops_lanes_are_quads(plan);
-    const bool narrow = !plan->quantized && gops_plan_tiles(plan)->begin != NULL;
-    const bool of_pixels = pairs && gops_implicit_may_block(plan, false, p->planes);
-    const double multiplies = (of_pixels && pixels_form ? PAIRS_OF_PIXELS_SLOWER
-                               : pairs                  ? PAIRS_SLOWER
-                               : narrow                 ? BF16_BESIDE_AMX_SLOWER
-                                                        : 1) *
-                              vectors * nr / MULTIPLIES_PER_CYCLE;
-    /* Most vectors of pixels lie across two cache lines and cost two loads. */
-    const double loads = ((pixels_form ? 2 : 1) * nr + vectors) / LOADS_PER_CYCLE;
-    double compute = multiplies > loads ? multiplies : loads;
-    if (of_pixels && pixels_form) {
-        compute += CYCLES_PER_PAIRS_OF_PIXELS;
-    }
-    const bool shorter = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
-    if (shorter && !plan->quantized && !pixels_form && vectors <= 1) {
-        compute *= ONE_VECTOR_SLOWER;
-    }
-    const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
-    const bool blocked = p->blocked && !gops_plan_has_lanes(plan);
-    if (blocked && large_l2 && (shorter || vectors > 1)) {
-        compute *=
-            compute / (compute + (shorter ? CYCLES_PER_SHORTER_STEP : CYCLES_PER_COUNTED_STEP));
-    }
-    if (!plan->quantized) {
-        const bool few = plan->conv.taps == 1 || p->planes < GOPS_LANES_BLOCK;
-        const double transposed = !blocked               ? 0
-                                  : shorter && few       ? CYCLES_PER_TRANSPOSED
-                                  : !shorter && large_l2 ? CYCLES_PER_WIDE_VECTOR_TRANSPOSED
-                                                         : 0;
-        return (double)depth * compute + CYCLES_PER_TILE +
-               vectors * nr * (CYCLES_PER_SUM + transposed);
-    }
     const bool in_part =
-        pairs && tile->mr > TRANSPOSED_CHANNELS && tile->mr % TRANSPOSED_CHANNELS != 0;
+        of->pairs && tile->mr > TRANSPOSED_CHANNELS && tile->mr % TRANSPOSED_CHANNELS != 0;
     const double transposed =
         gops_is_8_bit(plan->output_type->type)
             ? CYCLES_PER_TRANSPOSED_BYTE * (in_part ? TRANSPOSED_IN_PART_SLOWER : 1)
             : CYCLES_PER_TRANSPOSED_WORD;
-    const double sum = CYCLES_PER_REQUANTIZED + (pixels_form ? 0 : lanes * transposed);
-    return (double)depth * lanes_step(plan, p, tile, depth, columns, compute, loads) +
-           CYCLES_PER_LANES_TILE + vectors * nr * sum;
+    const double lanes = (double)gops_plan_tiles(plan)->lanes;
+    const double sum = CYCLES_PER_REQUANTIZED + (p->pixels_form ? 0 : lanes * transposed);
+    return (double)depth * lanes_step(plan, p, tile, depth, columns, of) + CYCLES_PER_LANES_TILE +
+           of->vectors * nr * sum;
+}
+
+/* Of one tile of `nr` columns, in a block of `columns`. */
+static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
+                          double nr, int64_t depth, int64_t columns)
+{
+    if (gops_tile_is_wide(p->pixels_form, tile->mr)) {
+        return wide_cycles(plan, p, tile, depth);
+    }
+    const step of = step_of(plan, p, tile, nr);
+    return plan->quantized ? lanes_cycles(plan, p, tile, nr, depth, columns, &of)
+                           : floats_cycles(plan, p, nr, depth, &of);
 }
 
 double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p, int64_t channels,
