@@ -20,9 +20,16 @@ GOPS_INLINE float bounded(float x, float low, float high)
     return raised < high ? raised : high;
 }
 
+/* The same, but a NaN passes through, and of zeros x: as tiles clamp what they store as floats. */
+GOPS_INLINE float clamp(float x, float low, float high)
+{
+    const float raised = x < low ? low : x;
+    return raised > high ? high : raised;
+}
+
 GOPS_INLINE float real_of(uint32_t sum, const gops_requantize *by)
 {
-    return bounded((float)(int32_t)(sum + by->bias) * by->scale, by->low, by->high);
+    return (float)(int32_t)(sum + by->bias) * by->scale;
 }
 
 /* Calls step(i, length) for blocks of a constant length, then for what is left. */
@@ -43,7 +50,8 @@ GOPS_INLINE void codes_of_sums(uint8_t *to, const uint32_t *from, int length,
     uint8_t codes[BLOCK];
     memcpy(sums, from, (size_t)length * sizeof *sums);
     for (int i = 0; i < BLOCK; i++) {
-        codes[i] = gops_requantize_code(real_of(sums[i], by), by->zero);
+        const float r = bounded(real_of(sums[i], by), by->low, by->high);
+        codes[i] = gops_requantize_code(r, by->zero);
     }
     memcpy(to, codes, (size_t)length);
 }
@@ -63,7 +71,7 @@ GOPS_INLINE void floats_of_sums(float *to, const uint32_t *from, int length,
     float values[BLOCK];
     memcpy(sums, from, (size_t)length * sizeof *sums);
     for (int i = 0; i < BLOCK; i++) {
-        values[i] = real_of(sums[i], by);
+        values[i] = clamp(real_of(sums[i], by), by->low, by->high);
     }
     memcpy(to, values, (size_t)length * sizeof *values);
 }

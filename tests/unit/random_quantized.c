@@ -58,7 +58,8 @@ static void draw_zero_points(gops_problem *p, int64_t channels, gops_random_quan
 }
 
 /* Scales from 1e-6 to 1e3, mostly such that the outputs have all the values of their type; some are
- * powers of two, whose results often lie in the middle of two integers. */
+ * powers of two, whose results often lie in the middle of two integers. A few products of f32 are denormal, or zeros
+ * with the sum's sign. */
 static void draw_scales(gops_problem *p, int64_t channels, gops_random_quantization *m,
                         gops_test_random *random)
 {
@@ -66,11 +67,12 @@ static void draw_scales(gops_problem *p, int64_t channels, gops_random_quantizat
     const int64_t counts[] = {0, 1, channels};
     const int powers_of_two = chance(random, 25);
     const double least = log2(1e-6), most = log2(1e3);
+    const double tiny = p->output_type == GOPS_F32 && chance(random, 10) ? 0x1p-70 : 1;
     const double filter =
-        powers_of_two ? exp2((double)range(random, -12, 3)) : power(random, least, most);
+        tiny * (powers_of_two ? exp2((double)range(random, -12, 3)) : power(random, least, most));
     const double data = chance(random, 10) ? 1
-                        : powers_of_two    ? exp2((double)range(random, -12, 3))
-                                           : power(random, least, most);
+                        : powers_of_two    ? exp2((double)range(random, -12, 3)) * tiny
+                                           : power(random, least, most) * tiny;
     q->filter_scales_count = counts[range(random, 0, 2)];
     q->filter_scales = q->filter_scales_count == 0 ? NULL : m->filter_scales;
     for (int64_t i = 0; i < q->filter_scales_count; i++)
@@ -135,7 +137,8 @@ static void draw_activation(gops_problem *p, double unit, gops_test_random *rand
         a->alpha = (double)range(random, -100000, 50000);
         a->beta = a->alpha + (double)range(random, 0, 200000);
     } else {
-        a->alpha = chance(random, 30) ? 0 : unit * 2 * gops_test_random_real(random);
+        const double zero = p->with_bias ? -0.0 : 0.0;
+        a->alpha = chance(random, 30) ? zero : unit * 2 * gops_test_random_real(random);
         a->beta = a->alpha + unit * fabs(gops_test_random_real(random));
     }
 }
