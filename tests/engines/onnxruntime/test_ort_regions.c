@@ -291,14 +291,15 @@ static void within(void)
     gops_ort_graph_check(&graph, "graphs within a node", 6, 2); /* one of them in a graph within */
 }
 
-/* Sizes that the runtime infers and its kernels do not make: 10 times 0.7 in floats is 7; output_padding beside
+/* Shapes that the runtime infers and its kernels do not make: 10 times 0.7 in floats is 7; output_padding beside
  * SAME_UPPER; a window of ceil_mode that begins on padding, read within a node too; dilations beside SAME_UPPER, where
- * what is added to the sum has another shape besides. */
+ * what is added to the sum has another shape besides; an output_shape that is smaller than the data on its last axis,
+ * which is then left out. */
 static void misjudged(void)
 {
     const float scales[] = {1, 1, 0.7F, 1}, larger[] = {1, 1, 1.9F, 1};
     const int64_t four = 4, dims[] = {4, 2, 2, 2};
-    for (int what = 0; what < 7; what++) {
+    for (int what = 0; what < 8; what++) {
         builder graph;
         gops_onnx_builder inner;
         gops_ort_graph_images(&graph, 40 + (uint64_t)what, what == 4 ? 7 : 17, 1, 4,
@@ -317,6 +318,11 @@ static void misjudged(void)
             gops_ort_graph_ints(&graph, "strides", 2, 2, 2, 0, 0);
             gops_ort_graph_ints(&graph, "output_padding", 2, 1, 1, 0, 0);
             gops_onnx_build_string(&graph.builder, "auto_pad", "SAME_UPPER");
+        } else if (what == 7) {
+            gops_ort_graph_constant(&graph, "weights", 4, dims, -1, 1);
+            gops_ort_graph_node(&graph, "ConvTranspose", "r", FROM("x", "weights"));
+            gops_ort_graph_ints(&graph, "strides", 2, 2, 1, 0, 0);
+            gops_ort_graph_ints(&graph, "output_shape", 2, 8, 3, 0, 0);
         } else if (what > 4) {
             const int64_t dilation = what == 5 ? 2 : 4;
             gops_ort_graph_node(&graph, "MaxPool", "r", FROM("x"));
@@ -349,6 +355,9 @@ static void misjudged(void)
         } else if (what == 6) {
             gops_ort_graph_conv(&graph, "a", "r", 4, 4, 1, 1);
             gops_ort_graph_node(&graph, "Add", "y", FROM("a", "x"));
+        } else if (what == 7) {
+            gops_ort_graph_node(&graph, "Concat", "y", FROM("r", "r"));
+            gops_onnx_build_int(&graph.builder, "axis", 1);
         } else {
             gops_ort_graph_conv(&graph, "a", "r", what == 1 ? 2 : 4, 4, 1, 1);
             gops_ort_graph_conv(&graph, "b", "a", 4, 4, 1, 1);

@@ -49,19 +49,30 @@ static ort_status *misjudges_pool(const gops_ort_runtime *runtime, const gops_or
     return status;
 }
 
-/* With SAME_UPPER and SAME_LOWER the kernel leaves out output_padding. */
+/* With SAME_UPPER and SAME_LOWER the kernel leaves out output_padding. The shape ends before the first axis on which
+ * `output_shape` is smaller than the data. */
 static ort_status *misjudges_deconv(const gops_ort_runtime *runtime, const gops_ort_node *node,
                                     bool *does)
 {
     gops_ort_attributes attributes = {runtime, node, NULL, false};
     gops_auto_pad auto_pad = GOPS_AUTO_PAD_EXPLICIT;
     gops_list padding = {0};
+    gops_tensor data, output;
+    bool known = false;
     gops_ort_attribute_auto_pad(&attributes, &auto_pad);
     gops_ort_attribute_list(&attributes, "output_padding", &padding);
     for (int32_t i = 0; i < padding.count; i++) {
         *does = *does || (is_same(auto_pad) && padding.values[i] != 0);
     }
-    return attributes.status;
+    ort_status *status = attributes.status;
+    if (status == NULL && node->inputs[0] != NULL && node->outputs[0] != NULL) {
+        status = gops_ort_value_tensor(runtime, node->inputs[0], &data, &known);
+    }
+    if (status == NULL && known) {
+        status = gops_ort_value_tensor(runtime, node->outputs[0], &output, &known);
+    }
+    *does = *does || (known && output.rank != data.rank);
+    return status;
 }
 
 /* Whether some size times some scale is a float of another whole part than their product has. */
