@@ -31,7 +31,7 @@ static evaluated evaluate(const gops_activation *a, long double x, gops_type acc
     case GOPS_ACTIVATION_LEAKY_RELU: /* the slope is rounded too */
         return (evaluated){x < 0 ? alpha * x : x, fmaxl(1, fabsl(alpha)), 2, 0};
     case GOPS_ACTIVATION_SIGMOID:
-        return (evaluated){1 / (1 + expl(-x)), 0.25L, f64 ? 7 : 5, 0};
+        return (evaluated){1 / (1 + expl(-x)), 0.25L, f64 ? 7 : 6, 0};
     case GOPS_ACTIVATION_TANH:
         return (evaluated){tanhl(x), 1, f64 ? 7 : 6, 0};
     case GOPS_ACTIVATION_HARD_SWISH: /* |2 x + 3| / 6 at x = 3; x + 3 is rounded */
@@ -39,13 +39,13 @@ static evaluated evaluate(const gops_activation *a, long double x, gops_type acc
     case GOPS_ACTIVATION_SWISH: /* alpha and alpha x are rounded, which counts |alpha x| times where
                                    exp is not added to more than it */
         return (evaluated){x / (1 + expl(-alpha * x)), 1.1L,
-                           (f64 ? 9 : 7) + (alpha * x > 0 ? 1 : 2 * fabsl(alpha * x)), 0};
+                           (f64 ? 9 : 8) + (alpha * x > 0 ? 1 : 2 * fabsl(alpha * x)), 0};
     case GOPS_ACTIVATION_ELU: /* alpha is rounded */
         return (evaluated){x < 0 ? alpha * expm1l(x) : x, fmaxl(1, fabsl(alpha)), 8, 0};
     case GOPS_ACTIVATION_MISH: {
         const long double e = expl(-fabsl(x)), e2 = e * (2 + e);
         const long double share = x < 0 ? e2 / (2 + e2) : (1 + 2 * e) / (1 + 2 * e + 2 * e * e);
-        return (evaluated){x * share, 1.1L, f64 ? 15 : 9, 0};
+        return (evaluated){x * share, 1.1L, f64 ? 15 : 11, 0};
     }
     case GOPS_ACTIVATION_HARD_SIGMOID: { /* alpha, beta, product and sum; no more than 1 away */
         const long double line = alpha * x + a->beta;
@@ -57,7 +57,7 @@ static evaluated evaluate(const gops_activation *a, long double x, gops_type acc
     case GOPS_ACTIVATION_PRELU: /* its slope is leaky_relu's */
         break;
     case GOPS_ACTIVATION_GELU:
-        return (evaluated){x * erfcl(-x / sqrtl(2)) / 2, 1.13L, f64 ? 36 : 16, 0};
+        return (evaluated){x * erfcl(-x / sqrtl(2)) / 2, 1.13L, f64 ? 36 : 17, 0};
     }
     return (evaluated){x, 1, 0, 0};
 }

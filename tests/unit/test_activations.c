@@ -17,26 +17,27 @@
 enum { COUNT = 4093, MAX_ISAS = 16 };
 
 /* A unit in the last place is the distance between the two numbers of the type that are around the
- * exact value, or the least denormal. The errors are the largest over all floats, rounded up. Doubles
- * are too many: the largest found among 10^7 to 10^8 of them, drawn where a function is just below a
+ * exact value, or the least denormal. The errors are the largest over all floats, rounded up; `at` is where it is.
+ * Doubles are too many: the largest found among 10^7 to 10^8 of them, drawn where a function is just below a
  * power of two (sigmoid 2.7, tanh 2.5, swish 3.6, gelu 13.5, mish 5.8), and a quarter or more beyond.
  * That of hard_swish, from three roundings and that of 1/6, is exact. */
 typedef struct function {
     gops_activation activation;
     const char *name;
     double f32_units, f64_units;
+    float at;
 } function;
 
 static const function functions[] = {
-    {{GOPS_ACTIVATION_SIGMOID, 0, 0}, "sigmoid", 2.5, 3.5},
-    {{GOPS_ACTIVATION_TANH, 0, 0}, "tanh", 3, 3.5},
-    {{GOPS_ACTIVATION_SWISH, 1, 0}, "swish", 3, 4.5},
-    {{GOPS_ACTIVATION_SWISH, (double)1.702f, 0}, "swish 1.702", 3, 4.5},
-    {{GOPS_ACTIVATION_SWISH, -0.25, 0}, "swish -0.25", 3, 4.5},
-    {{GOPS_ACTIVATION_GELU, 0, 0}, "gelu", 8, 18},
-    {{GOPS_ACTIVATION_ELU, 1, 0}, "elu", 3, 3},
-    {{GOPS_ACTIVATION_MISH, 0, 0}, "mish", 4.5, 7.5},
-    {{GOPS_ACTIVATION_HARD_SWISH, 0, 0}, "hard_swish", 2.5, 3},
+    {{GOPS_ACTIVATION_SIGMOID, 0, 0}, "sigmoid", 3, 3.5, -0x1.1ae66p+0F},
+    {{GOPS_ACTIVATION_TANH, 0, 0}, "tanh", 3, 3.5, 0x1.205368p+2F},
+    {{GOPS_ACTIVATION_SWISH, 1, 0}, "swish", 4, 4.5, -0x1.df27e8p+0F},
+    {{GOPS_ACTIVATION_SWISH, (double)1.702f, 0}, "swish 1.702", 4, 4.5, -0x1.85b35ap+5F},
+    {{GOPS_ACTIVATION_SWISH, -0.25, 0}, "swish -0.25", 4, 4.5, 0x1.df27e8p+2F},
+    {{GOPS_ACTIVATION_GELU, 0, 0}, "gelu", 8.5, 18, -0x1.bbe074p+2F},
+    {{GOPS_ACTIVATION_ELU, 1, 0}, "elu", 3, 3, -0x1.246efcp-2F},
+    {{GOPS_ACTIVATION_MISH, 0, 0}, "mish", 5.5, 7.5, -0x1.5bf9f4p+6F},
+    {{GOPS_ACTIVATION_HARD_SWISH, 0, 0}, "hard_swish", 2.5, 3, 0x1.fde802p-10F},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -281,7 +282,7 @@ static void extremes(void)
                                   12,        13,        14.5F,   20,       29,    36,     38.6F,
                                   42,        87,        88,      88.75F,   103,   104,    131,
                                   708,       745,       797,     1e4F,     1e30F, FLT_MAX};
-    enum { TURNS = sizeof turns / sizeof *turns, VALUES = TURNS * 12 + 8 };
+    enum { TURNS = sizeof turns / sizeof *turns, VALUES = TURNS * 12 + 8 + FUNCTIONS };
     static float data[VALUES], output[VALUES], other[VALUES];
     static double wide[VALUES], wide_output[VALUES], wide_other[VALUES];
     int64_t count = 0;
@@ -301,6 +302,8 @@ static void extremes(void)
         data[count++] = (float)sign * NAN;
         data[count++] = 1;
     }
+    for (int n = 0; n < FUNCTIONS; n++)
+        data[count++] = functions[n].at;
     double_floats(data, count, wide);
     for (int n = 0; n < FUNCTIONS; n++) {
         const function *f = &functions[n];
