@@ -29,12 +29,14 @@ typedef struct form {
     bool other_axis;    /* the means are of rows; of a LayerNormalization of rows and channels */
     bool whole;         /* LayerNormalization */
     bool shiftless;     /* without shifts and with the operator's own epsilon */
+    bool late;          /* opset 18: axes are inputs */
     int claimed, parts; /* with the two Conv and the Add of both */
 } form;
 
 static const form forms[] = {
     {.name = "whole", .height = 13, .width = 11, .claimed = 24, .parts = 1},
     {.name = "large planes", .height = 37, .width = 31, .claimed = 24, .parts = 1},
+    {.name = "axes as inputs", .height = 13, .width = 11, .late = true, .claimed = 24, .parts = 1},
     {.name = "a Transpose behind Sub",
      .height = 13,
      .width = 11,
@@ -125,10 +127,18 @@ static void transpose(builder *graph, const char *to, const char *from, bool to_
     gops_ort_graph_ints(graph, "perm", 4, 0, to_last ? 2 : 3, to_last ? 3 : 1, to_last ? 1 : 2);
 }
 
-static void mean(builder *graph, const char *to, const char *from, int64_t axis)
+static void mean(builder *graph, const form *of, const char *to, const char *from, int64_t axis)
 {
-    gops_ort_graph_node(graph, "ReduceMean", to, FROM(from));
-    gops_ort_graph_ints(graph, "axes", 1, axis, 0, 0, 0);
+    const int64_t one = 1;
+    const char *axes = strcmp(to, "m") == 0 ? "m_axes" : "v_axes";
+    if (of->late) {
+        gops_onnx_build_constant(&graph->builder, axes, GOPS_ONNX_INT64, 1, &one, &axis,
+                                 sizeof axis);
+        gops_ort_graph_node(graph, "ReduceMean", to, FROM(from, axes));
+    } else {
+        gops_ort_graph_node(graph, "ReduceMean", to, FROM(from));
+        gops_ort_graph_ints(graph, "axes", 1, axis, 0, 0, 0);
+    }
 }
 
 /* "h" is the normalized "c", or with the channels first its rows are. */
@@ -162,7 +172,7 @@ static void norm(builder *graph, const form *of)
     if (front) {
         transpose(graph, "t", "c", true);
     }
-    mean(graph, "m", data, of->middle ? -3 : axis);
+    mean(graph, of, "m", data, of->middle ? -3 : axis);
     gops_ort_graph_node(graph, "Sub", "d", FROM(data, "m"));
     if (of->middle) {
         transpose(graph, "dt", "d", true);
@@ -173,7 +183,7 @@ static void norm(builder *graph, const form *of)
     gops_ort_graph_constant(graph, "scale", of->first ? 3 : 1, channels, 0.5, 1.5);
     gops_ort_graph_constant(graph, "shift", of->first ? 3 : 1, channels, -1, 1);
     gops_ort_graph_node(graph, "Pow", "p", FROM(centred, "two"));
-    mean(graph, "v", "p", axis);
+    mean(graph, of, "v", "p", axis);
     if (of->exponent > 0) { /* cubes may be below 0 */
         gops_ort_graph_node(graph, "Abs", "va", FROM("v"));
     }
@@ -250,7 +260,7 @@ static void build(builder *graph, uint64_t stream, const form *of)
     const int64_t dims[] = {BATCH, IN, of->height, of->width};
     const char *last = of->first ? "h" : "z";
     gops_ort_load();
-    gops_ort_graph_start(graph, stream, of->whole ? 17 : 13, dims, 4);
+    gops_ort_graph_start(graph, stream, of->late ? 18 : of->whole ? 17 : 13, dims, 4);
     gops_ort_graph_conv(graph, "c", "x", IN, CHANNELS, 3, 1);
     if (of->whole) {
         layer_norm(graph, of);

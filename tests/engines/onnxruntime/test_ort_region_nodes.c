@@ -152,16 +152,25 @@ static void means(void)
         bool taken;
     } all[] = {
         {{2, 3}, 1, 2, true}, {{-1, -2}, 0, 2, true}, {{3, 3}, 1, 1, false}, {{1, 2}, 1, 2, false}};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    for (size_t i = 0; i < 2 * sizeof all / sizeof all[0]; i++) {
+        const bool inputs = i % 2 != 0; /* from opset 18 on */
+        const int64_t count = all[i / 2].count;
         builder graph;
-        gops_ort_graph_images(&graph, 9, 13, 2, 3, 11, 13);
+        gops_ort_graph_images(&graph, 9, inputs ? 18 : 13, 2, 3, 11, 13);
         gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
         gops_ort_graph_conv(&graph, "b", "a", 5, 4, 3, 2);
-        gops_ort_graph_node(&graph, "ReduceMean", "y", FROM("b"));
-        gops_ort_graph_ints(&graph, "axes", all[i].count, all[i].axes[0], all[i].axes[1], 0, 0);
-        gops_onnx_build_int(&graph.builder, "keepdims", all[i].keepdims);
+        if (inputs) {
+            gops_onnx_build_constant(&graph.builder, "axes", GOPS_ONNX_INT64, 1, &count,
+                                     all[i / 2].axes, (size_t)count * sizeof(int64_t));
+        }
+        gops_ort_graph_node(&graph, "ReduceMean", "y", inputs ? FROM("b", "axes") : FROM("b"));
+        if (!inputs) {
+            gops_ort_graph_ints(&graph, "axes", (int)count, all[i / 2].axes[0], all[i / 2].axes[1],
+                                0, 0);
+        }
+        gops_onnx_build_int(&graph.builder, "keepdims", all[i / 2].keepdims);
         gops_ort_graph_output(&graph, "y");
-        gops_ort_graph_check(&graph, "ReduceMean", all[i].taken ? 3 : 2, 1);
+        gops_ort_graph_check(&graph, "ReduceMean", all[i / 2].taken ? 3 : 2, 1);
     }
 }
 

@@ -1,6 +1,8 @@
 /* ort_attributes.c: reads the attributes of a node. */
 #include "engines/onnxruntime/graph/ort_attributes.h"
 
+#include "engines/onnxruntime/graph/ort_constant.h"
+
 #include <string.h>
 
 enum { TEXT_BYTES = 32, MAX_NUMBERS = 2 * GOPS_MAX_SPATIAL };
@@ -92,6 +94,24 @@ void gops_ort_attribute_list(gops_ort_attributes *from, const char *name, gops_l
         return;
     }
     set_list(list, numbers, count);
+}
+
+void gops_ort_attribute_axes(gops_ort_attributes *from, gops_list *axes)
+{
+    gops_ort_constant constant;
+    bool is = false;
+    if (from->node->version < 18) {
+        gops_ort_attribute_list(from, "axes", axes);
+        return;
+    }
+    axes->count = 0;
+    if (from->status == NULL && from->node->input_count > 1) {
+        from->status = gops_ort_read_constant(from->runtime, from->node->inputs[1], &constant, &is);
+    }
+    if (is && constant.tensor.type == GOPS_I64 && constant.count <= GOPS_MAX_SPATIAL) {
+        axes->count = (int32_t)constant.count;
+        memcpy(axes->values, constant.values, (size_t)constant.count * sizeof *axes->values);
+    }
 }
 
 void gops_ort_attribute_pads(gops_ort_attributes *from, gops_list *begin, gops_list *end)

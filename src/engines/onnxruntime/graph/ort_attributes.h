@@ -20,6 +20,8 @@ void gops_ort_attribute_list(gops_ort_attributes *from, const char *name, gops_l
 /* The attribute "pads" has all beginnings and then all ends. */
 void gops_ort_attribute_pads(gops_ort_attributes *from, gops_list *begin, gops_list *end);
 void gops_ort_attribute_auto_pad(gops_ort_attributes *from, gops_auto_pad *value);
+/* The axes of a reduction, an input from version 18 on; none where that is no constant. */
+void gops_ort_attribute_axes(gops_ort_attributes *from, gops_list *axes);
 /* Whether a text is the expected one or missing. */
 bool gops_ort_attribute_is(gops_ort_attributes *from, const char *name, const char *expected);
 

@@ -31,11 +31,10 @@ static bool is_mean(gops_ort_chain *of, const gops_ort_node *node)
     gops_ort_attributes attributes = {of->graph->runtime, node, NULL, false};
     gops_list axes = {0};
     int64_t keeps = 1;
-    gops_ort_attribute_list(&attributes, "axes", &axes);
+    gops_ort_attribute_axes(&attributes, &axes);
     gops_ort_attribute_int(&attributes, "keepdims", &keeps);
     of->status = attributes.status;
-    return of->status == NULL && !attributes.malformed && node->version < 18 && keeps != 0 &&
-           axes.count == 1 &&
+    return of->status == NULL && !attributes.malformed && keeps != 0 && axes.count == 1 &&
            (axes.values[0] == gops_ort_chain_axis(of) ||
             axes.values[0] == gops_ort_chain_axis(of) - of->data.rank);
 }

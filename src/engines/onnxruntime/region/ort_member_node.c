@@ -134,15 +134,15 @@ static ort_status *read_product(gops_ort_reading *from, gops_ort_member **member
     return NULL;
 }
 
-/* ReduceMean whose axes are an attribute, and all spatial ones. */
+/* ReduceMean over all spatial axes. */
 static ort_status *is_mean(const gops_ort_reading *from, bool *serves)
 {
     gops_ort_attributes attributes = {from->graph->runtime, from->node, NULL, false};
     gops_list axes = {0};
     bool seen[GOPS_MAX_RANK] = {false};
-    gops_ort_attribute_list(&attributes, "axes", &axes);
-    *serves = attributes.status == NULL && !attributes.malformed &&
-              axes.count == from->data.rank - 2 && from->node->version < 18;
+    gops_ort_attribute_axes(&attributes, &axes);
+    *serves =
+        attributes.status == NULL && !attributes.malformed && axes.count == from->data.rank - 2;
     for (int32_t i = 0; i < axes.count && *serves; i++) {
         const int64_t axis = axes.values[i] < 0 ? axes.values[i] + from->data.rank : axes.values[i];
         *serves = axis >= 2 && axis < from->data.rank && !seen[axis];
