@@ -176,6 +176,10 @@ static void put_activation(gops_onnx_builder *builder, const gops_ort_layer *lay
         gops_onnx_build_node(builder, "HardSigmoid", "s", (const char *[]){from}, 1);
         gops_onnx_build_float(builder, "alpha", 1.0F / 6);
         gops_onnx_build_node(builder, "Mul", to, (const char *[]){"s", from}, 2);
+    } else if (strcmp(type, "MishGate") == 0) {
+        gops_onnx_build_node(builder, "Softplus", "p", (const char *[]){from}, 1);
+        gops_onnx_build_node(builder, "Tanh", "s", (const char *[]){"p"}, 1);
+        gops_onnx_build_node(builder, "Mul", to, (const char *[]){from, "s"}, 2);
     } else if (strcmp(type, "PRelu") == 0) {
         put_slopes(builder, layer, element);
         gops_onnx_build_node(builder, type, to, (const char *[]){from, "slopes"}, 2);

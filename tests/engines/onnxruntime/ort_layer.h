@@ -29,7 +29,8 @@ typedef struct gops_ort_layer {
     bool open_weights;   /* and those of weights that are fed */
     bool residual;       /* Add of another input */
     bool residual_after; /* behind the activation, which there is */
-    /* NULL, or the operator that follows; "Swish": x * Sigmoid(x), "HardGate": x * HardSigmoid(x) */
+    /* NULL, or the operator that follows; "Swish": x * Sigmoid(x), "HardGate": x * HardSigmoid(x), "MishGate": x *
+     * Tanh(Softplus(x)) */
     const char *activation;
 } gops_ort_layer;
 

@@ -118,9 +118,10 @@ static void forget(const oracle *asked)
 
 static int nodes_of(const gops_ort_layer *layer)
 {
-    const bool gated = layer->activation != NULL && (strcmp(layer->activation, "Swish") == 0 ||
-                                                     strcmp(layer->activation, "HardGate") == 0);
-    return 1 + layer->residual + (layer->activation != NULL) + gated;
+    const char *activation = layer->activation != NULL ? layer->activation : "";
+    const bool gated = strcmp(activation, "Swish") == 0 || strcmp(activation, "HardGate") == 0;
+    const int more = strcmp(activation, "MishGate") == 0 ? 2 : gated;
+    return 1 + layer->residual + (layer->activation != NULL) + more;
 }
 
 static bool check_session(const gops_ort_layer *layer, const char *what,
@@ -250,8 +251,8 @@ static void types(void)
 static void fused(void)
 {
     static const char *const activations[] = {
-        NULL,        "Relu",  "Clip",        "LeakyRelu", "Sigmoid", "Tanh",  "Gelu",
-        "HardSwish", "Swish", "HardSigmoid", "HardGate",  "Elu",     "PRelu", "Mish"};
+        NULL,    "Relu",        "Clip",     "LeakyRelu", "Sigmoid", "Tanh", "Gelu",    "HardSwish",
+        "Swish", "HardSigmoid", "HardGate", "Elu",       "PRelu",   "Mish", "MishGate"};
     enum { KINDS = sizeof activations / sizeof activations[0] };
     gops_ort_load();
     for (int i = 0; i < 9 * KINDS; i++) {

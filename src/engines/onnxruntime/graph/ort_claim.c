@@ -87,34 +87,59 @@ ort_status *gops_ort_add_activation(const gops_ort_graph *graph, gops_ort_claim 
     return status;
 }
 
-/* Claims x * sigmoid(x) or x * hard_sigmoid(x), which have no operators of their own before versions
- * 24 and 14: the gate and the Mul after it both read the value. */
+/* Reads the activation that x times what `gate` and *last make of x is: Softplus and Tanh make mish, which has no
+ * operator of its own before version 18. *last is `gate` where that is alone; kind NONE: it is none. */
+static ort_status *read_gate(const gops_ort_graph *graph, gops_ort_node *gate, gops_ort_node **last,
+                             gops_activation *activation)
+{
+    gops_activation read = {.kind = GOPS_ACTIVATION_NONE};
+    bool serves;
+    *activation = read;
+    *last = gate;
+    if (strcmp(gate->type, "Softplus") == 0) {
+        gops_ort_node *behind = gops_ort_only_reader(graph, gate->output_names[0]);
+        if (behind != NULL && !behind->claimed && strcmp(behind->type, "Tanh") == 0) {
+            *last = behind;
+            activation->kind = GOPS_ACTIVATION_MISH;
+        }
+        return NULL;
+    }
+    ort_status *status = gops_ort_read_activation(graph->runtime, gate, &read, &serves);
+    if (status == NULL && serves && read.kind == GOPS_ACTIVATION_SIGMOID) {
+        *activation = (gops_activation){GOPS_ACTIVATION_SWISH, 1, 0};
+    } else if (status == NULL && serves && gops_ort_is_hard_swish(&read)) {
+        activation->kind = GOPS_ACTIVATION_HARD_SWISH;
+    }
+    return status;
+}
+
+/* Claims x * sigmoid(x), x * hard_sigmoid(x) or x * tanh(softplus(x)), which have no operators of their own before
+ * versions 24, 14 and 18: the gate and the Mul after it both read the value. */
 static ort_status *add_gated(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     size_t count;
     const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
-    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL) {
+    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL ||
+        claim->node_count + 3 > GOPS_ORT_MAX_NODES) {
         return NULL;
     }
     const size_t second = strcmp(uses[1].reader->type, "Mul") == 0 ? 1 : 0;
-    gops_ort_node *gate = uses[1 - second].reader, *product = uses[second].reader;
-    gops_activation activation = {.kind = GOPS_ACTIVATION_NONE};
-    bool serves = strcmp(product->type, "Mul") == 0 && !gate->claimed && !product->claimed &&
-                  gate->output_count == 1 && gate != product &&
-                  gops_ort_only_reader(graph, gate->output_names[0]) == product;
-    ort_status *status =
-        serves ? gops_ort_read_activation(graph->runtime, gate, &activation, &serves) : NULL;
-    if (status != NULL || !serves) {
-        return status;
-    }
-    if (activation.kind == GOPS_ACTIVATION_SIGMOID) {
-        claim->operation.activation = (gops_activation){GOPS_ACTIVATION_SWISH, 1, 0};
-    } else if (gops_ort_is_hard_swish(&activation)) {
-        claim->operation.activation = (gops_activation){.kind = GOPS_ACTIVATION_HARD_SWISH};
-    } else {
+    gops_ort_node *gate = uses[1 - second].reader, *product = uses[second].reader, *last;
+    gops_activation activation;
+    if (strcmp(product->type, "Mul") != 0 || gate->claimed || product->claimed ||
+        gate->output_count != 1 || gate == product) {
         return NULL;
     }
+    ort_status *status = read_gate(graph, gate, &last, &activation);
+    if (status != NULL || activation.kind == GOPS_ACTIVATION_NONE ||
+        gops_ort_only_reader(graph, last->output_names[0]) != product) {
+        return status;
+    }
+    claim->operation.activation = activation;
     gops_ort_claim_add(claim, gate);
+    if (last != gate) {
+        gops_ort_claim_add(claim, last);
+    }
     gops_ort_claim_add(claim, product);
     return NULL;
 }
