@@ -253,7 +253,7 @@ static void fused(void)
     static const char *const activations[] = {
         NULL,    "Relu",        "Clip",     "LeakyRelu", "Sigmoid", "Tanh", "Gelu",    "HardSwish",
         "Swish", "HardSigmoid", "HardGate", "Elu",       "PRelu",   "Mish", "MishGate"};
-    enum { KINDS = sizeof activations / sizeof activations[0] };
+    enum { KINDS = sizeof activations / sizeof activations[0], CLIP = 2 };
     gops_ort_load();
     for (int i = 0; i < 9 * KINDS; i++) {
         gops_test_random random = gops_test_random_start(gops_test_seed(), 4000 + (uint64_t)i);
@@ -262,6 +262,7 @@ static void fused(void)
                                                     : gops_ort_draw_norm(&random);
         layer.opset = 21;
         layer.activation = activations[i % KINDS];
+        layer.element = i / KINDS % 2 == 1 && i % KINDS == CLIP ? GOPS_F16 : layer.element;
         layer.residual = i / KINDS % 2 == 1 || i / KINDS >= 6;
         layer.residual_after = i / KINDS >= 6 && layer.activation != NULL;
         if (layer.activation != NULL && strcmp(layer.activation, "PRelu") == 0 &&

@@ -8,20 +8,42 @@
 #include <math.h>
 #include <string.h>
 
-/* A bound of Clip: a constant of one element of type f32 or f64. */
+/* A finite number of f16. */
+static double number_of_f16(uint16_t code)
+{
+    enum { FRACTION_BITS = 10, LEAST_EXPONENT = -24 };
+    const int exponent = code >> FRACTION_BITS & 0x1f, fraction = code & 0x3ff;
+    const double magnitude =
+        exponent == 0 ? ldexp(fraction, LEAST_EXPONENT)
+                      : ldexp(fraction + (1 << FRACTION_BITS), exponent - 1 + LEAST_EXPONENT);
+    return code >> 15 != 0 ? -magnitude : magnitude;
+}
+
+/* A bound of Clip: a constant of one element. */
 static ort_status *read_bound(const gops_ort_runtime *runtime, const ort_value_info *info,
                               double *bound, bool *serves)
 {
     gops_ort_constant constant;
     ort_status *status = gops_ort_read_constant(runtime, info, &constant, serves);
+    *serves = *serves && constant.count == 1;
     if (status != NULL || !*serves) {
         return status;
     }
-    const gops_type type = constant.tensor.type;
-    *serves = constant.count == 1 && (type == GOPS_F32 || type == GOPS_F64);
-    if (*serves) {
-        *bound = type == GOPS_F32 ? (double)*(const float *)constant.values
-                                  : *(const double *)constant.values;
+    switch (constant.tensor.type) {
+    case GOPS_F32:
+        *bound = (double)*(const float *)constant.values;
+        break;
+    case GOPS_F64:
+        *bound = *(const double *)constant.values;
+        break;
+    case GOPS_F16: { /* infinity and NaN are left to the runtime */
+        const uint16_t code = *(const uint16_t *)constant.values;
+        *serves = (code & 0x7c00) != 0x7c00;
+        *bound = number_of_f16(code);
+        break;
+    }
+    default:
+        *serves = false;
     }
     return NULL;
 }
