@@ -22,7 +22,8 @@
  * filter_scales[o] first.
  * Post-ops work in real units, those of v. Of u8 and i8 outputs relu and clamp work on r; alpha and beta
  * are rounded to f32, then divided by output_scale. With a residual or another activation such an output
- * is v with its post-ops, divided by output_scale, then clamped and rounded as above. A u8 or i8 residual
+ * is v with its post-ops, divided by output_scale, then clamped and rounded as above; so are all with
+ * `divides`, as where ONNX's QuantizeLinear follows an operator of floats. A u8 or i8 residual
  * adds residual_scale * (residual - residual_zero_point). One of f32, f16 or bf16 adds residual_scale *
  * residual: leave residual_scale 0, which means 1, for a residual in real units.
  *
@@ -55,7 +56,7 @@
 /** How the tensors of a quantized convolution stand for real numbers. All of it is folded when the
  * filter is packed; nothing is kept of the pointers. A scale of 0 means 1, except in filter_scales
  * and sum_scale. Not read, and so allowed to hold anything: scales where the output is i32,
- * output_scale and output_zero_point where it is not 8-bit; sum_zero_point and residual_first without
+ * output_scale, output_zero_point and divides where it is not 8-bit; sum_zero_point and residual_first without
  * sum_scale; residual_zero_point where no plan that takes the filter has an 8-bit residual. */
 typedef struct gops_quantization {
     size_t size; /**< sizeof(gops_quantization): groupops/sized.h */
@@ -85,6 +86,7 @@ typedef struct gops_quantization {
     float sum_scale;
     int32_t sum_zero_point;
     bool residual_first; /**< a is the residual and b the rounded sum */
+    bool divides; /**< an 8-bit output is v divided by output_scale; not read with sum_scale */
 } gops_quantization;
 
 #define GOPS_QUANTIZATION_INIT GOPS_SIZED_INIT(gops_quantization)

@@ -29,7 +29,7 @@ const gops_sized gops_sized_gemm = {
 const gops_sized gops_sized_quantization = {"quantization",
                                             "gops_quantization",
                                             sizeof(gops_quantization),
-                                            {ENDS_WITH(gops_quantization, residual_first)}};
+                                            {ENDS_WITH(gops_quantization, divides)}};
 
 /* Reads and checks the caller's size. */
 static gops_status read_size(const gops_sized *sized, const void *given, size_t *size,

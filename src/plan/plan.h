@@ -38,6 +38,7 @@ typedef struct gops_quantized {
     /* With a sum_scale: gops_requantize_sum, the part that the filter decides. */
     float sum_ratios[2], sum_constant;
     bool residual_first;
+    bool divides; /* v by output_scale, in place of a product with the multiplier */
 } gops_quantized;
 
 /* Numbers of a worker in gops_job.kept. */

@@ -181,6 +181,7 @@ static gops_status read_multipliers(const gops_plan *plan, const gops_quantizati
         {"output_zero_point", read->output_zero_point != 0},
         {"residual_scale", read->residual_scale != 0},
         {"residual_zero_point", read->residual_zero_point != 0},
+        {"divides", read->divides},
         {"residual_first", read->residual_first},
         {"sum_scale", read->sum_scale != 0},
         {"sum_zero_point", read->sum_zero_point != 0},
@@ -294,6 +295,7 @@ void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read
         .sum_scale = scaled ? read->sum_scale : 0,
         .sum_zero = read->sum_zero_point,
         .residual_first = read->residual_first,
+        .divides = read->divides,
     };
     fold_sum(folded);
 }

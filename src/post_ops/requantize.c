@@ -20,7 +20,8 @@ bool gops_requantize_is_none(const gops_plan *plan, const gops_job *job)
 bool gops_requantize_applies(const gops_plan *plan, const gops_job *job)
 {
     return job->residual == NULL && plan->output_type->type != GOPS_I32 &&
-           plan->activation.kind <= GOPS_ACTIVATION_CLAMP;
+           plan->activation.kind <= GOPS_ACTIVATION_CLAMP &&
+           !(is_8_bit(plan) && job->quantized->divides);
 }
 
 bool gops_requantize_adds(const gops_job *job)

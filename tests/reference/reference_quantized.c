@@ -117,7 +117,7 @@ static uint64_t eight_bits(const element *e, const gops_reference_quantization *
     if (calls_functions(&a))
         return to_8_bits(e->type, gops_reference_activate(&a, real_value(e), NULL) / sy,
                          q->output_zero_point);
-    if (e->has_residual || a.kind > GOPS_ACTIVATION_CLAMP)
+    if (e->has_residual || q->divides || a.kind > GOPS_ACTIVATION_CLAMP)
         return to_8_bits(e->type, over(simple_activation(&a, real_value(e)), sy),
                          q->output_zero_point);
     a.alpha = over((float)a.alpha, sy);

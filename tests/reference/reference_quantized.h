@@ -23,6 +23,7 @@ typedef struct gops_reference_quantization {
     float sum_scale; /* 0: the sum is not rounded before the residual is added */
     int64_t sum_zero_point;
     int residual_first;
+    int divides;
 } gops_reference_quantization;
 
 /* Turns i32 sums into the output: `type` i32, u8, i8, f32, f16 or bf16. `bias`, NULL or one i32 for
@@ -32,7 +33,7 @@ typedef struct gops_reference_quantization {
  *     i32:               a + residual, then relu or clamp, as for i32 data
  *     f32, f16, bf16:    v = float(a) * (sx * sw); v += (residual - zr) * sr; v = activation(v); one
  *                        rounding; zr is 0 for a residual that is no integer
- *     u8, i8, no residual, activation none, relu or clamp:
+ *     u8, i8, no residual, activation none, relu or clamp, if not `divides`:
  *                        r = float(a) * ((sx * sw) / sy), between bounds that are divided by sy
  *     u8, i8 otherwise:  v = float(a) * (sx * sw); v += (residual - zr) * sr; r = activation(v) / sy
  *     u8, i8:            r between least - zy and largest - zy, rounded to nearest even, + zy; a NaN

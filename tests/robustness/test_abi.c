@@ -107,6 +107,7 @@ static const place places[] = {
     FIELD(gops_quantization, sum_scale, 64),
     FIELD(gops_quantization, sum_zero_point, 68),
     FIELD(gops_quantization, residual_first, 72),
+    FIELD(gops_quantization, divides, 73),
     SIZE(gops_plan_info, 256),
     FIELD(gops_plan_info, size, 0),
     FIELD(gops_plan_info, shape, 8),

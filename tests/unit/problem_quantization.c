@@ -159,6 +159,7 @@ void gops_problem_quantized_reference(const gops_problem *problem,
         .sum_scale = q->sum_scale,
         .sum_zero_point = q->sum_zero_point,
         .residual_first = q->residual_first,
+        .divides = q->divides,
     };
     gops_reference_geometry sums = *geometry;
     sums.output.type = GOPS_I32;

@@ -80,6 +80,8 @@ static void append_quantization(const gops_problem *problem, gops_problem_text *
                problem->residual_type != 0 ? gops_test_type_name(problem->residual_type)
                                            : "as output",
                (double)q->residual_scale, (int)q->residual_zero_point);
+    if (q->divides)
+        append(text, "; divides");
     if (q->sum_scale != 0)
         append(text, "; sum scale %.9g, zero point %d%s", (double)q->sum_scale,
                (int)q->sum_zero_point, q->residual_first ? ", residual first" : "");

@@ -87,6 +87,7 @@ static void draw_scales(gops_problem *p, int64_t channels, gops_random_quantizat
     if (chance(random, 5))
         q->output_scale = 0;
     q->residual_scale = chance(random, 5) ? 0 : (float)(m->unit / 64 * power(random, -3, 3));
+    q->divides = chance(random, 20);
 }
 
 /* What is not read may hold anything. */

@@ -225,6 +225,9 @@ ort_status *gops_ort_claim_qdq(const gops_ort_graph *graph, gops_ort_claim *clai
         return status;
     }
     gops_ort_drop_redundant_activation(&made.operation);
+    /* Of all others the runtime makes a QLinearConv, which multiplies. */
+    made.operation.quantization.divides = made.operation.kind == GOPS_ORT_DECONV ||
+                                          made.operation.activation.kind != GOPS_ACTIVATION_NONE;
     if (gops_ort_scales_serve(&made)) {
         *claim = made;
     }
