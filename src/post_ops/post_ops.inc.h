@@ -58,7 +58,7 @@ static void add_operands(value_type *values, const T *bias, const T *residual, i
 /* The end of a residual block in one pass: max(value + bias + residual, 0). */
 static void residual_relu(value_type *values, const T *bias, const T *residual, int64_t count)
 {
-    const C added = bias != NULL ? LOAD(*bias) : (C)-0.0; /* which leaves zeros their signs */
+    const C added = bias != NULL ? LOAD(*bias) : (C)-0.0; /* +0 would make -0 of the sums +0 */
     for (int64_t i = 0; i < count; i++) {
         const C sum = (values[i] + added) + LOAD(residual[i]);
         values[i] = sum < 0 ? 0 : sum;

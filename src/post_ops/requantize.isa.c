@@ -20,7 +20,7 @@ GOPS_INLINE float bounded(float x, float low, float high)
     return raised < high ? raised : high;
 }
 
-/* The same, but a NaN passes through, and of zeros x: as tiles clamp what they store as floats. */
+/* As `clamp` of epilogue.inc.h: x where it is NaN, or a zero beside a bound that is one. */
 GOPS_INLINE float clamp(float x, float low, float high)
 {
     const float raised = x < low ? low : x;

@@ -188,6 +188,10 @@ static void refusals(void)
     s.quantization.residual_zero_point = 1;
     refuse(GOPS_F32, &s.quantization,
            "quantization.residual_zero_point is given; a f32 plan takes filter_scales alone");
+    draw_scales(&s, GOPS_F32, CHANNELS, &random);
+    s.quantization.divides = true;
+    refuse(GOPS_F32, &s.quantization,
+           "quantization.divides is given; a f32 plan takes filter_scales alone");
 }
 
 int main(void)
