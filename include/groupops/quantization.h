@@ -86,7 +86,8 @@ typedef struct gops_quantization {
     float sum_scale;
     int32_t sum_zero_point;
     bool residual_first; /**< a is the residual and b the rounded sum */
-    bool divides; /**< an 8-bit output is v divided by output_scale; not read with sum_scale */
+    /** An 8-bit output is v divided by output_scale; with sum_scale, a is the sum divided by that. */
+    bool divides;
 } gops_quantization;
 
 #define GOPS_QUANTIZATION_INIT GOPS_SIZED_INIT(gops_quantization)

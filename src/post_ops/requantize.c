@@ -24,9 +24,15 @@ bool gops_requantize_applies(const gops_plan *plan, const gops_job *job)
            !(is_8_bit(plan) && job->quantized->divides);
 }
 
-bool gops_requantize_adds(const gops_job *job)
+/* Whether they are rounded before the residual's codes are added. */
+static bool has_sum(const gops_job *job)
 {
     return job->residual != NULL && job->quantized->sum_scale != 0;
+}
+
+bool gops_requantize_adds(const gops_job *job)
+{
+    return has_sum(job) && !job->quantized->divides;
 }
 
 /* The bounds of an 8-bit output before its zero point is added. */
@@ -54,7 +60,7 @@ gops_requantize gops_requantize_read(const gops_plan *plan, const gops_job *job,
         .low = -INFINITY,
         .high = INFINITY,
     };
-    if (gops_requantize_adds(job)) {
+    if (has_sum(job)) {
         bounds_8_bit(plan, quantized->sum_zero, &by);
         return by;
     }
@@ -142,16 +148,23 @@ static void store_block(const gops_plan *plan, const gops_job *job, int64_t chan
 /* Rounds the sums to codes, and adds those of the residual. The codes are made beside the output,
  * which may be the residual. */
 static void store_sum(const gops_plan *plan, const gops_job *job, int64_t channel,
-                      const void *residual, void *output, const void *sums, int64_t count)
+                      const void *residual, void *output, void *sums, int64_t count)
 {
     const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
     enum { BLOCK = 256 };
     unsigned char codes[BLOCK];
     const gops_requantize_sum adds = gops_requantize_read_sum(plan, job);
     const gops_requantize by = gops_requantize_read(plan, job, channel);
+    const gops_requantize real = {by.bias, job->quantized->scales[channel], -INFINITY, INFINITY, 0};
     for (int64_t i = 0; i < count; i += BLOCK) {
         const int64_t length = gops_min(BLOCK, count - i);
-        kernels->to_8_bit(codes, (const uint32_t *)sums + i, length, &by);
+        if (job->quantized->divides) {
+            float *values = (float *)sums + i;
+            kernels->to_float(values, (const uint32_t *)sums + i, length, &real);
+            kernels->round(codes, values, length, job->quantized->sum_scale, &by);
+        } else {
+            kernels->to_8_bit(codes, (const uint32_t *)sums + i, length, &by);
+        }
         const gops_requantize_rows rows = {.to = (unsigned char *)output + i,
                                            .residual = (const unsigned char *)residual + i,
                                            .codes = codes,
@@ -165,7 +178,7 @@ void gops_requantize_run(const gops_plan *plan, const gops_job *job, int64_t cha
                          const void *residual, void *output, void *sums, int64_t count)
 {
     const struct gops_requantize_kernels *kernels = plan->kernels->post_ops->requantize;
-    if (gops_requantize_adds(job)) {
+    if (has_sum(job)) {
         store_sum(plan, job, channel, residual, output, sums, count);
         return;
     }

@@ -58,7 +58,7 @@ bool gops_requantize_is_none(const gops_plan *plan, const gops_job *job);
 /* Whether a job's outputs are made of its sums by gops_requantize alone. */
 bool gops_requantize_applies(const gops_plan *plan, const gops_job *job);
 
-/* Whether they are so, but for the residual's codes that are added then. */
+/* Whether it makes codes of them, to which those of the residual are added. */
 bool gops_requantize_adds(const gops_job *job);
 
 /* What to do for one channel, group * C_OUT + output channel. */

@@ -90,7 +90,8 @@ static uint64_t add_codes(const element *e, const gops_reference_quantization *q
 {
     const int64_t least = gops_test_type_is_signed(e->type) ? -128 : 0;
     const int first = q->residual_first ? 1 : 0, second = 1 - first;
-    const float r = times((float)e->sum, over(e->scale, q->sum_scale));
+    const float r = q->divides ? over(times((float)e->sum, e->scale), q->sum_scale)
+                               : times((float)e->sum, over(e->scale, q->sum_scale));
     const uint64_t rounded = to_8_bits(e->type, r, q->sum_zero_point);
     const float codes[] = {(float)(int64_t)rounded, (float)e->code};
     const float zeros[] = {(float)q->sum_zero_point, (float)q->residual_zero_point};

@@ -39,7 +39,7 @@ typedef struct gops_reference_quantization {
  *     u8, i8:            r between least - zy and largest - zy, rounded to nearest even, + zy; a NaN
  *                        is the least
  *     u8, i8 with a sum scale ss and zero point zs: c, as without residual, activation, with ss and zs
- *                        in place of sy and zy; then with (x, sx, zx) = (c, ss, zs) and (y, sr, zr)
+ *                        in place of sy and zy, and divided by ss if `divides`; then with (x, sx, zx) = (c, ss, zs) and (y, sr, zr)
  *                        the residual, or the other way round if that is first:
  *                        k = zy - fma(sx / sy, zx, (sr / sy) * zr)
  *                        fma(x, sx / sy, fma(y, sr / sy, k)) in the type, with relu from zy on, and
