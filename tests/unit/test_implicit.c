@@ -189,6 +189,30 @@ static void quantized_rows(void)
     gops_test_every_isa(check_counted, NULL);
 }
 
+/* Planes of 8 bits that lie a multiple of 2048 bytes apart; the last line of a row may be a part of one. */
+static void quantized_planes(void)
+{
+    static const int64_t sizes[][2] = {{32, 64}, {32, 128}, {16, 128}, {64, 64}, {8, 256}};
+    static gops_random_quantization memory;
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 19);
+    begin();
+    for (int i = 0; i < (int)(sizeof sizes / sizeof sizes[0]); i++) {
+        const int64_t stride = 1 + i % 2, channels = gops_test_random_range(&random, 125, 140);
+        gops_problem p = {
+            .operation = GOPS_PROBLEM_CONV,
+            .threads = 1 + i % 2,
+            .data = {i % 2 ? GOPS_I8 : GOPS_U8, 4, {1, channels, sizes[i][0], sizes[i][1]}},
+            .filter = {GOPS_I8, 5, {1, 64, channels, 3, 3}},
+        };
+        p.conv.strides = (gops_list){2, {stride, stride}};
+        p.conv.pads_begin = (gops_list){2, {1, i % 3}};
+        p.conv.pads_end = (gops_list){2, {1, 2 - i % 3}};
+        gops_random_quantize(&p, &memory, &random);
+        gops_test_check(gops_test_every_result(&p, "implicit", &random, &tally), "not legal");
+    }
+    gops_test_every_isa(check_counted, NULL);
+}
+
 /* Integers of which one pixel reads more than the second level cache holds, as in DeepLab's last layers. */
 static void far_taps(void)
 {
@@ -312,6 +336,7 @@ int main(void)
         {"vectors left", vectors_left},
         {"blocked inputs of single taps", blocked_single_taps},
         {"quantized rows", quantized_rows},
+        {"quantized planes", quantized_planes},
         {"far taps", far_taps},
         {"transposed", transposed},
         {"reshaped", reshaped},

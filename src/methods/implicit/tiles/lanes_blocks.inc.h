@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { CHANNELS = 64 / sizeof(T), PIXELS = 16 / sizeof(T), CHANNELS_OF_LANE = 4 / sizeof(T) };
 
@@ -107,6 +108,42 @@ GOPS_INLINE void interleave_run(const block_rows *rows, const int stride, lane_b
     }
 }
 
+/* The same of rows that share sets of the first level cache: PIXELS of each take a part of its line, which would be
+ * gone when the next part is wanted. So the lines of all are copied first. */
+static void interleave_lines(const block_rows *rows, const int stride, lane_block *to,
+                             int64_t count)
+{
+    enum { LINE = GOPS_CACHE_LINE / sizeof(T) };
+    const int64_t span = (count - 1) * stride + 1;
+    T lines[CHANNELS][LINE] __attribute__((aligned(64)));
+    block_rows copied = {
+        .begin = lines[0], .end = lines[CHANNELS], .apart = LINE, .flip = rows->flip};
+    for (int64_t at = 0; at < span; at += LINE) {
+        const int64_t length = gops_min(span - at, LINE);
+        for (int c = 0; c < CHANNELS; c++) {
+            const bool has = HAS_ROW(rows->row[c]);
+            copied.row[c] = has ? lines[c] : NULL;
+            if (has && length == LINE) {
+                memcpy(lines[c], rows->row[c] + at, sizeof lines[c]);
+            } else if (has) {
+                memcpy(lines[c], rows->row[c] + at, (size_t)length * sizeof(T));
+            }
+        }
+        if (stride == 1) {
+            interleave_run(&copied, 1, to + at, length);
+        } else {
+            interleave_run(&copied, 2, to + at / 2, (length + 1) / 2);
+        }
+    }
+}
+
+/* Whether so many lines of one set are more than its ways. */
+static inline bool share_sets(const block_rows *rows)
+{
+    enum { SHARING = 2048 };
+    return rows->apart * (int64_t)sizeof(T) % SHARING == 0;
+}
+
 /* A row is made with its padding. */
 #define GOPS_LANES_ROWS
 
@@ -122,7 +159,9 @@ static void interleave_row(const block_rows *rows, const gops_lanes_row *row, la
         to[i] = padding;
     }
     to += row->first;
-    if (row->stride == 1 || count < 2) {
+    if (row->stride <= 2 && share_sets(rows)) {
+        interleave_lines(rows, (int)row->stride, to, count);
+    } else if (row->stride == 1 || count < 2) {
         interleave_run(rows, 1, to, count);
     } else if (row->stride == 2) {
         interleave_run(rows, 2, to, count);
