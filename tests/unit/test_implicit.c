@@ -113,7 +113,11 @@ static int64_t times(const char *algorithm)
 /* AVX-512 leaves single taps to pointwise, which has tiles of as many columns. */
 static void check_single_taps(void *context)
 {
+#ifdef __AVX512F__ /* for which all is built then */
+    const bool wide = true;
+#else
     const bool wide = strncmp(gops_isa(), "avx512", 6) == 0 || strcmp(gops_isa(), "amx") == 0;
+#endif
     (void)context;
     gops_test_check(wide == (times("implicit/blocked") == 0), "implicit/blocked on %s: %lld times",
                     gops_isa(), (long long)times("implicit/blocked"));
