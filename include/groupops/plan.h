@@ -33,8 +33,8 @@
  *   The sign and payload of a NaN are not defined.
  *
  * Bounds, where the thread rounds to nearest and no partial sum outgrows the accumulator. Let u and t be 2^-24
- * and 2^-150, for f64 2^-53 and 2^-1075. What follows adds one rounding for bias and one for residual, in the
- * accumulator, the activation's (groupops/options.h), and one to the output's type.
+ * and 2^-150, for f64 2^-53 and 2^-1075. What follows adds one rounding for a convolution's bias and one for residual, in
+ * the accumulator, the activation's (groupops/options.h), and one to the output's type.
  * - The sum of K products of a convolution differs from the exact one by at most
  *
  *       K u / (1 - K u) * sum of |x w| + K t.
@@ -45,7 +45,7 @@
  *   (x - mean) / sqrt(variance + epsilon), and Z the largest |z| of the group. Then y = scale * z + bias is
  *   off by at most
  *
- *       u * (|scale| * (11 + 24 |z|) + |y|) + 2 t |scale|,
+ *       u * (|scale| * (11 + 24 |z|) + |bias| + |y|) + 2 t |scale|,
  *       u * (|scale| * (3 log2(n) + 56) * Z + |y|) + 2 t |scale|     for f64,
  *
  *   and the mean and variance that are written, with D the largest |x - mean|, by at most

@@ -30,9 +30,10 @@
  * most v, is off by 2 e sqrt(v): p = 18 u + 2 e / sqrt(v), or 0 for f64. The square root halves it;
  * adding epsilon, the root and the reciprocal round once each, in w: q = ((h + 4) w + e^2 / (v +
  * epsilon) + p) / 2 + 3 w. Element. x - mean, the rounding of r to the type computed in, the
- * product with it, and the one with s: 4 roundings of s r d; the sum with b: one of y. Storing: one
- * rounding v_T of y. So |computed - y| <= |s| r (e + (q + 4 u) (|d| + e)) (1 + 8 u) + (u + v_T) |y|
- * + eta_T / 2. (1 + 8 u) covers the products of roundings. What lies below: r d may underflow, by
+ * product with it, and the one with s: 4 roundings of s r d; the sum with b: one of y. Types below f64
+ * may add to b what a float leaves of the mean, before each element: c = 1 rounding of b, or 0 for f64.
+ * Storing: one rounding v_T of y. So |computed - y| <= |s| r (e + (q + 4 u) (|d| + e)) (1 + 8 u) + c u |b|
+ * + (u + v_T) |y| + eta_T / 2. (1 + 8 u) covers the products of roundings. What lies below: r d may underflow, by
  * eta |s| at most.
  *
  * The reference itself sums differences from the first element pairwise in long double; its error
@@ -44,8 +45,8 @@ enum { PAIRWISE_BASE = 8 };
 typedef struct group {
     long double mean; /* of the differences from x0 */
     long double variance;
-    long double largest; /* |x - m| */
-    long double r, e, q; /* as above */
+    long double largest;    /* |x - m| */
+    long double r, e, q, c; /* as above */
     long double u, v_t;
     long double eta, eta_t;
 } group;
@@ -69,6 +70,7 @@ static group statistics(gops_type type, const long double *difference, int64_t c
     long double h = log2l((long double)count) + 16;
     group g = {.u = gops_test_unit_roundoff(computed),
                .v_t = gops_test_unit_roundoff(type),
+               .c = type == GOPS_F64 ? 0 : 1,
                .eta = gops_test_smallest(computed),
                .eta_t = gops_test_smallest(type)};
     g.mean = sum_powers(difference, count, 0, 1) / (long double)count;
@@ -83,13 +85,13 @@ static group statistics(gops_type type, const long double *difference, int64_t c
     return g;
 }
 
-static long double bound_of(const group *g, long double d, long double s, long double y,
-                            long double *error)
+static long double bound_of(const group *g, long double d, long double s, long double b,
+                            long double y, long double *error)
 {
     long double u = g->u;
     long double element =
         fabsl(s) * g->r * (g->e + (g->q + 4 * u) * (fabsl(d) + g->e)) * (1 + 8 * u);
-    *error = element + u * fabsl(y) + g->eta * fabsl(s);
+    *error = element + u * (g->c * fabsl(b) + fabsl(y)) + g->eta * fabsl(s);
     return *error + g->v_t * fabsl(y) + g->eta_t / 2;
 }
 
@@ -118,7 +120,7 @@ void gops_reference_norm(const gops_tensor *data, const void *values, const void
             long double b = gops_test_get_real(data->type, bias, channel);
             long double y = s * d * g.r + b;
             result->value[start + i] = y;
-            result->bound[start + i] = bound_of(&g, d, s, y, &result->error[start + i]);
+            result->bound[start + i] = bound_of(&g, d, s, b, y, &result->error[start + i]);
         }
     }
     free(differences);

@@ -152,6 +152,63 @@ static void past_the_caches(void)
     }
 }
 
+/* The bound that groupops/plan.h states for an output y whose element is z deviations from the mean. */
+static long double stated_bound(gops_type type, int64_t n, long double z, long double most,
+                                long double scale, long double bias, long double y)
+{
+    const gops_type computed = type == GOPS_F64 ? GOPS_F64 : GOPS_F32;
+    const long double u = gops_test_unit_roundoff(computed), t = gops_test_smallest(computed) / 2;
+    const long double rounding =
+        type == computed ? 0 : gops_test_unit_roundoff(type) * fabsl(y) * (1 + 4 * u);
+    const long double sum = type == GOPS_F64
+                                ? fabsl(scale) * (3 * log2l((long double)n) + 56) * most
+                                : fabsl(scale) * (11 + 24 * fabsl(z)) + fabsl(bias);
+    return u * (sum + fabsl(y)) + 2 * t * fabsl(scale) + rounding +
+           (type == computed ? 0 : gops_test_smallest(type));
+}
+
+/* Group 0 of one, two channels of n elements; scales from 1e-4 of the bias on. */
+static void check_stated_bound(gops_type type, gops_test_random *random)
+{
+    const int64_t n = gops_test_random_range(random, 5, 900);
+    gops_problem p = gops_problem_of_norm(type, 1, 2, n, 1, 1e-5);
+    const long double far = type == GOPS_F32 || type == GOPS_F64 ? 1e4L : 1;
+    gops_problem_buffers b = gops_problem_buffers_of_mean(&p, far, 1, random);
+    gops_reference_result result;
+    gops_error error = {GOPS_OK, ""};
+    long double scale[2], bias[2], most = 0;
+    for (int c = 0; c < 2; c++) {
+        scale[c] = (long double)(gops_test_random_real(random) + 2) *
+                   powl(2, (long double)gops_test_random_range(random, -6, 1));
+        gops_test_set_real(type, b.scale.memory, c, scale[c] * (type == GOPS_F32 ? 0x1p-7L : 1));
+        scale[c] = gops_test_get_real(type, b.scale.memory, c);
+        bias[c] = gops_test_get_real(type, b.bias.memory, c);
+    }
+    gops_problem_reference(&p, &b, &result);
+    for (int64_t i = 0; i < 2 * n; i++)
+        most = fmaxl(most, fabsl((result.value[i] - bias[i / n]) / scale[i / n]));
+    gops_test_check(gops_problem_run(&p, &b, &error) == GOPS_OK, "%s", error.message);
+    for (int64_t i = 0; i < 2 * n; i++) {
+        const long double y = result.value[i], z = (y - bias[i / n]) / scale[i / n];
+        const long double bound = stated_bound(type, 2 * n, z, most, scale[i / n], bias[i / n], y);
+        const long double off = fabsl(gops_test_get_real(type, b.output.memory, i) - y);
+        gops_test_check(off <= bound, "%s: off by %.4Lg, stated %.4Lg", gops_test_type_name(type),
+                        off, bound);
+    }
+    gops_reference_result_destroy(&result);
+    gops_problem_buffers_destroy(&b);
+}
+
+static void stated_bounds(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
+    if (!gops_test_long_double_is_wide())
+        gops_test_skip("long double is no wider than double here, as under valgrind");
+    for (int t = 0; t < GOPS_TEST_REALS; t++)
+        for (int i = 0; i < 20; i++)
+            check_stated_bound(gops_test_reals[t], &random);
+}
+
 static void huge_and_tiny_values(void)
 {
     for (int t = 0; t < GOPS_TEST_REALS; t++) {
@@ -240,6 +297,7 @@ int main(void)
                                            {"ten_million_elements", ten_million_elements},
                                            {"many_groups", many_groups},
                                            {"past_the_caches", past_the_caches},
+                                           {"stated_bounds", stated_bounds},
                                            {"huge_and_tiny_values", huge_and_tiny_values},
                                            {"one_far_away", one_far_away},
                                            {"one_element_or_equal_ones", one_element_or_equal_ones},
