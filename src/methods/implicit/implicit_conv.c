@@ -251,14 +251,14 @@ static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *a
     p->blocked = gops_implicit_blocks(plan, p);
     const bool stores = (plan->type->native || plan->quantized) && p->depth_block == p->depth &&
                         (p->flat || !p->by_planes);
-    const int64_t columns = gops_implicit_merge(p, axes, axis, lanes, stores);
+    int64_t columns = gops_implicit_merge(p, axes, axis, lanes, stores);
     if (p->in_place && p->pixels_form &&
         (!p->writes_outputs || shortest_run(p, axes, axis) < lanes)) {
         p->in_place = false; /* the last vector would read beyond the data */
         if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
             return 0;
         }
-        gops_implicit_merge(p, axes, axis, lanes, false);
+        columns = gops_implicit_merge(p, axes, axis, lanes, false);
     }
     return columns;
 }
