@@ -169,11 +169,11 @@ static void interrupted(void)
 static void released(void)
 {
     prepare(&the_layer);
+    gops_test_check(is_right(&the_layer), "wrong");
 #if defined(__x86_64__)
     enum { TILE_CONFIGURATION = 1 << 17, TILE_DATA = 1 << 18, TILES = 1 << 24 };
     unsigned a, b, c, d, low = 0, high = 0;
     const bool has_tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & TILES) != 0;
-    gops_test_check(is_right(&the_layer), "wrong");
     if (has_tiles)
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
     gops_test_check((low & (TILE_CONFIGURATION | TILE_DATA)) == 0, "in use: %x", low);

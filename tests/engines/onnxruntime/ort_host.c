@@ -173,6 +173,7 @@ bool gops_ort_is_refused(ort_status *status, const char *text, const char *what)
 
 static const char *accuracy_option, *claim_option = "all";
 static bool may_spin = true;
+static const char *context;
 
 void gops_ort_set_accuracy(const char *accuracy)
 {
@@ -187,6 +188,11 @@ void gops_ort_set_claim(const char *claim)
 void gops_ort_set_spinning(bool may)
 {
     may_spin = may;
+}
+
+void gops_ort_set_context(const char *path)
+{
+    context = path;
 }
 
 static const char *folder;
@@ -242,6 +248,9 @@ ort_status *gops_ort_open(const gops_onnx_buffer *model, const gops_ort_session_
                                           settings->int8 ? "1" : "0")) == NULL &&
         (status = api->add_session_config(options, "session.intra_op.allow_spinning",
                                           may_spin ? "1" : "0")) == NULL &&
+        (context == NULL ||
+         ((status = api->add_session_config(options, "ep.context_enable", "1")) == NULL &&
+          (status = api->add_session_config(options, "ep.context_file_path", context)) == NULL)) &&
         (folder == NULL ||
          (status = api->add_session_config(
               options, "session.model_external_initializers_file_folder_path", folder)) == NULL) &&

@@ -49,6 +49,8 @@ void gops_ort_set_accuracy(const char *accuracy);
 void gops_ort_set_claim(const char *claim);
 /* Whether the runtime's threads may wait without going to sleep; at first they may. */
 void gops_ort_set_spinning(bool may);
+/* The file that the runtime is to write a compiled model to; NULL: none, as at first. */
+void gops_ort_set_context(const char *path);
 
 /* Where the external data of models lie; NULL, as at first: they have none. */
 void gops_ort_set_folder(const char *path);

@@ -159,7 +159,7 @@ static void functions(void)
     char room[NAME_BYTES];
     gops_ort_load();
     for (uint64_t i = 0; i < sizeof all / sizeof all[0] * FORMS * 2; i++) {
-        const size_t which = i / (FORMS * 2);
+        const size_t which = (size_t)(i / (FORMS * 2));
         const bool is_gated = i % 2 != 0;
         writing of;
         begin(&of, &forms[i / 2 % FORMS], i);

@@ -534,6 +534,32 @@ static void accuracy(void)
     free(model.bytes);
 }
 
+/* A compiled model is asked for, and the provider has none: it takes nothing, and the session is as without it. */
+static void context(void)
+{
+    const char *const path = "groupops_test_context.onnx";
+    const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    ort_session *session = NULL;
+    gops_ort_load();
+    gops_onnx_build(&builder, 21);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, data_dims);
+    gops_onnx_build_input(&builder, "w", GOPS_ONNX_FLOAT, 4, weight_dims);
+    gops_onnx_build_node(&builder, "Conv", "y", (const char *[]){"x", "w"}, 2);
+    gops_onnx_build_int(&builder, "group", GROUPS);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
+    gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
+    gops_ort_set_context(path);
+    if (gops_ort_works(gops_ort_open(&model, &settings, &session), "a session with a context")) {
+        gops_test_check(gops_ort_claimed(session, false) == 0, "nodes are taken");
+    }
+    gops_ort_set_context(NULL);
+    remove(path);
+    gops_ort_load()->release_session(session);
+    free(model.bytes);
+}
+
 int main(void)
 {
     const gops_test_case cases[] = {
@@ -547,6 +573,7 @@ int main(void)
         {"closed_beside_open", closed_beside_open},
         {"unaligned", unaligned},
         {"accuracy", accuracy},
+        {"context", context},
         {NULL, NULL},
     };
     const int status = gops_test_main("ONNX Runtime, provider", cases);

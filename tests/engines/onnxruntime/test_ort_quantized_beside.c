@@ -212,6 +212,64 @@ static void sum_left(void)
     free(model.bytes);
 }
 
+/* i8 that a Mul or Add behind the convolution reads, of which the runtime makes a node of integers once DequantizeLinear
+ * and QuantizeLinear are one with each other: scales of one axis, of com.microsoft's operators, it refuses then. */
+static void check_behind(const char *type, bool dequantizes)
+{
+    static const signed char zero = 3;
+    const float scale = 0.05F;
+    const int64_t one = 1, dims[] = {IMAGES, CHANNELS, 3, 5}, w_dims[] = {CHANNELS, CHANNELS, 1, 1};
+    signed char w[CHANNELS * CHANNELS];
+    gops_onnx_builder builder;
+    gops_onnx_buffer model;
+    ort_session *sessions[2] = {NULL, NULL};
+    fill(w, sizeof w);
+    gops_onnx_build(&builder, 13);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_INT8, 4, dims);
+    gops_onnx_build_input(&builder, "x2", GOPS_ONNX_INT8, 4, dims);
+    gops_onnx_build_constant(&builder, "s", GOPS_ONNX_FLOAT, 0, NULL, &scale, 4);
+    gops_onnx_build_constant(&builder, "z", GOPS_ONNX_INT8, 0, NULL, &zero, 1);
+    gops_onnx_build_constant(&builder, "s1", GOPS_ONNX_FLOAT, 1, &one, &scale, 4);
+    gops_onnx_build_constant(&builder, "z1", GOPS_ONNX_INT8, 1, &one, &zero, 1);
+    gops_onnx_build_constant(&builder, "w", GOPS_ONNX_INT8, 4, w_dims, w, sizeof w);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "f", (const char *[]){"x", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, "DequantizeLinear", "wf", (const char *[]){"w", "s"}, 2);
+    gops_onnx_build_node(&builder, "Conv", "c", (const char *[]){"f", "wf"}, 2);
+    gops_onnx_build_node(&builder, "QuantizeLinear", "q", (const char *[]){"c", "s", "z"}, 3);
+    gops_onnx_build_node(
+        &builder, "DequantizeLinear", "g",
+        dequantizes ? (const char *[]){"q", "s1", "z1"} : (const char *[]){"q", "s", "z"}, 3);
+    if (dequantizes) {
+        gops_onnx_build_domain(&builder, "com.microsoft");
+    }
+    gops_onnx_build_node(&builder, "DequantizeLinear", "f2", (const char *[]){"x2", "s", "z"}, 3);
+    gops_onnx_build_node(&builder, type, "a", (const char *[]){"g", "f2"}, 2);
+    gops_onnx_build_node(
+        &builder, "QuantizeLinear", "y",
+        dequantizes ? (const char *[]){"a", "s", "z"} : (const char *[]){"a", "s1", "z1"}, 3);
+    if (!dequantizes) {
+        gops_onnx_build_domain(&builder, "com.microsoft");
+    }
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_INT8, 4, dims);
+    gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
+    for (int with = 0; with < 2; with++) {
+        const gops_ort_session_settings settings = {with ? GROUPOPS_ORT_PROVIDER : NULL,
+                                                    ORT_OPTIMIZE_ALL, 1, false};
+        gops_ort_works(gops_ort_open(&model, &settings, &sessions[with]), type);
+        gops_ort_load()->release_session(sessions[with]);
+    }
+    free(model.bytes);
+}
+
+static void of_microsoft(void)
+{
+    gops_ort_load();
+    check_behind("Mul", false);
+    check_behind("Mul", true);
+    check_behind("Add", false);
+    check_behind("Add", true);
+}
+
 /* A Concat of that many, in front of a convolution: of floats, or a QLinearConcat. */
 static void check_many(int operands, bool floats, bool taken)
 {
@@ -283,6 +341,7 @@ int main(void)
     const gops_test_case cases[] = {{"vectors_of_one", vectors_of_one},
                                     {"floats_behind", floats_behind},
                                     {"sum_left", sum_left},
+                                    {"of_microsoft", of_microsoft},
                                     {"many_operands", many_operands},
                                     {NULL, NULL}};
     const int status = gops_test_main("ONNX Runtime, beside quantized layers", cases);

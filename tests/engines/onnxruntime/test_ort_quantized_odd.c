@@ -28,13 +28,15 @@ typedef struct odd {
     int64_t block_size;
     bool x_is_output, c_is_output; /* values within the chain that the model gives out */
     int64_t batch;                 /* that is fed; the model leaves it open */
+    const char *activation;        /* of the convolution; NULL: none */
+    int32_t integer;               /* the first one of a bias in units of the sums */
     bool fed_weights;
 } odd;
 
 #define ORDINARY                                                                                   \
     .claimed = true, .x_scale = 0.05F, .w_scale = 0.02F, .y_scale = 0.04F, .w_count = CHANNELS,    \
     .x_zero_type = GOPS_ONNX_UINT8, .y_zero_type = GOPS_ONNX_UINT8, .bias_scale = 1, .bias = 0.1F, \
-    .bias_count = CHANNELS, .batch = IMAGES
+    .bias_count = CHANNELS, .batch = IMAGES, .integer = 100
 
 /* The last of two initializers of a member stands. */
 #ifdef __clang__
@@ -69,6 +71,12 @@ static const odd odds[] = {
      .x_zero_type = GOPS_ONNX_INT8},
     {.name = "zero point of y of i32", ORDINARY, .claimed = false, .y_zero_type = GOPS_ONNX_INT32},
     {.name = "bias in other units", ORDINARY, .claimed = false, .bias_scale = 1.5F},
+    {.name = "activation", ORDINARY, .activation = "LeakyRelu"},
+    {.name = "clipped bias in front of an activation",
+     ORDINARY,
+     .claimed = false,
+     .activation = "LeakyRelu",
+     .integer = INT32_MAX},
     {.name = "bias of floats", ORDINARY, .bias_scale = 0},
     {.name = "bias of floats, one of them NaN",
      ORDINARY,
@@ -116,7 +124,7 @@ static void put_constants(gops_onnx_builder *builder, const odd *of)
 {
     const unsigned char zero[] = {7, 0, 0, 0}, zeros[CHANNELS] = {0};
     float scales[CHANNELS], bias_scales[CHANNELS], bias[CHANNELS] = {of->bias, -0.2F, 0.3F, 0};
-    const int32_t integers[CHANNELS] = {100, -200, 300, 0};
+    const int32_t integers[CHANNELS] = {of->integer, -200, 300, 0};
     for (int i = 0; i < CHANNELS; i++) {
         scales[i] = of->w_scale * (float)(of->w_count > 1 ? 4 + i : 4) / 4;
         bias_scales[i] = of->x_scale * scales[i] * of->bias_scale;
@@ -163,7 +171,11 @@ static void write_model(const odd *of, const arrays *from, gops_onnx_buffer *mod
         gops_onnx_build_int(&builder, "axis", 0);
     }
     gops_onnx_build_node(&builder, "Conv", "c", (const char *[]){"xf", "wf", "bf"}, 3);
-    gops_onnx_build_node(&builder, "QuantizeLinear", "y", (const char *[]){"c", "sy", "zy"},
+    if (of->activation != NULL) {
+        gops_onnx_build_node(&builder, of->activation, "a", (const char *[]){"c"}, 1);
+    }
+    gops_onnx_build_node(&builder, "QuantizeLinear", "y",
+                         (const char *[]){of->activation != NULL ? "a" : "c", "sy", "zy"},
                          of->no_y_zero ? 2 : 3);
     gops_onnx_build_output(&builder, "y", GOPS_ONNX_UINT8, 4, open);
     if (of->x_is_output) {

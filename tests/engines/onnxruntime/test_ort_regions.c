@@ -292,18 +292,21 @@ static void within(void)
 }
 
 /* Shapes that the runtime infers and its kernels do not make: 10 times 0.7 in floats is 7; output_padding beside
- * SAME_UPPER; a window of ceil_mode that begins on padding, read within a node too; dilations beside SAME_UPPER, where
+ * SAME_UPPER; a window of ceil_mode that begins on padding, read within a node too, or fed to a Scan; dilations beside SAME_UPPER, where
  * what is added to the sum has another shape besides; an output_shape that is smaller than the data on its last axis,
  * which is then left out. */
 static void misjudged(void)
 {
     const float scales[] = {1, 1, 0.7F, 1}, larger[] = {1, 1, 1.9F, 1};
     const int64_t four = 4, dims[] = {4, 2, 2, 2};
-    for (int what = 0; what < 8; what++) {
+    for (int what = 0; what < 9; what++) {
         builder graph;
         gops_onnx_builder inner;
-        gops_ort_graph_images(&graph, 40 + (uint64_t)what, what == 4 ? 7 : 17, 1, 4,
-                              what < 2 || what == 4 ? 10 : 4, 4);
+        gops_ort_graph_images(&graph, 40 + (uint64_t)what,
+                              what == 4   ? 7
+                              : what == 8 ? 12
+                                          : 17,
+                              1, 4, what < 2 || what == 4 ? 10 : 4, 4);
         if (what == 4) {
             gops_ort_graph_node(&graph, "Upsample", "r", FROM("x"));
             gops_onnx_build_floats(&graph.builder, "scales", larger, 4);
@@ -323,7 +326,7 @@ static void misjudged(void)
             gops_ort_graph_node(&graph, "ConvTranspose", "r", FROM("x", "weights"));
             gops_ort_graph_ints(&graph, "strides", 2, 2, 1, 0, 0);
             gops_ort_graph_ints(&graph, "output_shape", 2, 8, 3, 0, 0);
-        } else if (what > 4) {
+        } else if (what > 4 && what < 7) {
             const int64_t dilation = what == 5 ? 2 : 4;
             gops_ort_graph_node(&graph, "MaxPool", "r", FROM("x"));
             gops_ort_graph_ints(&graph, "kernel_shape", 2, 2, 2, 0, 0);
@@ -352,6 +355,19 @@ static void misjudged(void)
                 gops_onnx_build_graph(&graph.builder, branch == 0 ? "then_branch" : "else_branch",
                                       &inner);
             }
+        } else if (what == 8) {
+            const int64_t weights[] = {4, 4, 1, 1};
+            gops_ort_graph_constant(&graph, "w", 4, weights, -1, 1);
+            gops_ort_graph_node(&graph, "Unsqueeze", "u", FROM("r"));
+            gops_ort_graph_ints(&graph, "axes", 1, 1, 0, 0, 0);
+            gops_ort_graph_node(&graph, "Scan", "y", FROM("u"));
+            gops_onnx_build_int(&graph.builder, "num_scan_inputs", 1);
+            gops_onnx_build(&inner, 0);
+            gops_onnx_build_input(&inner, "each", GOPS_ONNX_FLOAT, -1, NULL);
+            gops_onnx_build_node(&inner, "Conv", "a", FROM("each", "w"), 2);
+            gops_onnx_build_node(&inner, "GlobalAveragePool", "m", FROM("a"), 1);
+            gops_onnx_build_output(&inner, "m", GOPS_ONNX_FLOAT, -1, NULL);
+            gops_onnx_build_graph(&graph.builder, "body", &inner);
         } else if (what == 6) {
             gops_ort_graph_conv(&graph, "a", "r", 4, 4, 1, 1);
             gops_ort_graph_node(&graph, "Add", "y", FROM("a", "x"));

@@ -83,6 +83,37 @@ static bool is_quantized(const char *type)
     return false;
 }
 
+#define QUANTIZES "QuantizeLinear"
+#define DEQUANTIZES "DequantizeLinear"
+#define MICROSOFT "com.microsoft"
+
+/* By what name we know an operator; "" of all that we do not. */
+static const char *known_type(const char *domain, const char *type)
+{
+    if (domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0) {
+        return type;
+    }
+    if (strcmp(domain, MICROSOFT) != 0) {
+        return "";
+    }
+    return is_quantized(type)               ? type
+           : strcmp(type, QUANTIZES) == 0   ? MICROSOFT "." QUANTIZES
+           : strcmp(type, DEQUANTIZES) == 0 ? MICROSOFT "." DEQUANTIZES
+                                            : "";
+}
+
+bool gops_ort_quantizes(const gops_ort_node *node)
+{
+    return node != NULL &&
+           (strcmp(node->type, QUANTIZES) == 0 || strcmp(node->type, MICROSOFT "." QUANTIZES) == 0);
+}
+
+bool gops_ort_dequantizes(const gops_ort_node *node)
+{
+    return node != NULL && (strcmp(node->type, DEQUANTIZES) == 0 ||
+                            strcmp(node->type, MICROSOFT "." DEQUANTIZES) == 0);
+}
+
 static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_node *node)
 {
     const ort_api *api = runtime->api;
@@ -94,10 +125,7 @@ static ort_status *read_node(const gops_ort_runtime *runtime, gops_ort_node *nod
         (status = api->node_version(node->handle, &node->version)) != NULL) {
         return status;
     }
-    if (domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0 &&
-        (strcmp(domain, "com.microsoft") != 0 || !is_quantized(node->type))) {
-        node->type = "";
-    }
+    node->type = known_type(domain, node->type);
     return read_values(runtime, node);
 }
 
@@ -253,7 +281,7 @@ ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph
         status = find_batch(graph);
     }
     if (status == NULL) {
-        status = gops_ort_misjudges(graph, &graph->misjudged);
+        status = gops_ort_misjudges(graph, from, &graph->misjudged);
     }
     if (status != NULL) {
         gops_ort_graph_free(graph);

@@ -58,7 +58,7 @@ ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph
 void gops_ort_graph_free(gops_ort_graph *graph);
 
 /* ort_misjudged.c: what graph->misjudged is. */
-ort_status *gops_ort_misjudges(const gops_ort_graph *graph, bool *does);
+ort_status *gops_ort_misjudges(const gops_ort_graph *graph, const ort_graph *from, bool *does);
 
 /* The first use of the value; *count is how many there are. */
 const gops_ort_use *gops_ort_uses(const gops_ort_graph *graph, const char *value, size_t *count);
@@ -73,6 +73,11 @@ gops_ort_node *gops_ort_writer(const gops_ort_graph *graph, const char *value);
  * is not claimed; else NULL. */
 gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *value,
                                     const char *type, const gops_ort_node *reader);
+
+/* Whether a node, which may be NULL, is a QuantizeLinear or a DequantizeLinear. Those of com.microsoft are, which
+ * no claim takes. */
+bool gops_ort_quantizes(const gops_ort_node *node);
+bool gops_ort_dequantizes(const gops_ort_node *node);
 
 /* Whether a node, which may be NULL, is a Reshape to a constant shape: a region has no shapes among its inputs. */
 ort_status *gops_ort_is_reshape(const gops_ort_runtime *runtime, const gops_ort_node *node,

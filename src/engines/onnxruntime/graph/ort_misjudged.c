@@ -127,10 +127,23 @@ static ort_status *reads_outer(const gops_ort_runtime *runtime, const gops_ort_n
     return status;
 }
 
-ort_status *gops_ort_misjudges(const gops_ort_graph *graph, bool *does)
+/* What the body of a Scan is fed has the shapes of the graph around it. The runtime leaves out those of a Loop's. */
+static ort_status *is_fed_by_outer(const gops_ort_runtime *runtime, const ort_graph *graph,
+                                   bool *is)
 {
-    ort_status *status = NULL;
-    *does = false;
+    const ort_node *parent = NULL;
+    const char *type = "";
+    ort_status *status = runtime->api->graph_parent(graph, &parent);
+    if (status == NULL && parent != NULL) {
+        status = runtime->api->node_type(parent, &type);
+    }
+    *is = strcmp(type, "Scan") == 0;
+    return status;
+}
+
+ort_status *gops_ort_misjudges(const gops_ort_graph *graph, const ort_graph *from, bool *does)
+{
+    ort_status *status = is_fed_by_outer(graph->runtime, from, does);
     for (size_t i = 0; status == NULL && i < graph->node_count && !*does; i++) {
         const gops_ort_node *node = &graph->nodes[i];
         if (strstr(node->type, "Pool") != NULL && node->input_count > 0 && node->output_count > 0) {

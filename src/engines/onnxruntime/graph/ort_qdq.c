@@ -47,6 +47,25 @@ static float sum_scale(const gops_ort_claim *claim, int64_t channel)
            ((const float *)scales->values)[channel % scales->count];
 }
 
+/* So far may a bias go, in units of the sums, where the runtime sums floats: what is beyond makes integers wrap. */
+enum { BIAS_LIMIT = 1 << 30 };
+
+/* Whether one in i32 is within that, as far as the model tells: a quantizer may have clipped it. */
+static ort_status *is_within(const gops_ort_graph *graph, const gops_ort_claim *claim, bool *is)
+{
+    gops_ort_constant bias;
+    bool known = false;
+    ort_status *status = NULL;
+    if (claim->inputs[GOPS_ORT_BIAS] != NULL) {
+        status = gops_ort_read_constant(graph->runtime, claim->infos[GOPS_ORT_BIAS], &bias, &known);
+    }
+    for (int64_t i = 0; status == NULL && known && i < bias.count; i++) {
+        const int32_t value = ((const int32_t *)bias.values)[i];
+        *is = *is && value > -BIAS_LIMIT && value < BIAS_LIMIT;
+    }
+    return status;
+}
+
 /* A bias in i32 must be in units of the sums: as near as f32 and the order of a product come. */
 static bool is_bias(const gops_ort_claim *claim, const gops_ort_dequantized *bias, int64_t channels)
 {
@@ -71,10 +90,9 @@ static bool is_bias(const gops_ort_claim *claim, const gops_ort_dequantized *bia
 static bool is_real_bias(const gops_ort_claim *claim, int64_t channels)
 {
     const gops_ort_constant *bias = &claim->real_bias;
-    const float limit = 0x1p30F;
     bool is = bias->tensor.type == GOPS_F32 && bias->tensor.rank == 1 && bias->count == channels;
     for (int64_t i = 0; is && i < channels; i++) {
-        is = fabsf(((const float *)bias->values)[i] / sum_scale(claim, i)) < limit;
+        is = fabsf(((const float *)bias->values)[i] / sum_scale(claim, i)) < (float)BIAS_LIMIT;
     }
     return is;
 }
@@ -157,12 +175,12 @@ static ort_status *are_numbers_around(const gops_ort_graph *graph, const gops_or
     const gops_ort_use *uses = gops_ort_uses(graph, node->output_names[0], &count);
     for (size_t i = 0; i < node->input_count && status == NULL; i++) {
         const gops_ort_node *writer = gops_ort_writer(graph, node->input_names[i]);
-        if (writer != NULL && strcmp(writer->type, "DequantizeLinear") == 0) {
+        if (gops_ort_dequantizes(writer)) {
             status = are_numbers(graph->runtime, writer, are);
         }
     }
     for (size_t i = 0; i < count && status == NULL; i++) {
-        if (uses[i].reader != NULL && strcmp(uses[i].reader->type, "QuantizeLinear") == 0) {
+        if (gops_ort_quantizes(uses[i].reader)) {
             status = are_numbers(graph->runtime, uses[i].reader, are);
         }
     }
@@ -183,7 +201,7 @@ ort_status *gops_ort_serve_readers(const gops_ort_graph *graph, const char *valu
     const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
     for (size_t i = 0; i < count && type == GOPS_I8; i++) {
         const gops_ort_node *reader = uses[i].reader;
-        if (reader == NULL || strcmp(reader->type, "DequantizeLinear") != 0) {
+        if (!gops_ort_dequantizes(reader)) {
             continue;
         }
         const gops_ort_use *next = gops_ort_uses(graph, reader->output_names[0], &next_count);
@@ -200,13 +218,24 @@ ort_status *gops_ort_serve_writer(const gops_ort_graph *graph, const char *value
                                   bool *serves)
 {
     const gops_ort_node *writer = type == GOPS_I8 ? gops_ort_writer(graph, value) : NULL;
-    if (writer == NULL || strcmp(writer->type, "QuantizeLinear") != 0) {
+    if (!gops_ort_quantizes(writer)) {
         return NULL;
     }
     writer = gops_ort_writer(graph, writer->input_names[0]);
     return writer != NULL && !writer->claimed && becomes_one(writer)
                ? are_numbers_around(graph, writer, serves)
                : NULL;
+}
+
+/* Whether the runtime would: of all others it makes a QLinearConv, which multiplies where ONNX divides. */
+static bool sums_floats(const gops_ort_claim *claim)
+{
+    const gops_ort_operation *operation = &claim->operation;
+    const gops_type *types = operation->types;
+    return operation->kind == GOPS_ORT_DECONV || claim->inputs[GOPS_ORT_RESIDUAL] != NULL ||
+           operation->activation.kind != GOPS_ACTIVATION_NONE ||
+           types[GOPS_ORT_DATA] != operation->output_type ||
+           (types[GOPS_ORT_DATA] == GOPS_I8 && types[GOPS_ORT_FILTER] != GOPS_I8);
 }
 
 ort_status *gops_ort_claim_qdq(const gops_ort_graph *graph, gops_ort_claim *claim)
@@ -225,11 +254,12 @@ ort_status *gops_ort_claim_qdq(const gops_ort_graph *graph, gops_ort_claim *clai
         return status;
     }
     gops_ort_drop_redundant_activation(&made.operation);
-    /* Of all others the runtime makes a QLinearConv, which multiplies. */
-    made.operation.quantization.divides = made.operation.kind == GOPS_ORT_DECONV ||
-                                          made.operation.activation.kind != GOPS_ACTIVATION_NONE;
-    if (gops_ort_scales_serve(&made)) {
+    made.operation.quantization.divides = sums_floats(&made);
+    if (made.operation.quantization.divides) {
+        status = is_within(graph, &made, &serves);
+    }
+    if (status == NULL && serves && gops_ort_scales_serve(&made)) {
         *claim = made;
     }
-    return NULL;
+    return status;
 }

@@ -64,8 +64,9 @@ static bool read_attributes(gops_ort_attributes *from, gops_ort_resize *resize, 
         gops_ort_attribute_int(from, "antialias", &antialias);
         gops_ort_attribute_list(from, "axes", &axes);
     }
-    return mode < 2 && at->by != COORDINATES && at->rounds != NEAREST && antialias == 0 &&
-           axes.count == 0 && gops_ort_attribute_is(from, "keep_aspect_ratio_policy", "stretch") &&
+    return mode < 2 && at->by != COORDINATES && at->rounds != NEAREST &&
+           (antialias == 0 || !resize->linear) && axes.count == 0 &&
+           gops_ort_attribute_is(from, "keep_aspect_ratio_policy", "stretch") &&
            from->status == NULL && !from->malformed;
 }
 

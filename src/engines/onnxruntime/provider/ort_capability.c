@@ -60,6 +60,15 @@ static ort_status *tell(const claiming *of, const char *first, const char *last,
                                          __func__);
 }
 
+static ort_status *tell_all_are_left(const claiming *of)
+{
+    static const char line[] =
+        "groupops leaves all nodes: of ep.context_enable a compiled model is asked for";
+    return of->logger == NULL ? NULL
+                              : of->runtime->api->log_message(of->logger, ORT_LOG_INFO, line,
+                                                              __FILE__, __LINE__, __func__);
+}
+
 /* Makes items of what is a call by itself. */
 static ort_status *weigh_alone(const claiming *of, gops_ort_item *items, size_t *count)
 {
@@ -188,6 +197,9 @@ ort_status *gops_ort_claim_nodes(const gops_ort_runtime *runtime, const ort_logg
 {
     gops_ort_graph graph;
     claiming of = {.runtime = runtime, .logger = logger, .graph = &graph, .support = support};
+    if (runtime->keeps_context) {
+        return tell_all_are_left(&of);
+    }
     ort_status *status = gops_ort_graph_read(runtime, from, &graph);
     if (status == NULL) {
         status = claim_worthy(&of);

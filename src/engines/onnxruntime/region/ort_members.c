@@ -36,12 +36,12 @@ static bool is(const gops_ort_node *node, const char *type)
     return node != NULL && strcmp(node->type, type) == 0;
 }
 
-static bool is_read_by(const gops_ort_graph *graph, const char *value, const char *type)
+static bool is_read_to_quantize(const gops_ort_graph *graph, const char *value)
 {
     size_t count;
     const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
     for (size_t i = 0; i < count; i++) {
-        if (is(uses[i].reader, type)) {
+        if (gops_ort_quantizes(uses[i].reader)) {
             return true;
         }
     }
@@ -58,10 +58,10 @@ static bool is_quantized(const gops_ort_graph *graph, const char *value)
 {
     size_t count;
     const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
-    bool is_so = is_read_by(graph, value, "QuantizeLinear");
+    bool is_so = is_read_to_quantize(graph, value);
     for (size_t i = 0; i < count && !is_so; i++) {
         const gops_ort_node *reader = uses[i].reader;
-        is_so = is_bounded(reader) && is_read_by(graph, reader->output_names[0], "QuantizeLinear");
+        is_so = is_bounded(reader) && is_read_to_quantize(graph, reader->output_names[0]);
     }
     return is_so;
 }
@@ -70,7 +70,7 @@ static bool reads_dequantized(const gops_ort_graph *graph, const gops_ort_node *
 {
     bool reads = false;
     for (size_t i = 0; i < node->input_count && !reads; i++) {
-        reads = is(gops_ort_writer(graph, node->input_names[i]), "DequantizeLinear");
+        reads = gops_ort_dequantizes(gops_ort_writer(graph, node->input_names[i]));
     }
     return reads;
 }

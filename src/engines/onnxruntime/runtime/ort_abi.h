@@ -213,7 +213,8 @@ typedef struct ort_api {
     ORT_SKIP(342, 343);
     ort_status *(*graph_node_count)(const ort_graph *graph, size_t *count); /* 344 */
     ort_status *(*graph_nodes)(const ort_graph *graph, const ort_node **nodes, size_t count);
-    ORT_SKIP(346, 348);
+    ort_status *(*graph_parent)(const ort_graph *graph, const ort_node **node); /* 346 */
+    ORT_SKIP(347, 348);
     ort_status *(*node_name)(const ort_node *node, const char **name); /* 349 */
     ort_status *(*node_type)(const ort_node *node, const char **type);
     ort_status *(*node_domain)(const ort_node *node, const char **domain);
@@ -265,10 +266,10 @@ _Static_assert(ORT_SLOT(get_value_name) == 289 && ORT_SLOT(register_provider_lib
                    ORT_SLOT(get_ep_name) == 312 && ORT_SLOT(get_ep_api) == 317 &&
                    ORT_SLOT(get_initializer) == 326 && ORT_SLOT(is_constant_initializer) == 331 &&
                    ORT_SLOT(graph_output_count) == 340 && ORT_SLOT(graph_node_count) == 344 &&
-                   ORT_SLOT(node_name) == 349 && ORT_SLOT(node_implicit_count) == 357 &&
-                   ORT_SLOT(node_attribute) == 361 && ORT_SLOT(attribute_type) == 363 &&
-                   ORT_SLOT(session_assignment) == 407 && ORT_SLOT(assigned_type) == 412 &&
-                   ORT_SLOT(tensor_reference) == 414,
+                   ORT_SLOT(graph_parent) == 346 && ORT_SLOT(node_name) == 349 &&
+                   ORT_SLOT(node_implicit_count) == 357 && ORT_SLOT(node_attribute) == 361 &&
+                   ORT_SLOT(attribute_type) == 363 && ORT_SLOT(session_assignment) == 407 &&
+                   ORT_SLOT(assigned_type) == 412 && ORT_SLOT(tensor_reference) == 414,
                "the slots from version 23 on");
 
 typedef struct ort_api_base {

@@ -53,6 +53,7 @@ static const struct {
     SLOT(graph_outputs),
     SLOT(graph_node_count),
     SLOT(graph_nodes),
+    SLOT(graph_parent),
     SLOT(node_name),
     SLOT(node_type),
     SLOT(node_domain),
@@ -136,7 +137,8 @@ static ort_status *read_choice(const gops_ort_runtime *runtime, const ort_sessio
 ort_status *gops_ort_read_options(gops_ort_runtime *runtime, const ort_session_options *options)
 {
     char option[OPTION_BYTES] = "";
-    const char *spins = "1";
+    char context[OPTION_BYTES] = "";
+    const char *spins = "1", *keeps = "0";
     bool relaxed = false;
     ort_status *status = read_choice(runtime, options, "accuracy", getenv("GROUPOPS_ACCURACY"),
                                      (const char *const[2]){"exact", "relaxed"}, &relaxed);
@@ -147,6 +149,10 @@ ort_status *gops_ort_read_options(gops_ort_runtime *runtime, const ort_session_o
     if (status == NULL) {
         status = read_option(runtime, options, "session.intra_op.allow_spinning", option, &spins);
     }
+    if (status == NULL) {
+        status = read_option(runtime, options, "ep.context_enable", context, &keeps);
+    }
+    runtime->keeps_context = strcmp(keeps, "1") == 0;
     runtime->accuracy = relaxed ? GOPS_ACCURACY_RELAXED : GOPS_ACCURACY_EXACT;
     runtime->may_spin = strcmp(spins, "0") != 0;
     return status;

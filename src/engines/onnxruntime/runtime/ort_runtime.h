@@ -21,7 +21,9 @@ typedef struct gops_ort_runtime {
     /* Of the session: gops_ort_read_options. */
     gops_accuracy accuracy;
     bool claims_all; /* also what the estimate would leave to the runtime */
-    bool may_spin;   /* its threads may wait for each other without going to sleep */
+    /* A compiled model is to be written, of which we have none: there is nothing to claim. */
+    bool keeps_context;
+    bool may_spin; /* its threads may wait for each other without going to sleep */
 } gops_ort_runtime;
 
 typedef struct gops_ort_team gops_ort_team;
