@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_8_bit_float(gops_type type)
+{
+    return type == GOPS_F8E4M3 || type == GOPS_F8E5M2;
+}
+
 void gops_fill_layout(gops_plan *plan)
 {
     memset(&plan->layout, 0, sizeof plan->layout);
@@ -21,6 +26,7 @@ void gops_fill_layout(gops_plan *plan)
     plan->layout.output_type = plan->output_type->type;
     plan->layout.quantized = plan->quantized;
     plan->layout.relaxed = plan->relaxed;
+    plan->layout.saturate = plan->saturate && is_8_bit_float(plan->type->type);
     plan->layout.variant = plan->filter_variant;
     for (int i = 0; i < plan->conv.axes; i++) {
         plan->layout.kernel[i] = plan->conv.axis[i].kernel;
@@ -67,6 +73,7 @@ gops_status gops_check_layout(const char *name, const gops_packed_filter *filter
                               const gops_plan *plan, gops_error *error)
 {
     static const char *const accuracies[] = {"exact", "relaxed"};
+    static const char *const words[] = {"false", "true"};
     const gops_filter_layout *packed = &filter->layout, *own = &plan->layout;
     if (memcmp(packed, own, sizeof *own) == 0) {
         return GOPS_OK;
@@ -92,6 +99,7 @@ gops_status gops_check_layout(const char *name, const gops_packed_filter *filter
     GOPS_TRY(check_number(name, "quantization", packed->quantized, own->quantized, error));
     GOPS_TRY(
         check_word(name, "accuracy", accuracies[packed->relaxed], accuracies[own->relaxed], error));
+    GOPS_TRY(check_word(name, "saturate", words[packed->saturate], words[own->saturate], error));
     GOPS_TRY(check_word(name, "instruction set", packed->kernels->isa, own->kernels->isa, error));
     if (packed->pack != own->pack) {
         GOPS_TRY(check_word(name, "algorithm", packer->name, plan->method->name, error));

@@ -130,7 +130,8 @@ typedef struct gops_filter_layout {
     int64_t output_type;
     int64_t quantized;
     int64_t relaxed;
-    int64_t variant; /* the method's own */
+    int64_t saturate; /* of 8-bit floats, which filter_scales may take beyond their range */
+    int64_t variant;  /* the method's own */
 } gops_filter_layout;
 
 /* What a plan was made from, except the data: reshape makes a plan for other data from it. */

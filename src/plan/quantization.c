@@ -112,6 +112,51 @@ static float multiplier_divisor(const gops_quantization *given)
     return given->sum_scale != 0 ? given->sum_scale : or_one(given->output_scale);
 }
 
+/* The operands of the addition in their order, first and second. */
+static void fold_sum(gops_quantized *folded)
+{
+    const int residual = folded->residual_first ? 0 : 1;
+    float zeros[2];
+    folded->sum_ratios[1 - residual] = folded->sum_scale / folded->output_scale;
+    folded->sum_ratios[residual] = folded->residual_scale / folded->output_scale;
+    zeros[1 - residual] = (float)folded->sum_zero;
+    zeros[residual] = (float)folded->residual_zero;
+    const float second = folded->sum_ratios[1] * zeros[1];
+    folded->sum_constant =
+        (float)folded->output_zero - fmaf(folded->sum_ratios[0], zeros[0], second);
+}
+
+/* What is read alone, for all channels. */
+static gops_quantized fold_numbers(const gops_quantization *read)
+{
+    return (gops_quantized){
+        .output_scale = or_one(read->output_scale),
+        .residual_scale = or_one(read->residual_scale),
+        .data_zero = read->data_zero_point,
+        .output_zero = read->output_zero_point,
+        .residual_zero = read->residual_zero_point, /* for all plans that share the filter */
+        .sum_scale = read->sum_scale,
+        .sum_zero = read->sum_zero_point,
+        .residual_first = read->residual_first,
+        .divides = read->divides,
+    };
+}
+
+static gops_status check_ratios(const gops_quantization *given, gops_error *error)
+{
+    gops_quantized folded = fold_numbers(given);
+    fold_sum(&folded);
+    if (isfinite(folded.sum_ratios[0]) && isfinite(folded.sum_ratios[1]) &&
+        isfinite(folded.sum_constant)) {
+        return GOPS_OK;
+    }
+    return gops_fail(error, GOPS_INVALID,
+                     "quantization: sum_scale %g or residual_scale %g, over output_scale %g and "
+                     "times zero points %d and %d, is not finite",
+                     (double)folded.sum_scale, (double)folded.residual_scale,
+                     (double)folded.output_scale, (int)folded.sum_zero, (int)folded.residual_zero);
+}
+
 /* The sum that is rounded before the residual is added. */
 static gops_status check_sum(const gops_plan *plan, const gops_quantization *given,
                              gops_error *error)
@@ -133,7 +178,8 @@ static gops_status check_sum(const gops_plan *plan, const gops_quantization *giv
                          (int)plan->activation.kind);
     }
     GOPS_TRY(check_scale("sum_scale", given->sum_scale, "no such sum", error));
-    return gops_check_zero_point("sum_zero_point", given->sum_zero_point, output, error);
+    GOPS_TRY(gops_check_zero_point("sum_zero_point", given->sum_zero_point, output, error));
+    return check_ratios(given, error);
 }
 
 static gops_status check_filter_scales(const gops_plan *plan, const gops_quantization *given,
@@ -253,20 +299,6 @@ static void fold_zero_points(const gops_plan *plan, const gops_quantization *rea
     }
 }
 
-/* The operands of the addition in their order, first and second. */
-static void fold_sum(gops_quantized *folded)
-{
-    const int residual = folded->residual_first ? 0 : 1;
-    float zeros[2];
-    folded->sum_ratios[1 - residual] = folded->sum_scale / folded->output_scale;
-    folded->sum_ratios[residual] = folded->residual_scale / folded->output_scale;
-    zeros[1 - residual] = (float)folded->sum_zero;
-    zeros[residual] = (float)folded->residual_zero;
-    const float second = folded->sum_ratios[1] * zeros[1];
-    folded->sum_constant =
-        (float)folded->output_zero - fmaf(folded->sum_ratios[0], zeros[0], second);
-}
-
 void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read, void *arrays,
                             gops_quantized *folded)
 {
@@ -282,20 +314,11 @@ void gops_quantization_fold(const gops_plan *plan, const gops_quantization *read
         multipliers[o] = scaled ? scales[o] / multiplier_divisor(read) : 1;
         max_multiplier = fmaxf(max_multiplier, multipliers[o]);
     }
-    *folded = (gops_quantized){
-        .zero_points = zeros,
-        .scales = scales,
-        .multipliers = multipliers,
-        .max_multiplier = max_multiplier,
-        .output_scale = or_one(read->output_scale),
-        .residual_scale = or_one(read->residual_scale),
-        .data_zero = read->data_zero_point,
-        .output_zero = read->output_zero_point,
-        .residual_zero = read->residual_zero_point, /* for all plans that share the filter */
-        .sum_scale = scaled ? read->sum_scale : 0,
-        .sum_zero = read->sum_zero_point,
-        .residual_first = read->residual_first,
-        .divides = read->divides,
-    };
+    *folded = fold_numbers(read);
+    folded->zero_points = zeros;
+    folded->scales = scales;
+    folded->multipliers = multipliers;
+    folded->max_multiplier = max_multiplier;
+    folded->sum_scale = scaled ? read->sum_scale : 0;
     fold_sum(folded);
 }

@@ -194,9 +194,34 @@ static void refusals(void)
            "quantization.divides is given; a f32 plan takes filter_scales alone");
 }
 
+/* Products beyond the range of an 8-bit float are rounded as the plan says that packs them. */
+static void saturation(void)
+{
+    static const unsigned char ones[GROUPS * C_IN * C_OUT * TAPS],
+        data[2 * GROUPS * C_IN * 11 * 13];
+    unsigned char output[2 * GROUPS * C_OUT * 11 * 13];
+    gops_error error = gops_fresh_error();
+    gops_plan *plans[2] = {NULL, NULL};
+    gops_packed_filter *filter = NULL;
+    for (int i = 0; i < 2; i++) {
+        gops_problem p = problem_of(GOPS_PROBLEM_CONV, GOPS_F8E5M2);
+        p.saturate = i != 0;
+        gops_test_check(gops_problem_plan(&p, &plans[i], &error) == GOPS_OK, "%s", error.message);
+    }
+    gops_test_check(gops_filter_create(plans[0], ones, NULL, &filter, &error) == GOPS_OK, "%s",
+                    error.message);
+    const gops_arguments arguments = {
+        .size = sizeof arguments, .data = data, .filter = filter, .output = output};
+    gops_check_refusal("saturate", gops_execute(plans[1], &arguments, &error), &error, GOPS_INVALID,
+                       "arguments.filter was packed with saturate false; the plan's is true");
+    gops_filter_destroy(filter);
+    gops_plan_destroy(plans[0]);
+    gops_plan_destroy(plans[1]);
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
-        {"same_bits", same_bits}, {"refusals", refusals}, {NULL, NULL}};
+        {"same_bits", same_bits}, {"refusals", refusals}, {"saturation", saturation}, {NULL, NULL}};
     return gops_test_main("filter scales", cases);
 }

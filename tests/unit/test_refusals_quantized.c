@@ -234,6 +234,12 @@ static void sums(void)
     gops_quantized_start(&s, problem);
     q.sum_zero_point = 256;
     refuse(&s, &q, GOPS_INVALID, "quantization.sum_zero_point is 256; u8 holds 0 to 255");
+    q.sum_zero_point = 3;
+    q.sum_scale = 1e30F;
+    q.output_scale = 1e-30F;
+    refuse(&s, &q, GOPS_INVALID,
+           "quantization: sum_scale 1e+30 or residual_scale 1, over output_scale 1e-30 and times "
+           "zero points 3 and 0, is not finite");
     gops_quantized_stop(&s);
 }
 
