@@ -388,11 +388,7 @@ gops_status gops_implicit_fit(gops_plan *plan, gops_implicit_find *find, int64_t
     if (find(plan, worker_limit)) {
         return GOPS_OK;
     }
-    int64_t limit = MIN_BUDGET;
-    while (limit < worker_limit / 2) {
-        limit *= 2;
-    }
-    for (; limit >= MIN_BUDGET; limit /= 2) {
+    for (int64_t limit = worker_limit; limit >= MIN_BUDGET; limit -= limit / 8) {
         if (limit < worker_limit && find(plan, limit)) {
             return GOPS_OK;
         }

@@ -51,8 +51,8 @@ int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t
 typedef bool gops_implicit_find(gops_plan *plan, int64_t worker_limit);
 
 /* Lays out a product by `find`. Boxes as large as a budget allows may leave too little of it for the sums: then
- * those of the next power of two below it are tried, down to MIN_BUDGET, so that what suffices for a plan does
- * so in every larger budget. Refuses with a budget that suffices, if there is any. */
+ * those of budgets below it are tried, each by an eighth smaller, so that what suffices for a plan does so, with few
+ * exceptions, in every larger budget. Refuses with a budget that suffices, if there is any. */
 gops_status gops_implicit_fit(gops_plan *plan, gops_implicit_find *find, int64_t worker_limit,
                               gops_error *error);
 

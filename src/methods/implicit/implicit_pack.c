@@ -33,7 +33,7 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
         gops_lanes_panel panel = {to, mr, p->planes, wide, 0, p->by_planes};
         count = gops_min(mr, left);
         for (int64_t i = 0; i < count; i++) {
-            uint32_t unused, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;
+            uint32_t unused = 0, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;
             for (int64_t tap = 0; tap < conv->taps; tap++) {
                 const gops_implicit_tap in_k = gops_implicit_find_tap(plan, tap);
                 const int64_t at = in_k.tap % inner;
