@@ -90,7 +90,7 @@ typedef struct gops_options {
     size_t size; /**< sizeof(gops_options): groupops/sized.h */
     /** NULL or "auto": the plan chooses by an estimate. "fastest": creating the plan executes every
      * algorithm that serves the shape, on buffers of its own as large as the tensors and with the
-     * plan's threads, some ten times or for a millisecond each, and keeps the fastest; `choices`
+     * plan's threads, a few times or for a millisecond each, and keeps the fastest; `choices`
      * below keep what was measured for the next run. Else an algorithm's whole name
      * (gops_algorithm_name), such as "gemm" or "depthwise/masked", or the part before its slash,
      * "depthwise", of whose forms the plan then chooses by the estimate: refused with

@@ -2,7 +2,8 @@
  * requantize.h: makes outputs of the sums of a quantized plan (groupops/quantization.h).
  *
  * Sums are those of (data - zero point) * (weight - zero point), modulo 2^32, without the bias.
- * Where an output is real or 8-bit, without a residual, and its activation no more than bounds,
+ * Where an output is real or 8-bit, without a residual, its activation no more than bounds and the plan's filter not
+ * of those that divide,
  *
  *     r = clamp((float)(int32_t)(sum + bias) * scale, low, high)
  *

@@ -137,6 +137,10 @@ static bool run_words(int count, char **words, gops_tool_error *error)
         return true;
     }
     if (strcmp(words[0], "--version") == 0) {
+        if (count > 1) {
+            return gops_tool_refuse(error, GOPS_EXIT_USAGE,
+                                    "\"%s\" is not expected after --version", words[1]);
+        }
         printf("groupops %s\n", gops_version());
         return true;
     }

@@ -12,7 +12,8 @@ const gops_verb gops_verbs[] = {
     {"run", GOPS_IN_RUN, gops_verb_run, OPERATIONS, 0, 0, NULL,
      "run conv|deconv|norm --data=X.npy --filter=W.npy --output=Y.npy [flags]",
      "computes one operation on arrays in .npy files",
-     "Reads the tensors, computes, and writes the output as a .npy file of the same type.\n"
+     "Reads the tensors, computes, and writes the output as a .npy file of the same type,\n"
+     "or of --output-type.\n"
      "norm has --scale and --bias in place of --filter.",
      "groupops run conv --data=x.npy --filter=w.npy --pads-begin=1,1 --pads-end=1,1"
      " --output=y.npy\n"
@@ -21,8 +22,9 @@ const gops_verb gops_verbs[] = {
     {"plan", GOPS_IN_PLAN, gops_verb_plan, OPERATIONS, 0, 0, NULL,
      "plan conv|deconv|norm --data=SHAPE --filter=SHAPE [flags]",
      "shows the output's shape, the pads, and the algorithm with its reason",
-     "Takes shapes in place of files and executes nothing. Shows besides the workspace, the bytes\n"
-     "of the packed filter, and the number of multiplications and additions.",
+     "Takes shapes in place of files, and executes nothing but what --algorithm=fastest measures.\n"
+     "Shows besides the workspace, the bytes of the packed filter, and the number of\n"
+     "multiplications and additions.",
      "groupops plan conv --data=1,12,224,224 --filter=4,1,3,5,5 --pads-begin=2,2 --pads-end=2,2\n"
      "groupops plan norm --data=1,320,64,64 --num-groups=32 --epsilon=1e-5 --json"},
     {"bench", GOPS_IN_BENCH, gops_verb_bench, OPERATIONS | GOPS_OF_SUITE, 0, 0, NULL,

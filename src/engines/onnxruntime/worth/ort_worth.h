@@ -12,8 +12,8 @@ void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_membe
                            gops_ort_item *item);
 
 /* The same of a claim that is a call by itself. Sizes that the model leaves open count as usual ones. What is no
- * convolution of f32, nor of u8 by i8 where the processor has no products of four, or has no shape of weights, is
- * certain. */
+ * convolution of f32 is certain, but for 8 bits that gemm alone serves, and u8 by i8 where the processor has no
+ * products of four; so is what has no shape of weights. */
 ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort_claim *claim,
                                  gops_ort_item *item);
 
