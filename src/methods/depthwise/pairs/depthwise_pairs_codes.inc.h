@@ -20,56 +20,48 @@ GOPS_INLINE rounding rounding_of(const gops_depthwise_pairs_call *call, float sc
     return (rounding){scale, call->high, call->middle, call->least, call->flip};
 }
 
+#if GOPS_REGISTER_BYTES == 64 || GOPS_VECTOR_BYTES == 32
+/* Within 16 bytes, those of vectors 0 and 1 by turns, then those of 2 and 3. */
+#define ALTERNATE _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15)
 #if GOPS_REGISTER_BYTES == 64
-GOPS_INLINE void store_codes(uint8_t *to, const words *sums, const rounding *by, const int STEP)
+#define CODES(operation) _mm512_##operation
+typedef __m512 real_register;
+typedef __m512i code_register;
+
+GOPS_INLINE code_register by_turns(code_register codes)
 {
-    const __m512 scale = _mm512_set1_ps(by->scale), high = _mm512_set1_ps(by->high);
-    const __m512i middle = _mm512_set1_epi16(by->middle);
-    __m512i number[GROUP];
-    GOPS_UNROLL
-    for (int v = 0; v < GROUP; v++) {
-        const __m512 real = _mm512_mul_ps(_mm512_cvtepi32_ps((__m512i)sums[v]), scale);
-        number[v] = _mm512_cvtps_epi32(_mm512_min_ps(real, high));
-    }
-    const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(number[0], number[1]), middle);
-    const __m512i last = _mm512_adds_epi16(_mm512_packs_epi32(number[2], number[3]), middle);
-    __m512i codes = _mm512_packus_epi16(first, last);
-    codes = _mm512_max_epu8(codes, _mm512_set1_epi8((char)by->least));
-    codes = _mm512_xor_si512(codes, _mm512_set1_epi8((char)by->flip));
-    if (STEP == 1) {
-        const __m512i order = _mm512_broadcast_i32x4(
-            _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
-        codes = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
-                                         _mm512_shuffle_epi8(codes, order));
-    } else {
-        codes = gops_order_words(codes);
-    }
-    _mm512_storeu_si512(to, codes);
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
+                                    _mm512_shuffle_epi8(codes, _mm512_broadcast_i32x4(ALTERNATE)));
 }
-#elif GOPS_VECTOR_BYTES == 32
+#else
+#define CODES(operation) _mm256_##operation
+typedef __m256 real_register;
+typedef __m256i code_register;
+
+GOPS_INLINE code_register by_turns(code_register codes)
+{
+    return _mm256_permute4x64_epi64(
+        _mm256_shuffle_epi8(codes, _mm256_broadcastsi128_si256(ALTERNATE)), 0xd8);
+}
+#endif
+
 GOPS_INLINE void store_codes(uint8_t *to, const words *sums, const rounding *by, const int STEP)
 {
-    const __m256 scale = _mm256_set1_ps(by->scale), high = _mm256_set1_ps(by->high);
-    const __m256i middle = _mm256_set1_epi16(by->middle);
-    __m256i number[GROUP];
+    const real_register scale = CODES(set1_ps)(by->scale), high = CODES(set1_ps)(by->high);
+    const code_register middle = CODES(set1_epi16)(by->middle);
+    code_register number[GROUP];
     GOPS_UNROLL
     for (int v = 0; v < GROUP; v++) {
-        const __m256 real = _mm256_mul_ps(_mm256_cvtepi32_ps((__m256i)sums[v]), scale);
-        number[v] = _mm256_cvtps_epi32(_mm256_min_ps(real, high));
+        const real_register real = CODES(mul_ps)(CODES(cvtepi32_ps)((code_register)sums[v]), scale);
+        number[v] = CODES(cvtps_epi32)(CODES(min_ps)(real, high));
     }
-    const __m256i first = _mm256_adds_epi16(_mm256_packs_epi32(number[0], number[1]), middle);
-    const __m256i last = _mm256_adds_epi16(_mm256_packs_epi32(number[2], number[3]), middle);
-    __m256i codes = _mm256_packus_epi16(first, last);
-    codes = _mm256_max_epu8(codes, _mm256_set1_epi8((char)by->least));
-    codes = _mm256_xor_si256(codes, _mm256_set1_epi8((char)by->flip));
-    if (STEP == 1) {
-        const __m256i order = _mm256_broadcastsi128_si256(
-            _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
-        codes = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(codes, order), 0xd8);
-    } else {
-        codes = gops_order_words(codes);
-    }
-    _mm256_storeu_si256((void *)to, codes);
+    const code_register first = CODES(adds_epi16)(CODES(packs_epi32)(number[0], number[1]), middle);
+    const code_register last = CODES(adds_epi16)(CODES(packs_epi32)(number[2], number[3]), middle);
+    code_register codes =
+        CODES(max_epu8)(CODES(packus_epi16)(first, last), CODES(set1_epi8)((char)by->least));
+    codes ^= CODES(set1_epi8)((char)by->flip);
+    codes = STEP == 1 ? by_turns(codes) : gops_order_words(codes);
+    memcpy(to, &codes, sizeof codes);
 }
 #elif defined(__SSE2__) && GOPS_VECTOR_BYTES == 16
 GOPS_INLINE void store_codes(uint8_t *to, const words *sums, const rounding *by, const int STEP)
