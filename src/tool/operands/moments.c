@@ -17,6 +17,22 @@ static bool check_count(const gops_tool_numbers *read, int64_t groups, int64_t a
                             read->flag, read->text, read->count, groups);
 }
 
+/* Variances have a root with the epsilon. */
+static bool check_variances(const gops_tool_numbers *read, double epsilon, gops_tool_error *error)
+{
+    for (int64_t i = 0; i < read->count; i++) {
+        const double variance = gops_numbers_element(read, i);
+        if (!(variance + epsilon > 0)) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                    "--%s: element %" PRId64
+                                    " of %s is %g; with epsilon %g it must "
+                                    "be above 0",
+                                    read->flag, i, read->text, variance, epsilon);
+        }
+    }
+    return true;
+}
+
 static bool fill(const gops_tool_numbers *read, bool doubles, int64_t all, void **moments,
                  gops_tool_error *error)
 {
@@ -35,13 +51,15 @@ static bool fill(const gops_tool_numbers *read, bool doubles, int64_t all, void 
     return true;
 }
 
-static bool read_moments(const char *flag, const char *text, const gops_tensor *data,
-                         int64_t groups, void **moments, gops_tool_error *error)
+static bool read_moments(const char *flag, const char *text, const gops_settings *settings,
+                         const gops_tensor *data, void **moments, gops_tool_error *error)
 {
     gops_tool_numbers read = {.flag = flag, .text = text};
-    const int64_t all = data->dims[0] * groups;
+    const int64_t groups = settings->num_groups, all = data->dims[0] * groups;
+    const bool are_variances = text == settings->variances;
     const bool done = gops_numbers_read(&read, 0, error) && gops_numbers_check_real(&read, error) &&
                       check_count(&read, groups, all, error) &&
+                      (!are_variances || check_variances(&read, settings->epsilon, error)) &&
                       fill(&read, data->type == GOPS_F64, all, moments, error);
     free(read.elements);
     return done;
@@ -53,7 +71,6 @@ bool gops_tool_moments_read(const gops_settings *settings, const gops_tensor *da
     *means = NULL;
     *variances = NULL;
     return settings->means == NULL ||
-           (read_moments("means", settings->means, data, settings->num_groups, means, error) &&
-            read_moments("variances", settings->variances, data, settings->num_groups, variances,
-                         error));
+           (read_moments("means", settings->means, settings, data, means, error) &&
+            read_moments("variances", settings->variances, settings, data, variances, error));
 }

@@ -120,6 +120,8 @@ static void refusals(void)
          "--means: the elements of i.npy are i32; f32 or f64 is needed", 1},
         {"--means=none.npy --variances=1",
          "--means: none.npy: it cannot be opened: No such file or directory", 1},
+        {"--means=1 --variances=-0.25",
+         "--variances: element 0 of -0.25 is -0.25; with epsilon 0.001 it must be above 0", 1},
     };
     static const float zeros[2 * CHANNELS];
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, CHANNELS, 1);
