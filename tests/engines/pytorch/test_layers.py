@@ -8,6 +8,7 @@ from unittest import mock
 import support  # before all that imports torch
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import groupops_torch
 import nets
@@ -284,6 +285,9 @@ class LeftAlone(unittest.TestCase):
         self.left(lambda: F.group_norm(data + 3, 2, eps=-1e-3))
         with within():
             self.assertEqual(F.group_norm(data.to("meta"), 2).shape, data.shape)
+            with FakeTensorMode():
+                fake = torch.nn.GroupNorm(2, data.shape[1])(torch.empty(data.shape))
+            self.assertEqual(fake.shape, data.shape)
 
     def test_misaligned(self):
         memory = bytearray(4 * 400 + 1)

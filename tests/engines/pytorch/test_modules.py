@@ -47,6 +47,26 @@ class Remembered(Case):
         self.assertEqual(got.stride(), expected.stride())
         self.assertTrue(torch.equal(got, expected))
 
+    def test_subclass_after_left(self):
+        """Weights that become tensors of a class of their own after a call that was PyTorch's."""
+
+        class Halved(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, function, types, args=(), kwargs=None):
+                if function is torch.conv2d:
+                    return function(*[2 * t.as_subclass(torch.Tensor) if type(t) is cls else t for t in args])
+                with torch._C.DisableTorchFunction():
+                    result = function(*args, **(kwargs or {}))
+                return result.as_subclass(cls) if function is torch.Tensor.detach else result
+
+        module, data = nn.Conv2d(8, 8, 1), torch.randn(1, 8, 1, 1)
+        with torch.no_grad():
+            with within():
+                module(data)
+                module.weight = nn.Parameter(module.weight.data.as_subclass(Halved))
+                got = module(data)
+            self.assertTrue(torch.allclose(got, module(data)))
+
     def test_converted(self):
         module = nn.Conv2d(70, 130, 3, padding=1).eval().to(memory_format=LAYOUT)
         data = torch.randn(2, 70, 7, 5).to(memory_format=LAYOUT)

@@ -256,6 +256,16 @@ class MadeAnew(Case):
             self.network[2].max_val = 0.1
             self.check()
 
+    def test_bounds_of_relu6(self):
+        """It is a Hardtanh, and its bounds are attributes."""
+        module = nn.Sequential(nn.Conv2d(8, 8, 3), nn.ReLU6()).eval()
+        data = 5 * torch.randn(1, 8, 9, 9)
+        with torch.no_grad(), within():
+            for most in (6.0, 1.0, 2.5):
+                module[1].max_val = most
+                for _ in range(3):
+                    self.assertEqual(module(data).max().item(), most)
+
     def test_numbers_of_activations(self):
         """Tensors that are written, and what PyTorch refuses."""
         slope = torch.tensor(0.3)

@@ -54,6 +54,47 @@ class Versions(Case):
                     self.check(weight)
             self.assertEqual(packed.call_count, 1)
 
+    def test_new_at_each_call(self):
+        """Large weights that are gone after a call are not packed for it, once two of their form were; those that come
+        again are."""
+        size = (128, 16, 3, 3)  # more elements than are packed at any rate
+        data = torch.randn(1, 16, 6, 7)
+        kept_one = torch.randn(size)
+        groupops_torch.forget()
+        with torch.no_grad(), within():
+            before = served()
+            for _ in range(6):
+                F.conv2d(data, torch.randn(size))
+            self.assertEqual(served(), before + 2)
+            for _ in range(4):
+                F.conv2d(data, kept_one)
+            self.assertEqual(served(), before + 5)  # but for its first call
+            F.conv2d(data, torch.randn(size))
+            self.assertEqual(served(), before + 6)  # as weights of the form come again
+        with torch.inference_mode():
+            of_inference = torch.randn(size)
+        with torch.no_grad(), within():
+            before = served()
+            F.conv2d(data, of_inference)
+            self.assertEqual(served(), before)
+
+    def test_negative(self):
+        """A view that is to be negated as it is read has another tensor's memory."""
+        module = torch.nn.Sequential(torch.nn.Conv2d(4, 4, 3), torch.nn.ReLU())
+        with torch.no_grad():
+            for negate in (
+                lambda: setattr(module[0].weight, "data", torch._neg_view(module[0].weight.data)),
+                lambda: setattr(module[0], "bias", torch.nn.Parameter(torch._neg_view(module[0].bias.detach()))),
+            ):
+                with within():
+                    for _ in range(3):
+                        module(self.data)
+                    negate()
+                    got = [module(self.data) for _ in range(3)]
+                expected = module(self.data)
+                for one in got:
+                    self.assertTrue(torch.allclose(one, expected, rtol=1e-4, atol=1e-4))
+
     def test_written_in_place(self):
         weight = torch.randn(4, 2, 3, 3)
         self.check(weight)

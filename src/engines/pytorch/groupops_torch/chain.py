@@ -32,12 +32,16 @@ def _numbers(dtype, *numbers):
     return numbers
 
 
+def _clamp(of, dtype):
+    return binding.CLAMP, *_numbers(dtype, of.min_val, of.max_val)
+
+
 # The library's activation, as kind, alpha and beta (gops_activation), of a module; or a function of the module and the
 # data's type that gives it.
 ACTIVATIONS = {
     nn.ReLU: (binding.RELU, 0.0, 0.0),
-    nn.ReLU6: (binding.CLAMP, 0.0, 6.0),
-    nn.Hardtanh: lambda of, dtype: (binding.CLAMP, *_numbers(dtype, of.min_val, of.max_val)),
+    nn.ReLU6: _clamp,  # a Hardtanh, whose bounds may be assigned too
+    nn.Hardtanh: _clamp,
     nn.LeakyReLU: lambda of, dtype: (binding.LEAKY_RELU, *_numbers(dtype, of.negative_slope), 0.0),
     nn.Sigmoid: (binding.SIGMOID, 0.0, 0.0),
     nn.Hardswish: (binding.HARD_SWISH, 0.0, 0.0),

@@ -41,8 +41,8 @@ TINY = 2**15
 
 
 def are_dense(data, *others):
-    """Whether the tensors are dense, on the CPU, not empty, aligned, and all of one type that the
-    library has."""
+    """Whether the tensors are dense, on the CPU, not empty, aligned, not to be negated as they are read, and all of one
+    type that the library has."""
     dtype = data.dtype
     if dtype not in TYPES:
         return False
@@ -53,6 +53,7 @@ def are_dense(data, *others):
             and t.is_cpu
             and t.layout is torch.strided
             and not t.is_nested
+            and not t.is_neg()
             and t.numel() > 0
             and t.data_ptr() != 0
             and t.data_ptr() % size == 0

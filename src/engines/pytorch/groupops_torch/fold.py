@@ -41,6 +41,7 @@ class _Vector:
             and self.elements == tensor.numel()
             and self.dtype is tensor.dtype
             and tensor.is_contiguous()
+            and not tensor.is_neg()
             and self.seen == self.read()
         )
 

@@ -25,6 +25,10 @@ CAPACITY = 2048
 # threads than that by turns packs at each call.
 OF_A_WEIGHT = 8
 
+# After so many weights of a form that died before a second call the next one is not packed at its first, if it has
+# so many elements: to pack these takes 3 to 4 ns each, 590,000 of a 3x3 layer on 14x14 twice the layer's time.
+FLEETING, FLEETING_ELEMENTS = 2, 2**14
+
 # Elements of a fingerprint; smaller weights are compared whole. Fewer would miss more: of layers of up to 256
 # channels each channel has one. They are seldom in the caches: with 64 of them networks would take 1% less
 # (Intel Xeon, Granite Rapids class).
@@ -73,6 +77,7 @@ class Entry:
 
     def __init__(self, weight):
         self.layer = None
+        self.is_used = False  # by a call after the one that packed it
         self.weight = weakref.ref(weight)
         self.version = weight._version  # inside an operator, a detached tensor's begins at 0
         weight = weight.detach()  # its metadata, which another thread may change
@@ -94,6 +99,7 @@ class Entry:
             and self.dtype == weight.dtype
             and self.shape == weight.shape
             and self.strides == weight.stride()
+            and not weight.is_neg()  # as `weight.data = torch._neg_view(weight.data)`
             and self.seen == self.fingerprint.read()
         )
 
@@ -102,6 +108,10 @@ class Kept:
     def __init__(self):
         self._unlock()
         self._entries = OrderedDict()  # (id of the weight, attributes): entry
+        # Forms whose weights died before a second call, and how many did one after the other; and the last one of
+        # such a form that was not packed.
+        self._fleeting = OrderedDict()
+        self._last = {}
         # The thread that held the lock may not exist in a child of fork().
         os.register_at_fork(after_in_child=self._unlock)
 
@@ -109,27 +119,46 @@ class Kept:
         self._lock = threading.RLock()  # a tensor's destructor may run during a lookup
 
     def find(self, weight, attributes, make):
-        """The layer for the weight with the attributes, made by make() where none is kept. A
-        tensor without a version (made in inference mode) gets a new one each time."""
+        """The layer for the weight with the attributes, made by make() where none is kept. None where packing would be
+        for a single call, it seems, and is not worth it: of a tensor without a version (made in inference mode), and
+        of a new one where those before it, of its form, died unused, as what autocast or weight_norm computes."""
         if weight.is_inference():
-            return make()
+            return make() if weight.numel() < FLEETING_ELEMENTS else None
         key = (id(weight), attributes)
         with self._lock:
             found = self._entries.get(key)
             if found is not None and found.weight() is weight and found.is_valid_for(weight):
                 self._entries.move_to_end(key)
+                if not found.is_used:
+                    found.is_used = True
+                    self._fleeting.pop((weight.shape, weight.dtype, attributes), None)
                 return found.layer
+            if self._is_fleeting(weight, (weight.shape, weight.dtype, attributes)):
+                return None
         entry = Entry(weight)
         entry.layer = layer = make()  # without the lock, so that other threads need not wait
         if entry.is_valid_for(weight):  # else the weight was written meanwhile
             self._keep(key, weight, entry)
         return layer
 
+    def _is_fleeting(self, weight, form):
+        """Whether a weight that is not packed is likely to be gone at the next call."""
+        if weight.numel() < FLEETING_ELEMENTS or self._fleeting.get(form, 0) < FLEETING:
+            return False
+        last = self._last.get(form)
+        if last is not None and last() is weight:  # it comes again
+            return False
+        self._last[form] = weakref.ref(weight)
+        return True
+
     def entry(self, weight, attributes):
         """The entry that find() would take the layer from if nothing has changed, or None."""
         with self._lock:
             found = self._entries.get((id(weight), attributes))
-        return found if found is not None and found.weight() is weight else None
+        if found is None or found.weight() is not weight:
+            return None
+        found.is_used = True
+        return found
 
     def _keep(self, key, weight, entry):
         entry.weight = weakref.ref(weight, lambda _: self._drop(key, entry))
@@ -149,6 +178,11 @@ class Kept:
 
     def _drop(self, key, entry):
         with self._lock:
+            if not entry.is_used:
+                form = (entry.shape, entry.dtype, key[1])
+                self._fleeting[form] = self._fleeting.pop(form, 0) + 1
+                while len(self._fleeting) > CAPACITY:
+                    self._last.pop(self._fleeting.popitem(last=False)[0], None)
             if self._entries.get(key) is entry:  # the id may belong to a later tensor
                 self._remove(key)
 

@@ -156,11 +156,10 @@ class Modules:
                     and not (gradients() or autocast() or function_modes() or dispatch_modes())
                     and not (is_tracing() or transforms())
                 ):
-                    parameters = own["_parameters"]
-                    bias = parameters["bias"]
+                    weight, bias = _plain_parameters(own)
                     if as_left == (type(module), input.shape, input.stride(), None if bias is None else bias.dtype):
                         output = _their_convolution(
-                            input, parameters["weight"], bias, own["stride"], own["padding"], own["dilation"],
+                            input, weight, bias, own["stride"], own["padding"], own["dilation"],
                             False, zeros, own["groups"], False, False, False, False,
                         )
                         counts["left to PyTorch"] += 1

@@ -117,6 +117,8 @@ def _convolution(data, weight, bias, stride, padding, dilation, transposed, outp
             layer = make()
         else:
             layer = _kept.find(weight, (lists, transposed, groups, torch.get_num_threads(), accuracy), make)
+            if layer is None:
+                return _pytorch_convolution(*arguments)
         bias = None if bias is None else bias.contiguous()
         try:
             output = layer.run(data, data.shape, None, bias=bias)
@@ -145,10 +147,11 @@ def _pytorch_norm(data, weight, bias, *numbers):
     """PyTorch's own kernel: that of the tensors' backend with the highest priority, or the one for all
     other backends."""
     _counts["left to PyTorch"] += 1
-    keys = torch._C._dispatch_keys(data)
+    keys = torch._C._dispatch_keys(data) | torch._C._dispatch_tls_local_include_set()
     for t in (weight, bias):
         if t is not None:
             keys = keys | torch._C._dispatch_keys(t)
+    keys = keys - torch._C._dispatch_tls_local_exclude_set()
     backend = (keys & _BACKENDS).highestPriorityTypeId()
     if not _has_kernel("aten::native_group_norm", backend):
         backend = _ANY_BACKEND
