@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 
 static_assert(sizeof(gops_pointwise_layout) <= GOPS_PARAMETER_BYTES, "parameters outgrow the room");
@@ -104,12 +105,30 @@ static double panel_cycles(const gops_plan *plan, const gops_pointwise_layout *p
     return cycles;
 }
 
+/* Cycles that stores take where planes of the output share sets of the first level cache, which few input channels do
+ * not hide: 3 -> 120 took 18 us on 60x60, 98 on 64x64 and 26 on 66x66 (AMD EPYC, Zen 5). Larger outputs are
+ * prefetched. */
+static double store_cycles(const gops_plan *plan)
+{
+    static const double CYCLES_PER_SHARED_LINE = 11;
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t bytes = gops_compute_bytes(plan->type->compute);
+    const int64_t lines =
+        gops_mul_saturate(conv->channels_out, conv->output_pixels) / (GOPS_CACHE_LINE / bytes);
+    const bool share = conv->channels_out > FEW_CHANNELS &&
+                       lines / 3 < plan->machine.l2_bytes / GOPS_CACHE_LINE &&
+                       gops_machine_planes_conflict(&plan->machine, conv->output_pixels, bytes,
+                                                    conv->channels_out);
+    return share ? CYCLES_PER_SHARED_LINE * (double)lines : 0;
+}
+
 static double estimate(const gops_plan *plan, const gops_pointwise_layout *p)
 {
     const double larger = (double)p->panels.larger;
-    const double cycles =
+    const double multiplied =
         larger * panel_cycles(plan, p, p->panels.size + 1) +
         ((double)p->panels.count - larger) * panel_cycles(plan, p, p->panels.size);
+    const double cycles = fmax(multiplied, store_cycles(plan));
     const double images = (double)plan->conv.batch * (double)plan->conv.groups;
     return images *
            (cycles * GOPS_NS_PER_CYCLE +

@@ -165,9 +165,9 @@ static bool fill_shape(const gops_plan *plan, const gops_depthwise_axis axis[3],
     return choose_kernel(plan, shape);
 }
 
-/* Estimated nanoseconds of a filter on one thread. The constants of the general kernel were set by
- * hand from what a Zen 5 took, the others fitted to what 21 layers took; within 0.7 to 1.2 of
- * that. */
+/* Estimated nanoseconds of a filter on one thread. The constants of the general kernel, whose masks are made for each
+ * tile of columns, were fitted to what 210 layers took a Zen 5, within 0.92 to 1.06 of most of them, the others to what
+ * 21 layers took, within 0.7 to 1.2. */
 static double permuted_estimate(const gops_permuted_shape *shape)
 {
     const double quads = (double)(shape->kernel_y * shape->row_quads);
@@ -185,7 +185,8 @@ static double permuted_estimate(const gops_permuted_shape *shape)
     case GOPS_PERMUTED_TRANSPOSED:
         return 8 + groups * (1.6 + 2.2 * (double)shape->terms);
     default:
-        return 5 + groups * (1.7 + 1.4 * quads);
+        return 4.8 + 1.3 * tiles * (double)(shape->row_quads * shape->vectors) +
+               groups * (6.9 + 2.8 * quads);
     }
 }
 
