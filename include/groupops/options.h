@@ -54,8 +54,8 @@ typedef enum gops_activation_kind {
  * all types but f64: 2.5 for hard_swish, 3 for sigmoid, tanh and elu, 4 for swish, 5.5 for mish, 8.5
  * for gelu. Of f64, for f64: 3 for elu and hard_swish, 3.5 for sigmoid and tanh, 4.5 for swish, 7.5 for
  * mish, 18 for gelu. Of both, where alpha and beta are 0 or normal numbers of that type: 1.5 for
- * leaky_relu and prelu, and for hard_sigmoid 3 units of |alpha x| + |beta|. Swish rounds its alpha to that type, which adds |alpha x| units where alpha x is
- * negative, and is 0 where alpha x is below -131 (f64: -797). */
+ * leaky_relu and prelu, and for hard_sigmoid 3 units of |alpha x| + |beta|. Swish rounds its alpha to
+ * that type, which adds |alpha x| units where alpha x is negative, and is 0 where alpha x is below -131 (f64: -797). */
 typedef struct gops_activation {
     gops_activation_kind kind;
     double alpha;

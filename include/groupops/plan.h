@@ -33,8 +33,8 @@
  *   The sign and payload of a NaN are not defined.
  *
  * Bounds, where the thread rounds to nearest and no partial sum outgrows the accumulator. Let u and t be 2^-24
- * and 2^-150, for f64 2^-53 and 2^-1075. What follows adds one rounding for a convolution's bias and one for residual, in
- * the accumulator, the activation's (groupops/options.h), and one to the output's type.
+ * and 2^-150, for f64 2^-53 and 2^-1075. What follows adds one rounding for a convolution's bias and one for
+ * residual, in the accumulator, the activation's (groupops/options.h), and one to the output's type.
  * - The sum of K products of a convolution differs from the exact one by at most
  *
  *       K u / (1 - K u) * sum of |x w| + K t.
@@ -227,14 +227,14 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
  * was made with, those that gops_plan_reshape and gops_plan_cache_get make of it, and those of
  * gops_plan_part with as many groups. Any other plan may pack otherwise, even one of the same
  * descriptors: gops_execute then refuses the filter and says what differs. The algorithm, sizes, attributes,
- * accuracy, max_workspace, instruction set and, of 8-bit floats, saturate decide; the number of threads alone does not, unless
- * algorithms were measured. `weights` has the shape of the plan's filter descriptor and is read only during the
+ * accuracy, max_workspace, instruction set and, of 8-bit floats, saturate decide; the number of threads alone
+ * does not, unless algorithms were measured. `weights` has the shape of the plan's filter descriptor and is read only during the
  * call. *filter is NULL after a failure. May be called for one plan by many threads at once. `quantization` is
  * for a quantized plan; NULL there means scales of 1 and zero points of 0. For a floating point plan it is NULL
  * or has filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
  * misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not finite and
- * positive (of a floating point plan: not finite), products or quotients of them are not finite, a count fits nothing, a
- * zero point is not in its type. GOPS_UNSUPPORTED: quantization.sum_scale is given, and output and residual are
+ * positive (of a floating point plan: not finite), products or quotients of them are not finite, a count fits
+ * nothing, a zero point is not in its type. GOPS_UNSUPPORTED: quantization.sum_scale is given, and output and residual are
  * not of one 8-bit type or the activation is neither none nor relu. GOPS_OUT_OF_MEMORY.
  *
  * The order of weights elsewhere, with in and out the channels of all groups:

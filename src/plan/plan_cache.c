@@ -31,8 +31,7 @@ struct gops_plan_cache {
     /* A copy; but for the contexts of the host and of the GEMM table it points to constants alone. */
     gops_plan origin;
     int lock;
-    uint64_t
-        now; /* how often it was looked into: once for each time that it was asked, twice at a miss */
+    uint64_t now; /* how often it was looked into; at a miss twice */
     int32_t capacity;
     entry entries[];
 };

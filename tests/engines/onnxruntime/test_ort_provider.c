@@ -475,6 +475,19 @@ static bool run_accuracy(const gops_onnx_buffer *model, const char *refused, flo
     return good;
 }
 
+/* A Conv whose weights come with a call. */
+static bool write_layer(gops_onnx_buffer *model)
+{
+    gops_onnx_builder builder;
+    gops_onnx_build(&builder, 21);
+    gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, data_dims);
+    gops_onnx_build_input(&builder, "w", GOPS_ONNX_FLOAT, 4, weight_dims);
+    gops_onnx_build_node(&builder, "Conv", "y", (const char *[]){"x", "w"}, 2);
+    gops_onnx_build_int(&builder, "group", GROUPS);
+    gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
+    return gops_test_check(gops_onnx_build_end(&builder, model), "no memory for a model");
+}
+
 /* The provider's option counts above the environment, and relaxed takes another algorithm, with other
  * bits in some places and nearly the same values; for small groups in portable code, too. */
 static void accuracy(void)
@@ -492,17 +505,9 @@ static void accuracy(void)
         {"fast", NULL, "\"fast\"; it must be exact or relaxed", false},
         {NULL, "1", "\"1\"; it must be exact or relaxed", false},
     };
-    gops_onnx_builder builder;
     gops_onnx_buffer model;
     gops_ort_load();
-    gops_onnx_build(&builder, 21);
-    gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, data_dims);
-    gops_onnx_build_input(&builder, "w", GOPS_ONNX_FLOAT, 4, weight_dims);
-    gops_onnx_build_node(&builder, "Conv", "y", (const char *[]){"x", "w"}, 2);
-    gops_onnx_build_int(&builder, "group", GROUPS);
-    gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
-    bool good = gops_test_check(gops_onnx_build_end(&builder, &model), "no memory") &&
-                run_accuracy(&model, NULL, exact);
+    bool good = write_layer(&model) && run_accuracy(&model, NULL, exact);
     for (size_t i = 0; good && i < sizeof trials / sizeof trials[0]; i++) {
         gops_ort_set_accuracy(trials[i].option);
         if (trials[i].environment != NULL) {
@@ -539,19 +544,12 @@ static void context(void)
 {
     const char *const path = "groupops_test_context.onnx";
     const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, ORT_OPTIMIZE_ALL, 1, false};
-    gops_onnx_builder builder;
     gops_onnx_buffer model;
     ort_session *session = NULL;
     gops_ort_load();
-    gops_onnx_build(&builder, 21);
-    gops_onnx_build_input(&builder, "x", GOPS_ONNX_FLOAT, 4, data_dims);
-    gops_onnx_build_input(&builder, "w", GOPS_ONNX_FLOAT, 4, weight_dims);
-    gops_onnx_build_node(&builder, "Conv", "y", (const char *[]){"x", "w"}, 2);
-    gops_onnx_build_int(&builder, "group", GROUPS);
-    gops_onnx_build_output(&builder, "y", GOPS_ONNX_FLOAT, -1, NULL);
-    gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
     gops_ort_set_context(path);
-    if (gops_ort_works(gops_ort_open(&model, &settings, &session), "a session with a context")) {
+    if (write_layer(&model) &&
+        gops_ort_works(gops_ort_open(&model, &settings, &session), "a session with a context")) {
         gops_test_check(gops_ort_claimed(session, false) == 0, "nodes are taken");
     }
     gops_ort_set_context(NULL);
